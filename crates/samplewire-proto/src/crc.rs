@@ -1,0 +1,167 @@
+//! CRC-32C (Castagnoli, as in iSCSI, RFC 3720 appendix B.4) and the joining of two of them.
+//!
+//! A slot keeps the CRC of its payload; each transmission has a fresh header. [`Shift`] joins the
+//! header's CRC and the payload's without a pass over the payload: with `A` followed by `B`,
+//! `crc(AB) = shift(crc(A), len(B)) ^ crc(B)`, where the shift by a fixed length is a constant
+//! linear map (in hardware an XOR matrix).
+
+/// The CRC-32C of `bytes`.
+#[cfg(feature = "std")]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
+}
+
+/// The CRC-32C of `bytes`.
+#[cfg(not(feature = "std"))]
+pub fn crc32c(bytes: &[u8]) -> u32 {
+    crc32c_by_tables(bytes)
+}
+
+/// Eight bytes a step ("slicing-by-8", Kounavis and Berry 2005).
+#[cfg(any(test, not(feature = "std")))]
+fn crc32c_by_tables(bytes: &[u8]) -> u32 {
+    let (steps, rest) = bytes.as_chunks::<8>();
+    let mut crc = !0u32;
+    for step in steps {
+        let step = u64::from_le_bytes(*step) ^ u64::from(crc);
+        crc = step
+            .to_le_bytes()
+            .iter()
+            .rev()
+            .zip(&TABLES)
+            .fold(0, |crc, (byte, table)| crc ^ table[usize::from(*byte)]);
+    }
+    for byte in rest {
+        crc = (crc >> 8) ^ TABLES[0][usize::from(crc as u8 ^ byte)];
+    }
+    !crc
+}
+
+/// `TABLES[n][b]` is what byte `b` contributes with `n` bytes behind it.
+#[cfg(any(test, not(feature = "std")))]
+static TABLES: [[u32; 256]; 8] = {
+    let mut tables = [[0u32; 256]; 8];
+    let mut byte = 0;
+    while byte < 256 {
+        let mut crc = byte as u32;
+        let mut bit = 0;
+        while bit < 8 {
+            crc = if crc & 1 != 0 { (crc >> 1) ^ POLY_REFLECTED } else { crc >> 1 };
+            bit += 1;
+        }
+        tables[0][byte] = crc;
+        byte += 1;
+    }
+    let mut entry = 256;
+    while entry < 8 * 256 {
+        let crc = tables[entry / 256 - 1][entry % 256];
+        tables[entry / 256][entry % 256] = (crc >> 8) ^ tables[0][(crc & 0xFF) as usize];
+        entry += 1;
+    }
+    tables
+};
+
+/// Moves a CRC over a fixed number of following bytes: the map of one payload length.
+#[derive(Clone, Debug)]
+pub struct Shift {
+    table: [[u32; 256]; 4],
+    len_bytes: usize,
+}
+
+impl Shift {
+    /// Prepares the map over `len_bytes` bytes (4 KiB of tables).
+    pub fn new(len_bytes: usize) -> Self {
+        let factor = x_pow(8 * len_bytes as u64);
+        let mut table = [[0; 256]; 4];
+        for (byte, column) in table.iter_mut().enumerate() {
+            for (value, entry) in column.iter_mut().enumerate() {
+                *entry = multiply(factor, (value as u32) << (8 * byte));
+            }
+        }
+        Self { table, len_bytes }
+    }
+
+    /// The length in bytes that this map shifts over.
+    pub const fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
+    /// The CRC of `A` followed by `B`, where `B` has the length of this map.
+    #[inline]
+    pub fn join(&self, crc_a: u32, crc_b: u32) -> u32 {
+        let [b0, b1, b2, b3] = crc_a.to_le_bytes();
+        self.table[0][b0 as usize]
+            ^ self.table[1][b1 as usize]
+            ^ self.table[2][b2 as usize]
+            ^ self.table[3][b3 as usize]
+            ^ crc_b
+    }
+}
+
+/// Joins two CRCs for a length that has no prepared map (about 100 multiplications).
+pub fn join(crc_a: u32, crc_b: u32, len_b: usize) -> u32 {
+    multiply(x_pow(8 * len_b as u64), crc_a) ^ crc_b
+}
+
+/// The polynomial without its leading term, bit-reversed: the highest coefficient is bit 0.
+const POLY_REFLECTED: u32 = 0x82F6_3B78;
+
+/// The product of two polynomials modulo the CRC's; bit 31 is the coefficient of x^0.
+const fn multiply(a: u32, b: u32) -> u32 {
+    let mut product = 0;
+    let mut shifted = b;
+    let mut bit = 31;
+    loop {
+        if a & (1 << bit) != 0 {
+            product ^= shifted;
+        }
+        if bit == 0 {
+            return product;
+        }
+        bit -= 1;
+        shifted = if shifted & 1 != 0 { (shifted >> 1) ^ POLY_REFLECTED } else { shifted >> 1 };
+    }
+}
+
+/// x to the power `exponent` modulo the CRC's polynomial.
+const fn x_pow(mut exponent: u64) -> u32 {
+    let mut result = 1 << 31;
+    let mut square = 1 << 30;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = multiply(result, square);
+        }
+        square = multiply(square, square);
+        exponent >>= 1;
+    }
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matches_the_check_value_of_the_catalogue() {
+        assert_eq!(crc32c(b"123456789"), 0xE306_9283);
+    }
+
+    #[test]
+    fn tables_and_instructions_agree() {
+        let bytes: Vec<u8> = (0..300u32).map(|i| (i * i + 3) as u8).collect();
+        for len in 0..bytes.len() {
+            assert_eq!(crc32c_by_tables(&bytes[..len]), crc32c(&bytes[..len]), "{len} bytes");
+        }
+    }
+
+    #[test]
+    fn joined_crc_equals_the_crc_of_the_whole() {
+        let bytes: Vec<u8> = (0..3000u32).map(|i| (i * 7 + i / 256) as u8).collect();
+        for split in [0, 1, 22, 1000, 2999, 3000] {
+            let (a, b) = bytes.split_at(split);
+            let whole = crc32c(&bytes);
+            assert_eq!(Shift::new(b.len()).join(crc32c(a), crc32c(b)), whole, "split {split}");
+            assert_eq!(join(crc32c(a), crc32c(b), b.len()), whole, "split {split}");
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The account of indexes: what in-order packets and given-up ones mean for delivery and gaps.
+
+use crate::gap::{Cause, Gap};
+use crate::number::{SampleIndex, Seq};
+use crate::stream::Violation;
+use crate::wire::Flags;
+
+use super::ring::Received;
+
+/// Follows the index from packet to packet (`docs/protocol.md#6.2`).
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    next_index: SampleIndex,
+    packet_samples: u32,
+    /// Packets given up since the last one delivered, and why the first of them was.
+    pending: Option<(u64, Cause)>,
+    /// The index after the stream, once the sender has named it.
+    final_index: Option<SampleIndex>,
+}
+
+impl Account {
+    pub(super) const fn new(first_index: SampleIndex, packet_samples: u32) -> Self {
+        Self { next_index: first_index, packet_samples, pending: None, final_index: None }
+    }
+
+    /// The index after the last sample accounted for.
+    pub(super) const fn next_index(&self) -> SampleIndex {
+        self.next_index
+    }
+
+    pub(super) fn give_up(&mut self, cause: Cause) {
+        let (packets, first_cause) = self.pending.unwrap_or((0, cause));
+        self.pending = Some((packets + 1, first_cause));
+    }
+
+    /// The gap before `packet`, if there is one. Call again until it is `None`: then the packet
+    /// follows without a gap and [`Account::deliver`] takes it.
+    pub(super) fn gap_before(
+        &mut self,
+        seq: Seq,
+        packet: &Received,
+    ) -> Result<Option<Gap>, Violation> {
+        let (index, expected) = (packet.index, self.next_index);
+        let Some(missing) = index.checked_sub(expected) else {
+            return Err(Violation::IndexRetreats { seq, index, expected });
+        };
+        let is_set = packet.flags.contains(Flags::START);
+        let pending = self.pending.take();
+        if missing == 0 {
+            return Ok(None);
+        }
+        let gap = match pending {
+            None if is_set => {
+                self.next_index = index;
+                return Ok(None);
+            }
+            None if packet.flags.contains(Flags::OVERFLOW) => Gap {
+                first: expected,
+                not_repaired: 0,
+                source_lost: missing,
+                cause: Cause::SourceOverflow,
+            },
+            None => return Err(Violation::IndexJumps { seq, index, expected }),
+            Some((packets, cause)) => {
+                let sent = packets.saturating_mul(u64::from(self.packet_samples));
+                let source_lost = if is_set { 0 } else { missing.saturating_sub(sent) };
+                Gap { first: expected, not_repaired: missing.min(sent), source_lost, cause }
+            }
+        };
+        self.next_index = if is_set { index } else { gap.end() };
+        Ok(Some(gap))
+    }
+
+    /// The sender named the end.
+    pub(super) const fn announce_end(&mut self, final_index: SampleIndex) {
+        self.final_index = Some(final_index);
+    }
+
+    pub(super) fn deliver(&mut self, packet: &Received) {
+        self.next_index = packet.index + u64::from(packet.samples);
+    }
+
+    /// The gap at the end of the stream, when its sender named the final index.
+    pub(super) fn gap_before_end(
+        &mut self,
+        final_index: SampleIndex,
+    ) -> Result<Option<Gap>, Violation> {
+        let expected = self.next_index;
+        let Some(missing) = final_index.checked_sub(expected) else {
+            return Err(Violation::FinalIndexRetreats { final_index, expected });
+        };
+        let (packets, cause) = self.pending.take().unwrap_or((0, Cause::SourceOverflow));
+        let not_repaired = missing.min(packets.saturating_mul(u64::from(self.packet_samples)));
+        Ok(self.gap(not_repaired, missing - not_repaired, cause))
+    }
+
+    /// The gap at the end of a stream that broke off: up to its final index where that is known,
+    /// else its packets are taken as full.
+    pub(super) fn gap_before_break(&mut self) -> Option<Gap> {
+        if let Some(final_index) = self.final_index
+            && let Ok(gap) = self.gap_before_end(final_index)
+        {
+            return gap;
+        }
+        self.gap_given_up()
+    }
+
+    /// The gap of the packets given up since the last delivery, taken as full, where a stream is
+    /// cut short: what lies behind them is not accounted for, even if the end is known.
+    pub(super) fn gap_given_up(&mut self) -> Option<Gap> {
+        let (packets, cause) = self.pending.take()?;
+        self.gap(packets.saturating_mul(u64::from(self.packet_samples)), 0, cause)
+    }
+
+    fn gap(&mut self, not_repaired: u64, source_lost: u64, cause: Cause) -> Option<Gap> {
+        let gap = Gap { first: self.next_index, not_repaired, source_lost, cause };
+        self.next_index = gap.end();
+        (gap.count() > 0).then_some(gap)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packet(index: u64, flags: Flags) -> Received {
+        Received { index, samples: 10, flags }
+    }
+
+    fn account() -> Account {
+        Account::new(100, 10)
+    }
+
+    const NONE: Flags = Flags(0);
+
+    #[test]
+    fn given_up_packets_become_one_gap_of_their_samples() {
+        let mut account = account();
+        account.give_up(Cause::Deadline);
+        account.give_up(Cause::Deadline);
+        let gap = Gap { first: 100, not_repaired: 20, source_lost: 0, cause: Cause::Deadline };
+        let next = packet(120, NONE);
+        assert_eq!(account.gap_before(Seq(2), &next), Ok(Some(gap)));
+        assert_eq!(account.gap_before(Seq(2), &next), Ok(None));
+        account.deliver(&next);
+        assert_eq!(account.next_index(), 130);
+    }
+
+    #[test]
+    fn overflow_is_lost_at_the_source() {
+        let gap = Gap { first: 100, not_repaired: 0, source_lost: 7, cause: Cause::SourceOverflow };
+        assert_eq!(account().gap_before(Seq(0), &packet(107, Flags::OVERFLOW)), Ok(Some(gap)));
+    }
+
+    #[test]
+    fn overflow_reported_by_a_lost_packet_is_mixed() {
+        let mut account = account();
+        account.give_up(Cause::Deadline);
+        let gap = account.gap_before(Seq(1), &packet(115, NONE)).unwrap().unwrap();
+        assert_eq!((gap.not_repaired, gap.source_lost), (10, 5));
+        assert!(gap.is_mixed());
+    }
+
+    #[test]
+    fn index_set_on_purpose_is_no_gap() {
+        let mut account = account();
+        assert_eq!(account.gap_before(Seq(0), &packet(5_000, Flags::START)), Ok(None));
+        assert_eq!(account.next_index(), 5_000);
+    }
+
+    #[test]
+    fn packet_lost_before_a_set_index_counts_its_own_samples_only() {
+        let mut account = account();
+        account.give_up(Cause::GoneAtSender);
+        let next = packet(5_000, Flags::START);
+        let gap = account.gap_before(Seq(1), &next).unwrap().unwrap();
+        assert_eq!((gap.first, gap.not_repaired, gap.source_lost), (100, 10, 0));
+        assert_eq!(account.gap_before(Seq(1), &next), Ok(None));
+    }
+
+    #[test]
+    fn lost_end_of_burst_counts_what_the_index_says() {
+        let mut account = account();
+        account.give_up(Cause::Deadline);
+        let gap = account.gap_before(Seq(1), &packet(104, NONE)).unwrap().unwrap();
+        assert_eq!((gap.not_repaired, gap.source_lost), (4, 0));
+    }
+
+    #[test]
+    fn index_that_retreats_or_jumps_is_a_violation() {
+        let retreat = Violation::IndexRetreats { seq: Seq(0), index: 99, expected: 100 };
+        assert_eq!(account().gap_before(Seq(0), &packet(99, NONE)), Err(retreat));
+        let jump = Violation::IndexJumps { seq: Seq(0), index: 101, expected: 100 };
+        assert_eq!(account().gap_before(Seq(0), &packet(101, NONE)), Err(jump));
+    }
+
+    #[test]
+    fn samples_lost_at_the_very_end_are_named() {
+        let mut account = account();
+        let gap = account.gap_before_end(104).unwrap().unwrap();
+        assert_eq!((gap.first, gap.source_lost, gap.cause), (100, 4, Cause::SourceOverflow));
+        assert_eq!(account.gap_before_end(104), Ok(None));
+        let retreat = Violation::FinalIndexRetreats { final_index: 103, expected: 104 };
+        assert_eq!(account.gap_before_end(103), Err(retreat));
+    }
+
+    #[test]
+    fn stream_that_breaks_off_after_its_close_is_accounted_for_to_the_end() {
+        let mut account = account();
+        account.give_up(Cause::GoneAtSender);
+        account.announce_end(107);
+        let gap = account.gap_before_break().unwrap();
+        assert_eq!((gap.first, gap.not_repaired, gap.source_lost), (100, 7, 0));
+        assert_eq!(account.gap_before_break(), None);
+    }
+
+    #[test]
+    fn every_cause_has_its_own_counter() {
+        assert!(Cause::ALL.iter().enumerate().all(|(i, cause)| *cause as usize == i));
+    }
+}

@@ -1,0 +1,157 @@
+//! What the sender says: the form and the place of DATA, MARK, CLOSE and CLOSE_ACK.
+
+use super::ring::{Received, Revealed, State};
+use super::{Phase, Receiver, RecvSlot};
+use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
+use crate::stream::{End, Violation};
+use crate::wire::{Close, Flags, Header, Mark};
+
+impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
+    /// How many samples of a packet are valid; an error when its form is not the agreed one.
+    pub(super) fn valid_samples(&self, header: &Header, payload: &[u8]) -> Result<u32, Violation> {
+        let (seq, index, expected) = (header.seq, header.index, self.terms.payload_bytes);
+        if index > INDEX_MAX {
+            return Err(Violation::IndexTooLarge { seq, index });
+        }
+        let len_bytes = payload.len();
+        let wrong = Violation::PayloadLength { seq, len_bytes, expected };
+        let is_meta = header.flags.contains(Flags::META);
+        if is_meta || header.flags.contains(Flags::END_OF_BURST) {
+            if len_bytes > usize::from(expected) || !len_bytes.is_multiple_of(8) {
+                return Err(wrong);
+            }
+            if is_meta {
+                return Ok(0);
+            }
+            let Some((_, count)) = payload.split_last_chunk::<8>() else { return Err(wrong) };
+            let samples = u64::from_be_bytes(*count);
+            let room_bytes = (len_bytes - count.len()) as u64;
+            let is_possible = samples
+                .checked_mul(u64::from(expected))
+                .is_some_and(|bytes| bytes <= room_bytes * u64::from(self.terms.packet_samples));
+            return if is_possible {
+                Ok(samples as u32)
+            } else {
+                Err(Violation::BurstLength { seq, samples })
+            };
+        }
+        if len_bytes == usize::from(expected) { Ok(self.terms.packet_samples) } else { Err(wrong) }
+    }
+
+    /// Puts a packet into the ring; `false` when it is not needed.
+    pub(super) fn place(&mut self, now: Nanos, header: &Header, received: Received) -> bool {
+        let seq = header.seq;
+        if !seq.before(self.highest_end) {
+            self.reveal(now, seq, header.departure);
+            self.ring.set(seq, State::Received(received));
+            self.highest_end = seq + 1;
+            return true;
+        }
+        if seq.before(self.next) {
+            let is_remembered = self.highest_end - seq <= self.ring.len();
+            if is_remembered && matches!(self.ring.get(seq), State::GivenUp) {
+                self.stats.late += 1;
+                self.ring.set(seq, State::Delivered);
+            } else {
+                self.stats.duplicates += 1;
+            }
+            return false;
+        }
+        if !matches!(self.ring.get(seq), State::Hole(_)) {
+            self.stats.duplicates += 1;
+            return false;
+        }
+        self.ring.close(seq, State::Received(received));
+        if header.flags.contains(Flags::RETRANSMISSION) {
+            self.stats.repaired += 1;
+        } else {
+            self.stats.reordered += 1;
+        }
+        true
+    }
+
+    /// Opens holes for all that departed before `end` and has not come.
+    pub(super) fn reveal(&mut self, now: Nanos, end: Seq, departure: Departure) {
+        if self.highest_end == end {
+            return;
+        }
+        self.schedule.holes_revealed();
+        while self.highest_end != end {
+            let is_local = self.local_drops > 0;
+            self.local_drops = self.local_drops.saturating_sub(1);
+            let revealed = Revealed { by: departure, at: Departure::at(now), is_local };
+            self.ring.open(self.highest_end, &revealed);
+            self.highest_end += 1;
+        }
+    }
+
+    pub(super) fn handle_mark(&mut self, now: Nanos, header: &Header, mark: &Mark) {
+        let end = self.end_of_data().unwrap_or(self.limit);
+        let reveals_too_much = header.seq.distance(end) > 0;
+        if reveals_too_much || header.seq.before(mark.oldest) {
+            self.stats.refused += 1;
+            return;
+        }
+        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+            return;
+        }
+        self.hear(now, header.departure);
+        self.schedule.ask();
+        if mark.hold != u32::MAX && self.stats.reports > 0 {
+            self.rtt.take_echo(now, mark.echo, mark.hold);
+        }
+        self.stats.source_lost = self.stats.source_lost.max(mark.source_lost);
+        self.gone_before = self.gone_before.max(mark.oldest.min(header.seq));
+        if self.highest_end.before(header.seq) {
+            self.reveal(now, header.seq, header.departure);
+        }
+    }
+
+    pub(super) fn handle_close(&mut self, now: Nanos, header: &Header, close: &Close) {
+        let (final_seq, final_index) = (header.seq, header.index);
+        match self.phase {
+            Phase::Flowing => {
+                let lies_within =
+                    !final_seq.before(self.highest_end) && final_seq.distance(self.limit) <= 0;
+                let is_possible =
+                    (self.account.next_index()..=INDEX_MAX + (1 << 32)).contains(&final_index);
+                if !lies_within || !is_possible {
+                    self.stats.refused += 1;
+                    return;
+                }
+                self.hear(now, header.departure);
+                self.stats.source_lost = self.stats.source_lost.max(close.source_lost);
+                self.reveal(now, final_seq, header.departure);
+                self.account.announce_end(final_index);
+                self.close_reason = close.reason;
+                self.phase = Phase::Draining { final_seq, final_index };
+                self.schedule.ask();
+            }
+            Phase::Draining { final_seq: known, .. } if known == final_seq => {
+                self.hear(now, header.departure);
+                self.schedule.ask();
+            }
+            Phase::Lingering { final_seq: known, .. } if known == final_seq => {
+                self.answer_close = true;
+            }
+            _ => self.stats.refused += 1,
+        }
+    }
+
+    /// The first seq that the sender said will never come.
+    pub(super) const fn end_of_data(&self) -> Option<Seq> {
+        match self.phase {
+            Phase::Draining { final_seq, .. } => Some(final_seq),
+            _ => None,
+        }
+    }
+
+    /// The peer says that it knows no such stream.
+    pub(super) fn handle_unknown(&mut self) {
+        match self.phase {
+            Phase::Flowing | Phase::Draining { .. } => self.break_off(End::PeerRestarted),
+            Phase::Cancelling { .. } | Phase::Lingering { .. } => self.phase = Phase::Ended,
+            Phase::Breaking(_) | Phase::Ended => {}
+        }
+    }
+}

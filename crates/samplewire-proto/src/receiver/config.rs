@@ -1,0 +1,83 @@
+//! What the user of a receiver may choose.
+
+use crate::number::Nanos;
+
+/// How complete the delivery is (`docs/protocol.md#6`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Delivery {
+    /// Nothing is ever skipped that the sender still holds.
+    #[default]
+    Complete,
+    /// A packet is given up when it has been missing for this long.
+    Deadline(Nanos),
+    /// Nothing is asked for again.
+    BestEffort,
+}
+
+/// Choices of the receiving end; everything else follows from the opening.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverConfig {
+    delivery: Delivery,
+    credit_floor: u32,
+}
+
+impl ReceiverConfig {
+    /// Complete delivery, and all of the pool promised at once.
+    pub const fn new() -> Self {
+        Self { delivery: Delivery::Complete, credit_floor: u32::MAX }
+    }
+
+    /// Chooses the delivery; default complete. A deadline is 1 us to 30 s: longer bounds latency
+    /// less, shorter loses more (below 1.6 round trips hardly any repair arrives in time).
+    ///
+    /// # Errors
+    /// The deadline is out of range.
+    pub const fn with_delivery(mut self, delivery: Delivery) -> Result<Self, ReceiverConfigError> {
+        if let Delivery::Deadline(deadline) = delivery
+            && (deadline.0 < 1_000 || deadline.0 > 30_000_000_000)
+        {
+            return Err(ReceiverConfigError::Deadline(deadline.0));
+        }
+        self.delivery = delivery;
+        Ok(self)
+    }
+
+    /// Packets that may be promised whatever the stream uses; default all of the window, which is
+    /// right when the pool serves one stream. Streams that share a pool start small and grow with
+    /// use; a larger floor starts faster and leaves the others less.
+    ///
+    /// # Errors
+    /// A floor of zero could never receive a first packet.
+    pub const fn with_credit_floor(mut self, packets: u32) -> Result<Self, ReceiverConfigError> {
+        if packets == 0 {
+            return Err(ReceiverConfigError::CreditFloor);
+        }
+        self.credit_floor = packets;
+        Ok(self)
+    }
+
+    pub(super) const fn delivery(&self) -> Delivery {
+        self.delivery
+    }
+
+    pub(super) const fn credit_floor(&self) -> u32 {
+        self.credit_floor
+    }
+}
+
+impl Default for ReceiverConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A choice out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ReceiverConfigError {
+    /// See [`ReceiverConfig::with_delivery`].
+    #[error("deadline of {0} ns is not in 1 us ..= 30 s")]
+    Deadline(u64),
+    /// See [`ReceiverConfig::with_credit_floor`].
+    #[error("a credit floor of 0 packets can never start a stream")]
+    CreditFloor,
+}

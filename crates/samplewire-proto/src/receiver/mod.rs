@@ -1,0 +1,504 @@
+//! The receiver of a stream: a ring addressed by seq, holes that are asked for by state, and an
+//! account of every index.
+//!
+//! The payloads stay with the caller, addressed by seq. Drain order: hand over everything that has
+//! arrived, then call [`Receiver::poll_delivery`] until it is `None`, [`Receiver::grant`] what the
+//! pool has, [`Receiver::poll_transmit`] until it is `None`, [`Receiver::poll_event`], then sleep
+//! until [`Receiver::poll_timeout`].
+
+mod account;
+mod arrival;
+mod config;
+mod output;
+mod patience;
+mod promise;
+mod report;
+mod ring;
+mod schedule;
+mod stats;
+
+use crate::clock::{DepartureClock, Rtt};
+use crate::gap::{Cause, Gap};
+use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
+use crate::stream::{End, Terms, TermsError, Violation};
+use crate::wire::{CloseAckReason, CloseReason, Flags, HEADER_LEN, Header, Packet, ReportFields};
+
+use account::Account;
+pub use config::{Delivery, ReceiverConfig, ReceiverConfigError};
+pub use output::{Delivered, Placement};
+use promise::Promise;
+pub use ring::RecvSlot;
+use ring::{Received, Ring, State};
+use schedule::Schedule;
+pub use stats::ReceiverStats;
+
+/// The receiving end of one stream.
+#[derive(Debug)]
+pub struct Receiver<S> {
+    terms: Terms,
+    delivery: Delivery,
+    ring: Ring<S>,
+    /// Lowest seq not accounted for; first seq not revealed; first seq not granted. In this order.
+    next: Seq,
+    highest_end: Seq,
+    limit: Seq,
+    /// Holes before this seq can no longer be had.
+    gone_before: Seq,
+    account: Account,
+    consumed_index: SampleIndex,
+    newest: Option<Newest>,
+    heard_at: Nanos,
+    clock: DepartureClock,
+    rtt: Rtt,
+    promise: Promise,
+    schedule: Schedule,
+    number: Seq,
+    /// Packets that the socket dropped and no hole has been blamed on yet.
+    local_drops: u32,
+    phase: Phase,
+    /// Why the sender closed, once it has.
+    close_reason: CloseReason,
+    /// A breach that ends the stream once what is in order is delivered.
+    violation: Option<Violation>,
+    /// What had been given up when the stream was cancelled.
+    last_gap: Option<Gap>,
+    answer_close: bool,
+    event: Option<End>,
+    stats: ReceiverStats,
+}
+
+/// The newest departure seen, and when.
+#[derive(Clone, Copy, Debug)]
+struct Newest {
+    departure: Departure,
+    at: Nanos,
+}
+
+/// The life of a receiver (`docs/protocol.md`, state table of the receiver).
+///
+/// ```text
+/// Flowing --sender's CLOSE--> Draining --all accounted for--> Lingering --time--> Ended
+///    any --silence, restart, violation--> Breaking --all accounted for--> Ended
+///    any --cancel--> Cancelling --CLOSE_ACK or time--> Ended
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// DATA is taken and asked for.
+    Flowing,
+    /// CLOSE came: nothing lies at or after `final_seq`.
+    Draining {
+        /// The first seq after the stream.
+        final_seq: Seq,
+        /// The first index after the stream.
+        final_index: SampleIndex,
+    },
+    /// All is accounted for; repeated CLOSEs are answered.
+    Lingering {
+        /// The first seq after the stream.
+        final_seq: Seq,
+        /// The first index after the stream.
+        final_index: SampleIndex,
+        /// When the last answer has been given.
+        until: Nanos,
+    },
+    /// What was received is still delivered; what is missing is gone.
+    Breaking(End),
+    /// CLOSE is repeated until it is acknowledged.
+    Cancelling {
+        /// Why, as the CLOSE says.
+        reason: CloseReason,
+        /// How often the CLOSE has left.
+        tries: u32,
+        /// When it leaves again.
+        next_try: Nanos,
+    },
+    /// Nothing is left to do.
+    Ended,
+}
+
+impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
+    /// Starts a receiver on `slots`, a power of two of them that holds the window.
+    ///
+    /// # Errors
+    /// A term out of range, or storage that does not fit it.
+    pub fn new(
+        terms: Terms,
+        config: ReceiverConfig,
+        slots: S,
+        now: Nanos,
+    ) -> Result<Self, TermsError> {
+        terms.check(slots.as_ref().len())?;
+        Ok(Self {
+            delivery: config.delivery(),
+            ring: Ring::new(slots),
+            next: terms.first_seq,
+            highest_end: terms.first_seq,
+            limit: terms.first_seq,
+            gone_before: terms.first_seq,
+            account: Account::new(terms.first_index, terms.packet_samples),
+            consumed_index: terms.first_index,
+            newest: None,
+            heard_at: now,
+            clock: DepartureClock::default(),
+            rtt: Rtt::new(terms.rtt),
+            promise: Promise::new(config.credit_floor(), terms.window, now),
+            schedule: Schedule::new(terms.first_seq),
+            number: Seq(0),
+            local_drops: 0,
+            phase: Phase::Flowing,
+            close_reason: CloseReason::Finished,
+            violation: None,
+            last_gap: None,
+            answer_close: false,
+            event: None,
+            stats: ReceiverStats::default(),
+            terms,
+        })
+    }
+
+    /// The first seq that should not be granted yet: what the stream may be promised at present.
+    pub fn promise_end(&self) -> Seq {
+        self.next + self.promise.bound()
+    }
+
+    /// The first seq that is not granted.
+    pub const fn limit(&self) -> Seq {
+        self.limit
+    }
+
+    /// Promises that every seq before `limit` has a free place.
+    ///
+    /// # Panics
+    /// When the promise would exceed the window: places are never lent twice.
+    pub fn grant(&mut self, limit: Seq) {
+        let promised = limit.distance(self.next);
+        assert!(
+            promised <= self.terms.window as i32,
+            "a promise of {promised} packets exceeds the window of {}",
+            self.terms.window
+        );
+        self.limit = self.limit.max(limit);
+    }
+
+    /// Every seq before this one is delivered or given up.
+    pub const fn released(&self) -> Seq {
+        self.next
+    }
+
+    /// Whether the sender may still send something new.
+    pub fn has_open_credit(&self) -> bool {
+        self.highest_end.before(self.limit)
+    }
+
+    /// Whether packets are held that wait for one before them.
+    pub fn has_waiting(&self) -> bool {
+        self.next != self.highest_end
+    }
+
+    /// States the consumer's position, which REPORT carries.
+    pub const fn set_consumed(&mut self, index: SampleIndex) {
+        self.consumed_index = index;
+    }
+
+    /// Says that the socket has dropped `packets` since the last call, before what comes next.
+    pub const fn note_local_drops(&mut self, packets: u32) {
+        self.local_drops = self.local_drops.saturating_add(packets);
+    }
+
+    /// Smoothed round-trip time.
+    pub fn rtt(&self) -> Nanos {
+        self.rtt.get()
+    }
+
+    /// Where in its life the receiver is.
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether nothing is left to do.
+    pub fn is_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Counters since the start.
+    pub const fn stats(&self) -> &ReceiverStats {
+        &self.stats
+    }
+
+    /// Takes a DATA packet whose CRC is right: `body` lies between header and CRC.
+    pub fn handle_data(
+        &mut self,
+        now: Nanos,
+        header: &Header,
+        body: &[u8],
+        is_marked: bool,
+    ) -> Placement {
+        if header.tag != self.terms.local_tag {
+            self.stats.foreign += 1;
+            return Placement::Ignore;
+        }
+        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+            return Placement::Ignore;
+        }
+        let seq = header.seq;
+        if seq.distance(self.limit) >= 0 {
+            self.stats.beyond_credit += 1;
+            return Placement::Ignore;
+        }
+        if self.end_of_data().is_some_and(|end| seq.distance(end) >= 0) {
+            self.stats.refused += 1;
+            return Placement::Ignore;
+        }
+        let payload_at = self.terms.payload_offset as usize - HEADER_LEN;
+        let samples = match self.valid_samples(header, body.get(payload_at..).unwrap_or(&[])) {
+            Ok(samples) => samples,
+            Err(violation) => {
+                // What is in order by then is delivered first.
+                self.violation.get_or_insert(violation);
+                return Placement::Ignore;
+            }
+        };
+        self.hear(now, header.departure);
+        self.stats.received += 1;
+        self.stats.marked += u64::from(is_marked);
+        self.schedule.data_came();
+        self.promise.count(now, self.rtt.get());
+        if header.flags.contains(Flags::ASK) {
+            self.schedule.ask();
+        }
+        let received = Received { index: header.index, samples, flags: header.flags };
+        let is_needed = self.place(now, header, received);
+        // Drops that left no hole here were of duplicates or of control packets.
+        self.local_drops = 0;
+        if is_needed { Placement::Store { seq, payload_at } } else { Placement::Ignore }
+    }
+
+    /// Takes any other packet whose CRC is right. `false` when it is not of this stream.
+    pub fn handle(&mut self, now: Nanos, header: &Header, packet: &Packet<'_>) -> bool {
+        if let Packet::CloseAck(ack) = packet
+            && header.tag == Tag::NONE
+            && ack.echoed_tag == self.terms.peer_tag
+            && ack.reason == CloseAckReason::UnknownTag
+        {
+            self.handle_unknown();
+            return true;
+        }
+        if header.tag != self.terms.local_tag {
+            self.stats.foreign += 1;
+            return false;
+        }
+        match packet {
+            Packet::Mark(mark) => self.handle_mark(now, header, mark),
+            Packet::Close(close) => self.handle_close(now, header, close),
+            Packet::CloseAck(_) if matches!(self.phase, Phase::Cancelling { .. }) => {
+                self.phase = Phase::Ended;
+            }
+            _ => self.stats.unexpected += 1,
+        }
+        true
+    }
+
+    /// Acts on passed timers.
+    pub fn handle_timeout(&mut self, now: Nanos) {
+        match self.phase {
+            Phase::Flowing | Phase::Draining { .. }
+                if now >= self.heard_at + self.terms.dead_after =>
+            {
+                self.break_off(End::PeerSilent);
+            }
+            Phase::Lingering { until, .. } if now >= until => self.phase = Phase::Ended,
+            Phase::Cancelling { tries: CANCEL_TRIES_MAX.., next_try, .. } if now >= next_try => {
+                self.phase = Phase::Ended;
+            }
+            _ => {}
+        }
+    }
+
+    /// The next packet or gap in order.
+    pub fn poll_delivery(&mut self, now: Nanos) -> Option<Delivered> {
+        let phase = self.phase;
+        let delivered = self.deliver_next(now);
+        let is_open = matches!(phase, Phase::Flowing | Phase::Draining { .. });
+        if delivered.is_none()
+            && is_open
+            && self.phase == phase
+            && let Some(violation) = self.violation.take()
+        {
+            self.violate(now, violation);
+        }
+        delivered.or_else(|| self.last_gap.take().map(|gap| self.tell(gap)))
+    }
+
+    fn deliver_next(&mut self, now: Nanos) -> Option<Delivered> {
+        if !matches!(self.phase, Phase::Flowing | Phase::Draining { .. } | Phase::Breaking(_)) {
+            return None;
+        }
+        if self.next == self.highest_end {
+            return self.finish(now);
+        }
+        let seq = self.next;
+        match self.ring.get(seq) {
+            State::Received(packet) => match self.account.gap_before(seq, &packet) {
+                Ok(Some(gap)) => Some(self.tell(gap)),
+                Ok(None) => Some(self.deliver(seq, &packet)),
+                Err(violation) => {
+                    self.violate(now, violation);
+                    None
+                }
+            },
+            State::Hole(hole) => {
+                let cause = self.cause_to_give_up(now, seq, &hole)?;
+                let is_local = hole.is_local && cause != Cause::GoneAtSender;
+                let cause = if is_local { Cause::ReceiverBehind } else { cause };
+                self.ring.close(seq, State::GivenUp);
+                self.advance();
+                self.stats.skipped += 1;
+                self.account.give_up(cause);
+                Some(Delivered::Skipped { seq })
+            }
+            state => unreachable!("a revealed packet is received or a hole, not {state:?}"),
+        }
+    }
+
+    /// Writes the next packet to send to `out` (at least [`REPORT_BYTES`]) and says its length.
+    pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<usize> {
+        if self.answer_close {
+            self.answer_close = false;
+            return Some(self.emit_close_ack(now, out));
+        }
+        match self.phase {
+            Phase::Flowing | Phase::Draining { .. } => {
+                let present = self.present(now);
+                (now >= self.schedule.due(&present)).then(|| self.emit_report(now, &present, out))
+            }
+            Phase::Cancelling { reason, tries, next_try }
+                if tries < CANCEL_TRIES_MAX && now >= next_try =>
+            {
+                let pause = Nanos(self.rtt.get().0 << tries);
+                let pause = pause.clamp(CANCEL_PAUSE_MIN, CANCEL_PAUSE_MAX);
+                self.phase = Phase::Cancelling { reason, tries: tries + 1, next_try: now + pause };
+                Some(self.emit_close(now, reason, out))
+            }
+            _ => None,
+        }
+    }
+
+    /// When to call [`Receiver::handle_timeout`], [`Receiver::poll_delivery`] and
+    /// [`Receiver::poll_transmit`] again at the latest.
+    pub fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
+        match self.phase {
+            Phase::Flowing | Phase::Draining { .. } => {
+                let mut at = self.heard_at + self.terms.dead_after;
+                at = at.min(self.schedule.due(&self.present(now)));
+                Some(self.give_up_at(now).map_or(at, |give_up_at| at.min(give_up_at)))
+            }
+            Phase::Breaking(_) => Some(now),
+            Phase::Lingering { until, .. } => Some(until),
+            Phase::Cancelling { next_try, .. } => Some(next_try),
+            Phase::Ended => None,
+        }
+    }
+
+    /// How the stream ended, once; everything delivered came before.
+    pub const fn poll_event(&mut self) -> Option<End> {
+        self.event.take()
+    }
+
+    /// Ends the stream before its time. Nothing more is delivered; the sender is told.
+    pub fn cancel(&mut self, now: Nanos) {
+        if matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
+            self.start_cancel(now, CloseReason::Cancelled, End::Cancelled);
+        }
+    }
+
+    fn start_cancel(&mut self, now: Nanos, reason: CloseReason, end: End) {
+        self.phase = Phase::Cancelling { reason, tries: 0, next_try: now };
+        self.violation = None;
+        self.last_gap = self.account.gap_given_up();
+        self.event = Some(end);
+    }
+
+    fn violate(&mut self, now: Nanos, violation: Violation) {
+        self.start_cancel(now, CloseReason::Protocol, End::Violation(violation));
+    }
+
+    fn break_off(&mut self, end: End) {
+        self.gone_before = self.highest_end;
+        self.phase = Phase::Breaking(end);
+    }
+
+    /// Notes a sign of life, and the newest departure.
+    fn hear(&mut self, now: Nanos, departure: Departure) {
+        self.heard_at = now;
+        match &mut self.newest {
+            Some(newest) if !newest.departure.before(departure) => {}
+            newest => *newest = Some(Newest { departure, at: now }),
+        }
+    }
+
+    fn advance(&mut self) {
+        self.next += 1;
+        // Kept near, so that it can be compared.
+        self.gone_before = self.gone_before.max(self.next);
+    }
+
+    fn tell(&mut self, gap: Gap) -> Delivered {
+        self.stats.take_gap(&gap);
+        Delivered::Gap(gap)
+    }
+
+    fn deliver(&mut self, seq: Seq, packet: &Received) -> Delivered {
+        self.account.deliver(packet);
+        self.ring.set(seq, State::Delivered);
+        self.advance();
+        self.stats.delivered += 1;
+        self.stats.samples_delivered += u64::from(packet.samples);
+        let (index, samples, flags) = (packet.index, packet.samples, packet.flags);
+        Delivered::Packet { seq, index, samples, flags }
+    }
+
+    /// Ends the stream once all that was revealed is accounted for.
+    fn finish(&mut self, now: Nanos) -> Option<Delivered> {
+        let (gap, end) = match self.phase {
+            Phase::Draining { final_seq, final_index } if self.next == final_seq => {
+                match self.account.gap_before_end(final_index) {
+                    Ok(gap) if self.close_reason == CloseReason::Finished => {
+                        (gap, End::Finished { final_index })
+                    }
+                    Ok(gap) => (gap, End::ClosedByPeer(self.close_reason)),
+                    Err(violation) => {
+                        self.violate(now, violation);
+                        return None;
+                    }
+                }
+            }
+            Phase::Breaking(end) => (self.account.gap_before_break(), end),
+            _ => return None,
+        };
+        if let Some(gap) = gap {
+            return Some(self.tell(gap));
+        }
+        self.event = Some(end);
+        self.phase = match self.phase {
+            Phase::Draining { final_seq, final_index } => {
+                self.answer_close = true;
+                let linger = Nanos(8 * self.rtt.get().0).clamp(LINGER_MIN, LINGER_MAX);
+                Phase::Lingering { final_seq, final_index, until: now + linger }
+            }
+            _ => Phase::Ended,
+        };
+        None
+    }
+}
+
+/// Ranges that a REPORT lists at most, whatever the sender takes.
+pub const RANGES_MAX: usize = 128;
+
+/// What a packet of the receiver takes at most, in bytes.
+pub const REPORT_BYTES: usize = ReportFields::packet_len(RANGES_MAX);
+
+const LINGER_MIN: Nanos = Nanos::from_millis(300);
+const LINGER_MAX: Nanos = Nanos::from_millis(5_000);
+const CANCEL_TRIES_MAX: u32 = 6;
+const CANCEL_PAUSE_MIN: Nanos = Nanos::from_millis(5);
+const CANCEL_PAUSE_MAX: Nanos = Nanos::from_millis(500);

@@ -1,0 +1,102 @@
+//! What leaves: REPORT, CLOSE and CLOSE_ACK.
+
+use super::schedule::Present;
+use super::{Delivery, RANGES_MAX, Receiver, RecvSlot};
+use crate::number::{Departure, Nanos, SampleIndex, Seq};
+use crate::wire::{
+    Close, CloseAck, CloseAckReason, CloseReason, Flags, Header, PacketType, ReportFields, SeqRange,
+};
+
+impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
+    pub(super) fn present(&self, now: Nanos) -> Present {
+        let rtt = self.rtt.get();
+        let repairs = self.delivery != Delivery::BestEffort;
+        let settles_at = match (self.newest, self.ring.fresh_marker()) {
+            (Some(newest), Some(marker)) if repairs => Some(self.time_when_settled(newest, marker)),
+            _ => None,
+        };
+        let settled = self.settled(now);
+        Present {
+            rtt,
+            limit: self.limit,
+            highest_end: self.highest_end,
+            window: self.terms.window,
+            marked: self.stats.marked as u32,
+            is_listable: repairs && self.ring.has_listable(settled, Departure::units(rtt)),
+            settles_at,
+            is_opening: self.stats.received == 0,
+        }
+    }
+
+    pub(super) fn emit_report(&mut self, now: Nanos, present: &Present, out: &mut [u8]) -> usize {
+        let settled = self.settled(now);
+        let newest = self.newest.map_or(Departure(0), |newest| newest.departure);
+        let mut ranges = [SeqRange { first: Seq(0), count: 0 }; RANGES_MAX];
+        let room = RANGES_MAX.min(self.terms.ranges_max as usize);
+        let n = if self.delivery == Delivery::BestEffort {
+            0
+        } else {
+            let rtt_units = Departure::units(present.rtt);
+            self.ring.list(self.next, settled, newest, rtt_units, &mut ranges[..room])
+        };
+        let released = self.released_for_sender();
+        let hold = self.newest.map_or(u32::MAX, |newest| Departure::units(now.since(newest.at)));
+        let fields = ReportFields {
+            released,
+            limit: self.limit,
+            settled,
+            highest_end: self.highest_end,
+            echo: newest,
+            hold,
+            received: self.stats.received as u32,
+            marked: self.stats.marked as u32,
+            skipped: self.stats.skipped as u32,
+            late: self.stats.late as u16,
+        };
+        self.number += 1;
+        self.stats.reports += 1;
+        self.stats.ranges += n as u64;
+        self.schedule.report_left(now, present, n == room);
+        let header = self.header(now, PacketType::Report, self.consumed_index, self.number);
+        fields.emit(&header, &ranges[..n], out)
+    }
+
+    /// What the sender may let go of: in best effort all that has departed, since nothing is asked
+    /// for again.
+    fn released_for_sender(&self) -> Seq {
+        if self.delivery == Delivery::BestEffort { self.highest_end } else { self.next }
+    }
+
+    pub(super) fn emit_close(&mut self, now: Nanos, reason: CloseReason, out: &mut [u8]) -> usize {
+        let header = self.header(
+            now,
+            PacketType::Close,
+            self.account.next_index(),
+            self.released_for_sender(),
+        );
+        let source_lost = self.stats.source_lost;
+        Close { reason, last: self.number, source_lost }.emit(&header, out)
+    }
+
+    pub(super) fn emit_close_ack(&mut self, now: Nanos, out: &mut [u8]) -> usize {
+        let header = self.header(now, PacketType::CloseAck, self.account.next_index(), self.next);
+        let ack = CloseAck {
+            reason: CloseAckReason::Done,
+            echoed_tag: self.terms.local_tag,
+            source_lost: self.stats.source_lost,
+        };
+        ack.emit(&header, out)
+    }
+
+    pub(super) fn header(
+        &mut self,
+        now: Nanos,
+        kind: PacketType,
+        index: SampleIndex,
+        seq: Seq,
+    ) -> Header {
+        let flags = if self.terms.is_opener { Flags::FROM_OPENER } else { Flags::default() };
+        let departure = self.clock.stamp(now);
+        Header { kind, flags, tag: self.terms.peer_tag, index, seq, departure }
+    }
+}

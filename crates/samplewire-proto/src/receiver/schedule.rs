@@ -1,0 +1,208 @@
+//! When to send REPORT (`docs/protocol.md#4.5`).
+
+use crate::number::{Nanos, Seq};
+
+/// What has happened since the last REPORT.
+#[derive(Clone, Debug)]
+pub(super) struct Schedule {
+    sent_at: Option<Nanos>,
+    limit_sent: Seq,
+    marked_sent: u32,
+    /// The sender asked, by MARK or flag.
+    is_asked: bool,
+    has_data: bool,
+    /// Times that holes were revealed: each adds a range.
+    reveals: u32,
+    /// The last REPORT had no room for more ranges.
+    was_full: bool,
+}
+
+/// What a schedule looks at besides its own memory.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Present {
+    pub(super) rtt: Nanos,
+    pub(super) limit: Seq,
+    pub(super) highest_end: Seq,
+    pub(super) window: u32,
+    pub(super) marked: u32,
+    /// Something can be listed at once.
+    pub(super) is_listable: bool,
+    /// When the next hole settles if nothing more arrives.
+    pub(super) settles_at: Option<Nanos>,
+    /// No DATA has come yet.
+    pub(super) is_opening: bool,
+}
+
+impl Schedule {
+    pub(super) const fn new(first_seq: Seq) -> Self {
+        Self {
+            sent_at: None,
+            limit_sent: first_seq,
+            marked_sent: 0,
+            is_asked: false,
+            has_data: false,
+            reveals: 0,
+            was_full: false,
+        }
+    }
+
+    pub(super) const fn ask(&mut self) {
+        self.is_asked = true;
+    }
+
+    pub(super) const fn data_came(&mut self) {
+        self.has_data = true;
+    }
+
+    pub(super) const fn holes_revealed(&mut self) {
+        self.reveals += 1;
+    }
+
+    pub(super) const fn report_left(&mut self, now: Nanos, present: &Present, is_full: bool) {
+        *self = Self {
+            sent_at: Some(now),
+            limit_sent: present.limit,
+            marked_sent: present.marked,
+            is_asked: false,
+            has_data: false,
+            reveals: 0,
+            was_full: is_full,
+        };
+    }
+
+    /// When the next REPORT is due; a time that has passed means at once.
+    pub(super) fn due(&self, present: &Present) -> Nanos {
+        let Some(sent_at) = self.sent_at else { return Nanos(0) };
+        let rtt = present.rtt;
+        let grown = present.limit.distance(self.limit_sent).max(0) as u32;
+        if grown >= (present.window / 8).max(1) {
+            return sent_at;
+        }
+        if self.reveals >= REVEALS_MAX && present.is_listable {
+            return sent_at;
+        }
+        let pause = if present.is_opening {
+            Nanos(2 * rtt.0).max(OPENING_PAUSE_MIN).min(IDLE_PAUSE)
+        } else if self.has_data {
+            Nanos(4 * rtt.0).max(BUSY_PAUSE_MIN).min(IDLE_PAUSE)
+        } else {
+            IDLE_PAUSE
+        };
+        let mut due = sent_at + pause;
+        // A sender that is about to run out of credit waits for the next REPORT.
+        let unused = self.limit_sent.distance(present.highest_end).max(0) as u32;
+        if grown >= (unused / 8).max(1) {
+            due = due.min(sent_at + ASKED_PAUSE);
+        }
+        let hole_pause = if self.was_full {
+            ASKED_PAUSE
+        } else {
+            Nanos(rtt.0 / HOLE_PAUSES_PER_RTT).max(ASKED_PAUSE)
+        };
+        if present.is_listable {
+            due = due.min(sent_at + hole_pause);
+        } else if let Some(settles_at) = present.settles_at {
+            due = due.min(settles_at.max(sent_at + hole_pause));
+        }
+        if present.marked != self.marked_sent {
+            due = due.min(sent_at + MARKED_PAUSE);
+        }
+        if self.is_asked {
+            due = due.min(sent_at + ASKED_PAUSE);
+        }
+        due
+    }
+}
+
+/// New ranges that are reported without waiting for the pause.
+const REVEALS_MAX: u32 = 32;
+/// At high loss the pause adds to each of the many round trips of a repair.
+const HOLE_PAUSES_PER_RTT: u64 = 32;
+const ASKED_PAUSE: Nanos = Nanos::from_micros(20);
+const MARKED_PAUSE: Nanos = Nanos::from_micros(50);
+const BUSY_PAUSE_MIN: Nanos = Nanos::from_millis(1);
+const OPENING_PAUSE_MIN: Nanos = Nanos::from_millis(20);
+const IDLE_PAUSE: Nanos = Nanos::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: Nanos = Nanos::from_millis(500);
+
+    /// The pause in microseconds until the next REPORT under `change`.
+    fn pause_us(change: impl FnOnce(&mut Schedule, &mut Present)) -> u64 {
+        let mut schedule = Schedule::new(Seq(0));
+        let mut present = Present {
+            rtt: Nanos::from_millis(2),
+            limit: Seq(800),
+            highest_end: Seq(0),
+            window: 800,
+            marked: 0,
+            is_listable: false,
+            settles_at: None,
+            is_opening: false,
+        };
+        schedule.report_left(START, &present, false);
+        change(&mut schedule, &mut present);
+        schedule.due(&present).since(START).0 / 1_000
+    }
+
+    #[test]
+    fn each_rule_sets_its_own_pause() {
+        assert_eq!(pause_us(|_, _| {}), 100_000, "idle");
+        assert_eq!(pause_us(|s, _| s.data_came()), 8_000, "data flow");
+        assert_eq!(pause_us(|_, p| p.is_opening = true), 20_000, "no data yet");
+        assert_eq!(pause_us(|s, _| s.ask()), 20, "asked");
+        assert_eq!(pause_us(|_, p| p.marked = 1), 50, "congestion");
+        assert_eq!(pause_us(|_, p| p.limit = Seq(899)), 100_000, "little credit");
+        assert_eq!(pause_us(|_, p| p.limit = Seq(900)), 0, "an eighth of the window");
+        assert_eq!(
+            pause_us(|_, p| {
+                p.limit = Seq(850);
+                p.highest_end = Seq(400);
+            }),
+            20,
+            "an eighth of what is left"
+        );
+        assert_eq!(pause_us(|_, p| p.is_listable = true), 62, "a hole");
+        assert_eq!(
+            pause_us(|s, p| {
+                p.is_listable = true;
+                (0..32).for_each(|_| s.holes_revealed());
+            }),
+            0,
+            "many holes"
+        );
+        assert_eq!(
+            pause_us(|s, p| {
+                p.is_listable = true;
+                s.was_full = true;
+            }),
+            20,
+            "more holes than the last REPORT had room for"
+        );
+    }
+
+    #[test]
+    fn hole_that_settles_later_is_reported_then() {
+        let settles_at = Some(START + Nanos::from_millis(3));
+        assert_eq!(pause_us(|_, p| p.settles_at = settles_at), 3_000);
+    }
+
+    #[test]
+    fn first_report_is_due_at_once() {
+        let schedule = Schedule::new(Seq(0));
+        let present = Present {
+            rtt: Nanos(0),
+            limit: Seq(0),
+            highest_end: Seq(0),
+            window: 8,
+            marked: 0,
+            is_listable: false,
+            settles_at: None,
+            is_opening: true,
+        };
+        assert_eq!(schedule.due(&present), Nanos(0));
+    }
+}

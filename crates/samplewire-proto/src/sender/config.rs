@@ -1,0 +1,58 @@
+//! What the user of a sender may choose.
+
+use crate::number::Nanos;
+
+/// Choices of the sending end; everything else follows from the opening.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SenderConfig {
+    link_bps: u64,
+    burst: Nanos,
+}
+
+impl SenderConfig {
+    /// Paces all departures to `link_bps` bits a second of Ethernet wire time, preamble and gap
+    /// included. Range 10^4 to 10^13, or 0 (the default) for no pacing: then a burst may overrun a
+    /// switch that is slower than this host's port.
+    ///
+    /// # Errors
+    /// The rate is out of range.
+    pub const fn with_link_bps(mut self, link_bps: u64) -> Result<Self, SenderConfigError> {
+        if link_bps != 0 && (link_bps < 10_000 || link_bps > 10_000_000_000_000) {
+            return Err(SenderConfigError::LinkRate(link_bps));
+        }
+        self.link_bps = link_bps;
+        Ok(self)
+    }
+
+    /// How much of the wire's time a paced sender may take at once after a pause, in ns; default 0.
+    /// At most 10 ms. More rides over late wake-ups, and asks more of the buffers on the way.
+    ///
+    /// # Errors
+    /// The burst is out of range.
+    pub const fn with_burst(mut self, burst: Nanos) -> Result<Self, SenderConfigError> {
+        if burst.0 > 10_000_000 {
+            return Err(SenderConfigError::Burst(burst.0));
+        }
+        self.burst = burst;
+        Ok(self)
+    }
+
+    pub(crate) const fn link_bps(&self) -> u64 {
+        self.link_bps
+    }
+
+    pub(crate) const fn burst(&self) -> Nanos {
+        self.burst
+    }
+}
+
+/// A choice out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SenderConfigError {
+    /// See [`SenderConfig::with_link_bps`].
+    #[error("link rate of {0} bit/s is not in 10000..=10^13")]
+    LinkRate(u64),
+    /// See [`SenderConfig::with_burst`].
+    #[error("burst of {0} ns exceeds 10 ms")]
+    Burst(u64),
+}

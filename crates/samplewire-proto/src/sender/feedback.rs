@@ -1,0 +1,109 @@
+//! What the receiver says: REPORT, CLOSE and CLOSE_ACK.
+
+use super::requests::Request;
+use super::{Phase, SendSlot, Sender};
+use crate::number::{Departure, Nanos, Seq};
+use crate::stream::End;
+use crate::wire::{Close, CloseAck, CloseAckReason, Header, Report};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LastReport {
+    pub(super) number: Seq,
+    pub(super) departure: Departure,
+    pub(super) at: Nanos,
+}
+
+impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
+    /// Takes or drops a REPORT (`docs/protocol.md#4.6`).
+    pub(super) fn handle_report(&mut self, now: Nanos, header: &Header, report: &Report<'_>) {
+        let fields = &report.fields;
+        let number = header.seq;
+        let is_newer = self.last_report.is_none_or(|last| last.number.before(number));
+        let releases_the_past = fields.released.before(self.oldest);
+        let releases_the_future = self.sent.before(fields.released);
+        let promise = fields.limit.distance(fields.released);
+        let settles_the_future = !report.ranges.is_empty()
+            && self.clock.last().is_none_or(|last| last.before(fields.settled));
+        if releases_the_future
+            || settles_the_future
+            || (releases_the_past && is_newer)
+            || !(0..=1 << 24).contains(&promise)
+            || self.sent.before(fields.highest_end)
+        {
+            self.stats.reports_refused += 1;
+            return;
+        }
+        self.stats.reports += 1;
+        self.heard_at = now;
+        let had_credit = self.sent.before(self.limit);
+        if !releases_the_past {
+            self.oldest = fields.released;
+        }
+        self.limit = self.limit.max(fields.limit);
+        if self.phase == Phase::Opening {
+            self.phase = Phase::Flowing;
+        }
+        if !had_credit && self.sent.before(self.limit) {
+            self.marks.restart(now, self.rtt.get());
+        }
+        if !is_newer {
+            return;
+        }
+        self.last_report = Some(LastReport { number, departure: header.departure, at: now });
+        if self.marks_sent > 0 || self.stats.packets > 0 {
+            self.rtt.take_echo(now, fields.echo, fields.hold);
+        }
+        let has_seen = |close: Departure| fields.hold != u32::MAX && !fields.echo.before(close);
+        self.is_close_taken |= self.close_departure.is_some_and(has_seen);
+        self.stats.take_report(fields);
+        for range in report.ranges.iter() {
+            self.take_range(range.first, range.count, fields.settled);
+        }
+    }
+
+    /// Queues what of a range is held and has departed.
+    pub(super) fn take_range(&mut self, first: Seq, count: u32, settled: Departure) {
+        let held = self.sent - self.oldest;
+        let skipped = self.oldest.distance(first).max(0) as u32;
+        if skipped >= count || (first + skipped) - self.oldest >= held {
+            return;
+        }
+        let first = first + skipped;
+        let end = first + (count - skipped).min(self.sent - first);
+        if !self.requests.push(Request { first, end, settled }) {
+            self.stats.requests_refused += 1;
+        }
+    }
+
+    pub(super) fn handle_close(&mut self, header: &Header, close: &Close) {
+        let lies_within = header.seq.distance(self.oldest) >= 0 && !self.sent.before(header.seq);
+        if self.phase == Phase::Ended {
+            self.answer_close = true;
+        } else if lies_within {
+            self.answer_close = true;
+            self.end(End::ClosedByPeer(close.reason));
+        } else {
+            self.stats.closes_refused += 1;
+        }
+    }
+
+    pub(super) fn handle_close_ack(&mut self, header: &Header, ack: &CloseAck) {
+        let is_done = ack.reason == CloseAckReason::Done && header.seq == self.next;
+        if matches!(self.phase, Phase::Closing(_)) && is_done && self.sent == self.next {
+            self.oldest = self.next;
+            self.end(End::Finished { final_index: self.next_index });
+        } else {
+            self.stats.unexpected += 1;
+        }
+    }
+
+    /// The peer says that it knows no such stream.
+    pub(super) fn handle_unknown(&mut self) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        let is_finished = self.is_only_ack_missing();
+        let final_index = self.next_index;
+        self.end(if is_finished { End::Finished { final_index } } else { End::PeerRestarted });
+    }
+}

@@ -1,0 +1,93 @@
+//! When to send MARK: the sender's pulse, its credit probe, and the receiver's clock.
+
+use crate::number::Nanos;
+
+/// The schedule of MARKs (`docs/protocol.md#4.8`).
+#[derive(Clone, Debug)]
+pub(crate) struct Marks {
+    /// When the next MARK of a silent or stalled sender is due.
+    quiet_due: Nanos,
+    /// When the next MARK of a busy sender is due.
+    busy_due: Nanos,
+    /// How often the silence has been marked; a silence before any DATA starts at 1.
+    backoff: u32,
+    /// The last DATA, and the smoothed interval between two.
+    last_data: Option<Nanos>,
+    interval: Nanos,
+}
+
+impl Marks {
+    pub(crate) const fn new(now: Nanos) -> Self {
+        Self { quiet_due: now, busy_due: now, backoff: 1, last_data: None, interval: Nanos(0) }
+    }
+
+    /// DATA left: the silence starts anew.
+    pub(crate) fn data_left(&mut self, now: Nanos, rtt: Nanos) {
+        if let Some(last) = self.last_data {
+            let sample = now.since(last).min(QUIET_MAX);
+            self.interval = Nanos((self.interval.0 * 7 + sample.0) / 8);
+        }
+        self.last_data = Some(now);
+        self.backoff = 0;
+        self.quiet_due = now + Nanos(4 * self.interval.0).max(Nanos(rtt.0 / 8)).min(QUIET_MAX);
+    }
+
+    /// A MARK left. `is_waiting`: something is not reported yet or waits for credit.
+    pub(crate) fn mark_left(&mut self, now: Nanos, rtt: Nanos, is_waiting: bool, idle: Nanos) {
+        let pause = if is_waiting {
+            let pause = match self.backoff {
+                // The first may have been lost, and the tail of a burst waits for it.
+                0 => Nanos(rtt.0 / 4),
+                repeats => Nanos(rtt.0 << (repeats - 1).min(20)),
+            };
+            self.backoff += 1;
+            pause.min(QUIET_MAX)
+        } else {
+            idle
+        };
+        self.quiet_due = now + pause;
+        self.busy_due = now + Nanos(16 * rtt.0).max(BUSY_MIN);
+    }
+
+    /// What was waited for came, or more began to wait: the schedule is drawn up afresh.
+    pub(crate) fn restart(&mut self, now: Nanos, rtt: Nanos) {
+        self.backoff = self.backoff.min(1);
+        self.quiet_due = self.quiet_due.min(now + rtt);
+    }
+
+    /// When the next MARK is due. An idle sender owes no busy MARK.
+    pub(crate) fn due(&self, is_waiting: bool) -> Nanos {
+        if is_waiting { self.quiet_due.min(self.busy_due) } else { self.quiet_due }
+    }
+}
+
+/// The longest pause between MARKs while something waits.
+const QUIET_MAX: Nanos = Nanos::from_millis(100);
+
+/// The shortest pause between MARKs while data flow.
+const BUSY_MIN: Nanos = Nanos::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RTT: Nanos = Nanos::from_millis(8);
+
+    #[test]
+    fn silence_is_marked_after_an_eighth_and_a_quarter_then_at_doubling_pauses_up_to_the_bound() {
+        let mut marks = Marks::new(Nanos(0));
+        marks.data_left(Nanos(0), RTT);
+        assert_eq!(marks.due(true), Nanos(0), "busy MARK at the start");
+        marks.mark_left(Nanos(0), RTT, true, Nanos(0));
+        marks.data_left(Nanos(0), RTT);
+        let mut pauses_ms = vec![];
+        let mut now = Nanos(0);
+        for _ in 0..7 {
+            let due = marks.due(true);
+            pauses_ms.push(due.since(now).0 / 1_000_000);
+            now = due;
+            marks.mark_left(now, RTT, true, Nanos(0));
+        }
+        assert_eq!(pauses_ms, [1, 2, 8, 16, 32, 64, 100]);
+    }
+}

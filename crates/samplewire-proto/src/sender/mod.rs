@@ -1,0 +1,421 @@
+//! The sender of a stream: a ring of slots, repaired by state.
+//!
+//! A slot goes free -> held -> departed -> released. It departs again if and only if a REPORT lists
+//! its seq and its last departure lies before that REPORT's `settled` (`docs/protocol.md#4.1`), so
+//! lost, late, doubled or forged feedback does no harm and no timer guesses.
+//!
+//! The payloads stay with the caller, addressed by seq. Drain order: after any `handle`, `push` or
+//! passed timeout call [`Sender::poll_transmit`] until it is `None`, then [`Sender::poll_event`],
+//! then sleep until [`Sender::poll_timeout`].
+
+mod breaker;
+mod budget;
+mod config;
+mod departure;
+mod feedback;
+mod marks;
+mod pacer;
+mod packet;
+mod requests;
+mod stats;
+
+use crate::clock::{DepartureClock, Rtt};
+use crate::crc;
+use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
+use crate::stream::{End, Terms, TermsError};
+use crate::wire::{CloseAckReason, CloseReason, Flags, Header, Packet};
+
+use breaker::Breaker;
+use budget::Budget;
+pub use config::{SenderConfig, SenderConfigError};
+use feedback::LastReport;
+use marks::Marks;
+use pacer::Pacer;
+pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
+use requests::Requests;
+pub use stats::SenderStats;
+
+/// A packet of the ring: what a transmission needs besides the payload's bytes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SendSlot {
+    index: SampleIndex,
+    payload_crc: u32,
+    departure: Departure,
+    samples: u32,
+    len_bytes: u16,
+    flags: Flags,
+    is_repeat: bool,
+}
+
+const _: () = assert!(size_of::<SendSlot>() <= 32);
+
+/// The sending end of one stream.
+#[derive(Debug)]
+pub struct Sender<S> {
+    terms: Terms,
+    slots: S,
+    /// Lowest seq held; first seq that never departed; first seq not pushed. In this order.
+    oldest: Seq,
+    sent: Seq,
+    next: Seq,
+    /// First seq that the receiver has not promised to take.
+    limit: Seq,
+    next_index: SampleIndex,
+    /// The index after the last sample that departed.
+    sent_index: SampleIndex,
+    source_lost: u64,
+    phase: Phase,
+    last_report: Option<LastReport>,
+    heard_at: Nanos,
+    marks_sent: u32,
+    clock: DepartureClock,
+    rtt: Rtt,
+    pacer: Pacer,
+    budget: Budget,
+    marks: Marks,
+    breaker: Breaker,
+    requests: Requests,
+    /// The header's CRC joins the payload's by this map when the payload is full.
+    full_payload: crc::Shift,
+    /// When the first CLOSE departed, and whether a REPORT has shown that one was taken.
+    close_departure: Option<Departure>,
+    is_close_taken: bool,
+    answer_close: bool,
+    event: Option<End>,
+    stats: SenderStats,
+}
+
+/// The life of a sender (`docs/protocol.md`, state table of the sender).
+///
+/// ```text
+/// Opening --first REPORT--> Flowing --close--> Closing --CLOSE_ACK--> Ended
+///    any of them --receiver's CLOSE, silence, restart, breaker--> Ended
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Phase {
+    /// No REPORT has come: nothing may depart but MARK.
+    Opening,
+    /// DATA departs as credit allows.
+    Flowing,
+    /// All is pushed; CLOSE takes the place of MARK once all has departed.
+    Closing(CloseReason),
+    /// Only a CLOSE of the receiver is still answered.
+    Ended,
+}
+
+impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
+    /// Starts a sender on `slots`, a power of two of them that holds the window.
+    ///
+    /// # Errors
+    /// A term out of range, or storage that does not fit it.
+    pub fn new(
+        terms: Terms,
+        config: SenderConfig,
+        slots: S,
+        now: Nanos,
+    ) -> Result<Self, TermsError> {
+        terms.check(slots.as_ref().len())?;
+        Ok(Self {
+            slots,
+            oldest: terms.first_seq,
+            sent: terms.first_seq,
+            next: terms.first_seq,
+            limit: terms.first_seq,
+            next_index: terms.first_index,
+            sent_index: terms.first_index,
+            source_lost: 0,
+            phase: Phase::Opening,
+            last_report: None,
+            heard_at: now,
+            marks_sent: 0,
+            clock: DepartureClock::default(),
+            rtt: Rtt::new(terms.rtt),
+            pacer: Pacer::new(config.link_bps(), config.burst()),
+            budget: Budget::new(terms.window, now),
+            marks: Marks::new(now),
+            breaker: Breaker::new(now),
+            requests: Requests::new(),
+            full_payload: crc::Shift::new(terms.payload_bytes as usize),
+            close_departure: None,
+            is_close_taken: false,
+            answer_close: false,
+            event: None,
+            stats: SenderStats::default(),
+            terms,
+        })
+    }
+
+    /// How many packets can be pushed before the window is full.
+    pub fn free_slots(&self) -> u32 {
+        self.terms.window - (self.next - self.oldest)
+    }
+
+    /// The seq that the next [`Sender::push`] gets.
+    pub const fn next_seq(&self) -> Seq {
+        self.next
+    }
+
+    /// The index after the last sample pushed.
+    pub const fn next_index(&self) -> SampleIndex {
+        self.next_index
+    }
+
+    /// Every seq before this one is accounted for by the receiver: its payload may go.
+    pub const fn released(&self) -> Seq {
+        self.oldest
+    }
+
+    /// Smoothed round-trip time.
+    pub fn rtt(&self) -> Nanos {
+        self.rtt.get()
+    }
+
+    /// Whether the receiver has reported: DATA may flow.
+    pub fn is_reported(&self) -> bool {
+        self.last_report.is_some()
+    }
+
+    /// Where in its life the sender is.
+    pub const fn phase(&self) -> Phase {
+        self.phase
+    }
+
+    /// Whether the stream has ended.
+    pub fn is_ended(&self) -> bool {
+        self.phase == Phase::Ended
+    }
+
+    /// Counters since the start.
+    pub const fn stats(&self) -> &SenderStats {
+        &self.stats
+    }
+
+    /// Takes a packet into the window; its payload must stay put until it is released.
+    ///
+    /// # Errors
+    /// See [`PushError`]; nothing is taken then.
+    pub fn push(&mut self, packet: NewPacket) -> Result<Seq, PushError> {
+        if matches!(self.phase, Phase::Closing(_) | Phase::Ended) {
+            return Err(PushError::Closed);
+        }
+        if self.free_slots() == 0 {
+            return Err(PushError::Full(self.terms.window));
+        }
+        let samples = self.check_form(&packet)?;
+        let seq = self.next;
+        if packet.flags.contains(Flags::OVERFLOW) && !packet.flags.contains(Flags::START) {
+            self.source_lost += packet.index - self.next_index;
+        }
+        *self.slot_mut(seq) = SendSlot {
+            index: packet.index,
+            payload_crc: packet.payload_crc,
+            departure: Departure(0),
+            samples,
+            len_bytes: packet.len_bytes,
+            flags: packet.flags,
+            is_repeat: false,
+        };
+        self.next_index = packet.index + u64::from(samples);
+        self.next += 1;
+        Ok(seq)
+    }
+
+    /// Counts samples that the source lost and that no later packet will report by its index
+    /// (the stream ends with them): they lie between the last packet and the final index.
+    pub fn lose_at_source(&mut self, samples: u64) {
+        self.source_lost += samples;
+        self.next_index += samples;
+    }
+
+    /// Ends the stream after all that was pushed has been accounted for.
+    pub fn close(&mut self, now: Nanos) {
+        self.close_for(now, CloseReason::Finished);
+    }
+
+    /// Like [`Sender::close`], and tells the receiver why: a source that failed is no end.
+    pub fn close_for(&mut self, now: Nanos, reason: CloseReason) {
+        if matches!(self.phase, Phase::Opening | Phase::Flowing) {
+            self.phase = Phase::Closing(reason);
+            self.marks.restart(now, self.rtt.get());
+        }
+    }
+
+    /// Ends the stream after what has departed: what was only pushed is dropped.
+    pub fn cancel(&mut self, now: Nanos) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        if self.sent != self.next {
+            // Samples that the source lost before the first packet dropped are still named.
+            let dropped = self.slot(self.sent);
+            let is_set = dropped.flags.contains(Flags::START);
+            self.next_index = if is_set { self.sent_index } else { dropped.index };
+            self.next = self.sent;
+        }
+        if !matches!(self.phase, Phase::Closing(_)) {
+            self.marks.restart(now, self.rtt.get());
+        }
+        self.phase = Phase::Closing(CloseReason::Cancelled);
+    }
+
+    /// Takes a packet whose CRC is right. `false` when it is not of this stream.
+    pub fn handle(&mut self, now: Nanos, header: &Header, packet: &Packet<'_>) -> bool {
+        if let Packet::CloseAck(ack) = packet
+            && header.tag == Tag::NONE
+            && ack.echoed_tag == self.terms.peer_tag
+            && ack.reason == CloseAckReason::UnknownTag
+        {
+            self.handle_unknown();
+            return true;
+        }
+        if header.tag != self.terms.local_tag {
+            self.stats.foreign += 1;
+            return false;
+        }
+        match packet {
+            Packet::Report(report) => self.handle_report(now, header, report),
+            Packet::Close(close) => self.handle_close(header, close),
+            Packet::CloseAck(ack) => self.handle_close_ack(header, ack),
+            _ => self.stats.unexpected += 1,
+        }
+        true
+    }
+
+    /// Acts on passed timers.
+    pub fn handle_timeout(&mut self, now: Nanos) {
+        if self.phase == Phase::Ended {
+            return;
+        }
+        if now >= self.dead_at() {
+            let is_finished = self.is_only_ack_missing();
+            let final_index = self.next_index;
+            self.end(if is_finished { End::Finished { final_index } } else { End::PeerSilent });
+        }
+    }
+
+    /// The next packet to send, if one may leave at `now`. Control packets are written to
+    /// `control`, which holds at least [`CONTROL_BYTES`].
+    pub fn poll_transmit(&mut self, now: Nanos, control: &mut [u8]) -> Option<Transmit> {
+        if self.answer_close {
+            self.answer_close = false;
+            return Some(self.emit_close_ack(now, control));
+        }
+        if self.phase == Phase::Ended {
+            return None;
+        }
+        if now >= self.marks.due(self.is_waiting()) {
+            return Some(self.emit_mark_or_close(now, control));
+        }
+        if now < self.pacer.ready_at(now) {
+            return None;
+        }
+        let seq = self.next_repeat(now).or_else(|| self.next_new())?;
+        Some(Transmit::Data(self.depart(now, seq)))
+    }
+
+    /// When to call [`Sender::handle_timeout`] and [`Sender::poll_transmit`] again at the latest.
+    pub fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
+        if self.phase == Phase::Ended {
+            return None;
+        }
+        let mut at = self.dead_at().min(self.marks.due(self.is_waiting()));
+        let ready_at = self.pacer.ready_at(now);
+        if !self.requests.is_empty() {
+            let budget_at =
+                if self.budget.is_empty() { self.budget.ready_at(self.rtt.get()) } else { now };
+            at = at.min(ready_at.max(budget_at));
+        }
+        if self.next_new().is_some() {
+            at = at.min(ready_at);
+        }
+        Some(at)
+    }
+
+    /// How the stream ended, once.
+    pub const fn poll_event(&mut self) -> Option<End> {
+        self.event.take()
+    }
+
+    fn check_form(&self, packet: &NewPacket) -> Result<u32, PushError> {
+        let (index, expected) = (packet.index, self.next_index);
+        if index < expected {
+            return Err(PushError::IndexRetreats { index, expected });
+        }
+        if index > INDEX_MAX {
+            return Err(PushError::IndexTooLarge(index));
+        }
+        let may_jump =
+            packet.flags.contains(Flags::OVERFLOW) || packet.flags.contains(Flags::START);
+        if index > expected && !may_jump {
+            return Err(PushError::IndexJumps { index, expected });
+        }
+        let full = self.terms.payload_bytes;
+        let is_short =
+            packet.flags.contains(Flags::END_OF_BURST) || packet.flags.contains(Flags::META);
+        let fits = if is_short {
+            packet.len_bytes >= 8 && packet.len_bytes <= full && packet.len_bytes.is_multiple_of(8)
+        } else {
+            packet.len_bytes == full
+        };
+        if !fits {
+            return Err(PushError::PayloadLength(packet.len_bytes));
+        }
+        let is_burst_end =
+            packet.flags.contains(Flags::END_OF_BURST) && !packet.flags.contains(Flags::META);
+        let room_bytes = u64::from(packet.len_bytes.saturating_sub(8));
+        let needed = u64::from(packet.burst_samples) * u64::from(full);
+        if is_burst_end && needed > room_bytes * u64::from(self.terms.packet_samples) {
+            return Err(PushError::BurstLength(packet.burst_samples));
+        }
+        Ok(if packet.flags.contains(Flags::META) {
+            0
+        } else if packet.flags.contains(Flags::END_OF_BURST) {
+            packet.burst_samples
+        } else {
+            self.terms.packet_samples
+        })
+    }
+
+    fn end(&mut self, end: End) {
+        self.phase = Phase::Ended;
+        self.event = Some(end);
+    }
+
+    /// When silence ends the stream. A receiver that has everything may be gone before its
+    /// CLOSE_ACK got through: that is waited for less long.
+    fn dead_at(&self) -> Nanos {
+        let patience = if self.is_only_ack_missing() {
+            Nanos(16 * self.rtt.get().0).max(CLOSE_PATIENCE_MIN).min(self.terms.dead_after)
+        } else {
+            self.terms.dead_after
+        };
+        self.heard_at + patience
+    }
+
+    /// Whether the receiver has shown that it has everything and knows the final index.
+    fn is_only_ack_missing(&self) -> bool {
+        let is_closing = matches!(self.phase, Phase::Closing(_));
+        is_closing && self.oldest == self.next && self.is_close_taken
+    }
+
+    /// Whether something is not reported yet, waits for credit, or waits to be closed.
+    fn is_waiting(&self) -> bool {
+        self.oldest != self.next || !matches!(self.phase, Phase::Flowing)
+    }
+
+    fn slot(&self, seq: Seq) -> &SendSlot {
+        let slots = self.slots.as_ref();
+        &slots[seq.0 as usize & (slots.len() - 1)]
+    }
+
+    fn slot_mut(&mut self, seq: Seq) -> &mut SendSlot {
+        let slots = self.slots.as_mut();
+        let mask = slots.len() - 1;
+        &mut slots[seq.0 as usize & mask]
+    }
+}
+
+const CLOSE_PATIENCE_MIN: Nanos = Nanos::from_millis(1_000);
+
+/// What a control packet of the sender takes at most, in bytes.
+pub const CONTROL_BYTES: usize = 64;

@@ -1,0 +1,47 @@
+//! Bounds how many answers go to packets of no stream (`docs/protocol.md#7.6`).
+
+use crate::number::Nanos;
+
+/// A bucket of [`CAPACITY`] tokens, one more every [`INTERVAL`].
+#[derive(Clone, Debug)]
+pub(super) struct Bucket {
+    tokens: u64,
+    /// Up to when tokens have come in.
+    filled_to: Nanos,
+}
+
+impl Bucket {
+    pub(super) const fn new() -> Self {
+        Self { tokens: CAPACITY, filled_to: Nanos(0) }
+    }
+
+    /// Takes a token if there is one.
+    pub(super) fn take(&mut self, now: Nanos) -> bool {
+        let came = now.since(self.filled_to).0 / INTERVAL.0;
+        self.filled_to = self.filled_to + Nanos(came * INTERVAL.0);
+        self.tokens = (self.tokens + came.min(CAPACITY)).min(CAPACITY);
+        let is_full = self.tokens > 0;
+        self.tokens -= u64::from(is_full);
+        is_full
+    }
+}
+
+/// A restarted device tells this many streams at once that they have ended.
+const CAPACITY: u64 = 64;
+const INTERVAL: Nanos = Nanos::from_millis(1);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bucket_gives_its_capacity_at_once_then_one_an_interval() {
+        let mut bucket = Bucket::new();
+        let start = Nanos::from_millis(5_000);
+        let given = |bucket: &mut Bucket, now| (0..1000).filter(|_| bucket.take(now)).count();
+        assert_eq!(given(&mut bucket, start), 64);
+        assert_eq!(given(&mut bucket, start + Nanos(999_999)), 0);
+        assert_eq!(given(&mut bucket, start + Nanos::from_millis(3)), 3);
+        assert_eq!(given(&mut bucket, start + Nanos::from_millis(9_000)), 64);
+    }
+}

@@ -1,0 +1,50 @@
+//! What the user of a listener may choose.
+
+use super::open_config::PACKET_BYTES_MIN;
+
+/// How a listener answers.
+#[derive(Clone, Copy, Debug)]
+pub struct ListenConfig {
+    pub(super) packet_bytes_max: u16,
+    pub(super) busy_retry_ms: u32,
+}
+
+impl ListenConfig {
+    /// Packets of up to 9,000 bytes, another attempt at a busy stream after 1 s.
+    pub const fn new() -> Self {
+        Self { packet_bytes_max: 9_000, busy_retry_ms: 1_000 }
+    }
+
+    /// The largest IP packet that this end takes or sends, headers included, from 576; default
+    /// 9000. Set it to the interface's MTU: ACCEPT is padded up to it.
+    ///
+    /// # Errors
+    /// The size is out of range.
+    pub const fn with_packet_bytes_max(mut self, bytes: u16) -> Result<Self, ListenConfigError> {
+        if bytes < PACKET_BYTES_MIN {
+            return Err(ListenConfigError::PacketBytes(bytes));
+        }
+        self.packet_bytes_max = bytes;
+        Ok(self)
+    }
+
+    /// After how many milliseconds another attempt at a busy stream makes sense; default 1000.
+    pub const fn with_busy_retry_ms(mut self, retry_ms: u32) -> Self {
+        self.busy_retry_ms = retry_ms;
+        self
+    }
+}
+
+impl Default for ListenConfig {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// A choice out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ListenConfigError {
+    /// See [`ListenConfig::with_packet_bytes_max`].
+    #[error("ip packets of {0} bytes are below 576")]
+    PacketBytes(u16),
+}

@@ -1,0 +1,168 @@
+//! What the user of an opener may choose.
+
+use super::Peer;
+use crate::number::{Nanos, SampleIndex, Seq};
+use crate::wire::Role;
+
+/// What to open, and how long to try.
+#[derive(Clone, Copy, Debug)]
+pub struct OpenConfig {
+    pub(super) role: Role,
+    pub(super) stream: u16,
+    pub(super) owner: u64,
+    pub(super) delivery: u8,
+    pub(super) deadline_us: u32,
+    pub(super) window: u32,
+    pub(super) packet_bytes_max: u16,
+    pub(super) ip_overhead: u16,
+    pub(super) pad: u8,
+    pub(super) start_index: SampleIndex,
+    pub(super) first_seq: Seq,
+    pub(super) timeout: Nanos,
+}
+
+impl OpenConfig {
+    /// Opens the device's stream of number `stream`. `owner` names the program or installation:
+    /// an opening by the same owner takes the stream over at once, another is refused while the
+    /// stream is open.
+    pub const fn new(role: Role, stream: u16, owner: u64) -> Self {
+        Self {
+            role,
+            stream,
+            owner,
+            delivery: 0,
+            deadline_us: 0,
+            window: 1024,
+            packet_bytes_max: 9_000,
+            ip_overhead: Peer::V4_OVERHEAD,
+            pad: 0,
+            start_index: 0,
+            first_seq: Seq(0),
+            timeout: Nanos::from_millis(3_000),
+        }
+    }
+
+    /// How the receiver will deliver: 0 complete (the default), 1 by a deadline, 2 best effort;
+    /// the deadline in microseconds, 0 when there is none.
+    pub const fn with_delivery(mut self, delivery: u8, deadline_us: u32) -> Self {
+        self.delivery = delivery;
+        self.deadline_us = deadline_us;
+        self
+    }
+
+    /// How many packets this end takes or holds, 1 to 2^24; default 1024. More rides over longer
+    /// round trips, and costs memory.
+    ///
+    /// # Errors
+    /// The window is out of range.
+    pub const fn with_window(mut self, window: u32) -> Result<Self, OpenConfigError> {
+        if window == 0 || window > crate::stream::WINDOW_MAX {
+            return Err(OpenConfigError::Window(window));
+        }
+        self.window = window;
+        Ok(self)
+    }
+
+    /// The largest IP packet to try, headers included, from 576; default 9000. A path that
+    /// carries less costs three lost tries, at least 140 ms, for each of 9000, 4096, 1500 and 1280
+    /// that is too large.
+    ///
+    /// # Errors
+    /// The size is out of range.
+    pub const fn with_packet_bytes_max(mut self, bytes: u16) -> Result<Self, OpenConfigError> {
+        if bytes < PACKET_BYTES_MIN {
+            return Err(OpenConfigError::PacketBytes(bytes));
+        }
+        self.packet_bytes_max = bytes;
+        Ok(self)
+    }
+
+    /// The bytes of IP and UDP headers, 28 (IPv4, the default) to 128; see [`Peer::ip_overhead`].
+    ///
+    /// # Errors
+    /// The overhead is out of range.
+    pub const fn with_ip_overhead(mut self, bytes: u16) -> Result<Self, OpenConfigError> {
+        if bytes < Peer::V4_OVERHEAD || bytes > IP_OVERHEAD_MAX {
+            return Err(OpenConfigError::IpOverhead(bytes));
+        }
+        self.ip_overhead = bytes;
+        Ok(self)
+    }
+
+    /// How many bytes the receiver wishes between header and payload, default 0.
+    pub const fn with_pad(mut self, bytes: u8) -> Self {
+        self.pad = bytes;
+        self
+    }
+
+    /// The index at which the stream is to start; default 0, at once.
+    pub const fn with_start_index(mut self, index: SampleIndex) -> Self {
+        self.start_index = index;
+        self
+    }
+
+    /// The seq of the first packet, when the opener sends; default 0.
+    pub const fn with_first_seq(mut self, seq: Seq) -> Self {
+        self.first_seq = seq;
+        self
+    }
+
+    /// How long to try, 1 ms to 1 h; default 3 s. Shorter than 1 s may take lost packets for an
+    /// absent peer.
+    ///
+    /// # Errors
+    /// The time is out of range.
+    pub const fn with_timeout(mut self, timeout: Nanos) -> Result<Self, OpenConfigError> {
+        if timeout.0 < TIMEOUT_MIN.0 || timeout.0 > TIMEOUT_MAX.0 {
+            return Err(OpenConfigError::Timeout(timeout.0));
+        }
+        self.timeout = timeout;
+        Ok(self)
+    }
+}
+
+/// A choice out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OpenConfigError {
+    /// See [`OpenConfig::with_window`].
+    #[error("window of {0} packets is not in 1..=16777216")]
+    Window(u32),
+    /// See [`OpenConfig::with_packet_bytes_max`].
+    #[error("ip packets of {0} bytes are below 576")]
+    PacketBytes(u16),
+    /// See [`OpenConfig::with_ip_overhead`].
+    #[error("ip and udp headers of {0} bytes are not in 28..=128")]
+    IpOverhead(u16),
+    /// See [`OpenConfig::with_timeout`].
+    #[error("timeout of {0} ns is not in 1 ms ..= 1 h")]
+    Timeout(u64),
+}
+
+/// What every IPv4 path carries unfragmented to a host (RFC 791).
+pub(super) const PACKET_BYTES_MIN: u16 = 576;
+const IP_OVERHEAD_MAX: u16 = 128;
+const TIMEOUT_MIN: Nanos = Nanos::from_millis(1);
+const TIMEOUT_MAX: Nanos = Nanos::from_millis(3_600_000);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_out_of_range_are_named() {
+        let config = OpenConfig::new(Role::Receive, 0, 1);
+        assert_eq!(config.with_window(0).err(), Some(OpenConfigError::Window(0)));
+        assert_eq!(
+            config.with_packet_bytes_max(575).err(),
+            Some(OpenConfigError::PacketBytes(575))
+        );
+        assert_eq!(config.with_ip_overhead(27).err(), Some(OpenConfigError::IpOverhead(27)));
+        assert_eq!(config.with_timeout(Nanos(0)).err(), Some(OpenConfigError::Timeout(0)));
+    }
+
+    #[test]
+    fn smallest_packet_holds_an_open_under_the_largest_overhead() {
+        let udp_bytes = PACKET_BYTES_MIN - IP_OVERHEAD_MAX;
+        assert!(usize::from(udp_bytes) >= crate::wire::OPEN_LEN_MIN);
+    }
+}

@@ -1,0 +1,69 @@
+//! Numbers that nobody else can guess, from a seed.
+
+use siphasher::sip128::SipHasher24;
+
+use crate::number::Tag;
+
+/// Draws tags, nonces and keys: SipHash-2-4-128 of a counter, keyed with the seed.
+///
+/// The seed must come from the operating system's or the device's source of randomness; equal
+/// seeds draw equal numbers.
+#[derive(Clone, Debug)]
+pub struct Secrets {
+    hasher: SipHasher24,
+    drawn: u64,
+}
+
+impl Secrets {
+    /// Starts from 16 bytes that nobody else can guess.
+    pub fn new(seed: [u8; 16]) -> Self {
+        Self { hasher: SipHasher24::new_with_key(&seed), drawn: 0 }
+    }
+
+    /// Draws a tag, never [`Tag::NONE`].
+    pub fn tag(&mut self) -> Tag {
+        Tag((self.draw().0 as u32).max(1))
+    }
+
+    /// Draws a nonce, never 0.
+    pub fn nonce(&mut self) -> u64 {
+        self.draw().0.max(1)
+    }
+
+    /// Draws a key.
+    pub fn key(&mut self) -> [u8; 16] {
+        let (high, low) = self.draw();
+        ((high as u128) << 64 | low as u128).to_be_bytes()
+    }
+
+    fn draw(&mut self) -> (u64, u64) {
+        self.drawn += 1;
+        self.hasher.hash(&self.drawn.to_be_bytes()).as_u64()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn equal_seeds_draw_equal_numbers_and_others_do_not() {
+        let draw = |seed| {
+            let mut secrets = Secrets::new([seed; 16]);
+            (secrets.tag(), secrets.nonce(), secrets.key())
+        };
+        assert_eq!(draw(1), draw(1));
+        assert_ne!(draw(1).0, draw(2).0);
+        assert_ne!(draw(1).1, draw(2).1);
+        assert_ne!(draw(1).2, draw(2).2);
+    }
+
+    #[test]
+    fn drawn_numbers_do_not_repeat() {
+        let mut secrets = Secrets::new([7; 16]);
+        let nonces: HashSet<u64> = (0..1000).map(|_| secrets.nonce()).collect();
+        assert_eq!(nonces.len(), 1000);
+    }
+}

@@ -1,0 +1,77 @@
+//! Who has a stream, and who asks for one.
+
+use super::cookie::LIFETIME_MAX;
+use super::{AcceptParams, Peer};
+use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
+use crate::wire::Role;
+
+/// Who has a stream.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StreamSlot {
+    pub(super) opened: Option<Opened>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opened {
+    pub(super) request: OpenRequest,
+    pub(super) tag: Tag,
+    pub(super) params: AcceptParams,
+    pub(super) at: Nanos,
+}
+
+impl StreamSlot {
+    pub(super) fn is_of_another(&self, owner: u64) -> bool {
+        self.opened.is_some_and(|opened| opened.request.owner != owner)
+    }
+}
+
+impl Opened {
+    /// Whether the request is the one that was accepted, once more.
+    pub(super) fn is_repeated_by(&self, request: &OpenRequest) -> bool {
+        self.request.peer == request.peer && self.request.nonce == request.nonce
+    }
+
+    /// Whether the request left before the one that was accepted: without this, a late duplicate of
+    /// an earlier attempt would take the stream over. While a cookie from before the acceptance is
+    /// valid, the departures of one peer are near enough to compare; later, none is needed.
+    pub(super) fn overtook(&self, now: Nanos, request: &OpenRequest) -> bool {
+        self.request.peer == request.peer
+            && now.since(self.at) < LIFETIME_MAX
+            && request.departure.before(self.request.departure)
+    }
+}
+
+/// What a peer with a proven address asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OpenRequest {
+    /// Who asks.
+    pub peer: Peer,
+    /// The tag of packets to the opener.
+    pub peer_tag: Tag,
+    /// What the opener wants to do.
+    pub role: Role,
+    /// How the receiver will deliver: 0 complete, 1 by a deadline, 2 best effort.
+    pub delivery: u8,
+    /// The deadline of delivery in microseconds, 0 when there is none.
+    pub deadline_us: u32,
+    /// The stream's number, and its slot.
+    pub stream: u16,
+    /// Names the attempt.
+    pub nonce: u64,
+    /// Names the program or installation that opens.
+    pub owner: u64,
+    /// How many packets the opener takes or holds.
+    pub window: u32,
+    /// How many bytes the opener wishes between header and payload.
+    pub pad: u8,
+    /// The index at which the stream is to start, 0 = at once.
+    pub start_index: SampleIndex,
+    /// The seq of the first packet, when the opener sends.
+    pub first_seq: Seq,
+    /// The UDP payload that came through from the opener in bytes: the longest DATA it may send.
+    pub len_in: u16,
+    /// The UDP payload that the ACCEPT will have in bytes: the longest DATA that may be sent.
+    pub len_out: u16,
+    /// When the OPEN left, by the opener's clock.
+    pub(super) departure: Departure,
+}

@@ -1,0 +1,6 @@
+//! Scenarios of opening on virtual time, and packets that lie.
+
+mod hostile;
+mod listening;
+mod opening;
+mod world;

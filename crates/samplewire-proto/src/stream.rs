@@ -1,0 +1,217 @@
+//! What both ends of an open stream agree on, and how a stream ends.
+
+use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
+use crate::wire::{CloseReason, HEADER_LEN};
+
+/// The terms of one stream as the opening settled them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Terms {
+    /// The tag that this end chose; packets to it carry it.
+    pub local_tag: Tag,
+    /// The tag that the peer chose; packets from here carry it.
+    pub peer_tag: Tag,
+    /// Whether this end sent the OPEN (flag `from the opener`).
+    pub is_opener: bool,
+    /// The seq of the first packet.
+    pub first_seq: Seq,
+    /// The index of the first sample to come.
+    pub first_index: SampleIndex,
+    /// Samples in every packet that does not end a burst.
+    pub packet_samples: u32,
+    /// Payload bytes of such a packet, a multiple of 8.
+    pub payload_bytes: u16,
+    /// Where the payload starts, counted from the header's first byte: 22 to 64.
+    pub payload_offset: u8,
+    /// Packets that the ring of either end holds at most.
+    pub window: u32,
+    /// How much later a packet may arrive than one that departed after it, in 16 ns units: at most
+    /// 1 s.
+    pub reorder_tolerance: u32,
+    /// A peer that is silent for this long is dead: 400 ms to 15 s.
+    pub dead_after: Nanos,
+    /// The longest silence of an idle sender: 1 ms to a quarter of `dead_after`.
+    pub idle_after: Nanos,
+    /// How many ranges of a REPORT the sender takes.
+    pub ranges_max: u16,
+    /// The round-trip time that the opening measured.
+    pub rtt: Nanos,
+}
+
+impl Terms {
+    /// Checks each term against its range and against the others (`docs/protocol.md#3.12`).
+    ///
+    /// # Errors
+    /// Names the first term that is out of range, with its value.
+    pub const fn check(&self, slots: usize) -> Result<(), TermsError> {
+        if self.window == 0 || self.window > WINDOW_MAX {
+            return Err(TermsError::Window(self.window));
+        }
+        if !slots.is_power_of_two() || slots < self.window as usize || slots > WINDOW_MAX as usize {
+            return Err(TermsError::Slots { slots, window: self.window });
+        }
+        if self.payload_bytes == 0 || !self.payload_bytes.is_multiple_of(8) {
+            return Err(TermsError::Payload(self.payload_bytes));
+        }
+        if (self.payload_offset as usize) < HEADER_LEN || self.payload_offset > PAYLOAD_OFFSET_MAX {
+            return Err(TermsError::PayloadOffset(self.payload_offset));
+        }
+        if self.packet_samples == 0 || self.packet_samples > 8 * self.payload_bytes as u32 {
+            return Err(TermsError::PacketSamples(self.packet_samples));
+        }
+        if self.dead_after.0 < DEAD_MIN.0 || self.dead_after.0 > DEAD_MAX.0 {
+            return Err(TermsError::DeadAfter(self.dead_after.0));
+        }
+        if self.idle_after.0 < IDLE_MIN.0 || self.idle_after.0 > self.dead_after.0 / 4 {
+            return Err(TermsError::IdleAfter(self.idle_after.0));
+        }
+        if self.reorder_tolerance > REORDER_TOLERANCE_MAX {
+            return Err(TermsError::ReorderTolerance(self.reorder_tolerance));
+        }
+        if self.first_index > INDEX_MAX {
+            return Err(TermsError::FirstIndex(self.first_index));
+        }
+        if self.ranges_max == 0 {
+            return Err(TermsError::Ranges(self.ranges_max));
+        }
+        Ok(())
+    }
+}
+
+/// A term out of its range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TermsError {
+    /// See [`WINDOW_MAX`].
+    #[error("window of {0} packets is not in 1..=16777216")]
+    Window(u32),
+    /// The storage lent is not a power of two that holds the window.
+    #[error("{slots} slots lent for a window of {window} packets: a power of two is needed")]
+    Slots {
+        /// Slots lent.
+        slots: usize,
+        /// Window in packets.
+        window: u32,
+    },
+    /// DATA carries a multiple of 8 bytes.
+    #[error("payload of {0} bytes is not a positive multiple of 8")]
+    Payload(u16),
+    /// See [`PAYLOAD_OFFSET_MAX`].
+    #[error("payload offset of {0} bytes is not in 22..=64")]
+    PayloadOffset(u8),
+    /// More samples than bits of payload, or none.
+    #[error("{0} samples a packet do not fit the payload")]
+    PacketSamples(u32),
+    /// See [`Terms::dead_after`].
+    #[error("a peer dead after {0} ns is not in 400 ms ..= 15 s")]
+    DeadAfter(u64),
+    /// See [`Terms::idle_after`].
+    #[error("a silence of {0} ns when idle is not in 1 ms ..= a quarter of dead after")]
+    IdleAfter(u64),
+    /// See [`Terms::reorder_tolerance`].
+    #[error("a reordering tolerance of {0} units of 16 ns exceeds 1 s")]
+    ReorderTolerance(u32),
+    /// See [`INDEX_MAX`].
+    #[error("first index {0} exceeds 2^63")]
+    FirstIndex(SampleIndex),
+    /// A sender that takes no request repairs nothing.
+    #[error("a sender that takes {0} ranges of a REPORT cannot repair")]
+    Ranges(u16),
+}
+
+/// The largest window in packets.
+pub const WINDOW_MAX: u32 = 1 << 24;
+
+/// The furthest that a payload may start behind the header's first byte.
+pub const PAYLOAD_OFFSET_MAX: u8 = 64;
+
+/// An end with nothing to say speaks every 100 ms; one lost packet must not be a death.
+const DEAD_MIN: Nanos = Nanos::from_millis(400);
+
+const IDLE_MIN: Nanos = Nanos::from_millis(1);
+
+/// One second: a tolerance near half the wrap of departures would turn `settled` into the future.
+const REORDER_TOLERANCE_MAX: u32 = 62_500_000;
+
+/// Departures are sound over 34 s; a peer must be given up well before.
+const DEAD_MAX: Nanos = Nanos::from_millis(15_000);
+
+/// How a stream ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The sender closed and everything up to its final index is accounted for.
+    Finished {
+        /// The first index after the stream.
+        final_index: SampleIndex,
+    },
+    /// This end closed before the stream was over.
+    Cancelled,
+    /// The peer closed before the stream was over. At a receiver everything up to the sender's
+    /// final index is accounted for.
+    ClosedByPeer(CloseReason),
+    /// The peer no longer knows the stream: it restarted, or gave the stream to another.
+    PeerRestarted,
+    /// Nothing was heard for the time after which a peer is dead.
+    PeerSilent,
+    /// More than half of all departures were repeats for ten intervals in a row.
+    CircuitBreaker,
+    /// The peer broke a rule without which samples cannot be placed.
+    Violation(Violation),
+}
+
+/// The rules whose breach ends a stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Violation {
+    /// A packet's payload is neither full nor the end of a burst.
+    #[error("packet {seq} carries {len_bytes} bytes of payload against {expected} agreed")]
+    PayloadLength {
+        /// The packet.
+        seq: Seq,
+        /// What it carries.
+        len_bytes: usize,
+        /// What was agreed.
+        expected: u16,
+    },
+    /// A packet's index lies before the end of its predecessor.
+    #[error("packet {seq} starts at index {index}, before {expected}")]
+    IndexRetreats {
+        /// The packet.
+        seq: Seq,
+        /// Its index.
+        index: SampleIndex,
+        /// The end of its predecessor.
+        expected: SampleIndex,
+    },
+    /// The index jumps and no flag says why.
+    #[error("packet {seq} jumps from index {expected} to {index} without a reason")]
+    IndexJumps {
+        /// The packet.
+        seq: Seq,
+        /// Its index.
+        index: SampleIndex,
+        /// The end of its predecessor.
+        expected: SampleIndex,
+    },
+    /// A packet's index lies beyond [`INDEX_MAX`].
+    #[error("packet {seq} starts at index {index}, beyond 2^63")]
+    IndexTooLarge {
+        /// The packet.
+        seq: Seq,
+        /// Its index.
+        index: SampleIndex,
+    },
+    /// A final index lies before the end of what was delivered.
+    #[error("final index {final_index} lies before {expected}")]
+    FinalIndexRetreats {
+        /// The final index of CLOSE.
+        final_index: SampleIndex,
+        /// The end of what was delivered.
+        expected: SampleIndex,
+    },
+    /// An end of burst claims more samples than fit.
+    #[error("packet {seq} ends a burst with {samples} valid samples, more than it carries")]
+    BurstLength {
+        /// The packet.
+        seq: Seq,
+        /// What it claims.
+        samples: u64,
+    },
+}

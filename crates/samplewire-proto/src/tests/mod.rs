@@ -1,0 +1,7 @@
+//! Scenarios on virtual time: a sender and a receiver that meet over two simulated paths.
+
+mod arithmetic;
+mod faults;
+mod hostile;
+mod pair;
+mod traces;

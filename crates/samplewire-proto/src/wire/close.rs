@@ -1,0 +1,97 @@
+//! CLOSE: one end ends the stream.
+
+use super::{Header, PacketType, WireError, body_of, check_len, check_zero, field, seal};
+use crate::number::Seq;
+
+/// An end of the stream; the header's `index` and `seq` are final (from the sender), or the
+/// consumer's position and what is released (from the receiver).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Close {
+    /// Why.
+    pub reason: CloseReason,
+    /// From a sender the number of the newest REPORT that it took; from a receiver that of its last.
+    pub last: Seq,
+    /// How many samples the source lost in all, from a receiver as far as it has heard.
+    pub source_lost: u64,
+}
+
+impl Close {
+    /// Writes the whole packet and returns its length.
+    ///
+    /// # Panics
+    /// When `out` is too short or `header` is of another type.
+    pub fn emit(&self, header: &Header, out: &mut [u8]) -> usize {
+        let body = body_of(PacketType::Close, header, BODY_LEN, out);
+        field::put_u16(body, at::REASON, self.reason.number());
+        field::put_u32(body, at::LAST, self.last.0);
+        field::put_u64(body, at::SOURCE_LOST, self.source_lost);
+        seal(header, BODY_LEN, out)
+    }
+
+    pub(crate) fn parse(body: &[u8]) -> Result<Self, WireError> {
+        check_len(PacketType::Close, body, BODY_LEN)?;
+        check_zero(PacketType::Close, field::get_u16(body, at::ZERO).into())?;
+        Ok(Self {
+            reason: CloseReason::from_number(field::get_u16(body, at::REASON)),
+            last: Seq(field::get_u32(body, at::LAST)),
+            source_lost: field::get_u64(body, at::SOURCE_LOST),
+        })
+    }
+}
+
+/// Why a stream ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CloseReason {
+    /// All that was to be sent has been sent, or enough has been received.
+    Finished,
+    /// The application gave up.
+    Cancelled,
+    /// The same owner opened the stream again.
+    TakenOver,
+    /// The device's source or sink failed.
+    DeviceFault,
+    /// The peer was silent for too long.
+    PeerSilent,
+    /// The peer broke the protocol.
+    Protocol,
+    /// A number of a later version.
+    Unknown(u16),
+}
+
+impl CloseReason {
+    /// The reason's number.
+    pub const fn number(self) -> u16 {
+        match self {
+            Self::Finished => 0,
+            Self::Cancelled => 1,
+            Self::TakenOver => 2,
+            Self::DeviceFault => 3,
+            Self::PeerSilent => 4,
+            Self::Protocol => 5,
+            Self::Unknown(number) => number,
+        }
+    }
+
+    /// The reason of a number.
+    pub const fn from_number(number: u16) -> Self {
+        match number {
+            0 => Self::Finished,
+            1 => Self::Cancelled,
+            2 => Self::TakenOver,
+            3 => Self::DeviceFault,
+            4 => Self::PeerSilent,
+            5 => Self::Protocol,
+            other => Self::Unknown(other),
+        }
+    }
+}
+
+/// Where each field of the body stands.
+mod at {
+    pub(super) const REASON: usize = 0;
+    pub(super) const ZERO: usize = 2;
+    pub(super) const LAST: usize = 4;
+    pub(super) const SOURCE_LOST: usize = 8;
+}
+
+const BODY_LEN: usize = 16;
