@@ -1,0 +1,50 @@
+//! Quanta: fixed, aligned sample buffers that are allocated once and go round.
+//!
+//! A [`Pool`] takes its memory in one piece and never again. [`Pool::take`] lends a [`Quantum`],
+//! dropping the quantum gives it back, and [`Pool::free`] is how many can still be taken: that
+//! number, counted in packets, is the credit which a receiver advertises. Nothing here knows of
+//! packets, and nothing allocates, locks or enters the kernel after [`Pool::new`].
+//!
+//! ```
+//! use samplewire_circuit::{Pool, PoolConfig};
+//!
+//! let pool = Pool::new(PoolConfig::new(4, 8_000))?;
+//! let mut quantum = pool.take().expect("nothing was taken yet");
+//! assert_eq!(pool.free(), 3);
+//!
+//! quantum.set_len(8);
+//! quantum.data_mut().copy_from_slice(&[1, 0, 2, 0, 3, 0, 4, 0]);
+//! quantum.set_index(1 << 40);
+//! assert_eq!(quantum.as_slice::<i16>()?, &[1, 2, 3, 4]);
+//!
+//! let first = quantum.share();
+//! let second = first.clone();
+//! drop(first);
+//! assert_eq!(second.index(), 1 << 40);
+//! drop(second);
+//! assert_eq!(pool.free(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod config;
+mod free_list;
+mod pool;
+mod quantum;
+mod region;
+mod sample;
+mod shares;
+mod tag;
+
+pub use config::{PoolConfig, PoolError};
+pub use pool::Pool;
+pub use quantum::{Quantum, SharedQuantum};
+pub use sample::{Sample, ViewError, view};
+pub use tag::{Tag, TagKind, Tags, TagsFull};
+
+/// The atomics that the model checker loom watches under `--cfg loom`.
+mod atomic {
+    #[cfg(loom)]
+    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+}

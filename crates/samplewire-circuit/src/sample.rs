@@ -1,0 +1,112 @@
+//! Samples: the numbers that the bytes of a quantum can be seen as.
+
+use bytemuck::{Pod, PodCastError};
+use num_complex::Complex;
+
+/// A number, real or complex, whose every bit pattern is valid, in this machine's byte order.
+///
+/// Sealed: the wire and the files know these and no others.
+pub trait Sample: Pod + sealed::Sealed {
+    /// The type's name for error texts.
+    const NAME: &'static str;
+}
+
+macro_rules! samples {
+    ($($real:ident),*) => {$(
+        impl sealed::Sealed for $real {}
+        impl sealed::Sealed for Complex<$real> {}
+        impl Sample for $real {
+            const NAME: &'static str = stringify!($real);
+        }
+        impl Sample for Complex<$real> {
+            const NAME: &'static str = concat!("complex ", stringify!($real));
+        }
+    )*};
+}
+
+samples!(i8, u8, i16, i32, f32, f64);
+
+/// Sees `bytes` as samples in this machine's byte order.
+///
+/// # Errors
+/// The bytes are no whole number of samples, or not aligned for them.
+pub fn view<T: Sample>(bytes: &[u8]) -> Result<&[T], ViewError> {
+    bytemuck::try_cast_slice(bytes).map_err(|error| ViewError::new::<T>(error, bytes))
+}
+
+/// Sees `bytes` as samples that can be written.
+pub(crate) fn view_mut<T: Sample>(bytes: &mut [u8]) -> Result<&mut [T], ViewError> {
+    // Checked first on the shared slice: the error needs the bytes that the cast keeps borrowed.
+    view::<T>(bytes)?;
+    Ok(bytemuck::cast_slice_mut(bytes))
+}
+
+/// Why bytes cannot be seen as samples of a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ViewError {
+    /// The bytes are not a whole number of samples.
+    #[error("{len_bytes} bytes are not a whole number of {sample} ({sample_bytes} bytes each)")]
+    Length {
+        /// How many bytes there are.
+        len_bytes: usize,
+        /// The sample's type.
+        sample: &'static str,
+        /// The sample's size.
+        sample_bytes: usize,
+    },
+    /// The bytes begin where no sample of the type can: their front was moved by an odd length.
+    #[error("the data begin at an address that is no multiple of {align_bytes}, as {sample} asks")]
+    Alignment {
+        /// What the address must be a multiple of.
+        align_bytes: usize,
+        /// The sample's type.
+        sample: &'static str,
+    },
+}
+
+impl ViewError {
+    fn new<T: Sample>(error: PodCastError, bytes: &[u8]) -> Self {
+        match error {
+            PodCastError::TargetAlignmentGreaterAndInputNotAligned => {
+                Self::Alignment { align_bytes: align_of::<T>(), sample: T::NAME }
+            }
+            _ => Self::Length {
+                len_bytes: bytes.len(),
+                sample: T::NAME,
+                sample_bytes: size_of::<T>(),
+            },
+        }
+    }
+}
+
+mod sealed {
+    /// Keeps [`super::Sample`] to the types above.
+    pub trait Sealed {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn half_a_sample_is_refused_with_the_lengths() {
+        let words = [0_u32; 2];
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        assert_eq!(view::<Complex<i16>>(bytes).unwrap().len(), 2);
+        assert_eq!(
+            view::<Complex<i16>>(&bytes[..6]),
+            Err(ViewError::Length { len_bytes: 6, sample: "complex i16", sample_bytes: 4 })
+        );
+    }
+
+    #[test]
+    fn odd_address_is_refused_for_wide_samples_only() {
+        let words = [0_u32; 2];
+        let bytes: &[u8] = bytemuck::cast_slice(&words);
+        assert_eq!(
+            view::<i16>(&bytes[1..5]),
+            Err(ViewError::Alignment { align_bytes: 2, sample: "i16" })
+        );
+        assert_eq!(view::<Complex<i8>>(&bytes[1..5]).unwrap().len(), 2);
+    }
+}
