@@ -1,0 +1,236 @@
+//! The ceiling of UDP over loopback on this machine: `sendmmsg` against `recvmmsg` in two threads
+//! of one process, with nothing of ours between them and the kernel. `--link` puts our [`Udp`]
+//! link in both places, for the same figure with it.
+//!
+//! ```text
+//! cargo run --release -p samplewire-io --example raw_udp -- \
+//!     [--payload BYTES] [--seconds S] [--gso] [--link] [--json]
+//! ```
+//!
+//! `--gso` is UDP_SEGMENT on sending and UDP_GRO on receiving. The rate is of UDP payload that
+//! the receiver took; what the sender was faster by was dropped at the receiver's socket.
+
+use std::mem::{size_of_val, zeroed};
+use std::net::UdpSocket;
+use std::os::fd::AsRawFd;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire_io::{Batch, Ecn, Link, Outgoing, Udp, UdpOptions};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let arguments = Arguments::parse(std::env::args().skip(1))?;
+    let done = AtomicBool::new(false);
+    let run = if arguments.link { link_pair(&arguments)? } else { raw_pair(&arguments)? };
+    let (mut blast, mut drain) = run;
+    let start = Instant::now();
+    let (sent, received, seconds) = std::thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            let mut bytes = 0_u64;
+            while !done.load(Ordering::Relaxed) {
+                bytes += blast() as u64;
+            }
+            bytes
+        });
+        let receiver = scope.spawn(|| {
+            let mut bytes = 0_u64;
+            while !done.load(Ordering::Relaxed) {
+                bytes += drain() as u64;
+            }
+            bytes
+        });
+        std::thread::sleep(arguments.duration);
+        // Relaxed: only the flag itself is read, and a late look costs one more batch.
+        done.store(true, Ordering::Relaxed);
+        let seconds = start.elapsed().as_secs_f64();
+        let ended = "a failed call has ended the process before";
+        (sender.join().expect(ended), receiver.join().expect(ended), seconds)
+    });
+    arguments.report(sent, received, seconds);
+    Ok(())
+}
+
+/// A call that moves one batch and says how many bytes of payload that were.
+type Step = Box<dyn FnMut() -> usize + Send>;
+
+fn raw_pair(arguments: &Arguments) -> std::io::Result<(Step, Step)> {
+    let receiver = UdpSocket::bind("127.0.0.1:0")?;
+    let sender = UdpSocket::bind("127.0.0.1:0")?;
+    sender.connect(receiver.local_addr()?)?;
+    receiver.set_nonblocking(true)?;
+    for (socket, name) in [(&receiver, libc::SO_RCVBUFFORCE), (&sender, libc::SO_SNDBUFFORCE)] {
+        // Without the privilege the system's default stays, which costs rate and is no fault.
+        let _granted = set(socket, libc::SOL_SOCKET, name, BUFFER_BYTES);
+    }
+    let payload = arguments.payload_bytes;
+    let message_bytes = if arguments.gso {
+        set(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, payload as i32)?;
+        set(&receiver, libc::SOL_UDP, libc::UDP_GRO, 1)?;
+        payload * (65_000 / payload).min(64)
+    } else {
+        payload
+    };
+    let mut source = Messages::new(message_bytes, CALL_PACKETS * payload / message_bytes);
+    let buffer_bytes = if arguments.gso { 65_536 } else { payload };
+    let mut sink = Messages::new(buffer_bytes, CALL_PACKETS * payload / message_bytes);
+    let blast = move || source.send(&sender);
+    let drain = move || sink.receive(&receiver);
+    Ok((Box::new(blast), Box::new(drain)))
+}
+
+fn link_pair(arguments: &Arguments) -> Result<(Step, Step), Box<dyn std::error::Error>> {
+    let options = UdpOptions::new().segmentation(arguments.gso).joining(arguments.gso);
+    let mut receiver = Udp::bind("127.0.0.1:0".parse()?, &options)?;
+    let peer = receiver.local_addr();
+    let mut sender = Udp::client(peer, &options)?;
+    let bytes = vec![0x5a; arguments.payload_bytes];
+    let mut batch = Batch::new(CALL_PACKETS, arguments.payload_bytes);
+    let blast = move || {
+        let (header, payload) = bytes.split_at(22.min(bytes.len()));
+        let packet = Outgoing { peer, ecn: Ecn::Ect0, parts: [header, payload, &[]] };
+        sender.send(&[packet; CALL_PACKETS]).expect("loopback takes packets") * bytes.len()
+    };
+    let drain = move || {
+        receiver.recv(&mut batch).expect("loopback gives packets");
+        batch.iter().map(|(bytes, _)| bytes.len()).sum()
+    };
+    Ok((Box::new(blast), Box::new(drain)))
+}
+
+/// Memory and headers of one batched call, all messages of one length.
+struct Messages {
+    headers: Vec<libc::mmsghdr>,
+    // Pointed to by `headers`.
+    _iovecs: Vec<libc::iovec>,
+    _bytes: Vec<u8>,
+}
+
+// SAFETY: the pointers in `headers` lead to heap memory that the same value owns.
+unsafe impl Send for Messages {}
+
+impl Messages {
+    fn new(message_bytes: usize, count: usize) -> Self {
+        let count = count.max(1);
+        let mut bytes = vec![0x5a; message_bytes * count];
+        let mut iovecs: Vec<_> = bytes
+            .chunks_exact_mut(message_bytes)
+            .map(|message| libc::iovec {
+                iov_base: message.as_mut_ptr().cast(),
+                iov_len: message_bytes,
+            })
+            .collect();
+        let headers = iovecs
+            .iter_mut()
+            .map(|iovec| {
+                // SAFETY: all bytes zero are a valid mmsghdr.
+                let mut header: libc::mmsghdr = unsafe { zeroed() };
+                header.msg_hdr.msg_iov = iovec;
+                header.msg_hdr.msg_iovlen = 1;
+                header
+            })
+            .collect();
+        Self { headers, _iovecs: iovecs, _bytes: bytes }
+    }
+
+    fn send(&mut self, socket: &UdpSocket) -> usize {
+        let (fd, headers, len) =
+            (socket.as_raw_fd(), self.headers.as_mut_ptr(), self.headers.len() as u32);
+        // SAFETY: the headers and all they point to belong to `self`.
+        self.moved(unsafe { libc::sendmmsg(fd, headers, len, 0) })
+    }
+
+    fn receive(&mut self, socket: &UdpSocket) -> usize {
+        let (fd, headers, len) =
+            (socket.as_raw_fd(), self.headers.as_mut_ptr(), self.headers.len() as u32);
+        // SAFETY: the headers and all they point to belong to `self`.
+        self.moved(unsafe { libc::recvmmsg(fd, headers, len, 0, null_mut()) })
+    }
+
+    fn moved(&self, answer: i32) -> usize {
+        let Ok(count) = usize::try_from(answer) else {
+            let error = std::io::Error::last_os_error();
+            assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+            return 0;
+        };
+        self.headers[..count].iter().map(|header| header.msg_len as usize).sum()
+    }
+}
+
+fn set(socket: &UdpSocket, level: i32, name: i32, value: i32) -> std::io::Result<()> {
+    let len = size_of_val(&value) as libc::socklen_t;
+    // SAFETY: the pointer covers `value`, whose length is given.
+    let answer = unsafe {
+        libc::setsockopt(socket.as_raw_fd(), level, name, (&raw const value).cast(), len)
+    };
+    if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
+struct Arguments {
+    payload_bytes: usize,
+    duration: Duration,
+    gso: bool,
+    link: bool,
+    json: bool,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Self {
+            payload_bytes: 8_000,
+            duration: Duration::from_secs(3),
+            gso: false,
+            link: false,
+            json: false,
+        };
+        while let Some(word) = words.next() {
+            let mut value = || words.next().ok_or(format!("{word} takes a value"));
+            match word.as_str() {
+                "--payload" => {
+                    let text = value()?;
+                    arguments.payload_bytes = match text.parse() {
+                        Ok(bytes @ 1..=65_000) => bytes,
+                        _ => return Err(format!("--payload {text}: not 1 to 65000 bytes")),
+                    };
+                }
+                "--seconds" => {
+                    let text = value()?;
+                    arguments.duration = text
+                        .parse()
+                        .ok()
+                        .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
+                        .ok_or(format!("--seconds {text}: not a number of seconds"))?;
+                }
+                "--gso" => arguments.gso = true,
+                "--link" => arguments.link = true,
+                "--json" => arguments.json = true,
+                _ => return Err(format!("unknown argument {word}")),
+            }
+        }
+        Ok(arguments)
+    }
+
+    fn report(&self, sent: u64, received: u64, seconds: f64) {
+        let gbps = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e9;
+        let (sent, received) = (gbps(sent), gbps(received));
+        let Self { payload_bytes, gso, link, .. } = self;
+        if self.json {
+            println!(
+                "{{\"link\":{link},\"gso\":{gso},\"payload_bytes\":{payload_bytes},\
+                 \"seconds\":{seconds:.3},\"sent_gbps\":{sent:.3},\"received_gbps\":{received:.3}}}"
+            );
+        } else {
+            let what = if *link { "Udp link" } else { "raw" };
+            let how = if *gso { "UDP_SEGMENT and UDP_GRO" } else { "one packet a message" };
+            println!(
+                "{what}, {how}, {payload_bytes} bytes: sent {sent:.2} Gb/s, \
+                 received {received:.2} Gb/s"
+            );
+        }
+    }
+}
+
+/// Packets that one call moves.
+const CALL_PACKETS: usize = 64;
+
+const BUFFER_BYTES: i32 = 8 << 20;

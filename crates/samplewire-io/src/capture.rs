@@ -1,0 +1,197 @@
+//! A link that writes what passes through it to a pcapng file.
+//!
+//! The file has raw IP packets with nanosecond timestamps and the direction of each. The datapath
+//! copies packets into buffers that another thread writes, and never waits for it: where all
+//! buffers are full, packets are missing from the file, are counted, and the count is in the
+//! file's last block (isb_ifdrop).
+//!
+//! A packet's time is that of the call which moved it. The socket does not tell which local
+//! address a packet came to: on a link bound to all addresses, the file has the unspecified one.
+
+mod frame;
+mod pcapng;
+mod writer;
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::net::SocketAddr;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use self::writer::{Outcome, Packet, Recorder};
+use crate::batch::Batch;
+use crate::link::{Capabilities, Link, LinkError, Outgoing};
+use crate::wake::Waker;
+
+/// A link that passes packets on to and from `L` and records them.
+///
+/// Dropping it waits until the file is complete.
+#[derive(Debug)]
+pub struct Capture<L> {
+    link: L,
+    local: SocketAddr,
+    recorder: Recorder,
+}
+
+impl<L: Link> Capture<L> {
+    /// Records into a file at `path`, which is made or written over.
+    ///
+    /// # Errors
+    /// `Capture` when it cannot be written.
+    pub fn create(link: L, path: &Path) -> Result<Self, LinkError> {
+        let file = File::create(path).map_err(LinkError::Capture)?;
+        Self::new(link, BufWriter::with_capacity(FILE_BUFFER_BYTES, file))
+    }
+
+    /// Records into `out`, which is flushed whenever all that there is has been written.
+    ///
+    /// # Errors
+    /// `Capture` when the file's head cannot be written.
+    pub fn new(link: L, out: impl Write + Send + 'static) -> Result<Self, LinkError> {
+        let local = link.local_addr();
+        let interface = format!("{} {local}", link.capabilities().kind);
+        let recorder = Recorder::new(out, &interface).map_err(LinkError::Capture)?;
+        Ok(Self { link, local, recorder })
+    }
+
+    /// A handle to the counts, good after the link is gone.
+    pub fn log(&self) -> CaptureLog {
+        CaptureLog { outcome: Arc::clone(self.recorder.outcome()) }
+    }
+
+    /// Completes the file and says how many packets it has.
+    ///
+    /// # Errors
+    /// `Capture` with the first error of writing; packets from there on are missing.
+    ///
+    /// # Blocking
+    /// Until what has been recorded is written.
+    pub fn finish(mut self) -> Result<CaptureCounts, LinkError> {
+        self.recorder.close();
+        let log = self.log();
+        match log.take_error() {
+            Some(error) => Err(error),
+            None => Ok(log.counts()),
+        }
+    }
+
+    /// Gives the writer what has waited long enough; how long the rest may still wait.
+    fn submit_old(&mut self) -> Option<Duration> {
+        let waited = Duration::from_nanos(now_ns().saturating_sub(self.recorder.oldest_ns()?));
+        if waited >= RECORD_WAIT {
+            self.recorder.submit();
+            return None;
+        }
+        Some(RECORD_WAIT - waited)
+    }
+}
+
+impl<L: Link> Link for Capture<L> {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        let sent = self.link.send(packets)?;
+        if sent > 0 {
+            let time_ns = now_ns();
+            for packet in &packets[..sent] {
+                let record = Packet {
+                    time_ns,
+                    outbound: true,
+                    source: self.local,
+                    destination: packet.peer,
+                    ecn: packet.ecn,
+                    len_bytes: packet.len_bytes(),
+                };
+                self.recorder.record(record, packet.parts);
+            }
+        }
+        self.submit_old();
+        Ok(sent)
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.link.recv(batch)?;
+        if !batch.is_empty() {
+            let time_ns = now_ns();
+            for (bytes, meta) in batch.iter() {
+                let record = Packet {
+                    time_ns,
+                    outbound: false,
+                    source: meta.peer,
+                    destination: self.local,
+                    ecn: meta.ecn,
+                    len_bytes: bytes.len(),
+                };
+                self.recorder.record(record, [bytes, &[], &[]]);
+            }
+        }
+        self.submit_old();
+        Ok(())
+    }
+
+    /// Ends early, too, where a record has waited for a call.
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        let timeout = self.submit_old().map_or(timeout, |rest| rest.min(timeout));
+        self.link.wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+
+    fn unreachable_hint(&self) -> u64 {
+        self.link.unreachable_hint()
+    }
+}
+
+/// A handle to the counts of a capture.
+#[derive(Clone, Debug)]
+pub struct CaptureLog {
+    outcome: Arc<Outcome>,
+}
+
+impl CaptureLog {
+    /// The counts; those of the whole file once the link is gone.
+    pub fn counts(&self) -> CaptureCounts {
+        CaptureCounts {
+            written: self.outcome.get(&self.outcome.written),
+            skipped: self.outcome.get(&self.outcome.skipped),
+        }
+    }
+
+    /// The first error of writing, once: later calls give `None`.
+    pub fn take_error(&self) -> Option<LinkError> {
+        let mut error = self.outcome.error.lock().expect("nothing panics while it holds this lock");
+        error.take().map(LinkError::Capture)
+    }
+}
+
+/// How much of what passed is in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CaptureCounts {
+    /// Packets in the file.
+    pub written: u64,
+    /// Packets that are missing, because the writer was behind or had failed.
+    pub skipped: u64,
+}
+
+fn now_ns() -> u64 {
+    // A clock before 1970 is written as 1970.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// How long a record waits for others before the writer gets it.
+const RECORD_WAIT: Duration = Duration::from_millis(100);
+
+const FILE_BUFFER_BYTES: usize = 256 * 1024;
+
+#[cfg(test)]
+mod tests;

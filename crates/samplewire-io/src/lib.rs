@@ -1,0 +1,35 @@
+//! Links that carry Samplewire packets between a port and its peers (Linux).
+//!
+//! A [`Link`] moves whole UDP payloads in batches and knows nothing of what they mean. Backends
+//! ([`memory`], [`udp`]) and middleware ([`faults`], [`capture`]) all implement the one trait, so
+//! that every test body runs over each of them.
+//!
+//! ```
+//! use samplewire_io::{Batch, Ecn, FaultSpec, Faults, Link, Outgoing, memory};
+//!
+//! let (near, mut far) = memory::pair(64, 1_500, 1_500)?;
+//! let mut near = Faults::new(near, &FaultSpec::new().loss(1.0), &FaultSpec::new())?;
+//! let packet = Outgoing::whole(far.local_addr(), Ecn::Ect0, b"samples");
+//! assert_eq!(near.send(&[packet])?, 1);
+//!
+//! let mut batch = Batch::new(64, 1_500);
+//! far.recv(&mut batch)?;
+//! assert!(batch.is_empty());
+//! assert_eq!(near.log().entries().len(), 1);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod batch;
+pub mod capture;
+pub mod faults;
+pub mod link;
+pub mod memory;
+pub mod udp;
+pub mod wake;
+
+pub use batch::{Batch, BatchFull, Meta};
+pub use capture::{Capture, CaptureCounts, CaptureLog};
+pub use faults::{FaultLog, FaultSpec, Faults};
+pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
+pub use udp::{Udp, UdpOptions};
+pub use wake::Waker;

@@ -1,0 +1,198 @@
+//! The trait that every backend and every middleware implements.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+pub use crate::batch::{Batch, BatchFull, Meta};
+pub use crate::wake::Waker;
+
+/// Moves batches of UDP payloads. Never blocks but in [`Link::wait`].
+pub trait Link: Send {
+    /// What this link can do and was granted.
+    fn capabilities(&self) -> Capabilities;
+
+    /// The local address.
+    fn local_addr(&self) -> SocketAddr;
+
+    /// Sends as many of `packets` as fit, in order, and says how many.
+    ///
+    /// # Errors
+    /// `TooLong` and `System` concern `packets[0]`, and nothing was sent: where a later packet is
+    /// at fault, those before it are sent and counted, and the error comes when it is offered
+    /// first. An unreachable peer (ICMP) is not an error: the protocol's timers find silent
+    /// peers, and [`Link::unreachable_hint`] counts the answers.
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError>;
+
+    /// Replaces the content of `batch` with what has arrived, possibly nothing.
+    ///
+    /// # Errors
+    /// See [`LinkError`].
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError>;
+
+    /// Blocks until something can be received, `timeout` has passed, or a [`Waker`] woke it.
+    ///
+    /// After a `send` that took fewer than it was given, also until more may fit. May return
+    /// early for no reason.
+    ///
+    /// # Errors
+    /// See [`LinkError`].
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError>;
+
+    /// A handle by which another thread ends a [`Link::wait`] early.
+    fn waker(&self) -> Waker;
+
+    /// How many times the network said that a peer cannot be reached: nothing listens there, or
+    /// no route leads there. Zero where the link cannot know.
+    fn unreachable_hint(&self) -> u64 {
+        0
+    }
+}
+
+impl<L: Link + ?Sized> Link for Box<L> {
+    fn capabilities(&self) -> Capabilities {
+        (**self).capabilities()
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        (**self).local_addr()
+    }
+
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        (**self).send(packets)
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        (**self).recv(batch)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        (**self).wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        (**self).waker()
+    }
+
+    fn unreachable_hint(&self) -> u64 {
+        (**self).unreachable_hint()
+    }
+}
+
+/// One packet to send: the UDP payload as up to three parts that are gathered without a copy.
+#[derive(Clone, Copy, Debug)]
+pub struct Outgoing<'a> {
+    /// Where it goes.
+    pub peer: SocketAddr,
+    /// The ECN bits it leaves with.
+    pub ecn: Ecn,
+    /// Header, payload, trailer; unused parts are empty.
+    pub parts: [&'a [u8]; 3],
+}
+
+impl<'a> Outgoing<'a> {
+    /// A packet whose bytes lie in one piece.
+    pub const fn whole(peer: SocketAddr, ecn: Ecn, bytes: &'a [u8]) -> Self {
+        Self { peer, ecn, parts: [bytes, &[], &[]] }
+    }
+
+    /// The UDP payload's length in bytes.
+    pub const fn len_bytes(&self) -> usize {
+        self.parts[0].len() + self.parts[1].len() + self.parts[2].len()
+    }
+
+    /// Writes the parts one after another to the start of `into` and says how many bytes.
+    ///
+    /// # Panics
+    /// When `into` is shorter than [`Outgoing::len_bytes`].
+    pub fn gather(&self, into: &mut [u8]) -> usize {
+        let mut end = 0;
+        for part in self.parts {
+            into[end..end + part.len()].copy_from_slice(part);
+            end += part.len();
+        }
+        end
+    }
+}
+
+/// The two ECN bits of the IP header (RFC 3168).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ecn {
+    /// Not ECN-capable: all control packets.
+    #[default]
+    NotEct = 0b00,
+    /// ECN-capable transport 1.
+    Ect1 = 0b01,
+    /// ECN-capable transport 0: DATA.
+    Ect0 = 0b10,
+    /// Congestion experienced.
+    Ce = 0b11,
+}
+
+impl Ecn {
+    /// The ECN bits of a TOS or traffic class byte; the six DSCP bits above them are ignored.
+    pub const fn from_tos(tos: u8) -> Self {
+        match tos & 0b11 {
+            0b00 => Self::NotEct,
+            0b01 => Self::Ect1,
+            0b10 => Self::Ect0,
+            _ => Self::Ce,
+        }
+    }
+}
+
+/// What a link can do, and what it was granted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capabilities {
+    /// A word for people: `udp`, `memory`, ...
+    pub kind: &'static str,
+    /// The largest IP packet of the path's first hop, headers included, in bytes.
+    pub mtu_bytes: usize,
+    /// Socket buffers granted in bytes: receive, send. Zero where there is no such thing.
+    pub receive_buffer_bytes: usize,
+    /// See `receive_buffer_bytes`.
+    pub send_buffer_bytes: usize,
+    /// Whether the kernel segments a batch of equal packets (UDP_SEGMENT).
+    pub segmentation: bool,
+    /// Whether ECN bits of received packets are known.
+    pub ecn: bool,
+}
+
+/// Why a link failed. Full queues are not failures: `send` then takes fewer packets.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum LinkError {
+    /// The operating system refused an operation.
+    #[error("{operation} on {address}: {source}")]
+    System {
+        /// What was tried, e.g. `bind`.
+        operation: &'static str,
+        /// The local or remote address concerned.
+        address: SocketAddr,
+        /// The system's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The packet is longer than the path's first hop takes.
+    #[error("a packet of {len_bytes} bytes to {peer} exceeds the MTU")]
+    TooLong {
+        /// The UDP payload's length.
+        len_bytes: usize,
+        /// Where it was to go.
+        peer: SocketAddr,
+    },
+    /// The other end of an in-process link is gone.
+    #[error("the other end of the in-process link was dropped")]
+    Disconnected,
+    /// The capture file could not be written.
+    #[error("capture: {0}")]
+    Capture(#[source] std::io::Error),
+}
+
+/// The bytes of IP and UDP headers before the UDP payload of a packet to or from `address`.
+pub const fn header_bytes(address: &SocketAddr) -> usize {
+    match address {
+        SocketAddr::V4(_) => 20 + 8,
+        SocketAddr::V6(_) => 40 + 8,
+    }
+}

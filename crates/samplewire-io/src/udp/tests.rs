@@ -1,0 +1,58 @@
+use super::*;
+use crate::link::Ecn;
+
+fn refused(code: i32) -> Refusal {
+    Refusal::of(&io::Error::from_raw_os_error(code))
+}
+
+#[test]
+fn answers_of_the_kernel_mean_what_they_mean_for_a_packet() {
+    assert_eq!(refused(libc::EAGAIN), Refusal::Full);
+    assert_eq!(refused(libc::ENOBUFS), Refusal::Full);
+    assert_eq!(refused(libc::EIO), Refusal::Segmentation);
+    assert_eq!(refused(libc::ECONNREFUSED), Refusal::Unreachable);
+    assert_eq!(refused(libc::EMSGSIZE), Refusal::TooLong);
+    assert_eq!(refused(libc::EPERM), Refusal::Other);
+}
+
+/// Two sockets of which the first must not segment: without checksums the kernel refuses it with
+/// EINVAL, as it does with EIO for an interface that cannot.
+fn refusing_pair() -> (Udp, Udp) {
+    let options = UdpOptions::new();
+    let far = Udp::bind((Ipv4Addr::LOCALHOST, 0).into(), &options).unwrap();
+    let near = Udp::client(far.local_addr(), &options).unwrap();
+    near.socket.set(libc::SOL_SOCKET, libc::SO_NO_CHECK, 1).unwrap();
+    (near, far)
+}
+
+#[test]
+fn segmentation_that_is_refused_is_off_for_good_and_no_packet_is_missing() {
+    let (mut near, mut far) = refusing_pair();
+    let peer = far.local_addr();
+    let bytes: Vec<_> = (0..40_u8).map(|number| [number; 100]).collect();
+    let packets: Vec<_> =
+        bytes.iter().map(|bytes| Outgoing::whole(peer, Ecn::Ect0, bytes)).collect();
+    let mut batch = Batch::new(64, 1_500);
+    for round in 0..2 {
+        assert_eq!(near.send(&packets).unwrap(), 40);
+        assert!(!near.capabilities().segmentation);
+        let mut arrived = Vec::new();
+        while arrived.len() < 40 {
+            far.wait(Duration::from_secs(10)).unwrap();
+            far.recv(&mut batch).unwrap();
+            assert!(!batch.is_empty(), "{} of 40 in round {round}", arrived.len());
+            arrived.extend(batch.iter().map(|(bytes, _)| bytes.to_vec()));
+        }
+        assert_eq!(arrived, bytes);
+    }
+}
+
+#[test]
+fn packets_too_long_do_not_turn_segmentation_off() {
+    let (mut near, far) = refusing_pair();
+    let long = vec![0; 65_520];
+    let packet = Outgoing::whole(far.local_addr(), Ecn::Ect0, &long);
+    let short = Outgoing::whole(far.local_addr(), Ecn::Ect0, b"short");
+    assert!(matches!(near.send(&[packet, short]), Err(LinkError::TooLong { .. })));
+    assert!(near.capabilities().segmentation);
+}

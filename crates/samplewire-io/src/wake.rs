@@ -1,0 +1,130 @@
+//! Waiting on a descriptor and being woken from another thread: poll(2) and eventfd(2).
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Ends a [`Link::wait`](crate::Link::wait) from another thread. Wakes that come before the wait
+/// count; several before one wait count as one.
+#[derive(Clone, Debug)]
+pub struct Waker {
+    event: Arc<File>,
+}
+
+impl Waker {
+    /// Makes a waker of its own, for links that wait by [`Waker::wait`].
+    ///
+    /// # Errors
+    /// When the process has no descriptor left.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: eventfd takes no pointers.
+        let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
+        if fd < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the kernel has just given this descriptor to us and to nobody else.
+        let event = unsafe { OwnedFd::from_raw_fd(fd) };
+        Ok(Self { event: Arc::new(File::from(event)) })
+    }
+
+    /// Ends the wait that is going on, or else the next one.
+    pub fn wake(&self) {
+        match (&*self.event).write(&1_u64.to_ne_bytes()) {
+            Ok(_) => {}
+            // The counter is at its end: a wake is pending already.
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => unreachable!("writing an eventfd cannot fail: {error}"),
+        }
+    }
+
+    /// Blocks until a wake, for `timeout` at most.
+    ///
+    /// # Errors
+    /// The system's, which poll(2) lists.
+    pub fn wait(&self, timeout: Duration) -> io::Result<()> {
+        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN)];
+        poll(&mut events, timeout)?;
+        self.take(&events[0]);
+        Ok(())
+    }
+
+    /// Blocks until a wake or until `fd` can be read (or written, if `writable` is asked), for
+    /// `timeout` at most.
+    pub(crate) fn wait_with(&self, fd: RawFd, writable: bool, timeout: Duration) -> io::Result<()> {
+        let interest = if writable { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
+        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN), poll_on(fd, interest)];
+        poll(&mut events, timeout)?;
+        self.take(&events[0]);
+        Ok(())
+    }
+
+    fn take(&self, event: &libc::pollfd) {
+        if event.revents != 0 {
+            let mut count = [0; 8];
+            match (&*self.event).read(&mut count) {
+                Ok(_) => {}
+                // Another waiter took the wake first.
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => unreachable!("reading an eventfd cannot fail: {error}"),
+            }
+        }
+    }
+}
+
+fn poll_on(fd: RawFd, events: i16) -> libc::pollfd {
+    libc::pollfd { fd, events, revents: 0 }
+}
+
+/// ppoll(2); a signal ends the wait early, which every caller allows.
+fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
+    let timeout = libc::timespec {
+        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        tv_nsec: timeout.subsec_nanos().into(),
+    };
+    // SAFETY: the pointers cover `events` and `timeout`, which outlive the call; no signal mask.
+    let ready = unsafe {
+        libc::ppoll(events.as_mut_ptr(), events.len() as libc::nfds_t, &timeout, std::ptr::null())
+    };
+    if ready < 0 {
+        let error = io::Error::last_os_error();
+        if error.kind() != ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Instant;
+
+    const LONG: Duration = Duration::from_secs(20);
+
+    #[test]
+    fn wakes_before_the_wait_count_as_one() {
+        let waker = Waker::new().unwrap();
+        waker.wake();
+        waker.wake();
+        let start = Instant::now();
+        waker.wait(LONG).unwrap();
+        assert!(start.elapsed() < LONG / 2);
+        let start = Instant::now();
+        waker.wait(Duration::from_millis(5)).unwrap();
+        assert!(start.elapsed() >= Duration::from_millis(5));
+    }
+
+    #[test]
+    fn another_thread_ends_the_wait() {
+        let waker = Waker::new().unwrap();
+        let remote = waker.clone();
+        let start = Instant::now();
+        std::thread::scope(|scope| {
+            scope.spawn(|| remote.wake());
+            waker.wait(LONG).unwrap();
+        });
+        assert!(start.elapsed() < LONG / 2);
+    }
+}

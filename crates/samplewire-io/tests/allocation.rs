@@ -1,0 +1,123 @@
+//! Sending and receiving take no memory once a link is made.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::time::Duration;
+
+use samplewire_io::{
+    Batch, Capture, Ecn, FaultSpec, Faults, Link, Outgoing, Udp, UdpOptions, memory,
+};
+
+/// The system's allocator, which counts the calls of each thread.
+struct Counting;
+
+thread_local! {
+    static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = ALLOCATIONS.get();
+    work();
+    ALLOCATIONS.get() - before
+}
+
+/// Carries packets both ways; what is received, and what that took of memory.
+fn carry(mut near: impl Link, mut far: impl Link) -> (usize, u64) {
+    let mut batch = Batch::new(64, 9_000);
+    let bytes = [7; 8_950];
+    let (to_far, to_near) = (far.local_addr(), near.local_addr());
+    let mut received = 0;
+    let taken = allocations(|| {
+        for round in 0..200 {
+            let len_bytes = [34, 1_472, 8_950][round % 3];
+            let (header, payload) = bytes[..len_bytes].split_at(22);
+            let parts = [header, payload, &[]];
+            near.send(&[Outgoing { peer: to_far, ecn: Ecn::Ect0, parts }; 64]).unwrap();
+            far.wait(Duration::from_millis(1)).unwrap();
+            far.recv(&mut batch).unwrap();
+            received += batch.len();
+            far.send(&[Outgoing { peer: to_near, ecn: Ecn::NotEct, parts }; 3]).unwrap();
+            near.wait(Duration::from_millis(1)).unwrap();
+            near.recv(&mut batch).unwrap();
+            received += batch.len();
+        }
+    });
+    (received, taken)
+}
+
+fn udp(local: &str, options: &UdpOptions) -> (Udp, Udp) {
+    let far = Udp::bind(local.parse().unwrap(), options).unwrap();
+    (Udp::client(far.local_addr(), options).unwrap(), far)
+}
+
+#[test]
+fn the_counter_counts() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(1_u8)))), 1);
+}
+
+#[test]
+fn memory_takes_none() {
+    let (near, far) = memory::pair(64, 9_000, 9_100).unwrap();
+    let (received, taken) = carry(near, far);
+    assert!(received > 10_000);
+    assert_eq!(taken, 0);
+}
+
+#[test]
+fn udp_takes_none() {
+    let plain = UdpOptions::new().segmentation(false).joining(false);
+    for options in [UdpOptions::new(), plain] {
+        for local in ["127.0.0.1:0", "[::1]:0"] {
+            let (near, far) = udp(local, &options);
+            let (received, taken) = carry(near, far);
+            assert!(received > 10_000);
+            assert_eq!(taken, 0);
+        }
+    }
+}
+
+#[test]
+fn faults_take_none() {
+    let spec = FaultSpec::new()
+        .loss(0.05)
+        .corrupt(0.05)
+        .duplicate(0.05)
+        .reorder(0.05)
+        .delay(Duration::from_micros(20))
+        .jitter(Duration::from_micros(20));
+    let (near, far) = memory::pair(1_024, 9_000, 9_100).unwrap();
+    let near = Faults::new(near, &spec, &spec).unwrap();
+    let far = Faults::new(far, &FaultSpec::new(), &spec).unwrap();
+    let log = near.log();
+    let (received, taken) = carry(near, far);
+    assert!(received > 5_000);
+    assert!(log.entries().len() > 500);
+    assert_eq!(taken, 0);
+}
+
+#[test]
+fn capture_takes_none_in_the_thread_of_the_link() {
+    let (near, far) = udp("127.0.0.1:0", &UdpOptions::new());
+    let near = Capture::new(near, std::io::sink()).unwrap();
+    let (received, taken) = carry(near, far);
+    assert!(received > 10_000);
+    // The standard library's channel makes one record for the thread when it first may block.
+    assert!(taken <= 1, "{taken}");
+}
