@@ -1,0 +1,99 @@
+//! Why a stream could not be opened, or broke.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samplewire_circuit::PoolError;
+use samplewire_io::LinkError;
+use samplewire_proto::stream::TermsError;
+use samplewire_proto::wire::RefuseReason;
+
+/// Why a stream was not opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The link failed.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// Nothing answered.
+    #[error(
+        "no answer from {address} within {} ms{}",
+        .waited.as_millis(),
+        unreachable_words(*.is_unreachable, *.is_challenged)
+    )]
+    NoAnswer {
+        /// The device's address.
+        address: SocketAddr,
+        /// How long it was tried.
+        waited: Duration,
+        /// The network said that nothing listens there.
+        is_unreachable: bool,
+        /// It answered small packets and then no padded one.
+        is_challenged: bool,
+    },
+    /// The device refused.
+    #[error("{address} refused: {reason:?}{}", retry_words(*.retry_ms))]
+    Refused {
+        /// The device's address.
+        address: SocketAddr,
+        /// Why.
+        reason: RefuseReason,
+        /// When another attempt makes sense, in milliseconds; 0 = never.
+        retry_ms: u32,
+    },
+    /// The device sends a format that this version does not know.
+    #[error("{address} sends sample format {number}, which this version does not know")]
+    Format {
+        /// The device's address.
+        address: SocketAddr,
+        /// The format's number.
+        number: u16,
+    },
+    /// The device's terms contradict each other.
+    #[error("{address} offers unusable terms: {what} is {value}")]
+    Offer {
+        /// The device's address.
+        address: SocketAddr,
+        /// Which of them.
+        what: &'static str,
+        /// Its value.
+        value: u64,
+    },
+    /// A term is out of range.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
+    /// An option is out of range.
+    #[error("{option} of {value} is not in {range}")]
+    OptionRange {
+        /// Which option.
+        option: &'static str,
+        /// The value given.
+        value: u64,
+        /// What is allowed.
+        range: &'static str,
+    },
+    /// The quanta cannot be allocated.
+    #[error(transparent)]
+    Pool(#[from] PoolError),
+    /// The operating system refused a thread or randomness.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+fn unreachable_words(is_unreachable: bool, is_challenged: bool) -> &'static str {
+    match (is_unreachable, is_challenged) {
+        (true, _) => ": nothing listens there (is the device started, is the port right?)",
+        (false, true) => {
+            ": it answers small packets but none of the sizes tried; \
+             look for a firewall or an MTU below 1280 on the way"
+        }
+        (false, false) => {
+            ": no packet came back (is the address right, is it powered, a firewall?)"
+        }
+    }
+}
+
+fn retry_words(retry_ms: u32) -> String {
+    if retry_ms == 0 { String::new() } else { format!("; try again in {retry_ms} ms") }
+}

@@ -1,0 +1,84 @@
+//! What a device says of a stream when it is opened or described.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samplewire_proto::SampleIndex;
+use samplewire_proto::session::AcceptInfo;
+use samplewire_proto::wire::{Format, VERSION};
+
+/// A device's stream as its ACCEPT described it, and what the opening measured of the path.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DeviceInfo {
+    /// The device's address.
+    pub address: SocketAddr,
+    /// The stream's name, possibly empty.
+    pub name: String,
+    /// The stream's number, and how many the device has.
+    pub stream: u16,
+    /// See `stream`.
+    pub streams: u16,
+    /// Names the device's run: indexes are comparable within one.
+    pub boot_id: u64,
+    /// What a sample is.
+    pub format: Format,
+    /// Channels, interleaved sample by sample.
+    pub channels: u16,
+    /// Sample rate in hertz as a fraction; numerator 0 when the device does not know it.
+    pub rate_numerator: u64,
+    /// See `rate_numerator`.
+    pub rate_denominator: u32,
+    /// Centre frequency in hertz.
+    pub centre_frequency_hz: Option<f64>,
+    /// The index of the first sample to come.
+    pub first_index: SampleIndex,
+    /// Samples (of all channels each) in a packet.
+    pub packet_samples: u32,
+    /// Payload of a packet in bytes.
+    pub payload_bytes: u16,
+    /// Packets that the device holds for repair.
+    pub window: u32,
+    /// The largest IP packet that was shown to arrive, headers included, in bytes.
+    pub path_mtu_bytes: u16,
+    /// Round-trip time of the opening.
+    pub rtt: Duration,
+    /// The protocol's version.
+    pub version: u8,
+}
+
+impl DeviceInfo {
+    /// Sample rate in hertz, 0 when the device does not know it.
+    pub fn rate_hz(&self) -> f64 {
+        self.rate_numerator as f64 / f64::from(self.rate_denominator.max(1))
+    }
+
+    /// Bytes of one sample of all channels.
+    pub fn frame_bytes(&self) -> usize {
+        self.format.sample_bytes() * usize::from(self.channels)
+    }
+
+    /// `None` with the number when the format is of a later version.
+    pub(crate) fn from_accept(address: SocketAddr, accept: &AcceptInfo) -> Result<Self, u16> {
+        let params = &accept.params;
+        let format = Format::from_number(params.format).ok_or(params.format)?;
+        Ok(Self {
+            address,
+            name: params.name.as_str().to_owned(),
+            stream: params.stream,
+            streams: params.streams,
+            boot_id: accept.boot_id,
+            format,
+            channels: params.channels,
+            rate_numerator: params.rate_numerator,
+            rate_denominator: params.rate_denominator,
+            centre_frequency_hz: params.centre_frequency_hz,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            payload_bytes: params.payload_bytes,
+            window: params.window,
+            path_mtu_bytes: accept.packet_bytes_in,
+            rtt: Duration::from_nanos(accept.rtt.0),
+            version: VERSION,
+        })
+    }
+}

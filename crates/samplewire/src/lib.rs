@@ -1,0 +1,23 @@
+//! Samples over ordinary Ethernet: every index is delivered, or listed in a gap with its cause.
+
+#![forbid(unsafe_code)]
+
+mod bell;
+mod error;
+pub mod format;
+mod info;
+mod opening;
+mod port;
+mod quantum;
+pub mod receiver;
+pub mod sigmf;
+pub mod sink;
+pub mod source;
+pub mod transmitter;
+
+pub use error::OpenError;
+pub use info::DeviceInfo;
+pub use opening::probe;
+pub use port::{DEFAULT_PORT, resolve};
+pub use receiver::{Block, Receiver, ReceiverOptions};
+pub use transmitter::{Transmitter, TransmitterOptions};

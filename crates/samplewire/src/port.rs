@@ -1,0 +1,91 @@
+//! What both ends need of the host: its clock, its randomness, addresses, and a place for packets
+//! on their way out.
+
+use std::io;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::time::Instant;
+
+use samplewire_proto::Nanos;
+use samplewire_proto::session::Peer;
+
+/// The monotonic clock in nanoseconds since the port was opened.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    origin: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { origin: Instant::now() }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+}
+
+/// 16 bytes that nobody else can guess.
+///
+/// # Errors
+/// The operating system has no randomness to give.
+pub(crate) fn seed() -> io::Result<[u8; 16]> {
+    let mut seed = [0; 16];
+    getrandom::fill(&mut seed).map_err(io::Error::other)?;
+    Ok(seed)
+}
+
+/// The protocol's opaque form of an address.
+pub(crate) fn peer_of(address: SocketAddr) -> Peer {
+    match address {
+        SocketAddr::V4(v4) => Peer::v4(v4.ip().octets(), v4.port()),
+        SocketAddr::V6(v6) => Peer::v6(v6.ip().octets(), v6.port()),
+    }
+}
+
+/// Resolves `HOST[:PORT]`, with [`DEFAULT_PORT`] where there is none.
+///
+/// # Errors
+/// The name does not resolve to an address.
+pub fn resolve(text: &str) -> io::Result<SocketAddr> {
+    let mut addresses = match text.to_socket_addrs() {
+        Ok(addresses) => addresses,
+        Err(error) => {
+            let bare = text.trim_start_matches('[').trim_end_matches(']');
+            let found = (bare, DEFAULT_PORT).to_socket_addrs();
+            // Of a name alone, the first attempt only says that it has no port.
+            found.map_err(|of_bare| if text.contains(':') { error } else { of_bare })?
+        }
+    };
+    addresses.next().ok_or_else(|| io::Error::other(format!("{text} has no address")))
+}
+
+/// The port on which devices listen.
+pub const DEFAULT_PORT: u16 = 9100;
+
+/// Packets in one batch from or to a link.
+pub(crate) const BATCH_PACKETS: usize = 64;
+
+/// The largest IP packet, headers included, in bytes.
+pub(crate) const IP_BYTES_MAX: usize = 9_000;
+
+/// The largest UDP payload that a batch takes.
+pub(crate) const PACKET_BYTES_MAX: usize = IP_BYTES_MAX - 28;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn address_without_a_port_gets_the_default() {
+        assert_eq!(resolve("127.0.0.1").unwrap(), "127.0.0.1:9100".parse().unwrap());
+        assert_eq!(resolve("127.0.0.1:7").unwrap(), "127.0.0.1:7".parse().unwrap());
+        assert_eq!(resolve("[::1]").unwrap(), "[::1]:9100".parse().unwrap());
+        assert!(resolve("127.0.0.1:port").is_err());
+    }
+
+    #[test]
+    fn ipv4_peer_is_known_as_such() {
+        assert_eq!(peer_of("192.0.2.1:5".parse().unwrap()).ip_overhead(), 28);
+        assert_eq!(peer_of("[2001:db8::1]:5".parse().unwrap()).ip_overhead(), 48);
+    }
+}

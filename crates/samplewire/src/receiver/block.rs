@@ -1,0 +1,100 @@
+//! What a receiver hands to the program.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use samplewire_circuit::{Sample, SharedQuantum, Tag, Tags, ViewError};
+use samplewire_proto::{Cause, Gap, SampleIndex};
+
+use super::shared::Shared;
+
+/// A run of samples without a gap inside, borrowed from the pool: dropping it gives the memory
+/// back, and with it the credit to send more.
+#[derive(Debug)]
+pub struct Block {
+    pub(super) samples: Option<SharedQuantum>,
+    pub(super) range: Range<usize>,
+    pub(super) index: SampleIndex,
+    pub(super) len_samples: usize,
+    pub(super) gaps: Gaps,
+    pub(super) tags: Tags,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Block {
+    /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
+    /// block only carries gaps, at the end of a stream.
+    pub fn bytes(&self) -> &[u8] {
+        self.samples.as_ref().map_or(&[], |quantum| &quantum.data()[self.range.clone()])
+    }
+
+    /// The samples as numbers, one `T` for each part that `T` spans, without a copy.
+    ///
+    /// # Errors
+    /// The bytes are no whole number of `T`, or not aligned for it.
+    pub fn as_slice<T: Sample>(&self) -> Result<&[T], ViewError> {
+        samplewire_circuit::view(self.bytes())
+    }
+
+    /// The index of the first sample; of a block without samples, the index after its gaps.
+    pub const fn index(&self) -> SampleIndex {
+        self.index
+    }
+
+    /// How many samples, of all channels each.
+    pub const fn len(&self) -> usize {
+        self.len_samples
+    }
+
+    /// Whether the block only carries gaps.
+    pub const fn is_empty(&self) -> bool {
+        self.len_samples == 0
+    }
+
+    /// The gaps just before the first sample, in order.
+    pub fn gaps(&self) -> &[Gap] {
+        self.gaps.as_slice()
+    }
+
+    /// What changed at which of these samples, and at the index after the last.
+    pub fn tags(&self) -> &[Tag] {
+        &self.tags
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        drop(self.samples.take());
+        self.shared.quantum_returned();
+    }
+}
+
+/// A few gaps, in order, without an allocation.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Gaps {
+    entries: [Gap; Gaps::LEN_MAX],
+    len: usize,
+}
+
+impl Gaps {
+    /// Gaps of one block; more come in a block of their own.
+    const LEN_MAX: usize = 4;
+
+    pub(super) const fn new() -> Self {
+        let none = Gap { first: 0, not_repaired: 0, source_lost: 0, cause: Cause::Deadline };
+        Self { entries: [none; Self::LEN_MAX], len: 0 }
+    }
+
+    pub(super) const fn is_full(&self) -> bool {
+        self.len == Self::LEN_MAX
+    }
+
+    pub(super) fn push(&mut self, gap: Gap) {
+        self.entries[self.len] = gap;
+        self.len += 1;
+    }
+
+    pub(super) fn as_slice(&self) -> &[Gap] {
+        &self.entries[..self.len]
+    }
+}

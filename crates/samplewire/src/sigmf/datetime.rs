@@ -1,0 +1,51 @@
+//! Instants as SigMF writes them.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// `instant` in UTC to the millisecond, e.g. `2024-02-29T12:00:00.250Z` (RFC 3339). Before 1970:
+/// 1970.
+pub(crate) fn rfc3339(instant: SystemTime) -> String {
+    let since = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let (days, of_day) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
+    let (year, month, day) = date_of(days);
+    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
+    let millis = since.subsec_millis();
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
+}
+
+/// Year, month and day that lie `days` after 1970-01-01 in the Gregorian calendar.
+///
+/// Counts years from March, so that the leap day is a year's last and months have the lengths of
+/// a repeating pattern (Howard Hinnant, "chrono-compatible low-level date algorithms").
+fn date_of(days: u64) -> (u64, u64, u64) {
+    let days = days + 719_468;
+    let (era, of_era) = (days / 146_097, days % 146_097);
+    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
+    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let from_march = (5 * of_year + 2) / 153;
+    let day = of_year - (153 * from_march + 2) / 5 + 1;
+    let month = if from_march < 10 { from_march + 3 } else { from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    (year, month, day)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instants_are_those_of_date_1() {
+        // `date -u -d @N +%FT%T`
+        let cases = [
+            (0, "1970-01-01T00:00:00.000Z"),
+            (951_782_400, "2000-02-29T00:00:00.000Z"),
+            (1_709_208_000, "2024-02-29T12:00:00.000Z"),
+            (1_735_689_599, "2024-12-31T23:59:59.000Z"),
+            (4_107_542_400, "2100-03-01T00:00:00.000Z"),
+        ];
+        for (seconds, text) in cases {
+            assert_eq!(rfc3339(UNIX_EPOCH + Duration::from_secs(seconds)), text);
+        }
+        assert!(rfc3339(UNIX_EPOCH + Duration::from_millis(1_250)).ends_with("01.250Z"));
+    }
+}

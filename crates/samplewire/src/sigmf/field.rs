@@ -1,0 +1,100 @@
+//! Fields of SigMF objects, read with the type that the specification gives them.
+
+use std::fmt;
+
+use serde_json::{Map, Value};
+
+use super::MetadataError;
+
+/// An object of the metadata, and where it stands.
+pub(super) struct Object<'a> {
+    place: Place,
+    fields: &'a Map<String, Value>,
+}
+
+/// Where an object stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    Global,
+    Capture(usize),
+}
+
+impl<'a> Object<'a> {
+    /// `value` as the object at `place`.
+    pub(super) fn new(place: Place, value: Option<&'a Value>) -> Result<Self, MetadataError> {
+        let value = value.ok_or_else(|| MetadataError::Missing { field: place.to_string() })?;
+        let fields = value.as_object().ok_or_else(|| MetadataError::Value {
+            field: place.to_string(),
+            value: excerpt(value),
+            expected: "an object",
+        })?;
+        Ok(Self { place, fields })
+    }
+
+    /// All fields.
+    pub(super) fn fields(&self) -> &'a Map<String, Value> {
+        self.fields
+    }
+
+    /// The field's place and name.
+    pub(super) fn path(&self, field: &str) -> String {
+        format!("{}.{field}", self.place)
+    }
+
+    /// A text.
+    pub(super) fn text(&self, field: &str) -> Result<Option<&'a str>, MetadataError> {
+        self.read(field, "a text", Value::as_str)
+    }
+
+    /// A number.
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, MetadataError> {
+        self.read(field, "a number", Value::as_f64)
+    }
+
+    /// A whole number from 0; `2.0` is one.
+    pub(super) fn count(&self, field: &str) -> Result<Option<u64>, MetadataError> {
+        self.read(field, "a whole number from 0 to 2^63 - 1", |value| {
+            let whole = |number: &f64| number.fract() == 0.0 && (0.0..COUNT_END).contains(number);
+            value
+                .as_u64()
+                .or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
+                .filter(|&count| count <= i64::MAX as u64)
+        })
+    }
+
+    /// A field whose value must satisfy `reader`; `None` when it is not there.
+    pub(super) fn read<T>(
+        &self,
+        field: &str,
+        expected: &'static str,
+        reader: impl FnOnce(&'a Value) -> Option<T>,
+    ) -> Result<Option<T>, MetadataError> {
+        let Some(value) = self.fields.get(field) else { return Ok(None) };
+        let wrong =
+            || MetadataError::Value { field: self.path(field), value: excerpt(value), expected };
+        reader(value).map(Some).ok_or_else(wrong)
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Global => f.write_str("global"),
+            Self::Capture(number) => write!(f, "captures[{number}]"),
+        }
+    }
+}
+
+/// The beginning of a value, for an error text.
+pub(super) fn excerpt(value: &Value) -> String {
+    let text = value.to_string();
+    match text.char_indices().nth(EXCERPT_CHARS_MAX) {
+        Some((end, _)) => format!("{}..", &text[..end]),
+        None => text,
+    }
+}
+
+const EXCERPT_CHARS_MAX: usize = 60;
+
+/// 2^63.
+const COUNT_END: f64 = 9_223_372_036_854_775_808.0;

@@ -1,0 +1,56 @@
+//! The two files of a recording.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::Metadata;
+
+/// Where a recording's metadata and data are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Paths {
+    /// `NAME.sigmf-meta`.
+    pub meta: PathBuf,
+    /// `NAME.sigmf-data`.
+    pub data: PathBuf,
+}
+
+impl Paths {
+    /// The files of the recording `path`, which may be `NAME` or either file.
+    ///
+    /// ```
+    /// use samplewire::sigmf::Paths;
+    ///
+    /// let paths = Paths::of("out/a.b".as_ref());
+    /// assert_eq!(paths.meta.to_str(), Some("out/a.b.sigmf-meta"));
+    /// assert_eq!(Paths::of(&paths.data), paths);
+    /// ```
+    pub fn of(path: &Path) -> Self {
+        let base = if is_sigmf(path) { path.with_extension("") } else { path.to_owned() };
+        let with = |suffix: &str| {
+            let mut name = OsString::from(&base);
+            name.push(suffix);
+            PathBuf::from(name)
+        };
+        Self { meta: with(".sigmf-meta"), data: with(".sigmf-data") }
+    }
+
+    /// The files of `path` if it names a SigMF recording: by its extension, or because it names no
+    /// file itself and metadata stand beside it.
+    pub(crate) fn existing(path: &Path) -> Option<Self> {
+        let paths = Self::of(path);
+        (is_sigmf(path) || (!path.is_file() && paths.meta.is_file())).then_some(paths)
+    }
+
+    /// The data file, which metadata may call otherwise.
+    pub(crate) fn data_of(&self, metadata: &Metadata) -> PathBuf {
+        match &metadata.dataset {
+            Some(name) => self.data.with_file_name(name),
+            None => self.data.clone(),
+        }
+    }
+}
+
+/// Whether the name says that a file belongs to a recording.
+pub(crate) fn is_sigmf(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "sigmf-meta" || it == "sigmf-data")
+}

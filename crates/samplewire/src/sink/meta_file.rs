@@ -1,0 +1,91 @@
+//! A metadata file that is whole at every moment.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Read, Seek};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::sigmf::Document;
+
+/// The metadata file and a spare beside it.
+///
+/// Each version is written to the spare, which then takes the file's name: readers see the old
+/// version or the new one. The spare's room on the disk is taken in advance, so that the gaps
+/// can be told also when the data have filled the disk. Nothing is forced to the medium: this
+/// survives the end of the process, not that of the machine.
+#[derive(Debug)]
+pub(super) struct MetaFile {
+    path: PathBuf,
+    spare_path: PathBuf,
+    spare: Option<File>,
+    /// How long a version the spare has room for.
+    spare_bytes: u64,
+    replaced: Instant,
+    replacing: Duration,
+}
+
+impl MetaFile {
+    /// The file `path`, not written yet.
+    pub(super) fn new(path: &Path) -> Self {
+        let mut spare_path = path.as_os_str().to_owned();
+        spare_path.push(".spare");
+        Self {
+            path: path.to_owned(),
+            spare_path: spare_path.into(),
+            spare: None,
+            spare_bytes: 0,
+            replaced: Instant::now(),
+            replacing: Duration::ZERO,
+        }
+    }
+
+    /// Whether a document that changed is to be written again: a second after the last time, or
+    /// later if that took long, so that it takes at most a tenth of the time; but before the
+    /// document outgrows the spare, which doubles each time.
+    pub(super) fn is_due(&self, document: &Document) -> bool {
+        self.replaced.elapsed() >= (self.replacing * 10).max(REPLACE_INTERVAL)
+            || document.len_bytes_max() > self.spare_bytes / 2
+    }
+
+    /// Replaces the file.
+    pub(super) fn replace(&mut self, document: &Document, sha512: Option<&str>) -> io::Result<()> {
+        let started = Instant::now();
+        let mut spare = match self.spare.take() {
+            Some(spare) => spare,
+            None => File::create(&self.spare_path)?,
+        };
+        spare.rewind()?;
+        let mut out = BufWriter::new(spare);
+        document.write(&mut out, sha512)?;
+        let mut spare = out.into_inner()?;
+        let len_bytes = spare.stream_position()?;
+        spare.set_len(len_bytes)?;
+        fs::rename(&self.spare_path, &self.path)?;
+        self.replaced = Instant::now();
+        self.replacing = started.elapsed();
+        Ok(())
+    }
+
+    /// Takes room for the next version, which may be four times as long as `document` is.
+    pub(super) fn reserve(&mut self, document: &Document) -> io::Result<()> {
+        let mut spare = File::create(&self.spare_path)?;
+        self.spare_bytes = SPARE_BYTES_MIN + 4 * document.len_bytes_max();
+        io::copy(&mut io::repeat(b' ').take(self.spare_bytes), &mut spare)?;
+        self.spare = Some(spare);
+        Ok(())
+    }
+
+    /// Removes the spare, if one is left.
+    pub(super) fn remove_spare(&mut self) -> io::Result<()> {
+        self.spare = None;
+        match fs::remove_file(&self.spare_path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+const REPLACE_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Room for some 100 gaps.
+const SPARE_BYTES_MIN: u64 = 128 << 10;

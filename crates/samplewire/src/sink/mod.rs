@@ -1,0 +1,178 @@
+//! Sinks: where received samples go.
+//!
+//! A SigMF recording ([`SigmfSink`]), raw bytes in a file or on standard output ([`RawSink`]), or
+//! nowhere ([`NullSink`]), in the stream's format or converted on the way ([`ConvertingSink`]).
+//! [`open`] chooses by the name that the user gave.
+
+mod converting;
+mod data_file;
+mod hasher;
+mod meta_file;
+mod null;
+mod open;
+mod raw;
+mod sigmf;
+#[cfg(test)]
+mod speed;
+
+use std::path::PathBuf;
+
+use samplewire_proto::{Gap, SampleIndex};
+
+pub use converting::ConvertingSink;
+pub use null::NullSink;
+pub use open::{SinkOptions, open};
+pub use raw::RawSink;
+pub use sigmf::SigmfSink;
+
+use crate::format::ConvertError;
+
+/// Takes samples in the order of their indexes, and word of those that will not come.
+///
+/// ```
+/// use samplewire::format::Format;
+/// use samplewire::sink::{self, Sink, SinkOptions};
+/// use samplewire::source::StreamInfo;
+///
+/// let info = StreamInfo::new(Format::Sc16, 1, 1e6)?;
+/// let mut sink = sink::open("null".as_ref(), &info, &SinkOptions::new())?;
+/// sink.write(0, &[0; 400])?;
+/// assert_eq!(sink.finish()?.samples, 100);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Sink: Send {
+    /// Takes samples, the first of which has `index`. Indexes that follow neither the samples
+    /// before nor a gap begin a segment of their own where the sink can tell of it.
+    ///
+    /// # Errors
+    /// [`SinkError`]; what was taken before stays.
+    ///
+    /// # Blocking
+    /// As long as the disk or the pipe does.
+    fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError>;
+
+    /// Takes note that samples are missing between those written and those to come.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError>;
+
+    /// Puts in order what was written, also after an error, and says what that is. Later writes are
+    /// an error.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    ///
+    /// # Blocking
+    /// Until the hash is made, where one was asked for: 2 s per GB that it lags behind.
+    fn finish(&mut self) -> Result<SinkSummary, SinkError>;
+}
+
+impl<S: Sink + ?Sized> Sink for Box<S> {
+    fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
+        (**self).write(index, bytes)
+    }
+
+    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+        (**self).gap(gap)
+    }
+
+    fn finish(&mut self) -> Result<SinkSummary, SinkError> {
+        (**self).finish()
+    }
+}
+
+/// What a sink took.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SinkSummary {
+    /// Samples (of all channels each).
+    pub samples: u64,
+    /// Bytes of samples, as they were written.
+    pub bytes: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Samples that the gaps cover.
+    pub missing_samples: u64,
+    /// The files, possibly none.
+    pub files: Vec<PathBuf>,
+    /// The SHA-512 of the data in lower-case hex, where it was asked for.
+    pub sha512: Option<String>,
+}
+
+impl SinkSummary {
+    /// Counts a gap.
+    fn count(&mut self, gap: &Gap) {
+        self.gaps += 1;
+        self.missing_samples += gap.count();
+    }
+}
+
+/// The number of samples in `bytes`.
+///
+/// # Errors
+/// [`SinkError::Partial`] when that is not whole.
+fn samples_in(bytes: &[u8], frame_bytes: usize) -> Result<u64, SinkError> {
+    match bytes.len() % frame_bytes {
+        0 => Ok((bytes.len() / frame_bytes) as u64),
+        _ => Err(SinkError::Partial { len_bytes: bytes.len(), frame_bytes }),
+    }
+}
+
+/// Why a sink cannot be opened or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SinkError {
+    /// The file is there already.
+    #[error("{path} exists: choose another name, or allow to overwrite it", path = path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The operating system refused an operation.
+    #[error("{operation} {path}: {source}", path = path.display())]
+    Io {
+        /// What was tried, e.g. `create`.
+        operation: &'static str,
+        /// On which file.
+        path: PathBuf,
+        /// The system's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// There is no room on the disk.
+    #[error("{path}: no room for more than {len_samples} samples: {source}", path = path.display())]
+    Full {
+        /// The file.
+        path: PathBuf,
+        /// How many samples it holds.
+        len_samples: u64,
+        /// The system's answer.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The caller's bytes end within a sample.
+    #[error("{len_bytes} bytes are no whole number of samples of {frame_bytes} bytes")]
+    Partial {
+        /// The length of the bytes.
+        len_bytes: usize,
+        /// The length of one sample of all channels.
+        frame_bytes: usize,
+    },
+    /// The samples cannot become what was asked for.
+    #[error(transparent)]
+    Convert(#[from] ConvertError),
+    /// The recording has more gaps than its metadata can tell of.
+    #[error("{path}: more than {gaps_max} gaps", path = path.display())]
+    TooManyGaps {
+        /// The metadata file.
+        path: PathBuf,
+        /// The bound.
+        gaps_max: usize,
+    },
+    /// The sink was finished, or an error ended it.
+    #[error("{path}: takes no more samples: it was finished, or an error ended it", path = path.display())]
+    Closed {
+        /// The file.
+        path: PathBuf,
+    },
+}

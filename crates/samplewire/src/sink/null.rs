@@ -1,0 +1,37 @@
+//! Nowhere.
+
+use samplewire_proto::{Gap, SampleIndex};
+
+use super::{Sink, SinkError, SinkSummary, samples_in};
+use crate::source::StreamInfo;
+
+/// Counts samples and forgets them.
+#[derive(Debug)]
+pub struct NullSink {
+    frame_bytes: usize,
+    summary: SinkSummary,
+}
+
+impl NullSink {
+    /// A sink for samples of `info`.
+    pub fn new(info: &StreamInfo) -> Self {
+        Self { frame_bytes: info.frame_bytes(), summary: SinkSummary::default() }
+    }
+}
+
+impl Sink for NullSink {
+    fn write(&mut self, _index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
+        self.summary.samples += samples_in(bytes, self.frame_bytes)?;
+        self.summary.bytes += bytes.len() as u64;
+        Ok(())
+    }
+
+    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+        self.summary.count(gap);
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<SinkSummary, SinkError> {
+        Ok(self.summary.clone())
+    }
+}

@@ -1,0 +1,105 @@
+//! Sinks by name.
+
+use std::fs;
+use std::path::Path;
+
+use samplewire_proto::wire::Format;
+
+use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError};
+use crate::source::StreamInfo;
+
+/// Opens a sink for samples of `info`.
+///
+/// `-` is standard output, `null` counts and forgets; pipes, devices, and names that end in `.raw`,
+/// `.bin`, `.dat`, `.iq`, `.cfile` or the name of a format are raw; all else is the name of a SigMF
+/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`.
+///
+/// # Errors
+/// [`SinkError`]: a file exists or cannot be created, or the samples cannot become the format that
+/// was asked for.
+pub fn open(
+    path: &Path,
+    info: &StreamInfo,
+    options: &SinkOptions,
+) -> Result<Box<dyn Sink>, SinkError> {
+    match options.format.filter(|&format| format != info.format) {
+        None => open_as_is(path, info, options),
+        Some(format) => {
+            let converted = StreamInfo { format, ..info.clone() };
+            // Checked before a file is created for what cannot be done.
+            ConvertingSink::new(info, format, NullSink::new(&converted))?;
+            let inner = open_as_is(path, &converted, options)?;
+            Ok(Box::new(ConvertingSink::new(info, format, inner)?))
+        }
+    }
+}
+
+fn open_as_is(
+    path: &Path,
+    info: &StreamInfo,
+    options: &SinkOptions,
+) -> Result<Box<dyn Sink>, SinkError> {
+    Ok(match path.to_str() {
+        Some("-") => Box::new(RawSink::stdout(info)?),
+        Some("null") => Box::new(NullSink::new(info)),
+        _ if is_raw(path) => Box::new(RawSink::create(path, info, options.overwrite)?),
+        _ => {
+            let is_archive = path.extension().is_some_and(|it| it == "sigmf");
+            let name = if is_archive { path.with_extension("") } else { path.to_owned() };
+            Box::new(SigmfSink::create(&name, info, options.overwrite, options.sha512)?)
+        }
+    })
+}
+
+fn is_raw(path: &Path) -> bool {
+    let by_name = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
+        RAW_EXTENSIONS.contains(&extension)
+            || Format::ALL.iter().any(|format| format.as_str() == extension)
+    });
+    by_name || fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
+}
+
+/// Options of a sink.
+#[derive(Clone, Debug)]
+pub struct SinkOptions {
+    format: Option<Format>,
+    overwrite: bool,
+    sha512: bool,
+}
+
+impl SinkOptions {
+    /// The defaults.
+    pub const fn new() -> Self {
+        Self { format: None, overwrite: false, sha512: true }
+    }
+
+    /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
+    #[must_use]
+    pub const fn format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
+    }
+
+    /// Whether files that exist are emptied. Default: no, which is an error then.
+    #[must_use]
+    pub const fn overwrite(self, overwrite: bool) -> Self {
+        Self { overwrite, ..self }
+    }
+
+    /// Whether the metadata of a SigMF recording get the hash of the data. Default: yes. It takes a
+    /// core while recording at some 0.6 GB/s; a faster recording waits for it at the end.
+    #[must_use]
+    pub const fn sha512(self, sha512: bool) -> Self {
+        Self { sha512, ..self }
+    }
+}
+
+impl Default for SinkOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const RAW_EXTENSIONS: [&str; 5] = ["raw", "bin", "dat", "iq", "cfile"];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+use super::*;
+use crate::sigmf::Metadata;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+fn info() -> StreamInfo {
+    StreamInfo::new(Format::Sc16, 1, 2e6).unwrap()
+}
+
+fn files_of(path: &Path) -> Vec<PathBuf> {
+    let mut sink = open(path, &info(), &SinkOptions::new()).unwrap();
+    sink.write(0, &[1, 0, 2, 0]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.bytes), (1, 4), "{path:?}");
+    summary.files
+}
+
+#[test]
+fn name_chooses_the_sink() {
+    let folder = TempDir::new().unwrap();
+    for name in ["a.raw", "b.sc16", "c.iq"] {
+        let path = folder.path().join(name);
+        assert_eq!(files_of(&path), [&*path]);
+        assert_eq!(fs::read(&path).unwrap(), [1, 0, 2, 0]);
+    }
+    for (name, base) in [("d", "d"), ("e.sigmf", "e"), ("f.sigmf-data", "f"), ("g.2024", "g.2024")]
+    {
+        let file = |suffix: &str| folder.path().join(format!("{base}.{suffix}"));
+        assert_eq!(files_of(&folder.path().join(name)), [file("sigmf-meta"), file("sigmf-data")]);
+    }
+    assert!(files_of("null".as_ref()).is_empty());
+    assert_eq!(files_of("/dev/null".as_ref()), [PathBuf::from("/dev/null")]);
+}
+
+#[test]
+fn converted_recording_says_what_it_holds() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a");
+    let mut sink = open(&path, &info(), &SinkOptions::new().format(Format::Fc32)).unwrap();
+    sink.write(9, &[0, 0x40, 0, 0xC0]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.bytes), (1, 8));
+    let meta = fs::read_to_string(folder.path().join("a.sigmf-meta")).unwrap();
+    assert_eq!(Metadata::parse(&meta).unwrap().format, Format::Fc32);
+    let data = fs::read(folder.path().join("a.sigmf-data")).unwrap();
+    assert_eq!(data, [0.5_f32.to_le_bytes(), (-0.5_f32).to_le_bytes()].concat());
+}
+
+#[test]
+fn conversion_that_cannot_be_done_leaves_no_file() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.raw");
+    let error = open(&path, &info(), &SinkOptions::new().format(Format::R16)).err().unwrap();
+    assert_eq!(error.to_string(), "sc16 cannot become r16: one is complex, the other real");
+    assert!(!path.exists());
+}
+
+#[test]
+fn file_that_exists_is_kept_unless_told_otherwise() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("a.raw");
+    fs::write(&path, [7]).unwrap();
+    let error = open(&path, &info(), &SinkOptions::new()).err().unwrap().to_string();
+    assert!(error.ends_with("a.raw exists: choose another name, or allow to overwrite it"));
+    assert_eq!(fs::read(&path).unwrap(), [7]);
+    open(&path, &info(), &SinkOptions::new().overwrite(true)).unwrap().finish().unwrap();
+    assert!(fs::read(&path).unwrap().is_empty());
+}
+
+#[test]
+fn place_that_cannot_be_written_is_named() {
+    for name in ["/nowhere/a.raw", "/nowhere/a"] {
+        let error = open(name.as_ref(), &info(), &SinkOptions::new()).err().unwrap().to_string();
+        assert!(error.starts_with("create /nowhere/a"), "{error}");
+    }
+    let mut full = open("/dev/full".as_ref(), &info(), &SinkOptions::new()).unwrap();
+    let error = full.write(0, &[0; 4]).unwrap_err().to_string();
+    assert!(error.starts_with("/dev/full: no room for more than 0 samples"), "{error}");
+}

@@ -1,0 +1,218 @@
+use super::*;
+use samplewire_proto::Cause;
+use samplewire_proto::wire::Format;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+use crate::sigmf::{Metadata, sha512_of};
+use crate::source::{Source, SourceOptions, open_recording};
+
+struct Recording {
+    folder: TempDir,
+}
+
+impl Recording {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn create(&self, overwrite: bool) -> Result<SigmfSink, SinkError> {
+        SigmfSink::create(&self.path("a"), &info(), overwrite, true)
+    }
+
+    /// The metadata as they stand, which must fit the data as they stand.
+    fn metadata(&self) -> Metadata {
+        let text = fs::read_to_string(self.path("a.sigmf-meta")).unwrap();
+        assert!(text.ends_with("\n]\n}\n"), "nothing of the spare's room is left");
+        let metadata = Metadata::parse(&text).unwrap();
+        metadata.check_length(self.data().len() as u64 / 4).unwrap();
+        metadata
+    }
+
+    fn data(&self) -> Vec<u8> {
+        fs::read(self.path("a.sigmf-data")).unwrap()
+    }
+
+    fn runs(&self) -> Vec<(u64, u64)> {
+        let run =
+            |capture: &crate::sigmf::Capture| (capture.sample_start, capture.global_index.unwrap());
+        self.metadata().captures.iter().map(run).collect()
+    }
+}
+
+fn info() -> StreamInfo {
+    StreamInfo::new(Format::Sc16, 1, 2e6).unwrap()
+}
+
+fn gap(first: u64, count: u64) -> Gap {
+    Gap { first, not_repaired: count, source_lost: 0, cause: Cause::Deadline }
+}
+
+#[test]
+fn runs_between_gaps_keep_their_indexes() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(1_000, &[1; 40]).unwrap();
+    sink.write(1_010, &[2; 40]).unwrap();
+    sink.gap(&gap(1_020, 5)).unwrap();
+    sink.gap(&gap(1_025, 5)).unwrap();
+    sink.write(1_030, &[3; 4]).unwrap();
+    sink.write(5_000, &[4; 8]).unwrap();
+    sink.gap(&gap(5_002, 1)).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.bytes), (23, 92));
+    assert_eq!((summary.gaps, summary.missing_samples), (3, 11));
+    assert_eq!(recording.runs(), [(0, 1_000), (20, 1_030), (21, 5_000)]);
+    let data = recording.data();
+    assert_eq!(data, [[1; 40].as_slice(), &[2; 40], &[3; 4], &[4; 8]].concat());
+    assert_eq!(recording.metadata().sha512, summary.sha512);
+    assert_eq!(summary.sha512, Some(sha512_of(&mut &data[..]).unwrap()));
+    let mut left: Vec<_> =
+        fs::read_dir(recording.folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["a.sigmf-data", "a.sigmf-meta"], "no spare is left");
+}
+
+#[test]
+fn recording_is_valid_before_it_is_finished() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    assert_eq!(recording.runs(), [], "at the start");
+    sink.write(7, &[1; 4]).unwrap();
+    assert_eq!(recording.runs(), [(0, 7)], "at the first sample");
+    assert_eq!(recording.data(), [1; 4]);
+    sink.gap(&gap(8, 2)).unwrap();
+    sink.write(10, &vec![2; 3 << 20]).unwrap();
+    assert_eq!(recording.runs(), [(0, 7)], "within the same second");
+    assert_eq!(recording.data().len(), 4 + (3 << 20), "whole chunks");
+    std::mem::forget(sink);
+    assert_eq!(recording.metadata().sha512, None, "as if the process had been killed");
+}
+
+#[test]
+fn gaps_that_outgrow_the_spare_are_written_within_the_second() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    for index in (0..600).step_by(3) {
+        sink.write(index, &[1; 4]).unwrap();
+        sink.gap(&gap(index + 1, 2)).unwrap();
+    }
+    let written = recording.runs();
+    assert!((50..200).contains(&written.len()), "{} of 200 runs", written.len());
+    assert!(written.iter().all(|&(start, index)| index == start * 3));
+    std::mem::forget(sink);
+}
+
+#[test]
+fn every_format_is_read_back_as_it_was_written() {
+    let folder = TempDir::new().unwrap();
+    let samples: Vec<u8> = (0..240).collect();
+    for format in Format::ALL {
+        let path = folder.path().join(format.as_str());
+        let info = StreamInfo::new(format, 2, 1e7 / 3.0).unwrap();
+        let mut sink = SigmfSink::create(&path, &info, false, true).unwrap();
+        sink.write(0, &samples).unwrap();
+        sink.finish().unwrap();
+        let mut source = open_recording(&path, &SourceOptions::new().verify(true)).unwrap();
+        assert_eq!(source.info().format, format);
+        assert_eq!((source.info().channels, source.info().rate_denominator), (2, 3));
+        let mut read = vec![0; 256];
+        let whole_bytes = 256 - 256 % info.frame_bytes();
+        assert_eq!(source.read(&mut read).unwrap(), 240.min(whole_bytes), "{format}");
+        assert_eq!(read[..240], samples);
+    }
+}
+
+#[test]
+fn chunks_hold_whole_samples_of_any_size() {
+    let recording = Recording::new();
+    let info = StreamInfo { channels: 3, ..info() };
+    let mut sink = SigmfSink::create(&recording.path("a"), &info, false, true).unwrap();
+    let samples: Vec<u8> = (0..12_u32 * 300_000).map(|at| (at / 7) as u8).collect();
+    for (index, bytes) in (0..).step_by(1_000).zip(samples.chunks(12_000)) {
+        sink.write(index, bytes).unwrap();
+        assert_eq!(recording.data().len() % 12, 0);
+    }
+    assert_eq!(sink.finish().unwrap().samples, 300_000);
+    assert_eq!(recording.data(), samples);
+}
+
+#[test]
+fn existing_recording_is_kept_unless_told_otherwise() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 4]).unwrap();
+    sink.finish().unwrap();
+    let error = recording.create(false).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-meta exists"), "{error}");
+    fs::remove_file(recording.path("a.sigmf-meta")).unwrap();
+    let error = recording.create(false).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data exists"), "{error}");
+    assert_eq!(recording.data(), [1; 4]);
+    recording.create(true).unwrap().finish().unwrap();
+    assert!(recording.data().is_empty());
+}
+
+#[test]
+fn full_disk_is_named_and_the_recording_stays_valid() {
+    let recording = Recording::new();
+    symlink("/dev/full", recording.path("a.sigmf-data")).unwrap();
+    let mut sink = recording.create(true).unwrap();
+    let error = sink.write(0, &[1; 4]).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data: no room for more than 0 samples: No space"), "{error}");
+    let error = sink.write(1, &[1; 4]).unwrap_err();
+    assert!(matches!(error, SinkError::Closed { .. }), "{error}");
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.sha512), (0, None));
+    fs::remove_file(recording.path("a.sigmf-data")).unwrap();
+    fs::write(recording.path("a.sigmf-data"), []).unwrap();
+    assert_eq!(recording.runs(), []);
+}
+
+#[test]
+fn finished_sink_takes_nothing_and_finishes_again() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 4]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert!(sink.write(1, &[1; 4]).is_err() && sink.gap(&gap(1, 1)).is_err());
+    assert_eq!(sink.finish().unwrap(), summary);
+}
+
+#[test]
+fn half_a_sample_is_refused() {
+    let mut sink = Recording::new().create(false).unwrap();
+    let error = sink.write(0, &[1; 6]).unwrap_err().to_string();
+    assert_eq!(error, "6 bytes are no whole number of samples of 4 bytes");
+}
+
+#[test]
+fn recording_of_a_recording_keeps_samples_and_notes() {
+    let Some(path) = crate::source::test_recording() else { return };
+    let mut source = open_recording(&path, &SourceOptions::new()).unwrap();
+    let recording = Recording::new();
+    let name = recording.path("a.sigmf-meta");
+    let mut sink = SigmfSink::create(&name, source.info(), false, true).unwrap();
+    let mut piece = vec![0; 8_000];
+    let mut index = 0;
+    loop {
+        let len_bytes = source.read(&mut piece).unwrap();
+        if len_bytes == 0 {
+            break;
+        }
+        sink.write(index, &piece[..len_bytes]).unwrap();
+        index += len_bytes as u64 / 2;
+    }
+    sink.finish().unwrap();
+    assert_eq!(recording.data(), fs::read(path.with_extension("sigmf-data")).unwrap());
+    let original = Metadata::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+    let ours = Metadata::parse(&fs::read_to_string(&name).unwrap()).unwrap();
+    assert_eq!((ours.notes, ours.sha512), (original.notes, original.sha512));
+    assert_eq!(ours.captures[0].frequency_hz, Some(1.09e9));
+}

@@ -1,0 +1,102 @@
+//! What the samples of a stream are.
+
+use samplewire_proto::wire::Format;
+
+use super::SourceError;
+use super::ratio::nearest_ratio;
+use crate::sigmf::Notes;
+
+/// What one must know to make sense of a stream's bytes.
+///
+/// ```
+/// use samplewire::format::Format;
+/// use samplewire::source::StreamInfo;
+///
+/// let info = StreamInfo::new(Format::Sc16, 2, 4e6 / 3.0)?;
+/// assert_eq!((info.rate_numerator, info.rate_denominator), (4_000_000, 3));
+/// assert_eq!(info.frame_bytes(), 8);
+/// # Ok::<(), samplewire::source::SourceError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct StreamInfo {
+    /// What a sample of one channel is.
+    pub format: Format,
+    /// How many channels are interleaved, at least 1.
+    pub channels: u16,
+    /// The sample rate in hertz is this over `rate_denominator`; 0 when it is not known.
+    pub rate_numerator: u64,
+    /// See `rate_numerator`; at least 1.
+    pub rate_denominator: u32,
+    /// The centre frequency in hertz.
+    pub centre_frequency_hz: Option<f64>,
+    /// A name for people, possibly empty.
+    pub name: String,
+    /// How many samples (of all channels each) there will be; `None` when there is no end.
+    pub len_samples: Option<u64>,
+    /// What the recording says of itself and nothing here depends on.
+    pub notes: Notes,
+}
+
+impl StreamInfo {
+    /// An endless stream without a name.
+    ///
+    /// # Errors
+    /// [`SourceError::Rate`] unless the rate is above 0 and at most 1e12 Hz.
+    pub fn new(format: Format, channels: u16, rate_hz: f64) -> Result<Self, SourceError> {
+        let (rate_numerator, rate_denominator) = ratio_of_rate(rate_hz)?;
+        Ok(Self {
+            format,
+            channels,
+            rate_numerator,
+            rate_denominator,
+            centre_frequency_hz: None,
+            name: String::new(),
+            len_samples: None,
+            notes: Notes::default(),
+        })
+    }
+
+    /// The sample rate in hertz, 0 when it is not known.
+    pub fn rate_hz(&self) -> f64 {
+        self.rate_numerator as f64 / f64::from(self.rate_denominator.max(1))
+    }
+
+    /// The size of one sample of all channels in bytes.
+    pub fn frame_bytes(&self) -> usize {
+        self.format.sample_bytes() * usize::from(self.channels)
+    }
+}
+
+/// The fraction that is nearest to a sample rate.
+fn ratio_of_rate(rate_hz: f64) -> Result<(u64, u32), SourceError> {
+    if !(rate_hz > 0.0 && rate_hz <= RATE_HZ_MAX) {
+        return Err(SourceError::Rate { rate_hz });
+    }
+    nearest_ratio(rate_hz, u32::MAX)
+        .filter(|&(numerator, _)| numerator > 0)
+        .ok_or(SourceError::Rate { rate_hz })
+}
+
+/// The largest sample rate that SigMF allows.
+pub(crate) const RATE_HZ_MAX: f64 = 1e12;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_out_of_range_are_named() {
+        for rate_hz in [0.0, -1.0, 2e12, f64::INFINITY, f64::NAN, 1e-300] {
+            let error = StreamInfo::new(Format::Sc16, 1, rate_hz).unwrap_err();
+            assert!(matches!(error, SourceError::Rate { .. }), "{rate_hz}: {error}");
+        }
+    }
+
+    #[test]
+    fn rate_comes_back_as_it_was_given() {
+        for rate_hz in [2e6, 61.44e6, 245.76e6 / 7.0, 0.1, 1e12, 4_915_200_000.0 / 48.0] {
+            let info = StreamInfo::new(Format::Sc16, 1, rate_hz).unwrap();
+            assert!((info.rate_hz() / rate_hz - 1.0).abs() < 1e-15, "{rate_hz}");
+        }
+    }
+}

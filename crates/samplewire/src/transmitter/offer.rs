@@ -1,0 +1,166 @@
+//! What a device offers: the terms that an opening gets.
+
+use samplewire_proto::SampleIndex;
+use samplewire_proto::session::{AcceptParams, Name, OpenRequest};
+use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
+use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
+
+use super::TransmitterOptions;
+use crate::error::OpenError;
+use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
+use crate::quantum;
+use crate::source::StreamInfo;
+
+/// The stream and the choices, checked against each other.
+#[derive(Clone, Debug)]
+pub(super) struct Offer {
+    pub(super) info: StreamInfo,
+    pub(super) frame_bytes: usize,
+    pub(super) window: u32,
+    /// The least unit of a payload: whole samples and whole beats.
+    unit_bytes: usize,
+    payload_bytes: Option<u16>,
+    pub(super) payload_bytes_max: usize,
+    pub(super) reorder_tolerance: u32,
+    /// Packets of a quantum when payloads are the largest.
+    pub(super) quantum_packets: u32,
+}
+
+impl Offer {
+    pub(super) fn new(
+        info: &StreamInfo,
+        options: &TransmitterOptions,
+        mtu_bytes: usize,
+    ) -> Result<Self, OpenError> {
+        let range = |option, value: u64, range| OpenError::OptionRange { option, value, range };
+        if info.channels == 0 {
+            return Err(range("channels", 0, "1..=65535"));
+        }
+        if options.window == 0 || options.window > 1 << 24 {
+            return Err(range("window", u64::from(options.window), "1..=16777216 packets"));
+        }
+        if !(576..=IP_BYTES_MAX).contains(&options.packet_bytes_max) {
+            return Err(range("mtu", options.packet_bytes_max as u64, "576..=9000 bytes"));
+        }
+        if options.reorder_tolerance_ns > 1_000_000_000 {
+            let value = options.reorder_tolerance_ns;
+            return Err(range("reorder tolerance", value, "0..=1000000000 ns"));
+        }
+        let frame_bytes = info.frame_bytes();
+        let unit_bytes = lcm(8, frame_bytes);
+        let least_bytes = frame_bytes.next_multiple_of(8) + 8;
+        let room = options.packet_bytes_max.min(mtu_bytes).min(IP_BYTES_MAX) - 28;
+        let payload_max = room - HEADER_LEN - TRAILER_LEN;
+        if unit_bytes.max(least_bytes) > payload_max {
+            return Err(range("channels", u64::from(info.channels), "as many as fit a packet"));
+        }
+        if let Some(bytes) = options.payload_bytes {
+            let bytes = usize::from(bytes);
+            if bytes < least_bytes {
+                return Err(range(
+                    "payload",
+                    bytes as u64,
+                    "what holds a sample of all channels and a count of 8 bytes",
+                ));
+            }
+            if bytes == 0 || !bytes.is_multiple_of(unit_bytes) {
+                return Err(range(
+                    "payload",
+                    bytes as u64,
+                    "multiples of 8 bytes and of a sample of all channels",
+                ));
+            }
+            if bytes > payload_max {
+                return Err(range("payload", bytes as u64, "what the interface's MTU carries"));
+            }
+        }
+        let payload_bytes_max = options.payload_bytes.map_or(payload_max, usize::from);
+        let packet_samples = payload_bytes_max / frame_bytes;
+        let quantum_packets =
+            quantum::packets(payload_bytes_max, packet_samples, info.rate_hz(), options.window);
+        Ok(Self {
+            info: info.clone(),
+            frame_bytes,
+            window: options.window,
+            unit_bytes,
+            payload_bytes: options.payload_bytes,
+            payload_bytes_max,
+            reorder_tolerance: (options.reorder_tolerance_ns / 16) as u32,
+            quantum_packets,
+        })
+    }
+
+    /// Packets of a quantum in a session of this payload: as many as fit, but for one place that
+    /// the end of a burst may need.
+    pub(super) fn quantum_packets_at(&self, payload_bytes: usize) -> u32 {
+        ((self.quantum_bytes() / payload_bytes) as u32 - 1).min((self.window / 8).max(1))
+    }
+
+    /// Capacity of a quantum in bytes.
+    pub(super) const fn quantum_bytes(&self) -> usize {
+        (self.quantum_packets as usize + 1) * self.payload_bytes_max
+    }
+
+    /// The terms for a request; `None` when the path carries no packet of the payload chosen.
+    pub(super) fn params(
+        &self,
+        request: &OpenRequest,
+        first_index: SampleIndex,
+    ) -> Option<AcceptParams> {
+        let offset = (HEADER_LEN + usize::from(request.pad)).min(PAYLOAD_OFFSET_MAX.into());
+        let room =
+            usize::from(request.len_out).min(PACKET_BYTES_MAX).checked_sub(offset + TRAILER_LEN)?;
+        let payload_bytes = match self.payload_bytes {
+            Some(bytes) if usize::from(bytes) <= room => usize::from(bytes),
+            Some(_) => return None,
+            None => self.largest_payload(room)?,
+        };
+        Some(AcceptParams {
+            stream: request.stream,
+            streams: 1,
+            first_index,
+            first_seq: request.first_seq,
+            rate_numerator: self.info.rate_numerator,
+            rate_denominator: self.info.rate_denominator,
+            format: self.info.format.number(),
+            channels: self.info.channels,
+            packet_samples: (payload_bytes / self.frame_bytes) as u32,
+            payload_bytes: payload_bytes as u16,
+            payload_offset: offset as u8,
+            trailer_kind: 0,
+            window: self.window,
+            reorder_tolerance: self.reorder_tolerance,
+            dead_ms: DEAD_MS,
+            idle_ms: IDLE_MS,
+            ranges_max: RANGES_MAX,
+            granularity_bytes: 8,
+            time_ns: 0,
+            centre_frequency_hz: self.info.centre_frequency_hz,
+            name: Name::new(&self.info.name),
+            ..AcceptParams::default()
+        })
+    }
+
+    /// The largest multiple of 64 bytes, or of the unit where no such one fits.
+    fn largest_payload(&self, room: usize) -> Option<usize> {
+        let room = room.min(self.payload_bytes_max);
+        let step = lcm(64, self.unit_bytes);
+        let step = if step <= room { step } else { self.unit_bytes };
+        let bytes = room / step * step;
+        (bytes > 0).then_some(bytes)
+    }
+}
+
+fn lcm(a: usize, b: usize) -> usize {
+    let (mut x, mut y) = (a, b);
+    while y != 0 {
+        (x, y) = (y, x % y);
+    }
+    a / x * b
+}
+
+const DEAD_MS: u16 = 15_000;
+const IDLE_MS: u16 = 1_000;
+
+/// What a host takes; hardware takes 32.
+const RANGES_MAX: u16 = 128;

@@ -1,0 +1,83 @@
+//! What the user of a transmitter may choose.
+
+use samplewire_io::UdpOptions;
+
+/// Choices for [`Transmitter::listen`](super::Transmitter::listen), with the defaults of the
+/// command line.
+#[derive(Clone, Debug)]
+pub struct TransmitterOptions {
+    pub(super) window: u32,
+    pub(super) payload_bytes: Option<u16>,
+    pub(super) link_bps: u64,
+    pub(super) reorder_tolerance_ns: u64,
+    pub(super) packet_bytes_max: usize,
+    pub(super) udp: UdpOptions,
+}
+
+impl TransmitterOptions {
+    /// A window of 1,024 packets, the payload that the path was shown to carry, no pacing.
+    pub fn new() -> Self {
+        Self {
+            window: super::WINDOW_DEFAULT,
+            payload_bytes: None,
+            link_bps: 0,
+            reorder_tolerance_ns: 50_000,
+            packet_bytes_max: 9_000,
+            udp: UdpOptions::new(),
+        }
+    }
+
+    /// Packets held for repair, 1 to 2^24; default 1,024. Memory is window times payload.
+    #[must_use]
+    pub const fn window(mut self, packets: u32) -> Self {
+        self.window = packets;
+        self
+    }
+
+    /// Payload of a packet in bytes: a multiple of 8 and of the bytes of one sample of all
+    /// channels, at most 8,940. Default: the largest multiple of 64 that the path carries. Larger
+    /// payloads cost less per sample; a receiver behind a smaller MTU is refused.
+    #[must_use]
+    pub const fn payload_bytes(mut self, bytes: u16) -> Self {
+        self.payload_bytes = Some(bytes);
+        self
+    }
+
+    /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 (the default)
+    /// does not pace.
+    #[must_use]
+    pub const fn link_bps(mut self, link_bps: u64) -> Self {
+        self.link_bps = link_bps;
+        self
+    }
+
+    /// How much later a packet may arrive than one that left after it before it counts as lost, in
+    /// ns, 0 to 1 s; default 50 us. More waits longer for repairs, less repeats what was only
+    /// reordered.
+    #[must_use]
+    pub const fn reorder_tolerance_ns(mut self, ns: u64) -> Self {
+        self.reorder_tolerance_ns = ns;
+        self
+    }
+
+    /// The largest IP packet to send, headers included, 576 to 9,000; default 9,000 or the
+    /// interface's MTU, whichever is less.
+    #[must_use]
+    pub const fn mtu(mut self, bytes: usize) -> Self {
+        self.packet_bytes_max = bytes;
+        self
+    }
+
+    /// Options of the UDP socket.
+    #[must_use]
+    pub const fn udp(mut self, options: UdpOptions) -> Self {
+        self.udp = options;
+        self
+    }
+}
+
+impl Default for TransmitterOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}

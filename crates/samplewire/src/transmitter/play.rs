@@ -1,0 +1,170 @@
+//! Playing a source into a session: as fast as it goes, or at the rate of a converter's clock.
+
+use std::time::{Duration, Instant};
+
+use samplewire_proto::SampleIndex;
+use samplewire_proto::wire::{CloseReason, Flags};
+
+use super::{Filling, Session, SessionEnd, TransmitError, Transmitter};
+use crate::source::{Source, SourceError};
+
+/// What a source does whose samples find no room.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Overflow {
+    /// It waits: a file.
+    Wait,
+    /// It cannot: a converter. The newest samples are lost and counted. The rate is in samples
+    /// per second.
+    Lose {
+        /// Samples per second.
+        rate_hz: f64,
+    },
+}
+
+/// What was played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlaySummary {
+    /// Samples handed over to be sent.
+    pub samples: u64,
+    /// Samples lost at the source.
+    pub overflow_samples: u64,
+    /// How the session ended.
+    pub end: SessionEnd,
+}
+
+/// Why playing broke off.
+#[derive(Debug, thiserror::Error)]
+pub enum PlayError {
+    /// The source failed; what it had given before was sent and accounted for.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The port failed.
+    #[error(transparent)]
+    Transmit(#[from] TransmitError),
+}
+
+/// The state of one performance.
+struct Play {
+    index: SampleIndex,
+    samples: u64,
+    lost: u64,
+    /// Lost since the last quantum that was sent.
+    lost_before: u64,
+}
+
+impl Transmitter {
+    /// Plays `source` into `session` until it ends, `should_stop` says so, or the session ends.
+    /// A session that ends early is no error: the summary says how.
+    ///
+    /// # Errors
+    /// The source or the port failed.
+    ///
+    /// # Blocking
+    /// Until the receiver has everything.
+    pub fn play(
+        &mut self,
+        session: &Session,
+        source: &mut dyn Source,
+        overflow: Overflow,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Result<PlaySummary, PlayError> {
+        let mut play = Play { index: session.first_index, samples: 0, lost: 0, lost_before: 0 };
+        let result = self.play_on(session, source, overflow, &mut should_stop, &mut play);
+        let end = match result {
+            Ok(()) => self.finish(session, play.lost_before)?,
+            Err(PlayError::Transmit(TransmitError::Ended(end))) => *end,
+            Err(PlayError::Source(error)) => {
+                self.finish_for(session, play.lost_before, CloseReason::DeviceFault)?;
+                return Err(error.into());
+            }
+            Err(error) => return Err(error),
+        };
+        Ok(PlaySummary { samples: play.samples, overflow_samples: play.lost, end })
+    }
+
+    fn play_on(
+        &mut self,
+        session: &Session,
+        source: &mut dyn Source,
+        overflow: Overflow,
+        should_stop: &mut dyn FnMut() -> bool,
+        play: &mut Play,
+    ) -> Result<(), PlayError> {
+        let room_bytes = session.quantum_packets as usize * session.payload_bytes;
+        let mut discarded = vec![0; room_bytes];
+        let start = Instant::now();
+        while !should_stop() {
+            let patience = match overflow {
+                Overflow::Wait => Duration::from_millis(100),
+                Overflow::Lose { rate_hz } => {
+                    let due = (play.index - session.first_index) as f64
+                        + (room_bytes / self.info.frame_bytes()) as f64;
+                    wait_until(start + Duration::from_secs_f64(due / rate_hz));
+                    Duration::ZERO
+                }
+            };
+            match (self.quantum(session, patience)?, overflow) {
+                (Some(filling), _) => {
+                    if !self.fill(source, filling, play)? {
+                        return Ok(());
+                    }
+                }
+                (None, Overflow::Wait) => {}
+                (None, Overflow::Lose { .. }) => {
+                    let samples = (source.read(&mut discarded)? / self.info.frame_bytes()) as u64;
+                    if samples == 0 {
+                        return Ok(());
+                    }
+                    play.index += samples;
+                    play.lost += samples;
+                    play.lost_before += samples;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Fills and submits one quantum; `false` when the source has ended. What was read before an
+    /// error is sent.
+    fn fill(
+        &mut self,
+        source: &mut dyn Source,
+        mut filling: Filling,
+        play: &mut Play,
+    ) -> Result<bool, SourceError> {
+        let room = filling.bytes_mut();
+        let mut len_bytes = 0;
+        let mut result = Ok(true);
+        // A short read is not the end: less than a full quantum would end a burst.
+        while len_bytes < room.len() {
+            match source.read(&mut room[len_bytes..]) {
+                Ok(0) => {
+                    result = Ok(false);
+                    break;
+                }
+                Ok(read_bytes) => len_bytes += read_bytes,
+                Err(error) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        let flags = if play.lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE };
+        if len_bytes > 0 {
+            play.lost_before = 0;
+        }
+        self.submit(filling, len_bytes, play.index, flags);
+        let samples = (len_bytes / self.info.frame_bytes()) as u64;
+        play.index += samples;
+        play.samples += samples;
+        result
+    }
+}
+
+/// Sleeps until shortly before `at`.
+fn wait_until(at: Instant) {
+    let left = at.saturating_duration_since(Instant::now());
+    if !left.is_zero() {
+        std::thread::sleep(left);
+    }
+}

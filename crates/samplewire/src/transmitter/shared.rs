@@ -1,0 +1,125 @@
+//! What the I/O thread and the program share besides the ring of quanta.
+
+use std::net::SocketAddr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+
+use samplewire_io::Waker;
+use samplewire_proto::SampleIndex;
+use samplewire_proto::sender::SenderStats;
+use samplewire_proto::session::ListenStats;
+use samplewire_proto::stream::End;
+
+use crate::bell::{Bell, lock};
+
+/// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
+#[derive(Debug)]
+pub(super) struct Shared {
+    /// Rings when a session opens or ends, or quanta come back.
+    pub(super) bell: Bell,
+    /// The I/O thread sleeps and does not see what is submitted.
+    asleep: AtomicBool,
+    stop: AtomicBool,
+    state: Mutex<State>,
+    waker: Waker,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct State {
+    pub(super) session: Option<Session>,
+    /// How the last session ended.
+    pub(super) ended: Option<(u64, SessionEnd)>,
+    /// The I/O thread broke, and why.
+    pub(super) failure: Option<String>,
+    pub(super) snapshot: Snapshot,
+}
+
+/// The terms of an open stream, as the sending program needs them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Counts the sessions of a transmitter, from 1.
+    pub id: u64,
+    /// Who receives.
+    pub peer: SocketAddr,
+    /// The index of the first sample to send.
+    pub first_index: SampleIndex,
+    /// Payload of a packet in bytes.
+    pub payload_bytes: usize,
+    /// Samples in a packet.
+    pub packet_samples: u32,
+    /// Packets that a quantum holds in this session.
+    pub quantum_packets: u32,
+}
+
+/// How a session ended, and its final counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionEnd {
+    /// How.
+    pub end: End,
+    /// The counters.
+    pub stats: SenderStats,
+    /// The index after the last sample that was sent or lost.
+    pub final_index: SampleIndex,
+}
+
+/// Counters of a transmitter at one moment.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Counters of the present session, or of the last.
+    pub stream: SenderStats,
+    /// Counters of the listener, over all sessions.
+    pub listen: ListenStats,
+    /// Packets whose CRC was wrong.
+    pub corrupted: u64,
+    /// Packets that were not of the protocol.
+    pub foreign: u64,
+    /// Smoothed round-trip time in nanoseconds.
+    pub rtt_ns: u64,
+}
+
+impl Shared {
+    pub(super) fn new(waker: Waker) -> Self {
+        Self {
+            bell: Bell::default(),
+            asleep: AtomicBool::new(false),
+            stop: AtomicBool::new(false),
+            state: Mutex::new(State::default()),
+            waker,
+        }
+    }
+
+    /// Looks at or changes the state; short, never per packet.
+    pub(super) fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
+        change(&mut lock(&self.state))
+    }
+
+    /// The I/O thread is about to sleep; it looks at the ring once more after this.
+    pub(super) fn fall_asleep(&self) {
+        // SeqCst: this store before the second look, and the program's push before its load of the
+        // flag, are in one order, so that one side sees the other.
+        self.asleep.store(true, Ordering::SeqCst);
+        fence(Ordering::SeqCst);
+    }
+
+    pub(super) fn awake(&self) {
+        self.asleep.store(false, Ordering::SeqCst);
+    }
+
+    /// The program pushed something into the ring.
+    pub(super) fn submitted(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::SeqCst) {
+            self.waker.wake();
+        }
+    }
+
+    pub(super) fn stop(&self) {
+        // Release: nothing the program did before must be seen later than the request.
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}

@@ -1,0 +1,51 @@
+//! A device and a receiver over loopback, with faults between them.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::source::Source;
+use samplewire::transmitter::{Overflow, PlaySummary, Transmitter, TransmitterOptions};
+use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
+
+/// A device that plays one source to one receiver.
+pub(crate) struct Device {
+    pub(crate) address: SocketAddr,
+    pub(crate) log: FaultLog,
+    thread: JoinHandle<PlaySummary>,
+}
+
+impl Device {
+    /// Starts to listen; `data` are the faults of what the device sends, `feedback` of what it gets.
+    pub(crate) fn start(
+        local: &str,
+        mut source: Box<dyn Source>,
+        options: &TransmitterOptions,
+        (data, feedback): (&FaultSpec, &FaultSpec),
+        overflow: Overflow,
+    ) -> Self {
+        let udp = Udp::bind(local.parse().expect("an address"), &UdpOptions::new());
+        let faults = Faults::new(udp.expect("a free port"), data, feedback).expect("good faults");
+        let log = faults.log();
+        let mut transmitter =
+            Transmitter::listen_over(Box::new(faults), source.info(), options).expect("listens");
+        let address = transmitter.local_addr();
+        let thread = std::thread::spawn(move || {
+            let session = transmitter
+                .wait_session(Duration::from_secs(20))
+                .expect("the port works")
+                .expect("a receiver comes");
+            transmitter.play(&session, &mut *source, overflow, || false).expect("it plays")
+        });
+        Self { address, log, thread }
+    }
+
+    pub(crate) fn receive(&self, options: &ReceiverOptions) -> Receiver {
+        Receiver::open(self.address, options).expect("the device answers")
+    }
+
+    pub(crate) fn finish(self) -> PlaySummary {
+        self.thread.join().expect("the device does not panic")
+    }
+}

@@ -1,0 +1,204 @@
+//! Openings, endings and strangers over real sockets.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use samplewire::format::Format;
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::source::{CounterSource, Source, counter_mismatch};
+use samplewire::transmitter::{Overflow, PlaySummary, Transmitter, TransmitterOptions};
+use samplewire::{OpenError, probe};
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{CloseReason, RefuseReason};
+
+/// Runs `test` against a device that serves session after session.
+fn with_device(options: &TransmitterOptions, test: impl FnOnce(SocketAddr)) -> Vec<PlaySummary> {
+    let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut transmitter = Transmitter::listen(local, source.info(), options).expect("listens");
+    let address = transmitter.local_addr();
+    let is_over = AtomicBool::new(false);
+    let (summaries, collected) = mpsc::channel();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let wait = Duration::from_millis(20);
+                let Some(session) = transmitter.wait_session(wait).expect("the port works") else {
+                    continue;
+                };
+                source = CounterSource::new(20e6, session.first_index).expect("in range");
+                let stop = || is_over.load(Ordering::Relaxed);
+                let played = transmitter.play(&session, &mut source, Overflow::Wait, stop);
+                summaries.send(played.expect("it plays")).expect("the test collects");
+            }
+        });
+        test(address);
+        is_over.store(true, Ordering::Relaxed);
+    });
+    drop(summaries);
+    collected.iter().collect()
+}
+
+/// Takes `blocks` blocks and checks every sample.
+fn take(receiver: &mut Receiver, blocks: usize) -> u64 {
+    let mut next = None;
+    for block in receiver.by_ref().take(blocks) {
+        assert_eq!(block.gaps(), []);
+        assert!(next.is_none_or(|next| next == block.index()));
+        assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
+        next = Some(block.index() + block.len() as u64);
+    }
+    next.expect("blocks came")
+}
+
+#[test]
+fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
+    let summaries = with_device(&TransmitterOptions::new(), |address| {
+        let ours = ReceiverOptions::new().owner(1);
+        let mut first = Receiver::open(address, &ours).expect("the stream is free");
+        take(&mut first, 5);
+        let refused = Receiver::open(address, &ReceiverOptions::new().owner(2));
+        match refused {
+            Err(OpenError::Refused { reason: RefuseReason::Busy, retry_ms, .. }) => {
+                assert!(retry_ms > 0);
+            }
+            other => panic!("{other:?}"),
+        }
+        let mut second = Receiver::open(address, &ours).expect("the same owner");
+        take(&mut second, 5);
+        let start = Instant::now();
+        for _block in first.by_ref() {}
+        assert!(matches!(first.end(), Some(Ok(End::PeerRestarted))), "{:?}", first.end());
+        assert!(start.elapsed() < Duration::from_secs(1), "a takeover shows at once");
+        second.close();
+    });
+    let ends: Vec<End> = summaries.iter().map(|summary| summary.end.end).collect();
+    assert_eq!(ends, [End::PeerRestarted, End::ClosedByPeer(CloseReason::Cancelled)]);
+}
+
+#[test]
+fn session_after_session_goes_on_where_the_index_was() {
+    with_device(&TransmitterOptions::new(), |address| {
+        let mut last = 0;
+        for _ in 0..5 {
+            let mut receiver =
+                Receiver::open(address, &ReceiverOptions::new()).expect("the stream is free");
+            assert!(receiver.info().first_index >= last);
+            last = take(&mut receiver, 3);
+            receiver.close();
+        }
+    });
+}
+
+#[test]
+fn probe_describes_without_opening() {
+    with_device(&TransmitterOptions::new().window(77), |address| {
+        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("free");
+        let info = probe(address, Duration::from_secs(1)).expect("it answers");
+        assert_eq!((info.format, info.channels, info.window), (Format::Sc16, 1, 77));
+        assert_eq!(info.rate_hz(), 20e6);
+        assert_eq!(info.path_mtu_bytes, 9_000);
+        take(&mut receiver, 3);
+    });
+}
+
+#[test]
+fn payload_follows_the_mtu_that_was_proved() {
+    with_device(&TransmitterOptions::new(), |address| {
+        for (mtu, payload) in [(1_280, 1_216), (1_500, 1_408), (4_096, 4_032), (9_000, 8_896)] {
+            let options = ReceiverOptions::new().mtu(mtu);
+            let mut receiver = Receiver::open(address, &options).expect("the stream is free");
+            assert_eq!(receiver.info().payload_bytes, payload);
+            take(&mut receiver, 2);
+            receiver.close();
+        }
+    });
+}
+
+#[test]
+fn receiver_behind_a_small_mtu_is_refused_a_large_payload_by_name() {
+    with_device(&TransmitterOptions::new().payload_bytes(8_000), |address| {
+        let refused = Receiver::open(address, &ReceiverOptions::new().mtu(1_500));
+        assert!(
+            matches!(refused, Err(OpenError::Refused { reason: RefuseReason::PacketSize, .. })),
+            "{refused:?}"
+        );
+    });
+}
+
+#[test]
+fn absent_device_is_reported_with_the_time_tried() {
+    let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = free.local_addr().expect("it has one");
+    let options = ReceiverOptions::new().timeout(Duration::from_millis(300));
+    let silent = Receiver::open(address, &options).expect_err("nobody answers").to_string();
+    assert!(silent.contains(&address.to_string()) && silent.contains("300 ms"), "{silent}");
+    drop(free);
+    let absent = Receiver::open(address, &options).expect_err("nothing listens").to_string();
+    assert!(absent.contains("nothing listens there"), "{absent}");
+}
+
+#[test]
+fn options_out_of_range_are_named_with_their_value() {
+    let address = "127.0.0.1:1".parse().expect("an address");
+    let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
+    let listen = |options: &TransmitterOptions| {
+        let local = "127.0.0.1:0".parse().expect("an address");
+        Transmitter::listen(local, &info, options).expect_err("out of range").to_string()
+    };
+    let open = |options: &ReceiverOptions| {
+        Receiver::open(address, options).expect_err("out of range").to_string()
+    };
+    for (text, value) in [
+        (open(&ReceiverOptions::new().window(0)), "window of 0"),
+        (open(&ReceiverOptions::new().window((1 << 24) + 1)), "window of 16777217"),
+        (open(&ReceiverOptions::new().mtu(100)), "mtu of 100"),
+        (open(&ReceiverOptions::new().mtu(70_000)), "mtu of 70000"),
+        (listen(&TransmitterOptions::new().window(0)), "window of 0"),
+        (listen(&TransmitterOptions::new().payload_bytes(2_500)), "payload of 2500"),
+        (listen(&TransmitterOptions::new().payload_bytes(9_600)), "payload of 9600"),
+        (listen(&TransmitterOptions::new().link_bps(5)), "link rate of 5"),
+    ] {
+        assert!(text.contains(value), "`{text}` names `{value}`");
+    }
+}
+
+#[test]
+fn port_in_use_is_named() {
+    let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+    let address = taken.local_addr().expect("it has one");
+    let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
+    let error = Transmitter::listen(address, &info, &TransmitterOptions::new())
+        .expect_err("the port is taken")
+        .to_string();
+    assert!(error.contains("bind") && error.contains(&address.to_string()), "{error}");
+}
+
+#[test]
+fn stranger_who_floods_the_device_harms_nothing() {
+    with_device(&TransmitterOptions::new(), |address| {
+        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("free");
+        let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut state = 1_u64;
+                let mut bytes = [0_u8; 512];
+                while !is_over.load(Ordering::Relaxed) {
+                    for byte in &mut bytes {
+                        state = state.wrapping_mul(0x5851_F42D_4C95_7F2D).wrapping_add(1);
+                        *byte = (state >> 56) as u8;
+                    }
+                    bytes[0] = 0x10 | (bytes[0] & 0x0F);
+                    let len = 26 + (state >> 60) as usize * 30;
+                    stranger.send_to(&bytes[..len], address).expect("loopback carries it");
+                }
+            });
+            take(&mut receiver, 2_000);
+            is_over.store(true, Ordering::Relaxed);
+        });
+        receiver.close();
+    });
+}
