@@ -1,0 +1,111 @@
+//! The ends of a session: what each end says of it must be what happened.
+
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::CloseReason;
+use samplewire_proto::{Nanos, SampleIndex};
+
+use super::session::{Session, Side};
+use super::{Checker, SessionId};
+
+impl Checker {
+    /// Holds the end that a receiver states against what happened; `now` is its clock.
+    pub(crate) fn receiver_ended(&mut self, id: SessionId, now: Nanos, end: End) {
+        self.tally.closings += 1;
+        let session = &mut self.sessions[id];
+        session.receiver = Side::Ended(end);
+        let held = session.check_receiver_end(now, end);
+        session.let_go();
+        self.note(id, held);
+    }
+
+    /// Holds the end that a sender states against what happened; `now` is its clock.
+    pub(crate) fn sender_ended(&mut self, id: SessionId, now: Nanos, end: End) {
+        self.tally.closings += 1;
+        let session = &mut self.sessions[id];
+        session.sender = Side::Ended(end);
+        let held = session.check_sender_end(now, end);
+        session.let_go();
+        self.note(id, held);
+    }
+
+    /// Notes that an end is gone without a word.
+    pub(crate) fn vanished(&mut self, id: SessionId, is_sender: bool) {
+        let session = &mut self.sessions[id];
+        let side = if is_sender { &mut session.sender } else { &mut session.receiver };
+        if matches!(side, Side::Live | Side::Absent) {
+            *side = Side::Gone;
+        }
+        session.let_go();
+    }
+}
+
+impl Session {
+    fn check_receiver_end(&self, now: Nanos, end: End) -> Result<(), String> {
+        let is_broken = matches!(end, End::PeerRestarted | End::PeerSilent);
+        if self.account.says_gone && !is_broken {
+            return Err(format!("samples were said to be gone at the sender, but: {end:?}"));
+        }
+        match end {
+            End::Finished { final_index } => self.check_finished(final_index),
+            End::ClosedByPeer(CloseReason::Cancelled) if self.is_cut => {
+                self.check_finished(self.pushed_index + self.lost_at_end)
+            }
+            End::PeerRestarted if self.sender_is_over() => Ok(()),
+            End::PeerSilent => self.check_silence(now, self.receiver_heard_at),
+            End::Cancelled if self.is_cancelled => Ok(()),
+            _ => Err(format!("the receiver says {end:?}, the sender is {:?}", self.sender)),
+        }
+    }
+
+    fn check_sender_end(&self, now: Nanos, end: End) -> Result<(), String> {
+        match end {
+            End::Finished { final_index } => {
+                let is_over = !matches!(self.receiver, Side::Live | Side::Absent);
+                let has_all = self.account.next_seq == self.pushed_end
+                    && self.account.next_index == final_index;
+                if has_all || is_over {
+                    Ok(())
+                } else {
+                    Err(format!(
+                        "the sender finished at {final_index}, the receiver is at packet {} of {}",
+                        self.account.next_seq, self.pushed_end
+                    ))
+                }
+            }
+            End::ClosedByPeer(CloseReason::Cancelled) if self.is_cancelled => Ok(()),
+            End::PeerRestarted if !matches!(self.receiver, Side::Live) => Ok(()),
+            End::PeerSilent => self.check_silence(now, self.sender_heard_at),
+            End::CircuitBreaker => Ok(()),
+            _ => Err(format!("the sender says {end:?}, the receiver is {:?}", self.receiver)),
+        }
+    }
+
+    fn check_finished(&self, final_index: SampleIndex) -> Result<(), String> {
+        let sent = self.pushed_index + self.lost_at_end;
+        if final_index != sent {
+            return Err(format!("the stream ended at {final_index}, but {sent} was its end"));
+        }
+        if self.account.next_index != final_index || self.account.next_seq != self.pushed_end {
+            return Err(format!(
+                "accounted for up to packet {} index {}, of {} and {final_index}",
+                self.account.next_seq, self.account.next_index, self.pushed_end
+            ));
+        }
+        Ok(())
+    }
+
+    fn sender_is_over(&self) -> bool {
+        !matches!(self.sender, Side::Live | Side::Absent)
+    }
+
+    fn check_silence(&self, now: Nanos, heard_at: Nanos) -> Result<(), String> {
+        let silence = now.since(heard_at);
+        if silence >= self.agreed.dead_after.min(PATIENCE_MIN) {
+            return Ok(());
+        }
+        Err(format!("said to be silent after {} ns", silence.0))
+    }
+}
+
+/// The least silence that may end a sender which has everything accounted for.
+const PATIENCE_MIN: Nanos = Nanos::from_millis(1_000);

@@ -1,0 +1,126 @@
+//! The checker: knows everything that happened, and holds what the protocol says against it.
+//!
+//! It shares no code with what it checks but the wire's numbers. Each stream that was accepted is a
+//! [`Session`]; its records say of every packet what was put into it, when it departed and whether
+//! it arrived. The first thing that does not hold is kept as the failure of the run.
+
+mod ends;
+mod gaps;
+mod session;
+mod tally;
+mod transitions;
+
+use samplewire_proto::receiver::{Delivered, Delivery};
+use samplewire_proto::wire::{Flags, Header};
+use samplewire_proto::{Nanos, Seq, Tag};
+
+use crate::packets::ProcessId;
+
+pub(crate) use session::{Agreed, Session, Side};
+pub use tally::Tally;
+pub use transitions::{Machine, Transition, Transitions};
+pub(crate) use transitions::{event_of, opener_state, receiver_state, sender_state};
+
+/// A session's number.
+pub(crate) type SessionId = usize;
+
+/// All sessions of a world, and what was counted.
+#[derive(Debug, Default)]
+pub(crate) struct Checker {
+    pub(crate) sessions: Vec<Session>,
+    pub(crate) tally: Tally,
+    pub(crate) transitions: Transitions,
+    /// Each packet that came as a repeat and was needed, when somebody asks.
+    pub(crate) repairs: Option<Vec<Repair>>,
+    failure: Option<String>,
+}
+
+/// A packet that was lost and came again.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Repair {
+    /// Its place in the stream.
+    pub(crate) number: u32,
+    /// From its first departure to its arrival.
+    pub(crate) took: Nanos,
+}
+
+impl Checker {
+    /// The first thing that did not hold.
+    pub(crate) fn failure(&self) -> Option<&str> {
+        self.failure.as_deref()
+    }
+
+    pub(crate) fn fail(&mut self, what: String) {
+        self.failure.get_or_insert(what);
+    }
+
+    /// Notes that a listener has accepted a stream.
+    pub(crate) fn begin(&mut self, agreed: Agreed) -> SessionId {
+        self.tally.openings += 1;
+        self.sessions.push(Session::new(agreed));
+        self.sessions.len() - 1
+    }
+
+    /// The session that a listener's tag names.
+    pub(crate) fn session_of(&self, listener: ProcessId, tag: Tag) -> Option<SessionId> {
+        self.sessions
+            .iter()
+            .rposition(|session| session.agreed.tag == tag && session.agreed.listener == listener)
+    }
+
+    /// Holds a delivery against what was sent. `now` is the receiver's clock.
+    pub(crate) fn delivered(
+        &mut self,
+        id: SessionId,
+        now: Nanos,
+        delivered: &Delivered,
+        payload: Option<&[u8; 16]>,
+    ) {
+        let session = &mut self.sessions[id];
+        let held = match delivered {
+            Delivered::Packet { seq, index, samples, flags } => {
+                let payload = payload.expect("a packet has a payload");
+                session.take_packet(*seq, *index, *samples, *flags, payload).map(|()| {
+                    self.tally.indexes_delivered += u64::from(*samples);
+                })
+            }
+            Delivered::Skipped { seq } => session.take_skipped(*seq, now),
+            Delivered::Gap(gap) => session.take_gap(gap).map(|()| {
+                self.tally.gaps += 1;
+                self.tally.indexes_in_gaps += gap.count();
+            }),
+        };
+        if let Delivered::Packet { seq, .. } | Delivered::Skipped { seq } = delivered {
+            self.tally.wraps += u64::from(*seq == Seq(u32::MAX));
+        }
+        self.note(id, held);
+    }
+
+    /// Measures the repair of a packet that was needed and has come.
+    pub(crate) fn measure_arrival(&mut self, id: SessionId, header: &Header, now: Nanos) {
+        if let Some(repairs) = &mut self.repairs
+            && header.flags.contains(Flags::RETRANSMISSION)
+        {
+            let session = &self.sessions[id];
+            let departed_at = session.record(header.seq).departed_at.unwrap_or(now);
+            let number = header.seq - session.agreed.first_seq;
+            repairs.push(Repair { number, took: now.since(departed_at) });
+        }
+    }
+
+    /// Keeps the failure of a check on a session.
+    pub(crate) fn note(&mut self, id: SessionId, held: Result<(), String>) {
+        if let Err(what) = held {
+            let session = &self.sessions[id];
+            self.fail(format!("stream {id} ({:?}): {what}", session.agreed.delivery));
+        }
+    }
+}
+
+/// The deadline of a delivery, if it has one.
+pub(crate) const fn deadline_of(delivery: Delivery) -> Option<Nanos> {
+    match delivery {
+        Delivery::Deadline(deadline) => Some(deadline),
+        Delivery::Complete | Delivery::BestEffort => None,
+    }
+}

@@ -1,0 +1,107 @@
+//! What a run has counted, and how runs add up.
+
+use std::ops::AddAssign;
+
+/// Counts over one run or many.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// DATA that departed, repeats included.
+    pub data_packets: u64,
+    /// DATA that departed again.
+    pub repeats: u64,
+    /// DATA that came though it was there already, or late.
+    pub unneeded: u64,
+    /// Ranges that senders had no room for.
+    pub requests_refused: u64,
+    /// Packets that the links lost, for whatever reason.
+    pub losses: u64,
+    /// Packets that sockets had no room for.
+    pub socket_drops: u64,
+    /// Packets that the links corrupted.
+    pub corruptions: u64,
+    /// Packets that the links doubled.
+    pub duplicates: u64,
+    /// Packets that the links delayed past others.
+    pub reorderings: u64,
+    /// Openings that were begun.
+    pub openings_tried: u64,
+    /// Streams accepted.
+    pub openings: u64,
+    /// Ends stated by senders and receivers.
+    pub closings: u64,
+    /// Processes restarted.
+    pub restarts: u64,
+    /// Receivers whose account crossed the wrap of seq.
+    pub wraps: u64,
+    /// Indexes delivered with the right bytes.
+    pub indexes_delivered: u64,
+    /// Indexes in gaps with a true cause.
+    pub indexes_in_gaps: u64,
+    /// Gaps.
+    pub gaps: u64,
+    /// Instants at which a player had nothing to play.
+    pub underruns: u64,
+    /// Virtual nanoseconds.
+    pub virtual_ns: u64,
+}
+
+impl AddAssign for Tally {
+    fn add_assign(&mut self, other: Self) {
+        for (sum, (_, count)) in self.fields_mut().into_iter().zip(other.named()) {
+            *sum += count;
+        }
+    }
+}
+
+impl Tally {
+    /// Every count with its name.
+    pub const fn named(&self) -> [(&'static str, u64); FIELDS] {
+        [
+            ("data packets", self.data_packets),
+            ("repeats", self.repeats),
+            ("unneeded", self.unneeded),
+            ("requests refused", self.requests_refused),
+            ("losses", self.losses),
+            ("socket drops", self.socket_drops),
+            ("corruptions", self.corruptions),
+            ("duplicates", self.duplicates),
+            ("reorderings", self.reorderings),
+            ("openings tried", self.openings_tried),
+            ("openings", self.openings),
+            ("closings", self.closings),
+            ("restarts", self.restarts),
+            ("seq wraps", self.wraps),
+            ("indexes delivered", self.indexes_delivered),
+            ("indexes in gaps", self.indexes_in_gaps),
+            ("gaps", self.gaps),
+            ("underruns", self.underruns),
+            ("virtual ns", self.virtual_ns),
+        ]
+    }
+
+    const fn fields_mut(&mut self) -> [&mut u64; FIELDS] {
+        [
+            &mut self.data_packets,
+            &mut self.repeats,
+            &mut self.unneeded,
+            &mut self.requests_refused,
+            &mut self.losses,
+            &mut self.socket_drops,
+            &mut self.corruptions,
+            &mut self.duplicates,
+            &mut self.reorderings,
+            &mut self.openings_tried,
+            &mut self.openings,
+            &mut self.closings,
+            &mut self.restarts,
+            &mut self.wraps,
+            &mut self.indexes_delivered,
+            &mut self.indexes_in_gaps,
+            &mut self.gaps,
+            &mut self.underruns,
+            &mut self.virtual_ns,
+        ]
+    }
+}
+
+const FIELDS: usize = 19;

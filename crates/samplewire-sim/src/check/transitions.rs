@@ -1,0 +1,172 @@
+//! How often each transition of the protocol's state tables was taken.
+
+use std::collections::BTreeMap;
+
+use samplewire_proto::session::OpenPhase;
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::PacketType;
+use samplewire_proto::{receiver, sender};
+
+/// Which state table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Machine {
+    /// The opening end.
+    Opener,
+    /// The sending end of a stream.
+    Sender,
+    /// The receiving end of a stream.
+    Receiver,
+}
+
+/// One row of a state table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Transition {
+    /// Whose.
+    pub machine: Machine,
+    /// The state before.
+    pub from: &'static str,
+    /// What happened.
+    pub event: &'static str,
+    /// The state after.
+    pub to: &'static str,
+}
+
+/// Counts by transition; a change of state is rare beside packets, so a map will do.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Transitions {
+    taken: BTreeMap<Transition, u64>,
+}
+
+impl Transitions {
+    /// Each transition that is known and each that was taken, with how often.
+    pub fn iter(&self) -> impl Iterator<Item = (Transition, u64)> + '_ {
+        let mut all: BTreeMap<Transition, u64> = TABLE.iter().map(|row| (*row, 0)).collect();
+        all.extend(self.taken.iter().map(|(row, count)| (*row, *count)));
+        all.into_iter()
+    }
+
+    /// Adds the counts of another run.
+    pub fn add(&mut self, other: &Self) {
+        for (row, count) in &other.taken {
+            *self.taken.entry(*row).or_default() += count;
+        }
+    }
+
+    /// Transitions that no state table has.
+    pub fn unknown(&self) -> impl Iterator<Item = &Transition> {
+        self.taken.keys().filter(|row| !TABLE.contains(row))
+    }
+
+    pub(crate) fn count(
+        &mut self,
+        machine: Machine,
+        from: &'static str,
+        event: &'static str,
+        to: &'static str,
+    ) {
+        if from != to {
+            *self.taken.entry(Transition { machine, from, event, to }).or_default() += 1;
+        }
+    }
+}
+
+/// The name of a sender's state; an ended one says how.
+pub(crate) const fn sender_state(phase: sender::Phase) -> &'static str {
+    match phase {
+        sender::Phase::Opening => "Opening",
+        sender::Phase::Flowing => "Flowing",
+        sender::Phase::Closing(_) => "Closing",
+        sender::Phase::Ended => "Ended",
+    }
+}
+
+/// The name of a receiver's state.
+pub(crate) const fn receiver_state(phase: receiver::Phase) -> &'static str {
+    match phase {
+        receiver::Phase::Flowing => "Flowing",
+        receiver::Phase::Draining { .. } => "Draining",
+        receiver::Phase::Lingering { .. } => "Lingering",
+        receiver::Phase::Breaking(End::PeerSilent) => "Breaking(silent)",
+        receiver::Phase::Breaking(_) => "Breaking(restarted)",
+        receiver::Phase::Cancelling { .. } => "Cancelling",
+        receiver::Phase::Ended => "Ended",
+    }
+}
+
+/// The name of an opener's state.
+pub(crate) const fn opener_state(phase: OpenPhase) -> &'static str {
+    match phase {
+        OpenPhase::Asking => "Asking",
+        OpenPhase::Trying => "Trying",
+        OpenPhase::Done => "Done",
+    }
+}
+
+/// The name of the event that a packet is.
+pub(crate) const fn event_of(kind: PacketType, is_unknown: bool) -> &'static str {
+    match kind {
+        PacketType::Data => "DATA",
+        PacketType::Mark => "MARK",
+        PacketType::Report => "REPORT",
+        PacketType::Open => "OPEN",
+        PacketType::Challenge => "CHALLENGE",
+        PacketType::Accept => "ACCEPT",
+        PacketType::Refuse => "REFUSE",
+        PacketType::Close => "CLOSE",
+        PacketType::CloseAck if is_unknown => "CLOSE_ACK unknown",
+        PacketType::CloseAck => "CLOSE_ACK",
+    }
+}
+
+const fn row(
+    machine: Machine,
+    from: &'static str,
+    event: &'static str,
+    to: &'static str,
+) -> Transition {
+    Transition { machine, from, event, to }
+}
+
+/// The state tables of `docs/protocol.md`.
+const TABLE: &[Transition] = &[
+    row(Machine::Opener, "Asking", "CHALLENGE", "Trying"),
+    row(Machine::Opener, "Asking", "REFUSE", "Done"),
+    row(Machine::Opener, "Asking", "timeout", "Done"),
+    row(Machine::Opener, "Trying", "ACCEPT", "Done"),
+    row(Machine::Opener, "Trying", "REFUSE", "Done"),
+    row(Machine::Opener, "Trying", "REFUSE", "Asking"),
+    row(Machine::Opener, "Trying", "no size left", "Asking"),
+    row(Machine::Opener, "Trying", "timeout", "Done"),
+    row(Machine::Sender, "Opening", "REPORT", "Flowing"),
+    row(Machine::Sender, "Opening", "close", "Closing"),
+    row(Machine::Sender, "Opening", "cancel", "Closing"),
+    row(Machine::Sender, "Opening", "CLOSE", "Ended"),
+    row(Machine::Sender, "Opening", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Sender, "Opening", "silence", "Ended"),
+    row(Machine::Sender, "Flowing", "close", "Closing"),
+    row(Machine::Sender, "Flowing", "cancel", "Closing"),
+    row(Machine::Sender, "Flowing", "CLOSE", "Ended"),
+    row(Machine::Sender, "Flowing", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Sender, "Flowing", "silence", "Ended"),
+    row(Machine::Sender, "Flowing", "breaker", "Ended"),
+    row(Machine::Sender, "Closing", "CLOSE_ACK", "Ended"),
+    row(Machine::Sender, "Closing", "CLOSE", "Ended"),
+    row(Machine::Sender, "Closing", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Sender, "Closing", "silence", "Ended"),
+    row(Machine::Sender, "Closing", "breaker", "Ended"),
+    row(Machine::Receiver, "Flowing", "CLOSE", "Draining"),
+    row(Machine::Receiver, "Flowing", "CLOSE_ACK unknown", "Breaking(restarted)"),
+    row(Machine::Receiver, "Flowing", "silence", "Breaking(silent)"),
+    row(Machine::Receiver, "Flowing", "cancel", "Cancelling"),
+    row(Machine::Receiver, "Draining", "all accounted for", "Lingering"),
+    row(Machine::Receiver, "Draining", "CLOSE_ACK unknown", "Breaking(restarted)"),
+    row(Machine::Receiver, "Draining", "silence", "Breaking(silent)"),
+    row(Machine::Receiver, "Draining", "cancel", "Cancelling"),
+    row(Machine::Receiver, "Lingering", "time", "Ended"),
+    row(Machine::Receiver, "Lingering", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Receiver, "Breaking(restarted)", "all accounted for", "Ended"),
+    row(Machine::Receiver, "Breaking(silent)", "all accounted for", "Ended"),
+    row(Machine::Receiver, "Cancelling", "CLOSE_ACK", "Ended"),
+    row(Machine::Receiver, "Cancelling", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Receiver, "Cancelling", "time", "Ended"),
+];

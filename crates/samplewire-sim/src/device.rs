@@ -1,0 +1,278 @@
+//! A device: a listener, and the streams that were opened.
+
+use samplewire_proto::receiver::{Delivery, ReceiverConfig};
+use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::session::{
+    AcceptParams, ListenConfig, ListenEvent, Listener, OpenRequest, StreamSlot,
+};
+use samplewire_proto::stream::Terms;
+use samplewire_proto::wire::{self, RefuseReason, Role, TRAILER_LEN};
+use samplewire_proto::{Nanos, SampleIndex, Seq, Tag};
+
+use crate::check::Agreed;
+use crate::consumer::ConsumerSpec;
+use crate::net::{peer_of, process_of};
+use crate::payload;
+use crate::process::{Arrival, Turn};
+use crate::receiving::ReceiveEnd;
+use crate::sending::SendEnd;
+use crate::source::SourceSpec;
+use crate::stream_end::StreamEnd;
+
+/// What a device offers; every stream alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceSpec {
+    pub(crate) streams: u16,
+    pub(crate) packet_bytes_max: u16,
+    /// The size that a full packet has as an IP packet, where the path carries it.
+    pub(crate) packet_bytes: u16,
+    pub(crate) packet_samples: u32,
+    pub(crate) payload_offset: u8,
+    pub(crate) window: u32,
+    pub(crate) reorder_tolerance: u32,
+    pub(crate) dead_ms: u16,
+    pub(crate) idle_ms: u16,
+    pub(crate) ranges_max: u16,
+    pub(crate) first_seq: Seq,
+    pub(crate) first_index: SampleIndex,
+    pub(crate) source: SourceSpec,
+    pub(crate) consumer: ConsumerSpec,
+    pub(crate) sender: SenderConfig,
+}
+
+/// A device and its streams.
+#[derive(Debug)]
+pub(crate) struct Device {
+    spec: DeviceSpec,
+    listener: Listener<Vec<StreamSlot>>,
+    streams: Vec<Option<Stream>>,
+    /// Where the next stream of each number starts.
+    next_index: Vec<SampleIndex>,
+    dropped_noted: u32,
+}
+
+#[derive(Debug)]
+struct Stream {
+    tag: Tag,
+    end: StreamEnd,
+    opened_at: Nanos,
+}
+
+impl Device {
+    pub(crate) fn new(spec: DeviceSpec, seed: u128) -> Self {
+        let slots = vec![StreamSlot::default(); usize::from(spec.streams)];
+        let config = ListenConfig::new()
+            .with_packet_bytes_max(spec.packet_bytes_max)
+            .expect("the plan draws choices in their range")
+            .with_busy_retry_ms(1);
+        Self {
+            listener: Listener::new(slots, config, seed.to_be_bytes(), seed as u64),
+            streams: (0..spec.streams).map(|_| None).collect(),
+            next_index: vec![spec.first_index; usize::from(spec.streams)],
+            dropped_noted: 0,
+            spec,
+        }
+    }
+
+    /// Whether no stream is open.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.streams.iter().all(Option::is_none)
+    }
+
+    /// Dies, and has started again.
+    pub(crate) fn restart(&mut self, turn: &mut Turn<'_>) {
+        for stream in self.streams.iter_mut().flatten() {
+            stream.end.vanish(turn);
+        }
+        let seed = u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw());
+        *self = Self { dropped_noted: self.dropped_noted, ..Self::new(self.spec, seed) };
+    }
+
+    /// Takes a packet.
+    pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
+        let mut dropped = arrival.dropped.wrapping_sub(self.dropped_noted);
+        self.dropped_noted = arrival.dropped;
+        if let Ok((header, packet)) = wire::parse(bytes) {
+            for stream in self.streams.iter_mut().flatten() {
+                if let StreamEnd::Receive(end) = &mut stream.end {
+                    end.note_drops(turn, std::mem::take(&mut dropped));
+                }
+                if stream.end.handle(turn, &header, &packet, arrival.is_marked) {
+                    return;
+                }
+            }
+        }
+        // Whatever is wrong with these bytes, the listener says what becomes of them.
+        if self.listener.handle(turn.now, peer_of(arrival.from), bytes).is_ok() {
+            self.decide(turn);
+        }
+        let mut out = [0; PACKET_BYTES_MAX];
+        while let Some((peer, len)) = self.listener.poll_transmit(turn.now, &mut out) {
+            turn.send_control(process_of(&peer), &out[..len]);
+        }
+    }
+
+    /// Does what is due.
+    pub(crate) fn run(&mut self, turn: &mut Turn<'_>) {
+        for number in 0..self.streams.len() {
+            let Some(stream) = &mut self.streams[number] else { continue };
+            stream.end.run(turn);
+            let is_forgotten = match &stream.end {
+                StreamEnd::Send(end) => {
+                    !end.is_reported() && turn.now.since(stream.opened_at) > REPORT_PATIENCE
+                }
+                StreamEnd::Receive(_) => false,
+            };
+            if is_forgotten {
+                stream.end.vanish(turn);
+            }
+            if is_forgotten || stream.end.is_ended() {
+                self.close(turn, number);
+            }
+        }
+    }
+
+    /// When something is due, by the machine's clock.
+    pub(crate) fn wakes_at(&self, now: Nanos) -> Option<Nanos> {
+        let wakes = |stream: &Stream| {
+            let at = stream.end.wakes_at(now).unwrap_or(now);
+            match &stream.end {
+                StreamEnd::Send(end) if !end.is_reported() => {
+                    at.min(stream.opened_at + REPORT_PATIENCE + Nanos(1))
+                }
+                _ => at,
+            }
+        };
+        self.streams.iter().flatten().map(wakes).min()
+    }
+
+    fn decide(&mut self, turn: &mut Turn<'_>) {
+        let Some(ListenEvent::Opening { request, takes_over }) = self.listener.poll_event() else {
+            return;
+        };
+        let params = self.params(&request);
+        let Ok(tag) = self.listener.accept(turn.now, &request, &params) else {
+            return self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+        };
+        let Some(tag) = tag else { return };
+        let number = usize::from(request.stream);
+        if takes_over.is_some()
+            && let Some(stream) = &mut self.streams[number]
+        {
+            stream.end.vanish(turn);
+            self.streams[number] = None;
+        }
+        let end = self.begin(turn, &request, &params, tag);
+        self.streams[number] = Some(Stream { tag, end, opened_at: turn.now });
+    }
+
+    fn params(&self, request: &OpenRequest) -> AcceptParams {
+        let spec = &self.spec;
+        let is_sending = request.role != Role::Send;
+        AcceptParams {
+            stream: request.stream,
+            streams: spec.streams,
+            first_index: self.next_index[usize::from(request.stream)],
+            first_seq: if is_sending { spec.first_seq } else { request.first_seq },
+            rate_numerator: 1_000_000,
+            rate_denominator: 1,
+            format: 2,
+            channels: 1,
+            packet_samples: spec.packet_samples,
+            payload_bytes: payload::BYTES as u16,
+            payload_offset: spec.payload_offset,
+            window: spec.window,
+            reorder_tolerance: spec.reorder_tolerance,
+            dead_ms: spec.dead_ms,
+            idle_ms: spec.idle_ms,
+            ranges_max: spec.ranges_max,
+            granularity_bytes: 8,
+            ..AcceptParams::default()
+        }
+    }
+
+    fn begin(
+        &mut self,
+        turn: &mut Turn<'_>,
+        request: &OpenRequest,
+        params: &AcceptParams,
+        tag: Tag,
+    ) -> StreamEnd {
+        let spec = self.spec;
+        let peer = process_of(&request.peer);
+        let is_receiving = request.role == Role::Send;
+        let delivery = match request.delivery {
+            1 => Delivery::Deadline(Nanos::from_micros(request.deadline_us.into())),
+            2 => Delivery::BestEffort,
+            _ => Delivery::Complete,
+        };
+        let (send_window, receive_window) = if is_receiving {
+            (request.window, spec.window)
+        } else {
+            (spec.window, request.window)
+        };
+        // Places beyond what the sender can hold would never be used.
+        let receive_window = receive_window.min(send_window);
+        let proven = if is_receiving { request.len_in } else { request.len_out };
+        let wished = spec.packet_bytes.saturating_sub(request.peer.ip_overhead());
+        let len = usize::from(proven.min(wished));
+        let bare = usize::from(spec.payload_offset) + payload::BYTES + TRAILER_LEN;
+        let terms = Terms {
+            local_tag: tag,
+            peer_tag: request.peer_tag,
+            is_opener: false,
+            first_seq: params.first_seq,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            payload_bytes: params.payload_bytes,
+            payload_offset: params.payload_offset,
+            window: if is_receiving { receive_window } else { send_window },
+            reorder_tolerance: params.reorder_tolerance,
+            dead_after: Nanos::from_millis(params.dead_ms.into()),
+            idle_after: Nanos::from_millis(params.idle_ms.into()),
+            ranges_max: params.ranges_max,
+            rtt: RTT_INITIAL,
+        };
+        let session = turn.checker.begin(Agreed {
+            listener: turn.me,
+            tag,
+            delivery,
+            first_seq: terms.first_seq,
+            first_index: terms.first_index,
+            packet_samples: terms.packet_samples,
+            dead_after: terms.dead_after,
+            send_window,
+            receive_window,
+            padding_bytes: len.saturating_sub(bare) as u32,
+            key: turn.rng.draw(),
+        });
+        if is_receiving {
+            let config = ReceiverConfig::new()
+                .with_delivery(delivery)
+                .expect("the client asks for a delivery in its range");
+            let end = ReceiveEnd::new(turn, session, peer, terms, config, spec.consumer);
+            return StreamEnd::Receive(end);
+        }
+        let source = SourceSpec { samples: terms.packet_samples, ..spec.source };
+        StreamEnd::Send(SendEnd::new(turn, session, peer, terms, spec.sender, source))
+    }
+
+    fn close(&mut self, turn: &mut Turn<'_>, number: usize) {
+        let Some(mut stream) = self.streams[number].take() else { return };
+        if let StreamEnd::Send(end) = &mut stream.end {
+            self.next_index[number] = end.next_index();
+            // Answers to a receiver's CLOSE are still due.
+            end.run(turn);
+        }
+        stream.end.close_books(turn);
+        self.listener.release(stream.tag);
+    }
+}
+
+/// Before anything is measured.
+const RTT_INITIAL: Nanos = Nanos::from_millis(1);
+
+/// How long an accepted stream waits for its first REPORT.
+const REPORT_PATIENCE: Nanos = Nanos::from_millis(3_000);
+
+const PACKET_BYTES_MAX: usize = 9_000;

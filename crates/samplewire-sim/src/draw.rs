@@ -1,0 +1,305 @@
+//! Draws a plan from a seed: topology, parameters and faults.
+
+use samplewire_proto::receiver::Delivery;
+use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::wire::Role;
+use samplewire_proto::{Departure, Nanos, Seq};
+
+use crate::client::ClientSpec;
+use crate::clock::Clock;
+use crate::consumer::ConsumerSpec;
+use crate::device::DeviceSpec;
+use crate::link::LinkSpec;
+use crate::loss::Loss;
+use crate::packets::ProcessId;
+use crate::plan::{Cable, Fault, MachineSpec, Plan};
+use crate::rng::{Odds, Rng};
+use crate::source::{Ending, Pace, SourceSpec};
+
+/// What a run dwells on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// Many packets through faults of the links.
+    Flow,
+    /// Many short streams.
+    Churn,
+    /// Everything at once, with restarts and partitions.
+    Storm,
+}
+
+/// The plan of a seed.
+pub(crate) fn plan(seed: u64) -> Plan {
+    let mut rng = Rng::new(seed);
+    let rng = &mut rng;
+    let kind = rng.pick(&[Kind::Flow, Kind::Churn, Kind::Storm]);
+    let count = rng.spread(1..=4) as usize;
+    let mut links = vec![];
+    let trunk = (count > 1 && rng.one_in(2)).then(|| {
+        let spec = link(rng, kind);
+        links.push((LinkSpec { mtu_bytes: 9_000, ..spec }, None));
+        0
+    });
+    let mut devices = vec![];
+    for _ in 0..count {
+        let cable = Cable { up: links.len(), down: links.len() + 1 };
+        let up = link(rng, kind);
+        let down = back(rng, kind, &up);
+        links.push((up, trunk));
+        links.push((down, None));
+        let mtu_bytes = up.mtu_bytes.min(down.mtu_bytes);
+        devices.push((machine(rng, false), device(rng, kind, &up, mtu_bytes), cable));
+    }
+    let mut clients = vec![];
+    for (number, (_, spec, _)) in devices.iter().enumerate() {
+        for stream in 0..spec.streams {
+            let up = links[devices[number].2.up].0;
+            clients.push(client(rng, kind, number as ProcessId, stream, &up));
+            if rng.one_in(8) {
+                let rival = client(rng, kind, number as ProcessId, stream, &up);
+                clients.push(ClientSpec { owner: rng.within(1..=2), ..rival });
+            }
+        }
+    }
+    let mut host = machine(rng, true);
+    host.pool_places = share(rng, &mut clients);
+    bound_packets(&mut devices, &mut clients);
+    let heals_at = Nanos(rng.spread(20_000_000..=2_000_000_000));
+    let faults = faults(rng, kind, heals_at, &links, count, clients.len());
+    let ends_by = heals_at + Nanos::from_millis(300_000);
+    Plan { host, devices, clients, links, faults, heals_at, ends_by }
+}
+
+fn link(rng: &mut Rng, kind: Kind) -> LinkSpec {
+    let rate_bps = rng.spread(50_000_000..=100_000_000_000);
+    let delay = Nanos(rng.spread(500..=20_000_000));
+    let clean = LinkSpec::clean(rate_bps, delay);
+    let is_faulty = |rng: &mut Rng| kind == Kind::Storm || rng.one_in(2);
+    let loss = match rng.below(4) {
+        0 => Loss::None,
+        1 => Loss::Bursty {
+            enter_bad: Odds::ppm(rng.spread(10..=20_000)),
+            leave_bad: Odds::ppm(rng.spread(5_000..=500_000)),
+            lost_in_bad: Odds::ppm(rng.pick(&[500_000, 1_000_000])),
+        },
+        _ => Loss::Independent(Odds::ppm(rng.spread(10..=300_000))),
+    };
+    let mut odds = |ppm_max: u64| {
+        if is_faulty(rng) { Odds::ppm(rng.spread(1..=ppm_max)) } else { Odds::NEVER }
+    };
+    let (corrupt, duplicate, reorder) = (odds(20_000), odds(50_000), odds(100_000));
+    LinkSpec {
+        queue_bytes: rng.spread(16_384..=clean.queue_bytes.max(16_384) * 8),
+        mark_above_bytes: rng.one_in(2).then(|| rng.spread(1_000..=1_000_000)),
+        mtu_bytes: rng.pick(&[1_280, 1_500, 4_096, 9_000]),
+        loss,
+        corrupt,
+        duplicate,
+        reorder,
+        reorder_by: Nanos(rng.spread(100..=2 * delay.0)),
+        ..clean
+    }
+}
+
+/// The other direction: like the first, or not.
+fn back(rng: &mut Rng, kind: Kind, up: &LinkSpec) -> LinkSpec {
+    let drawn = link(rng, kind);
+    let delay = Nanos(up.delay.0 * rng.within(50..=200) / 100);
+    if rng.one_in(3) { LinkSpec { delay, ..drawn } } else { LinkSpec { delay, ..*up } }
+}
+
+fn machine(rng: &mut Rng, is_host: bool) -> MachineSpec {
+    let wrap_ns = Departure::UNIT_NS << 32;
+    let offset_ns = match rng.below(3) {
+        0 => rng.below(1 << 50),
+        1 => (1 + rng.below(100)) * wrap_ns - rng.below(1_000_000_000),
+        _ => (1 + rng.below(100)) * wrap_ns + wrap_ns / 2 - rng.below(1_000_000_000),
+    };
+    let drift_ppb = rng.within(0..=200_000) as i64 - 100_000;
+    MachineSpec {
+        clock: Clock::new(Nanos(offset_ns), drift_ppb),
+        pool_places: 1 << 20,
+        poll: if is_host { Nanos(rng.spread(100..=50_000)) } else { Nanos(0) },
+        socket_packets: if is_host { rng.spread(64..=16_384) as usize } else { 1 << 16 },
+    }
+}
+
+fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -> DeviceSpec {
+    let packet_bytes = rng.pick(&[1_280, 1_500, 4_096, 9_000]);
+    let full = u32::from(packet_bytes).min(mtu_bytes);
+    let tolerance = if rng.one_in(3) { Nanos(0) } else { Nanos(rng.below(up.delay.0 + 1)) };
+    DeviceSpec {
+        streams: rng.spread(1..=3) as u16,
+        packet_bytes_max: 9_000,
+        packet_bytes,
+        packet_samples: rng.within(2..=128) as u32,
+        payload_offset: rng.within(22..=64) as u8,
+        window: rng.spread(2..=4_096) as u32,
+        reorder_tolerance: Departure::units(tolerance),
+        dead_ms: rng.pick(&[400, 1_000, 3_000]),
+        idle_ms: rng.within(20..=100) as u16,
+        ranges_max: rng.spread(1..=128) as u16,
+        first_seq: first_seq(rng),
+        first_index: rng.pick(&[0, (1 << 32) - 2_000, 1 << 50]),
+        source: source(rng, kind, up.wire_time(full)),
+        consumer: consumer(rng, up.wire_time(full), true),
+        sender: sender(rng, up, full),
+    }
+}
+
+fn first_seq(rng: &mut Rng) -> Seq {
+    if rng.one_in(2) { Seq(0) - rng.below(3_000) as u32 } else { Seq(rng.draw() as u32) }
+}
+
+/// Paces bare packets as the wire paces full ones.
+fn sender(rng: &mut Rng, up: &LinkSpec, full_bytes: u32) -> SenderConfig {
+    if rng.one_in(6) {
+        return SenderConfig::default();
+    }
+    let bare_bits = 8 * u64::from(BARE_FRAME_BYTES);
+    let share = rng.within(50..=100);
+    let link_bps = bare_bits * 1_000_000_000 / up.wire_time(full_bytes).0.max(1) * share / 100;
+    SenderConfig::default()
+        .with_link_bps(link_bps.clamp(10_000, 10_000_000_000_000))
+        .and_then(|config| config.with_burst(Nanos(rng.pick(&[0, 1_000, 100_000]))))
+        .expect("both are clamped to their range")
+}
+
+fn source(rng: &mut Rng, kind: Kind, wire_time: Nanos) -> SourceSpec {
+    let packets = match kind {
+        Kind::Flow => rng.spread(100..=30_000),
+        Kind::Churn => rng.spread(1..=200) - 1,
+        Kind::Storm => rng.spread(10..=10_000),
+    };
+    // A source never runs for much longer than its faults.
+    let interval_max = (2_000_000_000 / (packets + 1)).min(1_000_000).max(wire_time.0 + 1);
+    let interval = Nanos(rng.spread(wire_time.0.max(1)..=interval_max));
+    let rare = |rng: &mut Rng| {
+        if rng.one_in(3) { Odds::ppm(rng.spread(10..=20_000)) } else { Odds::NEVER }
+    };
+    SourceSpec {
+        packets: Some(packets),
+        pace: rng.pick(&[
+            Pace::Greedy,
+            Pace::Greedy,
+            Pace::Converter(interval),
+            Pace::Paced(interval),
+        ]),
+        samples: 1,
+        end_of_burst: rare(rng),
+        meta: rare(rng),
+        overflow: rare(rng),
+        ends: rng.pick(&[Ending::Close, Ending::Close, Ending::Close, Ending::Cancel]),
+    }
+}
+
+fn consumer(rng: &mut Rng, wire_time: Nanos, may_play: bool) -> ConsumerSpec {
+    let interval = Nanos((wire_time.0 * rng.within(10..=130) / 100).max(1));
+    match rng.below(4) {
+        0 => ConsumerSpec::Slow {
+            interval,
+            pause: Nanos(rng.spread(10_000..=10_000_000)),
+            pause_one_in: rng.spread(100..=10_000),
+        },
+        1 if may_play => ConsumerSpec::Player { interval, prefill: rng.spread(1..=64) as u32 },
+        _ => ConsumerSpec::Immediate,
+    }
+}
+
+fn client(rng: &mut Rng, kind: Kind, device: ProcessId, stream: u16, up: &LinkSpec) -> ClientSpec {
+    let delivery = match rng.below(10) {
+        0..5 => Delivery::Complete,
+        5..8 => Delivery::Deadline(Nanos(rng.spread(20_000..=50_000_000) / 1_000 * 1_000)),
+        _ => Delivery::BestEffort,
+    };
+    let sends = rng.one_in(5);
+    let sessions = if kind == Kind::Churn { rng.within(2..=40) } else { rng.within(1..=3) };
+    let wire_time = up.wire_time(1_500);
+    ClientSpec {
+        device,
+        stream,
+        role: match (rng.below(20), sends) {
+            (0, _) => Role::Describe,
+            (_, true) => Role::Send,
+            (_, false) => Role::Receive,
+        },
+        owner: 1,
+        delivery,
+        window: rng.spread(2..=4_096) as u32,
+        credit_floor: u32::MAX,
+        packet_bytes_max: rng.pick(&[1_280, 1_500, 9_000, 9_000]),
+        first_seq: first_seq(rng),
+        sessions: sessions as u32,
+        opens_at: Nanos(rng.below(10_000_000)),
+        pause: Nanos(rng.spread(1_000..=10_000_000)),
+        cancels_after: rng.one_in(4).then(|| Nanos(rng.spread(1_000..=200_000_000))),
+        open_timeout: Nanos::from_millis(rng.pick(&[200, 1_000, 3_000])),
+        consumer: consumer(rng, wire_time, false),
+        source: source(rng, kind, wire_time),
+        sender: sender(rng, up, 1_500),
+    }
+}
+
+/// The pool of the host: ample, or one that its streams must share.
+fn share(rng: &mut Rng, clients: &mut [ClientSpec]) -> u32 {
+    if rng.one_in(2) {
+        return clients.iter().map(|client| 2 * client.window).sum();
+    }
+    for client in clients.iter_mut() {
+        client.credit_floor = (client.window / 8).max(1);
+    }
+    let floors: u32 = clients.iter().map(|client| client.credit_floor).sum();
+    floors + rng.spread(1..=1_000) as u32
+}
+
+/// No source has more packets than its windows, or the least credit, can move in some hundred
+/// round trips.
+fn bound_packets(devices: &mut [(MachineSpec, DeviceSpec, Cable)], clients: &mut [ClientSpec]) {
+    for client in clients {
+        let (_, device, _) = &mut devices[usize::from(client.device)];
+        let window = u64::from(client.window.min(device.window).min(client.credit_floor));
+        for source in [&mut device.source, &mut client.source] {
+            source.packets = source.packets.map(|packets| packets.min(window * ROUND_TRIPS_MAX));
+        }
+    }
+}
+
+fn faults(
+    rng: &mut Rng,
+    kind: Kind,
+    heals_at: Nanos,
+    links: &[(LinkSpec, Option<usize>)],
+    devices: usize,
+    clients: usize,
+) -> Vec<(Nanos, Fault)> {
+    let count = match kind {
+        Kind::Flow => rng.below(4),
+        Kind::Churn => rng.below(8),
+        Kind::Storm => rng.spread(4..=32),
+    };
+    let mut faults: Vec<_> = (0..count)
+        .map(|_| {
+            let link = rng.below(links.len() as u64) as usize;
+            let fault = match rng.below(if kind == Kind::Flow { 2 } else { 6 }) {
+                0 => Fault::Pause {
+                    machine: rng.below(devices as u64 + 1) as usize,
+                    span: Nanos(rng.spread(300_000..=10_000_000)),
+                },
+                1 => Fault::Stall { link, span: Nanos(rng.spread(300_000..=3_000_000)) },
+                2 => Fault::Down { link, span: Nanos(rng.spread(100_000..=4_000_000_000)) },
+                _ => Fault::Restart {
+                    process: rng.below((devices + clients) as u64) as ProcessId,
+                    pause: Nanos(rng.spread(1_000..=500_000_000)),
+                },
+            };
+            (Nanos(rng.below(heals_at.0)), fault)
+        })
+        .collect();
+    faults.sort_by_key(|(at, _)| *at);
+    faults
+}
+
+/// Round trips that a source takes at most when it is bound by its window.
+const ROUND_TRIPS_MAX: u64 = 500;
+
+/// A DATA packet without padding on the wire, as the sender's pacer counts it.
+pub(crate) const BARE_FRAME_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8 + 24 + 16 + 4;

@@ -1,0 +1,40 @@
+//! Samplewire's deterministic simulator.
+//!
+//! The protocol code of `samplewire-proto`, unchanged, on virtual time: devices and a host, links
+//! between them, and every fault that can be drawn from a seed. A checker knows all that happened
+//! and accounts for every sample index. Nothing sleeps, one seed decides everything, and a failure
+//! replays. `docs/testing.md` says what each check catches.
+
+#![forbid(unsafe_code)]
+
+mod agenda;
+mod check;
+mod client;
+mod clock;
+mod consumer;
+mod device;
+mod draw;
+mod link;
+mod loss;
+mod net;
+mod packets;
+mod payload;
+mod plan;
+mod process;
+mod receiving;
+mod repair;
+mod rng;
+mod sending;
+mod soak;
+mod source;
+mod stream_end;
+mod swarm;
+mod trace;
+mod world;
+
+pub use check::{Machine, Tally, Transition, Transitions};
+pub use repair::{
+    Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
+};
+pub use soak::soak;
+pub use swarm::{RunResult, SwarmOptions, SwarmResult, run_seed, swarm};

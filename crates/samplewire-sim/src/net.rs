@@ -1,0 +1,154 @@
+//! What lies between processes: packets, links, routes, sockets, and when each part acts next.
+
+use std::collections::VecDeque;
+
+use samplewire_proto::Nanos;
+use samplewire_proto::session::Peer;
+
+use crate::agenda::Agenda;
+use crate::link::{Link, LinkSpec};
+use crate::packets::{Meta, PacketId, Packets, ProcessId};
+use crate::rng::Rng;
+use crate::trace::Trace;
+
+/// The network of a world. Parts of its agenda: the script, the links, the processes.
+#[derive(Debug)]
+pub(crate) struct Net {
+    pub(crate) now: Nanos,
+    pub(crate) packets: Packets,
+    pub(crate) links: Vec<Link>,
+    pub(crate) sockets: Vec<Socket>,
+    pub(crate) agenda: Agenda,
+    pub(crate) trace: Trace,
+    /// The first link from a process to another: row by row.
+    routes: Vec<usize>,
+}
+
+/// Where packets wait for their process.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    queue: VecDeque<PacketId>,
+    depth_packets: usize,
+    /// Packets that found it full, modulo 2^32.
+    pub(crate) dropped: u32,
+    /// When the process looks next.
+    pub(crate) looks_at: Nanos,
+}
+
+impl Net {
+    pub(crate) fn new(
+        links: &[(LinkSpec, Option<usize>)],
+        depths: &[usize],
+        rng: &mut Rng,
+    ) -> Self {
+        let links: Vec<Link> = links
+            .iter()
+            .map(|&(spec, next)| {
+                let mut link = Link::new(spec, rng.fork());
+                link.next = next;
+                link
+            })
+            .collect();
+        let socket = |&depth_packets: &usize| Socket {
+            queue: VecDeque::with_capacity(depth_packets.min(SOCKET_RESERVE)),
+            depth_packets,
+            dropped: 0,
+            looks_at: Nanos(0),
+        };
+        Self {
+            now: Nanos(0),
+            packets: Packets::default(),
+            agenda: Agenda::new(1 + links.len() + depths.len()),
+            links,
+            sockets: depths.iter().map(socket).collect(),
+            trace: Trace::default(),
+            routes: vec![usize::MAX; depths.len() * depths.len()],
+        }
+    }
+
+    pub(crate) fn set_route(&mut self, from: ProcessId, to: ProcessId, link: usize) {
+        let processes = self.sockets.len();
+        self.routes[usize::from(from) * processes + usize::from(to)] = link;
+    }
+
+    /// The part of the agenda that is a process.
+    pub(crate) fn part_of(&self, process: ProcessId) -> usize {
+        1 + self.links.len() + usize::from(process)
+    }
+
+    /// Sends a packet of `parts` that counts as `padding_bytes` more.
+    pub(crate) fn send(
+        &mut self,
+        from: ProcessId,
+        to: ProcessId,
+        parts: [&[u8]; 3],
+        padding_bytes: u32,
+        is_ect: bool,
+    ) {
+        let len_bytes: usize = parts.iter().map(|part| part.len()).sum();
+        let ip_bytes = len_bytes as u32 + u32::from(Peer::V4_OVERHEAD) + padding_bytes;
+        let meta = Meta { from, to, ip_bytes, is_ect, ..Meta::default() };
+        let id = self.packets.keep(meta, parts);
+        self.trace.note(self.now, "sends", &meta, self.packets.bytes(id));
+        let link = self.routes[usize::from(from) * self.sockets.len() + usize::from(to)];
+        self.enter(link, id);
+    }
+
+    /// Moves what has come out of a link on to the next or into its socket.
+    pub(crate) fn run_link(&mut self, link: usize) {
+        while let Some(id) = self.links[link].leave(self.now) {
+            match self.links[link].next {
+                Some(next) => self.enter(next, id),
+                None => self.arrive(id),
+            }
+        }
+        self.agenda.set(1 + link, self.links[link].next_at());
+    }
+
+    /// The packet that a process takes next.
+    pub(crate) fn take(&mut self, process: ProcessId) -> Option<PacketId> {
+        self.sockets[usize::from(process)].queue.pop_front()
+    }
+
+    /// Empties the socket of a process that restarts.
+    pub(crate) fn forget_arrivals(&mut self, process: ProcessId) {
+        while let Some(id) = self.take(process) {
+            self.packets.free(id);
+        }
+    }
+
+    fn enter(&mut self, link: usize, id: PacketId) {
+        self.links[link].enter(self.now, id, &mut self.packets);
+        self.agenda.set(1 + link, self.links[link].next_at());
+    }
+
+    fn arrive(&mut self, id: PacketId) {
+        let meta = self.packets.meta_mut(id);
+        let to = meta.to;
+        let socket = &mut self.sockets[usize::from(to)];
+        if socket.queue.len() >= socket.depth_packets {
+            socket.dropped = socket.dropped.wrapping_add(1);
+            self.packets.free(id);
+            return;
+        }
+        meta.dropped = socket.dropped;
+        socket.queue.push_back(id);
+        let at = socket.looks_at.max(self.now);
+        self.agenda.hasten(self.part_of(to), at);
+    }
+}
+
+/// The address of a process.
+pub(crate) const fn peer_of(process: ProcessId) -> Peer {
+    let [high, low] = process.to_be_bytes();
+    Peer::v4([10, 0, high, low], PORT)
+}
+
+/// The process at an address.
+pub(crate) const fn process_of(peer: &Peer) -> ProcessId {
+    u16::from_be_bytes([peer.0[14], peer.0[15]])
+}
+
+const PORT: u16 = 40_000;
+/// Room that a socket has from the start; a deeper one grows to its depth once.
+const SOCKET_RESERVE: usize = 1_024;

@@ -1,0 +1,236 @@
+//! The receiving end of a stream, with its places and its consumer.
+
+use samplewire_proto::receiver::{
+    Delivered, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
+};
+use samplewire_proto::stream::Terms;
+use samplewire_proto::wire::{CloseAckReason, Header, Packet};
+use samplewire_proto::{Nanos, Seq, Tag};
+
+use crate::check::{Machine, SessionId, Side, event_of, receiver_state};
+use crate::consumer::{Consumer, ConsumerSpec};
+use crate::packets::ProcessId;
+use crate::payload;
+use crate::process::Turn;
+
+/// A receiver, its places and its peer.
+#[derive(Debug)]
+pub(crate) struct ReceiveEnd {
+    receiver: Receiver<Vec<RecvSlot>>,
+    consumer: Consumer,
+    session: SessionId,
+    tag: Tag,
+    peer: ProcessId,
+    payloads: Vec<[u8; payload::BYTES]>,
+    /// Places borrowed from the pool: promised ones, and those under the consumer.
+    borrowed: u32,
+    wants_places: bool,
+}
+
+impl ReceiveEnd {
+    pub(crate) fn new(
+        turn: &mut Turn<'_>,
+        session: SessionId,
+        peer: ProcessId,
+        terms: Terms,
+        config: ReceiverConfig,
+        consumer: ConsumerSpec,
+    ) -> Self {
+        let slots = (terms.window as usize).next_power_of_two();
+        let receiver = Receiver::new(terms, config, vec![RecvSlot::default(); slots], turn.now)
+            .expect("the plan draws terms that hold");
+        let known = &mut turn.checker.sessions[session];
+        known.receiver = Side::Live;
+        known.receiver_heard(turn.now);
+        Self {
+            receiver,
+            consumer: Consumer::new(consumer, turn.rng.fork()),
+            session,
+            tag: terms.local_tag,
+            peer,
+            payloads: vec![[0; payload::BYTES]; slots],
+            borrowed: 0,
+            wants_places: false,
+        }
+    }
+
+    pub(crate) const fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Says that the socket dropped packets before the one that comes next.
+    pub(crate) fn note_drops(&mut self, turn: &mut Turn<'_>, packets: u32) {
+        if packets > 0 {
+            self.receiver.note_local_drops(packets);
+            turn.checker.sessions[self.session].note_drops(packets);
+        }
+    }
+
+    /// Takes a packet; `false` when it is of another stream.
+    pub(crate) fn handle(
+        &mut self,
+        turn: &mut Turn<'_>,
+        header: &Header,
+        packet: &Packet<'_>,
+        is_marked: bool,
+    ) -> bool {
+        let from = self.receiver.phase();
+        if let Packet::Data(body) = packet {
+            if header.tag != self.tag {
+                return false;
+            }
+            self.handle_data(turn, header, body, is_marked);
+            self.count(turn, from, "DATA");
+            return true;
+        }
+        let refused_before = self.receiver.stats().refused;
+        if !self.receiver.handle(turn.now, header, packet) {
+            return false;
+        }
+        let is_taken = self.receiver.stats().refused == refused_before
+            && header.tag != Tag::NONE
+            && matches!(from, Phase::Flowing | Phase::Draining { .. });
+        match packet {
+            Packet::Mark(_) | Packet::Close(_) if is_taken => {
+                turn.checker.sessions[self.session].end_shown(turn.now, header);
+            }
+            _ => {}
+        }
+        let is_unknown = matches!(packet, Packet::CloseAck(ack)
+            if ack.reason == CloseAckReason::UnknownTag);
+        self.count(turn, from, event_of(header.kind, is_unknown));
+        true
+    }
+
+    /// Does what is due.
+    pub(crate) fn run(&mut self, turn: &mut Turn<'_>) {
+        let from = self.receiver.phase();
+        self.receiver.handle_timeout(turn.now);
+        let event = match from {
+            Phase::Flowing | Phase::Draining { .. } => "silence",
+            _ => "time",
+        };
+        self.count(turn, from, event);
+        // What has come too late for a player must find its time passed.
+        let freed = self.consumer.run(turn.now);
+        self.give_back(turn, freed);
+        self.deliver(turn);
+        self.grant(turn);
+        let mut out = [0; REPORT_BYTES];
+        while let Some(len) = self.receiver.poll_transmit(turn.now, &mut out) {
+            turn.send_control(self.peer, &out[..len]);
+        }
+        if let Some(end) = self.receiver.poll_event() {
+            turn.checker.receiver_ended(self.session, turn.now, end);
+            turn.checker.tally.underruns += self.consumer.underruns;
+        }
+    }
+
+    /// When something is due, by the machine's clock; `None` when nothing is left to do.
+    pub(crate) fn wakes_at(&self, now: Nanos) -> Option<Nanos> {
+        let mut at = self.receiver.poll_timeout(now)?;
+        if let Some(consumer_at) = self.consumer.next_at() {
+            at = at.min(consumer_at);
+        }
+        // Another stream may give places back.
+        let looks_again = self.wants_places.then_some(now + STARVED_PAUSE);
+        Some(looks_again.map_or(at, |again| at.min(again)))
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.receiver.is_ended()
+    }
+
+    /// Ends the stream from this end.
+    pub(crate) fn cancel(&mut self, turn: &mut Turn<'_>) {
+        let from = self.receiver.phase();
+        self.receiver.cancel(turn.now);
+        if self.receiver.phase() != from {
+            turn.checker.sessions[self.session].is_cancelled = true;
+            self.count(turn, from, "cancel");
+        }
+    }
+
+    /// Gives every place back, at the end or when the process dies.
+    pub(crate) fn give_back_all(&mut self, turn: &mut Turn<'_>) {
+        self.consumer.end();
+        turn.pool.give_back(std::mem::take(&mut self.borrowed));
+    }
+
+    fn handle_data(&mut self, turn: &mut Turn<'_>, header: &Header, body: &[u8], is_marked: bool) {
+        let takes_data = matches!(self.receiver.phase(), Phase::Flowing | Phase::Draining { .. });
+        let placement = self.receiver.handle_data(turn.now, header, body, is_marked);
+        if takes_data {
+            let session = &mut turn.checker.sessions[self.session];
+            let held = session.data_handed(turn.now, header, &placement);
+            match held {
+                Ok(true) => turn.checker.measure_arrival(self.session, header, turn.net.now),
+                _ => turn.checker.tally.unneeded += 1,
+            }
+            turn.checker.note(self.session, held.map(|_| ()));
+        }
+        if let Placement::Store { seq, payload_at } = placement {
+            let place = self.place(seq);
+            match body[payload_at..].try_into() {
+                Ok(payload) => self.payloads[place] = payload,
+                Err(_) => turn.checker.fail(format!("packet {seq} stored without its payload")),
+            }
+        }
+    }
+
+    fn deliver(&mut self, turn: &mut Turn<'_>) {
+        let from = self.receiver.phase();
+        let mut freed = 0;
+        while let Some(delivered) = self.receiver.poll_delivery(turn.now) {
+            let payload = match delivered {
+                Delivered::Packet { seq, .. } => Some(&self.payloads[self.place(seq)]),
+                _ => None,
+            };
+            turn.checker.delivered(self.session, turn.now, &delivered, payload);
+            freed += match delivered {
+                Delivered::Packet { .. } => u32::from(self.consumer.take(turn.now)),
+                Delivered::Skipped { .. } => 1,
+                Delivered::Gap(_) => 0,
+            };
+        }
+        self.give_back(turn, freed);
+        self.count(turn, from, "all accounted for");
+    }
+
+    fn give_back(&mut self, turn: &mut Turn<'_>, places: u32) {
+        self.borrowed -= places;
+        turn.pool.give_back(places);
+    }
+
+    /// Promises what the pool lends.
+    fn grant(&mut self, turn: &mut Turn<'_>) {
+        if !matches!(self.receiver.phase(), Phase::Flowing | Phase::Draining { .. }) {
+            return;
+        }
+        let wanted = self.receiver.promise_end().distance(self.receiver.limit()).max(0) as u32;
+        let lent = turn.pool.lend(wanted);
+        self.wants_places = lent < wanted;
+        self.borrowed += lent;
+        let limit = self.receiver.limit() + lent;
+        self.receiver.grant(limit);
+        turn.checker.sessions[self.session].granted = limit;
+        let promised = limit - self.receiver.released();
+        if promised > self.borrowed {
+            let borrowed = self.borrowed;
+            turn.checker.fail(format!("{promised} places promised, {borrowed} borrowed"));
+        }
+    }
+
+    fn place(&self, seq: Seq) -> usize {
+        seq.0 as usize & (self.payloads.len() - 1)
+    }
+
+    fn count(&self, turn: &mut Turn<'_>, from: Phase, event: &'static str) {
+        let to = self.receiver.phase();
+        let (from, to) = (receiver_state(from), receiver_state(to));
+        turn.checker.transitions.count(Machine::Receiver, from, event, to);
+    }
+}
+
+/// How often a stream without credit looks whether the pool has places again.
+const STARVED_PAUSE: Nanos = Nanos::from_micros(500);

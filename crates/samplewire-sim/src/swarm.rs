@@ -1,0 +1,151 @@
+//! Many runs, each from its seed.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::check::{Tally, Transitions};
+use crate::draw;
+use crate::world::World;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct SwarmOptions {
+    /// The seeds.
+    pub seeds: Range<u64>,
+    /// Runs at a time.
+    pub threads: usize,
+    /// Starts no run after this time.
+    pub time: Option<Duration>,
+    /// Writes a line for every packet of every run; for one seed.
+    pub trace: bool,
+}
+
+/// What came of a swarm.
+#[derive(Clone, Debug, Default)]
+pub struct SwarmResult {
+    /// Seeds that were run.
+    pub runs: u64,
+    /// Counts over all runs.
+    pub tally: Tally,
+    /// Transitions over all runs.
+    pub transitions: Transitions,
+    /// Seeds in which something did not hold, with what.
+    pub failures: Vec<(u64, String)>,
+}
+
+/// What came of one run.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// Counts.
+    pub tally: Tally,
+    /// Transitions.
+    pub transitions: Transitions,
+    /// What did not hold.
+    pub failure: Option<String>,
+    /// A line for every packet, when asked for.
+    pub trace: String,
+}
+
+/// Runs one seed.
+pub fn run_seed(seed: u64, trace: bool) -> RunResult {
+    let mut world = World::new(&draw::plan(seed), seed);
+    if trace {
+        world.net.trace.start();
+    }
+    // What panics is a failure like another, and what was counted until then counts.
+    let outcome = catch_unwind(AssertUnwindSafe(|| world.run()));
+    if let Err(panic) = outcome {
+        let text = panic
+            .downcast_ref::<String>()
+            .cloned()
+            .or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()))
+            .unwrap_or_default();
+        world.checker.fail(format!("panic: {text}"));
+    }
+    RunResult {
+        tally: world.checker.tally,
+        failure: world.checker.failure().map(str::to_owned),
+        trace: world.net.trace.take(),
+        transitions: std::mem::take(&mut world.checker.transitions),
+    }
+}
+
+/// Runs every seed and writes what failed, with the command that replays it, and a summary.
+///
+/// # Errors
+/// Those of `out`.
+pub fn swarm(options: &SwarmOptions, out: &mut (dyn Write + Send)) -> io::Result<SwarmResult> {
+    let started = Instant::now();
+    let next = AtomicU64::new(options.seeds.start);
+    let is_over = AtomicBool::new(false);
+    let shared = Mutex::new((SwarmResult::default(), out));
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.threads.max(1))
+            .map(|_| scope.spawn(|| work(options, started, &next, &is_over, &shared)))
+            .collect();
+        workers
+            .into_iter()
+            .try_for_each(|worker| worker.join().expect("a worker catches panics of runs"))
+    })?;
+    let (result, out) = shared.into_inner().expect("no worker panics while it holds the lock");
+    let (tally, failures) = (&result.tally, result.failures.len());
+    let seconds = started.elapsed().as_secs_f64();
+    writeln!(
+        out,
+        "{} runs, {} data packets, {} losses, {} openings, {} closings, {} restarts, \
+         {} indexes accounted for, {failures} failures, {seconds:.1} s",
+        result.runs,
+        tally.data_packets,
+        tally.losses,
+        tally.openings,
+        tally.closings,
+        tally.restarts,
+        tally.indexes_delivered + tally.indexes_in_gaps,
+    )?;
+    Ok(result)
+}
+
+type Shared<'a> = Mutex<(SwarmResult, &'a mut (dyn Write + Send))>;
+
+/// Runs seeds until there are none, time is up or failures are enough.
+fn work(
+    options: &SwarmOptions,
+    started: Instant,
+    next: &AtomicU64,
+    is_over: &AtomicBool,
+    shared: &Shared<'_>,
+) -> io::Result<()> {
+    loop {
+        // Relaxed: each seed is taken once, and nothing else depends on the order.
+        let seed = next.fetch_add(1, Ordering::Relaxed);
+        let is_late = options.time.is_some_and(|time| started.elapsed() > time);
+        if seed >= options.seeds.end || is_late || is_over.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        let run = run_seed(seed, options.trace);
+        let mut shared = shared.lock().expect("no worker panics while it holds the lock");
+        let (result, out) = &mut *shared;
+        result.runs += 1;
+        result.tally += run.tally;
+        result.transitions.add(&run.transitions);
+        out.write_all(run.trace.as_bytes())?;
+        if let Some(what) = run.failure {
+            writeln!(out, "seed {seed}: {what}")?;
+            writeln!(out, "  replay: samplewire sim swarm --seeds {seed}..{} --trace", seed + 1)?;
+            result.failures.push((seed, what));
+            if result.failures.len() >= FAILURES_MAX {
+                is_over.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+}
+
+/// After so many failures the rest says nothing more.
+const FAILURES_MAX: usize = 20;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,56 @@
+use super::*;
+
+/// Runs `seed` and fails with what did not hold.
+fn assert_holds(seed: u64) -> RunResult {
+    let run = run_seed(seed, false);
+    assert_eq!(run.failure, None, "seed {seed}");
+    run
+}
+
+#[test]
+fn first_seeds_hold() {
+    for seed in 0..150 {
+        assert_holds(seed);
+    }
+}
+
+/// Each once showed something that did not hold; `docs/testing.md` says what.
+#[test]
+fn seeds_that_once_failed_hold() {
+    for seed in [
+        45, 80, 221, 291, 336, 588, 1475, 1_046_992, 1_068_092, 1_096_307, 1_098_273, 1_123_968,
+        1_148_083, 1_191_317,
+    ] {
+        assert_holds(seed);
+    }
+}
+
+#[test]
+fn one_seed_decides_everything() {
+    for seed in [3, 10, 77] {
+        let (first, second) = (run_seed(seed, true), run_seed(seed, true));
+        assert_eq!(first.tally, second.tally);
+        assert_eq!(first.transitions, second.transitions);
+        assert!(first.trace == second.trace, "seed {seed}: the traces differ");
+        assert!(!first.trace.is_empty());
+    }
+}
+
+#[test]
+fn no_seed_takes_a_transition_that_no_state_table_has() {
+    let mut transitions = Transitions::default();
+    for seed in 0..100 {
+        transitions.add(&run_seed(seed, false).transitions);
+    }
+    assert_eq!(transitions.unknown().collect::<Vec<_>>(), Vec::<&crate::Transition>::new());
+}
+
+#[test]
+fn summary_is_the_last_line() {
+    let options = SwarmOptions { seeds: 0..4, threads: 2, time: None, trace: false };
+    let mut text = vec![];
+    let result = swarm(&options, &mut text).expect("a vector takes all");
+    let text = String::from_utf8(text).expect("the summary is text");
+    assert_eq!(result.runs, 4);
+    assert!(text.lines().last().is_some_and(|line| line.starts_with("4 runs, ")), "{text}");
+}

@@ -1,0 +1,291 @@
+//! The world: machines, processes and what lies between them, run on virtual time.
+
+use samplewire_proto::Nanos;
+
+use crate::check::Checker;
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::device::Device;
+use crate::net::Net;
+use crate::packets::ProcessId;
+use crate::plan::{Fault, MachineSpec, Plan};
+use crate::process::{Arrival, Pool, Turn};
+use crate::rng::Rng;
+
+/// A world under way.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) net: Net,
+    pub(crate) checker: Checker,
+    machines: Vec<Machine>,
+    processes: Vec<Process>,
+    /// Faults that are still to come, the next one last.
+    faults: Vec<(Nanos, Fault)>,
+    heals_at: Option<Nanos>,
+    ends_by: Nanos,
+    rng: Rng,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Machine {
+    clock: Clock,
+    pool: Pool,
+    poll: Nanos,
+    paused_until: Nanos,
+}
+
+#[derive(Debug)]
+struct Process {
+    machine: usize,
+    role: Role,
+}
+
+#[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a few in a world")]
+enum Role {
+    Device(Device),
+    Client(Client),
+}
+
+impl World {
+    pub(crate) fn new(plan: &Plan, seed: u64) -> Self {
+        let mut rng = Rng::new(seed ^ WORLD_SALT);
+        let depths: Vec<usize> = plan
+            .devices
+            .iter()
+            .map(|(machine, _, _)| machine.socket_packets)
+            .chain(plan.clients.iter().map(|_| plan.host.socket_packets))
+            .collect();
+        let mut net = Net::new(&plan.links, &depths, &mut rng);
+        let machine = |spec: &MachineSpec| Machine {
+            clock: spec.clock,
+            pool: Pool::new(spec.pool_places),
+            poll: spec.poll,
+            paused_until: Nanos(0),
+        };
+        let mut machines = vec![machine(&plan.host)];
+        let mut processes = vec![];
+        for (spec, device, _) in &plan.devices {
+            let seed = u128::from(rng.draw()) << 64 | u128::from(rng.draw());
+            machines.push(machine(spec));
+            let role = Role::Device(Device::new(*device, seed));
+            processes.push(Process { machine: machines.len() - 1, role });
+        }
+        for client in &plan.clients {
+            let from = processes.len() as ProcessId;
+            let cable = plan.devices[usize::from(client.device)].2;
+            let now = plan.host.clock.local(Nanos(0));
+            net.set_route(from, client.device, cable.down);
+            net.set_route(client.device, from, cable.up);
+            net.agenda.set(net.part_of(from), Some(Nanos(0)));
+            processes.push(Process { machine: 0, role: Role::Client(Client::new(*client, now)) });
+        }
+        let mut faults = plan.faults.clone();
+        faults.reverse();
+        let heals_at = Some(plan.heals_at);
+        let ends_by = plan.ends_by;
+        let mut world = Self {
+            net,
+            checker: Checker::default(),
+            machines,
+            processes,
+            faults,
+            heals_at,
+            ends_by,
+            rng,
+            bytes: vec![],
+        };
+        world.set_script();
+        world
+    }
+
+    /// Runs until everything has ended or something does not hold.
+    pub(crate) fn run(&mut self) {
+        let mut steps_at_once = 0;
+        while self.checker.failure().is_none() && !self.is_over() {
+            let Some((at, part)) = self.net.agenda.next() else {
+                return self.checker.fail("nothing is left to happen".into());
+            };
+            steps_at_once = if at > self.net.now { 0 } else { steps_at_once + 1 };
+            if at > self.ends_by || steps_at_once > STEPS_AT_ONCE_MAX {
+                return self.checker.fail(format!("no end by {} ns: {}", at.0, self.standing()));
+            }
+            self.step(at, part);
+        }
+        self.close();
+    }
+
+    /// Runs up to an instant.
+    pub(crate) fn run_until(&mut self, until: Nanos) {
+        while self.checker.failure().is_none()
+            && let Some((at, part)) = self.net.agenda.next()
+            && at <= until
+        {
+            self.step(at, part);
+        }
+        self.net.now = until;
+    }
+
+    fn step(&mut self, at: Nanos, part: usize) {
+        self.net.now = at.max(self.net.now);
+        match part {
+            0 => self.run_script(),
+            link if link <= self.net.links.len() => self.net.run_link(link - 1),
+            process => self.turn(process - 1 - self.net.links.len()),
+        }
+    }
+
+    fn turn(&mut self, number: usize) {
+        let me = number as ProcessId;
+        let part = self.net.part_of(me);
+        let machine = self.processes[number].machine;
+        let paused_until = self.machines[machine].paused_until;
+        if self.net.now < paused_until {
+            return self.net.agenda.set(part, Some(paused_until));
+        }
+        while let Some(id) = self.net.take(me) {
+            let meta = *self.net.packets.meta(id);
+            self.net.trace.note(self.net.now, "takes", &meta, self.net.packets.bytes(id));
+            self.bytes.clear();
+            self.bytes.extend_from_slice(self.net.packets.bytes(id));
+            self.net.packets.free(id);
+            let bytes = std::mem::take(&mut self.bytes);
+            let arrival =
+                Arrival { from: meta.from, is_marked: meta.is_marked, dropped: meta.dropped };
+            let (role, mut turn) = self.split(number);
+            match role {
+                Role::Device(device) => device.handle(&mut turn, &arrival, &bytes),
+                Role::Client(client) => client.handle(&mut turn, &arrival, &bytes),
+            }
+            self.bytes = bytes;
+        }
+        let (role, mut turn) = self.split(number);
+        let wakes_at = match role {
+            Role::Device(device) => {
+                device.run(&mut turn);
+                device.wakes_at(turn.now)
+            }
+            Role::Client(client) => {
+                client.run(&mut turn);
+                client.wakes_at(turn.now)
+            }
+        };
+        let machine = &self.machines[machine];
+        self.net.sockets[number].looks_at = self.net.now + machine.poll;
+        let at = wakes_at.map(|at| machine.clock.world(at).max(self.net.now + PAUSE_MIN));
+        self.net.agenda.set(part, at);
+    }
+
+    fn split(&mut self, number: usize) -> (&mut Role, Turn<'_>) {
+        let process = &mut self.processes[number];
+        let machine = &mut self.machines[process.machine];
+        let turn = Turn {
+            now: machine.clock.local(self.net.now),
+            net: &mut self.net,
+            checker: &mut self.checker,
+            pool: &mut machine.pool,
+            rng: &mut self.rng,
+            me: number as ProcessId,
+        };
+        (&mut process.role, turn)
+    }
+
+    fn run_script(&mut self) {
+        let now = self.net.now;
+        while let Some((at, fault)) = self.faults.last().copied()
+            && at <= now
+        {
+            self.faults.pop();
+            self.net.trace.say(now, &format_args!("{fault:?}"));
+            match fault {
+                Fault::Pause { machine, span } => {
+                    let machine = &mut self.machines[machine];
+                    machine.paused_until = machine.paused_until.max(now + span);
+                }
+                Fault::Stall { link, span } => self.net.links[link].stall(now + span),
+                Fault::Down { link, span } => self.net.links[link].take_down(now + span),
+                Fault::Restart { process, pause } => self.restart(process.into(), pause),
+            }
+        }
+        if self.heals_at.is_some_and(|at| at <= now) {
+            self.heals_at = None;
+            self.net.links.iter_mut().for_each(|link| link.heal(now));
+            for process in &mut self.processes {
+                if let Role::Client(client) = &mut process.role {
+                    client.retire();
+                }
+            }
+        }
+        self.set_script();
+    }
+
+    fn set_script(&mut self) {
+        let fault_at = self.faults.last().map(|(at, _)| *at);
+        let at = match (fault_at, self.heals_at) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self.net.agenda.set(0, at);
+    }
+
+    fn restart(&mut self, number: usize, pause: Nanos) {
+        self.checker.tally.restarts += 1;
+        self.net.forget_arrivals(number as ProcessId);
+        let (role, mut turn) = self.split(number);
+        match role {
+            Role::Device(device) => device.restart(&mut turn),
+            Role::Client(client) => client.restart(&mut turn, pause),
+        }
+        let part = self.net.part_of(number as ProcessId);
+        let now = self.net.now;
+        self.net.agenda.hasten(part, now);
+    }
+
+    fn is_over(&self) -> bool {
+        self.heals_at.is_none()
+            && self.processes.iter().all(|process| match &process.role {
+                Role::Device(device) => device.is_idle(),
+                Role::Client(client) => client.is_done(),
+            })
+    }
+
+    /// Adds up what the parts have counted.
+    pub(crate) fn close(&mut self) {
+        if self.is_over() && !self.machines.iter().all(|machine| machine.pool.is_whole()) {
+            self.checker.fail("places are lent though every stream has ended".into());
+        }
+        let tally = &mut self.checker.tally;
+        tally.virtual_ns = self.net.now.0;
+        for link in &self.net.links {
+            let counts = link.counts();
+            tally.losses += counts.all_lost();
+            tally.corruptions += counts.corrupted;
+            tally.duplicates += counts.duplicated;
+            tally.reorderings += counts.reordered;
+        }
+        tally.socket_drops = self.net.sockets.iter().map(|socket| u64::from(socket.dropped)).sum();
+    }
+
+    fn standing(&self) -> String {
+        let mut text = String::new();
+        for (number, process) in self.processes.iter().enumerate() {
+            let standing = match &process.role {
+                Role::Client(client) => client.standing(),
+                Role::Device(device) if device.is_idle() => continue,
+                Role::Device(_) => "has open streams",
+            };
+            text += &format!("process {number} {standing}; ");
+        }
+        text
+    }
+}
+
+/// A process whose time has come does something at the latest a departure unit later.
+const PAUSE_MIN: Nanos = Nanos(1);
+
+/// More steps than this at one instant make no progress.
+const STEPS_AT_ONCE_MAX: u32 = 1_000_000;
+
+/// Sets the world's draws apart from those of its plan.
+const WORLD_SALT: u64 = 0x57_4F_52_4C_44;
