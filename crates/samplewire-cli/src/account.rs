@@ -1,0 +1,181 @@
+//! The account of a recording: every index once, as a sample or as missing with its cause.
+
+use samplewire_proto::{Cause, Gap, SampleIndex};
+
+/// Follows the indexes that a receiver delivers, up to a limit.
+#[derive(Clone, Debug)]
+pub(crate) struct Account {
+    first: SampleIndex,
+    next: SampleIndex,
+    /// How many indexes are still wanted; `None` for all.
+    left: Option<u64>,
+    delivered: u64,
+    gap_samples: [u64; Cause::ALL.len()],
+    gaps: u64,
+    /// Indexes that the device left out on purpose.
+    jumped: u64,
+    /// Blocks and gaps that do not lie where the ones before them ended.
+    misplaced: u64,
+}
+
+impl Account {
+    /// An account that begins at `first` and takes `limit` indexes.
+    pub(crate) const fn new(first: SampleIndex, limit: Option<u64>) -> Self {
+        Self {
+            first,
+            next: first,
+            left: limit,
+            delivered: 0,
+            gap_samples: [0; Cause::ALL.len()],
+            gaps: 0,
+            jumped: 0,
+            misplaced: 0,
+        }
+    }
+
+    /// Takes a gap; the part of it that lies before the limit, if there is one.
+    pub(crate) fn take_gap(&mut self, gap: &Gap) -> Option<Gap> {
+        let count = self.within(gap.count());
+        if count == 0 {
+            return None;
+        }
+        self.step_to(gap.first);
+        // Of a gap that is cut, nobody knows which of its indexes the source lost.
+        let not_repaired = gap.not_repaired.min(count);
+        let taken = Gap { not_repaired, source_lost: count - not_repaired, ..*gap };
+        self.gap_samples[taken.cause as usize] += taken.not_repaired;
+        self.gap_samples[Cause::SourceOverflow as usize] += taken.source_lost;
+        self.gaps += 1;
+        self.advance(count);
+        Some(taken)
+    }
+
+    /// Takes samples; how many of them lie before the limit.
+    pub(crate) fn take_samples(&mut self, index: SampleIndex, len: usize) -> usize {
+        let count = self.within(len as u64);
+        if count == 0 {
+            return 0;
+        }
+        self.step_to(index);
+        self.delivered += count;
+        self.advance(count);
+        count as usize
+    }
+
+    /// Whether the limit is reached.
+    pub(crate) fn is_full(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    /// How many indexes are still wanted.
+    pub(crate) const fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// The first index, and the one after the last.
+    pub(crate) const fn range(&self) -> std::ops::Range<SampleIndex> {
+        self.first..self.next
+    }
+
+    /// Samples delivered.
+    pub(crate) const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Samples missing, for every cause.
+    pub(crate) fn missing(&self) -> u64 {
+        self.gap_samples.iter().sum()
+    }
+
+    /// Samples missing, in the order of [`Cause::ALL`].
+    pub(crate) const fn gap_samples(&self) -> &[u64; Cause::ALL.len()] {
+        &self.gap_samples
+    }
+
+    /// Gaps.
+    pub(crate) const fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
+    /// Whether delivered, missing and purposely omitted indexes are all that there are, each once.
+    pub(crate) fn holds(&self) -> bool {
+        self.misplaced == 0
+            && self.delivered + self.missing() + self.jumped == self.next - self.first
+    }
+
+    /// Moves on to an index that the device set on purpose.
+    fn step_to(&mut self, index: SampleIndex) {
+        match index.checked_sub(self.next) {
+            Some(jump) => self.jumped += jump,
+            None => self.misplaced += 1,
+        }
+        self.next = self.next.max(index);
+    }
+
+    fn within(&self, count: u64) -> u64 {
+        self.left.map_or(count, |left| left.min(count))
+    }
+
+    fn advance(&mut self, count: u64) {
+        self.next += count;
+        self.left = self.left.map(|left| left - count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn gap(first: u64, not_repaired: u64, source_lost: u64) -> Gap {
+        Gap { first, not_repaired, source_lost, cause: Cause::Deadline }
+    }
+
+    #[test]
+    fn samples_and_gaps_add_up() {
+        let mut account = Account::new(100, None);
+        assert_eq!(account.take_samples(100, 50), 50);
+        assert_eq!(account.take_gap(&gap(150, 30, 20)), Some(gap(150, 30, 20)));
+        assert_eq!(account.take_samples(200, 10), 10);
+        assert_eq!((account.delivered(), account.missing(), account.gaps()), (60, 50, 1));
+        assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0]);
+        assert_eq!(account.range(), 100..210);
+        assert!(account.holds());
+    }
+
+    #[test]
+    fn limit_counts_delivered_and_missing_together() {
+        let mut account = Account::new(0, Some(100));
+        account.take_samples(0, 60);
+        assert_eq!(account.take_gap(&gap(60, 30, 0)), Some(gap(60, 30, 0)));
+        assert_eq!(account.take_samples(90, 60), 10);
+        assert!(account.is_full());
+        assert_eq!(account.take_samples(150, 60), 0);
+    }
+
+    #[test]
+    fn gap_across_the_limit_is_cut() {
+        let mut account = Account::new(0, Some(10));
+        assert_eq!(account.take_gap(&gap(0, 8, 8)), Some(gap(0, 8, 2)));
+        assert_eq!(account.take_samples(16, 5), 0);
+        assert_eq!(account.take_gap(&gap(21, 1, 0)), None);
+        assert_eq!((account.missing(), account.range()), (10, 0..10));
+        assert!(account.holds());
+    }
+
+    #[test]
+    fn index_that_comes_twice_breaks_the_account() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 10);
+        account.take_samples(5, 10);
+        assert!(!account.holds());
+    }
+
+    #[test]
+    fn index_set_on_purpose_is_no_gap() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 10);
+        account.take_samples(1_000, 10);
+        assert!(account.holds());
+        assert_eq!((account.missing(), account.range()), (0, 0..1_010));
+    }
+}

@@ -1,0 +1,35 @@
+//! Options of `demo`.
+
+use std::time::Duration;
+
+use clap::Args;
+use samplewire_proto::receiver::Delivery;
+
+use super::values;
+
+/// A demonstration.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct DemoArguments {
+    /// How long to stream
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time)]
+    pub(crate) seconds: Duration,
+
+    /// Samples per second of the generated scene, 4 bytes each
+    #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::positive)]
+    pub(crate) rate: f64,
+
+    /// What the faults are drawn from
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// complete, deadline:TIME or best-effort; all but complete show gaps
+    #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
+    pub(crate) delivery: Delivery,
+}
+
+const AFTER_HELP: &str = "\
+Between the two, 1 % of the packets are lost, 1 % reordered, 0.1 % corrupted and 0.1 % doubled, each \
+way. Every sample that arrives is compared with what was sent, and every index is accounted for.
+
+Exit status: 0 when the account holds, 3 when it does not.";

@@ -1,0 +1,81 @@
+//! Options of `emulate`.
+
+use clap::Args;
+use samplewire::format::Format;
+use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::source::{Repeat, SourceSpec};
+
+use super::values::{self, Pace};
+use crate::faults::FaultOption;
+
+/// A device in software.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct EmulateArguments {
+    /// Where to listen: HOST, HOST:PORT or [IPV6]:PORT; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:9100")]
+    pub(crate) listen: String,
+
+    /// What to stream: FILE (SigMF or raw), - (standard input), counter, tone:FREQ, chirp, noise,
+    /// scene or null; a file of such a name is ./counter
+    #[arg(long, value_name = "SOURCE", default_value = "scene")]
+    pub(crate) source: SourceSpec,
+
+    /// How often a file is played in a session: N or forever; generators do not end
+    #[arg(long = "loop", value_name = "N", default_value = "1")]
+    pub(crate) repeat: Repeat,
+
+    /// Samples per second, played as a converter that cannot wait: what finds no room is lost and
+    /// listed. `max` plays as fast as the receiver takes it and loses nothing; `max:2M` also says
+    /// which rate the samples have [default: the recording's own rate, 20M for generators]
+    #[arg(long, value_name = "RATE", value_parser = values::pace)]
+    pub(crate) rate: Option<Pace>,
+
+    /// Sample format of raw data or a generator: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default:
+    /// the recording's own, sc16 for generators]
+    #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
+    pub(crate) format: Option<Format>,
+
+    /// Interleaved channels of raw data [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) channels: Option<u16>,
+
+    /// Check a recording against the SHA-512 in its metadata before it is played
+    #[arg(long)]
+    pub(crate) verify: bool,
+
+    /// Packets held for repair, 1 to 16777216; memory is window times payload
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    pub(crate) window: u32,
+
+    /// Payload of a packet, a multiple of 8 and of a sample of all channels [default: the most
+    /// that the path was shown to carry]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) payload: Option<u16>,
+
+    /// Largest IP packet to send, 576 to 9000 [default: 9000, or the interface's MTU if less]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) mtu: Option<usize>,
+
+    /// Pace packets to this many bits per second of wire time [default: not paced]
+    #[arg(long, value_name = "BPS", value_parser = values::positive)]
+    pub(crate) link_rate: Option<f64>,
+
+    /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives;
+    /// keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed
+    #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
+    pub(crate) faults: Vec<FaultOption>,
+
+    /// End after one session; the exit status is then that of the session
+    #[arg(long)]
+    pub(crate) once: bool,
+
+    /// Show progress also where standard error is no terminal
+    #[arg(long)]
+    pub(crate) progress: bool,
+}
+
+const AFTER_HELP: &str = "\
+One receiver at a time is served. After a session the source starts from its beginning, and the \
+sample index goes on. Ctrl-C ends the session, and the device with exit status 0; a second one does \
+not wait until the receiver has what it lacks.";

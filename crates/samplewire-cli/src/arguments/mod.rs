@@ -1,0 +1,74 @@
+//! The command line: verbs, options, defaults.
+
+#![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
+
+mod demo;
+mod emulate;
+mod probe;
+mod record;
+mod sim;
+pub(crate) mod values;
+
+use clap::{Parser, Subcommand};
+
+pub(crate) use demo::DemoArguments;
+pub(crate) use emulate::EmulateArguments;
+pub(crate) use probe::ProbeArguments;
+pub(crate) use record::RecordArguments;
+pub(crate) use sim::{SimArguments, SimRun};
+
+/// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
+#[derive(Debug, Parser)]
+#[command(name = "samplewire", version, after_help = AFTER_HELP, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Be a device: stream a recording or a generated signal to whoever opens it
+    Emulate(EmulateArguments),
+    /// Ask a device what it streams, without opening the stream
+    Probe(ProbeArguments),
+    /// Receive a device's stream into a file or standard output
+    Record(RecordArguments),
+    /// Show device and receiver at work in one process, over a wire that loses packets
+    Demo(DemoArguments),
+    /// Run the protocol on virtual time, under faults, and account for every index
+    Sim(SimArguments),
+}
+
+const AFTER_HELP: &str = "\
+Numbers: 250M, 2.5e8 and 250000000 are the same; times: 5ms, 1.5s, 2min, bare numbers are seconds.
+
+Try it:
+  samplewire emulate --source scene                       in one terminal
+  samplewire record 127.0.0.1 out.sigmf-data --nsamps 1e8 in another
+  samplewire demo                                         both in one
+
+Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable or refused, 3 \
+samples missing, 4 a threshold (--fail-on), 130 interrupted (the file is closed and valid)";
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn options_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn every_line_of_the_help_fits_a_wide_terminal() {
+        let mut command = Cli::command();
+        for verb in command.get_subcommands_mut() {
+            let help = verb.clone().term_width(100).render_long_help().to_string();
+            let longest = help.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(100), "{help}");
+        }
+    }
+}

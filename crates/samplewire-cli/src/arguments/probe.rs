@@ -1,0 +1,29 @@
+//! Options of `probe`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::values;
+
+/// A question to a device.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct ProbeArguments {
+    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: String,
+
+    /// How long to wait for an answer
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
+    pub(crate) timeout: Duration,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const AFTER_HELP: &str = "\
+A stream that another receives is not disturbed.
+
+Exit status: 0 it answers, 1 usage, 2 unreachable or refused.";

@@ -1,0 +1,106 @@
+//! Options of `record`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use samplewire::format::Format;
+use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire_proto::receiver::Delivery;
+
+use super::values::{self, Threshold};
+use crate::faults::FaultOption;
+
+/// A recording.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct RecordArguments {
+    /// The device: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless given
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: String,
+
+    /// NAME, NAME.sigmf, NAME.sigmf-data or NAME.sigmf-meta for a SigMF recording; NAME.raw, .bin,
+    /// .dat, .iq, .cfile or .sc16 and the like for raw samples; - for standard output; null to
+    /// count and forget
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Stop after N sample indexes, delivered and missing ones together, so that recordings of the
+    /// same N line up [default: until the stream ends]
+    #[arg(long, value_name = "N", value_parser = values::count)]
+    pub(crate) nsamps: Option<u64>,
+
+    /// Stop after this time, counted from the opening
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) duration: Option<Duration>,
+
+    /// complete: wait for every repair; deadline:5ms: give a packet up after that time;
+    /// best-effort: repair nothing
+    #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
+    pub(crate) delivery: Delivery,
+
+    /// Sample format of the file: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default: the stream's]
+    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    pub(crate) format: Option<Format>,
+
+    /// Replace files that exist
+    #[arg(long)]
+    pub(crate) overwrite: bool,
+
+    /// Leave the SHA-512 out of the SigMF metadata: hashing holds a recording to some 0.7 GB/s
+    #[arg(long)]
+    pub(crate) no_hash: bool,
+
+    /// Give up when the device does not answer the opening, or sends no samples, for this long
+    /// [default: 3s for the opening; then, that the device is silent for 15 s]
+    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    pub(crate) timeout: Option<Duration>,
+
+    /// Packets on their way or awaiting repair, 1 to 16777216; memory is window times payload
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    pub(crate) window: u32,
+
+    /// Largest IP packet to ask for, 576 to 9000 [default: 9000, or the first hop's MTU if less;
+    /// smaller ones are tried when it does not get through]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) mtu: Option<usize>,
+
+    /// A number that names this receiver: the same owner takes its stream over at once, another is
+    /// refused while it is open [default: drawn anew]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) owner: Option<u64>,
+
+    /// Fail with status 4 above these counts, e.g. gap=0,late=0: gap (samples), late, repaired,
+    /// corrupted, duplicate (packets), stall
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold)]
+    pub(crate) fail_on: Vec<Threshold>,
+
+    /// Show progress also where standard error is no terminal
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Print one JSON object at the end: start, intervals, gaps, end
+    #[arg(long, conflicts_with = "json_stream")]
+    pub(crate) json: bool,
+
+    /// Print a JSON object on a line of its own for each event: start, interval, gap, end, error
+    #[arg(long)]
+    pub(crate) json_stream: bool,
+
+    /// Also write the packets to a pcapng file, as they are behind the faults
+    #[arg(long, value_name = "FILE.pcapng")]
+    pub(crate) capture: Option<PathBuf>,
+
+    /// Make the wire bad: data:.. for what arrives, feedback:.. for what is sent; keys as of
+    /// emulate
+    #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
+    pub(crate) faults: Vec<FaultOption>,
+}
+
+const AFTER_HELP: &str = "\
+Every sample index is in the file, or printed as a gap with its cause. A SigMF recording tells of \
+its gaps; a raw file does not: what follows a gap stands right behind what was before it.
+
+Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
+off, 3 samples missing (also when the disk is full, or the stream is shorter than --nsamps), 4 a \
+threshold (--fail-on), 130 Ctrl-C (the file is closed and valid), 128 + N any other signal N";

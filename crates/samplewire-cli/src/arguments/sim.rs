@@ -1,0 +1,82 @@
+//! Options of `sim`.
+
+use std::ops::Range;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::values;
+
+/// A run of the simulator.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct SimArguments {
+    #[command(subcommand)]
+    pub(crate) run: SimRun,
+}
+
+/// What to simulate.
+#[derive(Debug, Subcommand)]
+pub(crate) enum SimRun {
+    /// Run worlds drawn from seeds; a failure prints the command that replays it
+    Swarm {
+        /// The seeds, the second not included
+        #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = seeds)]
+        seeds: Range<u64>,
+
+        /// Threads; all processors unless given
+        #[arg(long, value_name = "N")]
+        threads: Option<usize>,
+
+        /// Print every packet and fault
+        #[arg(long)]
+        trace: bool,
+    },
+    /// Run seeds for a time, then count packets, faults and each transition of the state tables
+    Soak {
+        /// How long
+        #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
+        duration: Duration,
+
+        /// The first seed
+        #[arg(long, value_name = "SEED", default_value_t = 0)]
+        first: u64,
+
+        /// Threads; all processors unless given
+        #[arg(long, value_name = "N")]
+        threads: Option<usize>,
+    },
+    /// Repair latency and goodput over loss, round trip and window
+    Repair {
+        /// Write the table as CSV too
+        #[arg(long, value_name = "FILE")]
+        csv: Option<PathBuf>,
+
+        /// Draw it as SVG too
+        #[arg(long, value_name = "FILE")]
+        svg: Option<PathBuf>,
+    },
+    /// The figures that must hold, each against its bound
+    Figures {
+        /// Packets of each figure; more take longer and scatter less
+        #[arg(long, value_name = "N", default_value_t = 10_100_000)]
+        packets: u64,
+    },
+}
+
+/// Reads `A..B`.
+fn seeds(text: &str) -> Result<Range<u64>, String> {
+    let range = text.split_once("..").and_then(|(first, end)| {
+        let range: Range<u64> = first.parse().ok()?..end.parse().ok()?;
+        (!range.is_empty()).then_some(range)
+    });
+    range.ok_or_else(|| format!("`{text}` is not A..B with A below B"))
+}
+
+const AFTER_HELP: &str = "\
+The protocol's own code on virtual time, under every fault that a seed draws, with a checker that \
+accounts for every sample index. docs/testing.md tells what is checked.
+
+Exit status: 0 everything holds, 1 usage, 3 an index is not accounted for, 4 a figure misses its \
+bound.";

@@ -1,0 +1,215 @@
+//! What stands behind an option: times, rates, deliveries, thresholds.
+
+use std::time::Duration;
+
+use samplewire::format::{self, Format};
+use samplewire::source::parse_quantity;
+use samplewire_proto::Nanos;
+use samplewire_proto::receiver::Delivery;
+
+/// How fast a device plays its source.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Pace {
+    /// As a converter's clock does, which cannot wait.
+    Clock {
+        /// Samples per second.
+        rate_hz: f64,
+    },
+    /// As fast as the receiver takes it.
+    Max {
+        /// The rate that the samples were taken at, where it is not the source's own.
+        rate_hz: Option<f64>,
+    },
+}
+
+/// Reads `20M`, `max` or `max:20M`.
+pub(crate) fn pace(text: &str) -> Result<Pace, String> {
+    let rate = |text: &str| parse_quantity(text).map_err(|error| error.to_string());
+    match text.split_once(':') {
+        None if text == "max" => Ok(Pace::Max { rate_hz: None }),
+        Some(("max", of)) => Ok(Pace::Max { rate_hz: Some(rate(of)?) }),
+        _ => Ok(Pace::Clock { rate_hz: rate(text)? }),
+    }
+}
+
+/// Reads a rate, or another quantity above zero.
+pub(crate) fn positive(text: &str) -> Result<f64, String> {
+    let number = parse_quantity(text).map_err(|error| error.to_string())?;
+    if number > 0.0 { Ok(number) } else { Err(format!("`{text}` must be above 0")) }
+}
+
+/// Reads a whole number from 1: `1e6`, `100M`, `81920000`.
+pub(crate) fn count(text: &str) -> Result<u64, String> {
+    whole(text, 1)
+}
+
+fn whole(text: &str, least: u64) -> Result<u64, String> {
+    let by_digits = text.parse().ok();
+    let by_quantity = || {
+        let number = parse_quantity(text).ok()?;
+        ((0.0..=EXACT_MAX).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+    };
+    by_digits
+        .or_else(by_quantity)
+        .filter(|&number| number >= least)
+        .ok_or_else(|| format!("`{text}` is no whole number from {least}"))
+}
+
+/// Reads a time above zero: `5ms`, `1.5s`, `2min`; a bare number is in seconds.
+pub(crate) fn time(text: &str) -> Result<Duration, String> {
+    let (digits, seconds) = TIME_UNITS
+        .iter()
+        .find_map(|&(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
+        .unwrap_or((text, 1.0));
+    let span = digits.parse::<f64>().ok().map(|count| count * seconds);
+    span.filter(|&span| span > 0.0)
+        .and_then(|span| Duration::try_from_secs_f64(span).ok())
+        .filter(|span| !span.is_zero())
+        .ok_or_else(|| format!("`{text}` is no time such as 5ms, 1.5s or 2min"))
+}
+
+/// Reads `complete`, `deadline:5ms` or `best-effort`.
+pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
+    match text.split_once(':') {
+        None if text == "complete" => Ok(Delivery::Complete),
+        None if text == "best-effort" => Ok(Delivery::BestEffort),
+        Some(("deadline", deadline)) => {
+            let deadline = time(deadline)?;
+            let allowed = Duration::from_micros(1)..=Duration::from_secs(30);
+            if !allowed.contains(&deadline) {
+                return Err(format!("a deadline of {deadline:?}: must be 1us to 30s"));
+            }
+            Ok(Delivery::Deadline(Nanos(deadline.as_nanos() as u64)))
+        }
+        _ => Err(format!("`{text}` is none of complete, deadline:TIME, best-effort")),
+    }
+}
+
+/// What [`delivery`] reads.
+pub(crate) fn delivery_words(delivery: Delivery) -> String {
+    match delivery {
+        Delivery::Complete => "complete".into(),
+        Delivery::Deadline(deadline) => format!("deadline:{:?}", Duration::from_nanos(deadline.0)),
+        Delivery::BestEffort => "best-effort".into(),
+    }
+}
+
+/// Reads the name of a sample format.
+pub(crate) fn sample_format(text: &str) -> Result<Format, String> {
+    format::parse(text).map_err(|error| error.to_string())
+}
+
+/// A count that makes the command fail when it is exceeded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Threshold {
+    /// What is counted.
+    pub(crate) subject: Subject,
+    /// How many are still good.
+    pub(crate) count_max: u64,
+}
+
+/// What a threshold looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Subject {
+    /// Samples missing.
+    Gap,
+    /// Packets that came too late.
+    Late,
+    /// Packets that were missing and were sent again.
+    Repaired,
+    /// Packets whose checksum was wrong.
+    Corrupted,
+    /// Packets that came twice.
+    Duplicate,
+    /// Times there was no memory to promise.
+    Stall,
+}
+
+impl Subject {
+    const ALL: [Self; 6] =
+        [Self::Gap, Self::Late, Self::Repaired, Self::Corrupted, Self::Duplicate, Self::Stall];
+
+    /// The name on the command line.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Gap => "gap",
+            Self::Late => "late",
+            Self::Repaired => "repaired",
+            Self::Corrupted => "corrupted",
+            Self::Duplicate => "duplicate",
+            Self::Stall => "stall",
+        }
+    }
+}
+
+/// Reads `gap=0`; clap splits a list at its commas.
+pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
+    let (name, count) = text.split_once('=').ok_or_else(|| format!("`{text}`: write {text}=N"))?;
+    let subject = Subject::ALL.into_iter().find(|subject| subject.as_str() == name);
+    let subject = subject.ok_or_else(|| {
+        let known = Subject::ALL.map(Subject::as_str).join(", ");
+        format!("`{name}` is not counted; known are {known}")
+    })?;
+    Ok(Threshold { subject, count_max: whole(count, 0)? })
+}
+
+/// Longer suffixes before those that they end in.
+const TIME_UNITS: [(&str, f64); 5] =
+    [("min", 60.0), ("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
+
+/// Every whole number up to here is a double.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paces_are_a_clock_or_max() {
+        assert_eq!(pace("2.5e8"), Ok(Pace::Clock { rate_hz: 2.5e8 }));
+        assert_eq!(pace("max"), Ok(Pace::Max { rate_hz: None }));
+        assert_eq!(pace("max:20M"), Ok(Pace::Max { rate_hz: Some(2e7) }));
+        assert!(pace("fast").unwrap_err().contains("`fast`"));
+        assert!(pace("min:20M").is_err());
+    }
+
+    #[test]
+    fn counts_are_whole_and_exact() {
+        assert_eq!(count("100M"), Ok(100_000_000));
+        assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
+        for text in ["0", "-1", "1.5", "1e20", "many", ""] {
+            assert!(count(text).unwrap_err().contains(&format!("`{text}`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_have_units_or_are_seconds() {
+        assert_eq!(time("3"), Ok(Duration::from_secs(3)));
+        assert_eq!(time("5ms"), Ok(Duration::from_millis(5)));
+        assert_eq!(time("0.5min"), Ok(Duration::from_secs(30)));
+        assert_eq!(time("20us"), Ok(Duration::from_micros(20)));
+        for text in ["0", "-1s", "5m", "soon", "1e-12", "nan", "1e300"] {
+            assert!(time(text).unwrap_err().contains(&format!("`{text}`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn deliveries_read_back_as_they_print() {
+        for text in ["complete", "deadline:5ms", "best-effort"] {
+            assert_eq!(delivery_words(delivery(text).unwrap()), text);
+        }
+        for text in ["deadline", "deadline:31s", "deadline:0", "whole"] {
+            assert!(delivery(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn thresholds_name_what_is_counted() {
+        assert_eq!(threshold("late=7"), Ok(Threshold { subject: Subject::Late, count_max: 7 }));
+        let zero = Threshold { subject: Subject::Gap, count_max: 0 };
+        assert_eq!(threshold("gap=0"), Ok(zero));
+        assert_eq!(threshold("late").unwrap_err(), "`late`: write late=N");
+        assert!(threshold("speed=1").unwrap_err().contains("known are gap, late"));
+        assert_eq!(threshold("gap=-1").unwrap_err(), "`-1` is no whole number from 0");
+    }
+}

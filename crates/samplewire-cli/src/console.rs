@@ -1,0 +1,115 @@
+//! What people read: lines, and one status line that is rewritten in place.
+//!
+//! A reader that is gone ends the words, never the command.
+
+use std::fmt;
+use std::io::{self, IsTerminal, Write};
+
+/// Where the words of a command go.
+#[derive(Debug)]
+pub(crate) struct Console {
+    lines: Lines,
+    status: Status,
+    is_status_shown: bool,
+}
+
+/// Which of the two outputs takes the lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lines {
+    /// Standard output.
+    Stdout,
+    /// Standard error, because standard output carries samples or JSON.
+    Stderr,
+    /// None: the words are wanted in another form, or their reader is gone.
+    Nowhere,
+}
+
+/// What becomes of the status line; it goes to standard error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    Off,
+    /// Rewritten in place.
+    InPlace,
+    /// A line each time, for files.
+    Appended,
+}
+
+impl Console {
+    /// Lines to `lines`; a status line where standard error is a terminal, or the user asks for it.
+    pub(crate) fn new(lines: Lines, wants_status: bool) -> Self {
+        let status = match (io::stderr().is_terminal(), wants_status) {
+            (true, _) => Status::InPlace,
+            (false, true) => Status::Appended,
+            (false, false) => Status::Off,
+        };
+        Self { lines, status, is_status_shown: false }
+    }
+
+    /// Prints a line.
+    pub(crate) fn line(&mut self, text: fmt::Arguments<'_>) {
+        self.clear_status();
+        let printed = match self.lines {
+            Lines::Stdout => writeln!(io::stdout().lock(), "{text}"),
+            Lines::Stderr => writeln!(io::stderr().lock(), "{text}"),
+            Lines::Nowhere => Ok(()),
+        };
+        if printed.is_err() {
+            self.lines = Lines::Nowhere;
+        }
+    }
+
+    /// Prints a line to standard error, whatever form the words have.
+    pub(crate) fn warn(&mut self, text: fmt::Arguments<'_>) {
+        self.clear_status();
+        self.write_stderr(format_args!("warning: {text}\n"));
+    }
+
+    /// Prints an error to standard error, and what to do next.
+    pub(crate) fn error(&mut self, text: fmt::Arguments<'_>, tip: Option<&str>) {
+        self.clear_status();
+        self.write_stderr(format_args!("error: {text}\n"));
+        if let Some(tip) = tip {
+            self.write_stderr(format_args!("  tip: {tip}\n"));
+        }
+    }
+
+    /// Whether a status line would be seen.
+    pub(crate) fn has_status(&self) -> bool {
+        self.status != Status::Off
+    }
+
+    /// Shows the status line; what exceeds [`STATUS_CHARS_MAX`] is cut.
+    pub(crate) fn status(&mut self, text: &str) {
+        match self.status {
+            Status::Off => {}
+            Status::InPlace => {
+                self.write_stderr(format_args!("\r\x1b[K{text:.STATUS_CHARS_MAX$}"));
+                self.is_status_shown = true;
+            }
+            Status::Appended => self.write_stderr(format_args!("{text}\n")),
+        }
+    }
+
+    /// Takes the status line away.
+    fn clear_status(&mut self) {
+        if std::mem::take(&mut self.is_status_shown) {
+            self.write_stderr(format_args!("\r\x1b[K"));
+        }
+    }
+
+    fn write_stderr(&mut self, text: fmt::Arguments<'_>) {
+        let mut stderr = io::stderr().lock();
+        if stderr.write_fmt(text).and_then(|()| stderr.flush()).is_err() {
+            self.status = Status::Off;
+        }
+    }
+}
+
+impl Drop for Console {
+    fn drop(&mut self) {
+        self.clear_status();
+    }
+}
+
+/// A status line that wraps cannot be rewritten; terminals have 80 columns or more.
+const STATUS_CHARS_MAX: usize = 79;

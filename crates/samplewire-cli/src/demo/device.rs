@@ -1,0 +1,78 @@
+//! The device of the demonstration: the scene, over a socket on which packets are lost.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::source::{Source, SourceOptions, SourceSpec};
+use samplewire::transmitter::{Overflow, PlayError, PlaySummary, Transmitter, TransmitterOptions};
+use samplewire_io::{FaultLog, FaultSpec, Udp};
+
+use crate::arguments::DemoArguments;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::wiring::{self, Wiring};
+
+/// A device that plays for a while in a thread of its own.
+pub(super) struct Device {
+    pub(super) address: SocketAddr,
+    pub(super) memory_bytes: usize,
+    pub(super) faults: FaultLog,
+    is_given_up: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Option<PlaySummary>, PlayError>>,
+}
+
+impl Device {
+    /// Listens on a free port of the loopback interface.
+    pub(super) fn start(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Self, Failure> {
+        let mut source = scene(arguments)?;
+        let socket = Udp::bind((Ipv4Addr::LOCALHOST, 0).into(), &wiring::udp_options())
+            .map_err(|error| Failure::Listen(error.into()))?;
+        let [data, feedback] = [0, 1].map(|side| fault_spec(arguments.seed.wrapping_add(side)));
+        let Wiring { link, logs } = Wiring::new(socket).with_faults(&data, &feedback)?;
+        let options = TransmitterOptions::new().mtu(MTU_BYTES).window(super::WINDOW);
+        let mut transmitter =
+            Transmitter::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
+        let (address, memory_bytes) = (transmitter.local_addr(), transmitter.memory_bytes());
+        let is_given_up = Arc::new(AtomicBool::new(false));
+        let (given_up, interrupt) = (Arc::clone(&is_given_up), interrupt.clone());
+        let (rate_hz, length) = (arguments.rate, arguments.seconds);
+        let play = move || loop {
+            // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+            if given_up.load(Ordering::Relaxed) {
+                return Ok(None);
+            }
+            let Some(session) = transmitter.wait_session(SESSION_PAUSE)? else { continue };
+            let started = Instant::now();
+            let is_over = || started.elapsed() >= length || interrupt.signal().is_some();
+            let overflow = Overflow::Lose { rate_hz };
+            return transmitter.play(&session, &mut *source, overflow, is_over).map(Some);
+        };
+        let thread = std::thread::Builder::new().name("demo device".into()).spawn(play)?;
+        let faults = logs.faults.expect("faults were put on the link");
+        Ok(Self { address, memory_bytes, faults, is_given_up, thread })
+    }
+
+    /// Waits until the session is over; `None` when there was none.
+    pub(super) fn finish(self) -> Result<Option<PlaySummary>, Failure> {
+        self.is_given_up.store(true, Ordering::Relaxed);
+        Ok(self.thread.join().expect("the device does not panic")?)
+    }
+}
+
+/// The signal that is sent; the same each time.
+pub(super) fn scene(arguments: &DemoArguments) -> Result<Box<dyn Source>, Failure> {
+    Ok(SourceSpec::Scene.open(&SourceOptions::new().rate_hz(arguments.rate))?)
+}
+
+/// What goes wrong in one direction.
+fn fault_spec(seed: u64) -> FaultSpec {
+    FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
+}
+
+/// That of ordinary Ethernet.
+const MTU_BYTES: usize = 1_500;
+
+const SESSION_PAUSE: Duration = Duration::from_millis(50);

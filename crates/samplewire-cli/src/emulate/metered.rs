@@ -1,0 +1,30 @@
+//! A source that tells how much was read of it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use samplewire::source::{Source, SourceError, StreamInfo};
+
+/// Counts the bytes that pass.
+pub(super) struct Metered<'a> {
+    source: &'a mut dyn Source,
+    read_bytes: &'a AtomicU64,
+}
+
+impl<'a> Metered<'a> {
+    pub(super) fn new(source: &'a mut dyn Source, read_bytes: &'a AtomicU64) -> Self {
+        Self { source, read_bytes }
+    }
+}
+
+impl Source for Metered<'_> {
+    fn info(&self) -> &StreamInfo {
+        self.source.info()
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+        let len_bytes = self.source.read(out)?;
+        // Relaxed: a figure for display.
+        self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);
+        Ok(len_bytes)
+    }
+}

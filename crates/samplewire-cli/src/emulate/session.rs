@@ -1,0 +1,171 @@
+//! One session of a device: play, show progress, sum up.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire::source::Source;
+use samplewire::transmitter::{Overflow, PlaySummary, Session, SessionEnd, Transmitter};
+use samplewire_io::FaultLog;
+use samplewire_io::faults::{Counts, Direction};
+use samplewire_proto::SampleIndex;
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::CloseReason;
+
+use super::metered::Metered;
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::faults::{print_counts, since};
+use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+
+/// The device, for one session after another.
+pub(super) struct Player {
+    pub(super) transmitter: Transmitter,
+    pub(super) overflow: Overflow,
+    pub(super) faults: Option<FaultLog>,
+    pub(super) interrupt: Interrupt,
+}
+
+/// What became of a session.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Played {
+    pub(super) outcome: Outcome,
+    pub(super) has_source_ended: bool,
+    pub(super) next_index: SampleIndex,
+}
+
+impl Player {
+    /// Plays `source` until it or the session ends, or the command is interrupted.
+    pub(super) fn play(
+        &mut self,
+        session: &Session,
+        source: &mut dyn Source,
+        console: &mut Console,
+    ) -> Result<Played, Failure> {
+        let id = session.id;
+        console.line(format_args!(
+            "session {id}: {} opened from index {}, packets of {} bytes",
+            session.peer,
+            session.first_index,
+            grouped(session.payload_bytes as u64)
+        ));
+        let before = self.fault_counts();
+        let frame_bytes = source.info().frame_bytes() as u64;
+        let read_bytes = AtomicU64::new(0);
+        let started = Instant::now();
+        let mut cadence = Cadence::new(STATUS_PERIOD, started);
+        let interrupt = &self.interrupt;
+        let should_stop = || {
+            let now = Instant::now();
+            if cadence.is_due(now) && console.has_status() {
+                let bytes = read_bytes.load(Ordering::Relaxed);
+                let elapsed = now - started;
+                console.status(&format!(
+                    "session {id}: {}  {} samples  {}",
+                    span(elapsed.as_secs_f64()),
+                    grouped(bytes / frame_bytes),
+                    measured(bits_per_second(bytes, elapsed), "b/s")
+                ));
+            }
+            let is_interrupted = interrupt.signal().is_some();
+            if is_interrupted {
+                console.line(format_args!(
+                    "session {id}: ends when the receiver has what it lacks; Ctrl-C again does not wait"
+                ));
+            }
+            is_interrupted
+        };
+        let mut metered = Metered::new(source, &read_bytes);
+        let summary = self.transmitter.play(session, &mut metered, self.overflow, should_stop)?;
+        print_summary(console, session, &summary, frame_bytes, started.elapsed());
+        for ((side, counts), (_, before)) in self.fault_counts().iter().zip(before) {
+            print_counts(console, side, &since(counts, &before));
+        }
+        Ok(Played {
+            outcome: outcome(&summary),
+            has_source_ended: matches!(summary.end.end, End::Finished { .. }),
+            next_index: summary.end.final_index,
+        })
+    }
+
+    /// What was done to packets of each side so far; empty without faults.
+    fn fault_counts(&self) -> Vec<(&'static str, Counts)> {
+        let sides = [("data", Direction::Transmit), ("feedback", Direction::Receive)];
+        self.faults
+            .iter()
+            .flat_map(|log| sides.map(|(side, way)| (side, log.counts(way))))
+            .collect()
+    }
+}
+
+fn print_summary(
+    console: &mut Console,
+    session: &Session,
+    summary: &PlaySummary,
+    frame_bytes: u64,
+    elapsed: Duration,
+) {
+    let SessionEnd { end, stats, final_index } = summary.end;
+    let (id, first_index) = (session.id, session.first_index);
+    let indexes = final_index - first_index;
+    // What was submitted and had not departed when the receiver closed is not counted.
+    let samples = indexes.saturating_sub(summary.overflow_samples);
+    console.line(format_args!(
+        "session {id}: {}: {} samples in {}, {}",
+        end_words(end),
+        grouped(samples),
+        span(elapsed.as_secs_f64()),
+        measured(bits_per_second(samples * frame_bytes, elapsed), "b/s")
+    ));
+    console.line(format_args!("  indexes    {}", indexes_words(first_index..final_index)));
+    console.line(format_args!(
+        "  overflow   {} samples found no room and are lost",
+        grouped(summary.overflow_samples)
+    ));
+    console.line(format_args!(
+        "  packets    {} sent, {} retransmissions, {} credit stalls",
+        grouped(stats.packets),
+        grouped(stats.retransmissions),
+        grouped(stats.credit_stalls)
+    ));
+    console.line(format_args!(
+        "  receiver   reports {} received, {} given up, {} late",
+        grouped(stats.received_by_peer.into()),
+        grouped(stats.skipped_by_peer.into()),
+        grouped(stats.late_at_peer.into())
+    ));
+}
+
+fn outcome(summary: &PlaySummary) -> Outcome {
+    match summary.end.end {
+        End::Finished { .. }
+        | End::Cancelled
+        | End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
+            if summary.overflow_samples == 0 { Outcome::Whole } else { Outcome::Missing }
+        }
+        _ => Outcome::Unreachable,
+    }
+}
+
+/// How a session ended, seen from the device.
+fn end_words(end: End) -> String {
+    match end {
+        End::Finished { .. } => "finished".into(),
+        End::Cancelled => "cancelled".into(),
+        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
+            "closed by the receiver".into()
+        }
+        End::ClosedByPeer(reason) => format!("closed by the receiver ({reason:?})"),
+        End::PeerRestarted => "the receiver is gone, or opened the stream anew".into(),
+        End::PeerSilent => "the receiver fell silent".into(),
+        End::CircuitBreaker => {
+            "given up: for long, more than half of the packets were retransmissions".into()
+        }
+        End::Violation(violation) => format!("the receiver broke the protocol: {violation}"),
+    }
+}
+
+/// How often the status line is rewritten.
+const STATUS_PERIOD: Duration = Duration::from_secs(1);

@@ -1,0 +1,161 @@
+//! Why a command failed, and what to do next.
+
+use std::io;
+
+use samplewire::OpenError;
+use samplewire::sink::SinkError;
+use samplewire::source::SourceError;
+use samplewire::transmitter::PlayError;
+use samplewire_io::LinkError;
+use samplewire_io::faults::SpecError;
+use samplewire_proto::wire::RefuseReason;
+
+use crate::console::{Console, Lines};
+use crate::figures::measured;
+use crate::outcome::Outcome;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Failure {
+    /// The text names no address.
+    #[error("`{text}` is no address that can be used: {source}")]
+    Address { text: String, source: io::Error },
+    /// Two options contradict each other.
+    #[error("{0}")]
+    Contradiction(String),
+    /// Faults that cannot be made.
+    #[error("--fault {0}")]
+    Faults(#[from] SpecError),
+    /// The capture file cannot be written.
+    #[error("{path}: {source}")]
+    Capture { path: String, source: LinkError },
+    /// The window takes more memory than there is.
+    #[error(
+        "--window {window} takes up to {} of memory, {} are free",
+        measured(*needed_bytes as f64, "B"),
+        measured(*available_bytes as f64, "B")
+    )]
+    Memory { window: u32, needed_bytes: u64, available_bytes: u64 },
+    /// The source cannot be opened.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    /// The device cannot listen.
+    #[error("cannot listen: {0}")]
+    Listen(OpenError),
+    /// The stream cannot be opened, or an option is out of range.
+    #[error("{}", open_words(.0))]
+    Open(#[from] OpenError),
+    /// The file cannot be created.
+    #[error(transparent)]
+    Create(SinkError),
+    /// Playing broke off.
+    #[error(transparent)]
+    Play(#[from] PlayError),
+    /// A file cannot be written.
+    #[error("{path}: {source}")]
+    Output { path: String, source: io::Error },
+    /// The system refused a signal handler, a thread or the like.
+    #[error("{0}")]
+    System(#[from] io::Error),
+}
+
+impl Failure {
+    /// The exit status that tells of it.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match self {
+            // The text is right, and no name server knows the name.
+            Self::Address { source, .. } if source.kind() != io::ErrorKind::InvalidInput => {
+                Outcome::Unreachable
+            }
+            Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
+            Self::Open(_) => Outcome::Unreachable,
+            Self::Play(_) => Outcome::Missing,
+            _ => Outcome::Usage,
+        }
+    }
+
+    /// Prints the error, and what to do next, to standard error.
+    pub(crate) fn print(&self) {
+        let mut console = Console::new(Lines::Nowhere, false);
+        console.error(format_args!("{self}"), self.tip().as_deref());
+    }
+
+    /// What to do next, where the text does not say so itself.
+    fn tip(&self) -> Option<String> {
+        match self {
+            Self::Address { .. } => {
+                Some("write HOST, HOST:PORT or [IPV6]:PORT; without a port it is 9100".into())
+            }
+            Self::Source(error) => source_tip(error),
+            Self::Listen(OpenError::Link(error)) => listen_tip(error),
+            Self::Open(OpenError::Refused { reason, .. }) => refuse_tip(*reason),
+            Self::Memory { .. } | Self::Open(OpenError::Pool(_)) => Some(
+                "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
+                    .into(),
+            ),
+            Self::Create(SinkError::Exists { .. }) => Some("--overwrite replaces it".into()),
+            Self::Create(SinkError::Convert(_)) => {
+                Some("leave --type out to keep the stream's own format".into())
+            }
+            _ => None,
+        }
+    }
+}
+
+/// Options by their names on the command line.
+fn open_words(error: &OpenError) -> String {
+    match error {
+        OpenError::OptionRange { option, value, range } => {
+            format!("--{} {value} is not in {range}", option.replace(' ', "-"))
+        }
+        _ => error.to_string(),
+    }
+}
+
+fn source_tip(error: &SourceError) -> Option<String> {
+    match error {
+        SourceError::Missing { option: "rate", .. } => Some(
+            "give the samples' rate: --rate 2M, or --rate max:2M to play as fast as it goes".into(),
+        ),
+        SourceError::Missing { option, .. } => Some(format!("give it with --{option}")),
+        SourceError::Truncated { .. } => Some(
+            "copy the recording again; or is it of another --format, or of more --channels?".into(),
+        ),
+        SourceError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+            Some("a source is a file, -, counter, tone:FREQ, chirp, noise, scene or null".into())
+        }
+        _ => None,
+    }
+}
+
+fn listen_tip(error: &LinkError) -> Option<String> {
+    let LinkError::System { address, source, .. } = error else { return None };
+    match source.kind() {
+        io::ErrorKind::AddrInUse => Some(format!(
+            "`ss -ulnp 'sport = :{port}'` names the program that has it; choose another port with \
+             --listen",
+            port = address.port()
+        )),
+        io::ErrorKind::AddrNotAvailable => Some(format!(
+            "no interface has the address {}; `ip address` lists those that there are",
+            address.ip()
+        )),
+        _ => None,
+    }
+}
+
+fn refuse_tip(reason: RefuseReason) -> Option<String> {
+    let tip = match reason {
+        RefuseReason::Busy => {
+            "another receiver has the stream: wait until it ends, or take over with its --owner"
+        }
+        RefuseReason::PacketSize => {
+            "the device's packets do not fit the path: raise --mtu here, or start the device with a \
+             smaller --payload"
+        }
+        RefuseReason::Version => "use the same version of samplewire at both ends",
+        RefuseReason::Window => "choose a larger --window",
+        _ => return None,
+    };
+    Some(tip.into())
+}

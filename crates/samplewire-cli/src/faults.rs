@@ -1,0 +1,116 @@
+//! `--fault`: what the user wants to go wrong, and what did.
+
+use samplewire_io::FaultSpec;
+use samplewire_io::faults::{self, Counts, Side};
+
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::figures::grouped;
+
+/// One `--fault`.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct FaultOption {
+    text: String,
+    side: Side,
+    spec: FaultSpec,
+}
+
+impl FaultOption {
+    /// Reads `data:loss=0.01,seed=7` or `feedback:..`.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let (side, spec) = faults::parse(text).map_err(|error| error.to_string())?;
+        Ok(Self { text: text.to_owned(), side, spec })
+    }
+}
+
+/// The faults of a command line, one description for each side.
+#[derive(Clone, Debug)]
+pub(crate) struct FaultPair {
+    text: String,
+    /// For packets that the sender of samples sends.
+    pub(crate) data: FaultSpec,
+    /// For packets that the receiver of samples sends.
+    pub(crate) feedback: FaultSpec,
+}
+
+impl FaultPair {
+    /// Sorts the options; `None` when there are none.
+    ///
+    /// # Errors
+    /// [`Failure::Contradiction`] when one side is described twice.
+    pub(crate) fn new(options: &[FaultOption]) -> Result<Option<Self>, Failure> {
+        let of = |side: Side| -> Result<FaultSpec, Failure> {
+            let mut specs = options.iter().filter(|option| option.side == side);
+            let spec = specs.next().map_or_else(FaultSpec::new, |option| option.spec.clone());
+            match specs.next() {
+                None => Ok(spec),
+                Some(second) => Err(Failure::Contradiction(format!(
+                    "--fault {}: its side is described already; join its faults with commas",
+                    second.text
+                ))),
+            }
+        };
+        let (data, feedback) = (of(Side::Data)?, of(Side::Feedback)?);
+        let texts: Vec<_> = options.iter().map(|option| option.text.as_str()).collect();
+        Ok((!texts.is_empty()).then(|| Self { text: texts.join(" "), data, feedback }))
+    }
+
+    /// Prints them as the user wrote them.
+    pub(crate) fn print(&self, console: &mut Console) {
+        console.line(format_args!("  faults     {}", self.text));
+    }
+}
+
+/// Prints what was done to the packets of one side.
+pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
+    console.line(format_args!(
+        "  {side:<10} {} of {} lost, {} corrupted, {} doubled, {} reordered{}",
+        grouped(counts.lost + counts.queue_full),
+        grouped(counts.packets),
+        grouped(counts.corrupted),
+        grouped(counts.duplicated),
+        grouped(counts.reordered),
+        match counts.undelayed {
+            0 => String::new(),
+            undelayed => format!("; {} not done for lack of room", grouped(undelayed)),
+        }
+    ));
+}
+
+/// What was done since `before`.
+pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
+    Counts {
+        packets: counts.packets - before.packets,
+        lost: counts.lost - before.lost,
+        queue_full: counts.queue_full - before.queue_full,
+        corrupted: counts.corrupted - before.corrupted,
+        duplicated: counts.duplicated - before.duplicated,
+        reordered: counts.reordered - before.reordered,
+        delayed: counts.delayed - before.delayed,
+        undelayed: counts.undelayed - before.undelayed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(texts: &[&str]) -> Vec<FaultOption> {
+        texts.iter().map(|text| FaultOption::parse(text).unwrap()).collect()
+    }
+
+    #[test]
+    fn each_side_has_its_own_faults() {
+        assert!(FaultPair::new(&[]).unwrap().is_none());
+        let pair = FaultPair::new(&options(&["feedback:loss=0.5", "data:dup=0.1"])).unwrap();
+        let pair = pair.expect("there are faults");
+        assert_eq!(pair.data, FaultSpec::new().duplicate(0.1));
+        assert_eq!(pair.feedback, FaultSpec::new().loss(0.5));
+    }
+
+    #[test]
+    fn second_description_of_a_side_is_refused() {
+        let failure = FaultPair::new(&options(&["data:loss=0.5", "data:dup=0.1"])).unwrap_err();
+        assert!(failure.to_string().contains("data:dup=0.1"), "{failure}");
+    }
+}

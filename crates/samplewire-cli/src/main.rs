@@ -1,0 +1,62 @@
+//! The `samplewire` command: a software device, a probe, a recorder and a demonstration.
+//!
+//! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing, 4 a threshold, 130
+//! interrupted (the file is closed and valid).
+
+#![forbid(unsafe_code)]
+
+mod account;
+mod arguments;
+mod cadence;
+mod console;
+mod demo;
+mod emulate;
+mod failure;
+mod faults;
+mod figures;
+mod interrupt;
+mod memory;
+mod outcome;
+mod probe;
+mod record;
+mod sim;
+mod stream;
+mod wiring;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use arguments::{Cli, Command};
+use failure::Failure;
+use outcome::Outcome;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return explain(&error),
+    };
+    match run(&cli.command) {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            failure.print();
+            failure.outcome().into()
+        }
+    }
+}
+
+fn run(command: &Command) -> Result<Outcome, Failure> {
+    match command {
+        Command::Emulate(arguments) => emulate::run(arguments),
+        Command::Probe(arguments) => probe::run(arguments),
+        Command::Record(arguments) => record::run(arguments),
+        Command::Demo(arguments) => demo::run(arguments),
+        Command::Sim(arguments) => sim::run(arguments),
+    }
+}
+
+/// Prints what clap has to say: help and version are no errors.
+fn explain(error: &clap::Error) -> ExitCode {
+    let is_printed = error.print().is_ok();
+    if is_printed && !error.use_stderr() { ExitCode::SUCCESS } else { Outcome::Usage.into() }
+}

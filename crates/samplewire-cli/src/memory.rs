@@ -1,0 +1,49 @@
+//! Whether a window fits in memory: all of it is taken at the start.
+
+use std::fs;
+
+use samplewire_proto::stream::WINDOW_MAX;
+
+use crate::failure::Failure;
+
+/// Checks that `window` packets of up to `packet_bytes` fit in the memory that is free. Where the
+/// system does not tell how much that is, everything fits; a window that no stream can have is
+/// refused by the stream.
+///
+/// # Errors
+/// [`Failure::Memory`].
+pub(crate) fn check_window(window: u32, packet_bytes: usize) -> Result<(), Failure> {
+    if window > WINDOW_MAX {
+        return Ok(());
+    }
+    let needed_bytes = u64::from(window) * packet_bytes.min(IP_BYTES_MAX) as u64;
+    let available = fs::read_to_string("/proc/meminfo").ok();
+    match available.as_deref().and_then(available_bytes) {
+        Some(available_bytes) if needed_bytes > available_bytes => {
+            Err(Failure::Memory { window, needed_bytes, available_bytes })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What `/proc/meminfo` says can be taken without swapping.
+fn available_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    kibibytes.checked_mul(1_024)
+}
+
+/// The largest packet that the protocol sends.
+const IP_BYTES_MAX: usize = 9_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn available_memory_is_read_in_bytes() {
+        let meminfo = "MemTotal:       24000000 kB\nMemAvailable:     500 kB\nBuffers: 1 kB\n";
+        assert_eq!(available_bytes(meminfo), Some(512_000));
+        assert_eq!(available_bytes("MemTotal: 1 kB\n"), None);
+    }
+}

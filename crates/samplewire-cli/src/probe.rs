@@ -1,0 +1,117 @@
+//! `probe`: what a device streams.
+
+use samplewire::DeviceInfo;
+use serde::Serialize;
+
+use crate::arguments::ProbeArguments;
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::figures::grouped;
+use crate::outcome::Outcome;
+use crate::stream::{path_words, stream_of, stream_words};
+use crate::wiring;
+
+/// Asks the device and prints its answer.
+pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
+    let address = wiring::address(&arguments.address)?;
+    let info = samplewire::probe(address, arguments.timeout)?;
+    let mut console = Console::new(Lines::Stdout, false);
+    if arguments.json {
+        let device = Device::new(&info);
+        let text = serde_json::to_string_pretty(&Probe { device, version: VERSION });
+        console.line(format_args!("{}", text.map_err(std::io::Error::from)?));
+    } else {
+        print(&mut console, &info);
+    }
+    Ok(Outcome::Whole)
+}
+
+fn print(console: &mut Console, info: &DeviceInfo) {
+    let DeviceInfo { address, stream, streams, .. } = info;
+    console.line(format_args!("device     {address}"));
+    console
+        .line(format_args!("stream     {stream} of {streams}: {}", stream_words(&stream_of(info))));
+    console.line(format_args!(
+        "packets    {} bytes of payload, {} samples; {} held for repair",
+        grouped(info.payload_bytes.into()),
+        grouped(info.packet_samples.into()),
+        grouped(info.window.into()),
+    ));
+    console.line(format_args!("path       {}", path_words(info)));
+    console.line(format_args!("next index {}", info.first_index));
+    console.line(format_args!(
+        "versions   protocol {}, this command {}; boot {:016x}",
+        info.version, VERSION, info.boot_id
+    ));
+}
+
+/// The object of `probe --json`.
+#[derive(Debug, Serialize)]
+struct Probe {
+    #[serde(flatten)]
+    device: Device,
+    /// The version of this command.
+    version: &'static str,
+}
+
+/// A device in JSON: the fields of `probe --json`, and `device` in the `start` of `record --json`.
+#[derive(Debug, Serialize)]
+pub(crate) struct Device {
+    /// The device's address.
+    address: String,
+    /// The stream's name, possibly empty.
+    name: String,
+    /// The stream's number.
+    stream: u16,
+    /// How many streams the device has.
+    streams: u16,
+    /// Sample format: `sc8`, `sc16`, `fc32`, `r8`, `r16`, `rf32`, `uc8`.
+    format: &'static str,
+    /// Interleaved channels.
+    channels: u16,
+    /// Sample rate in hertz, null when the device does not know it.
+    rate_hz: Option<f64>,
+    /// Centre frequency in hertz, null when the device does not know it.
+    centre_frequency_hz: Option<f64>,
+    /// The index of the first sample to come.
+    first_index: u64,
+    /// Samples in a packet.
+    packet_samples: u32,
+    /// Payload of a packet in bytes.
+    payload_bytes: u16,
+    /// Packets that the device holds for repair.
+    device_window_packets: u32,
+    /// The largest IP packet that was shown to arrive.
+    path_mtu_bytes: u16,
+    /// Round-trip time of the opening in nanoseconds.
+    rtt_ns: u64,
+    /// The device's run, in hex: indexes are comparable within one.
+    boot_id: String,
+    /// The protocol's version.
+    protocol: u8,
+}
+
+impl Device {
+    pub(crate) fn new(info: &DeviceInfo) -> Self {
+        Self {
+            address: info.address.to_string(),
+            name: info.name.clone(),
+            stream: info.stream,
+            streams: info.streams,
+            format: info.format.as_str(),
+            channels: info.channels,
+            rate_hz: (info.rate_numerator > 0).then(|| info.rate_hz()),
+            centre_frequency_hz: info.centre_frequency_hz,
+            first_index: info.first_index,
+            packet_samples: info.packet_samples,
+            payload_bytes: info.payload_bytes,
+            device_window_packets: info.window,
+            path_mtu_bytes: info.path_mtu_bytes,
+            rtt_ns: info.rtt.as_nanos() as u64,
+            boot_id: format!("{:016x}", info.boot_id),
+            protocol: info.version,
+        }
+    }
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");

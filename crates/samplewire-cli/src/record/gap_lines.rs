@@ -1,0 +1,107 @@
+//! Gaps as people read them, and no more of them than people can read.
+
+use samplewire_proto::Gap;
+
+use crate::console::Console;
+use crate::figures::{grouped, span};
+
+/// Prints the first gaps of each second, and how many more there were.
+#[derive(Debug)]
+pub(super) struct GapLines {
+    /// 0 when the rate is not known.
+    rate_hz: f64,
+    printed: u32,
+    left_out: u64,
+    left_out_samples: u64,
+}
+
+impl GapLines {
+    pub(super) const fn new(rate_hz: f64) -> Self {
+        Self { rate_hz, printed: 0, left_out: 0, left_out_samples: 0 }
+    }
+
+    /// Prints a gap, or counts it when [`LINES_MAX`] were printed in this second.
+    pub(super) fn print(&mut self, console: &mut Console, gap: &Gap) {
+        if self.printed < LINES_MAX {
+            self.printed += 1;
+            console.line(format_args!("{}", gap_words(gap, self.rate_hz)));
+        } else {
+            self.left_out += 1;
+            self.left_out_samples += gap.count();
+        }
+    }
+
+    /// A second is over: prints how many gaps were left out in it.
+    pub(super) fn next_second(&mut self, console: &mut Console) {
+        if self.left_out > 0 {
+            console.line(format_args!(
+                ".. and {} more gaps ({} samples)",
+                grouped(self.left_out),
+                grouped(self.left_out_samples)
+            ));
+        }
+        *self = Self::new(self.rate_hz);
+    }
+}
+
+/// `gap  index 81920000..81923999 (4,000 samples, 2.0 ms)  cause: deadline`.
+fn gap_words(gap: &Gap, rate_hz: f64) -> String {
+    let (first, last, count) = (gap.first, gap.end() - 1, gap.count());
+    let samples =
+        if count == 1 { "1 sample".into() } else { format!("{} samples", grouped(count)) };
+    let length =
+        if rate_hz > 0.0 { format!(", {}", span(count as f64 / rate_hz)) } else { String::new() };
+    let cause = if gap.is_mixed() {
+        format!(
+            "mixed: {} not repaired, {} lost at source",
+            grouped(gap.not_repaired),
+            grouped(gap.source_lost)
+        )
+    } else {
+        gap.cause.to_string()
+    };
+    format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}")
+}
+
+/// Gaps printed one by one in a second.
+const LINES_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::Cause;
+
+    use super::*;
+
+    #[test]
+    fn gap_reads_as_the_manual_says() {
+        let gap =
+            Gap { first: 81_920_000, not_repaired: 4_000, source_lost: 0, cause: Cause::Deadline };
+        assert_eq!(
+            gap_words(&gap, 2e6),
+            "gap  index 81920000..81923999 (4,000 samples, 2.0 ms)  cause: deadline"
+        );
+        assert_eq!(
+            gap_words(&gap, 0.0),
+            "gap  index 81920000..81923999 (4,000 samples)  cause: deadline"
+        );
+    }
+
+    #[test]
+    fn mixed_gap_says_how_much_of_each() {
+        let gap = Gap { first: 7, not_repaired: 3_000, source_lost: 1, cause: Cause::Deadline };
+        assert_eq!(
+            gap_words(&gap, 1e6),
+            "gap  index 7..3007 (3,001 samples, 3.0 ms)  \
+             cause: mixed: 3,000 not repaired, 1 lost at source"
+        );
+    }
+
+    #[test]
+    fn one_sample_is_a_gap_too() {
+        let gap = Gap { first: 7, not_repaired: 0, source_lost: 1, cause: Cause::SourceOverflow };
+        assert_eq!(
+            gap_words(&gap, 1e6),
+            "gap  index 7..7 (1 sample, 1.0 us)  cause: source overflow"
+        );
+    }
+}

@@ -1,0 +1,296 @@
+//! The JSON of `record`, in the manner of iperf3. Fields are added in later versions, never changed.
+//!
+//! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
+
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire_proto::{Cause, Gap};
+use serde::Serialize;
+
+use crate::probe::Device;
+
+/// The whole of a recording.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Document {
+    /// What was agreed; null when the stream was not opened.
+    pub(super) start: Option<Start>,
+    /// One for each second, and one for the rest.
+    pub(super) intervals: Vec<Interval>,
+    /// Intervals that are not listed: the list is bounded.
+    pub(super) intervals_left_out: u64,
+    /// The gaps in the order of their indexes.
+    pub(super) gaps: Vec<GapEntry>,
+    /// Gaps that are not listed: the list is bounded. The counts in `end` hold all.
+    pub(super) gaps_left_out: u64,
+    /// The sums; null when the stream was not opened.
+    pub(super) end: Option<End>,
+    /// What went wrong; not there when nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+}
+
+impl Document {
+    /// Keeps an interval while there is room.
+    pub(super) fn push_interval(&mut self, interval: Interval) {
+        if self.intervals.len() < INTERVALS_MAX {
+            self.intervals.push(interval);
+        } else {
+            self.intervals_left_out += 1;
+        }
+    }
+
+    /// Keeps a gap while there is room.
+    pub(super) fn push_gap(&mut self, gap: GapEntry) {
+        if self.gaps.len() < GAPS_MAX {
+            self.gaps.push(gap);
+        } else {
+            self.gaps_left_out += 1;
+        }
+    }
+}
+
+/// One line of `--json-stream`.
+#[derive(Debug, Serialize)]
+#[serde(tag = "event", content = "data", rename_all = "lowercase")]
+pub(super) enum Event<'a> {
+    /// The stream is open.
+    Start(&'a Start),
+    /// A second is over.
+    Interval(&'a Interval),
+    /// Samples are missing.
+    Gap(&'a GapEntry),
+    /// The recording is over.
+    End(&'a End),
+    /// Something went wrong.
+    Error(&'a str),
+}
+
+/// What was agreed.
+#[derive(Debug, Serialize)]
+pub(super) struct Start {
+    /// The version of this command.
+    pub(super) version: &'static str,
+    /// Seconds since 1970 at which the stream was opened.
+    pub(super) unix_time_s: f64,
+    /// The device, its stream, and the path to it.
+    pub(super) device: Device,
+    /// The file as it was given.
+    pub(super) file: String,
+    /// `complete`, `deadline:5ms` or `best-effort`.
+    pub(super) delivery: String,
+    /// Packets on their way or awaiting repair.
+    pub(super) window_packets: u32,
+    /// All memory taken for the stream.
+    pub(super) memory_bytes: usize,
+    /// The socket buffer that was granted for receiving.
+    pub(super) receive_buffer_bytes: usize,
+    /// The socket buffer that was granted for sending.
+    pub(super) send_buffer_bytes: usize,
+}
+
+/// What happened in a second.
+#[derive(Debug, Serialize)]
+pub(super) struct Interval {
+    /// When it began, in seconds since the opening.
+    pub(super) start_s: f64,
+    /// When it ended.
+    pub(super) end_s: f64,
+    /// Bytes of samples delivered, as they came over the wire.
+    pub(super) bytes: u64,
+    /// These in bits per second.
+    pub(super) goodput_bps: f64,
+    /// Samples delivered.
+    pub(super) samples_delivered: u64,
+    /// Samples missing.
+    pub(super) samples_missing: u64,
+    /// DATA packets with a right checksum, duplicates included.
+    pub(super) packets_received: u64,
+    /// Packets that were missing and came as a retransmission.
+    pub(super) packets_repaired: u64,
+    /// Packets that came after they were given up.
+    pub(super) packets_late: u64,
+}
+
+/// Indexes that were not delivered.
+#[derive(Debug, Serialize)]
+pub(super) struct GapEntry {
+    /// The first of them.
+    pub(super) first_index: u64,
+    /// How many they are.
+    pub(super) samples: u64,
+    /// How many of them were sent and not repaired.
+    pub(super) not_repaired: u64,
+    /// How many of them the source lost; when both counts are above 0, nobody knows which.
+    pub(super) source_lost: u64,
+    /// A key of `gap_samples`.
+    pub(super) cause: &'static str,
+}
+
+impl From<&Gap> for GapEntry {
+    fn from(gap: &Gap) -> Self {
+        Self {
+            first_index: gap.first,
+            samples: gap.count(),
+            not_repaired: gap.not_repaired,
+            source_lost: gap.source_lost,
+            cause: cause_key(gap.cause),
+        }
+    }
+}
+
+/// The sums. `samples_delivered + samples_missing` is the number of indexes that were recorded.
+#[derive(Debug, Serialize)]
+pub(super) struct End {
+    /// `whole`, `missing`, `threshold`, `interrupted` or `unreachable`.
+    pub(super) result: &'static str,
+    /// The exit status of the command.
+    pub(super) exit_status: u8,
+    /// Why it ended, in words.
+    pub(super) reason: String,
+    /// How long it took from the opening, in seconds.
+    pub(super) seconds: f64,
+    /// The first index.
+    pub(super) first_index: u64,
+    /// The index after the last.
+    pub(super) end_index: u64,
+    /// Bytes of samples delivered, as they came over the wire.
+    pub(super) bytes: u64,
+    /// These in bits per second.
+    pub(super) goodput_bps: f64,
+    /// Samples delivered.
+    pub(super) samples_delivered: u64,
+    /// Samples missing.
+    pub(super) samples_missing: u64,
+    /// Gaps.
+    pub(super) gaps: u64,
+    /// Samples missing, by cause.
+    pub(super) gap_samples: GapSamples,
+    #[serde(flatten)]
+    pub(super) counters: Counters,
+    /// All memory taken for the stream.
+    pub(super) memory_bytes: usize,
+    /// The files that were written.
+    pub(super) files: Vec<String>,
+    /// Samples in the data file; less than delivered when the disk is full.
+    pub(super) file_samples: u64,
+    /// Bytes in the data file.
+    pub(super) file_bytes: u64,
+    /// The SHA-512 of the data, null where there is none.
+    pub(super) sha512: Option<String>,
+    /// The thresholds that were crossed, as they were given.
+    pub(super) thresholds_crossed: Vec<String>,
+}
+
+/// Samples missing, by cause.
+#[derive(Debug, Serialize)]
+pub(super) struct GapSamples {
+    /// Lost at the source before they became packets.
+    source_overflow: u64,
+    /// Not repaired within the deadline.
+    deadline: u64,
+    /// No longer held by the sender.
+    gone_at_sender: u64,
+    /// Best effort: nobody asked for them.
+    never_asked: u64,
+    /// Not taken from the socket in time by this host.
+    receiver_behind: u64,
+}
+
+impl GapSamples {
+    pub(super) const fn new(samples: &[u64; Cause::ALL.len()]) -> Self {
+        Self {
+            source_overflow: samples[Cause::SourceOverflow as usize],
+            deadline: samples[Cause::Deadline as usize],
+            gone_at_sender: samples[Cause::GoneAtSender as usize],
+            never_asked: samples[Cause::NeverAsked as usize],
+            receiver_behind: samples[Cause::ReceiverBehind as usize],
+        }
+    }
+}
+
+/// Counters of the receiver over the whole session; meanings in `docs/statistics.md`.
+#[derive(Debug, Serialize)]
+pub(super) struct Counters {
+    /// DATA packets with a right checksum, duplicates included.
+    packets_received: u64,
+    /// Packets that were missing and came as a retransmission.
+    packets_repaired: u64,
+    /// Packets that were missing and came by themselves.
+    packets_reordered: u64,
+    /// Packets that came after they were given up.
+    packets_late: u64,
+    /// Packets that were there already.
+    packets_duplicate: u64,
+    /// Packets whose checksum was wrong.
+    packets_corrupted: u64,
+    /// Packets that were given up.
+    packets_given_up: u64,
+    /// Packets of no stream of ours.
+    packets_foreign: u64,
+    /// Packets that this host's socket dropped.
+    packets_dropped_by_socket: u64,
+    /// Ranges of packets asked for again.
+    ranges_requested: u64,
+    /// Times there was no memory to promise to the device: the file was too slow.
+    credit_stalls: u64,
+    /// Smoothed round-trip time in nanoseconds.
+    rtt_ns: u64,
+}
+
+impl From<&ReceiverSnapshot> for Counters {
+    fn from(snapshot: &ReceiverSnapshot) -> Self {
+        let stream = &snapshot.stream;
+        Self {
+            packets_received: stream.received,
+            packets_repaired: stream.repaired,
+            packets_reordered: stream.reordered,
+            packets_late: stream.late,
+            packets_duplicate: stream.duplicates,
+            packets_corrupted: snapshot.corrupted,
+            packets_given_up: stream.skipped,
+            packets_foreign: snapshot.foreign + stream.foreign,
+            packets_dropped_by_socket: snapshot.socket_dropped,
+            ranges_requested: stream.ranges,
+            credit_stalls: snapshot.starved,
+            rtt_ns: snapshot.rtt_ns,
+        }
+    }
+}
+
+const fn cause_key(cause: Cause) -> &'static str {
+    match cause {
+        Cause::SourceOverflow => "source_overflow",
+        Cause::Deadline => "deadline",
+        Cause::GoneAtSender => "gone_at_sender",
+        Cause::NeverAsked => "never_asked",
+        Cause::ReceiverBehind => "receiver_behind",
+    }
+}
+
+/// A day.
+const INTERVALS_MAX: usize = 86_400;
+
+/// Some 8 MB of memory, and twice that of text.
+const GAPS_MAX: usize = 100_000;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cause_of_a_gap_is_a_key_of_the_sums() {
+        let sums = serde_json::to_value(GapSamples::new(&[1, 2, 3, 4, 5])).unwrap();
+        for (cause, samples) in Cause::ALL.into_iter().zip(1..) {
+            assert_eq!(sums[cause_key(cause)], samples);
+        }
+    }
+
+    #[test]
+    fn lists_stop_at_their_bounds_and_say_so() {
+        let gap = Gap { first: 0, not_repaired: 1, source_lost: 0, cause: Cause::Deadline };
+        let mut document = Document::default();
+        for _ in 0..GAPS_MAX + 2 {
+            document.push_gap(GapEntry::from(&gap));
+        }
+        assert_eq!((document.gaps.len(), document.gaps_left_out), (GAPS_MAX, 2));
+    }
+}

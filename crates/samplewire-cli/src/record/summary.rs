@@ -1,0 +1,196 @@
+//! How a recording went: the outcome, the counters, the thresholds.
+
+use std::time::Duration;
+
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::sink::SinkSummary;
+use samplewire_proto::Cause;
+
+use super::json::{Counters, End, GapSamples};
+use super::stop::Stop;
+use crate::account::Account;
+use crate::arguments::values::{Subject, Threshold};
+use crate::console::Console;
+use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::outcome::Outcome;
+
+/// A recording that is over.
+#[derive(Debug)]
+pub(super) struct Summary {
+    pub(super) stop: Stop,
+    pub(super) account: Account,
+    pub(super) elapsed: Duration,
+    pub(super) snapshot: ReceiverSnapshot,
+    pub(super) files: SinkSummary,
+    pub(super) memory_bytes: usize,
+    pub(super) frame_bytes: usize,
+}
+
+/// A threshold, and the count that is above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Crossed {
+    threshold: Threshold,
+    count: u64,
+}
+
+impl Summary {
+    /// The thresholds that were crossed.
+    pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
+        let crossed = thresholds
+            .iter()
+            .map(|&threshold| Crossed { threshold, count: self.count(threshold.subject) });
+        crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
+    }
+
+    /// The outcome: what broke the recording off, then thresholds, then what is missing.
+    pub(super) fn outcome(&self, crossed: &[Crossed]) -> Outcome {
+        match self.stop.outcome() {
+            Outcome::Whole if !crossed.is_empty() => Outcome::Threshold,
+            Outcome::Whole if self.is_whole() => Outcome::Whole,
+            Outcome::Whole => Outcome::Missing,
+            other => other,
+        }
+    }
+
+    /// Prints it for people.
+    pub(super) fn print(&self, console: &mut Console, outcome: Outcome, crossed: &[Crossed]) {
+        let Self { account, elapsed, snapshot, .. } = self;
+        let stream = &snapshot.stream;
+        console.line(format_args!(
+            "{}: {} samples in {}, {}",
+            outcome_words(outcome),
+            grouped(account.delivered()),
+            span(elapsed.as_secs_f64()),
+            measured(bits_per_second(self.bytes(), *elapsed), "b/s")
+        ));
+        console.line(format_args!("  ended      {}", self.stop.words()));
+        self.print_indexes(console);
+        console.line(format_args!(
+            "  packets    {} received, {} repaired, {} late, {} given up, {} duplicates",
+            grouped(stream.received),
+            grouped(stream.repaired),
+            grouped(stream.late),
+            grouped(stream.skipped),
+            grouped(stream.duplicates)
+        ));
+        console.line(format_args!(
+            "             {} reordered, {} corrupted, {} foreign, {} dropped by the socket",
+            grouped(stream.reordered),
+            grouped(snapshot.corrupted),
+            grouped(snapshot.foreign),
+            grouped(snapshot.socket_dropped)
+        ));
+        console.line(format_args!(
+            "  requests   {} ranges asked for again, {} credit stalls",
+            grouped(stream.ranges),
+            grouped(snapshot.starved)
+        ));
+        for Crossed { threshold: Threshold { subject, count_max }, count } in crossed {
+            let (count, count_max) = (grouped(*count), grouped(*count_max));
+            console.line(format_args!(
+                "  threshold  {}: {count}, and at most {count_max} are good",
+                subject.as_str()
+            ));
+        }
+        let files: Vec<_> = self.file_names().collect();
+        if !files.is_empty() {
+            let samples = grouped(self.files.samples);
+            console.line(format_args!("  files      {}: {samples} samples", files.join(", ")));
+        }
+    }
+
+    fn print_indexes(&self, console: &mut Console) {
+        let indexes = indexes_words(self.account.range());
+        console.line(format_args!("  indexes    {indexes}"));
+        let missing = self.account.missing();
+        let causes = Cause::ALL.into_iter().zip(self.account.gap_samples());
+        let causes: Vec<_> = causes
+            .filter(|&(_, &samples)| samples > 0)
+            .map(|(cause, &samples)| format!("{} {cause}", grouped(samples)))
+            .collect();
+        let causes =
+            if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
+        console.line(format_args!(
+            "  missing    {} samples in {} gaps{causes}",
+            grouped(missing),
+            grouped(self.account.gaps())
+        ));
+        if let (Stop::Finished, Some(left @ 1..)) = (&self.stop, self.account.left()) {
+            let left = grouped(left);
+            console.line(format_args!("  short      the stream ended {left} before --nsamps"));
+        }
+        if !self.account.holds() {
+            console.warn(format_args!(
+                "the account of indexes does not hold: this is a fault of samplewire, please report it"
+            ));
+        }
+    }
+
+    /// It in JSON.
+    pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
+        let range = self.account.range();
+        let named = |crossed: &Crossed| {
+            let Threshold { subject, count_max } = crossed.threshold;
+            format!("{}={count_max}", subject.as_str())
+        };
+        End {
+            result: outcome.as_str(),
+            exit_status: outcome.code(),
+            reason: self.stop.words(),
+            seconds: self.elapsed.as_secs_f64(),
+            first_index: range.start,
+            end_index: range.end,
+            bytes: self.bytes(),
+            goodput_bps: bits_per_second(self.bytes(), self.elapsed),
+            samples_delivered: self.account.delivered(),
+            samples_missing: self.account.missing(),
+            gaps: self.account.gaps(),
+            gap_samples: GapSamples::new(self.account.gap_samples()),
+            counters: Counters::from(&self.snapshot),
+            memory_bytes: self.memory_bytes,
+            files: self.file_names().collect(),
+            file_samples: self.files.samples,
+            file_bytes: self.files.bytes,
+            sha512: self.files.sha512.clone(),
+            thresholds_crossed: crossed.iter().map(named).collect(),
+        }
+    }
+
+    /// Whether all indexes that were asked for were delivered.
+    fn is_whole(&self) -> bool {
+        let is_short =
+            matches!(self.stop, Stop::Finished) && self.account.left().is_some_and(|left| left > 0);
+        self.account.missing() == 0 && !is_short && self.account.holds()
+    }
+
+    fn file_names(&self) -> impl Iterator<Item = String> {
+        self.files.files.iter().map(|path| path.display().to_string())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.account.delivered() * self.frame_bytes as u64
+    }
+
+    fn count(&self, subject: Subject) -> u64 {
+        match subject {
+            Subject::Gap => self.account.missing(),
+            Subject::Late => self.snapshot.stream.late,
+            Subject::Repaired => self.snapshot.stream.repaired,
+            Subject::Corrupted => self.snapshot.corrupted,
+            Subject::Duplicate => self.snapshot.stream.duplicates,
+            Subject::Stall => self.snapshot.starved,
+        }
+    }
+}
+
+/// The first words of the summary.
+const fn outcome_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Whole => "whole",
+        Outcome::Usage => "not recorded",
+        Outcome::Unreachable => "broken off",
+        Outcome::Missing => "not whole",
+        Outcome::Threshold => "above a threshold",
+        Outcome::Interrupted { .. } => "interrupted",
+    }
+}

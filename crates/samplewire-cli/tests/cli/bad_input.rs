@@ -1,0 +1,187 @@
+//! Bad input: the error names the value and says what to do next.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::harness::{Device, folder, run, text};
+
+/// Checks what `emulate` says with these arguments.
+#[track_caller]
+fn refused(arguments: &[&str], words: &[&str]) {
+    run(&[&["emulate"], arguments].concat()).expect_error(1, words);
+}
+
+#[test]
+fn values_out_of_range_are_named() {
+    refused(&["--window", "0"], &["--window 0", "1..=16777216"]);
+    refused(&["--window", "16777217"], &["--window 16777217", "1..=16777216"]);
+    refused(&["--payload", "1404"], &["--payload 1404", "multiples of 8"]);
+    refused(&["--payload", "0"], &["--payload 0"]);
+    refused(&["--payload", "9000"], &["--payload 9000", "MTU"]);
+    refused(&["--mtu", "100"], &["--mtu 100", "576..=9000"]);
+    refused(&["--mtu", "9001"], &["--mtu 9001", "576..=9000"]);
+    refused(&["--link-rate", "1k"], &["--link-rate 1000"]);
+    refused(&["--rate", "fast"], &["`fast`", "250M"]);
+    refused(&["--rate", "0"], &["rate of 0 Hz"]);
+    refused(&["--loop", "0"], &["`0`", "forever"]);
+    refused(&["--source", "tone:11M"], &["11000000 Hz", "half the rate"]);
+    refused(&["--source", "tone"], &["tone:1e6"]);
+    refused(&["--fault", "data:loss=2"], &["loss=2", "0 to 1"]);
+    refused(&["--fault", "data:loss=0.1", "--fault", "data:dup=0.1"], &["data:dup=0.1", "commas"]);
+    refused(&["--listen", "127.0.0.1:port"], &["`127.0.0.1:port`", "HOST:PORT"]);
+    refused(&["--listen", "192.0.2.1:0"], &["192.0.2.1", "ip address"]);
+}
+
+#[test]
+fn options_of_record_out_of_range_are_named() {
+    let device = Device::start(&["--source", "null", "--rate", "1M"]);
+    let refused = |arguments: &[&str], words: &[&str]| {
+        run(&[&["record", &device.address, "null"], arguments].concat()).expect_error(1, words);
+    };
+    refused(&["--window", "0"], &["--window 0", "1..=16777216"]);
+    refused(&["--mtu", "100"], &["--mtu 100", "576..=9000"]);
+    refused(&["--mtu", "9001"], &["--mtu 9001", "576..=9000"]);
+    refused(&["--nsamps", "1.5"], &["`1.5`", "whole number"]);
+    refused(&["--duration", "soon"], &["`soon`", "5ms"]);
+    refused(&["--timeout", "2h"], &["`2h`"]);
+    refused(&["--delivery", "deadline:31s"], &["31s", "1us to 30s"]);
+    refused(&["--delivery", "some"], &["`some`", "best-effort"]);
+    refused(&["--type", "sc12"], &["`sc12`", "sc16"]);
+    refused(&["--type", "r16"], &["sc16 cannot become r16", "--type"]);
+    refused(&["--fail-on", "speed=1"], &["`speed`", "late"]);
+    refused(&["--owner", "0"], &["'0'"]);
+    refused(&["--json", "--json-stream"], &["--json-stream"]);
+    refused(&["--capture", "/nowhere/out.pcapng"], &["/nowhere/out.pcapng", "No such file"]);
+}
+
+#[test]
+fn window_beyond_the_memory_is_refused_before_it_is_taken() {
+    let meminfo = fs::read_to_string("/proc/meminfo").unwrap();
+    let available = meminfo.lines().find(|line| line.starts_with("MemAvailable:")).unwrap();
+    let kibibytes: u64 = available.split_whitespace().nth(1).unwrap().parse().unwrap();
+    if kibibytes > 140_000_000 {
+        return eprintln!("skipped: {kibibytes} KiB of memory take the largest window");
+    }
+    refused(&["--listen", "127.0.0.1:0", "--window", "16777216"], &["--window 16777216", "151 GB"]);
+    let device = Device::start(&["--source", "null"]);
+    let ran = run(&["record", &device.address, "null", "--window", "16777216"]);
+    ran.expect_error(1, &["--window 16777216", "151 GB", "a smaller one"]);
+}
+
+#[test]
+fn name_that_resolves_to_nothing_is_named() {
+    let ran = run(&["record", "no-such-host.invalid", "null"]);
+    ran.expect_error(2, &["`no-such-host.invalid`", "lookup", "HOST:PORT"]);
+}
+
+#[test]
+fn file_that_exists_is_kept_unless_overwritten() {
+    let device = Device::start(&["--source", "null", "--rate", "max"]);
+    let file = folder("exists").join("out.sigmf-data");
+    fs::write(&file, "mine").unwrap();
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "1000"];
+    run(&arguments).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
+    assert_eq!(fs::read(&file).unwrap(), b"mine");
+    let capture = file.with_extension("pcapng");
+    fs::write(&capture, "mine").unwrap();
+    let captured = ["record", &device.address, "null", "--capture", text(&capture)];
+    run(&captured).expect_error(1, &["out.pcapng exists", "--overwrite"]);
+    run(&[&arguments[..], &["--overwrite"]].concat()).expect(0);
+    assert_eq!(fs::read(&file).unwrap().len(), 4_000);
+}
+
+#[test]
+fn folder_that_is_not_there_is_named() {
+    let device = Device::start(&["--source", "null", "--rate", "max"]);
+    let ran = run(&["record", &device.address, "/nowhere/out.raw"]);
+    ran.expect_error(1, &["/nowhere/out.raw", "No such file"]);
+}
+
+#[test]
+fn port_in_use_is_named() {
+    let device = Device::start(&["--source", "null"]);
+    let port = device.address.rsplit_once(':').unwrap().1;
+    let ran = run(&["emulate", "--listen", &device.address]);
+    ran.expect_error(1, &[&device.address, "in use", &format!("sport = :{port}"), "--listen"]);
+}
+
+#[test]
+fn disk_that_is_full_is_told_with_the_count() {
+    let device = Device::start(&["--source", "null", "--rate", "max"]);
+    let ran = run(&["record", &device.address, "/dev/full", "--nsamps", "1M"]);
+    ran.expect_error(3, &["/dev/full", "no room for more than 0 samples", "make room"]);
+}
+
+#[test]
+fn recording_on_a_full_disk_is_valid_as_far_as_it_goes() {
+    let (disk, folder) = (folder("full-disk"), folder("full"));
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let ran = Command::new("unshare")
+        .args(["--mount", "sh", "-c", ON_A_TINY_DISK, env!("CARGO_BIN_EXE_samplewire")])
+        .args([text(&disk), &device.address, text(&folder)])
+        .output();
+    let Ok(ran) = ran else { return eprintln!("skipped: unshare is not installed") };
+    let words = String::from_utf8(ran.stderr).unwrap();
+    if ran.status.code() == Some(77) || words.contains("unshare: ") {
+        return eprintln!("skipped: a file system cannot be mounted here (needs root): {words}");
+    }
+    assert_eq!(ran.status.code(), Some(3), "{words}");
+    for part in ["out.sigmf-data", "no room for more than", "No space left", "make room"] {
+        assert!(words.contains(part), "no `{part}` in {words}");
+    }
+    let file = folder.join("out.sigmf-data");
+    let bytes = fs::read(&file).unwrap();
+    assert!(bytes.len() > 1_000_000 && bytes.len().is_multiple_of(4));
+    assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
+    let meta = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+    let metadata = samplewire::sigmf::Metadata::parse(&meta).unwrap();
+    metadata.check_length(bytes.len() as u64 / 4).unwrap();
+}
+
+#[test]
+fn recordings_that_cannot_be_played_are_named() {
+    let folder = folder("sources");
+    let source = |name: &str, meta: &str, data: &[u8]| -> PathBuf {
+        fs::write(folder.join(format!("{name}.sigmf-meta")), meta).unwrap();
+        fs::write(folder.join(format!("{name}.sigmf-data")), data).unwrap();
+        folder.join(format!("{name}.sigmf-meta"))
+    };
+    let meta = |datatype: &str, more: &str| {
+        format!(
+            r#"{{"global": {{"core:datatype": "{datatype}", "core:version": "1.2.5",
+                "core:sample_rate": 1e6{more}}}, "captures": [], "annotations": []}}"#
+        )
+    };
+    let path = source("format", &meta("ci16_be", ""), &[0; 8]);
+    refused(&["--source", text(&path)], &["format.sigmf-meta", "`ci16_be`", "ci16_le"]);
+    let path = source("truncated", &meta("ci16_le", ""), &[0; 10]);
+    refused(&["--source", text(&path)], &["truncated.sigmf-data", "10 bytes"]);
+    let path = source("empty", &meta("ci16_le", ""), &[]);
+    refused(&["--source", text(&path)], &["empty.sigmf-data", "no samples"]);
+    let path = source("broken", "{", &[0; 8]);
+    refused(&["--source", text(&path)], &["broken.sigmf-meta", "no JSON"]);
+    let beyond = r#"{"global": {"core:datatype": "ci16_le", "core:version": "1.2.5",
+        "core:sample_rate": 1e6}, "captures": [{"core:sample_start": 99}], "annotations": []}"#;
+    let path = source("beyond", beyond, &[0; 8]);
+    refused(&["--source", text(&path)], &["sample_start is 99", "end at 2"]);
+    let hash = format!(r#", "core:sha512": "{}""#, "0".repeat(128));
+    let path = source("hash", &meta("ci16_le", &hash), &[0; 8]);
+    refused(&["--source", text(&path), "--verify"], &["hash.sigmf-meta", "core:sha512"]);
+    let path = source("other", &meta("ci16_le", ""), &[0; 8]);
+    refused(&["--source", text(&path), "--format", "sc8"], &["format sc8", "sc16"]);
+    let raw = folder.join("samples.raw");
+    fs::write(&raw, [0; 8]).unwrap();
+    refused(&["--source", text(&raw), "--rate", "1M"], &["format", "--format"]);
+    refused(&["--source", text(&raw), "--format", "sc16"], &["rate", "--rate 2M"]);
+    refused(&["--source", "tune:1M"], &["tune:1M", "No such file", "tone:FREQ"]);
+}
+
+/// Mounts a small file system for itself alone, so that it is gone whatever happens; records there
+/// and copies the files out.
+const ON_A_TINY_DISK: &str = "\
+    mount -t tmpfs -o size=4m tmpfs \"$1\" || exit 77
+    \"$0\" record \"$2\" \"$1/out.sigmf-data\" --nsamps 10M
+    code=$?
+    cp \"$1\"/out.* \"$3\"
+    exit $code";

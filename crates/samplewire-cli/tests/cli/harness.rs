@@ -1,0 +1,239 @@
+//! Runs the binary: devices in the background, everything else to its end or a time limit.
+
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// What a command printed, and its exit status.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: Vec<u8>,
+    pub(crate) stderr: String,
+}
+
+impl Ran {
+    /// The exit status as a number.
+    ///
+    /// # Panics
+    /// When a signal killed it.
+    pub(crate) fn code(&self) -> i32 {
+        self.status.code().unwrap_or_else(|| panic!("{self:?} was killed"))
+    }
+
+    /// Standard output as text.
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.stdout).expect("words are UTF-8")
+    }
+
+    /// Checks the status, and shows everything when it is another.
+    #[track_caller]
+    pub(crate) fn expect(self, code: i32) -> Self {
+        assert_eq!(self.code(), code, "{}\n{}", String::from_utf8_lossy(&self.stdout), self.stderr);
+        self
+    }
+
+    /// Checks that the error text has every one of `words`.
+    #[track_caller]
+    pub(crate) fn expect_error(self, code: i32, words: &[&str]) {
+        let ran = self.expect(code);
+        for word in words {
+            assert!(ran.stderr.contains(word), "no `{word}` in:\n{}", ran.stderr);
+        }
+    }
+}
+
+/// Runs `samplewire` with these arguments to its end.
+pub(crate) fn run<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Ran {
+    Running::start(arguments).finish()
+}
+
+/// A command under way, whose output is gathered.
+pub(crate) struct Running {
+    child: Child,
+    stdout: JoinHandle<Vec<u8>>,
+    stderr: JoinHandle<Vec<u8>>,
+}
+
+impl Running {
+    pub(crate) fn start<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Self {
+        let mut child = spawn(arguments);
+        let stdout = gather(child.stdout.take().expect("it is piped"));
+        let stderr = gather(child.stderr.take().expect("it is piped"));
+        Self { child, stdout, stderr }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, number: i32) {
+        signal(&self.child, number);
+    }
+
+    /// Waits for the end.
+    ///
+    /// # Panics
+    /// When it takes longer than [`TIME_MAX`].
+    pub(crate) fn finish(mut self) -> Ran {
+        let status = wait(&mut self.child);
+        Ran {
+            status,
+            stdout: self.stdout.join().expect("reading does not panic"),
+            stderr: String::from_utf8(self.stderr.join().expect("reading does not panic"))
+                .expect("words are UTF-8"),
+        }
+    }
+}
+
+/// A device in the background; killed when it is dropped.
+pub(crate) struct Device {
+    child: Child,
+    /// Where it listens.
+    pub(crate) address: String,
+    /// What it prints after that, and on standard error.
+    outputs: Option<[JoinHandle<Vec<u8>>; 2]>,
+}
+
+impl Device {
+    /// Starts `emulate`, on a free port unless the arguments say where.
+    pub(crate) fn start(arguments: &[&str]) -> Self {
+        Self::fed(arguments, Vec::new())
+    }
+
+    /// Starts `emulate` with these bytes on standard input.
+    pub(crate) fn fed(arguments: &[&str], input: Vec<u8>) -> Self {
+        let mut all = vec!["emulate"];
+        if !arguments.contains(&"--listen") {
+            all.extend(["--listen", "127.0.0.1:0"]);
+        }
+        all.extend(arguments);
+        let mut child = spawn(&all);
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // A device that takes only some of it closes the pipe.
+        std::thread::spawn(move || stdin.write_all(&input));
+        let stderr = gather(child.stderr.take().expect("it is piped"));
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        stdout.read_line(&mut line).expect("standard output can be read");
+        let Some((_, address)) = line.trim_end().split_once("listening on ") else {
+            let stderr = stderr.join().expect("reading does not panic");
+            panic!("no address in {line:?}: {}", String::from_utf8_lossy(&stderr));
+        };
+        let address = address.to_owned();
+        Self { child, address, outputs: Some([gather(stdout), stderr]) }
+    }
+
+    /// Kills it without a word to its receiver.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is our child");
+        wait(&mut self.child);
+    }
+
+    /// Interrupts it and returns what it printed.
+    pub(crate) fn interrupt(self) -> Ran {
+        signal(&self.child, libc::SIGINT);
+        self.finish()
+    }
+
+    /// Waits until it ends by itself, and returns what it printed.
+    pub(crate) fn finish(mut self) -> Ran {
+        let status = wait(&mut self.child);
+        let outputs = self.outputs.take().expect("they are taken once");
+        let [stdout, stderr] = outputs.map(|output| output.join().expect("reading does not panic"));
+        Ran { status, stdout, stderr: String::from_utf8(stderr).expect("words are UTF-8") }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
+        if !is_over && self.child.kill().is_ok() {
+            wait(&mut self.child);
+        }
+    }
+}
+
+/// An empty folder for one test.
+pub(crate) fn folder(test: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cli-{test}"));
+    if path.exists() {
+        fs::remove_dir_all(&path).expect("the folder is ours");
+    }
+    fs::create_dir_all(&path).expect("the folder can be made");
+    path
+}
+
+/// The path as an argument.
+pub(crate) fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are UTF-8")
+}
+
+/// The real recording, or `None` with a word about it.
+pub(crate) fn real_recording() -> Option<PathBuf> {
+    let folder = std::env::var_os("SAMPLEWIRE_TEST_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = folder.join("modes1.sigmf-meta");
+    if !path.exists() {
+        eprintln!("skipped: {} is not there (SAMPLEWIRE_TEST_DATA names its folder)", text(&path));
+        return None;
+    }
+    Some(path)
+}
+
+/// Whether a program can be run; says that a test is skipped where not.
+pub(crate) fn has_program(name: &str) -> bool {
+    let found = Command::new(name).arg("--version").output().is_ok();
+    if !found {
+        eprintln!("skipped: {name} is not installed");
+    }
+    found
+}
+
+pub(crate) fn signal(child: &Child, number: i32) {
+    let pid = i32::try_from(child.id()).expect("process numbers are small");
+    // SAFETY: kill takes no pointers, and the child has not been waited for.
+    let answer = unsafe { libc::kill(pid, number) };
+    assert_eq!(answer, 0, "signal {number} to {pid}");
+}
+
+/// Waits for the end of a child.
+///
+/// # Panics
+/// When it takes longer than [`TIME_MAX`].
+pub(crate) fn wait(child: &mut Child) -> ExitStatus {
+    let started = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            return status;
+        }
+        if started.elapsed() > TIME_MAX {
+            child.kill().expect("it is our child");
+            panic!("it still runs after {TIME_MAX:?}");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+/// Starts `samplewire` with everything piped.
+pub(crate) fn spawn<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_samplewire"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary was built for this test")
+}
+
+fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).expect("the pipe can be read");
+        bytes
+    })
+}
+
+const TIME_MAX: Duration = Duration::from_secs(40);

@@ -1,0 +1,213 @@
+//! What is recorded is what was sent.
+
+use std::fs::{self, File};
+use std::process::Command;
+
+use samplewire::sigmf::{Metadata, sha512_of};
+
+use crate::harness::{Device, folder, has_program, real_recording, run, text};
+
+/// What the issue asks of a bad wire, each way.
+const BAD_WIRE: [&str; 4] = [
+    "--fault",
+    "data:loss=0.01,corrupt=0.001,dup=0.001,reorder=0.01,seed=3",
+    "--fault",
+    "feedback:loss=0.01,corrupt=0.001,dup=0.001,reorder=0.01,seed=4",
+];
+
+#[test]
+fn real_recording_crosses_a_bad_wire_whole() {
+    let Some(source) = real_recording() else { return };
+    let mut arguments = vec!["--source", text(&source), "--rate", "max", "--loop", "60"];
+    arguments.extend(["--payload", "1408"]);
+    arguments.extend(BAD_WIRE);
+    let device = Device::start(&arguments);
+    let folder = folder("whole");
+    let file = folder.join("out.sigmf-data");
+    let ran = run(&["record", &device.address, text(&file)]).expect(0);
+    assert!(ran.text().contains("whole: 21,412,080 samples"), "{}", ran.text());
+    let original = fs::read(source.with_extension("sigmf-data")).unwrap();
+    let received = fs::read(&file).unwrap();
+    assert_eq!(received.len(), original.len() * 60);
+    assert!(received.chunks(original.len()).all(|round| round == original));
+    let meta = fs::read_to_string(folder.join("out.sigmf-meta")).unwrap();
+    let metadata = Metadata::parse(&meta).unwrap();
+    let hash = sha512_of(&mut File::open(&file).unwrap()).unwrap();
+    assert_eq!(metadata.sha512, Some(hash));
+    assert_eq!((metadata.rate_hz, metadata.captures.len()), (Some(2e6), 1));
+    assert_eq!(metadata.captures[0].frequency_hz, Some(1.09e9));
+    let ran = device.interrupt().expect(0);
+    let words = ran.text();
+    assert!(words.contains("session 1: finished: 21,412,080 samples"), "{words}");
+    assert!(!words.contains(" 0 retransmissions"), "{words}");
+    assert!(words.contains("\n  data       "), "{words}");
+}
+
+#[test]
+fn faults_may_be_put_on_the_receiving_side() {
+    let device = Device::start(&["--source", "counter", "--rate", "max", "--payload", "1408"]);
+    let file = folder("receiving-side").join("out.sc16");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "4M", "--fault"];
+    let ran = run(&[&arguments[..], &["data:loss=0.05,seed=3"]].concat()).expect(0);
+    assert!(!ran.text().contains(" 0 repaired"), "{}", ran.text());
+    let lost = |side: &str| {
+        let line = ran.text().lines().find(|line| line.trim_start().starts_with(side));
+        line.unwrap().split_whitespace().nth(1).unwrap().to_owned()
+    };
+    assert_ne!(lost("data "), "0");
+    assert_eq!(lost("feedback "), "0");
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(bytes.len(), 16_000_000);
+    assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
+}
+
+#[test]
+fn index_goes_on_from_session_to_session() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let folder = folder("sessions");
+    let mut next = 0;
+    for session in 1..=3 {
+        let file = folder.join(format!("{session}.raw"));
+        let ran = run(&["record", &device.address, text(&file), "--nsamps", "100000"]).expect(0);
+        let (_, after) = ran.text().split_once("from index ").unwrap();
+        let first: u64 = after.lines().next().unwrap().parse().unwrap();
+        assert!(first >= next, "session {session} starts at {first}");
+        next = first + 100_000;
+        let bytes = fs::read(&file).unwrap();
+        assert_eq!(samplewire::source::counter_mismatch(first, &bytes), None);
+    }
+    let ran = device.interrupt().expect(0);
+    assert!(ran.text().contains("session 3: closed by the receiver"), "{}", ran.text());
+}
+
+#[test]
+fn standard_output_carries_samples_and_nothing_else() {
+    let Some(source) = real_recording() else { return };
+    let device = Device::start(&["--source", text(&source), "--rate", "max", "--once"]);
+    let ran = run(&["record", &device.address, "-"]).expect(0);
+    assert!(ran.stdout == fs::read(source.with_extension("sigmf-data")).unwrap());
+    assert!(ran.stderr.contains("whole: 356,868 samples"), "{}", ran.stderr);
+    device.finish().expect(0);
+}
+
+#[test]
+fn standard_input_is_a_source() {
+    let samples: Vec<u8> = (0..1_000_000_u32).map(|at| (at ^ (at >> 8)) as u8).collect();
+    let arguments = ["--source", "-", "--format", "sc16", "--rate", "max:2M"];
+    let device = Device::fed(&arguments, samples.clone());
+    let ran = run(&["record", &device.address, "-"]).expect(0);
+    assert!(ran.stdout == samples);
+    device.finish().expect(0);
+}
+
+#[test]
+fn standard_input_that_ends_within_a_sample_is_told() {
+    let arguments = ["--source", "-", "--format", "sc16", "--rate", "max:2M"];
+    let device = Device::fed(&arguments, vec![0; 1_000_002]);
+    let ran = run(&["record", &device.address, "null"]).expect(2);
+    assert!(ran.stderr.contains("the device's source failed"), "{}", ran.stderr);
+    let words = String::from_utf8_lossy(&ran.stdout);
+    assert!(words.contains("250,000 samples"), "what came before is there: {words}");
+    device.finish().expect_error(3, &["truncated recording", "1000002 bytes"]);
+}
+
+#[test]
+fn samples_are_converted_to_the_type_asked_for() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let file = folder("type").join("out.sigmf-data");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "1000", "--type", "fc32"];
+    run(&arguments).expect(0);
+    let bytes = fs::read(&file).unwrap();
+    assert_eq!(bytes.len(), 8_000);
+    let second = f32::from_le_bytes(bytes[8..12].try_into().unwrap());
+    assert_eq!(second, 1.0 / 32_768.0);
+    let meta = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+    assert!(meta.contains("cf32_le"), "{meta}");
+}
+
+#[test]
+fn every_index_is_in_the_file_or_in_a_gap() {
+    let faults = "data:loss=0.1,reorder=0.02,seed=5";
+    let arguments =
+        ["--source", "counter", "--rate", "max", "--payload", "1408", "--fault", faults];
+    let device = Device::start(&arguments);
+    let file = folder("gaps").join("out.raw");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "1M", "--json"];
+    let ran = run(&[&arguments[..], &["--delivery", "best-effort"]].concat()).expect(3);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let bytes = fs::read(&file).unwrap();
+    let mut samples = bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+    let mut next = 0;
+    for gap in document["gaps"].as_array().unwrap() {
+        let first = gap["first_index"].as_u64().unwrap();
+        for index in next..first {
+            assert_eq!(samples.next(), Some(index as u32));
+        }
+        next = first + gap["samples"].as_u64().unwrap();
+    }
+    for index in next..1_000_000 {
+        assert_eq!(samples.next(), Some(index as u32));
+    }
+    assert_eq!(samples.next(), None);
+}
+
+#[test]
+fn gaps_are_in_the_metadata_where_the_samples_break_off() {
+    let arguments = ["--source", "counter", "--rate", "max", "--fault", "data:loss=0.05,seed=6"];
+    let device = Device::start(&arguments);
+    let file = folder("captures").join("out.sigmf-data");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "1M", "--json"];
+    let ran = run(&[&arguments[..], &["--delivery", "best-effort"]].concat()).expect(3);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let meta = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+    let meta: serde_json::Value = serde_json::from_str(&meta).unwrap();
+    let gaps = meta["annotations"].as_array().unwrap();
+    assert_eq!(gaps.len() as u64, document["end"]["gaps"]);
+    for (noted, gap) in gaps.iter().zip(document["gaps"].as_array().unwrap()) {
+        assert_eq!(noted["samplewire:first_index"], gap["first_index"]);
+        assert_eq!(noted["samplewire:not_repaired"], gap["samples"]);
+    }
+    let bytes = fs::read(&file).unwrap();
+    let samples = bytes.as_chunks::<4>().0;
+    let captures = meta["captures"].as_array().unwrap();
+    assert!(captures.len() >= gaps.len());
+    for capture in captures {
+        let start = capture["core:sample_start"].as_u64().unwrap() as usize;
+        let index = u32::from_le_bytes(samples[start]);
+        assert_eq!(capture["core:global_index"], index);
+    }
+}
+
+#[test]
+fn tshark_reads_the_capture() {
+    let device = Device::start(&["--source", "noise", "--rate", "max"]);
+    let capture = folder("capture").join("out.pcapng");
+    let arguments =
+        ["record", &device.address, "null", "--nsamps", "200k", "--capture", text(&capture)];
+    let ran = run(&arguments).expect(0);
+    let (_, after) = ran.text().split_once("out.pcapng: ").unwrap();
+    let (count, _) = after.split_once(" packets").unwrap();
+    let count: usize = count.replace(',', "").parse().unwrap();
+    if !has_program("tshark") {
+        return;
+    }
+    let shown = Command::new("tshark").arg("-r").arg(&capture).output().unwrap();
+    assert!(shown.status.success(), "{}", String::from_utf8_lossy(&shown.stderr));
+    assert_eq!(String::from_utf8(shown.stdout).unwrap().lines().count(), count);
+}
+
+#[test]
+fn probe_tells_of_the_stream_without_opening_it() {
+    let Some(source) = real_recording() else { return };
+    let device = Device::start(&["--source", text(&source), "--payload", "1408"]);
+    let ran = run(&["probe", &device.address]).expect(0);
+    for words in ["modes1", "uc8, 1 channel, 2 MS/s at 1.09 GHz", "1,408 bytes", "protocol 1"] {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+    let ran = run(&["probe", &device.address, "--json"]).expect(0);
+    let info: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((&info["format"], &info["rate_hz"]), (&"uc8".into(), &2e6.into()));
+    assert_eq!(info["path_mtu_bytes"], 9_000);
+    let ran = device.interrupt().expect(0);
+    assert!(!ran.text().contains("session 1"), "{}", ran.text());
+}
