@@ -1,0 +1,42 @@
+# Every target sets up what it needs and says what it installs. `make help` lists them.
+
+PYTHON ?= python3
+MINUTES ?= 10
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint bench fuzz soak doc clean
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+
+demo: ## a device and a receiver in one command over loopback, with faults, for some seconds
+	@tools/setup.sh linker
+	cargo run --quiet --release -p samplewire-cli -- demo
+
+test: ## everything that must hold, and what was skipped
+	@tools/setup.sh linker tshark python
+	@tools/test.sh
+
+lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
+	@tools/setup.sh linker python deny
+	@tools/lint.sh
+
+bench: ## throughput against raw UDP, some minutes; writes bench/results
+	@tools/setup.sh linker
+	$(PYTHON) bench/run.py
+
+fuzz: ## each fuzz target for FUZZ_SECONDS (60)
+	@tools/setup.sh linker fuzz
+	@tools/fuzz.sh
+
+soak: ## the simulator on all cores for MINUTES (10), every index accounted for
+	@tools/setup.sh linker
+	cargo run --quiet --release -p samplewire-cli -- sim soak --duration $(MINUTES)min
+
+doc: ## the libraries' documentation, in target/doc
+	@tools/setup.sh linker
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --exclude samplewire-cli --no-deps
+
+clean: ## removes what was built; .venv and .tools stay
+	cargo clean
+	rm -rf out

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Makes sure that what the given parts need is there, and says what it installs and why.
+#
+#   tools/setup.sh PART...    of: linker, tshark, python, deny, fuzz
+#
+# Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
+# needs the part then fails, or says that it skips. Only Rust itself is required.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+# Words are printed by us and by apt in one language.
+export LC_ALL=C.UTF-8
+
+say() { printf 'set-up: %s\n' "$*"; }
+
+# Runs a command as root, without asking where nobody is there to answer.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    elif command -v sudo >/dev/null && [ -t 0 ]; then
+        sudo "$@"
+    elif command -v sudo >/dev/null; then
+        sudo -n "$@"
+    else
+        return 1
+    fi
+}
+
+# install_apt PACKAGE WHY
+install_apt() {
+    if ! command -v apt-get >/dev/null; then
+        say "missing: $1 ($2); there is no apt-get here, install it by hand"
+        return 0
+    fi
+    say "installing the package $1: $2"
+    local get=(env DEBIAN_FRONTEND=noninteractive apt-get -qq -y)
+    # Lists may be absent or old; a package that installs without an update needs none.
+    if as_root "${get[@]}" --no-install-recommends install "$1" >/dev/null 2>&1; then return 0; fi
+    if as_root "${get[@]}" update >/dev/null 2>&1 &&
+        as_root "${get[@]}" --no-install-recommends install "$1" >/dev/null; then return 0; fi
+    say "missing: $1 ($2); it needs root: apt-get install $1"
+}
+
+rust() {
+    if ! command -v cargo >/dev/null; then
+        say "Rust is required and there is no cargo on PATH"
+        exit 1
+    fi
+    # rustup's minimal profile leaves them out.
+    local component
+    for component in fmt clippy; do
+        if ! cargo "$component" --version >/dev/null 2>&1; then
+            say "installing cargo $component: it checks the source"
+            rustup component add "${component/#fmt/rustfmt}" || say "missing: cargo $component"
+        fi
+    done
+}
+
+linker() {
+    command -v cc >/dev/null || install_apt build-essential "rustc links with cc"
+}
+
+tshark_() {
+    command -v tshark >/dev/null || install_apt tshark "tests read captures with it"
+}
+
+python() {
+    if ! command -v python3 >/dev/null; then
+        install_apt python3 "checks of vectors and recordings are written in it"
+        command -v python3 >/dev/null || return 0
+    fi
+    local stamp=.venv/requirements.txt
+    if cmp -s tools/requirements.txt "$stamp"; then return 0; fi
+    say "installing into .venv: $(grep -v '^#' tools/requirements.txt | paste -sd' ')"
+    if ! python3 -c 'import ensurepip' 2>/dev/null; then
+        install_apt python3-venv "Debian's Python makes no virtual environment without it"
+    fi
+    if python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check \
+        -r tools/requirements.txt; then
+        cp tools/requirements.txt "$stamp"
+    else
+        say "missing: the Python packages; what needs them is skipped"
+    fi
+}
+
+# cargo_tool CRATE VERSION WHY
+cargo_tool() {
+    local have
+    have=$(sed -n "s/^\"$1 \([0-9.]*\) .*/\1/p" .tools/.crates.toml 2>/dev/null || true)
+    if [ "$have" = "$2" ]; then return 0; fi
+    say "building $1 $2 into .tools, once, some minutes: $3"
+    cargo install -q --locked --root .tools --version "$2" "$1" || say "missing: $1"
+}
+
+deny() {
+    cargo_tool cargo-deny 0.20.2 "licences, banned crates and sources"
+}
+
+fuzz() {
+    cargo_tool cargo-fuzz 0.13.2 "runs the fuzz targets"
+    command -v c++ >/dev/null || install_apt build-essential "libFuzzer is C++"
+}
+
+rust
+for part in "$@"; do
+    case $part in
+        linker | python | deny | fuzz) "$part" ;;
+        tshark) tshark_ ;;
+        *) say "no part is called $part" && exit 2 ;;
+    esac
+done

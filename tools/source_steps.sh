@@ -1,0 +1,22 @@
+# shellcheck shell=bash
+# The source against its rules, as steps; to be sourced after steps.sh.
+
+if cargo fmt --version >/dev/null 2>&1; then
+    step "rustfmt" cargo fmt --all --check
+else
+    skip "rustfmt" "cargo fmt is missing"
+fi
+if cargo clippy --version >/dev/null 2>&1; then
+    step "clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+else
+    skip "clippy" "cargo clippy is missing"
+fi
+step "documentation" make --silent --no-print-directory doc
+if [ -x .venv/bin/ruff ]; then
+    step "ruff" .venv/bin/ruff check --quiet bench tools
+    step "ruff format" .venv/bin/ruff format --quiet --check bench tools
+else
+    skip "ruff" "it is not in .venv"
+fi
+step "README quotes an example" python3 tools/check_readme.py
+step "vectors are what their generator writes" python3 vectors/generate.py --check
