@@ -1,54 +1,155 @@
 //! `sim`: the protocol on virtual time.
 
+mod json;
+
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
+use std::ops::Range;
 use std::path::Path;
+use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, RepairOptions, RepairRow, SwarmOptions, SwarmResult, figures, repair, soak, swarm,
+    Figure, RepairOptions, RepairRow, SwarmOptions, SwarmResult, Tap, figures, repair, soak, swarm,
     write_csv, write_svg,
 };
+use serde::Serialize;
 
 use crate::arguments::{SimArguments, SimRun};
+use crate::console::{Console, Lines};
 use crate::failure::Failure;
+use crate::figures::grouped;
 use crate::outcome::Outcome;
 
 /// Runs what was asked for and prints as it goes.
 pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
-    let out = &mut io::stdout();
-    Ok(match &arguments.run {
-        SimRun::Swarm { seeds, threads, trace } => {
-            let (seeds, threads) = (seeds.clone(), threads_or_all(*threads)?);
-            let options = SwarmOptions { seeds, threads, time: None, trace: *trace };
-            outcome(&swarm(&options, out)?)
+    match &arguments.run {
+        SimRun::Swarm { seeds, threads, trace, pcap, pcap_packets, json } => {
+            let options = SwarmOptions {
+                seeds: seeds.clone(),
+                threads: threads_or_all(*threads)?,
+                time: None,
+                trace: *trace,
+                tap_packets: pcap.is_some().then_some(*pcap_packets),
+            };
+            run_swarm(&options, pcap.as_deref(), *json)
         }
-        SimRun::Soak { duration, first, threads } => {
-            outcome(&soak(*first, *duration, threads_or_all(*threads)?, out)?)
-        }
-        SimRun::Repair { csv, svg } => {
-            // Opened before the work: it takes minutes.
-            let forms = [(csv, write_csv as Writer), (svg, write_svg)];
-            let mut files = vec![];
-            for (path, write) in forms {
-                if let Some(path) = path {
-                    files.push((path, create(path)?, write));
-                }
+        SimRun::Soak { duration, first, threads, json } => {
+            let (started, threads) = (Instant::now(), threads_or_all(*threads)?);
+            let result = soak(*first, *duration, threads, &mut *words(*json))?;
+            let outcome = outcome(&result);
+            if *json {
+                let elapsed = started.elapsed();
+                print(&json::Swarm::new(outcome, *first, elapsed, &result, None))?;
             }
-            let rows = repair(&RepairOptions::new(), out)?;
-            for (path, mut file, write) in files {
-                write(&rows, &mut file).and_then(|()| file.flush()).map_err(of_file(path))?;
+            Ok(outcome)
+        }
+        SimRun::Repair { csv, svg, json } => {
+            run_repair([(csv.as_deref(), write_csv as Writer), (svg.as_deref(), write_svg)], *json)
+        }
+        SimRun::Figures { packets, json } => {
+            let all = figures(*packets, &mut *words(*json))?;
+            let hold = all.iter().all(Figure::holds);
+            let outcome = if hold { Outcome::Whole } else { Outcome::Threshold };
+            if *json {
+                print(&json::Figures::new(outcome, &all))?;
             }
-            Outcome::Whole
+            Ok(outcome)
         }
-        SimRun::Figures { packets } => {
-            let hold = figures(*packets, out)?.iter().all(Figure::holds);
-            if hold { Outcome::Whole } else { Outcome::Threshold }
+    }
+}
+
+fn run_swarm(
+    options: &SwarmOptions,
+    pcap: Option<&Path>,
+    is_json: bool,
+) -> Result<Outcome, Failure> {
+    // Opened before the work, as every file.
+    let pcap = match pcap {
+        Some(path) => {
+            check_one_seed(&options.seeds)?;
+            Some((path, create(path)?))
         }
-    })
+        None => None,
+    };
+    let started = Instant::now();
+    let result = swarm(options, &mut *words(is_json))?;
+    let mut written = None;
+    if let Some((path, file)) = pcap
+        && let Some(tap) = &result.tap
+    {
+        written = Some(write_pcap(path, file, tap)?);
+    }
+    let outcome = outcome(&result);
+    if is_json {
+        let (first, elapsed) = (options.seeds.start, started.elapsed());
+        print(&json::Swarm::new(outcome, first, elapsed, &result, written))?;
+    }
+    Ok(outcome)
+}
+
+/// A file has the packets of one world: those of two would share its addresses and times.
+fn check_one_seed(seeds: &Range<u64>) -> Result<(), Failure> {
+    let Range { start, end } = seeds;
+    if end - start == 1 {
+        return Ok(());
+    }
+    Err(Failure::Contradiction(format!(
+        "--pcap takes the packets of one seed, and --seeds {start}..{end} are {}: name one, as in \
+         --seeds {start}..{}",
+        end - start,
+        start + 1,
+    )))
+}
+
+/// Writes the file and says on standard error what is in it: the last line of standard output
+/// sums up.
+fn write_pcap(path: &Path, mut file: BufWriter<File>, tap: &Tap) -> Result<json::Pcap, Failure> {
+    tap.write_pcapng(&mut file).map_err(of_file(path))?;
+    let (file, packets) = (path.display().to_string(), tap.packets());
+    let left_out = tap.left_out();
+    let mut console = Console::new(Lines::Stderr, false);
+    console.line(format_args!("{file}: {} departures and arrivals", grouped(packets as u64)));
+    if left_out > 0 {
+        console.warn(format_args!(
+            "the first {} are left out: --pcap-packets {} takes all",
+            grouped(left_out),
+            packets as u64 + left_out,
+        ));
+    }
+    Ok(json::Pcap { file, packets, left_out })
+}
+
+fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outcome, Failure> {
+    // Opened before the work: it takes minutes.
+    let mut files = vec![];
+    for (path, write) in forms {
+        if let Some(path) = path {
+            files.push((path, create(path)?, write));
+        }
+    }
+    let rows = repair(&RepairOptions::new(), &mut *words(is_json))?;
+    for (path, mut file, write) in files {
+        write(&rows, &mut file).and_then(|()| file.flush()).map_err(of_file(path))?;
+    }
+    if is_json {
+        print(&json::Repair::new(&rows))?;
+    }
+    Ok(Outcome::Whole)
 }
 
 /// Writes a table in one of its forms.
 type Writer = fn(&[RepairRow], &mut dyn Write) -> io::Result<()>;
+
+/// Where words go: nowhere beside JSON.
+fn words(is_json: bool) -> Box<dyn Write + Send> {
+    if is_json { Box::new(io::sink()) } else { Box::new(io::stdout()) }
+}
+
+fn print(document: &impl Serialize) -> io::Result<()> {
+    let text = serde_json::to_string_pretty(document)?;
+    Console::new(Lines::Stdout, false).line(format_args!("{text}"));
+    Ok(())
+}
 
 fn create(path: &Path) -> Result<BufWriter<File>, Failure> {
     File::create(path).map(BufWriter::new).map_err(of_file(path))

@@ -8,8 +8,6 @@
 //! A packet's time is that of the call which moved it. The socket does not tell which local
 //! address a packet came to: on a link bound to all addresses, the file has the unspecified one.
 
-mod frame;
-mod pcapng;
 mod writer;
 
 use std::fs::File;

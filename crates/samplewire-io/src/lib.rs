@@ -24,6 +24,7 @@ pub mod capture;
 pub mod faults;
 pub mod link;
 pub mod memory;
+pub mod pcapng;
 pub mod udp;
 pub mod wake;
 

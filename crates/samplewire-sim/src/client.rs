@@ -7,8 +7,9 @@ use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, Role};
 use samplewire_proto::{Nanos, Seq};
 
-use crate::check::{Machine, event_of, opener_state};
+use crate::check::{Machine, done_state, event_of, opener_state};
 use crate::consumer::ConsumerSpec;
+use crate::dialect;
 use crate::packets::ProcessId;
 use crate::process::{Arrival, Turn};
 use crate::receiving::ReceiveEnd;
@@ -36,6 +37,8 @@ pub(crate) struct ClientSpec {
     /// After how long it ends a stream itself.
     pub(crate) cancels_after: Option<Nanos>,
     pub(crate) open_timeout: Nanos,
+    /// It speaks another version of the protocol.
+    pub(crate) is_foreign: bool,
     pub(crate) consumer: ConsumerSpec,
     /// When it sends.
     pub(crate) source: SourceSpec,
@@ -54,9 +57,19 @@ pub(crate) struct Client {
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "a few in a world, and no pointer to chase a packet")]
 enum State {
-    Waiting { opens_at: Nanos },
-    Opening { opener: Box<Opener>, ends_by: Nanos },
-    Streaming { end: StreamEnd, cancels_at: Option<Nanos> },
+    Waiting {
+        opens_at: Nanos,
+    },
+    Opening {
+        opener: Box<Opener>,
+        ends_by: Nanos,
+        /// The phase in which it ended, and the event, until it is told how.
+        ended_by: Option<(OpenPhase, &'static str)>,
+    },
+    Streaming {
+        end: StreamEnd,
+        cancels_at: Option<Nanos>,
+    },
     Done,
 }
 
@@ -109,12 +122,18 @@ impl Client {
         if arrival.from != self.spec.device {
             return;
         }
+        let translated = self.spec.is_foreign.then(|| {
+            let mut own = bytes.to_vec();
+            dialect::translate(&mut own);
+            own
+        });
+        let bytes = translated.as_deref().unwrap_or(bytes);
         let Ok((header, packet)) = wire::parse(bytes) else { return };
         match &mut self.state {
-            State::Opening { opener, .. } => {
+            State::Opening { opener, ended_by, .. } => {
                 let from = opener.phase();
                 opener.handle(turn.now, &header, &packet, bytes.len());
-                count(turn, from, event_of(header.kind, false), opener.phase());
+                count(turn, from, event_of(header.kind, false), opener.phase(), ended_by);
             }
             State::Streaming { end, .. } => {
                 end.handle(turn, &header, &packet, arrival.is_marked);
@@ -128,30 +147,7 @@ impl Client {
         match &mut self.state {
             State::Waiting { opens_at } if turn.now >= *opens_at => self.open(turn),
             State::Waiting { .. } | State::Done => {}
-            State::Opening { opener, ends_by } => {
-                let ends_by = *ends_by;
-                let mut out = [0; PACKET_BYTES_MAX];
-                let from = opener.phase();
-                while let Some(len) = opener.poll_transmit(turn.now, &mut out) {
-                    turn.send_control(self.spec.device, &out[..len]);
-                }
-                let event =
-                    if opener.phase() == OpenPhase::Done { "timeout" } else { "no size left" };
-                count(turn, from, event, opener.phase());
-                match opener.poll_event() {
-                    Some(OpenEvent::Accepted(_)) if self.spec.role == Role::Describe => {
-                        self.finish(turn.now);
-                    }
-                    Some(OpenEvent::Accepted(info)) => self.begin(turn, &info),
-                    Some(OpenEvent::Refused { .. } | OpenEvent::TimedOut { .. }) => {
-                        self.finish(turn.now);
-                    }
-                    None if turn.now > ends_by => {
-                        turn.checker.fail(format!("client {} opens without end", turn.me));
-                    }
-                    None => {}
-                }
-            }
+            State::Opening { .. } => self.go_on_opening(turn),
             State::Streaming { end, cancels_at } => {
                 if let StreamEnd::Receive(end) = end
                     && cancels_at.is_some_and(|at| turn.now >= at)
@@ -164,6 +160,38 @@ impl Client {
                     end.close_books(turn);
                     self.finish(turn.now);
                 }
+            }
+        }
+    }
+
+    fn go_on_opening(&mut self, turn: &mut Turn<'_>) {
+        let State::Opening { opener, ends_by, ended_by } = &mut self.state else { return };
+        let mut out = [0; PACKET_BYTES_MAX];
+        let from = opener.phase();
+        while let Some(len) = opener.poll_transmit(turn.now, &mut out) {
+            if self.spec.is_foreign {
+                dialect::translate(&mut out[..len]);
+            }
+            turn.send_control(self.spec.device, &out[..len]);
+        }
+        let event = if opener.phase() == OpenPhase::Done { "time over" } else { "no size left" };
+        count(turn, from, event, opener.phase(), ended_by);
+        let Some(event) = opener.poll_event() else {
+            if turn.now > *ends_by {
+                turn.checker.fail(format!("client {} opens without end", turn.me));
+            }
+            return;
+        };
+        if let Some((from, cause)) = ended_by.take() {
+            let (from, to) = (opener_state(from), done_state(&event));
+            turn.checker.transitions.count(Machine::Opener, from, cause, to);
+        }
+        match event {
+            OpenEvent::Accepted(info) if self.spec.role != Role::Describe => {
+                self.begin(turn, &info);
+            }
+            OpenEvent::Accepted(_) | OpenEvent::Refused { .. } | OpenEvent::TimedOut { .. } => {
+                self.finish(turn.now);
             }
         }
     }
@@ -198,7 +226,8 @@ impl Client {
         let seed = u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw());
         let opener = Box::new(Opener::new(config, seed.to_be_bytes(), turn.now));
         turn.checker.tally.openings_tried += 1;
-        self.state = State::Opening { opener, ends_by: turn.now + spec.open_timeout + OPEN_SLACK };
+        let ends_by = turn.now + spec.open_timeout + OPEN_SLACK;
+        self.state = State::Opening { opener, ends_by, ended_by: None };
     }
 
     fn begin(&mut self, turn: &mut Turn<'_>, info: &AcceptInfo) {
@@ -255,9 +284,20 @@ impl Client {
     }
 }
 
-fn count(turn: &mut Turn<'_>, from: OpenPhase, event: &'static str, to: OpenPhase) {
-    let (from, to) = (opener_state(from), opener_state(to));
-    turn.checker.transitions.count(Machine::Opener, from, event, to);
+/// Counts a transition of an opener, or keeps the one that ended it.
+fn count(
+    turn: &mut Turn<'_>,
+    from: OpenPhase,
+    event: &'static str,
+    to: OpenPhase,
+    ended_by: &mut Option<(OpenPhase, &'static str)>,
+) {
+    if from != to && to == OpenPhase::Done {
+        *ended_by = Some((from, event));
+    } else {
+        let (from, to) = (opener_state(from), opener_state(to));
+        turn.checker.transitions.count(Machine::Opener, from, event, to);
+    }
 }
 
 const PACKET_BYTES_MAX: usize = 9_000;

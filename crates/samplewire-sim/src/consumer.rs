@@ -1,7 +1,9 @@
 //! What stands behind a receiver: a program that takes packets, or a DAC that plays on.
 
-use samplewire_proto::Nanos;
+use samplewire_proto::{Nanos, SampleIndex};
 
+use crate::check::Tally;
+use crate::dac::Dac;
 use crate::rng::Rng;
 
 /// How packets are taken.
@@ -12,92 +14,112 @@ pub(crate) enum ConsumerSpec {
     Immediate,
     /// One in so many nanoseconds, now and then with a pause.
     Slow { interval: Nanos, pause: Nanos, pause_one_in: u64 },
-    /// One in so many nanoseconds, delivered or not, once so many have come: a DAC. What comes
-    /// after its time is dropped and counted.
+    /// A full one in so many nanoseconds, delivered or not, once so many have come: a DAC.
     Player { interval: Nanos, prefill: u32 },
 }
 
 /// A consumer and the packets it holds.
 #[derive(Debug)]
 pub(crate) struct Consumer {
-    spec: ConsumerSpec,
-    held: u32,
-    next_at: Option<Nanos>,
-    /// Packets whose time has passed before they came.
-    owed: u64,
-    /// Instants at which there was nothing to play.
-    pub(crate) underruns: u64,
+    kind: Kind,
     rng: Rng,
 }
 
+#[derive(Debug)]
+enum Kind {
+    Immediate,
+    Slow { interval: Nanos, pause: Nanos, pause_one_in: u64, held: u32, next_at: Option<Nanos> },
+    Player(Dac),
+}
+
 impl Consumer {
-    pub(crate) const fn new(spec: ConsumerSpec, rng: Rng) -> Self {
-        Self { spec, held: 0, next_at: None, owed: 0, underruns: 0, rng }
+    /// A consumer of full packets of `packet_samples`.
+    pub(crate) fn new(spec: ConsumerSpec, packet_samples: u32, rng: Rng) -> Self {
+        let kind = match spec {
+            ConsumerSpec::Immediate => Kind::Immediate,
+            ConsumerSpec::Slow { interval, pause, pause_one_in } => {
+                Kind::Slow { interval, pause, pause_one_in, held: 0, next_at: None }
+            }
+            ConsumerSpec::Player { interval, prefill } => {
+                Kind::Player(Dac::new(interval, packet_samples, prefill))
+            }
+        };
+        Self { kind, rng }
     }
 
     /// Takes over a place; `true` when it is free again at once.
-    pub(crate) fn take(&mut self, now: Nanos) -> bool {
-        match self.spec {
-            ConsumerSpec::Immediate => return true,
-            ConsumerSpec::Slow { interval, .. } => {
-                if self.next_at.is_none() {
-                    self.next_at = Some(now + interval);
-                }
+    pub(crate) fn take(&mut self, now: Nanos, index: SampleIndex, samples: u32) -> bool {
+        match &mut self.kind {
+            Kind::Immediate => true,
+            Kind::Slow { interval, held, next_at, .. } => {
+                next_at.get_or_insert(now + *interval);
+                *held += 1;
+                false
             }
-            ConsumerSpec::Player { interval, prefill } => {
-                if self.owed > 0 {
-                    self.owed -= 1;
-                    return true;
-                }
-                if self.next_at.is_none() && self.held + 1 >= prefill {
-                    self.next_at = Some(now + interval);
-                }
-            }
+            Kind::Player(dac) => dac.take(now, index, samples),
         }
-        self.held += 1;
-        false
     }
 
     /// Gives back the places of packets that have been used by `now`.
     pub(crate) fn run(&mut self, now: Nanos) -> u32 {
-        let mut freed = 0;
-        while let Some(at) = self.next_at
-            && at <= now
-        {
-            match self.spec {
-                ConsumerSpec::Immediate => self.next_at = None,
-                ConsumerSpec::Slow { interval, pause, pause_one_in } => {
+        match &mut self.kind {
+            Kind::Immediate => 0,
+            Kind::Slow { interval, pause, pause_one_in, held, next_at } => {
+                let mut freed = 0;
+                while let Some(at) = *next_at
+                    && at <= now
+                {
                     freed += 1;
-                    self.held -= 1;
-                    let is_pausing = pause_one_in > 0 && self.rng.one_in(pause_one_in);
-                    let wait = if is_pausing { pause } else { interval };
-                    self.next_at = (self.held > 0).then_some(at + wait);
+                    *held -= 1;
+                    let is_pausing = *pause_one_in > 0 && self.rng.one_in(*pause_one_in);
+                    let wait = if is_pausing { *pause } else { *interval };
+                    *next_at = (*held > 0).then_some(at + wait);
                 }
-                ConsumerSpec::Player { interval, .. } => {
-                    if self.held == 0 {
-                        let missed = now.since(at).0 / interval.0 + 1;
-                        self.owed += missed;
-                        self.underruns += missed;
-                        self.next_at = Some(at + Nanos(missed * interval.0));
-                        break;
-                    }
-                    self.held -= 1;
-                    freed += 1;
-                    self.next_at = Some(at + interval);
-                }
+                freed
             }
+            Kind::Player(dac) => dac.run(now),
         }
-        freed
     }
 
     /// When it gives a place back next.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
-        self.next_at.filter(|_| self.held > 0)
+        match &self.kind {
+            Kind::Immediate => None,
+            Kind::Slow { held, next_at, .. } => next_at.filter(|_| *held > 0),
+            Kind::Player(dac) => dac.next_at(),
+        }
     }
 
-    /// Gives back all places at the end of the stream.
-    pub(crate) fn end(&mut self) -> u32 {
-        self.next_at = None;
-        std::mem::take(&mut self.held)
+    /// How many places it holds.
+    pub(crate) fn held(&self) -> u32 {
+        match &self.kind {
+            Kind::Immediate => 0,
+            Kind::Slow { held, .. } => *held,
+            Kind::Player(dac) => dac.held(),
+        }
+    }
+
+    /// The index that a player plays next.
+    pub(crate) const fn plays(&self) -> Option<SampleIndex> {
+        match &self.kind {
+            Kind::Player(dac) => dac.plays(),
+            Kind::Immediate | Kind::Slow { .. } => None,
+        }
+    }
+
+    /// Adds what a player has played to the counts of the run, at the end of its stream.
+    pub(crate) fn close(&self, tally: &mut Tally) {
+        if let Kind::Player(dac) = &self.kind {
+            dac.close(tally);
+        }
+    }
+
+    /// Lets go of all places at the end of the stream.
+    pub(crate) fn end(&mut self) {
+        match &mut self.kind {
+            Kind::Immediate => {}
+            Kind::Slow { held, next_at, .. } => (*held, *next_at) = (0, None),
+            Kind::Player(dac) => dac.end(),
+        }
     }
 }

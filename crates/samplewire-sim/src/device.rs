@@ -1,15 +1,17 @@
 //! A device: a listener, and the streams that were opened.
 
+use std::ops::Range;
+
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{
-    AcceptParams, ListenConfig, ListenEvent, Listener, OpenRequest, StreamSlot,
+    AcceptParams, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest, StreamSlot,
 };
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{self, RefuseReason, Role, TRAILER_LEN};
+use samplewire_proto::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
 use samplewire_proto::{Nanos, SampleIndex, Seq, Tag};
 
-use crate::check::Agreed;
+use crate::check::{Agreed, Machine};
 use crate::consumer::ConsumerSpec;
 use crate::net::{peer_of, process_of};
 use crate::payload;
@@ -26,6 +28,8 @@ pub(crate) struct DeviceSpec {
     pub(crate) packet_bytes_max: u16,
     /// The size that a full packet has as an IP packet, where the path carries it.
     pub(crate) packet_bytes: u16,
+    /// The device refuses openings that prove a smaller IP packet.
+    pub(crate) packet_bytes_min: u16,
     pub(crate) packet_samples: u32,
     pub(crate) payload_offset: u8,
     pub(crate) window: u32,
@@ -102,12 +106,18 @@ impl Device {
                 }
             }
         }
+        let before = *self.listener.stats();
         // Whatever is wrong with these bytes, the listener says what becomes of them.
         if self.listener.handle(turn.now, peer_of(arrival.from), bytes).is_ok() {
             self.decide(turn);
         }
+        self.count_answer(turn, &before);
         let mut out = [0; PACKET_BYTES_MAX];
         while let Some((peer, len)) = self.listener.poll_transmit(turn.now, &mut out) {
+            let reason = out.get(REFUSE_REASON).filter(|_| out[0] & 0x0F == REFUSE);
+            if let Some(&[high, low]) = reason {
+                count_refusal(turn, RefuseReason::from_number(u16::from_be_bytes([high, low])));
+            }
             turn.send_control(process_of(&peer), &out[..len]);
         }
     }
@@ -127,6 +137,8 @@ impl Device {
                 stream.end.vanish(turn);
             }
             if is_forgotten || stream.end.is_ended() {
+                let event = if is_forgotten { "no REPORT" } else { "the stream has ended" };
+                count(turn, "Open", event, "Free");
                 self.close(turn, number);
             }
         }
@@ -151,10 +163,21 @@ impl Device {
             return;
         };
         let params = self.params(&request);
+        let is_receiving = request.role == Role::Send;
+        let proven = if is_receiving { request.len_in } else { request.len_out };
+        if proven.saturating_add(request.peer.ip_overhead()) < self.spec.packet_bytes_min {
+            return self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+        }
         let Ok(tag) = self.listener.accept(turn.now, &request, &params) else {
             return self.listener.refuse(&request, RefuseReason::PacketSize, 0);
         };
-        let Some(tag) = tag else { return };
+        let Some(tag) = tag else {
+            return count(turn, "any", "OPEN, describe", "ACCEPT");
+        };
+        match takes_over {
+            None => count(turn, "Free", "OPEN", "Open"),
+            Some(_) => count(turn, "Open", "OPEN of the same owner", "Open(taken over)"),
+        }
         let number = usize::from(request.stream);
         if takes_over.is_some()
             && let Some(stream) = &mut self.streams[number]
@@ -164,6 +187,23 @@ impl Device {
         }
         let end = self.begin(turn, &request, &params, tag);
         self.streams[number] = Some(Stream { tag, end, opened_at: turn.now });
+    }
+
+    /// Counts what the listener did with a packet without asking.
+    fn count_answer(&self, turn: &mut Turn<'_>, before: &ListenStats) {
+        let after = self.listener.stats();
+        if after.challenged > before.challenged {
+            count(turn, "any", "OPEN without cookie", "CHALLENGE");
+        }
+        if after.repeated > before.repeated {
+            count(turn, "Open", "OPEN, same nonce", "ACCEPT again");
+        }
+        if after.late > before.late {
+            count(turn, "any", "OPEN, late", "nothing");
+        }
+        if after.unknown > before.unknown {
+            count(turn, "any", "unknown tag", "CLOSE_ACK(unknown tag)");
+        }
     }
 
     fn params(&self, request: &OpenRequest) -> AcceptParams {
@@ -268,6 +308,25 @@ impl Device {
         self.listener.release(stream.tag);
     }
 }
+
+fn count(turn: &mut Turn<'_>, from: &'static str, event: &'static str, to: &'static str) {
+    turn.checker.transitions.count(Machine::Listener, from, event, to);
+}
+
+fn count_refusal(turn: &mut Turn<'_>, reason: RefuseReason) {
+    let (from, event, to) = match reason {
+        RefuseReason::Busy => ("Open", "OPEN of another owner", "REFUSE(busy)"),
+        RefuseReason::NoSuchStream => ("any", "OPEN, no such stream", "REFUSE(no such stream)"),
+        RefuseReason::PacketSize => ("any", "OPEN, packet size", "REFUSE(packet size)"),
+        RefuseReason::Version => ("any", "OPEN of another version", "REFUSE(version)"),
+        _ => ("any", "OPEN", "REFUSE for no reason of this device"),
+    };
+    count(turn, from, event, to);
+}
+
+/// The type of a REFUSE, and where its reason stands in the packet, in every version.
+const REFUSE: u8 = PacketType::Refuse as u8;
+const REFUSE_REASON: Range<usize> = HEADER_LEN + 8..HEADER_LEN + 10;
 
 /// Before anything is measured.
 const RTT_INITIAL: Nanos = Nanos::from_millis(1);

@@ -1,4 +1,4 @@
-//! Draws a plan from a seed: topology, parameters and faults.
+//! Draws a plan of everything at once from a seed: topology, parameters and faults.
 
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
@@ -18,7 +18,7 @@ use crate::source::{Ending, Pace, SourceSpec};
 
 /// What a run dwells on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     /// Many packets through faults of the links.
     Flow,
     /// Many short streams.
@@ -27,8 +27,8 @@ enum Kind {
     Storm,
 }
 
-/// The plan of a seed.
-pub(crate) fn plan(seed: u64) -> Plan {
+/// The plan of a seed, of everything at once.
+pub(crate) fn mixture(seed: u64) -> Plan {
     let mut rng = Rng::new(seed);
     let rng = &mut rng;
     let kind = rng.pick(&[Kind::Flow, Kind::Churn, Kind::Storm]);
@@ -69,7 +69,7 @@ pub(crate) fn plan(seed: u64) -> Plan {
     Plan { host, devices, clients, links, faults, heals_at, ends_by }
 }
 
-fn link(rng: &mut Rng, kind: Kind) -> LinkSpec {
+pub(crate) fn link(rng: &mut Rng, kind: Kind) -> LinkSpec {
     let rate_bps = rng.spread(50_000_000..=100_000_000_000);
     let delay = Nanos(rng.spread(500..=20_000_000));
     let clean = LinkSpec::clean(rate_bps, delay);
@@ -107,7 +107,7 @@ fn back(rng: &mut Rng, kind: Kind, up: &LinkSpec) -> LinkSpec {
     if rng.one_in(3) { LinkSpec { delay, ..drawn } } else { LinkSpec { delay, ..*up } }
 }
 
-fn machine(rng: &mut Rng, is_host: bool) -> MachineSpec {
+pub(crate) fn machine(rng: &mut Rng, is_host: bool) -> MachineSpec {
     let wrap_ns = Departure::UNIT_NS << 32;
     let offset_ns = match rng.below(3) {
         0 => rng.below(1 << 50),
@@ -123,7 +123,7 @@ fn machine(rng: &mut Rng, is_host: bool) -> MachineSpec {
     }
 }
 
-fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -> DeviceSpec {
+pub(crate) fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -> DeviceSpec {
     let packet_bytes = rng.pick(&[1_280, 1_500, 4_096, 9_000]);
     let full = u32::from(packet_bytes).min(mtu_bytes);
     let tolerance = if rng.one_in(3) { Nanos(0) } else { Nanos(rng.below(up.delay.0 + 1)) };
@@ -131,6 +131,7 @@ fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -> DeviceSpe
         streams: rng.spread(1..=3) as u16,
         packet_bytes_max: 9_000,
         packet_bytes,
+        packet_bytes_min: 0,
         packet_samples: rng.within(2..=128) as u32,
         payload_offset: rng.within(22..=64) as u8,
         window: rng.spread(2..=4_096) as u32,
@@ -189,6 +190,7 @@ fn source(rng: &mut Rng, kind: Kind, wire_time: Nanos) -> SourceSpec {
         meta: rare(rng),
         overflow: rare(rng),
         ends: rng.pick(&[Ending::Close, Ending::Close, Ending::Close, Ending::Cancel]),
+        breach: None,
     }
 }
 
@@ -205,7 +207,13 @@ fn consumer(rng: &mut Rng, wire_time: Nanos, may_play: bool) -> ConsumerSpec {
     }
 }
 
-fn client(rng: &mut Rng, kind: Kind, device: ProcessId, stream: u16, up: &LinkSpec) -> ClientSpec {
+pub(crate) fn client(
+    rng: &mut Rng,
+    kind: Kind,
+    device: ProcessId,
+    stream: u16,
+    up: &LinkSpec,
+) -> ClientSpec {
     let delivery = match rng.below(10) {
         0..5 => Delivery::Complete,
         5..8 => Delivery::Deadline(Nanos(rng.spread(20_000..=50_000_000) / 1_000 * 1_000)),
@@ -233,6 +241,7 @@ fn client(rng: &mut Rng, kind: Kind, device: ProcessId, stream: u16, up: &LinkSp
         pause: Nanos(rng.spread(1_000..=10_000_000)),
         cancels_after: rng.one_in(4).then(|| Nanos(rng.spread(1_000..=200_000_000))),
         open_timeout: Nanos::from_millis(rng.pick(&[200, 1_000, 3_000])),
+        is_foreign: false,
         consumer: consumer(rng, wire_time, false),
         source: source(rng, kind, wire_time),
         sender: sender(rng, up, 1_500),

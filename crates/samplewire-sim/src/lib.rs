@@ -12,7 +12,9 @@ mod check;
 mod client;
 mod clock;
 mod consumer;
+mod dac;
 mod device;
+mod dialect;
 mod draw;
 mod link;
 mod loss;
@@ -24,11 +26,13 @@ mod process;
 mod receiving;
 mod repair;
 mod rng;
+mod scenes;
 mod sending;
 mod soak;
 mod source;
 mod stream_end;
 mod swarm;
+mod tap;
 mod trace;
 mod world;
 
@@ -37,4 +41,5 @@ pub use repair::{
     Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
 };
 pub use soak::soak;
-pub use swarm::{RunResult, SwarmOptions, SwarmResult, run_seed, swarm};
+pub use swarm::{RunResult, SwarmOptions, SwarmResult, replay_command, run_seed, swarm};
+pub use tap::Tap;

@@ -9,6 +9,7 @@ use crate::agenda::Agenda;
 use crate::link::{Link, LinkSpec};
 use crate::packets::{Meta, PacketId, Packets, ProcessId};
 use crate::rng::Rng;
+use crate::tap::Tap;
 use crate::trace::Trace;
 
 /// The network of a world. Parts of its agenda: the script, the links, the processes.
@@ -20,6 +21,7 @@ pub(crate) struct Net {
     pub(crate) sockets: Vec<Socket>,
     pub(crate) agenda: Agenda,
     pub(crate) trace: Trace,
+    pub(crate) tap: Option<Tap>,
     /// The first link from a process to another: row by row.
     routes: Vec<usize>,
 }
@@ -62,6 +64,7 @@ impl Net {
             links,
             sockets: depths.iter().map(socket).collect(),
             trace: Trace::default(),
+            tap: None,
             routes: vec![usize::MAX; depths.len() * depths.len()],
         }
     }
@@ -90,6 +93,10 @@ impl Net {
         let meta = Meta { from, to, ip_bytes, is_ect, ..Meta::default() };
         let id = self.packets.keep(meta, parts);
         self.trace.note(self.now, "sends", &meta, self.packets.bytes(id));
+        if let Some(tap) = &mut self.tap {
+            let record = tap.departs(self.now, &meta, self.packets.bytes(id));
+            self.packets.meta_mut(id).record = record;
+        }
         let link = self.routes[usize::from(from) * self.sockets.len() + usize::from(to)];
         self.enter(link, id);
     }
@@ -113,25 +120,36 @@ impl Net {
     /// Empties the socket of a process that restarts.
     pub(crate) fn forget_arrivals(&mut self, process: ProcessId) {
         while let Some(id) = self.take(process) {
+            if let Some(tap) = &mut self.tap {
+                tap.forgotten(self.packets.meta(id));
+            }
             self.packets.free(id);
         }
     }
 
     fn enter(&mut self, link: usize, id: PacketId) {
+        let before =
+            self.tap.is_some().then(|| (*self.packets.meta(id), *self.links[link].counts()));
         self.links[link].enter(self.now, id, &mut self.packets);
+        if let (Some(tap), Some((meta, counts))) = (&mut self.tap, before) {
+            tap.befell(&meta, link, &counts, self.links[link].counts());
+        }
         self.agenda.set(1 + link, self.links[link].next_at());
     }
 
     fn arrive(&mut self, id: PacketId) {
-        let meta = self.packets.meta_mut(id);
-        let to = meta.to;
+        let to = self.packets.meta(id).to;
         let socket = &mut self.sockets[usize::from(to)];
+        if let Some(tap) = &mut self.tap {
+            let has_room = socket.queue.len() < socket.depth_packets;
+            tap.arrives(self.now, self.packets.meta(id), self.packets.bytes(id), has_room);
+        }
         if socket.queue.len() >= socket.depth_packets {
             socket.dropped = socket.dropped.wrapping_add(1);
             self.packets.free(id);
             return;
         }
-        meta.dropped = socket.dropped;
+        self.packets.meta_mut(id).dropped = socket.dropped;
         socket.queue.push_back(id);
         let at = socket.looks_at.max(self.now);
         self.agenda.hasten(self.part_of(to), at);

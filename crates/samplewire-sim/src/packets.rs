@@ -19,6 +19,8 @@ pub(crate) struct Meta {
     pub(crate) is_marked: bool,
     /// What the socket that took it had dropped by then.
     pub(crate) dropped: u32,
+    /// The number of its departure in the tap, where there is one.
+    pub(crate) record: u32,
 }
 
 /// All packets of a world.

@@ -7,7 +7,7 @@ use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{CloseAckReason, Header, Packet};
 use samplewire_proto::{Nanos, Seq, Tag};
 
-use crate::check::{Machine, SessionId, Side, event_of, receiver_state};
+use crate::check::{Breach, Machine, SessionId, event_of, receiver_state};
 use crate::consumer::{Consumer, ConsumerSpec};
 use crate::packets::ProcessId;
 use crate::payload;
@@ -39,12 +39,10 @@ impl ReceiveEnd {
         let slots = (terms.window as usize).next_power_of_two();
         let receiver = Receiver::new(terms, config, vec![RecvSlot::default(); slots], turn.now)
             .expect("the plan draws terms that hold");
-        let known = &mut turn.checker.sessions[session];
-        known.receiver = Side::Live;
-        known.receiver_heard(turn.now);
+        turn.checker.sessions[session].receiver_begins(turn.now);
         Self {
             receiver,
-            consumer: Consumer::new(consumer, turn.rng.fork()),
+            consumer: Consumer::new(consumer, terms.packet_samples, turn.rng.fork()),
             session,
             tag: terms.local_tag,
             peer,
@@ -111,9 +109,16 @@ impl ReceiveEnd {
             _ => "time",
         };
         self.count(turn, from, event);
+        if matches!(self.receiver.phase(), Phase::Flowing | Phase::Draining { .. }) {
+            let held = turn.checker.sessions[self.session].check_patience(turn.now, false);
+            turn.checker.note(self.session, held);
+        }
         // What has come too late for a player must find its time passed.
         let freed = self.consumer.run(turn.now);
         self.give_back(turn, freed);
+        if let Some(index) = self.consumer.plays() {
+            self.receiver.set_consumed(index);
+        }
         self.deliver(turn);
         self.grant(turn);
         let mut out = [0; REPORT_BYTES];
@@ -122,7 +127,7 @@ impl ReceiveEnd {
         }
         if let Some(end) = self.receiver.poll_event() {
             turn.checker.receiver_ended(self.session, turn.now, end);
-            turn.checker.tally.underruns += self.consumer.underruns;
+            self.consumer.close(&mut turn.checker.tally);
         }
     }
 
@@ -186,15 +191,25 @@ impl ReceiveEnd {
                 Delivered::Packet { seq, .. } => Some(&self.payloads[self.place(seq)]),
                 _ => None,
             };
-            turn.checker.delivered(self.session, turn.now, &delivered, payload);
+            let is_cut_short = matches!(self.receiver.phase(), Phase::Cancelling { .. });
+            turn.checker.delivered(self.session, turn.now, &delivered, payload, is_cut_short);
             freed += match delivered {
-                Delivered::Packet { .. } => u32::from(self.consumer.take(turn.now)),
+                Delivered::Packet { index, samples, .. } => {
+                    u32::from(self.consumer.take(turn.now, index, samples))
+                }
                 Delivered::Skipped { .. } => 1,
                 Delivered::Gap(_) => 0,
             };
         }
         self.give_back(turn, freed);
-        self.count(turn, from, "all accounted for");
+        let breach = turn.checker.sessions[self.session].breach;
+        let event = match (from, self.receiver.phase(), breach) {
+            (Phase::Breaking(_), Phase::Cancelling { .. }, _) => "account violated",
+            (_, Phase::Cancelling { .. }, Some(Breach::Form)) => "DATA of another form",
+            (_, Phase::Cancelling { .. }, _) => "account violated",
+            _ => "all accounted for",
+        };
+        self.count(turn, from, event);
     }
 
     fn give_back(&mut self, turn: &mut Turn<'_>, places: u32) {
@@ -213,12 +228,9 @@ impl ReceiveEnd {
         self.borrowed += lent;
         let limit = self.receiver.limit() + lent;
         self.receiver.grant(limit);
-        turn.checker.sessions[self.session].granted = limit;
-        let promised = limit - self.receiver.released();
-        if promised > self.borrowed {
-            let borrowed = self.borrowed;
-            turn.checker.fail(format!("{promised} places promised, {borrowed} borrowed"));
-        }
+        let session = &mut turn.checker.sessions[self.session];
+        let held = session.promised(limit, self.borrowed, self.consumer.held());
+        turn.checker.note(self.session, held);
     }
 
     fn place(&self, seq: Seq) -> usize {

@@ -1,11 +1,11 @@
 //! The sending end of a stream, with its source.
 
-use samplewire_proto::sender::{CONTROL_BYTES, SendSlot, Sender, SenderConfig, Transmit};
-use samplewire_proto::stream::Terms;
+use samplewire_proto::sender::{CONTROL_BYTES, Phase, SendSlot, Sender, SenderConfig, Transmit};
+use samplewire_proto::stream::{PAYLOAD_OFFSET_MAX, Terms};
 use samplewire_proto::wire::{CloseAckReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
-use crate::check::{Machine, SessionId, Side, event_of, sender_state};
+use crate::check::{Breach, Machine, SessionId, ended_state, event_of, sender_state};
 use crate::packets::ProcessId;
 use crate::process::Turn;
 use crate::source::{Source, SourceSpec};
@@ -18,6 +18,8 @@ pub(crate) struct SendEnd {
     session: SessionId,
     peer: ProcessId,
     padding_bytes: u32,
+    /// The state that the stream ended in, and the event that ended it, until it is told how.
+    ended_by: Option<(Phase, &'static str)>,
 }
 
 impl SendEnd {
@@ -30,17 +32,19 @@ impl SendEnd {
         source: SourceSpec,
     ) -> Self {
         let slots = vec![SendSlot::default(); (terms.window as usize).next_power_of_two()];
+        let terms = terms_under(source.breach, terms);
+        let source = SourceSpec { samples: terms.packet_samples, ..source };
         let sender =
             Sender::new(terms, config, slots, turn.now).expect("the plan draws terms that hold");
         let known = &mut turn.checker.sessions[session];
-        known.sender = Side::Live;
-        known.sender_heard(turn.now);
+        known.sender_begins(turn.now, source.breach);
         Self {
             sender,
             source: Source::new(source, terms.first_index, turn.now, turn.rng.fork()),
             session,
             peer,
             padding_bytes: known.agreed.padding_bytes,
+            ended_by: None,
         }
     }
 
@@ -89,6 +93,10 @@ impl SendEnd {
         let from = self.sender.phase();
         self.sender.handle_timeout(turn.now);
         self.count(turn, from, "silence");
+        if !self.sender.is_ended() {
+            let held = turn.checker.sessions[self.session].check_patience(turn.now, true);
+            turn.checker.note(self.session, held);
+        }
         let from = self.sender.phase();
         let session = &mut turn.checker.sessions[self.session];
         let pushed = self.source.run(turn.now, &mut self.sender, session);
@@ -96,6 +104,11 @@ impl SendEnd {
         self.count(turn, from, self.source.end_event());
         self.transmit(turn);
         if let Some(end) = self.sender.poll_event() {
+            if let Some((from, event)) = self.ended_by.take() {
+                let (from, to) = (sender_state(from), ended_state(end));
+                turn.checker.transitions.count(Machine::Sender, from, event, to);
+            }
+            turn.checker.tally.lost_at_source += self.source.lost_in_all();
             turn.checker.sender_ended(self.session, turn.now, end);
         }
     }
@@ -123,7 +136,7 @@ impl SendEnd {
                 Transmit::Data(data) => data,
             };
             let session = &mut turn.checker.sessions[self.session];
-            match session.departs(data.seq, turn.net.now) {
+            match session.departs(data.seq, turn.net.now, turn.now) {
                 Ok((payload, is_first)) => {
                     turn.checker.tally.data_packets += 1;
                     turn.checker.tally.repeats += u64::from(!is_first);
@@ -136,16 +149,29 @@ impl SendEnd {
         self.count(turn, from, "breaker");
     }
 
-    fn count(
-        &self,
-        turn: &mut Turn<'_>,
-        from: samplewire_proto::sender::Phase,
-        event: &'static str,
-    ) {
+    fn count(&mut self, turn: &mut Turn<'_>, from: Phase, event: &'static str) {
         let to = self.sender.phase();
-        if from != to {
-            let (from, to) = (sender_state(from), sender_state(to));
-            turn.checker.transitions.count(Machine::Sender, from, event, to);
+        if from == to {
+            return;
         }
+        let to = match (from, to) {
+            (_, Phase::Ended) => return self.ended_by = Some((from, event)),
+            (Phase::Closing(_), _) => "Closing(cancelled)",
+            _ => sender_state(to),
+        };
+        turn.checker.transitions.count(Machine::Sender, sender_state(from), event, to);
+    }
+}
+
+/// The terms that a sender keeps which breaks the rules so.
+fn terms_under(breach: Option<Breach>, terms: Terms) -> Terms {
+    match breach {
+        None => terms,
+        Some(Breach::Form) if terms.payload_offset + 8 > PAYLOAD_OFFSET_MAX => {
+            Terms { payload_offset: terms.payload_offset - 8, ..terms }
+        }
+        Some(Breach::Form) => Terms { payload_offset: terms.payload_offset + 8, ..terms },
+        Some(Breach::Jumps) => Terms { packet_samples: terms.packet_samples + 1, ..terms },
+        Some(Breach::Retreats) => Terms { packet_samples: terms.packet_samples - 1, ..terms },
     }
 }

@@ -17,7 +17,9 @@ pub fn soak(
     threads: usize,
     out: &mut (dyn Write + Send),
 ) -> io::Result<SwarmResult> {
-    let options = SwarmOptions { seeds: start..u64::MAX, threads, time: Some(time), trace: false };
+    let seeds = start..u64::MAX;
+    let options =
+        SwarmOptions { seeds, threads, time: Some(time), trace: false, tap_packets: None };
     let result = swarm(&options, out)?;
     write_tally(&result.tally, out)?;
     write_transitions(&result.transitions, out)?;

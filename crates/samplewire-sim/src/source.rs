@@ -2,10 +2,10 @@
 
 use samplewire_proto::crc::crc32c;
 use samplewire_proto::sender::{NewPacket, SendSlot, Sender};
-use samplewire_proto::wire::Flags;
+use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Nanos, SampleIndex};
 
-use crate::check::Session;
+use crate::check::{Breach, Session};
 use crate::payload;
 use crate::rng::{Odds, Rng};
 
@@ -23,6 +23,8 @@ pub(crate) struct SourceSpec {
     pub(crate) overflow: Odds,
     /// What happens after the last packet.
     pub(crate) ends: Ending,
+    /// How its sender breaks the rules, if it does.
+    pub(crate) breach: Option<Breach>,
 }
 
 /// When packets are made.
@@ -45,6 +47,10 @@ pub(crate) enum Ending {
     Close,
     /// What has not departed is dropped.
     Cancel,
+    /// It closes, and cancels so much later what has not departed by then.
+    CloseThenCancel(Nanos),
+    /// It says that it failed.
+    Fail,
     /// It leaves that to the receiver.
     Never,
 }
@@ -57,10 +63,15 @@ pub(crate) struct Source {
     next_at: Nanos,
     next_index: SampleIndex,
     lost: u64,
+    /// All that it has lost.
+    lost_in_all: u64,
     /// Packets of the present burst.
     burst: u32,
     sets_index: bool,
     is_done: bool,
+    cancels_at: Option<Nanos>,
+    /// The last event that it was to its sender.
+    end_event: &'static str,
     rng: Rng,
 }
 
@@ -72,9 +83,12 @@ impl Source {
             next_at: now,
             next_index: first_index,
             lost: 0,
+            lost_in_all: 0,
             burst: 0,
             sets_index: false,
             is_done: false,
+            cancels_at: None,
+            end_event: "close",
             rng,
         }
     }
@@ -83,7 +97,7 @@ impl Source {
     pub(crate) fn next_at(&self, free_slots: u32) -> Option<Nanos> {
         let is_over = self.is_done || (self.left == 0 && self.spec.ends == Ending::Never);
         match self.spec.pace {
-            _ if is_over => None,
+            _ if is_over => self.cancels_at,
             Pace::Converter(_) => Some(self.next_at),
             Pace::Paced(_) | Pace::Bursts { .. } if free_slots > 0 => Some(self.next_at),
             Pace::Greedy if free_slots > 0 => Some(Nanos(0)),
@@ -91,12 +105,14 @@ impl Source {
         }
     }
 
+    /// How many samples it has lost.
+    pub(crate) const fn lost_in_all(&self) -> u64 {
+        self.lost_in_all
+    }
+
     /// The event that the source's end is to its sender.
     pub(crate) const fn end_event(&self) -> &'static str {
-        match self.spec.ends {
-            Ending::Close | Ending::Never => "close",
-            Ending::Cancel => "cancel",
-        }
+        self.end_event
     }
 
     /// Makes the packets that are due and pushes those that find room.
@@ -106,7 +122,15 @@ impl Source {
         sender: &mut Sender<Vec<SendSlot>>,
         session: &mut Session,
     ) -> Result<(), String> {
-        if self.is_done || sender.is_ended() {
+        if sender.is_ended() {
+            self.cancels_at = None;
+            return Ok(());
+        }
+        if self.is_done {
+            if self.cancels_at.is_some_and(|at| now >= at) {
+                self.cancels_at = None;
+                self.cancel(now, sender, session);
+            }
             return Ok(());
         }
         while self.left > 0 {
@@ -141,7 +165,7 @@ impl Source {
             if has_room {
                 self.push(sender, session)?;
             } else {
-                self.lost += u64::from(self.spec.samples);
+                self.lose(self.spec.samples.into());
             }
         }
         if self.left == 0 {
@@ -150,13 +174,19 @@ impl Source {
         Ok(())
     }
 
+    const fn lose(&mut self, samples: u64) {
+        self.lost += samples;
+        self.lost_in_all += samples;
+    }
+
     fn push(
         &mut self,
         sender: &mut Sender<Vec<SendSlot>>,
         session: &mut Session,
     ) -> Result<(), String> {
         if self.rng.chance(self.spec.overflow) {
-            self.lost += self.rng.within(1..=5_000);
+            let samples = self.rng.within(1..=5_000);
+            self.lose(samples);
         }
         let mut flags = Flags::NONE;
         let mut index = self.next_index + self.lost;
@@ -191,18 +221,31 @@ impl Source {
     }
 
     fn finish(&mut self, now: Nanos, sender: &mut Sender<Vec<SendSlot>>, session: &mut Session) {
-        match self.spec.ends {
-            Ending::Never => return,
-            Ending::Close => {
-                sender.lose_at_source(self.lost);
-                session.lost_at_end(self.lost);
-                sender.close(now);
-            }
-            Ending::Cancel => {
-                sender.cancel(now);
-                session.cut(sender.next_seq());
-            }
+        if self.spec.ends == Ending::Never {
+            return;
         }
         self.is_done = true;
+        if self.spec.ends == Ending::Cancel {
+            return self.cancel(now, sender, session);
+        }
+        sender.lose_at_source(self.lost);
+        session.lost_at_end(self.lost);
+        match self.spec.ends {
+            Ending::Fail => {
+                session.is_failed = true;
+                sender.close_for(now, CloseReason::DeviceFault);
+            }
+            Ending::CloseThenCancel(span) => {
+                self.cancels_at = Some(now + span);
+                sender.close(now);
+            }
+            Ending::Close | Ending::Cancel | Ending::Never => sender.close(now),
+        }
+    }
+
+    fn cancel(&mut self, now: Nanos, sender: &mut Sender<Vec<SendSlot>>, session: &mut Session) {
+        self.end_event = "cancel";
+        sender.cancel(now);
+        session.cut(sender.next_seq());
     }
 }

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::check::{Tally, Transitions};
-use crate::draw;
+use crate::plan::Plan;
+use crate::scenes;
+use crate::tap::Tap;
 use crate::world::World;
 
 /// What to run.
@@ -22,6 +24,8 @@ pub struct SwarmOptions {
     pub time: Option<Duration>,
     /// Writes a line for every packet of every run; for one seed.
     pub trace: bool,
+    /// Keeps so many packets of a run, the last ones; for one seed.
+    pub tap_packets: Option<usize>,
 }
 
 /// What came of a swarm.
@@ -35,6 +39,8 @@ pub struct SwarmResult {
     pub transitions: Transitions,
     /// Seeds in which something did not hold, with what.
     pub failures: Vec<(u64, String)>,
+    /// The packets of the run that ended last, when asked for.
+    pub tap: Option<Tap>,
 }
 
 /// What came of one run.
@@ -48,11 +54,23 @@ pub struct RunResult {
     pub failure: Option<String>,
     /// A line for every packet, when asked for.
     pub trace: String,
+    /// Its packets, when asked for.
+    pub tap: Option<Tap>,
 }
 
 /// Runs one seed.
 pub fn run_seed(seed: u64, trace: bool) -> RunResult {
-    let mut world = World::new(&draw::plan(seed), seed);
+    run_tapped(seed, trace, None)
+}
+
+/// Runs one seed, and keeps the last `tap_packets` packets of it.
+pub(crate) fn run_tapped(seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
+    run_plan(&scenes::plan(seed), seed, trace, tap_packets)
+}
+
+fn run_plan(plan: &Plan, seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
+    let mut world = World::new(plan, seed);
+    world.net.tap = tap_packets.map(|packets_max| Tap::new(packets_max, plan));
     if trace {
         world.net.trace.start();
     }
@@ -70,6 +88,7 @@ pub fn run_seed(seed: u64, trace: bool) -> RunResult {
         tally: world.checker.tally,
         failure: world.checker.failure().map(str::to_owned),
         trace: world.net.trace.take(),
+        tap: world.net.tap.take(),
         transitions: std::mem::take(&mut world.checker.transitions),
     }
 }
@@ -109,6 +128,11 @@ pub fn swarm(options: &SwarmOptions, out: &mut (dyn Write + Send)) -> io::Result
     Ok(result)
 }
 
+/// The command that runs one seed again, with a line and a pcapng record for every packet.
+pub fn replay_command(seed: u64) -> String {
+    format!("samplewire sim swarm --seeds {seed}..{} --trace --pcap {seed}.pcapng", seed + 1)
+}
+
 type Shared<'a> = Mutex<(SwarmResult, &'a mut (dyn Write + Send))>;
 
 /// Runs seeds until there are none, time is up or failures are enough.
@@ -126,16 +150,17 @@ fn work(
         if seed >= options.seeds.end || is_late || is_over.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let run = run_seed(seed, options.trace);
+        let run = run_tapped(seed, options.trace, options.tap_packets);
         let mut shared = shared.lock().expect("no worker panics while it holds the lock");
         let (result, out) = &mut *shared;
         result.runs += 1;
         result.tally += run.tally;
         result.transitions.add(&run.transitions);
+        result.tap = run.tap;
         out.write_all(run.trace.as_bytes())?;
         if let Some(what) = run.failure {
             writeln!(out, "seed {seed}: {what}")?;
-            writeln!(out, "  replay: samplewire sim swarm --seeds {seed}..{} --trace", seed + 1)?;
+            writeln!(out, "  replay: {}", replay_command(seed))?;
             result.failures.push((seed, what));
             if result.failures.len() >= FAILURES_MAX {
                 is_over.store(true, Ordering::Relaxed);

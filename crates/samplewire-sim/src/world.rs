@@ -289,3 +289,6 @@ const STEPS_AT_ONCE_MAX: u32 = 1_000_000;
 
 /// Sets the world's draws apart from those of its plan.
 const WORLD_SALT: u64 = 0x57_4F_52_4C_44;
+
+#[cfg(test)]
+mod tests;

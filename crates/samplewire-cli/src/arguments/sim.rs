@@ -30,8 +30,20 @@ pub(crate) enum SimRun {
         threads: Option<usize>,
 
         /// Print every packet and fault
-        #[arg(long)]
+        #[arg(long, conflicts_with = "json")]
         trace: bool,
+
+        /// Write the packets of one seed to a pcapng file, in virtual time
+        #[arg(long, value_name = "FILE.pcapng")]
+        pcap: Option<PathBuf>,
+
+        /// How many departures and arrivals the file has at most: the last ones
+        #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "pcap")]
+        pcap_packets: usize,
+
+        /// Print one JSON object instead of words
+        #[arg(long)]
+        json: bool,
     },
     /// Run seeds for a time, then count packets, faults and each transition of the state tables
     Soak {
@@ -46,6 +58,10 @@ pub(crate) enum SimRun {
         /// Threads; all processors unless given
         #[arg(long, value_name = "N")]
         threads: Option<usize>,
+
+        /// Print one JSON object instead of words
+        #[arg(long)]
+        json: bool,
     },
     /// Repair latency and goodput over loss, round trip and window
     Repair {
@@ -56,12 +72,20 @@ pub(crate) enum SimRun {
         /// Draw it as SVG too
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
+
+        /// Print one JSON object instead of words
+        #[arg(long)]
+        json: bool,
     },
     /// The figures that must hold, each against its bound
     Figures {
         /// Packets of each figure; more take longer and scatter less
         #[arg(long, value_name = "N", default_value_t = 10_100_000)]
         packets: u64,
+
+        /// Print one JSON object instead of words
+        #[arg(long)]
+        json: bool,
     },
 }
 

@@ -1,6 +1,11 @@
 //! The simulator as a verb.
 
-use crate::harness::{folder, run, text};
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use crate::harness::{folder, has_program, run, text};
 
 #[test]
 fn swarm_of_some_seeds_holds_and_sums_up() {
@@ -27,4 +32,124 @@ fn figure_that_misses_its_bound_tells_by_the_exit_status() {
 fn table_that_cannot_be_written_is_named() {
     let path = folder("sim").join("absent/table.csv");
     run(&["sim", "repair", "--csv", text(&path)]).expect_error(1, &["absent/table.csv"]);
+}
+
+#[test]
+fn packets_of_a_seed_are_read_by_tshark_with_times_lengths_and_fates() {
+    let path = folder("sim-pcap").join("tapped.pcapng");
+    let document = (0..40)
+        .map(|seed| tapped(seed, &path))
+        .find(|document| document["counts"]["corruptions"] != 0)
+        .expect("some links corrupt");
+    let Some(frames) = tshark(&path) else { return };
+    assert_eq!(document["pcap"]["packets"], frames.len());
+    let of = |value: &Value| value.as_u64().unwrap();
+    let mut last_ns = 0;
+    let mut corrupted = 0;
+    for frame in &frames {
+        let [time, wire_bytes, kept_bytes, interface, comment, checksum] = &frame[..] else {
+            panic!("{frame:?}")
+        };
+        let time_ns: u64 = time.replace('.', "").parse().unwrap();
+        assert!((last_ns..=of(&document["counts"]["virtual_ns"])).contains(&time_ns), "{frame:?}");
+        last_ns = time_ns;
+        // The least packet that the protocol has, with its IP and UDP headers.
+        let (wire_bytes, kept_bytes): (u64, u64) =
+            (wire_bytes.parse().unwrap(), kept_bytes.parse().unwrap());
+        assert!((26 + 28..=wire_bytes).contains(&kept_bytes) && wire_bytes <= 9_000, "{frame:?}");
+        assert_eq!(checksum, "1", "{frame:?}");
+        if interface.ends_with("departs") {
+            corrupted += comment.matches("corrupted").count() as u64;
+        }
+    }
+    assert_eq!(corrupted, of(&document["counts"]["corruptions"]));
+}
+
+/// Runs a seed with its packets written to `path`, and gives the JSON.
+fn tapped(seed: u64, path: &Path) -> Value {
+    let seeds = format!("{seed}..{}", seed + 1);
+    let arguments = ["sim", "swarm", "--seeds", &seeds, "--pcap", text(path), "--json"];
+    let ran = run(&arguments).expect(0);
+    assert!(ran.stderr.contains("departures and arrivals"), "{}", ran.stderr);
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+/// Each frame's fields, or `None` where there is no tshark.
+fn tshark(path: &Path) -> Option<Vec<Vec<String>>> {
+    if !has_program("tshark") {
+        return None;
+    }
+    let mut command = Command::new("tshark");
+    command.args(["-n", "-r", text(path), "-T", "fields", "-o", "udp.check_checksum:TRUE"]);
+    for field in [
+        "frame.time_epoch",
+        "frame.len",
+        "frame.cap_len",
+        "frame.interface_name",
+        "frame.comment",
+        "udp.checksum.status",
+    ] {
+        command.args(["-e", field]);
+    }
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let lines = String::from_utf8(output.stdout).unwrap();
+    Some(lines.lines().map(|line| line.split('\t').map(String::from).collect()).collect())
+}
+
+#[test]
+fn pcap_of_several_seeds_is_refused_with_the_range() {
+    let path = folder("sim-pcap-range").join("x.pcapng");
+    run(&["sim", "swarm", "--seeds", "3..9", "--pcap", text(&path)])
+        .expect_error(1, &["--seeds 3..9", "are 6", "--seeds 3..4"]);
+    assert!(!path.exists());
+}
+
+#[test]
+fn full_pcap_says_what_is_left_out() {
+    let path = folder("sim-pcap-full").join("x.pcapng");
+    let limits = ["--pcap", text(&path), "--pcap-packets", "50"];
+    let arguments = [&["sim", "swarm", "--seeds", "10..11"][..], &limits].concat();
+    let ran = run(&arguments).expect(0);
+    assert!(ran.stderr.contains("x.pcapng: 50 departures"), "{}", ran.stderr);
+    assert!(ran.stderr.contains("left out: --pcap-packets "), "{}", ran.stderr);
+    assert!(ran.text().lines().last().is_some_and(|line| line.starts_with("1 runs")));
+}
+
+#[test]
+fn soak_as_json_is_one_object() {
+    let arguments = ["sim", "soak", "--duration", "200ms", "--first", "5", "--json"];
+    let document: Value = serde_json::from_slice(&run(&arguments).expect(0).stdout).unwrap();
+    assert_eq!(document["first_seed"], 5);
+    assert_eq!((&document["result"], &document["failures"]), (&"whole".into(), &json!([])));
+    assert!(document["runs"].as_u64() > Some(0), "{document}");
+    assert!(document["counts"]["data_packets"].as_u64() > Some(0), "{document}");
+    assert!(document["transitions"].as_array().is_some_and(|rows| !rows.is_empty()));
+}
+
+#[test]
+fn figures_as_json_have_a_bound_each() {
+    let ran = run(&["sim", "figures", "--packets", "20000", "--json"]);
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(document["exit_status"], ran.code());
+    for figure in document["figures"].as_array().unwrap() {
+        let value = figure["value"].as_u64().unwrap();
+        let holds = match figure["at_most"].as_u64() {
+            Some(bound) => value <= bound,
+            None => value >= figure["at_least"].as_u64().unwrap(),
+        };
+        assert_eq!(figure["holds"], holds, "{figure}");
+    }
+}
+
+#[test]
+fn command_that_a_failure_prints_traces_its_seed_and_writes_its_packets() {
+    let command = samplewire_sim::replay_command(7);
+    let (arguments, file) = command.rsplit_once(' ').unwrap();
+    let path = folder("sim-replay").join(file);
+    let words: Vec<&str> = arguments.split(' ').skip(1).chain([text(&path)]).collect();
+    let ran = run(&words).expect(0);
+    assert!(ran.text().contains(" sends "), "{}", ran.text());
+    assert!(ran.text().lines().last().is_some_and(|line| line.starts_with("1 runs")));
+    assert!(std::fs::metadata(&path).unwrap().len() > 1_000);
 }

@@ -8,9 +8,8 @@ use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 
-use super::frame::Headers;
-use super::pcapng::PcapngWriter;
 use crate::link::Ecn;
+use crate::pcapng::{Direction, PcapngPacket, PcapngWriter};
 
 /// The datapath's end.
 #[derive(Debug)]
@@ -29,7 +28,7 @@ impl Recorder {
     /// # Errors
     /// Those of `out`, and of starting a thread.
     pub(super) fn new(out: impl Write + Send + 'static, interface: &str) -> io::Result<Self> {
-        let mut writer = PcapngWriter::new(out, interface)?;
+        let mut writer = PcapngWriter::new(out, &[interface])?;
         writer.flush()?;
         let outcome = Arc::new(Outcome::default());
         let (give_free, free) = sync_channel(CHUNKS);
@@ -196,7 +195,7 @@ fn write_all(
     let packets = outcome.get(&outcome.written) + skipped;
     if !failed {
         let ended =
-            writer.statistics(start_ns, end_ns, packets, skipped).and_then(|()| writer.flush());
+            writer.statistics(0, start_ns..=end_ns, packets, skipped).and_then(|()| writer.flush());
         if let Err(error) = ended {
             outcome.fail(error);
         }
@@ -212,8 +211,17 @@ fn write_chunk(
     for packet in &chunk.packets {
         let (payload, after) = rest.split_at(packet.len_bytes);
         rest = after;
-        let headers = Headers::new(packet.source, packet.destination, packet.ecn, payload);
-        writer.packet(packet.time_ns, packet.outbound, headers.as_bytes(), payload)?;
+        let packet = PcapngPacket {
+            interface: 0,
+            time_ns: packet.time_ns,
+            direction: if packet.outbound { Direction::Outbound } else { Direction::Inbound },
+            source: packet.source,
+            destination: packet.destination,
+            ecn: packet.ecn,
+            wire_len_bytes: None,
+            comment: "",
+        };
+        writer.packet(&packet, payload)?;
         *written += 1;
     }
     Ok(())

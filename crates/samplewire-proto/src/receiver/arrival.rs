@@ -1,6 +1,7 @@
 //! What the sender says: the form and the place of DATA, MARK, CLOSE and CLOSE_ACK.
 
 use super::ring::{Received, Revealed, State};
+use super::tolerance::{self, Tolerance};
 use super::{Phase, Receiver, RecvSlot};
 use crate::number::{Departure, INDEX_MAX, Nanos, Seq};
 use crate::stream::{End, Violation};
@@ -52,22 +53,41 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             if is_remembered && matches!(self.ring.get(seq), State::GivenUp) {
                 self.stats.late += 1;
                 self.ring.set(seq, State::Delivered);
+                self.came_late(now, header.departure, true);
             } else {
                 self.stats.duplicates += 1;
             }
             return false;
         }
-        if !matches!(self.ring.get(seq), State::Hole(_)) {
+        let State::Hole(hole) = self.ring.get(seq) else {
             self.stats.duplicates += 1;
             return false;
-        }
+        };
         self.ring.close(seq, State::Received(received));
+        self.came_late(now, header.departure, hole.is_listed());
         if header.flags.contains(Flags::RETRANSMISSION) {
             self.stats.repaired += 1;
+            self.change_tolerance(now, Tolerance::lost);
         } else {
             self.stats.reordered += 1;
         }
         true
+    }
+
+    /// Learns from a packet that was missing how far the path reorders (`docs/protocol.md#4.11`).
+    /// A silence counts where the hole was listed in it: else it may be a pause of this host, in
+    /// which the packet waited.
+    fn came_late(&mut self, now: Nanos, departure: Departure, was_listed: bool) {
+        let extent = self.settled.extent(now, departure, was_listed);
+        if extent > self.settled.tolerance() {
+            self.stats.reordered_beyond += 1;
+        }
+        self.change_tolerance(now, |tolerance| tolerance.came_late_by(extent));
+    }
+
+    pub(super) fn change_tolerance(&mut self, now: Nanos, change: impl FnOnce(&mut Tolerance)) {
+        self.settled.change(now, change);
+        self.stats.reorder_tolerance = Departure::span_ns(self.settled.tolerance());
     }
 
     /// Opens holes for all that departed before `end` and has not come.
@@ -99,6 +119,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.schedule.ask();
         if mark.hold != u32::MAX && self.stats.reports > 0 {
             self.rtt.take_echo(now, mark.echo, mark.hold);
+            let bound = tolerance::bound(self.rtt.get(), self.delivery);
+            self.change_tolerance(now, |tolerance| tolerance.set_bound(bound));
         }
         self.stats.source_lost = self.stats.source_lost.max(mark.source_lost);
         self.gone_before = self.gone_before.max(mark.oldest.min(header.seq));

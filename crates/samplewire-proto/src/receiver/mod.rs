@@ -15,7 +15,9 @@ mod promise;
 mod report;
 mod ring;
 mod schedule;
+mod settled;
 mod stats;
+mod tolerance;
 
 use crate::clock::{DepartureClock, Rtt};
 use crate::gap::{Cause, Gap};
@@ -30,7 +32,9 @@ use promise::Promise;
 pub use ring::RecvSlot;
 use ring::{Received, Ring, State};
 use schedule::Schedule;
+use settled::Settled;
 pub use stats::ReceiverStats;
+use tolerance::Tolerance;
 
 /// The receiving end of one stream.
 #[derive(Debug)]
@@ -46,7 +50,7 @@ pub struct Receiver<S> {
     gone_before: Seq,
     account: Account,
     consumed_index: SampleIndex,
-    newest: Option<Newest>,
+    settled: Settled,
     heard_at: Nanos,
     clock: DepartureClock,
     rtt: Rtt,
@@ -65,13 +69,6 @@ pub struct Receiver<S> {
     answer_close: bool,
     event: Option<End>,
     stats: ReceiverStats,
-}
-
-/// The newest departure seen, and when.
-#[derive(Clone, Copy, Debug)]
-struct Newest {
-    departure: Departure,
-    at: Nanos,
 }
 
 /// The life of a receiver (`docs/protocol.md`, state table of the receiver).
@@ -128,6 +125,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         now: Nanos,
     ) -> Result<Self, TermsError> {
         terms.check(slots.as_ref().len())?;
+        let bound = tolerance::bound(terms.rtt, config.delivery());
         Ok(Self {
             delivery: config.delivery(),
             ring: Ring::new(slots),
@@ -137,7 +135,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             gone_before: terms.first_seq,
             account: Account::new(terms.first_index, terms.packet_samples),
             consumed_index: terms.first_index,
-            newest: None,
+            settled: Settled::new(Tolerance::new(terms.reorder_tolerance, bound)),
             heard_at: now,
             clock: DepartureClock::default(),
             rtt: Rtt::new(terms.rtt),
@@ -151,7 +149,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             last_gap: None,
             answer_close: false,
             event: None,
-            stats: ReceiverStats::default(),
+            stats: ReceiverStats::new(terms.reorder_tolerance),
             terms,
         })
     }
@@ -353,6 +351,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 self.ring.close(seq, State::GivenUp);
                 self.advance();
                 self.stats.skipped += 1;
+                self.change_tolerance(now, Tolerance::lost);
                 self.account.give_up(cause);
                 Some(Delivered::Skipped { seq })
             }
@@ -430,10 +429,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Notes a sign of life, and the newest departure.
     fn hear(&mut self, now: Nanos, departure: Departure) {
         self.heard_at = now;
-        match &mut self.newest {
-            Some(newest) if !newest.departure.before(departure) => {}
-            newest => *newest = Some(Newest { departure, at: now }),
-        }
+        self.settled.hear(now, departure);
     }
 
     fn advance(&mut self) {

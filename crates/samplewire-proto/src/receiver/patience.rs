@@ -1,19 +1,11 @@
-//! How long to wait: what has settled, and when a hole is given up.
+//! How long to wait: when a hole is given up.
 
 use super::ring::{Hole, State};
-use super::{Delivery, Newest, Phase, Receiver, RecvSlot};
+use super::{Delivery, Phase, Receiver, RecvSlot};
 use crate::gap::Cause;
 use crate::number::{Departure, Nanos, Seq};
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
-    /// Every departure up to this one has arrived or is lost: nothing that departed before it can
-    /// still overtake what has come (`docs/protocol.md#4.2`).
-    pub(super) fn settled(&self, now: Nanos) -> Departure {
-        let Some(newest) = self.newest else { return Departure(0) };
-        let silence = Departure::units(now.since(newest.at));
-        newest.departure.minus(self.terms.reorder_tolerance.saturating_sub(silence))
-    }
-
     /// Why a hole is given up, if it is (`docs/protocol.md#6.1`, `#6.8`).
     pub(super) fn cause_to_give_up(&self, now: Nanos, seq: Seq, hole: &Hole) -> Option<Cause> {
         let is_gone = seq.before(self.gone_before);
@@ -21,13 +13,13 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             // The sender lets go of everything at once: that it is gone says nothing.
             Delivery::BestEffort => {
                 let is_over = matches!(self.phase, Phase::Breaking(_));
-                let is_settled = !self.settled(now).before(hole.marker);
+                let is_settled = !self.settled.at(now).before(hole.marker);
                 (is_over || is_settled).then_some(Cause::NeverAsked)
             }
             _ if is_gone => Some(Cause::GoneAtSender),
             Delivery::Complete => None,
             Delivery::Deadline(deadline) => {
-                let newest = self.newest?;
+                let newest = self.settled.newest()?;
                 let silence = now.since(newest.at);
                 let silence = if silence > silence_bound(deadline) { silence } else { Nanos(0) };
                 let age = newest.departure.distance(hole.revealed_by) as i64
@@ -46,12 +38,13 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if self.next == self.highest_end {
             return None;
         }
-        let (State::Hole(hole), Some(newest)) = (self.ring.get(self.next), self.newest) else {
+        let (State::Hole(hole), Some(newest)) = (self.ring.get(self.next), self.settled.newest())
+        else {
             return None;
         };
         match self.delivery {
             Delivery::Complete => None,
-            Delivery::BestEffort => Some(self.time_when_settled(newest, hole.marker)),
+            Delivery::BestEffort => self.settled.time_of(hole.marker),
             Delivery::Deadline(deadline) => {
                 let deadline_units = Departure::units(deadline);
                 let known = Departure::at(now).distance(hole.revealed_at).max(0) as u32;
@@ -62,13 +55,6 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
                 Some(if is_old { at } else { at.max(silent_at) })
             }
         }
-    }
-
-    /// When `settled` reaches `departure` if nothing more arrives.
-    pub(super) fn time_when_settled(&self, newest: Newest, departure: Departure) -> Nanos {
-        let ahead = newest.departure.distance(departure).max(0) as u32;
-        let wait = self.terms.reorder_tolerance.saturating_sub(ahead);
-        newest.at + Departure::span_ns(wait) + Nanos(Departure::UNIT_NS)
     }
 }
 

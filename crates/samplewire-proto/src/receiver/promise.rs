@@ -9,6 +9,8 @@ pub(super) struct Promise {
     floor: u32,
     window: u32,
     bound: u32,
+    /// Packets of the fullest round trip of late, an eighth less after each.
+    per_rtt_most: u32,
     interval_start: Nanos,
     packets: u32,
 }
@@ -16,12 +18,17 @@ pub(super) struct Promise {
 impl Promise {
     pub(super) fn new(floor: u32, window: u32, now: Nanos) -> Self {
         let floor = floor.min(window);
-        Self { floor, window, bound: floor, interval_start: now, packets: 0 }
+        Self { floor, window, bound: floor, per_rtt_most: 0, interval_start: now, packets: 0 }
     }
 
     /// Packets that may be promised at present.
     pub(super) const fn bound(&self) -> u32 {
         self.bound
+    }
+
+    /// Packets that came in a round trip of late, those in which the sender was stalled apart.
+    pub(super) const fn per_rtt_most(&self) -> u32 {
+        self.per_rtt_most
     }
 
     /// Counts a packet; the bound follows at the end of each round trip.
@@ -32,7 +39,9 @@ impl Promise {
             return;
         }
         let per_rtt = u64::from(self.packets) * rtt.0 / elapsed.0.max(1);
-        let used = (4 * per_rtt).min(u64::from(self.window)) as u32;
+        let per_rtt = per_rtt.min(u64::from(self.window)) as u32;
+        self.per_rtt_most = per_rtt.max(self.per_rtt_most - self.per_rtt_most / 8);
+        let used = (4 * u64::from(per_rtt)).min(u64::from(self.window)) as u32;
         self.bound = used.max(self.floor);
         self.interval_start = now;
         self.packets = 0;
@@ -53,7 +62,7 @@ mod tests {
             now = now + Nanos(10_000);
             promise.count(now, rtt);
         }
-        assert_eq!(promise.bound(), 400, "100 packets a round trip");
+        assert_eq!((promise.bound(), promise.per_rtt_most()), (400, 100), "packets a round trip");
         for _ in 0..10_000 {
             now = now + Nanos(100);
             promise.count(now, rtt);
@@ -64,5 +73,6 @@ mod tests {
             promise.count(now, rtt);
         }
         assert_eq!(promise.bound(), 16, "the floor");
+        assert_eq!(promise.per_rtt_most(), 671, "three round trips after 1,000 in one");
     }
 }

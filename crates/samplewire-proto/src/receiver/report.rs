@@ -11,26 +11,26 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     pub(super) fn present(&self, now: Nanos) -> Present {
         let rtt = self.rtt.get();
         let repairs = self.delivery != Delivery::BestEffort;
-        let settles_at = match (self.newest, self.ring.fresh_marker()) {
-            (Some(newest), Some(marker)) if repairs => Some(self.time_when_settled(newest, marker)),
-            _ => None,
-        };
-        let settled = self.settled(now);
+        let fresh = if repairs { self.ring.fresh_marker() } else { None };
+        let settled = self.settled.at(now);
         Present {
             rtt,
             limit: self.limit,
             highest_end: self.highest_end,
             window: self.terms.window,
+            per_rtt: self.promise.per_rtt_most(),
             marked: self.stats.marked as u32,
             is_listable: repairs && self.ring.has_listable(settled, Departure::units(rtt)),
-            settles_at,
+            settles_at: fresh.and_then(|marker| self.settled.time_of(marker)),
             is_opening: self.stats.received == 0,
         }
     }
 
     pub(super) fn emit_report(&mut self, now: Nanos, present: &Present, out: &mut [u8]) -> usize {
-        let settled = self.settled(now);
-        let newest = self.newest.map_or(Departure(0), |newest| newest.departure);
+        let settled = self.settled.at(now);
+        let newest = self.settled.newest();
+        let hold = newest.map_or(u32::MAX, |newest| Departure::units(now.since(newest.at)));
+        let newest = newest.map_or(Departure(0), |newest| newest.departure);
         let mut ranges = [SeqRange { first: Seq(0), count: 0 }; RANGES_MAX];
         let room = RANGES_MAX.min(self.terms.ranges_max as usize);
         let n = if self.delivery == Delivery::BestEffort {
@@ -40,7 +40,6 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.ring.list(self.next, settled, newest, rtt_units, &mut ranges[..room])
         };
         let released = self.released_for_sender();
-        let hold = self.newest.map_or(u32::MAX, |newest| Departure::units(now.since(newest.at)));
         let fields = ReportFields {
             released,
             limit: self.limit,

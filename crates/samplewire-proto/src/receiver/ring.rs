@@ -47,6 +47,13 @@ pub(super) struct Hole {
     pub(super) is_local: bool,
 }
 
+impl Hole {
+    /// Whether a REPORT has asked for the packet.
+    pub(super) fn is_listed(&self) -> bool {
+        self.stage != Stage::Fresh
+    }
+}
+
 /// How a hole came to be known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Revealed {

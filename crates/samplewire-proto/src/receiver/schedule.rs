@@ -24,6 +24,8 @@ pub(super) struct Present {
     pub(super) limit: Seq,
     pub(super) highest_end: Seq,
     pub(super) window: u32,
+    /// Packets that come in a round trip.
+    pub(super) per_rtt: u32,
     pub(super) marked: u32,
     /// Something can be listed at once.
     pub(super) is_listable: bool,
@@ -89,16 +91,15 @@ impl Schedule {
             IDLE_PAUSE
         };
         let mut due = sent_at + pause;
-        // A sender that is about to run out of credit waits for the next REPORT.
+        let short_pause = Nanos(rtt.0 / PAUSES_PER_RTT).max(ASKED_PAUSE);
+        // What comes in a round trip has departed by the time that a REPORT arrives: a sender that
+        // has no more credit than that waits for each packet of it.
         let unused = self.limit_sent.distance(present.highest_end).max(0) as u32;
+        let unused = unused.saturating_sub(present.per_rtt);
         if grown >= (unused / 8).max(1) {
-            due = due.min(sent_at + ASKED_PAUSE);
+            due = due.min(sent_at + short_pause);
         }
-        let hole_pause = if self.was_full {
-            ASKED_PAUSE
-        } else {
-            Nanos(rtt.0 / HOLE_PAUSES_PER_RTT).max(ASKED_PAUSE)
-        };
+        let hole_pause = if self.was_full { ASKED_PAUSE } else { short_pause };
         if present.is_listable {
             due = due.min(sent_at + hole_pause);
         } else if let Some(settles_at) = present.settles_at {
@@ -116,8 +117,8 @@ impl Schedule {
 
 /// New ranges that are reported without waiting for the pause.
 const REVEALS_MAX: u32 = 32;
-/// At high loss the pause adds to each of the many round trips of a repair.
-const HOLE_PAUSES_PER_RTT: u64 = 32;
+/// The pause adds to each round trip of a repair, and to each wait for credit.
+const PAUSES_PER_RTT: u64 = 128;
 const ASKED_PAUSE: Nanos = Nanos::from_micros(20);
 const MARKED_PAUSE: Nanos = Nanos::from_micros(50);
 const BUSY_PAUSE_MIN: Nanos = Nanos::from_millis(1);
@@ -134,10 +135,11 @@ mod tests {
     fn pause_us(change: impl FnOnce(&mut Schedule, &mut Present)) -> u64 {
         let mut schedule = Schedule::new(Seq(0));
         let mut present = Present {
-            rtt: Nanos::from_millis(2),
+            rtt: Nanos::from_millis(8),
             limit: Seq(800),
             highest_end: Seq(0),
             window: 800,
+            per_rtt: 0,
             marked: 0,
             is_listable: false,
             settles_at: None,
@@ -151,7 +153,7 @@ mod tests {
     #[test]
     fn each_rule_sets_its_own_pause() {
         assert_eq!(pause_us(|_, _| {}), 100_000, "idle");
-        assert_eq!(pause_us(|s, _| s.data_came()), 8_000, "data flow");
+        assert_eq!(pause_us(|s, _| s.data_came()), 32_000, "data flow");
         assert_eq!(pause_us(|_, p| p.is_opening = true), 20_000, "no data yet");
         assert_eq!(pause_us(|s, _| s.ask()), 20, "asked");
         assert_eq!(pause_us(|_, p| p.marked = 1), 50, "congestion");
@@ -162,8 +164,17 @@ mod tests {
                 p.limit = Seq(850);
                 p.highest_end = Seq(400);
             }),
-            20,
+            62,
             "an eighth of what is left"
+        );
+        assert_eq!(
+            pause_us(|_, p| {
+                p.limit = Seq(801);
+                p.highest_end = Seq(400);
+                p.per_rtt = 400;
+            }),
+            62,
+            "what is left departs before a REPORT arrives"
         );
         assert_eq!(pause_us(|_, p| p.is_listable = true), 62, "a hole");
         assert_eq!(
@@ -198,6 +209,7 @@ mod tests {
             limit: Seq(0),
             highest_end: Seq(0),
             window: 8,
+            per_rtt: 0,
             marked: 0,
             is_listable: false,
             settles_at: None,

@@ -1,6 +1,7 @@
 //! What a receiver counts; meanings and remedies in `docs/statistics.md`.
 
 use crate::gap::{Cause, Gap};
+use crate::number::{Departure, Nanos};
 
 /// Counters of a receiver since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -15,6 +16,10 @@ pub struct ReceiverStats {
     pub repaired: u64,
     /// Packets that were missing and came by themselves.
     pub reordered: u64,
+    /// Packets that were missing or given up and came later than the tolerance that held then.
+    pub reordered_beyond: u64,
+    /// The present reordering tolerance: that of the terms, or more while the path takes more.
+    pub reorder_tolerance: Nanos,
     /// Packets that were there already.
     pub duplicates: u64,
     /// Packets that came after they had been given up.
@@ -45,6 +50,10 @@ pub struct ReceiverStats {
 }
 
 impl ReceiverStats {
+    pub(super) fn new(tolerance_units: u32) -> Self {
+        Self { reorder_tolerance: Departure::span_ns(tolerance_units), ..Self::default() }
+    }
+
     /// Samples in gaps of every cause.
     pub fn samples_missing(&self) -> u64 {
         self.gap_samples.iter().sum()

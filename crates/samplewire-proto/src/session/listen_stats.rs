@@ -11,7 +11,8 @@ pub struct ListenStats {
     pub repeated: u64,
     /// REFUSEs.
     pub refused: u64,
-    /// OPENs that came later than one of the same peer that was accepted.
+    /// OPENs that came later than one of the same peer that was accepted, or than the end of the
+    /// stream that they opened.
     pub late: u64,
     /// Packets of no stream that were told so: a peer has missed an end.
     pub unknown: u64,

@@ -185,7 +185,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     /// takeover may have come first.
     pub fn release(&mut self, tag: Tag) {
         if let Some(stream) = self.stream_of(tag) {
-            self.slots.as_mut()[usize::from(stream)].opened = None;
+            self.slots.as_mut()[usize::from(stream)].release();
         }
     }
 
@@ -271,6 +271,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
                 let takes_over = Some(opened.tag);
                 self.event = Some(ListenEvent::Opening { request, takes_over });
             }
+            None if slot.has_ended(now, &request) => self.stats.late += 1,
             None => self.event = Some(ListenEvent::Opening { request, takes_over: None }),
         }
     }

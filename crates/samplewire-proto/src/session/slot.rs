@@ -9,6 +9,16 @@ use crate::wire::Role;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamSlot {
     pub(super) opened: Option<Opened>,
+    ended: Option<Ended>,
+}
+
+/// The opening of a stream that has ended.
+#[derive(Clone, Copy, Debug)]
+struct Ended {
+    peer: Peer,
+    nonce: u64,
+    /// When it was accepted.
+    at: Nanos,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +30,26 @@ pub(super) struct Opened {
 }
 
 impl StreamSlot {
+    /// Ends the stream; its opening is remembered.
+    pub(super) fn release(&mut self) {
+        let opened = self.opened.take();
+        self.ended = opened.map(|Opened { request, at, .. }| Ended {
+            peer: request.peer,
+            nonce: request.nonce,
+            at,
+        });
+    }
+
+    /// Whether the request is a copy of the one that opened the stream which has ended. Packets of
+    /// that stream may still be on their way, and carry the tag that the copy would be given: an
+    /// attempt opens one stream at most. When its cookie is void, no copy comes this far.
+    pub(super) fn has_ended(&self, now: Nanos, request: &OpenRequest) -> bool {
+        self.ended.is_some_and(|ended| {
+            (ended.peer, ended.nonce) == (request.peer, request.nonce)
+                && now.since(ended.at) < LIFETIME_MAX
+        })
+    }
+
     pub(super) fn is_of_another(&self, owner: u64) -> bool {
         self.opened.is_some_and(|opened| opened.request.owner != owner)
     }

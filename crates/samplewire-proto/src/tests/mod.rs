@@ -4,4 +4,5 @@ mod arithmetic;
 mod faults;
 mod hostile;
 mod pair;
+mod reordering;
 mod traces;

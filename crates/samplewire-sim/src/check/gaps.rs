@@ -5,7 +5,7 @@ use samplewire_proto::wire::Flags;
 use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex, Seq};
 
 use super::deadline_of;
-use super::session::Session;
+use super::session::{Record, Session};
 use crate::payload;
 
 /// Where a receiver's deliveries stand.
@@ -24,23 +24,20 @@ pub(super) struct Account {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pending {
     packets: u64,
-    samples: u64,
-    lost_at_source: u64,
-    skipped_on_purpose: u64,
-    /// All of them were full.
-    is_full: bool,
     first_had_arrived: bool,
     /// The deadline had passed when the first was given up.
     first_is_overdue: bool,
 }
 
-/// What follows packets that were given up.
-struct Next {
-    /// Samples that the source lost in between, and that it left out.
-    lost: u64,
-    skipped: u64,
-    is_set: bool,
-    is_end: bool,
+/// The extent of a gap: samples not repaired, and samples lost at the source.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Extent {
+    not_repaired: u64,
+    source_lost: u64,
+}
+
+impl Extent {
+    const NONE: Self = Self { not_repaired: 0, source_lost: 0 };
 }
 
 impl Account {
@@ -74,11 +71,11 @@ impl Session {
             let expected = self.account.next_index;
             return Err(format!("indexes {expected}..{index} are neither delivered nor in a gap"));
         }
-        if let Some(pending) = self.account.pending
-            && !may_jump
-            && pending.samples + pending.lost_at_source > 0
-        {
-            return Err(format!("packets given up before {seq} left no gap"));
+        if self.account.pending.is_some() || may_jump {
+            let owed = self.extent(false)?;
+            if owed != Extent::NONE && self.breach.is_none() {
+                return Err(format!("packet {seq} was not preceded by a gap of {owed:?}"));
+            }
         }
         if *bytes != payload::of(self.agreed.key, index, samples, record.flags) {
             return Err(format!("packet {seq} delivered with wrong bytes"));
@@ -86,6 +83,7 @@ impl Session {
         self.account.pending = None;
         self.account.next_seq += 1;
         self.account.next_index = index + u64::from(samples);
+        self.held_packets -= 1;
         Ok(())
     }
 
@@ -100,21 +98,12 @@ impl Session {
             let is_old = self.age_by_departures(&record) + by_clock > deadline;
             is_old && now.since(record.revealed_at) + CLOCK_UNIT > deadline
         });
-        let is_full = record.samples == self.agreed.packet_samples;
         let pending = self.account.pending.get_or_insert(Pending {
             packets: 0,
-            samples: 0,
-            lost_at_source: 0,
-            skipped_on_purpose: 0,
-            is_full: true,
             first_had_arrived: record.has_arrived,
             first_is_overdue: is_overdue,
         });
         pending.packets += 1;
-        pending.samples += u64::from(record.samples);
-        pending.lost_at_source += record.lost_before;
-        pending.skipped_on_purpose += record.skipped_before;
-        pending.is_full &= is_full;
         self.account.next_seq += 1;
         if record.has_arrived {
             Err(format!("packet {seq} given up after it came"))
@@ -123,33 +112,21 @@ impl Session {
         }
     }
 
-    pub(super) fn take_gap(&mut self, gap: &Gap) -> Result<(), String> {
+    pub(super) fn take_gap(&mut self, gap: &Gap, is_cut_short: bool) -> Result<(), String> {
         if gap.first != self.account.next_index || gap.count() == 0 {
             return Err(format!("{gap:?} does not follow index {}", self.account.next_index));
         }
-        let seq = self.account.next_seq;
-        let next = if self.is_pushed(seq) && self.record(seq).has_arrived {
-            let record = self.record(seq);
-            Next {
-                lost: record.lost_before,
-                skipped: record.skipped_before,
-                is_set: record.flags.contains(Flags::START),
-                is_end: false,
+        // Of a sender that breaks the rules only the order is known.
+        if self.breach.is_none() {
+            let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
+            let known = self.extent(is_cut_short)?;
+            if told != known {
+                return Err(format!("{gap:?}, but it is {known:?}: {:?}", self.account.pending));
             }
-        } else {
-            Next { lost: self.lost_at_end, skipped: 0, is_set: false, is_end: true }
-        };
-        match self.account.pending {
-            None => {
-                let told = (gap.not_repaired, gap.source_lost, gap.cause);
-                if told != (0, next.lost, Cause::SourceOverflow) {
-                    let lost = next.lost;
-                    return Err(format!("{gap:?}, but the source lost {lost} and no packet"));
-                }
-            }
-            Some(pending) => {
-                self.check_extent(gap, &pending, &next)?;
-                self.check_cause(gap, &pending)?;
+            match self.account.pending {
+                None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
+                None => return Err(format!("{gap:?} without a packet that was given up")),
+                Some(pending) => self.check_cause(gap, &pending)?,
             }
         }
         self.account.pending = None;
@@ -157,24 +134,41 @@ impl Session {
         Ok(())
     }
 
-    /// Where an index was set on purpose in a packet that is gone, or the stream ends short with
-    /// packets that were not full, the receiver cannot know the extent (`docs/protocol.md#6.2`).
-    fn check_extent(&self, gap: &Gap, pending: &Pending, next: &Next) -> Result<(), String> {
-        let lost = next.lost + pending.lost_at_source;
-        let is_unknowable = pending.skipped_on_purpose + next.skipped > 0
-            || ((next.is_set || next.is_end) && !pending.is_full);
-        if is_unknowable {
+    /// What the gap before the next delivery must be, by what truly was sent
+    /// (`docs/protocol.md#6.2`): packets that were given up count as full ones as far as the next
+    /// index, or the final one, has room for them.
+    fn extent(&self, is_cut_short: bool) -> Result<Extent, String> {
+        let packets = self.account.pending.map_or(0, |pending| pending.packets);
+        let sent = packets * u64::from(self.agreed.packet_samples);
+        let (next_index, is_set) = match self.next_arrived() {
+            _ if is_cut_short => return Ok(Extent { not_repaired: sent, source_lost: 0 }),
+            Some(record) => (record.index, record.flags.contains(Flags::START)),
+            None if self.is_close_taken => (self.pushed_index + self.lost_at_end, false),
+            None => return Ok(Extent { not_repaired: sent, source_lost: 0 }),
+        };
+        let Some(missing) = next_index.checked_sub(self.account.next_index) else {
+            let told = self.account.next_index;
+            return Err(format!("indexes up to {told} are told, the next is {next_index}"));
+        };
+        let not_repaired = missing.min(sent);
+        let source_lost = if is_set { 0 } else { missing - not_repaired };
+        Ok(Extent { not_repaired, source_lost })
+    }
+
+    /// The next packet in order, when it has arrived.
+    fn next_arrived(&self) -> Option<&Record> {
+        let seq = self.account.next_seq;
+        let record = self.record(seq);
+        (self.is_pushed(seq) && record.has_arrived).then_some(record)
+    }
+
+    /// No packet was given up: then the source lost exactly these.
+    fn check_overflow(&self, gap: &Gap) -> Result<(), String> {
+        let lost = self.next_arrived().map_or(self.lost_at_end, |record| record.lost_before);
+        if gap.source_lost == lost {
             return Ok(());
         }
-        let lost_min = if next.is_set || next.is_end { 0 } else { lost };
-        let count = gap.count();
-        let holds = (pending.samples + lost_min..=pending.samples + lost).contains(&count)
-            && gap.source_lost <= lost
-            && (!pending.is_full || gap.not_repaired == pending.samples);
-        if holds {
-            return Ok(());
-        }
-        Err(format!("{gap:?}, but {pending:?} were given up and the source lost {lost}"))
+        Err(format!("{gap:?}, but the source lost {lost} and no packet"))
     }
 
     fn check_cause(&mut self, gap: &Gap, pending: &Pending) -> Result<(), String> {

@@ -6,7 +6,9 @@
 
 mod ends;
 mod gaps;
+mod persistence;
 mod session;
+mod table;
 mod tally;
 mod transitions;
 
@@ -16,10 +18,12 @@ use samplewire_proto::{Nanos, Seq, Tag};
 
 use crate::packets::ProcessId;
 
-pub(crate) use session::{Agreed, Session, Side};
+pub(crate) use session::{Agreed, Breach, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
-pub(crate) use transitions::{event_of, opener_state, receiver_state, sender_state};
+pub(crate) use transitions::{
+    done_state, ended_state, event_of, opener_state, receiver_state, sender_state,
+};
 
 /// A session's number.
 pub(crate) type SessionId = usize;
@@ -68,13 +72,15 @@ impl Checker {
             .rposition(|session| session.agreed.tag == tag && session.agreed.listener == listener)
     }
 
-    /// Holds a delivery against what was sent. `now` is the receiver's clock.
+    /// Holds a delivery against what was sent. `now` is the receiver's clock; a receiver that has
+    /// been cut short knows nothing of what follows.
     pub(crate) fn delivered(
         &mut self,
         id: SessionId,
         now: Nanos,
         delivered: &Delivered,
         payload: Option<&[u8; 16]>,
+        is_cut_short: bool,
     ) {
         let session = &mut self.sessions[id];
         let held = match delivered {
@@ -85,7 +91,7 @@ impl Checker {
                 })
             }
             Delivered::Skipped { seq } => session.take_skipped(*seq, now),
-            Delivered::Gap(gap) => session.take_gap(gap).map(|()| {
+            Delivered::Gap(gap) => session.take_gap(gap, is_cut_short).map(|()| {
                 self.tally.gaps += 1;
                 self.tally.indexes_in_gaps += gap.count();
             }),

@@ -3,10 +3,11 @@
 use samplewire_proto::receiver::{Delivery, Placement};
 use samplewire_proto::sender::NewPacket;
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{Flags, Header};
+use samplewire_proto::wire::{Flags, Header, PacketType};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
 use super::gaps::Account;
+use super::persistence::Persistence;
 use crate::packets::ProcessId;
 use crate::payload;
 
@@ -28,6 +29,18 @@ pub(crate) struct Agreed {
     pub(crate) key: u64,
 }
 
+/// How a sender breaks the rules without which samples cannot be placed (`docs/protocol.md#7.9`):
+/// its machine keeps other terms than those that were agreed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Breach {
+    /// Payloads of another length.
+    Form,
+    /// More samples a packet: indexes jump.
+    Jumps,
+    /// Fewer samples a packet: indexes retreat.
+    Retreats,
+}
+
 /// How one end of a session fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -37,6 +50,13 @@ pub(crate) enum Side {
     Ended(End),
     /// It restarted, was taken over, or was given up before it began.
     Gone,
+}
+
+impl Side {
+    /// Whether it knows of the session no more.
+    pub(super) const fn is_over(self) -> bool {
+        !matches!(self, Self::Live | Self::Absent)
+    }
 }
 
 /// What is known of one packet.
@@ -75,6 +95,8 @@ pub(crate) struct Session {
     pub(crate) is_cancelled: bool,
     /// The sender was cancelled.
     pub(super) is_cut: bool,
+    /// The sender's source failed.
+    pub(crate) is_failed: bool,
     pub(super) account: Account,
     pub(super) highest_end: Seq,
     pub(super) newest: Departure,
@@ -83,6 +105,13 @@ pub(crate) struct Session {
     pub(super) sender_heard_at: Nanos,
     /// Socket drops that the receiver was told of.
     pub(super) drops_noted: u64,
+    /// How its sender breaks the rules, if it does.
+    pub(crate) breach: Option<Breach>,
+    /// The receiver has taken the sender's CLOSE: the final index is known to it.
+    pub(super) is_close_taken: bool,
+    /// Packets that lie in the receiver's ring.
+    pub(super) held_packets: u32,
+    pub(super) persistence: Persistence,
 }
 
 impl Session {
@@ -98,12 +127,17 @@ impl Session {
             receiver: Side::Absent,
             is_cancelled: false,
             is_cut: false,
+            is_failed: false,
             account: Account::new(agreed.first_seq, agreed.first_index),
             highest_end: agreed.first_seq,
             newest: Departure(0),
             receiver_heard_at: Nanos(0),
             sender_heard_at: Nanos(0),
             drops_noted: 0,
+            breach: None,
+            is_close_taken: false,
+            held_packets: 0,
+            persistence: Persistence::new(Nanos(0)),
             agreed,
         }
     }
@@ -129,11 +163,16 @@ impl Session {
         } else {
             self.agreed.packet_samples
         };
-        let jump = packet.index - self.pushed_index;
+        // A breach shifts indexes by a sample; the record keeps what the packet says.
+        let jump = packet.index.saturating_sub(self.pushed_index);
         let is_lost = packet.flags.contains(Flags::OVERFLOW);
-        let is_owed = self.receiver == Side::Live && seq - self.account.next_seq >= self.len();
-        if is_owed {
-            return Err(format!("the sender reused the slot of a packet before {seq} too early"));
+        // What the sender may have been told to be released: in best effort all that has departed.
+        let released = match self.agreed.delivery {
+            Delivery::BestEffort => self.highest_end,
+            Delivery::Complete | Delivery::Deadline(_) => self.account.next_seq,
+        };
+        if seq - released >= self.agreed.send_window {
+            return Err(format!("packet {seq} is beyond the sender's window from {released}"));
         }
         *self.record_mut(seq) = Record {
             seq,
@@ -167,8 +206,17 @@ impl Session {
         self.lost_at_end = lost_before;
     }
 
-    /// Notes a departure and returns the payload, and whether it is the first.
-    pub(crate) fn departs(&mut self, seq: Seq, now: Nanos) -> Result<([u8; 16], bool), String> {
+    /// Notes a departure at `now`, which is `local` by the sender's clock, and returns the payload,
+    /// and whether it is the first.
+    pub(crate) fn departs(
+        &mut self,
+        seq: Seq,
+        now: Nanos,
+        local: Nanos,
+    ) -> Result<([u8; 16], bool), String> {
+        if self.persistence.is_lasting() {
+            return Err(format!("packet {seq} departed after ten bad intervals"));
+        }
         if !seq.before(self.granted) {
             let granted = self.granted;
             return Err(format!("packet {seq} departed beyond the credit up to {granted}"));
@@ -180,7 +228,9 @@ impl Session {
         }
         let is_first = record.departed_at.is_none();
         record.departed_at.get_or_insert(now);
-        Ok((payload::of(key, record.index, record.samples, record.flags), is_first))
+        let payload = payload::of(key, record.index, record.samples, record.flags);
+        self.persistence.count(local, is_first);
+        Ok((payload, is_first))
     }
 
     /// Notes DATA that was handed to a receiver which takes DATA.
@@ -196,6 +246,9 @@ impl Session {
         if !seq.before(self.granted) {
             return Err(format!("packet {seq} came beyond the credit up to {}", self.granted));
         }
+        if self.breach == Some(Breach::Form) && !is_stored {
+            return Ok(false);
+        }
         let record = self.record_mut(seq);
         let is_needed = !is_accounted && !record.has_arrived;
         if !is_accounted && record.seq != seq {
@@ -206,6 +259,10 @@ impl Session {
         }
         if is_stored {
             record.has_arrived = true;
+            self.held_packets += 1;
+            if self.held_packets > self.agreed.receive_window {
+                return Err(format!("{} packets held, more than the window", self.held_packets));
+            }
         }
         self.receiver_heard_at = now;
         self.see(header.departure);
@@ -219,6 +276,7 @@ impl Session {
     /// Notes a MARK or CLOSE that the receiver took: all before its seq has departed.
     pub(crate) fn end_shown(&mut self, now: Nanos, header: &Header) {
         self.receiver_heard_at = now;
+        self.is_close_taken |= header.kind == PacketType::Close;
         self.see(header.departure);
         if self.highest_end.before(header.seq) {
             self.reveal(now, header.seq, header.departure);
@@ -240,10 +298,6 @@ impl Session {
         }
     }
 
-    fn len(&self) -> u32 {
-        self.records.len() as u32
-    }
-
     /// Whether `seq` lies in what was pushed and not yet accounted for.
     pub(super) fn is_pushed(&self, seq: Seq) -> bool {
         seq.before(self.pushed_end) && self.record(seq).seq == seq
@@ -251,18 +305,41 @@ impl Session {
 
     /// Lets go of the records when nobody can ask for them.
     pub(crate) fn let_go(&mut self) {
-        let is_over = |side| !matches!(side, Side::Live | Side::Absent);
-        if is_over(self.sender) && is_over(self.receiver) {
+        if self.sender.is_over() && self.receiver.is_over() {
             self.records = vec![Record::default()];
         }
     }
 
-    pub(crate) fn receiver_heard(&mut self, now: Nanos) {
+    /// Notes that the receiver lives from `now` on.
+    pub(crate) fn receiver_begins(&mut self, now: Nanos) {
+        self.receiver = Side::Live;
         self.receiver_heard_at = now;
+    }
+
+    /// Notes that the sender lives from `now` on, and how it breaks the rules.
+    pub(crate) fn sender_begins(&mut self, now: Nanos, breach: Option<Breach>) {
+        self.sender = Side::Live;
+        self.sender_heard_at = now;
+        self.breach = breach;
+        self.persistence = Persistence::new(now);
     }
 
     pub(crate) fn sender_heard(&mut self, now: Nanos) {
         self.sender_heard_at = now;
+    }
+
+    /// Notes what the receiver has promised, with the places that it has borrowed for that and for
+    /// what its consumer `uses`.
+    pub(crate) fn promised(&mut self, limit: Seq, borrowed: u32, uses: u32) -> Result<(), String> {
+        self.granted = limit;
+        let places = limit - self.account.next_seq;
+        if places > self.agreed.receive_window {
+            return Err(format!("{places} places promised, more than the window"));
+        }
+        if places + uses != borrowed {
+            return Err(format!("{places} places promised, {uses} in use, {borrowed} borrowed"));
+        }
+        Ok(())
     }
 
     pub(crate) fn note_drops(&mut self, packets: u32) {

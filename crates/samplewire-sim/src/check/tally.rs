@@ -39,7 +39,15 @@ pub struct Tally {
     pub indexes_in_gaps: u64,
     /// Gaps.
     pub gaps: u64,
-    /// Instants at which a player had nothing to play.
+    /// Indexes that sources lost, as they counted them themselves.
+    pub lost_at_source: u64,
+    /// Indexes that players played at their time.
+    pub indexes_played: u64,
+    /// Indexes that were delivered after their time to play.
+    pub indexes_late: u64,
+    /// Indexes that players played as zeros.
+    pub zeros_played: u64,
+    /// Times that a player ran dry.
     pub underruns: u64,
     /// Virtual nanoseconds.
     pub virtual_ns: u64,
@@ -74,6 +82,10 @@ impl Tally {
             ("indexes delivered", self.indexes_delivered),
             ("indexes in gaps", self.indexes_in_gaps),
             ("gaps", self.gaps),
+            ("indexes lost at the source", self.lost_at_source),
+            ("indexes played", self.indexes_played),
+            ("indexes late to play", self.indexes_late),
+            ("zeros played", self.zeros_played),
             ("underruns", self.underruns),
             ("virtual ns", self.virtual_ns),
         ]
@@ -98,10 +110,14 @@ impl Tally {
             &mut self.indexes_delivered,
             &mut self.indexes_in_gaps,
             &mut self.gaps,
+            &mut self.lost_at_source,
+            &mut self.indexes_played,
+            &mut self.indexes_late,
+            &mut self.zeros_played,
             &mut self.underruns,
             &mut self.virtual_ns,
         ]
     }
 }
 
-const FIELDS: usize = 19;
+const FIELDS: usize = 23;

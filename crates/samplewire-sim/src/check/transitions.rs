@@ -2,16 +2,20 @@
 
 use std::collections::BTreeMap;
 
-use samplewire_proto::session::OpenPhase;
+use samplewire_proto::session::{OpenEvent, OpenPhase};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::PacketType;
 use samplewire_proto::{receiver, sender};
+
+use super::table::TABLE;
 
 /// Which state table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Machine {
     /// The opening end.
     Opener,
+    /// The answering end.
+    Listener,
     /// The sending end of a stream.
     Sender,
     /// The receiving end of a stream.
@@ -70,13 +74,26 @@ impl Transitions {
     }
 }
 
-/// The name of a sender's state; an ended one says how.
+/// The name of a sender's state.
 pub(crate) const fn sender_state(phase: sender::Phase) -> &'static str {
     match phase {
         sender::Phase::Opening => "Opening",
         sender::Phase::Flowing => "Flowing",
         sender::Phase::Closing(_) => "Closing",
         sender::Phase::Ended => "Ended",
+    }
+}
+
+/// The name of a sender that has ended so.
+pub(crate) const fn ended_state(end: End) -> &'static str {
+    match end {
+        End::Finished { .. } => "Ended(finished)",
+        End::Cancelled => "Ended(cancelled)",
+        End::ClosedByPeer(_) => "Ended(closed by peer)",
+        End::PeerRestarted => "Ended(peer restarted)",
+        End::PeerSilent => "Ended(peer silent)",
+        End::CircuitBreaker => "Ended(circuit breaker)",
+        End::Violation(_) => "Ended(violation)",
     }
 }
 
@@ -102,6 +119,15 @@ pub(crate) const fn opener_state(phase: OpenPhase) -> &'static str {
     }
 }
 
+/// The name of an opener that has ended so.
+pub(crate) const fn done_state(event: &OpenEvent) -> &'static str {
+    match event {
+        OpenEvent::Accepted(_) => "Done(accepted)",
+        OpenEvent::Refused { .. } => "Done(refused)",
+        OpenEvent::TimedOut { .. } => "Done(timed out)",
+    }
+}
+
 /// The name of the event that a packet is.
 pub(crate) const fn event_of(kind: PacketType, is_unknown: bool) -> &'static str {
     match kind {
@@ -117,56 +143,3 @@ pub(crate) const fn event_of(kind: PacketType, is_unknown: bool) -> &'static str
         PacketType::CloseAck => "CLOSE_ACK",
     }
 }
-
-const fn row(
-    machine: Machine,
-    from: &'static str,
-    event: &'static str,
-    to: &'static str,
-) -> Transition {
-    Transition { machine, from, event, to }
-}
-
-/// The state tables of `docs/protocol.md`.
-const TABLE: &[Transition] = &[
-    row(Machine::Opener, "Asking", "CHALLENGE", "Trying"),
-    row(Machine::Opener, "Asking", "REFUSE", "Done"),
-    row(Machine::Opener, "Asking", "timeout", "Done"),
-    row(Machine::Opener, "Trying", "ACCEPT", "Done"),
-    row(Machine::Opener, "Trying", "REFUSE", "Done"),
-    row(Machine::Opener, "Trying", "REFUSE", "Asking"),
-    row(Machine::Opener, "Trying", "no size left", "Asking"),
-    row(Machine::Opener, "Trying", "timeout", "Done"),
-    row(Machine::Sender, "Opening", "REPORT", "Flowing"),
-    row(Machine::Sender, "Opening", "close", "Closing"),
-    row(Machine::Sender, "Opening", "cancel", "Closing"),
-    row(Machine::Sender, "Opening", "CLOSE", "Ended"),
-    row(Machine::Sender, "Opening", "CLOSE_ACK unknown", "Ended"),
-    row(Machine::Sender, "Opening", "silence", "Ended"),
-    row(Machine::Sender, "Flowing", "close", "Closing"),
-    row(Machine::Sender, "Flowing", "cancel", "Closing"),
-    row(Machine::Sender, "Flowing", "CLOSE", "Ended"),
-    row(Machine::Sender, "Flowing", "CLOSE_ACK unknown", "Ended"),
-    row(Machine::Sender, "Flowing", "silence", "Ended"),
-    row(Machine::Sender, "Flowing", "breaker", "Ended"),
-    row(Machine::Sender, "Closing", "CLOSE_ACK", "Ended"),
-    row(Machine::Sender, "Closing", "CLOSE", "Ended"),
-    row(Machine::Sender, "Closing", "CLOSE_ACK unknown", "Ended"),
-    row(Machine::Sender, "Closing", "silence", "Ended"),
-    row(Machine::Sender, "Closing", "breaker", "Ended"),
-    row(Machine::Receiver, "Flowing", "CLOSE", "Draining"),
-    row(Machine::Receiver, "Flowing", "CLOSE_ACK unknown", "Breaking(restarted)"),
-    row(Machine::Receiver, "Flowing", "silence", "Breaking(silent)"),
-    row(Machine::Receiver, "Flowing", "cancel", "Cancelling"),
-    row(Machine::Receiver, "Draining", "all accounted for", "Lingering"),
-    row(Machine::Receiver, "Draining", "CLOSE_ACK unknown", "Breaking(restarted)"),
-    row(Machine::Receiver, "Draining", "silence", "Breaking(silent)"),
-    row(Machine::Receiver, "Draining", "cancel", "Cancelling"),
-    row(Machine::Receiver, "Lingering", "time", "Ended"),
-    row(Machine::Receiver, "Lingering", "CLOSE_ACK unknown", "Ended"),
-    row(Machine::Receiver, "Breaking(restarted)", "all accounted for", "Ended"),
-    row(Machine::Receiver, "Breaking(silent)", "all accounted for", "Ended"),
-    row(Machine::Receiver, "Cancelling", "CLOSE_ACK", "Ended"),
-    row(Machine::Receiver, "Cancelling", "CLOSE_ACK unknown", "Ended"),
-    row(Machine::Receiver, "Cancelling", "time", "Ended"),
-];

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use samplewire_proto::Nanos;
 
 use super::Scene;
+use super::duplicates::duplicates;
 use crate::link::LinkSpec;
 use crate::loss::Loss;
 use crate::rng::Odds;
@@ -142,31 +143,6 @@ fn goodput_of(
     }
 }
 
-/// Repeats that were not needed.
-fn duplicates(packets: u64) -> Vec<Figure> {
-    let lossy = Scene { data_loss: ONE_PERCENT, report_loss: ONE_PERCENT, ..scene_1ms(400) };
-    let in_order = lossy.measure(packets);
-    let reordered =
-        Scene { reorder: Odds::ppm(10_000), reorder_by: Nanos(2 * lossy.tolerance.0), ..lossy };
-    vec![
-        Figure {
-            name: "unneeded repeats in a million, 1 % loss, no reordering".into(),
-            value: in_order.unneeded_ppm(),
-            bound: Bound::AtMost(1_000),
-        },
-        Figure {
-            name: "unneeded repeats in a million of departures, 1 % loss, 1 % late by up to \
-                   twice the tolerance"
-                .into(),
-            value: {
-                let measured = reordered.measure(packets);
-                measured.tally.unneeded * 1_000_000 / measured.tally.data_packets
-            },
-            bound: Bound::AtMost(10_000),
-        },
-    ]
-}
-
 /// A converter at 80 % of the line before a host that pauses for 3 ms.
 fn rings(packets: u64) -> Vec<Figure> {
     let line = LinkSpec::clean(TEN_GIGABITS, Nanos(0));
@@ -196,11 +172,11 @@ fn rings(packets: u64) -> Vec<Figure> {
     ]
 }
 
-fn scene_1ms(window_percent: u64) -> Scene {
+pub(super) fn scene_1ms(window_percent: u64) -> Scene {
     Scene::new(TEN_GIGABITS, Nanos::from_millis(1), 1_500, window_percent)
 }
 
 const TEN_GIGABITS: u64 = 10_000_000_000;
-const ONE_PERCENT: Loss = Loss::Independent(Odds::ppm(10_000));
+pub(super) const ONE_PERCENT: Loss = Loss::Independent(Odds::ppm(10_000));
 /// Packets of a burst of data.
 const BURST: u32 = 64;

@@ -1,5 +1,6 @@
 //! How long repairs take and what goodput remains: over loss, round trip and window.
 
+mod duplicates;
 mod figures;
 mod render;
 mod scene;

@@ -163,6 +163,7 @@ impl Scene {
             streams: 1,
             packet_bytes_max: 9_000,
             packet_bytes: self.packet_bytes as u16,
+            packet_bytes_min: 0,
             packet_samples: PACKET_SAMPLES,
             payload_offset: 24,
             window: self.window,
@@ -180,6 +181,7 @@ impl Scene {
                 meta: Odds::NEVER,
                 overflow: Odds::NEVER,
                 ends: Ending::Never,
+                breach: None,
             },
             consumer: ConsumerSpec::Immediate,
             sender: SenderConfig::default()
@@ -204,6 +206,7 @@ impl Scene {
             pause: Nanos(0),
             cancels_after: None,
             open_timeout: Nanos::from_millis(10_000),
+            is_foreign: false,
             consumer: ConsumerSpec::Immediate,
             source: self.device().source,
             sender: SenderConfig::default(),
@@ -219,6 +222,11 @@ impl Measured {
     /// DATA that came and was not needed, by repeats, in a million.
     pub(crate) fn unneeded_ppm(&self) -> u64 {
         self.tally.unneeded * 1_000_000 / self.tally.repeats.max(1)
+    }
+
+    /// The same by departures.
+    pub(crate) fn unneeded_of_departures_ppm(&self) -> u64 {
+        self.tally.unneeded * 1_000_000 / self.tally.data_packets.max(1)
     }
 
     /// The latencies of those repairs that `which` picks, in thousandths of a round trip: p50, p98,

@@ -1,4 +1,5 @@
 use super::*;
+use crate::draw;
 
 /// Runs `seed` and fails with what did not hold.
 fn assert_holds(seed: u64) -> RunResult {
@@ -21,6 +22,16 @@ fn seeds_that_once_failed_hold() {
         45, 80, 221, 291, 336, 588, 1475, 1_046_992, 1_068_092, 1_096_307, 1_098_273, 1_123_968,
         1_148_083, 1_191_317,
     ] {
+        let run = run_plan(&draw::mixture(seed), seed, false, None);
+        assert_eq!(run.failure, None, "seed {seed}");
+    }
+}
+
+/// A CLOSE of a stream that an earlier copy of the same OPEN had opened came to the one that a later
+/// copy opened, and ended it (`docs/protocol.md#3.16`).
+#[test]
+fn late_copies_of_an_open_do_not_mix_two_streams() {
+    for seed in [12_827, 26_106, 59_435, 67_805, 140_310, 165_912] {
         assert_holds(seed);
     }
 }
@@ -47,7 +58,8 @@ fn no_seed_takes_a_transition_that_no_state_table_has() {
 
 #[test]
 fn summary_is_the_last_line() {
-    let options = SwarmOptions { seeds: 0..4, threads: 2, time: None, trace: false };
+    let options =
+        SwarmOptions { seeds: 0..4, threads: 2, time: None, trace: false, tap_packets: None };
     let mut text = vec![];
     let result = swarm(&options, &mut text).expect("a vector takes all");
     let text = String::from_utf8(text).expect("the summary is text");

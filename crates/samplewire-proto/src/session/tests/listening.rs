@@ -153,6 +153,20 @@ fn late_duplicate_of_an_earlier_attempt_does_not_take_over() {
 }
 
 #[test]
+fn late_copy_of_the_open_of_a_stream_that_has_ended_opens_no_other() {
+    let mut listener = listener(3);
+    let (cookie, tag, _) = opened(&mut listener);
+    listener.release(tag);
+    let copy = emit(&open(cookie), Departure::at(NOW), 1_400);
+    assert_eq!(ask(&mut listener, NOW, &copy), None);
+    assert_eq!((listener.poll_event(), listener.stats().late), (None, 1));
+
+    let next = emit(&Open { nonce: NONCE + 1, ..open(cookie) }, Departure::at(NOW), 1_400);
+    assert_eq!(ask(&mut listener, NOW, &next), None);
+    assert_eq!(request_of(&mut listener).1, None);
+}
+
+#[test]
 fn departures_are_not_compared_once_earlier_cookies_are_void() {
     let mut listener = listener(4);
     let (_, tag, _) = opened(&mut listener);

@@ -1,0 +1,169 @@
+//! The objects of `sim --json`.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use samplewire_sim::{Bound, Figure, RepairRow, SwarmResult, replay_command};
+use serde::Serialize;
+
+use crate::outcome::Outcome;
+
+/// The object of `sim swarm` and `sim soak`.
+#[derive(Debug, Serialize)]
+pub(super) struct Swarm<'a> {
+    result: &'static str,
+    exit_status: u8,
+    first_seed: u64,
+    runs: u64,
+    elapsed_s: f64,
+    counts: BTreeMap<String, u64>,
+    transitions: Vec<Transition>,
+    failures: Vec<SwarmFailure<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pcap: Option<Pcap>,
+}
+
+/// A transition of the protocol's state tables, and how often it was taken.
+#[derive(Debug, Serialize)]
+struct Transition {
+    machine: String,
+    from: &'static str,
+    event: &'static str,
+    to: &'static str,
+    count: u64,
+}
+
+/// A seed in which something did not hold.
+#[derive(Debug, Serialize)]
+struct SwarmFailure<'a> {
+    seed: u64,
+    what: &'a str,
+    replay: String,
+}
+
+/// What the pcapng file has.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Pcap {
+    pub(super) file: String,
+    pub(super) packets: usize,
+    pub(super) left_out: u64,
+}
+
+/// The object of `sim repair`: a row for each cell of the table.
+#[derive(Debug, Serialize)]
+pub(super) struct Repair {
+    rows: Vec<RepairCell>,
+}
+
+/// One cell; latencies in round trips, losses and shares as fractions.
+#[derive(Debug, Serialize)]
+struct RepairCell {
+    rtt_us: u64,
+    window_percent: u64,
+    loss: f64,
+    repairs: u64,
+    p50_rtt: f64,
+    p98_rtt: f64,
+    p999_rtt: f64,
+    max_rtt: f64,
+    goodput: f64,
+    unneeded: f64,
+}
+
+/// The object of `sim figures`.
+#[derive(Debug, Serialize)]
+pub(super) struct Figures<'a> {
+    result: &'static str,
+    exit_status: u8,
+    figures: Vec<FigureLine<'a>>,
+}
+
+/// One figure and its bound, one of the two.
+#[derive(Debug, Serialize)]
+struct FigureLine<'a> {
+    name: &'a str,
+    value: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_most: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_least: Option<u64>,
+    holds: bool,
+}
+
+impl<'a> Swarm<'a> {
+    pub(super) fn new(
+        outcome: Outcome,
+        first_seed: u64,
+        elapsed: Duration,
+        result: &'a SwarmResult,
+        pcap: Option<Pcap>,
+    ) -> Self {
+        let counts = result.tally.named();
+        let transitions = result.transitions.iter().map(|(row, count)| Transition {
+            machine: format!("{:?}", row.machine).to_lowercase(),
+            from: row.from,
+            event: row.event,
+            to: row.to,
+            count,
+        });
+        let failures = result.failures.iter().map(|(seed, what)| SwarmFailure {
+            seed: *seed,
+            what,
+            replay: replay_command(*seed),
+        });
+        Self {
+            result: outcome.as_str(),
+            exit_status: outcome.code(),
+            first_seed,
+            runs: result.runs,
+            elapsed_s: elapsed.as_secs_f64(),
+            counts: counts.map(|(name, count)| (name.replace(' ', "_"), count)).into(),
+            transitions: transitions.collect(),
+            failures: failures.collect(),
+            pcap,
+        }
+    }
+}
+
+impl Repair {
+    pub(super) fn new(rows: &[RepairRow]) -> Self {
+        Self { rows: rows.iter().map(RepairCell::new).collect() }
+    }
+}
+
+impl RepairCell {
+    fn new(row: &RepairRow) -> Self {
+        let [p50_rtt, p98_rtt, p999_rtt, max_rtt] =
+            row.latency_permille.map(|permille| permille as f64 / 1e3);
+        Self {
+            rtt_us: row.rtt.0 / 1_000,
+            window_percent: row.window_percent,
+            loss: row.loss_ppm as f64 / 1e6,
+            repairs: row.repairs,
+            p50_rtt,
+            p98_rtt,
+            p999_rtt,
+            max_rtt,
+            goodput: row.goodput_permille as f64 / 1e3,
+            unneeded: row.unneeded_ppm as f64 / 1e6,
+        }
+    }
+}
+
+impl<'a> Figures<'a> {
+    pub(super) fn new(outcome: Outcome, figures: &'a [Figure]) -> Self {
+        let (result, exit_status) = (outcome.as_str(), outcome.code());
+        Self { result, exit_status, figures: figures.iter().map(FigureLine::new).collect() }
+    }
+}
+
+impl<'a> FigureLine<'a> {
+    fn new(figure: &'a Figure) -> Self {
+        let (at_most, at_least) = match figure.bound {
+            Bound::AtMost(bound) => (Some(bound), None),
+            Bound::AtLeast(bound) => (None, Some(bound)),
+        };
+        let holds = figure.holds();
+        Self { name: &figure.name, value: figure.value, at_most, at_least, holds }
+    }
+}

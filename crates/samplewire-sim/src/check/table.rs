@@ -1,0 +1,83 @@
+//! The transitions of the state tables of `docs/protocol.md`: 3.15, 3.16, 7.11 and 7.12.
+//!
+//! Where a cell of the tables names an outcome, the state after says it. What leaves a listener's
+//! state as it is stands here as the answer that it gives.
+
+use super::transitions::{Machine, Transition};
+
+/// Every transition that a machine may take.
+pub(super) const TABLE: &[Transition] = &[
+    row(Machine::Opener, "Asking", "CHALLENGE", "Trying"),
+    row(Machine::Opener, "Asking", "REFUSE", "Done(refused)"),
+    row(Machine::Opener, "Asking", "time over", "Done(refused)"),
+    row(Machine::Opener, "Asking", "time over", "Done(timed out)"),
+    row(Machine::Opener, "Trying", "ACCEPT", "Done(accepted)"),
+    row(Machine::Opener, "Trying", "REFUSE", "Done(refused)"),
+    row(Machine::Opener, "Trying", "REFUSE", "Asking"),
+    row(Machine::Opener, "Trying", "no size left", "Asking"),
+    row(Machine::Opener, "Trying", "time over", "Done(refused)"),
+    row(Machine::Opener, "Trying", "time over", "Done(timed out)"),
+    row(Machine::Listener, "Free", "OPEN", "Open"),
+    row(Machine::Listener, "Open", "OPEN of the same owner", "Open(taken over)"),
+    row(Machine::Listener, "Open", "no REPORT", "Free"),
+    row(Machine::Listener, "Open", "the stream has ended", "Free"),
+    row(Machine::Listener, "any", "OPEN without cookie", "CHALLENGE"),
+    row(Machine::Listener, "any", "OPEN, describe", "ACCEPT"),
+    row(Machine::Listener, "Open", "OPEN, same nonce", "ACCEPT again"),
+    row(Machine::Listener, "any", "OPEN, late", "nothing"),
+    row(Machine::Listener, "Open", "OPEN of another owner", "REFUSE(busy)"),
+    row(Machine::Listener, "any", "OPEN, no such stream", "REFUSE(no such stream)"),
+    row(Machine::Listener, "any", "OPEN, packet size", "REFUSE(packet size)"),
+    row(Machine::Listener, "any", "OPEN of another version", "REFUSE(version)"),
+    row(Machine::Listener, "any", "unknown tag", "CLOSE_ACK(unknown tag)"),
+    row(Machine::Sender, "Opening", "REPORT", "Flowing"),
+    row(Machine::Sender, "Opening", "close", "Closing"),
+    row(Machine::Sender, "Opening", "cancel", "Closing"),
+    row(Machine::Sender, "Opening", "CLOSE", "Ended(closed by peer)"),
+    row(Machine::Sender, "Opening", "CLOSE_ACK unknown", "Ended(peer restarted)"),
+    row(Machine::Sender, "Opening", "silence", "Ended(peer silent)"),
+    row(Machine::Sender, "Flowing", "close", "Closing"),
+    row(Machine::Sender, "Flowing", "cancel", "Closing"),
+    row(Machine::Sender, "Flowing", "CLOSE", "Ended(closed by peer)"),
+    row(Machine::Sender, "Flowing", "CLOSE_ACK unknown", "Ended(peer restarted)"),
+    row(Machine::Sender, "Flowing", "silence", "Ended(peer silent)"),
+    row(Machine::Sender, "Flowing", "breaker", "Ended(circuit breaker)"),
+    row(Machine::Sender, "Closing", "cancel", "Closing(cancelled)"),
+    row(Machine::Sender, "Closing", "CLOSE_ACK", "Ended(finished)"),
+    row(Machine::Sender, "Closing", "CLOSE", "Ended(closed by peer)"),
+    row(Machine::Sender, "Closing", "CLOSE_ACK unknown", "Ended(finished)"),
+    row(Machine::Sender, "Closing", "CLOSE_ACK unknown", "Ended(peer restarted)"),
+    row(Machine::Sender, "Closing", "silence", "Ended(finished)"),
+    row(Machine::Sender, "Closing", "silence", "Ended(peer silent)"),
+    row(Machine::Sender, "Closing", "breaker", "Ended(circuit breaker)"),
+    row(Machine::Receiver, "Flowing", "CLOSE", "Draining"),
+    row(Machine::Receiver, "Flowing", "CLOSE_ACK unknown", "Breaking(restarted)"),
+    row(Machine::Receiver, "Flowing", "silence", "Breaking(silent)"),
+    row(Machine::Receiver, "Flowing", "cancel", "Cancelling"),
+    row(Machine::Receiver, "Flowing", "DATA of another form", "Cancelling"),
+    row(Machine::Receiver, "Flowing", "account violated", "Cancelling"),
+    row(Machine::Receiver, "Draining", "all accounted for", "Lingering"),
+    row(Machine::Receiver, "Draining", "CLOSE_ACK unknown", "Breaking(restarted)"),
+    row(Machine::Receiver, "Draining", "silence", "Breaking(silent)"),
+    row(Machine::Receiver, "Draining", "cancel", "Cancelling"),
+    row(Machine::Receiver, "Draining", "DATA of another form", "Cancelling"),
+    row(Machine::Receiver, "Draining", "account violated", "Cancelling"),
+    row(Machine::Receiver, "Lingering", "time", "Ended"),
+    row(Machine::Receiver, "Lingering", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Receiver, "Breaking(restarted)", "all accounted for", "Ended"),
+    row(Machine::Receiver, "Breaking(silent)", "all accounted for", "Ended"),
+    row(Machine::Receiver, "Breaking(restarted)", "account violated", "Cancelling"),
+    row(Machine::Receiver, "Breaking(silent)", "account violated", "Cancelling"),
+    row(Machine::Receiver, "Cancelling", "CLOSE_ACK", "Ended"),
+    row(Machine::Receiver, "Cancelling", "CLOSE_ACK unknown", "Ended"),
+    row(Machine::Receiver, "Cancelling", "time", "Ended"),
+];
+
+const fn row(
+    machine: Machine,
+    from: &'static str,
+    event: &'static str,
+    to: &'static str,
+) -> Transition {
+    Transition { machine, from, event, to }
+}

@@ -1,0 +1,83 @@
+/* The host's side of a stream for a bench in C++: see rtl/cosim/src/abi.rs.
+ * Every instant is in nanoseconds of the bench's clock; a packet is the payload of a UDP datagram.
+ */
+#ifndef SAMPLEWIRE_COSIM_H
+#define SAMPLEWIRE_COSIM_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct sw_host sw_host;
+
+enum sw_standing {
+  SW_OPENING = 0,
+  SW_STREAMING = 1,
+  SW_FINISHED = 2,
+  SW_BROKEN = 3,
+  SW_REFUSED = 4
+};
+
+typedef struct sw_host_config {
+  uint64_t owner;            /* names the program: the same one takes a stream over */
+  uint64_t seed;             /* of nonces and tags */
+  uint64_t deadline_us;      /* 0 = complete delivery */
+  uint32_t window_packets;   /* a power of two is used whole */
+  uint32_t packet_bytes_max; /* the largest IP packet */
+  uint64_t open_timeout_ns;
+} sw_host_config;
+
+typedef struct sw_host_counts {
+  uint64_t first_index;
+  uint64_t next_index;       /* after the last index delivered or told missing */
+  uint64_t delivered;        /* samples */
+  uint64_t missing;          /* samples in gaps */
+  uint64_t jumped;           /* samples that a START left out */
+  uint64_t source_lost;      /* samples in gaps of source overflow */
+  uint64_t packets_received; /* DATA, duplicates included */
+  uint64_t packets_repaired;
+  uint64_t duplicates;
+  uint64_t late;
+  uint64_t reports;
+  uint64_t refused;
+  uint64_t boot_id;
+  uint32_t board_tag;
+} sw_host_counts;
+
+typedef struct sw_gap {
+  uint64_t first;
+  uint64_t not_repaired;
+  uint64_t source_lost;
+  uint32_t cause; /* the order of samplewire_proto::Cause */
+} sw_gap;
+
+/* A host that starts to open; NULL when a choice is out of range. */
+sw_host *sw_host_new(const sw_host_config *config, uint64_t now_ns);
+void sw_host_free(sw_host *host);
+
+/* Hands a packet over. */
+void sw_host_handle(sw_host *host, uint64_t now_ns, const uint8_t *packet, size_t len_bytes);
+/* Does what is due. */
+void sw_host_run(sw_host *host, uint64_t now_ns);
+/* Writes the next packet, at most `capacity` (at least 9,000) bytes; 0 = nothing leaves. */
+size_t sw_host_transmit(sw_host *host, uint64_t now_ns, uint8_t *out, size_t capacity);
+/* When to run again; UINT64_MAX = never. */
+uint64_t sw_host_timeout(const sw_host *host, uint64_t now_ns);
+/* Ends the stream from the host's side. */
+void sw_host_cancel(sw_host *host, uint64_t now_ns);
+
+enum sw_standing sw_host_standing(const sw_host *host);
+void sw_host_counts_get(sw_host *host, sw_host_counts *counts);
+/* Takes the oldest gap not fetched; 0 = there is none. */
+int sw_host_gap(sw_host *host, sw_gap *gap);
+/* What was wrong first, or how the stream stands; returns 1 when something was wrong. */
+int sw_host_words(sw_host *host, char *out, size_t capacity);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
