@@ -4,21 +4,37 @@ PYTHON ?= python3
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint bench fuzz soak doc clean
+.PHONY: help demo board test rtl rtl-full synth lint bench fuzz soak doc clean
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
 
 demo: ## a device and a receiver in one command over loopback, with faults, for some seconds
 	@tools/setup.sh linker
 	cargo run --quiet --release -p samplewire-cli -- demo
 
+board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" gives it options
+	@tools/setup.sh linker rtl
+	@tools/board.sh $(BOARD)
+
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark python
+	@tools/setup.sh linker tshark python rtl
 	@tools/test.sh
 
+rtl: ## the part of test that is about the RTL
+	@tools/setup.sh linker python rtl
+	@tools/rtl.sh
+
+rtl-full: ## the RTL's long matrix and proofs, hours
+	@tools/setup.sh linker python rtl
+	@tools/rtl.sh --full
+
+synth: ## the RTL's area, about half an hour; writes rtl/syn/area.md
+	@tools/setup.sh rtl
+	.venv/bin/python rtl/syn/synth.py
+
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
-	@tools/setup.sh linker python deny
+	@tools/setup.sh linker python deny rtl
 	@tools/lint.sh
 
 bench: ## throughput against raw UDP, some minutes; writes bench/results

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, deny, fuzz
+#   tools/setup.sh PART...    of: linker, tshark, python, rtl, deny, fuzz
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -63,23 +63,35 @@ tshark_() {
     command -v tshark >/dev/null || install_apt tshark "tests read captures with it"
 }
 
-python() {
+# venv REQUIREMENTS STAMP: installs what the file lists into .venv, once for each of its versions
+venv() {
+    local stamp=.venv/$2
+    if cmp -s "$1" "$stamp"; then return 0; fi
     if ! command -v python3 >/dev/null; then
-        install_apt python3 "checks of vectors and recordings are written in it"
+        install_apt python3 "checks are written in it"
         command -v python3 >/dev/null || return 0
     fi
-    local stamp=.venv/requirements.txt
-    if cmp -s tools/requirements.txt "$stamp"; then return 0; fi
-    say "installing into .venv: $(grep -v '^#' tools/requirements.txt | paste -sd' ')"
+    say "installing into .venv: $(grep -v '^#' "$1" | paste -sd' ')"
     if ! python3 -c 'import ensurepip' 2>/dev/null; then
         install_apt python3-venv "Debian's Python makes no virtual environment without it"
     fi
-    if python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check \
-        -r tools/requirements.txt; then
-        cp tools/requirements.txt "$stamp"
+    if python3 -m venv .venv && .venv/bin/pip install -q --disable-pip-version-check -r "$1"; then
+        cp "$1" "$stamp"
     else
-        say "missing: the Python packages; what needs them is skipped"
+        say "missing: the Python packages of $1; what needs them is skipped, or fails and says so"
     fi
+}
+
+python() {
+    venv tools/requirements.txt requirements.txt
+}
+
+rtl() {
+    # Verilator writes C++, and its wrapper is in Perl.
+    command -v c++ >/dev/null || install_apt build-essential "Verilator's models are C++"
+    command -v make >/dev/null || install_apt make "Verilator's models are built with it"
+    command -v perl >/dev/null || install_apt perl "Verilator is started by it"
+    venv rtl/requirements.txt rtl-requirements.txt
 }
 
 # cargo_tool CRATE VERSION WHY
@@ -103,7 +115,7 @@ fuzz() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | deny | fuzz) "$part" ;;
+        linker | python | rtl | deny | fuzz) "$part" ;;
         tshark) tshark_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac

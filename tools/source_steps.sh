@@ -13,10 +13,11 @@ else
 fi
 step "documentation" make --silent --no-print-directory doc
 if [ -x .venv/bin/ruff ]; then
-    step "ruff" .venv/bin/ruff check --quiet bench tools
-    step "ruff format" .venv/bin/ruff format --quiet --check bench tools
+    step "ruff" .venv/bin/ruff check --quiet bench tools rtl
+    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl
 else
     skip "ruff" "it is not in .venv"
 fi
 step "README quotes an example" python3 tools/check_readme.py
 step "vectors are what their generator writes" python3 vectors/generate.py --check
+. tools/rtl_source_steps.sh

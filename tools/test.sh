@@ -56,4 +56,5 @@ if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
 else
     skip "recordings as the sigmf package reads them" "the package is not in .venv"
 fi
+. tools/rtl_steps.sh
 finish

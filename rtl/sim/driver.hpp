@@ -1,0 +1,62 @@
+// What a program does to bring a board up: the registers of regs/registers.toml, in order.
+#pragma once
+
+#include <stdexcept>
+
+#include "model.hpp"
+#include "samplewire_regs.h"
+
+namespace sw {
+
+struct Setup {
+  Address self{{0x02, 0x53, 0x57, 0, 0, 1}, 0x0A400002, 9100};
+  uint32_t payload_bytes = 1408;
+  uint32_t channels = 1;
+  uint64_t rate_hz = 0;            // samples a second, told in ACCEPT; 0 = unknown
+  uint32_t samples_per_ns_q = 0;   // the test source's rate, 0 = as fast as the ring takes them
+  uint32_t pace_bytes_per_ns_q = 0;
+  uint64_t gate_samples = 0;       // 0 = without end
+  uint64_t boot_id = 1;
+  uint64_t secret[2] = {0x0123456789ABCDEF, 0xFEDCBA9876543210};
+  uint32_t window_packets = 0;     // told in ACCEPT
+  uint32_t tolerance_16ns = 3125;  // 50 us
+  uint32_t dead_ms = 15000;
+  uint32_t idle_ms = 1000;
+  const char* name = "samplewire board";
+};
+
+class Driver {
+ public:
+  explicit Driver(Model& model) : model_(model) {}
+
+  void write(uint32_t offset, uint32_t value) {
+    if (!model_.write(offset, value))
+      throw std::runtime_error("register " + std::to_string(offset) + " refuses a write");
+  }
+
+  uint32_t read(uint32_t offset) {
+    uint32_t value;
+    if (!model_.read(offset, value))
+      throw std::runtime_error("register " + std::to_string(offset) + " refuses a read");
+    return value;
+  }
+
+  void write64(uint32_t offset_lo, uint64_t value) {
+    write(offset_lo, uint32_t(value));
+    write(offset_lo + 4, uint32_t(value >> 32));
+  }
+
+  // Copies all counters as of one cycle; then each is read from the copy.
+  void snapshot();
+  uint64_t snapshot_value(unsigned number);
+  // A counter as of this moment.
+  uint64_t counter(unsigned number);
+
+  void configure(const Setup& setup);
+  void close();
+
+ private:
+  Model& model_;
+};
+
+}  // namespace sw

@@ -1,0 +1,31 @@
+// What the bench can run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sw {
+
+struct Options {
+  uint64_t seed = 1;
+  uint64_t packets = 0;  // 0 = as many as the scenario chooses
+  uint32_t payload_bytes = 0;
+  uint64_t line_gbps = 0;  // 0 = that of the width: 10 at 64 bits, 100 at 512
+};
+
+// Runs; returns what was wrong, or nothing, and how many cycles it took.
+using Scenario = std::string (*)(const Options&, uint64_t& cycles);
+
+// Loss, corruption, duplication, reordering, stalls and restarts of both sides; every index is held
+// against what departed.
+std::string soak(const Options&, uint64_t& cycles);
+// Share of the wire's time and idle cycles between frames, over payloads and repeats.
+std::string throughput(const Options&, uint64_t& cycles);
+// Cycles from sample to header and from REPORT to repeat.
+std::string latency(const Options&, uint64_t& cycles);
+// A thousand takeovers and resets at awkward moments; no tag comes back within eight.
+std::string restarts(const Options&, uint64_t& cycles);
+// Frames that nobody should send; the stream beside them loses nothing.
+std::string hostile(const Options&, uint64_t& cycles);
+
+}  // namespace sw

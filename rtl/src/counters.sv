@@ -1,0 +1,249 @@
+// Counts events in 64 bits each, in LUT RAM, with a snapshot in block RAM that is of one cycle.
+//
+// Every event has a position of 6 bits that steps with it; one slot after the other is visited, a
+// slot a cycle, where the position becomes the low bits of the 64-bit count. A round of visits is
+// shorter than 49 cycles, so a position moves by less than 49 of 64 between two visits, and it
+// wrapped if and only if its upper two bits fell. A position is not a binary number but a place in
+// a de Bruijn sequence: its step costs one LUT, and one decoder serves all.
+//
+// Event n is delayed by n cycles on its way to its position, and its slot is visited n cycles after
+// that of event 0: so the visits of one round see all events up to the same cycle. A snapshot is
+// the copy of one round.
+//
+// Slots: 0 sync_index_i, 1 sync_time_i, 2 the time of the last cycle that the round counts, 3 the
+// sum of add_i, then the events.
+//
+// Throughput: an event a cycle on every input and a sum a cycle, for ever. A snapshot is complete
+// at most 2 * (Events + 4) + 1 cycles after its request; busy_o is high until then, and a request
+// meanwhile is served by a snapshot of its own behind it. rd_data_o: one cycle after rd_addr_i.
+// Counts begin at 0 when the device is configured. There is no reset: none loses an event.
+// Back-pressure: none. Clock crossings: none.
+`default_nettype none
+
+module counters #(
+    parameter int unsigned Events = 40
+) (
+    input wire clk_i,
+
+    input wire [Events-1:0] event_i,
+    input wire [      31:0] add_i,
+
+    input wire [63:0] time_ns_i,
+    input wire [63:0] sync_index_i,
+    input wire [63:0] sync_time_i,
+
+    input  wire         snapshot_i,
+    output logic        busy_o,
+    input  wire  [ 5:0] rd_addr_i,
+    output logic [63:0] rd_data_o
+);
+
+  localparam int unsigned Values = 4;
+  localparam int unsigned Total = Events + Values;
+  localparam logic [5:0] SlotSyncIndex = 6'd0;
+  localparam logic [5:0] SlotSyncTime = 6'd1;
+  localparam logic [5:0] SlotTime = 6'd2;
+  localparam logic [5:0] SlotSum = 6'd3;
+  localparam logic [5:0] SlotLast = 6'(Total - 1);
+
+  if (Total > 44 || Events < 1) begin : g_bad_events
+    $error("counters: 1 to 40 events: an event is delayed by at most 39 cycles");
+  end
+
+  // The next bit of the sequence: that of x^6 + x^5 + 1, with the state of zeros put in.
+  function automatic logic next_bit(input logic [5:0] p);
+    next_bit = p[5] ^ p[4] ^ ~|p[4:0];
+  endfunction
+
+  // Bit v * 6 + b: bit b of the number of steps from state 0 to state v.
+  function automatic logic [383:0] steps_of_states();
+    logic [5:0] state;
+    steps_of_states = '0;
+    state = '0;
+    for (int unsigned n = 0; n < 64; n++) begin
+      steps_of_states[state*6+:6] = 6'(n);
+      state = {state[4:0], next_bit(state)};
+    end
+  endfunction
+
+  localparam logic [383:0] Steps = steps_of_states();
+
+  // Visits. scan_q is the slot whose position is fetched, slot_q the one that is updated.
+  logic [5:0] scan_q;
+  logic [5:0] slot_q;
+  logic       last;
+
+  assign last = slot_q == SlotLast;
+
+  initial begin
+    scan_q = '0;
+    slot_q = '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    slot_q <= scan_q;
+    scan_q <= (scan_q == SlotLast) ? 6'd0 : scan_q + 6'd1;
+  end
+
+  // Event n, n cycles late: n / 8 times eight cycles in memory, then the rest in registers.
+  localparam int unsigned Groups = (Events + 7) / 8;
+
+  logic [           4:0] row_q;
+  logic [Groups*8-1:0] coarse;
+  logic [Groups*8-1:0] step;
+
+  initial row_q = '0;
+
+  always_ff @(posedge clk_i) row_q <= row_q + 5'd1;
+
+  for (genvar g = 0; g < Groups; g++) begin : g_late
+    localparam int unsigned Lanes = (Events - 8 * g < 8) ? Events - 8 * g : 8;
+
+    logic [Lanes-1:0] lanes;
+
+    assign lanes = event_i[8*g+:Lanes];
+
+    if (g == 0) begin : g_none
+      assign coarse[7:0] = 8'(lanes);
+    end else begin : g_rows
+      (* ram_style = "distributed" *) logic [Lanes-1:0] late_mem[32];
+
+      logic [1:0] upper_row;
+      logic [4:0] late_row;
+
+      initial begin
+        for (int unsigned n = 0; n < 32; n++) late_mem[n] = '0;
+      end
+
+      // Of 8 g cycles ago; 32 cycles ago is the row that is written in this one.
+      assign upper_row = row_q[4:3] - 2'(g);
+      assign late_row = {upper_row, row_q[2:0]};
+      assign coarse[8*g+:8] = 8'(late_mem[late_row]);
+
+      always_ff @(posedge clk_i) late_mem[row_q] <= lanes;
+    end
+  end
+
+  logic [Groups*8-1:0] late1_q, late2_q, late3_q, late4_q, late5_q, late6_q, late7_q;
+
+  initial begin
+    late1_q = '0;
+    late2_q = '0;
+    late3_q = '0;
+    late4_q = '0;
+    late5_q = '0;
+    late6_q = '0;
+    late7_q = '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    late1_q <= coarse;
+    late2_q <= late1_q;
+    late3_q <= late2_q;
+    late4_q <= late3_q;
+    late5_q <= late4_q;
+    late6_q <= late5_q;
+    late7_q <= late6_q;
+  end
+
+  assign step = (coarse & {Groups{8'h01}}) | (late1_q & {Groups{8'h02}})
+                | (late2_q & {Groups{8'h04}}) | (late3_q & {Groups{8'h08}})
+                | (late4_q & {Groups{8'h10}}) | (late5_q & {Groups{8'h20}})
+                | (late6_q & {Groups{8'h40}}) | (late7_q & {Groups{8'h80}});
+
+  // The positions, by slot.
+  logic [383:0] place_q;
+
+  initial place_q = '0;
+
+  // The outer condition says nothing, and saves the simulator a look at every event.
+  always_ff @(posedge clk_i) begin
+    if (step != '0) for (int unsigned n = 0; n < Events; n++) begin
+      if (step[n]) begin
+        place_q[(n+Values)*6+:6] <= {
+          place_q[(n+Values)*6+:5], next_bit(place_q[(n+Values)*6+:6])
+        };
+      end
+    end
+  end
+
+  // The sum's low 40 bits: 48 additions of 32 bits move it by less than a quarter of its range.
+  logic [39:0] sum_q;
+
+  initial sum_q = '0;
+
+  always_ff @(posedge clk_i) sum_q <= sum_q + {8'd0, add_i};
+
+  // A visit: fetch the position; then look it up and write the count.
+  logic [5:0] place_of_slot_q;
+
+  always_ff @(posedge clk_i) place_of_slot_q <= place_q[scan_q*6+:6];
+
+  // Bits 63:4 of the counts. Of the low part, 6 bits or the sum's 40, only the upper two are read
+  // again; the others are kept by the positions and the sum.
+  (* ram_style = "distributed" *) logic [59:0] count_mem[64];
+
+  logic [59:0] old;
+  logic [ 5:0] low;
+  logic        is_sum;
+  logic        wrapped;
+  logic [57:0] upper;
+  logic [59:0] kept;
+
+  initial begin
+    for (int unsigned n = 0; n < 64; n++) count_mem[n] = '0;
+  end
+
+  assign old = count_mem[slot_q];
+  assign low = Steps[place_of_slot_q*6+:6];
+  assign is_sum = slot_q == SlotSum;
+  assign wrapped = is_sum ? sum_q[39:38] < old[35:34] : low[5:4] < old[1:0];
+  assign upper = old[59:2] + {23'd0, wrapped & is_sum, 33'd0, wrapped & ~is_sum};
+
+  always_comb begin
+    kept = {upper, low[5:4]};
+    if (is_sum) kept[35:34] = sum_q[39:38];
+  end
+
+  always_ff @(posedge clk_i) count_mem[slot_q] <= kept;
+
+  // The snapshot: one round, from its slot 0 to its last.
+  (* ram_style = "block" *) logic [63:0] snapshot_mem[64];
+
+  logic        wanted_q;
+  logic        copy_q;
+  logic [63:0] entry;
+
+  always_comb begin
+    unique case (slot_q)
+      SlotSyncIndex: entry = sync_index_i;
+      SlotSyncTime:  entry = sync_time_i;
+      SlotTime:      entry = time_ns_i;
+      SlotSum:       entry = {upper[57:34], sum_q};
+      default:       entry = {upper, low};
+    endcase
+  end
+
+  initial begin
+    wanted_q = 1'b0;
+    copy_q = 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    wanted_q <= wanted_q | snapshot_i;
+    if (last) begin
+      copy_q   <= wanted_q;
+      wanted_q <= snapshot_i;
+    end
+  end
+
+  assign busy_o = wanted_q | copy_q;
+
+  always_ff @(posedge clk_i) begin
+    if (copy_q) snapshot_mem[slot_q] <= entry;
+    rd_data_o <= snapshot_mem[rd_addr_i];
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,139 @@
+// CRC-32C, x^(8 len) and ones' complement sum of a payload of whole beats, begun at zero.
+//
+// With them the CRC and the UDP checksum of a packet are joined from those of its header at each
+// departure (docs/protocol.md#2.5), so that a repeat reads no payload before it leaves.
+//
+// Throughput: one beat a clock. Latency: the values of a payload stand at the outputs 2 cycles
+// after its last beat was given, and change with the next beat. No back-pressure. Partial beats are
+// not for it: the payload's granularity is the beat. No clock crossing.
+//
+// The CRC register is linear in its old value and the beat. At 64 bits both go through one matrix
+// in one cycle; wider beats are multiplied in a stage of their own, and only the 32 by 32 matrix
+// of the old value remains in the loop.
+`default_nettype none
+
+module crc_beats #(
+    parameter int unsigned W        = 64,
+    parameter int unsigned BytesMax = 16384  // of a payload
+) (
+    input wire logic clk_i,
+
+    input wire logic         valid_i,
+    input wire logic         first_i,  // the payload begins with this beat
+    input wire logic [W-1:0] data_i,
+
+    output logic [31:0] crc_o,    // register, begun at 0, not inverted
+    output logic [31:0] shift_o,  // x^(8 len) mod P, in the register's bit order
+    output logic [15:0] sum_o
+);
+
+  generate
+    if (W < 64 || W % 64 != 0) begin : g_bad_width
+      $error("W must be a multiple of 64");
+    end
+  endgenerate
+
+  // Row i of the matrix that takes a beat, first bit on the wire in bit 0, to bit i of the
+  // register: data bit k enters at bit 0 and is then stepped W - k times.
+  function automatic logic [32*W-1:0] beat_rows();
+    logic [31:0] c;
+    c = 32'd1;
+    for (int k = W - 1; k >= 0; k--) begin
+      c = (c >> 1) ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+      for (int i = 0; i < 32; i++) beat_rows[i*W+k] = c[i];
+    end
+  endfunction
+
+  localparam logic [32*W-1:0] Rows = beat_rows();
+
+  // x^W: what one beat multiplies by.
+  function automatic logic [31:0] beat_power();
+    beat_power = 32'h8000_0000;
+    for (int k = 0; k < W; k++) begin
+      beat_power = (beat_power >> 1) ^ (beat_power[0] ? sw_pkg::Crc32cPoly : 32'd0);
+    end
+  endfunction
+
+  localparam logic [31:0] Power = beat_power();
+
+  // The register's bit j goes the way of data bit j.
+  function automatic logic [31:0] times_power(input logic [31:0] v);
+    for (int i = 0; i < 32; i++) times_power[i] = ^(v & Rows[i*W+:32]);
+  endfunction
+
+  logic valid_q, first_q;
+
+  always_ff @(posedge clk_i) begin
+    valid_q <= valid_i;
+    first_q <= first_i;
+  end
+
+  logic [31:0] crc_q;
+
+  generate
+    if (W == 64) begin : g_one_stage
+      logic [31:0] step_q;
+      logic [63:0] mixed;
+      assign mixed = data_i ^ {32'd0, first_i ? 32'd0 : step_q};
+      always_ff @(posedge clk_i) begin
+        if (valid_i) begin
+          for (int i = 0; i < 32; i++) step_q[i] <= ^(mixed & Rows[i*W+:W]);
+        end
+        crc_q <= step_q;
+      end
+    end else begin : g_two_stages
+      logic [31:0] part_q;
+      always_ff @(posedge clk_i) begin
+        if (valid_i) begin
+          for (int i = 0; i < 32; i++) part_q[i] <= ^(data_i & Rows[i*W+:W]);
+        end
+        if (valid_q) crc_q <= part_q ^ (first_q ? 32'd0 : times_power(crc_q));
+      end
+    end
+  endgenerate
+
+  logic [31:0] shift_q;
+
+  always_ff @(posedge clk_i) begin
+    if (valid_q) shift_q <= first_q ? Power : times_power(shift_q);
+  end
+
+  // Little-endian words are added: the sum of swapped words is the swapped sum (RFC 1071). Groups
+  // of words are added in the first stage, the groups to the rest in the second.
+  localparam int unsigned Groups = W == 64 ? 2 : 4;
+  localparam int unsigned Words = W / 16 / Groups;
+  localparam int unsigned Gw = 16 + $clog2(Words);
+  localparam int unsigned Cw = 16 + $clog2(BytesMax / 2);
+
+  logic [Groups*Gw-1:0] group_d, group_q;
+  logic [Cw-1:0] total_d, total_q;
+
+  always_comb begin
+    for (int g = 0; g < Groups; g++) begin
+      group_d[g*Gw+:Gw] = '0;
+      for (int w = 0; w < Words; w++) begin
+        group_d[g*Gw+:Gw] = group_d[g*Gw+:Gw] + Gw'(data_i[(g*Words+w)*16+:16]);
+      end
+    end
+    total_d = first_q ? '0 : total_q;
+    for (int g = 0; g < Groups; g++) total_d = total_d + Cw'(group_q[g*Gw+:Gw]);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) group_q <= group_d;
+    if (valid_q) total_q <= total_d;
+  end
+
+  // Two folds: the first leaves at most one carry more.
+  logic [16:0] folded;
+  logic [15:0] sum;
+  assign folded = {1'b0, total_q[15:0]} + 17'(total_q[Cw-1:16]);
+  assign sum = folded[15:0] + {15'd0, folded[16]};
+
+  assign crc_o = crc_q;
+  assign shift_o = shift_q;
+  assign sum_o = {sum[7:0], sum[15:8]};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,142 @@
+// Checks the CRC at the end of a packet whose length in bytes is any, N bits a cycle.
+//
+// The packet begins at frame byte StartByte, at least 4 bytes before the end of that beat, and ends
+// with its CRC. With BigEndian the CRC stands in network byte order (docs/protocol.md#2.5), against
+// the order in which a reflected register takes bytes: its four bytes are mirrored before they
+// enter, and the register then ends at the residue whatever the packet. The bytes behind the end
+// come as zeros, so the register ends at one of N/8 constants, by how many of them there were. A
+// packet begins at the register's zero; its initial ones are the complement of its first 4 bytes.
+// Ones names bytes of the frame (bit i: byte i) that count as FFh, as the ICRC of RoCE wants it.
+//
+// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, and
+// until the beat after that is in. No back-pressure. Does not find the packet's length.
+`default_nettype none
+
+module crc_check #(
+    parameter int unsigned  N         = 64,
+    parameter logic [31:0]  Poly      = sw_pkg::Crc32cPoly,
+    parameter int unsigned  StartByte = sw_pkg::OffHeader,
+    parameter bit           BigEndian = 1'b1,
+    parameter logic [127:0] Ones      = '0
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     valid_i,
+    input  wire logic [              3:0] beat_i,   // of data_i in its frame; stays at 15
+    input  wire logic [            N-1:0] data_i,   // zero behind the end
+    input  wire logic [             23:0] next_i,   // the first bytes of the beat that follows
+    input  wire logic [$clog2(N/8)+1:0] left_i,   // bytes to the packet's end; stays at all ones
+    output logic                     ok_o
+);
+
+  localparam int unsigned Nb = N / 8;
+  localparam int unsigned Lb = $clog2(Nb);
+  localparam logic [3:0] StartBeat = 4'(StartByte / Nb);
+  localparam int unsigned StartLane = StartByte % Nb;
+
+  if (N != 64 && N != 128) begin : g_bad_1
+    $error("N must be 64 or 128");
+  end
+  if (StartLane + 4 > Nb) begin : g_bad_2
+    $error("the packet's first 4 bytes must lie in one beat");
+  end
+
+  // Column j of the step over N bits: what bit j of the beat, first on the wire first, leaves.
+  function automatic logic [32*N-1:0] columns();
+    logic [31:0] c;
+    c = 32'd1;
+    for (int j = int'(N) - 1; j >= 0; j--) begin
+      c = {1'b0, c[31:1]} ^ (c[0] ? Poly : 32'd0);
+      columns[32*j+:32] = c;
+    end
+  endfunction
+
+  // Row i: the bits of the beat that bit i of the register sums.
+  function automatic logic [32*N-1:0] rows();
+    logic [32*N-1:0] c;
+    c = columns();
+    for (int i = 0; i < 32; i++)
+    for (int j = 0; j < int'(N); j++) rows[int'(N)*i+j] = c[32*j+i];
+  endfunction
+
+  // The register after a right CRC and k bytes of zeros, k from 0 to Nb - 1.
+  function automatic logic [32*Nb-1:0] residues();
+    logic [31:0] c;
+    c = '1;
+    for (int k = 0; k < int'(Nb) + 4; k++) begin
+      if (k >= 4) residues[32*(k-4)+:32] = c;
+      for (int b = 0; b < 8; b++) c = {1'b0, c[31:1]} ^ (c[0] ? Poly : 32'd0);
+    end
+  endfunction
+
+  localparam logic [32*N-1:0] Rows = rows();
+  localparam logic [32*Nb-1:0] Residues = residues();
+
+  logic [23:0] prev_q;
+  logic [N-1:0] mixed, x_d, x_q;
+  logic x_valid_q, x_start_q;
+  logic [Lb-1:0] zeros1_q, zeros_q;
+  logic [31:0] crc_q;
+
+  // The beat with its neighbours' nearest three bytes, and the mirrored CRC.
+  logic [N+47:0] span;
+  assign span = {next_i, data_i, prev_q};
+
+  logic [Lb+1:0] past;  // left_i - 1 - i of byte i: 0 to 3 are the CRC's bytes, last first
+  always_comb begin
+    mixed = data_i;
+    past = '0;
+    if (BigEndian) begin
+      for (int i = 0; i < int'(Nb); i++) begin
+        past = left_i - (Lb + 2)'(i) - 1'b1;
+        case (past)
+          (Lb + 2)'(0): mixed[8*i+:8] = span[8*i+:8];
+          (Lb + 2)'(1): mixed[8*i+:8] = span[8*(i+2)+:8];
+          (Lb + 2)'(2): mixed[8*i+:8] = span[8*(i+4)+:8];
+          (Lb + 2)'(3): mixed[8*i+:8] = span[8*(i+6)+:8];
+          default: ;
+        endcase
+      end
+    end
+  end
+
+  always_comb begin
+    x_d = mixed;
+    for (int f = 0; f < 128; f++)
+    if (Ones[f] && beat_i == 4'(f / int'(Nb))) x_d[8*(f%int'(Nb))+:8] = 8'hFF;
+    if (beat_i == StartBeat) begin
+      for (int i = 0; i < int'(Nb); i++) begin
+        if (i < int'(StartLane)) x_d[8*i+:8] = 8'h00;
+        else if (i < int'(StartLane) + 4) x_d[8*i+:8] = ~x_d[8*i+:8];
+      end
+    end
+  end
+
+  logic [31:0] crc_d;
+  logic [N-1:0] fed;
+  always_comb begin
+    fed = x_q;
+    fed[31:0] = x_q[31:0] ^ (x_start_q ? 32'd0 : crc_q);
+    for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[int'(N)*i+:N]);
+  end
+
+  // Registers need no reset: the first beat of a packet sets each.
+  always_ff @(posedge clk_i) begin
+    x_valid_q <= valid_i && beat_i >= StartBeat && left_i != 0;
+    if (valid_i) begin
+      prev_q <= data_i[N-1-:24];
+      x_q <= x_d;
+      x_start_q <= beat_i == StartBeat;
+      // Only what the last beat leaves is looked at.
+      zeros1_q <= Lb'(0) - left_i[Lb-1:0];
+    end
+    if (x_valid_q) begin
+      crc_q <= crc_d;
+      zeros_q <= zeros1_q;
+    end
+  end
+
+  assign ok_o = crc_q == Residues[32*zeros_q+:32];
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,301 @@
+// Writes the words of one control packet into a small memory and has `ctl_tx` send it: answers of
+// `listener`, and MARK and CLOSE when `mark_timer` owes one (docs/protocol.md#2.11 to #2.18).
+//
+// Every packet asks `tx_sched` for its departure, so that all stamps strictly rise
+// (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), keep their place:
+// no DATA is chosen until they have left. The listener's give the place back at once.
+//
+// Throughput: one packet at a time. Latency: request to ctl_valid_o 10 cycles for a MARK besides
+// the wait for its place; a CHALLENGE 112 more for its cookie. Back-pressure: answers wait for
+// `ans_done_o`, and have the right of way; a MARK whose reason goes before its place comes is not
+// sent. Does not: decide. One clock.
+`default_nettype none
+
+module ctl_build (
+  input  logic           clk_i,
+  input  logic           rst_i,
+
+  // Answers; held from valid to done.
+  input  logic           ans_valid_i,
+  output logic           ans_done_o,
+  input  sw_pkg::type_e  ans_type_i,
+  input  logic           ans_is_unknown_i,    // CLOSE_ACK: unknown tag
+  input  logic [3:0]     ans_version_i,
+  input  logic [15:0]    ans_bytes_i,         // ACCEPT
+  input  logic           ans_is_opening_i,    // ACCEPT: not only described
+  input  logic [3:0]     ans_reason_i,        // REFUSE
+  input  logic           ans_is_retry_i,      // REFUSE: try again after a second
+  output logic [3:0]     rx_addr_o,           // of session_rx, while ans_valid_i
+  input  logic [63:0]    rx_data_i,
+
+  // MARK, CLOSE.
+  input  logic           mark_valid_i,
+  input  logic           mark_is_close_i,
+  input  logic           mark_hold_i,         // begin none
+  output logic           mark_left_o,
+  output logic           idle_o,
+  input  logic [1:0]     close_reason_i,
+
+  // Cookie of a CHALLENGE, by halves.
+  output logic           mac_start_o,
+  output logic           mac_half_o,
+  input  logic           mac_done_i,
+  input  logic [63:0]    mac_value_i,
+
+  // The stream.
+  input  logic [31:0]    stream_tag_i,
+  input  logic [31:0]    peer_tag_i,
+  input  logic [31:0]    now_i,
+  input  logic [63:0]    index_i,
+  input  logic [63:0]    lost_i,
+  input  logic [31:0]    oldest_i,
+  input  logic [31:0]    sent_i,
+  input  logic [31:0]    next_i,
+  input  logic           has_report_i,
+  input  logic [31:0]    report_number_i,
+  input  logic [31:0]    report_departure_i,
+  input  logic [31:0]    report_time_i,
+
+  output logic           ctl_want_o,
+  input  logic           ctl_grant_i,
+  input  logic [31:0]    ctl_departure_i,
+  output logic           ctl_done_o,
+
+  output logic           ctl_valid_o,
+  input  logic           ctl_ready_i,
+  output logic [15:0]    ctl_bytes_o,
+  output logic           ctl_template_o,
+  input  logic [3:0]     word_addr_i,
+  output logic [63:0]    word_data_o
+);
+
+  localparam logic [15:0] Versions    = 16'h0002;
+  localparam logic [31:0] BusyRetryMs = 32'd1000;
+
+  typedef enum logic [2:0] {
+    Idle,
+    Want,
+    Word,
+    Mac,   // a half of the cookie is computed
+    Wait,  // ctl_tx sends
+    Skip   // the place is given back unused
+  } state_e;
+
+  // What a half of a word is of. The low two bits choose in group 0 or 1; 8 and 12 stand alone. So
+  // the choice is two levels of LUTs, three LUTs a bit.
+  typedef enum logic [3:0] {
+    HiRx = 4'd0, HiConstant = 4'd1, HiSent = 4'd2, HiOldest = 4'd3,
+    HiIndex = 4'd4, HiLost = 4'd5, HiValue = 4'd6, HiNext = 4'd7,
+    HiReport = 4'd8, HiTag = 4'd12
+  } hi_e;
+  typedef enum logic [3:0] {
+    LoRxHi = 4'd0, LoRx = 4'd1, LoDeparture = 4'd2, LoNumber = 4'd3,
+    LoIndex = 4'd4, LoLost = 4'd5, LoValue = 4'd6, LoHold = 4'd7,
+    LoPeerTag = 4'd8, LoConstant = 4'd12
+  } lo_e;
+
+  state_e state_q, state_d;
+
+  logic [63:0]   words_q[16];
+  logic [31:0]   hi, lo, hi_constant_q, hi_constant_d, hold_q;
+  logic [3:0]    addr_q, addr_d, addr_last;
+  logic          write, is_retry_q, is_retry_d, is_ones_q, is_ones_d;
+  hi_e           hi_q, hi_d;
+  lo_e           lo_q, lo_d;
+  sw_pkg::type_e type_q, type_d;
+  logic          is_answer, is_placed, is_unknown, is_granted_q;
+
+  assign is_answer  = type_q != sw_pkg::TypeMark && type_q != sw_pkg::TypeClose;
+  assign is_unknown = type_q == sw_pkg::TypeCloseAck && ans_is_unknown_i;
+  assign is_placed  = !is_answer || (type_q == sw_pkg::TypeCloseAck && !ans_is_unknown_i);
+  assign idle_o     = state_q == Idle;
+
+  always_comb begin
+    state_d = state_q;
+    addr_d  = addr_q;
+    type_d  = type_q;
+    write   = 1'b0;
+    unique case (state_q)
+      Idle: begin
+        if (ans_valid_i) begin
+          type_d  = ans_type_i;
+          state_d = Want;
+        end else if (mark_valid_i && !mark_hold_i) begin
+          type_d  = mark_is_close_i ? sw_pkg::TypeClose : sw_pkg::TypeMark;
+          state_d = Want;
+        end
+        addr_d = 4'd7;
+      end
+      Want: begin
+        write = ctl_grant_i;
+        if (ctl_grant_i) begin
+          addr_d  = 4'd0;
+          state_d = is_answer || mark_valid_i ? Word : Skip;
+        end
+      end
+      Word, Mac: begin
+        write = state_q == Mac ? mac_done_i : !mac_start_o;
+        if (mac_start_o) state_d = Mac;
+        if (write) begin
+          state_d = addr_q == addr_last ? Wait : Word;
+          unique case (addr_q)
+            4'd1:    addr_d = 4'd5;
+            4'd6:    addr_d = 4'd8;
+            4'd9:    addr_d = type_q == sw_pkg::TypeAccept ? 4'd12 : 4'd10;
+            default: addr_d = addr_q + 4'd1;
+          endcase
+        end
+      end
+      Wait:    if (ctl_ready_i) state_d = Idle;
+      default: state_d = Idle;
+    endcase
+    if (rst_i) state_d = Idle;
+  end
+
+  always_comb begin
+    unique case (type_q)
+      sw_pkg::TypeMark:      addr_last = 4'd11;
+      sw_pkg::TypeChallenge: addr_last = 4'd10;
+      sw_pkg::TypeAccept:    addr_last = ans_is_opening_i ? 4'd13 : 4'd9;
+      default:               addr_last = 4'd9;
+    endcase
+  end
+
+  assign mac_start_o = state_q == Word && type_q == sw_pkg::TypeChallenge
+                       && (addr_q == 4'd9 || addr_q == 4'd10);
+  assign mac_half_o  = addr_q[1];
+
+  // Words 12 and 13 keep words 0 and 1 of the stream's peer for its MARKs.
+  always_comb begin
+    unique case (addr_q)
+      4'd0, 4'd12: rx_addr_o = 4'd0;
+      4'd5:        rx_addr_o = 4'd8;
+      4'd8:        rx_addr_o = type_q == sw_pkg::TypeCloseAck ? 4'd5 : 4'd9;
+      default:     rx_addr_o = 4'd1;
+    endcase
+  end
+
+  // The sources of the word at the next address.
+  always_comb begin
+    hi_d          = HiRx;
+    lo_d          = LoRx;
+    hi_constant_d = '0;
+    is_retry_d    = 1'b0;
+    is_ones_d     = 1'b0;
+    unique case (addr_d)
+      4'd5: begin
+        hi_d          = HiConstant;
+        hi_constant_d = {16'd0, is_answer ? ans_version_i : sw_pkg::Version, type_q, 8'd0};
+        lo_d          = is_placed ? LoPeerTag : is_unknown ? LoConstant : LoRxHi;
+      end
+      4'd6: begin
+        hi_d = is_placed || type_q == sw_pkg::TypeAccept ? HiIndex : HiConstant;
+        lo_d = is_placed || type_q == sw_pkg::TypeAccept ? LoIndex : LoConstant;
+      end
+      4'd7: begin
+        hi_d = is_placed ? (is_answer ? HiNext : HiSent) : HiConstant;
+        lo_d = LoDeparture;
+      end
+      4'd8: begin
+        if (type_q == sw_pkg::TypeMark) hi_d = HiOldest;
+        if (type_q == sw_pkg::TypeClose || type_q == sw_pkg::TypeCloseAck) hi_d = HiConstant;
+        hi_constant_d[17:16] = is_answer ? {1'b0, is_unknown} : close_reason_i;
+        if (!is_answer) lo_d = has_report_i ? LoNumber : LoConstant;
+      end
+      4'd9, 4'd10: begin
+        unique case (type_q)
+          sw_pkg::TypeMark: begin
+            hi_d = addr_d[1] ? HiLost : has_report_i ? HiReport : HiConstant;
+            lo_d = addr_d[1] ? LoLost : has_report_i ? LoHold : LoConstant;
+            is_ones_d = 1'b1;
+          end
+          sw_pkg::TypeRefuse: begin
+            hi_d          = HiConstant;
+            hi_constant_d = {12'd0, ans_reason_i, Versions};
+            lo_d          = LoConstant;
+            is_retry_d    = ans_is_retry_i;
+          end
+          sw_pkg::TypeAccept:    hi_d = ans_is_opening_i ? HiTag : HiConstant;
+          sw_pkg::TypeChallenge: begin
+            hi_d = HiValue;
+            lo_d = LoValue;
+          end
+          default: begin
+            hi_d = is_unknown ? HiConstant : HiLost;
+            lo_d = is_unknown ? LoConstant : LoLost;
+          end
+        endcase
+      end
+      4'd11: begin
+        // The time of the index is unknown.
+        hi_d = HiConstant;
+        lo_d = LoConstant;
+      end
+      default: hi_d = HiRx;
+    endcase
+  end
+
+  logic [31:0] hi_near, hi_far, lo_near, lo_far;
+  always_comb begin
+    unique case (hi_q[1:0])
+      2'd0: {hi_near, hi_far} = {rx_data_i[63:32], index_i[63:32]};
+      2'd1: {hi_near, hi_far} = {hi_constant_q, lost_i[63:32]};
+      2'd2: {hi_near, hi_far} = {sent_i, mac_value_i[63:32]};
+      2'd3: {hi_near, hi_far} = {oldest_i, next_i};
+    endcase
+    unique case (lo_q[1:0])
+      2'd0: {lo_near, lo_far} = {rx_data_i[63:32], index_i[31:0]};
+      2'd1: {lo_near, lo_far} = {rx_data_i[31:0], lost_i[31:0]};
+      2'd2: {lo_near, lo_far} = {ctl_departure_i, mac_value_i[31:0]};
+      2'd3: {lo_near, lo_far} = {report_number_i, hold_q};
+    endcase
+    unique case (hi_q[3:2])
+      2'd0: hi = hi_near;
+      2'd1: hi = hi_far;
+      2'd2: hi = report_departure_i;
+      2'd3: hi = stream_tag_i;
+    endcase
+    unique case (lo_q[3:2])
+      2'd0: lo = lo_near;
+      2'd1: lo = lo_far;
+      2'd2: lo = peer_tag_i;
+      2'd3: lo = is_ones_q ? 32'hFFFF_FFFF : is_retry_q ? BusyRetryMs : 32'd0;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (write) words_q[addr_q] <= {hi, lo};
+    hold_q        <= now_i - report_time_i;
+    hi_q          <= hi_d;
+    lo_q          <= lo_d;
+    hi_constant_q <= hi_constant_d;
+    is_retry_q    <= is_retry_d;
+    is_ones_q     <= is_ones_d;
+    addr_q       <= addr_d;
+    type_q       <= type_d;
+    state_q      <= state_d;
+    is_granted_q <= state_q == Want && ctl_grant_i && !rst_i;
+  end
+
+  assign word_data_o = words_q[is_answer ? word_addr_i : {word_addr_i[3] || word_addr_i < 4'd2,
+                               word_addr_i[2] || word_addr_i < 4'd2, word_addr_i[1:0]}];
+
+  assign ctl_want_o  = state_q == Want;
+  assign ctl_done_o  = is_placed && state_q != Skip ? state_q == Wait && ctl_ready_i : is_granted_q;
+  assign mark_left_o = state_q == Want && ctl_grant_i && !is_answer && mark_valid_i;
+  assign ans_done_o  = state_q == Wait && ctl_ready_i && is_answer;
+
+  assign ctl_valid_o    = state_q == Wait;
+  assign ctl_template_o = type_q == sw_pkg::TypeAccept;
+  always_comb begin
+    unique case (type_q)
+      sw_pkg::TypeAccept:    ctl_bytes_o = ans_bytes_i;
+      sw_pkg::TypeMark:      ctl_bytes_o = 16'd58;
+      sw_pkg::TypeChallenge: ctl_bytes_o = 16'd50;
+      default:               ctl_bytes_o = 16'd42;
+    endcase
+  end
+
+endmodule
+
+`default_nettype wire

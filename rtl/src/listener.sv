@@ -1,0 +1,510 @@
+// Judges each packet that session_rx holds: the listener's table (docs/protocol.md#3.16), the
+// sender's CLOSE and CLOSE_ACK (#7.11), unknown tags (#7.6). Stream 0 is the only one.
+//
+// An OPEN to receive is refused for these reasons, in this order: no such stream, trailer, busy,
+// role, delivery, start index (only 0, "now", is served), window 0, packet size. ACCEPT has the
+// length of a full DATA packet, which is the largest that this sender sends, or what its fields
+// need (#3.5); one that only describes may be as short as its fields.
+//
+// Throughput: one packet at a time. Latency: an OPEN is answered after 8 cycles, 57 for each half
+// of a cookie that is compared (4 at most), 60 for a tag. A cookie is compared by halves, and only
+// a right first half leads to the second: what its duration tells takes 2^63 tries to use.
+// Back-pressure: none towards the packets; the answer waits for ctl_build. `flush_o` is high for 8
+// cycles before the ACCEPT of a new stream is begun, while no control packet is on its way.
+// Does not: read TLVs. One clock.
+`default_nettype none
+
+module listener (
+  input  logic           clk_i,
+  input  logic           rst_i,
+  input  logic           tick_i,           // a millisecond has passed
+  input  logic [63:0]    boot_id_i,
+  input  logic [15:0]    payload_bytes_i,
+  input  logic [6:0]     tpl_words_i,
+
+  // session_rx
+  input  logic           rx_held_i,
+  output logic           rx_release_o,
+  input  logic [3:0]     rx_version_i,
+  input  logic [3:0]     rx_ptype_i,
+  input  logic [15:0]    rx_bytes_i,
+  input  logic           rx_is_tag_zero_i,
+  input  logic           rx_is_tag_ours_i,
+  input  logic           rx_is_peer_ours_i,
+  output logic [3:0]     rx_addr_o,
+  input  logic [63:0]    rx_data_i,
+
+  // cookie
+  output logic           mac_start_o,
+  input  logic           mac_second_i,
+  output logic [63:0]    mac_block_o,
+  input  logic           mac_done_i,
+  input  logic [63:0]    mac_value_i,
+
+  // ctl_build
+  output logic           ans_valid_o,
+  input  logic           ans_done_i,
+  output sw_pkg::type_e  ans_type_o,
+  output logic           ans_is_unknown_o,
+  output logic [15:0]    ans_bytes_o,
+  output logic           ans_is_opening_o,
+  output logic [3:0]     ans_reason_o,
+  output logic           ans_is_retry_o,
+  input  logic [3:0]     ans_addr_i,
+  input  logic           ans_mac_start_i,
+  input  logic           ans_mac_half_i,
+  output logic           mark_hold_o,
+  input  logic           build_idle_i,
+  input  logic           tx_busy_i,        // DATA that was chosen has not left
+
+  // The stream.
+  input  sw_pkg::state_e state_i,
+  output sw_pkg::peer_t  peer_o,
+  output logic [31:0]    peer_tag_o,
+  output logic [31:0]    stream_tag_o,
+  output logic [31:0]    window_o,
+  output logic           flush_o,
+  output logic           open_o,
+  output logic [31:0]    close_seq_o,      // to `window`
+  input  logic           close_ok_i,       // in the same cycle
+  input  logic [31:0]    next_i,
+  output logic           peer_closed_o,
+  output logic           done_o,           // CLOSE_ACK(done)
+  output logic           unknown_o,        // CLOSE_ACK(unknown tag), believed
+
+  output logic           ev_opens_o,
+  output logic           ev_challenged_o,
+  output logic           ev_accepted_o,
+  output logic           ev_repeated_o,
+  output logic           ev_refused_o,
+  output logic           ev_late_o,
+  output logic           ev_takeover_o,
+  output logic           ev_unknown_o,
+  output logic           ev_unanswered_o,
+  output logic           ev_malformed_o,   // a length, a role, or a field that must be zero
+  output logic           ev_unexpected_o,  // a type, tag, peer or seq that has no place here
+  output logic           ev_close_refused_o
+);
+
+  localparam logic [15:0] OpenBytesMin = 16'd128;
+  localparam logic [15:0] CloseBytes   = 16'd42;
+  localparam logic [12:0] EpochMs      = 13'd8000;
+  localparam logic [14:0] LateMs       = 15'd16000;
+  localparam logic [6:0]  TokensMax    = 7'd64;
+
+  // Reasons, docs/protocol.md#3.11.
+  localparam logic [3:0] ReasonBusy       = 4'd1;
+  localparam logic [3:0] ReasonStream     = 4'd2;
+  localparam logic [3:0] ReasonRole       = 4'd3;
+  localparam logic [3:0] ReasonPacketSize = 4'd4;
+  localparam logic [3:0] ReasonVersion    = 4'd5;
+  localparam logic [3:0] ReasonWindow     = 4'd6;
+  localparam logic [3:0] ReasonDelivery   = 4'd8;
+  localparam logic [3:0] ReasonTrailer    = 4'd9;
+  localparam logic [3:0] ReasonStartIndex = 4'd10;
+
+  // What the second block of the keyed function is for; cookies take 0 and 1, by half.
+  localparam logic [1:0] DomainTag = 2'd2;
+
+  localparam logic [1:0] RoleDescribe = 2'd0;
+  localparam logic [1:0] RoleReceive  = 2'd1;
+  localparam logic [1:0] RoleSend     = 2'd2;
+
+  typedef enum logic [4:0] {
+    Idle,
+    // OPEN, by what is read.
+    Wish,     // word 8: tag, role, delivery, stream
+    Zero,     // word 14
+    Terms,    // word 13: window, largest packet, trailer
+    Start,    // word 6: the start index
+    Cookie,   // a half of the cookie is begun, and compared with word 11 or 12
+    Compare,
+    Nonce,    // word 9
+    Owner,    // word 10
+    Order,    // word 7: its departure; then it is judged
+    Tag,      // a tag is begun
+    Draw,
+    Drain,    // a MARK on its way belongs to the old stream
+    Keep,     // flush; the words of the stream are kept
+    Answer,
+    // CLOSE, CLOSE_ACK
+    Body,     // word 8
+    Seq,      // word 7
+    Release
+  } step_e;
+
+  step_e step_q, step_d;
+
+  // Of the OPEN.
+  logic [1:0]  role_q;
+  logic        is_other_stream_q, is_other_delivery_q, is_other_trailer_q, is_started_q;
+  logic        is_window_zero_q, does_fit_q, is_half_q, is_last_epoch_q;
+  logic        is_same_nonce_q, is_same_owner_q;
+  // Of a CLOSE or CLOSE_ACK.
+  logic        is_reason_unknown_q;
+  logic        is_unknown_q;
+  // Of the answer.
+  sw_pkg::type_e ans_type_q, ans_type_d;
+  logic [3:0]  reason_q, reason_d;
+  logic        is_described_q, is_described_d;
+
+  // Of the stream.
+  sw_pkg::peer_t peer_q;
+  logic [31:0] peer_tag_q, stream_tag_q, window_q, departure_q;
+  logic [63:0] nonce_q, owner_q;
+  logic [15:0] openings_q;
+  logic [2:0]  keep_q;
+
+  // Timers.
+  logic [12:0] epoch_ms_q;
+  logic [15:0] epoch_q;
+  logic [14:0] late_ms_q;
+  logic        is_recent_q;
+  logic [6:0]  tokens_q;
+
+  logic        is_live, is_open_form, is_repeat, is_late, is_known;
+  logic        take_token, is_new;
+  logic [15:0] data_bytes;
+  logic [12:0] accept_words;
+
+  assign is_live = state_i == sw_pkg::StateOpening || state_i == sw_pkg::StateFlowing
+                   || state_i == sw_pkg::StateClosing;
+
+  // A DATA packet is 26 bytes more than its payload, an IPv4 packet 28 more than that.
+  assign data_bytes   = payload_bytes_i + 16'd26;
+  assign accept_words = does_fit_q && payload_bytes_i[15:3] > 13'(tpl_words_i) ?
+                        payload_bytes_i[15:3] : 13'(tpl_words_i);
+
+  assign is_open_form = rx_bytes_i >= OpenBytesMin;
+  assign is_repeat    = is_live && rx_is_peer_ours_i && is_same_nonce_q;
+  assign is_late      = rx_is_peer_ours_i && is_recent_q
+                        && sw_pkg::before32(rx_data_i[31:0], departure_q);
+  // An ended stream answers CLOSE; to all else its tag is unknown (docs/protocol.md#7.6).
+  assign is_known = rx_is_tag_ours_i
+                    && (is_live || (state_i == sw_pkg::StateEnded
+                                    && rx_ptype_i == sw_pkg::TypeClose));
+
+  always_comb begin
+    step_d             = step_q;
+    ans_type_d         = ans_type_q;
+    reason_d           = reason_q;
+    is_described_d     = is_described_q;
+    mac_start_o        = 1'b0;
+    take_token         = 1'b0;
+    is_new             = 1'b0;
+    peer_closed_o      = 1'b0;
+    done_o             = 1'b0;
+    unknown_o          = 1'b0;
+    ev_opens_o         = 1'b0;
+    ev_repeated_o      = 1'b0;
+    ev_late_o          = 1'b0;
+    ev_unanswered_o    = 1'b0;
+    ev_malformed_o     = 1'b0;
+    ev_unexpected_o    = 1'b0;
+    ev_close_refused_o = 1'b0;
+    unique case (step_q)
+      Idle: begin
+        is_described_d = 1'b0;
+        if (rx_held_i) begin
+          unique case (rx_ptype_i)
+            sw_pkg::TypeOpen: begin
+              ev_opens_o = 1'b1;
+              ans_type_d = sw_pkg::TypeRefuse;
+              reason_d   = ReasonVersion;
+              if (!is_open_form) begin
+                ev_malformed_o = 1'b1;
+                step_d         = Release;
+              end else if (rx_version_i != sw_pkg::Version) begin
+                step_d = Answer;
+              end else begin
+                step_d = Wish;
+              end
+            end
+            sw_pkg::TypeData, sw_pkg::TypeMark, sw_pkg::TypeReport, sw_pkg::TypeAccept,
+            sw_pkg::TypeClose, sw_pkg::TypeCloseAck: begin
+              ans_type_d = sw_pkg::TypeCloseAck;
+              step_d     = Release;
+              if (rx_ptype_i == sw_pkg::TypeCloseAck
+                  || (rx_ptype_i == sw_pkg::TypeClose && is_known)) begin
+                if (rx_bytes_i == CloseBytes) step_d = Body;
+                else ev_malformed_o = 1'b1;
+              end else if (rx_is_tag_zero_i || is_known || rx_bytes_i < CloseBytes) begin
+                ev_unexpected_o = 1'b1;
+              end else if (tokens_q == '0) begin
+                ev_unanswered_o = 1'b1;
+              end else begin
+                take_token = 1'b1;
+                step_d     = Answer;
+              end
+            end
+            default: begin
+              ev_unexpected_o = 1'b1;
+              step_d          = Release;
+            end
+          endcase
+        end
+      end
+      Wish: begin
+        step_d = Zero;
+        if (&rx_data_i[25:24] || |rx_data_i[31:26]) begin
+          ev_malformed_o = 1'b1;
+          step_d         = Release;
+        end else if (!rx_is_tag_zero_i || rx_data_i[63:32] == '0) begin
+          ev_unexpected_o = 1'b1;
+          step_d          = Release;
+        end
+      end
+      Zero: begin
+        step_d = Terms;
+        if (rx_data_i[31:0] != '0) begin
+          ev_malformed_o = 1'b1;
+          step_d         = Release;
+        end
+      end
+      Terms: step_d = Start;
+      Start: step_d = Cookie;
+      Cookie: begin
+        mac_start_o = 1'b1;
+        step_d      = Compare;
+      end
+      Compare: begin
+        if (mac_done_i) begin
+          if (mac_value_i != rx_data_i) begin
+            ans_type_d = sw_pkg::TypeChallenge;
+            step_d     = is_last_epoch_q ? Answer : Cookie;
+          end else begin
+            step_d = is_half_q ? Nonce : Cookie;
+          end
+        end
+      end
+      Nonce: step_d = Owner;
+      Owner: step_d = Order;
+      Order: begin
+        ans_type_d = sw_pkg::TypeRefuse;
+        step_d     = Answer;
+        if (is_other_stream_q) reason_d = ReasonStream;
+        else if (is_other_trailer_q) reason_d = ReasonTrailer;
+        else if (role_q == RoleDescribe) begin
+          ans_type_d     = sw_pkg::TypeAccept;
+          is_described_d = 1'b1;
+        end else if (is_repeat) begin
+          ans_type_d    = sw_pkg::TypeAccept;
+          ev_repeated_o = 1'b1;
+        end else if (is_live && !is_same_owner_q) reason_d = ReasonBusy;
+        else if (is_live && is_late) begin
+          ev_late_o = 1'b1;
+          step_d    = Release;
+        end else if (role_q == RoleSend) reason_d = ReasonRole;
+        else if (is_other_delivery_q) reason_d = ReasonDelivery;
+        else if (is_started_q) reason_d = ReasonStartIndex;
+        else if (is_window_zero_q) reason_d = ReasonWindow;
+        else if (!does_fit_q) reason_d = ReasonPacketSize;
+        else begin
+          ans_type_d = sw_pkg::TypeAccept;
+          step_d     = Tag;
+        end
+      end
+      Tag: begin
+        mac_start_o = 1'b1;
+        step_d      = Draw;
+      end
+      Draw:  if (mac_done_i) step_d = Drain;
+      // Nothing of the old stream leaves with the new one's addresses.
+      Drain: if (build_idle_i && !tx_busy_i) step_d = Keep;
+      Keep: begin
+        if (&keep_q) begin
+          is_new = 1'b1;
+          step_d = Answer;
+        end
+      end
+      Answer: begin
+        mac_start_o = ans_mac_start_i;
+        if (ans_done_i) step_d = Idle;
+      end
+      Body: begin
+        step_d = Seq;
+        if (rx_data_i[47:32] != '0) begin
+          ev_malformed_o = 1'b1;
+          step_d         = Release;
+        end else if (!rx_is_peer_ours_i) begin
+          ev_unexpected_o = 1'b1;
+          step_d          = Release;
+        end else if (rx_ptype_i == sw_pkg::TypeCloseAck && rx_is_tag_zero_i) begin
+          step_d = Release;
+          if (is_live && rx_data_i[63:48] == 16'd1 && rx_data_i[31:0] == peer_tag_q)
+            unknown_o = 1'b1;
+          else ev_unexpected_o = 1'b1;
+        end
+      end
+      Seq: begin
+        step_d = Release;
+        if (rx_ptype_i == sw_pkg::TypeClose) begin
+          if (!is_live) begin
+            step_d = Answer;
+          end else if (close_ok_i) begin
+            peer_closed_o = 1'b1;
+            step_d        = Answer;
+          end else begin
+            ev_close_refused_o = 1'b1;
+          end
+        end else if (rx_is_tag_ours_i && !is_reason_unknown_q && rx_data_i[63:32] == next_i
+                     && state_i == sw_pkg::StateClosing) begin
+          done_o = 1'b1;
+        end else begin
+          ev_unexpected_o = 1'b1;
+        end
+      end
+      default: step_d = Idle;
+    endcase
+    if (rst_i) step_d = Idle;
+  end
+
+  // What is read of session_rx, and the blocks of the keyed function.
+  always_comb begin
+    unique case (step_q)
+      Zero:    rx_addr_o = 4'd14;
+      Terms:   rx_addr_o = 4'd13;
+      Start:   rx_addr_o = 4'd6;
+      Cookie:  rx_addr_o = 4'd1;
+      Compare: rx_addr_o = mac_second_i ? 4'd9 : is_half_q ? 4'd12 : 4'd11;
+      Owner:   rx_addr_o = 4'd10;
+      Order, Seq: rx_addr_o = 4'd7;
+      Keep: begin
+        unique case (keep_q)
+          3'd1:    rx_addr_o = 4'd0;
+          3'd2:    rx_addr_o = 4'd1;
+          3'd3:    rx_addr_o = 4'd7;
+          3'd4:    rx_addr_o = 4'd8;
+          3'd5:    rx_addr_o = 4'd9;
+          3'd6:    rx_addr_o = 4'd10;
+          default: rx_addr_o = 4'd13;
+        endcase
+      end
+      Answer:  rx_addr_o = mac_second_i ? 4'd9 : ans_addr_i;
+      Nonce, Draw: rx_addr_o = 4'd9;
+      default: rx_addr_o = 4'd8;
+    endcase
+  end
+
+  logic [1:0]  domain;
+  logic [15:0] epoch;
+  always_comb begin
+    domain = {1'b0, step_q == Answer ? ans_mac_half_i : is_half_q};
+    if (step_q == Draw) domain = DomainTag;
+    epoch = step_q == Cookie && is_last_epoch_q ? epoch_q - 16'd1 : epoch_q;
+    // First: epoch, address and port of the peer; or boot id and number of the opening. Second:
+    // nonce without its lowest byte, and what the value is for.
+    mac_block_o = {rx_data_i[63:48], epoch, rx_data_i[31:0]};
+    if (step_q == Tag) mac_block_o = {boot_id_i[63:48] ^ openings_q, boot_id_i[47:0]};
+    if (mac_second_i) mac_block_o = {rx_data_i[63:8], 6'd0, domain};
+  end
+
+  always_ff @(posedge clk_i) begin
+    step_q         <= step_d;
+    ans_type_q     <= ans_type_d;
+    reason_q       <= reason_d;
+    is_described_q <= is_described_d;
+    flush_o        <= step_d == Keep;
+    ans_bytes_o    <= {accept_words + 13'd3, 3'd2};
+    open_o         <= !rst_i && step_q == Keep && keep_q == 3'd6;
+
+    if (step_q == Idle) is_unknown_q <= !is_known;
+    if (step_q == Wish) begin
+      role_q              <= rx_data_i[25:24];
+      is_other_delivery_q <= rx_data_i[23:16] > 8'd2;
+      is_other_stream_q   <= rx_data_i[15:0] != '0;
+    end
+    if (step_q == Terms) begin
+      is_window_zero_q   <= rx_data_i[63:32] == '0;
+      does_fit_q         <= rx_bytes_i >= data_bytes
+                            && {1'b0, rx_data_i[31:16]} >= {1'b0, data_bytes} + 17'd28;
+      is_other_trailer_q <= rx_data_i[7:0] != '0;
+    end
+    if (step_q == Start) is_started_q <= rx_data_i != '0;
+    if (step_q == Nonce) is_same_nonce_q <= rx_data_i == nonce_q;
+    if (step_q == Owner) is_same_owner_q <= rx_data_i == owner_q;
+    if (step_q == Body) is_reason_unknown_q <= rx_data_i[63:48] != '0;
+
+    if (step_q == Idle) begin
+      is_half_q       <= 1'b0;
+      is_last_epoch_q <= 1'b0;
+    end else if (step_q == Compare && mac_done_i) begin
+      is_half_q <= mac_value_i == rx_data_i;
+      if (mac_value_i != rx_data_i) is_last_epoch_q <= 1'b1;
+    end
+
+    if (rst_i) openings_q <= '0;
+    else if (step_q == Draw && mac_done_i) openings_q <= openings_q + 16'd1;
+    keep_q <= step_q == Keep ? keep_q + 3'd1 : 3'd0;
+    if (step_q == Keep) begin
+      unique case (keep_q)
+        3'd0: begin
+          // The low bits count openings, so that the last 16 tags of a run differ. Never 0.
+          stream_tag_q <= {mac_value_i[31:5], mac_value_i[4] || mac_value_i[31:5] == '0,
+                           openings_q[3:0]};
+        end
+        3'd1: peer_q.mac <= rx_data_i[63:16];
+        3'd2: begin
+          peer_q.ip   <= {rx_data_i[15:0], rx_data_i[63:48]};
+          peer_q.port <= rx_data_i[31:16];
+        end
+        3'd3: departure_q <= rx_data_i[31:0];
+        3'd4: peer_tag_q <= rx_data_i[63:32];
+        3'd5: nonce_q <= rx_data_i;
+        3'd6: owner_q <= rx_data_i;
+        default: window_q <= rx_data_i[63:32];
+      endcase
+    end
+
+    // An epoch does not end between the halves of a cookie.
+    if (rst_i) begin
+      epoch_ms_q <= '0;
+      epoch_q    <= '0;
+    end else if (epoch_ms_q >= EpochMs && step_q == Idle) begin
+      epoch_ms_q <= {12'd0, tick_i};
+      epoch_q    <= epoch_q + 16'd1;
+    end else if (tick_i && !(&epoch_ms_q)) begin
+      epoch_ms_q <= epoch_ms_q + 13'd1;
+    end
+    if (rst_i) begin
+      is_recent_q <= 1'b0;
+    end else if (open_o) begin
+      late_ms_q   <= '0;
+      is_recent_q <= 1'b1;
+    end else if (tick_i) begin
+      late_ms_q <= late_ms_q + 15'd1;
+      if (late_ms_q == LateMs) is_recent_q <= 1'b0;
+    end
+    if (rst_i) tokens_q <= TokensMax;
+    else if (take_token && !tick_i) tokens_q <= tokens_q - 7'd1;
+    else if (tick_i && !take_token && tokens_q != TokensMax) tokens_q <= tokens_q + 7'd1;
+  end
+
+  assign rx_release_o     = step_q == Release || (step_q == Answer && ans_done_i);
+  assign mark_hold_o      = step_q == Drain || step_q == Keep;
+  assign ans_valid_o      = step_q == Answer;
+  assign ans_type_o       = ans_type_q;
+  assign ans_is_unknown_o = is_unknown_q;
+  assign ans_is_opening_o = !is_described_q;
+  assign ans_reason_o     = reason_q;
+  assign ans_is_retry_o   = reason_q == ReasonBusy;
+
+  assign peer_o       = peer_q;
+  assign peer_tag_o   = peer_tag_q;
+  assign stream_tag_o = stream_tag_q;
+  assign window_o     = window_q;
+  assign close_seq_o  = rx_data_i[63:32];
+
+  assign ev_challenged_o = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeChallenge;
+  assign ev_refused_o    = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeRefuse;
+  assign ev_unknown_o    = take_token;
+  assign ev_accepted_o   = is_new || (step_q == Order && is_described_d);
+  assign ev_takeover_o   = step_q == Drain && step_d == Keep && is_live;
+
+`ifdef FORMAL
+  `include "listener_props.svh"
+`endif
+
+endmodule
+
+`default_nettype wire

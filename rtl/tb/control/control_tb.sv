@@ -1,0 +1,234 @@
+// frame_rx with its two small readers, and tx_mux and crc_insert behind them: what a request or a
+// REPORT goes through. The readers of ClassSession are the test.
+`default_nettype none
+
+module control_tb #(
+    parameter int unsigned W = 64
+) (
+    input wire logic          clk_i,
+    input wire logic          rst_i,
+    input wire logic          flush_i,
+    input wire logic [63:0]   time_ns_i,
+    input wire sw_pkg::peer_t self_i,
+    input wire logic [31:0]   stream_tag_i,
+    input wire logic          stream_tag_valid_i,
+
+    input wire logic [  W-1:0] s_axis_tdata,
+    input wire logic [W/8-1:0] s_axis_tkeep,
+    input wire logic           s_axis_tvalid,
+    input wire logic           s_axis_tlast,
+    input wire logic           s_axis_tuser,
+
+    output      logic         rep_valid_o,
+    output      logic         rep_is_newer_o,
+    output      logic         rep_has_ranges_o,
+    output      logic [127:0] rep_numbers_o,
+    input  wire logic         rep_ok_i,
+    output      logic         rng_valid_o,
+    input  wire logic         rng_ready_i,
+    output      logic [ 95:0] rng_o,
+    output      logic         taken_o,
+    output      logic         alive_o,
+    output      logic         reported_o,
+    output      logic [ 63:0] echo_hold_o,
+    output      logic [ 95:0] counters_o,
+    output      logic [ 95:0] newest_o,
+    output      logic         ev_refused_o,
+    output      logic         ev_marked_o,
+    output      logic         ev_replied_o,
+    output      logic         ev_unanswered_o,
+
+    // Control frames of the test, CRC to be written; DATA of the test; what leaves.
+    input  wire logic [   63:0] ctl_axis_tdata,
+    input  wire logic [    7:0] ctl_axis_tkeep,
+    input  wire logic           ctl_axis_tvalid,
+    output      logic           ctl_axis_tready,
+    input  wire logic           ctl_axis_tlast,
+    input  wire logic [  W-1:0] data_axis_tdata,
+    input  wire logic [W/8-1:0] data_axis_tkeep,
+    input  wire logic           data_axis_tvalid,
+    output      logic           data_axis_tready,
+    input  wire logic           data_axis_tlast,
+    output      logic [  W-1:0] m_axis_tdata,
+    output      logic [W/8-1:0] m_axis_tkeep,
+    output      logic           m_axis_tvalid,
+    input  wire logic           m_axis_tready,
+    output      logic           m_axis_tlast
+);
+
+  logic c_valid, c_ready, c_last, report_ready, arp_ready, is_report, is_arp;
+  logic [63:0] c_data;
+  sw_pkg::rx_meta_t c_meta;
+  assign is_report = c_meta.cls == sw_pkg::ClassReport;
+  assign is_arp    = c_meta.cls == sw_pkg::ClassArp || c_meta.cls == sw_pkg::ClassIcmp;
+  assign c_ready   = is_report ? report_ready : is_arp ? arp_ready : 1'b1;
+
+  logic [W-1:0] u_data;
+  logic [W/8-1:0] u_keep;
+  logic u_valid, u_last, u_user;
+  logic [11:0] ev;
+  frame_rx #(
+      .W(W)
+  ) i_rx (
+      .clk_i             (clk_i),
+      .rst_i             (rst_i),
+      .self_i            (self_i),
+      .stream_tag_i      (stream_tag_i),
+      .stream_tag_valid_i(stream_tag_valid_i),
+      .s_axis_tdata      (s_axis_tdata),
+      .s_axis_tkeep      (s_axis_tkeep),
+      .s_axis_tvalid     (s_axis_tvalid),
+      .s_axis_tlast      (s_axis_tlast),
+      .s_axis_tuser      (s_axis_tuser),
+      .c_valid_o         (c_valid),
+      .c_ready_i         (c_ready),
+      .c_data_o          (c_data),
+      .c_last_o          (c_last),
+      .c_meta_o          (c_meta),
+      .u_axis_tdata      (u_data),
+      .u_axis_tkeep      (u_keep),
+      .u_axis_tvalid     (u_valid),
+      .u_axis_tlast      (u_last),
+      .u_axis_tuser      (u_user),
+      .ev_frames_o       (ev[0]),
+      .ev_bad_o          (ev[1]),
+      .ev_runt_o         (ev[2]),
+      .ev_oversize_o     (ev[3]),
+      .ev_not_ours_o     (ev[4]),
+      .ev_fragment_o     (ev[5]),
+      .ev_ip_sum_o       (ev[6]),
+      .ev_udp_sum_o      (ev[7]),
+      .ev_length_o       (ev[8]),
+      .ev_crc_o          (ev[9]),
+      .ev_form_o         (ev[10]),
+      .ev_no_room_o      (ev[11])
+  );
+
+  logic to_next;
+  report_rx i_report (
+      .clk_i             (clk_i),
+      .rst_i             (rst_i),
+      .flush_i           (flush_i),
+      .time_ns_i         (time_ns_i),
+      .stream_tag_i      (stream_tag_i),
+      .stream_tag_valid_i(stream_tag_valid_i),
+      .c_valid_i         (c_valid && is_report),
+      .c_ready_o         (report_ready),
+      .c_data_i          (c_data),
+      .c_last_i          (c_last),
+      .c_meta_i          (c_meta),
+      .rep_valid_o       (rep_valid_o),
+      .rep_is_newer_o    (rep_is_newer_o),
+      .rep_has_ranges_o  (rep_has_ranges_o),
+      .rep_released_o    (rep_numbers_o[127:96]),
+      .rep_limit_o       (rep_numbers_o[95:64]),
+      .rep_settled_o     (rep_numbers_o[63:32]),
+      .rep_highest_o     (rep_numbers_o[31:0]),
+      .rep_ok_i          (rep_ok_i),
+      .rng_valid_o       (rng_valid_o),
+      .rng_ready_i       (rng_ready_i),
+      .rng_first_o       (rng_o[95:64]),
+      .rng_count_o       (rng_o[63:32]),
+      .rng_to_next_o     (to_next),
+      .rng_settled_o     (rng_o[31:0]),
+      .taken_o           (taken_o),
+      .alive_o           (alive_o),
+      .reported_o        (reported_o),
+      .number_o          (newest_o[95:64]),
+      .echo_o            (echo_hold_o[63:32]),
+      .hold_o            (echo_hold_o[31:0]),
+      .received_o        (counters_o[95:64]),
+      .marked_o          (counters_o[63:32]),
+      .skipped_o         (counters_o[31:0]),
+      .report_departure_o(newest_o[63:32]),
+      .report_time_o     (newest_o[31:0]),
+      .ev_refused_o      (ev_refused_o),
+      .ev_marked_o       (ev_marked_o)
+  );
+
+  logic [63:0] a_data, k_data, j_data;
+  logic [7:0] a_keep, k_keep, j_keep;
+  logic a_valid, a_ready, a_last, k_valid, k_ready, k_last, j_valid, j_ready, j_last;
+
+  arp_icmp #(
+      .Burst(8)
+  ) i_arp (
+      .clk_i        (clk_i),
+      .rst_i        (rst_i),
+      .self_i       (self_i),
+      .time_ns_i    (time_ns_i),
+      .c_valid_i    (c_valid && is_arp),
+      .c_ready_o    (arp_ready),
+      .c_data_i     (c_data),
+      .c_last_i     (c_last),
+      .c_meta_i     (c_meta),
+      .m_axis_tdata (a_data),
+      .m_axis_tkeep (a_keep),
+      .m_axis_tvalid(a_valid),
+      .m_axis_tready(a_ready),
+      .m_axis_tlast (a_last),
+      .ev_replied_o (ev_replied_o),
+      .ev_refused_o (ev_unanswered_o)
+  );
+
+  crc_insert i_crc (
+      .clk_i        (clk_i),
+      .rst_i        (rst_i),
+      .s_axis_tdata (ctl_axis_tdata),
+      .s_axis_tkeep (ctl_axis_tkeep),
+      .s_axis_tvalid(ctl_axis_tvalid),
+      .s_axis_tready(ctl_axis_tready),
+      .s_axis_tlast (ctl_axis_tlast),
+      .m_axis_tdata (k_data),
+      .m_axis_tkeep (k_keep),
+      .m_axis_tvalid(k_valid),
+      .m_axis_tready(k_ready),
+      .m_axis_tlast (k_last)
+  );
+
+  // The same cell joins the two sources of control frames.
+  tx_mux i_join (
+      .clk_i         (clk_i),
+      .rst_i         (rst_i),
+      .s0_axis_tdata (k_data),
+      .s0_axis_tkeep (k_keep),
+      .s0_axis_tvalid(k_valid),
+      .s0_axis_tready(k_ready),
+      .s0_axis_tlast (k_last),
+      .s1_axis_tdata (a_data),
+      .s1_axis_tkeep (a_keep),
+      .s1_axis_tvalid(a_valid),
+      .s1_axis_tready(a_ready),
+      .s1_axis_tlast (a_last),
+      .m_axis_tdata  (j_data),
+      .m_axis_tkeep  (j_keep),
+      .m_axis_tvalid (j_valid),
+      .m_axis_tready (j_ready),
+      .m_axis_tlast  (j_last)
+  );
+
+  tx_mux #(
+      .W(W)
+  ) i_mux (
+      .clk_i         (clk_i),
+      .rst_i         (rst_i),
+      .s0_axis_tdata (j_data),
+      .s0_axis_tkeep (j_keep),
+      .s0_axis_tvalid(j_valid),
+      .s0_axis_tready(j_ready),
+      .s0_axis_tlast (j_last),
+      .s1_axis_tdata (data_axis_tdata),
+      .s1_axis_tkeep (data_axis_tkeep),
+      .s1_axis_tvalid(data_axis_tvalid),
+      .s1_axis_tready(data_axis_tready),
+      .s1_axis_tlast (data_axis_tlast),
+      .m_axis_tdata  (m_axis_tdata),
+      .m_axis_tkeep  (m_axis_tkeep),
+      .m_axis_tvalid (m_axis_tvalid),
+      .m_axis_tready (m_axis_tready),
+      .m_axis_tlast  (m_axis_tlast)
+  );
+
+endmodule
+
+`default_nettype wire

