@@ -19,14 +19,13 @@ constexpr const char* kUsage =
     "  --ip A.B.C.D      the board's address [10.64.0.2]\n"
     "  --port N          the board's UDP port [9100]\n"
     "  --payload BYTES   of a full packet [1408]\n"
-    "  --rate N          samples a second by the wall clock [as fast as the ring takes them]\n"
-    "  --samples N       the gate closes after N samples [never]\n"
+    "  --rate N          samples a second [as fast as the ring takes them]\n"
     "  --loss P          share of frames lost, each way [0]\n"
-    "  --corrupt P       share of UDP datagrams with a bit turned and the checksum mended, each way\n"
+    "  --corrupt P       share of datagrams with a bit turned and the checksum mended [0]\n"
     "  --seed N          what loss and corruption are drawn from [1]\n"
     "  --boot-id N       [drawn anew]\n"
-    "  --registers PATH  answers `read`, `write`, `counters`, `reset`, `close` on a stream socket\n"
-    "  --trace FILE.fst  every signal of every cycle, where the board was built with tracing\n"
+    "  --registers PATH  a stream socket that answers read, write, counters, reset, close\n"
+    "  --trace FILE.fst  every signal of every cycle; the board is to be built for it\n"
     "  --seconds N       ends after N seconds [at a signal]\n";
 
 uint64_t number(const std::string& name, const std::string& text, uint64_t max) {
@@ -67,7 +66,6 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--port") options.setup.self.port = uint16_t(count(65535));
   else if (name == "--payload") options.setup.payload_bytes = uint32_t(count(65535));
   else if (name == "--rate") options.rate_hz = count(kSourceRateHzMax);
-  else if (name == "--samples") options.setup.gate_samples = count();
   else if (name == "--loss") options.loss = share(name, text);
   else if (name == "--corrupt") options.corruption = share(name, text);
   else if (name == "--seed") options.seed = count();

@@ -42,7 +42,7 @@ struct MacCounts {
   uint64_t gaps = 0;         // cycles without a beat inside a frame: an underrun of a real MAC
   uint64_t idle_cycles = 0;  // between frames while the wire was free
   uint64_t idle_max = 0;     // the most between two frames, where `watch_idle` is set
-  uint64_t wire_ns = 0;      // time that the frames took on the wire
+  uint64_t wire_ps = 0;      // time that the frames took on the wire
 };
 
 class Model {
@@ -237,7 +237,7 @@ class Model {
     const size_t on_wire = (frame_.size() < kFrameBytesMin ? kFrameBytesMin : frame_.size());
     if (line_bps_) {
       const uint64_t wire_ps = (on_wire + kOverheadBytes) * 8'000'000'000'000ull / line_bps_;
-      mac_.wire_ns += wire_ps / 1000;
+      mac_.wire_ps += wire_ps;
       // A MAC holds a few beats: the wire starts where it left off unless it ran dry.
       wire_free_ps_ = (start_ps_ > wire_free_ps_ + cycle_ps_ ? start_ps_ : wire_free_ps_) + wire_ps;
     }

@@ -80,7 +80,7 @@ class Tap : public Port {
   }
 
  private:
-  // A write is a NAPI poll of one frame; only with a time to wait does the next one find it to join.
+  // A write is a NAPI poll of one frame: only with a time to wait does the next one find it.
   // /sys may show another network namespace, with a device of the same name; and the right to
   // write there is that of the machine's root, not of a user namespace's.
   bool join() const {

@@ -151,7 +151,7 @@ std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, c
   const uint64_t start_ns = world.model().now_ns();
   after(options.packets ? options.packets : 20'000);
   const MacCounts mac = world.model().mac();
-  const double share = double(mac.wire_ns) / double(world.model().now_ns() - start_ns);
+  const double share = double(mac.wire_ps) / 1e3 / double(world.model().now_ns() - start_ns);
   const uint64_t repeats = world.truth().repeats();
   finish(world);
   cycles += world.model().cycles();

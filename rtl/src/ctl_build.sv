@@ -5,7 +5,7 @@
 // (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), keep their place:
 // no DATA is chosen until they have left. The listener's give the place back at once.
 //
-// Throughput: one packet at a time. Latency: request to ctl_valid_o 10 cycles for a MARK besides
+// Throughput: one packet at a time. Latency: request to ctl_valid_o 33 cycles for a MARK besides
 // the wait for its place; a CHALLENGE 112 more for its cookie. Back-pressure: answers wait for
 // `ans_done_o`, and have the right of way; a MARK whose reason goes before its place comes is not
 // sent. Does not: decide. One clock.
@@ -99,11 +99,12 @@ module ctl_build (
   logic [63:0]   words_q[16];
   logic [31:0]   hi, lo, hi_constant_q, hi_constant_d, hold_q;
   logic [3:0]    addr_q, addr_d, addr_last;
-  logic          write, is_retry_q, is_retry_d, is_ones_q, is_ones_d;
+  logic [1:0]    phase_q;
+  logic          is_ready, write, is_retry_q, is_retry_d, is_ones_q, is_ones_d;
   hi_e           hi_q, hi_d;
   lo_e           lo_q, lo_d;
   sw_pkg::type_e type_q, type_d;
-  logic          is_answer, is_placed, is_unknown, is_granted_q;
+  logic          is_cookie, is_answer, is_placed, is_unknown, is_granted_q;
 
   assign is_answer  = type_q != sw_pkg::TypeMark && type_q != sw_pkg::TypeClose;
   assign is_unknown = type_q == sw_pkg::TypeCloseAck && ans_is_unknown_i;
@@ -134,7 +135,7 @@ module ctl_build (
         end
       end
       Word, Mac: begin
-        write = state_q == Mac ? mac_done_i : !mac_start_o;
+        write = state_q == Mac ? mac_done_i : is_ready && !is_cookie;
         if (mac_start_o) state_d = Mac;
         if (write) begin
           state_d = addr_q == addr_last ? Wait : Word;
@@ -161,28 +162,31 @@ module ctl_build (
     endcase
   end
 
-  assign mac_start_o = state_q == Word && type_q == sw_pkg::TypeChallenge
-                       && (addr_q == 4'd9 || addr_q == 4'd10);
+  // The address was chosen 1, what it reads 2 cycles ago; the sources are as old.
+  assign is_ready    = phase_q == 2'd3;
+  assign is_cookie   = type_q == sw_pkg::TypeChallenge && (addr_q == 4'd9 || addr_q == 4'd10);
+  assign mac_start_o = state_q == Word && is_ready && is_cookie;
   assign mac_half_o  = addr_q[1];
 
+  logic [3:0] rx_addr_d;
   // Words 12 and 13 keep words 0 and 1 of the stream's peer for its MARKs.
   always_comb begin
     unique case (addr_q)
-      4'd0, 4'd12: rx_addr_o = 4'd0;
-      4'd5:        rx_addr_o = 4'd8;
-      4'd8:        rx_addr_o = type_q == sw_pkg::TypeCloseAck ? 4'd5 : 4'd9;
-      default:     rx_addr_o = 4'd1;
+      4'd0, 4'd12: rx_addr_d = 4'd0;
+      4'd5:        rx_addr_d = 4'd8;
+      4'd8:        rx_addr_d = type_q == sw_pkg::TypeCloseAck ? 4'd5 : 4'd9;
+      default:     rx_addr_d = state_q == Mac ? 4'd9 : 4'd1;  // the blocks of the cookie
     endcase
   end
 
-  // The sources of the word at the next address.
+  // The sources of the word at the address.
   always_comb begin
     hi_d          = HiRx;
     lo_d          = LoRx;
     hi_constant_d = '0;
     is_retry_d    = 1'b0;
     is_ones_d     = 1'b0;
-    unique case (addr_d)
+    unique case (addr_q)
       4'd5: begin
         hi_d          = HiConstant;
         hi_constant_d = {16'd0, is_answer ? ans_version_i : sw_pkg::Version, type_q, 8'd0};
@@ -205,8 +209,8 @@ module ctl_build (
       4'd9, 4'd10: begin
         unique case (type_q)
           sw_pkg::TypeMark: begin
-            hi_d = addr_d[1] ? HiLost : has_report_i ? HiReport : HiConstant;
-            lo_d = addr_d[1] ? LoLost : has_report_i ? LoHold : LoConstant;
+            hi_d = addr_q[1] ? HiLost : has_report_i ? HiReport : HiConstant;
+            lo_d = addr_q[1] ? LoLost : has_report_i ? LoHold : LoConstant;
             is_ones_d = 1'b1;
           end
           sw_pkg::TypeRefuse: begin
@@ -272,6 +276,9 @@ module ctl_build (
     is_retry_q    <= is_retry_d;
     is_ones_q     <= is_ones_d;
     addr_q       <= addr_d;
+    rx_addr_o    <= rx_addr_d;
+    if (state_q != Word || write) phase_q <= 2'd0;
+    else if (!is_ready) phase_q <= phase_q + 2'd1;
     type_q       <= type_d;
     state_q      <= state_d;
     is_granted_q <= state_q == Want && ctl_grant_i && !rst_i;

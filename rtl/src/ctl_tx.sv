@@ -17,8 +17,8 @@
 //   last        CRC, 4 bytes
 //
 // A packet has 2 mod 8 bytes, so the CRC fills the first half of the last beat.
-// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat
-// 4 cycles a frame word + 1 at most; a MARK takes 49 cycles to its first beat, 62 to its last.
+// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat 4 cycles
+// a frame word and 5; a MARK takes 50 cycles to its first beat and 63 to its last.
 // `ctl_*` is held from valid to ready; ready comes with the last beat. ECN is Not-ECT. One clock.
 `default_nettype none
 
@@ -63,23 +63,33 @@ module ctl_tx (
   state_e state_q, state_d;
 
   logic [WordBits-1:0] word_q, word_d, words;
-  logic [WordBits-1:0] last_q, tpl_end_q;
+  logic [WordBits-1:0] words_q, before_last_q, tpl_end_q;
+  logic                carry_q, is_ip_fold_q;
   logic [1:0]          slice_q;
   logic [63:0]         data_q, word;
   logic                valid_q, is_last_q, load;
-  logic [15:0]         slice, taken_q, sum, sum_q, ip_sum_q;
+  logic [15:0]         slice, taken_q, sum_q, ip_sum_q;
+  logic [16:0]         sum;
   logic [31:0]         crc_q;
   logic                is_word_last, is_crc_covered_q, is_taken_q, is_covered_q, is_ip_end_q;
 
-  assign words        = ctl_bytes_i[WordBits+2:3];
+  assign words        = words_q;
   assign is_word_last = sel_q == SelCrc;
 
-  // The generator. `sel_q` says what word `word_q` is: 0 to 5 are the words of the headers.
-  typedef enum logic [3:0] {
-    Sel0, Sel1, Sel2, Sel3,
-    Sel4, Sel5, SelWord, SelCrc,
-    SelTag,  // an ACCEPT's tag over its template
-    SelTpl, SelZero
+  // The generator. `sel_q` says what word `word_q` is: 0 to 5 are the words of the headers. Bit 3:
+  // the low half is the template's; bit 4: the high half; bit 5: zeros.
+  typedef enum logic [5:0] {
+    Sel0    = 6'd0,
+    Sel1    = 6'd1,
+    Sel2    = 6'd2,
+    Sel3    = 6'd3,
+    Sel4    = 6'd4,
+    Sel5    = 6'd5,
+    SelWord = 6'd6,
+    SelCrc  = 6'd7,
+    SelTag  = 6'b001_110,  // an ACCEPT's tag over its template
+    SelTpl  = 6'b011_110,
+    SelZero = 6'b100_110
   } sel_e;
 
   sel_e                sel_q, sel_next;
@@ -90,18 +100,18 @@ module ctl_tx (
   assign word_next = word_q + WordBits'(1);
   always_comb begin
     sel_next = SelWord;
-    if (ctl_template_i && word_next >= WordBits'(9)) begin
-      sel_next = word_next < tpl_end_q ? SelTpl : SelZero;
-      if (word_next == WordBits'(9)) sel_next = SelTag;
+    if (ctl_template_i && word_q[WordBits-1:3] != '0) begin
+      sel_next = word_q < tpl_end_q ? SelTpl : SelZero;
+      if (word_q == WordBits'(8)) sel_next = SelTag;
     end
-    if (word_next < WordBits'(6)) sel_next = sel_e'(word_next[3:0]);
-    if (word_next == last_q) sel_next = SelCrc;
+    if (word_q < WordBits'(5)) sel_next = sel_e'({3'd0, word_q[2:0] + 3'd1});
+    if (word_q == before_last_q) sel_next = SelCrc;
   end
 
   assign tpl_addr_o  = {word_d[5:3] - 3'd1, word_d[2:0]};
   assign word_addr_o = sel_q == Sel3 || sel_q == Sel4 ? 4'd1 : word_q[3:0];
   assign ip_place    = state_q == Send ? ip_sum_q : IpRest;
-  assign udp_place   = state_q != Send ? UdpPseudo : &sum_q ? sum_q : ~sum_q;  // never 0
+  assign udp_place   = state_q == Send ? sum_q : UdpPseudo;
 
   always_comb begin
     unique case (sel_q[1:0])
@@ -117,12 +127,8 @@ module ctl_tx (
       2'd2: tail = word_data_i;
       2'd3: tail = {~crc_q, 32'd0};
     endcase
-    unique case (sel_q[3:2])
-      2'd0:    word = head;
-      2'd1:    word = tail;
-      default: word = sel_q[1] ? 64'd0 : {sel_q[0] ? tpl_data_i[63:32] : word_data_i[63:32],
-                                          tpl_data_i[31:0]};
-    endcase
+    word[63:32] = sel_q[4] ? tpl_data_i[63:32] : sel_q[2] ? tail[63:32] : head[63:32];
+    word[31:0]  = sel_q[3] ? tpl_data_i[31:0] : sel_q[2] ? tail[31:0] : head[31:0];
   end
 
   always_comb begin
@@ -134,15 +140,35 @@ module ctl_tx (
     endcase
   end
 
-  assign sum = sw_pkg::add1c(sum_q, taken_q);
+  // Carries are added with the next slice. The two that follow the CRC are zero, and one fold is
+  // enough: a sum of all ones has left no carry.
+  assign sum = {1'b0, sum_q} + {1'b0, taken_q} + 17'(carry_q);
 
-  // CRC-32C over two bytes, the first one in the high half, low bits first.
-  function automatic logic [31:0] crc_of_slice(input logic [31:0] crc, input logic [15:0] data);
+  // CRC-32C over two bytes, the first one in the high half, low bits first. `CrcMasks` has, for
+  // each bit of the next register, those of the present one that it is the parity of, the low 16
+  // of them with the data added.
+  function automatic logic [31:0] crc_step(input logic [31:0] crc);
     logic [31:0] c;
-    c = crc ^ {16'd0, data[7:0], data[15:8]};
+    c = crc;
     for (int i = 0; i < 16; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
-    crc_of_slice = c;
+    crc_step = c;
   endfunction
+
+  function automatic logic [32*32-1:0] crc_masks();
+    logic [31:0] column;
+    for (int k = 0; k < 32; k++) begin
+      column = crc_step(32'd1 << k);
+      for (int i = 0; i < 32; i++) crc_masks[32*i+k] = column[i];
+    end
+  endfunction
+
+  localparam logic [32*32-1:0] CrcMasks = crc_masks();
+
+  logic [31:0] crc_in, crc_d;
+  assign crc_in = crc_q ^ {16'd0, taken_q[7:0], taken_q[15:8]};
+  always_comb begin
+    for (int i = 0; i < 32; i++) crc_d[i] = ^(crc_in & CrcMasks[32*i+:32]);
+  end
 
   always_comb begin
     state_d = state_q;
@@ -185,18 +211,19 @@ module ctl_tx (
     else if (state_q == Idle) sel_q <= Sel2;
     else if (state_q == Sum && state_d == Send) sel_q <= Sel0;
     if (load) begin
-      data_q    <= word;
+      data_q    <= sel_q[5] ? 64'd0 : word;
       is_last_q <= is_word_last;
       is_crc_covered_q <= word_q[WordBits-1:1] > 10'd2 && !is_word_last;
     end
     if (state_q == Idle) begin
       sum_q   <= '0;
+      carry_q <= 1'b0;
       crc_q   <= '1;
       slice_q <= '0;
     end
     // A slice is taken one cycle after it was chosen.
     taken_q      <= slice;
-    is_taken_q   <= state_q == Sum;
+    is_taken_q   <= state_q == Sum && !rst_i;
     is_covered_q <= state_q == Sum && is_crc_covered_q;
     is_ip_end_q  <= state_q == Sum && sel_q == Sel5 && slice_q == 2'd0;
     if (state_q == Sum) begin
@@ -204,11 +231,16 @@ module ctl_tx (
       // The UDP payload begins behind the first slice of word 5.
       if (word_q == WordBits'(6) && slice_q == 2'd0) is_crc_covered_q <= 1'b1;
     end
-    if (is_taken_q) sum_q <= sum;
-    if (is_covered_q) crc_q <= crc_of_slice(crc_q, taken_q);
-    if (is_ip_end_q) ip_sum_q <= ~sum;
-    last_q    <= words + WordBits'(5);
-    tpl_end_q <= WordBits'(tpl_words_i) + WordBits'(8);
+    if (is_taken_q) {carry_q, sum_q} <= sum;
+    // Complemented for its place before that is read; 0 is sent as all ones.
+    if (state_q == Send && load && sel_q == Sel2) sum_q <= &sum_q ? sum_q : ~sum_q;
+    if (is_covered_q) crc_q <= crc_d;
+    is_ip_fold_q <= is_ip_end_q;
+    if (is_ip_end_q) ip_sum_q <= sum[15:0];
+    if (is_ip_fold_q) ip_sum_q <= ~(ip_sum_q + 16'(carry_q));
+    words_q       <= ctl_bytes_i[WordBits+2:3];
+    before_last_q <= words + WordBits'(4);
+    tpl_end_q     <= WordBits'(tpl_words_i) + WordBits'(7);
     if (rst_i) begin
       state_q <= Idle;
       valid_q <= 1'b0;

@@ -6,8 +6,8 @@
 // length of a full DATA packet, which is the largest that this sender sends, or what its fields
 // need (#3.5); one that only describes may be as short as its fields.
 //
-// Throughput: one packet at a time. Latency: an OPEN is answered after 8 cycles, 57 for each half
-// of a cookie that is compared (4 at most), 60 for a tag. A cookie is compared by halves, and only
+// Throughput: one packet at a time. Latency: an OPEN is answered after 25 cycles, 60 for each half
+// of a cookie that is compared (3 at most), 70 for a tag. A cookie is compared by halves, and only
 // a right first half leads to the second: what its duration tells takes 2^63 tries to use.
 // Back-pressure: none towards the packets; the answer waits for ctl_build. `flush_o` is high for 8
 // cycles before the ACCEPT of a new stream is begun, while no control packet is on its way.
@@ -135,6 +135,17 @@ module listener (
 
   step_e step_q, step_d;
 
+  // Cycles in a step, up to 2: the word that it reads stands there after one, what is known of the
+  // word after two, and then it acts.
+  logic [1:0]  phase_q;
+  logic        is_ready;
+  logic        is_held_q, is_second_past_q, is_mac_done_q;
+  logic        is_hi_zero_q, is_mid_zero_q, is_lo_zero_q, is_hi_one_q, is_mac_same_q;
+  logic        is_before_q, is_peer_tag_q, is_next_q, is_close_ok_q;
+  logic        is_close_bytes_q, is_short_q, is_open_form_q;
+  logic [12:0] data_words_q, packet_words_q;
+  logic [15:0] cookie_epoch_q;
+
   // Of the OPEN.
   logic [1:0]  role_q;
   logic        is_other_stream_q, is_other_delivery_q, is_other_trailer_q, is_started_q;
@@ -161,24 +172,22 @@ module listener (
   logic [14:0] late_ms_q;
   logic        is_recent_q;
   logic [6:0]  tokens_q;
+  logic        does_take_q;
 
-  logic        is_live, is_open_form, is_repeat, is_late, is_known;
+  logic        is_live, is_repeat, is_late, is_known;
   logic        take_token, is_new;
-  logic [15:0] data_bytes;
   logic [12:0] accept_words;
 
   assign is_live = state_i == sw_pkg::StateOpening || state_i == sw_pkg::StateFlowing
                    || state_i == sw_pkg::StateClosing;
 
-  // A DATA packet is 26 bytes more than its payload, an IPv4 packet 28 more than that.
-  assign data_bytes   = payload_bytes_i + 16'd26;
+  assign is_ready = phase_q == 2'd2;
   assign accept_words = does_fit_q && payload_bytes_i[15:3] > 13'(tpl_words_i) ?
                         payload_bytes_i[15:3] : 13'(tpl_words_i);
 
-  assign is_open_form = rx_bytes_i >= OpenBytesMin;
   assign is_repeat    = is_live && rx_is_peer_ours_i && is_same_nonce_q;
   assign is_late      = rx_is_peer_ours_i && is_recent_q
-                        && sw_pkg::before32(rx_data_i[31:0], departure_q);
+                        && is_before_q;
   // An ended stream answers CLOSE; to all else its tag is unknown (docs/protocol.md#7.6).
   assign is_known = rx_is_tag_ours_i
                     && (is_live || (state_i == sw_pkg::StateEnded
@@ -205,13 +214,13 @@ module listener (
     unique case (step_q)
       Idle: begin
         is_described_d = 1'b0;
-        if (rx_held_i) begin
+        if (is_held_q) begin
           unique case (rx_ptype_i)
             sw_pkg::TypeOpen: begin
               ev_opens_o = 1'b1;
               ans_type_d = sw_pkg::TypeRefuse;
               reason_d   = ReasonVersion;
-              if (!is_open_form) begin
+              if (!is_open_form_q) begin
                 ev_malformed_o = 1'b1;
                 step_d         = Release;
               end else if (rx_version_i != sw_pkg::Version) begin
@@ -226,9 +235,9 @@ module listener (
               step_d     = Release;
               if (rx_ptype_i == sw_pkg::TypeCloseAck
                   || (rx_ptype_i == sw_pkg::TypeClose && is_known)) begin
-                if (rx_bytes_i == CloseBytes) step_d = Body;
+                if (is_close_bytes_q) step_d = Body;
                 else ev_malformed_o = 1'b1;
-              end else if (rx_is_tag_zero_i || is_known || rx_bytes_i < CloseBytes) begin
+              end else if (rx_is_tag_zero_i || is_known || is_short_q) begin
                 ev_unexpected_o = 1'b1;
               end else if (tokens_q == '0) begin
                 ev_unanswered_o = 1'b1;
@@ -244,32 +253,32 @@ module listener (
           endcase
         end
       end
-      Wish: begin
+      Wish: if (is_ready) begin
         step_d = Zero;
         if (&rx_data_i[25:24] || |rx_data_i[31:26]) begin
           ev_malformed_o = 1'b1;
           step_d         = Release;
-        end else if (!rx_is_tag_zero_i || rx_data_i[63:32] == '0) begin
+        end else if (!rx_is_tag_zero_i || is_hi_zero_q) begin
           ev_unexpected_o = 1'b1;
           step_d          = Release;
         end
       end
-      Zero: begin
+      Zero: if (is_ready) begin
         step_d = Terms;
-        if (rx_data_i[31:0] != '0) begin
+        if (!is_lo_zero_q) begin
           ev_malformed_o = 1'b1;
           step_d         = Release;
         end
       end
-      Terms: step_d = Start;
-      Start: step_d = Cookie;
-      Cookie: begin
+      Terms: if (is_ready) step_d = Start;
+      Start: if (is_ready) step_d = Cookie;
+      Cookie: if (is_ready) begin
         mac_start_o = 1'b1;
         step_d      = Compare;
       end
       Compare: begin
-        if (mac_done_i) begin
-          if (mac_value_i != rx_data_i) begin
+        if (is_mac_done_q) begin
+          if (!is_mac_same_q) begin
             ans_type_d = sw_pkg::TypeChallenge;
             step_d     = is_last_epoch_q ? Answer : Cookie;
           end else begin
@@ -277,9 +286,9 @@ module listener (
           end
         end
       end
-      Nonce: step_d = Owner;
-      Owner: step_d = Order;
-      Order: begin
+      Nonce: if (is_ready) step_d = Owner;
+      Owner: if (is_ready) step_d = Order;
+      Order: if (is_ready) begin
         ans_type_d = sw_pkg::TypeRefuse;
         step_d     = Answer;
         if (is_other_stream_q) reason_d = ReasonStream;
@@ -321,9 +330,9 @@ module listener (
         mac_start_o = ans_mac_start_i;
         if (ans_done_i) step_d = Idle;
       end
-      Body: begin
+      Body: if (is_ready) begin
         step_d = Seq;
-        if (rx_data_i[47:32] != '0) begin
+        if (!is_mid_zero_q) begin
           ev_malformed_o = 1'b1;
           step_d         = Release;
         end else if (!rx_is_peer_ours_i) begin
@@ -331,23 +340,23 @@ module listener (
           step_d          = Release;
         end else if (rx_ptype_i == sw_pkg::TypeCloseAck && rx_is_tag_zero_i) begin
           step_d = Release;
-          if (is_live && rx_data_i[63:48] == 16'd1 && rx_data_i[31:0] == peer_tag_q)
+          if (is_live && is_hi_one_q && is_peer_tag_q)
             unknown_o = 1'b1;
           else ev_unexpected_o = 1'b1;
         end
       end
-      Seq: begin
+      Seq: if (is_ready) begin
         step_d = Release;
         if (rx_ptype_i == sw_pkg::TypeClose) begin
           if (!is_live) begin
             step_d = Answer;
-          end else if (close_ok_i) begin
+          end else if (is_close_ok_q) begin
             peer_closed_o = 1'b1;
             step_d        = Answer;
           end else begin
             ev_close_refused_o = 1'b1;
           end
-        end else if (rx_is_tag_ours_i && !is_reason_unknown_q && rx_data_i[63:32] == next_i
+        end else if (rx_is_tag_ours_i && !is_reason_unknown_q && is_next_q
                      && state_i == sw_pkg::StateClosing) begin
           done_o = 1'b1;
         end else begin
@@ -366,41 +375,62 @@ module listener (
       Terms:   rx_addr_o = 4'd13;
       Start:   rx_addr_o = 4'd6;
       Cookie:  rx_addr_o = 4'd1;
-      Compare: rx_addr_o = mac_second_i ? 4'd9 : is_half_q ? 4'd12 : 4'd11;
+      Compare: rx_addr_o = !is_second_past_q ? 4'd9 : is_half_q ? 4'd12 : 4'd11;
       Owner:   rx_addr_o = 4'd10;
       Order, Seq: rx_addr_o = 4'd7;
       Keep: begin
         unique case (keep_q)
-          3'd1:    rx_addr_o = 4'd0;
-          3'd2:    rx_addr_o = 4'd1;
-          3'd3:    rx_addr_o = 4'd7;
-          3'd4:    rx_addr_o = 4'd8;
-          3'd5:    rx_addr_o = 4'd9;
-          3'd6:    rx_addr_o = 4'd10;
+          3'd0:    rx_addr_o = 4'd0;
+          3'd1:    rx_addr_o = 4'd1;
+          3'd2:    rx_addr_o = 4'd7;
+          3'd3:    rx_addr_o = 4'd8;
+          3'd4:    rx_addr_o = 4'd9;
+          3'd5:    rx_addr_o = 4'd10;
           default: rx_addr_o = 4'd13;
         endcase
       end
-      Answer:  rx_addr_o = mac_second_i ? 4'd9 : ans_addr_i;
+      Answer:  rx_addr_o = ans_addr_i;
       Nonce, Draw: rx_addr_o = 4'd9;
       default: rx_addr_o = 4'd8;
     endcase
   end
 
   logic [1:0]  domain;
-  logic [15:0] epoch;
   always_comb begin
     domain = {1'b0, step_q == Answer ? ans_mac_half_i : is_half_q};
     if (step_q == Draw) domain = DomainTag;
-    epoch = step_q == Cookie && is_last_epoch_q ? epoch_q - 16'd1 : epoch_q;
     // First: epoch, address and port of the peer; or boot id and number of the opening. Second:
     // nonce without its lowest byte, and what the value is for.
-    mac_block_o = {rx_data_i[63:48], epoch, rx_data_i[31:0]};
+    mac_block_o = {rx_data_i[63:48], cookie_epoch_q, rx_data_i[31:0]};
     if (step_q == Tag) mac_block_o = {boot_id_i[63:48] ^ openings_q, boot_id_i[47:0]};
     if (mac_second_i) mac_block_o = {rx_data_i[63:8], 6'd0, domain};
   end
 
   always_ff @(posedge clk_i) begin
     step_q         <= step_d;
+    if (step_d != step_q) phase_q <= 2'd0;
+    else if (!phase_q[1]) phase_q <= phase_q + 2'd1;
+    is_held_q        <= rx_held_i && step_q == Idle && step_d == Idle;
+    is_mac_done_q    <= mac_done_i;
+    is_second_past_q <= mac_second_i || (is_second_past_q && !mac_start_o);
+
+    is_hi_zero_q     <= rx_data_i[63:32] == '0;
+    is_mid_zero_q    <= rx_data_i[47:32] == '0;
+    is_lo_zero_q     <= rx_data_i[31:0] == '0;
+    is_hi_one_q      <= rx_data_i[63:48] == 16'd1;
+    is_mac_same_q    <= rx_data_i == mac_value_i;
+    is_before_q      <= sw_pkg::before32(rx_data_i[31:0], departure_q);
+    is_peer_tag_q    <= rx_data_i[31:0] == peer_tag_q;
+    is_next_q        <= rx_data_i[63:32] == next_i;
+    is_close_ok_q    <= close_ok_i;
+    is_close_bytes_q <= rx_bytes_i == CloseBytes;
+    is_short_q       <= rx_bytes_i < CloseBytes;
+    is_open_form_q   <= rx_bytes_i >= OpenBytesMin;
+    // In words of 8 bytes: a full DATA packet has 26 bytes, 3 words and 2, more than its payload,
+    // and its IPv4 packet 28 more than that.
+    data_words_q     <= payload_bytes_i[15:3] + 13'd3;
+    packet_words_q   <= payload_bytes_i[15:3] + 13'd7;
+    cookie_epoch_q   <= is_last_epoch_q && step_q == Cookie ? epoch_q - 16'd1 : epoch_q;
     ans_type_q     <= ans_type_d;
     reason_q       <= reason_d;
     is_described_q <= is_described_d;
@@ -414,23 +444,24 @@ module listener (
       is_other_delivery_q <= rx_data_i[23:16] > 8'd2;
       is_other_stream_q   <= rx_data_i[15:0] != '0;
     end
+    // 54 bytes more than the payload, compared in words: both sides are 2 higher.
+    does_take_q <= {1'b0, rx_data_i[31:16]} + 17'd2 >= {1'b0, packet_words_q, 3'd0};
     if (step_q == Terms) begin
-      is_window_zero_q   <= rx_data_i[63:32] == '0;
-      does_fit_q         <= rx_bytes_i >= data_bytes
-                            && {1'b0, rx_data_i[31:16]} >= {1'b0, data_bytes} + 17'd28;
+      is_window_zero_q   <= is_hi_zero_q;
+      does_fit_q         <= rx_bytes_i >= {data_words_q, 3'd2} && does_take_q;
       is_other_trailer_q <= rx_data_i[7:0] != '0;
     end
-    if (step_q == Start) is_started_q <= rx_data_i != '0;
+    if (step_q == Start) is_started_q <= !is_hi_zero_q || !is_lo_zero_q;
     if (step_q == Nonce) is_same_nonce_q <= rx_data_i == nonce_q;
     if (step_q == Owner) is_same_owner_q <= rx_data_i == owner_q;
-    if (step_q == Body) is_reason_unknown_q <= rx_data_i[63:48] != '0;
+    if (step_q == Body) is_reason_unknown_q <= !is_hi_zero_q;
 
     if (step_q == Idle) begin
       is_half_q       <= 1'b0;
       is_last_epoch_q <= 1'b0;
-    end else if (step_q == Compare && mac_done_i) begin
-      is_half_q <= mac_value_i == rx_data_i;
-      if (mac_value_i != rx_data_i) is_last_epoch_q <= 1'b1;
+    end else if (step_q == Compare && is_mac_done_q) begin
+      is_half_q <= is_mac_same_q;
+      if (!is_mac_same_q) is_last_epoch_q <= 1'b1;
     end
 
     if (rst_i) openings_q <= '0;
@@ -498,7 +529,7 @@ module listener (
   assign ev_challenged_o = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeChallenge;
   assign ev_refused_o    = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeRefuse;
   assign ev_unknown_o    = take_token;
-  assign ev_accepted_o   = is_new || (step_q == Order && is_described_d);
+  assign ev_accepted_o   = is_new || (step_q == Order && is_ready && is_described_d);
   assign ev_takeover_o   = step_q == Drain && step_d == Keep && is_live;
 
 `ifdef FORMAL

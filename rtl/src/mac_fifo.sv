@@ -20,10 +20,10 @@
 
 module mac_fifo #(
     parameter int unsigned W              = 64,
+    parameter bit          TxStoreForward = 1'b0,
     // Beats, powers of two. 9,216 bytes must fit what is stored whole.
-    parameter int unsigned TxDepth        = 512,
-    parameter int unsigned RxDepth        = W == 64 ? 2048 : 512,
-    parameter bit          TxStoreForward = 1'b0
+    parameter int unsigned TxDepth        = W == 64 && TxStoreForward ? 2048 : 512,
+    parameter int unsigned RxDepth        = W == 64 ? 2048 : 512
 ) (
     input wire logic       clk_i,
     input wire logic       rst_i,

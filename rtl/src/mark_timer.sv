@@ -41,8 +41,8 @@ module mark_timer (
   backoff_e backoff_q;
 
   logic [23:0] now, since_q, elapsed, data_at_q, mark_at_q, since_mark;
-  logic [Bits-1:0] rtt, busy_pause_q;
-  logic [18:0] rtt_quiet, pause_q, sample_q;
+  logic [Bits-1:0] rtt_q, busy_pause_q;
+  logic [18:0] rtt_quiet_q, pause_q, sample_q;
   logic [18+Fraction:0] interval_q;
   logic [15:0] idle_q;
   logic        is_after_data_q, is_begun_q, is_sampled_q, has_data_q, is_event_q;
@@ -51,11 +51,11 @@ module mark_timer (
 
   assign now = now_i[27:4];
   always_ff @(posedge clk_i) begin
-    rtt       <= |rtt_i[31:Bits+4] ? '1 : rtt_i[Bits+3:4];
-    rtt_quiet <= rtt > Bits'(QuietMax) ? QuietMax : rtt[18:0];
-    if (|rtt[Bits-1:Bits-4]) busy_pause_q <= '1;
-    else busy_pause_q <= {rtt[Bits-5:0], 4'd0} < BusyMin ? BusyMin : {rtt[Bits-5:0], 4'd0};
-    data_pause_q <= four > {2'b00, rtt[Bits-1:3]} ? four : {2'b00, rtt[Bits-1:3]};
+    rtt_q       <= |rtt_i[31:Bits+4] ? '1 : rtt_i[Bits+3:4];
+    rtt_quiet_q <= rtt_q > Bits'(QuietMax) ? QuietMax : rtt_q[18:0];
+    if (|rtt_q[Bits-1:Bits-4]) busy_pause_q <= '1;
+    else busy_pause_q <= {rtt_q[Bits-5:0], 4'd0} < BusyMin ? BusyMin : {rtt_q[Bits-5:0], 4'd0};
+    data_pause_q <= four > {2'b00, rtt_q[Bits-1:3]} ? four : {2'b00, rtt_q[Bits-1:3]};
   end
 
   // The smoothed interval: gain 1/8, as the Rust core has it.
@@ -104,7 +104,7 @@ module mark_timer (
 
     if (restart_i) begin
       is_after_data_q <= 1'b0;
-      pause_q         <= rtt_quiet;
+      pause_q         <= rtt_quiet_q;
       if (backoff_q == Doubling) backoff_q <= Quarter;
     end
     if (left_i) begin
@@ -112,8 +112,8 @@ module mark_timer (
       is_after_data_q <= 1'b0;
       if (is_waiting_i) begin
         unique case (backoff_q)
-          Fresh:   pause_q <= {2'b00, rtt_quiet[18:2]};
-          Quarter: pause_q <= rtt_quiet;
+          Fresh:   pause_q <= {2'b00, rtt_quiet_q[18:2]};
+          Quarter: pause_q <= rtt_quiet_q;
           default: pause_q <= pause_q >= QuietMax / 2 ? QuietMax : {pause_q[17:0], 1'b0};
         endcase
         backoff_q <= backoff_q == Fresh ? Quarter : Doubling;

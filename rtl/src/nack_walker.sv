@@ -70,7 +70,7 @@ module nack_walker #(
 
   localparam int unsigned Bits = SeqWidth + Cw + 1 + 32;
 
-  logic [Bits-1:0] mem[Depth];
+  (* ram_style = "distributed" *) logic [Bits-1:0] mem[Depth];
   range_t in, head;
   logic [Dw:0] wr_q, rd_q;
   logic is_empty, is_full, push;

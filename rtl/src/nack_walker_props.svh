@@ -18,7 +18,7 @@
   always_comb begin
     assume (f_held <= SeqWidth'(Slots));
     // Within the depth of the proof no number comes to lie half of the numbers away.
-    if (rng_valid_i) assume (rng_first_i - oldest_i + SeqWidth'(64) <= SeqWidth'(128));
+    if (rng_valid_i) assume (rng_first_i - oldest_i + SeqWidth'(16) <= SeqWidth'(32));
     if (!f_reset_q) begin
       assume (oldest_i - f_oldest_q <= SeqWidth'(Slots));
       assume (sent_i - f_sent_q <= SeqWidth'(1));

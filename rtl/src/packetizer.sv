@@ -104,7 +104,8 @@ module packetizer #(
   assign is_empty = s_last && !s_whole && s_count == 8'd0;
   assign at_last = left_q == '0;
   assign split = at_last && s_last && !s_whole;
-  assign count_due = open_q && (ending_q || (stop_i && whole_q) || (s_valid && (is_break || split)));
+  assign count_due = open_q &&
+      (ending_q || (stop_i && whole_q) || (s_valid && (is_break || split)));
 
   assign s_ready = !count_due && (open_q || !stop_i);
   assign take = s_valid && s_ready;

@@ -198,7 +198,8 @@ module rfdc_adapter #(
       start_q <= 1'b0;
     end else begin
       if (in_gate) open_q <= !is_end;
-      closing_q <= (closing_q || (cmd_valid && cmd_op == OpClose)) && open_q && !(in_gate && is_end);
+      closing_q <= (closing_q || (cmd_valid && cmd_op == OpClose)) && open_q &&
+          !(in_gate && is_end);
       if (in_gate && is_end && !room) empty_q <= 1'b1;
       else if (put_empty) empty_q <= 1'b0;
       if (in_gate) lost_q <= !room;

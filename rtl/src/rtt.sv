@@ -1,8 +1,9 @@
 // Smoothed round-trip time from the echoes of REPORTs (docs/protocol.md#4.9).
 //
-// Throughput: one sample in 6 cycles; a REPORT is longer than that. Latency: 6 cycles. Back-pressure: none.
-// `echo_i` and `hold_i` are held from `taken_i` to the next one. Does not: keep the echo of a
-// packet that never left apart; its hold is all ones and exceeds any span. One clock.
+// Throughput: one sample in 6 cycles; a REPORT is longer than that. Latency: 7 cycles.
+// Back-pressure: none. `echo_i` and `hold_i` are held from `taken_i` to the next one. Does not:
+// keep the echo of a packet that never left apart; its hold is all ones and exceeds any span. One
+// clock.
 //
 // All spans are in units of 16 ns.
 `default_nettype none

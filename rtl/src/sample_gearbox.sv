@@ -158,7 +158,9 @@ module sample_gearbox #(
     if (rst_i) round_q <= '0;
     else if (beat_go) round_q <= (s_last || 32'(round_q) == Round - 1) ? '0 : round_q + 1'b1;
     if (rst_i) held_q <= '0;
-    else held_q <= (beat_go ? (s_last ? '0 : held_left) : held_q) + (word_go ? Tw'(word_count_i) : '0);
+    else
+      held_q <= (beat_go ? (s_last ? '0 : held_left) : held_q) +
+          (word_go ? Tw'(word_count_i) : '0);
   end
 
   // The first beat behind a word that found nothing before it takes its index and its flags.

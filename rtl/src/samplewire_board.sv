@@ -185,7 +185,8 @@ module samplewire_board #(
       .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
       .cfg_o(cfg), .cmd_o(cmd),
-      .gate_armed_i(adc_cmd_q && !adc_op_q[1]), .sync_armed_i(adc_cmd_q && adc_op_q[1]), .sync_count_i(sync_count_q),
+      .gate_armed_i(adc_cmd_q && !adc_op_q[1]), .sync_armed_i(adc_cmd_q && adc_op_q[1]),
+      .sync_count_i(sync_count_q),
       .sync_index_i(sync_index_q), .sync_time_i(sync_time_q),
       .mac_rx_bad_i(rx_bad), .mac_tx_dropped_i(1'b0), .mac_rx_dropped_i(rx_no_room)
   );

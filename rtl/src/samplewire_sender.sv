@@ -211,7 +211,8 @@ module samplewire_sender #(
   );
 
   tx_sched #(.Slots(Slots), .SlotBeats(SlotBeats)) u_sched (
-      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i), .state_i(is_held ? sw_pkg::StateIdle : state),
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
+      .state_i(is_held ? sw_pkg::StateIdle : state),
       .stream_tag_i(peer_tag), .window_i(peer_window), .rtt_i(rtt),
       .has_new_i(has_new), .sent_i(sent), .next_i(32'(claimed)),
       .depart_new_o(depart_new), .depart_repeat_o(depart_repeat), .hold_o(hold),
@@ -286,9 +287,21 @@ module samplewire_sender #(
       .ev_refused_o(events.reports_refused), .ev_marked_o(events.congestion)
   );
 
+  // report_rx shows echo and hold for one cycle, their readers look later.
+  logic        taken_q;
+  logic [31:0] echo_q, held_q;
+
+  always_ff @(posedge clk_i) begin
+    taken_q <= taken && !rst_i;
+    if (taken) begin
+      echo_q <= echo;
+      held_q <= held;
+    end
+  end
+
   rtt u_rtt (
-      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .now_i(time_ns_i[35:4]), .taken_i(taken),
-      .echo_i(echo), .hold_i(held), .rtt_o(rtt)
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .now_i(time_ns_i[35:4]), .taken_i(taken_q),
+      .echo_i(echo_q), .hold_i(held_q), .rtt_o(rtt)
   );
 
   // ------------------------------------------------------------------ the session
@@ -314,7 +327,7 @@ module samplewire_sender #(
       .credit_came_i(credit_came), .close_seq_o(close_seq), .close_ok_i(close_ok),
       .depart_new_i(depart_new), .depart_repeat_i(depart_repeat), .hold_o(is_held),
       .tx_busy_i(tx_busy || job_valid),
-      .taken_i(taken), .alive_i(alive), .number_i(number), .echo_i(echo), .hold_i(held),
+      .taken_i(taken_q), .alive_i(alive), .number_i(number), .echo_i(echo_q), .hold_i(held_q),
       .report_departure_i(report_departure), .report_time_i(report_time), .rtt_i(rtt),
       .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant), .ctl_departure_i(ctl_departure),
       .ctl_done_o(ctl_done),

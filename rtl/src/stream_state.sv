@@ -49,14 +49,15 @@ module stream_state (
   logic [15:0] silent_q, patience_q, shortest_q, round_trips_q;
   logic [31:0] close_departure_q;
   logic        has_report_q, is_close_left_q, is_shown_q;
-  logic        is_only_ack_missing, is_only_ack_missing_q, is_silent, is_live, is_finished;
+  logic        is_only_ack_missing, is_only_ack_missing_q, is_silent_q, is_live, is_finished;
 
   assign is_live = state_q == sw_pkg::StateOpening || state_q == sw_pkg::StateFlowing
                    || state_q == sw_pkg::StateClosing;
   assign is_only_ack_missing = state_q == sw_pkg::StateClosing && is_sent_i && is_released_i
                                && is_shown_q;
 
-  // The tick after a REPORT may come at once: dead is more than the milliseconds. 16 RTT in ms, rounded up to the unit of 2^20 ns: at most 5 % long.
+  // The tick after a REPORT may come at once: the dead are silent for more than their ms.
+  // 16 RTT in ms, rounded up to the unit of 2^20 ns: at most 5 % long.
   always_ff @(posedge clk_i) begin
     round_trips_q <= |rtt_i[31:28] ? '1 : rtt_i[27:12] + 16'd1;
     shortest_q    <= is_only_ack_missing_q ?
@@ -64,7 +65,7 @@ module stream_state (
                      has_report_q ? dead_ms_i : HalfOpenMs;
     patience_q    <= shortest_q < dead_ms_i ? shortest_q : dead_ms_i;
     is_only_ack_missing_q <= is_only_ack_missing;
-    is_silent     <= silent_q > patience_q && !open_i && !alive_i && !rst_i;
+    is_silent_q     <= silent_q > patience_q && !open_i && !alive_i && !rst_i;
   end
 
   always_comb begin
@@ -78,11 +79,11 @@ module stream_state (
         if (close_i) state_d = sw_pkg::StateClosing;
       sw_pkg::StateClosing:
         is_finished = (done_i && is_sent_i)
-                      || ((unknown_i || is_silent) && is_only_ack_missing_q);
+                      || ((unknown_i || is_silent_q) && is_only_ack_missing_q);
       default: state_d = state_q;
     endcase
     if (is_live) begin
-      if (is_silent) state_d = has_report_q ? sw_pkg::StateEnded : sw_pkg::StateIdle;
+      if (is_silent_q) state_d = has_report_q ? sw_pkg::StateEnded : sw_pkg::StateIdle;
       if (is_finished || peer_closed_i || unknown_i || trip_i) state_d = sw_pkg::StateEnded;
     end
     if (open_i) state_d = sw_pkg::StateOpening;
@@ -106,9 +107,11 @@ module stream_state (
     end
     ev_finished_o  <= is_live && !rst_i && !open_i && is_finished;
     ev_closed_o    <= is_live && !rst_i && !open_i && !is_finished && peer_closed_i;
-    ev_restarted_o <= is_live && !rst_i && !open_i && !is_finished && unknown_i;
-    ev_breaker_o   <= is_live && !rst_i && !open_i && !is_finished && trip_i;
-    ev_silent_o    <= is_live && !rst_i && !open_i && !is_finished && has_report_q && is_silent
+    ev_restarted_o <= is_live && !rst_i && !open_i && !is_finished && !peer_closed_i
+                      && unknown_i;
+    ev_breaker_o   <= is_live && !rst_i && !open_i && !is_finished && !peer_closed_i
+                      && !unknown_i && trip_i;
+    ev_silent_o    <= is_live && !rst_i && !open_i && !is_finished && has_report_q && is_silent_q
                       && state_d == sw_pkg::StateEnded && !peer_closed_i && !unknown_i && !trip_i;
     ev_half_open_o <= is_live && !rst_i && !open_i && state_d == sw_pkg::StateIdle;
   end

@@ -9,25 +9,29 @@
     f_open_q  <= open_i;
     f_close_q <= close_i;
     f_alive_q <= alive_i;
-    f_state_q <= state_q;
+    f_state_q <= rst_i ? sw_pkg::StateIdle : state_q;
     f_dead_q  <= dead_ms_i;
   end
   always_comb begin
     assume (rst_i == f_reset_q);
     if (!f_reset_q) assume (dead_ms_i == f_dead_q);
     assume (dead_ms_i < 16'd16000);
+    if (taken_i) assume (alive_i);
+    if (close_left_i) assume (state_q == sw_pkg::StateClosing);
   end
 
   always_ff @(posedge clk_i) begin
     if (!f_reset_q) begin
       assert (state_q <= sw_pkg::StateEnded);
       assert (patience_q <= dead_ms_i);
-      // Time ends every state but Idle and Ended, unless REPORTs come: dead_ms and two ticks after
+      // Time ends every state but Idle and Ended, unless REPORTs come: dead_ms and three ticks after
       // the last one at the latest.
-      if (is_live) assert (silent_q <= dead_ms_i + 16'd2);
-      if (state_q == sw_pkg::StateOpening) assert (!has_report_q);
+      if (is_live) assert (silent_q <= dead_ms_i + 16'd3);
+      if (state_q == sw_pkg::StateOpening) assert (!has_report_q && !is_close_left_q);
       if (state_q == sw_pkg::StateFlowing) assert (has_report_q);
       if (is_shown_q) assert (is_close_left_q);
+      if (is_live && is_shown_q) assert (has_report_q);
+      if (state_q == sw_pkg::StateClosing && is_only_ack_missing_q) assert (has_report_q);
       // The arrows of docs/protocol.md#7.11, and no others.
       if (state_q == sw_pkg::StateOpening && f_state_q != sw_pkg::StateOpening) assert (f_open_q);
       if (state_q == sw_pkg::StateFlowing && f_state_q != sw_pkg::StateFlowing)

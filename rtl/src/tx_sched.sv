@@ -7,7 +7,7 @@
 // max(window / 4, 32) repeats that is filled again an RTT after the first was taken from it.
 //
 // The job is the slot's descriptor as slot_table shows it: the address stands still while the job
-// waits, so the descriptor needs no registers here. It waits while frame_tx sends the packet before.
+// waits, so the descriptor needs no registers here. It waits while the packet before leaves.
 // `hold_o` tells that the slot of `next` is still to be read: a repeat whose seq was released after
 // it was chosen. Then nothing may be written to that slot.
 //
@@ -136,7 +136,9 @@ module tx_sched #(
     stamp_epoch_q <= epoch;
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];
 
-    capacity_q <= (window_i[LevelWidth+1:2] > LevelMin) ? window_i[LevelWidth+1:2] : LevelMin;
+    // A window above what the ring holds asks for no more than the ring holds.
+    if (window_i[31:LevelWidth+2] != '0) capacity_q <= '1;
+    else capacity_q <= (window_i[LevelWidth+1:2] > LevelMin) ? window_i[LevelWidth+1:2] : LevelMin;
     is_full_q  <= level_q == capacity_q;
     is_over_q  <= elapsed >= rtt_i;
     if (is_full_q) filled_q <= now;

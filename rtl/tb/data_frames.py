@@ -58,7 +58,13 @@ def data_frame(
 ) -> bytes:
     """The frame of one departure, docs/protocol.md#2.1."""
     body = packet(
-        0, slot.payload, tag=tag, flags=slot.flags | flags, index=slot.index, seq=seq, departure=departure
+        0,
+        slot.payload,
+        tag=tag,
+        flags=slot.flags | flags,
+        index=slot.index,
+        seq=seq,
+        departure=departure,
     )
     datagram = udp(src, dst, body)
     ect0, dont_fragment = 2, 0x4000

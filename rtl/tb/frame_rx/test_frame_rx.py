@@ -9,7 +9,6 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, RisingEdge, Timer
 from net import (
-    ICMP,
     IPV4,
     UDP,
     Peer,
@@ -124,7 +123,7 @@ class TB:
             await RisingEdge(self.dut.clk_i)
 
     def take(self):
-        """The frames that came since, as (class, ptype, tag, other version, udp bytes, peer, data)."""
+        """The frames that came since, each with its meta data."""
         out = []
         for meta, data in self.frames:
             out.append(

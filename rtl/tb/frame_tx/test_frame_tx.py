@@ -93,7 +93,9 @@ class TB:
         valid = int(dut.m_axis_tvalid.value)
         beat = (0, 0, 0)
         if valid:
-            beat = tuple(int(s.value) for s in (dut.m_axis_tdata, dut.m_axis_tkeep, dut.m_axis_tlast))
+            beat = tuple(
+                int(s.value) for s in (dut.m_axis_tdata, dut.m_axis_tkeep, dut.m_axis_tlast)
+            )
         self.sink.cycle(self.now, valid, ready, *beat)
         asked = None
         if ring_ready and dut.rd_valid_o.value:
