@@ -245,6 +245,8 @@ impl Host {
 impl Stream {
     fn new(config: &HostConfig, info: AcceptInfo, now: Nanos) -> Result<Self, String> {
         let params = &info.params;
+        // More places than the sender has would only make REPORTs rarer: they go by the window.
+        let window = config.window.min(params.window.max(1));
         let terms = Terms {
             local_tag: info.tag,
             peer_tag: info.peer_tag,
@@ -254,14 +256,14 @@ impl Stream {
             packet_samples: params.packet_samples,
             payload_bytes: params.payload_bytes,
             payload_offset: params.payload_offset,
-            window: config.window,
+            window,
             reorder_tolerance: params.reorder_tolerance,
             dead_after: Nanos::from_millis(params.dead_ms.into()),
             idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: params.ranges_max,
             rtt: info.rtt,
         };
-        let slots = (config.window as usize).next_power_of_two();
+        let slots = (window as usize).next_power_of_two();
         let receiver_config = ReceiverConfig::new()
             .with_delivery(config.delivery)
             .map_err(|error| format!("delivery: {error}"))?;

@@ -39,7 +39,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if !releases_the_past {
             self.oldest = fields.released;
         }
-        self.limit = self.limit.max(fields.limit);
+        // An older REPORT may release what lies half the numbers back: its limit is then no later
+        // one, though serial comparison with ours would say so.
+        if !fields.limit.before(self.oldest) {
+            self.limit = self.limit.max(fields.limit);
+        }
         if self.phase == Phase::Opening {
             self.phase = Phase::Flowing;
         }

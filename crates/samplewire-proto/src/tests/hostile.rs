@@ -33,6 +33,15 @@ fn header(kind: PacketType, tag: Tag, seq: Seq) -> Header {
 
 /// A REPORT that looks like the newest, changed by `change`.
 fn report(pair: &Pair, ranges: &[SeqRange], change: impl FnOnce(&mut ReportFields)) -> Vec<u8> {
+    report_of(pair, Seq(1 << 20), ranges, change)
+}
+
+fn report_of(
+    pair: &Pair,
+    number: Seq,
+    ranges: &[SeqRange],
+    change: impl FnOnce(&mut ReportFields),
+) -> Vec<u8> {
     let released = pair.sender.released();
     let mut fields = ReportFields {
         released,
@@ -48,7 +57,7 @@ fn report(pair: &Pair, ranges: &[SeqRange], change: impl FnOnce(&mut ReportField
     };
     change(&mut fields);
     let mut bytes = vec![0; ReportFields::packet_len(ranges.len())];
-    fields.emit(&header(PacketType::Report, SENDER_TAG, Seq(1 << 20)), ranges, &mut bytes);
+    fields.emit(&header(PacketType::Report, SENDER_TAG, number), ranges, &mut bytes);
     bytes
 }
 
@@ -77,6 +86,33 @@ fn report_with_an_impossible_promise_is_dropped_whole() {
         assert_eq!(pair.sender.stats().reports_refused, 1, "limit {limit_by}");
         assert_unharmed(pair);
     }
+}
+
+#[test]
+fn limit_of_an_older_report_from_half_the_numbers_back_takes_no_credit_away() {
+    let config = ReceiverConfig::new().with_credit_floor(8).expect("in its range");
+    let mut pair = Pair::new(1, terms(256, RTT), config);
+    pair.to_push = 20;
+    pair.closes = false;
+    pair.interval = Nanos(RTT.0 / 2);
+    pair.run_for(Nanos::from_millis(2));
+    let bytes = report_of(&pair, Seq(0), &[], |fields| {
+        fields.released = fields.released + (1 << 31) + 1;
+        fields.limit = fields.released;
+    });
+    let before = pair.sender.stats().reports;
+    pair.inject_to_sender(bytes);
+    pair.run_for(Nanos(16));
+    pair.consumes = false;
+    pair.to_push = 200;
+    pair.run_for(Nanos::from_millis(5));
+    assert!(pair.sender.stats().reports > before, "it is a sign of life");
+    assert_eq!(pair.receiver.stats().beyond_credit, 0);
+    assert_eq!(pair.sender.stats().reports_refused, 0);
+    pair.consumes = true;
+    pair.closes = true;
+    pair.run_to_end(Nanos::from_millis(1_000));
+    pair.assert_all_accounted(220 * u64::from(SAMPLES), None);
 }
 
 #[test]
