@@ -92,11 +92,13 @@ impl Schedule {
         };
         let mut due = sent_at + pause;
         let short_pause = Nanos(rtt.0 / PAUSES_PER_RTT).max(ASKED_PAUSE);
-        // What comes in a round trip has departed by the time that a REPORT arrives: a sender that
-        // has no more credit than that waits for each packet of it.
+        // A sender that is about to run out of credit waits for the next REPORT; by the time that
+        // one arrives, what comes in a round trip has departed.
         let unused = self.limit_sent.distance(present.highest_end).max(0) as u32;
-        let unused = unused.saturating_sub(present.per_rtt);
+        let unused_then = unused.saturating_sub(present.per_rtt);
         if grown >= (unused / 8).max(1) {
+            due = due.min(sent_at + ASKED_PAUSE);
+        } else if grown >= (unused_then / 8).max(1) {
             due = due.min(sent_at + short_pause);
         }
         let hole_pause = if self.was_full { ASKED_PAUSE } else { short_pause };
@@ -164,7 +166,7 @@ mod tests {
                 p.limit = Seq(850);
                 p.highest_end = Seq(400);
             }),
-            62,
+            20,
             "an eighth of what is left"
         );
         assert_eq!(

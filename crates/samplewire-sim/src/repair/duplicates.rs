@@ -7,10 +7,6 @@ use super::{Bound, Figure, Scene};
 use crate::loss::Loss;
 use crate::rng::Odds;
 
-/// By how many times the tolerance packets come late; the last is beyond the bound of the receiver,
-/// `docs/protocol.md#4.11`.
-const LATE_BY: [u64; 4] = [2, 4, 10, 20];
-
 /// Unneeded repeats by all repeats, and by all departures.
 pub(super) fn duplicates(packets: u64) -> Vec<Figure> {
     let lossy = Scene { data_loss: ONE_PERCENT, report_loss: ONE_PERCENT, ..scene_1ms(400) };
@@ -19,12 +15,12 @@ pub(super) fn duplicates(packets: u64) -> Vec<Figure> {
         value: lossy.measure(packets).unneeded_ppm(),
         bound: Bound::AtMost(1_000),
     }];
-    for times in LATE_BY {
+    for times in [2, 4, 10, BEYOND_BOUND] {
         let reordered = Scene { reorder_by: Nanos(times * lossy.tolerance.0), ..lossy };
         let reordered = Scene { reorder: Odds::ppm(10_000), ..reordered };
         let late = format!("1 % late by up to {times} times the tolerance");
         let measured = reordered.measure(packets);
-        figures.push(if times < 20 {
+        figures.push(if times < BEYOND_BOUND {
             Figure {
                 name: format!("unneeded in a million repeats, 1 % loss, {late}"),
                 value: measured.unneeded_ppm(),
@@ -53,3 +49,6 @@ pub(super) fn duplicates(packets: u64) -> Vec<Figure> {
     }
     figures
 }
+
+/// So many times the tolerance is more than a receiver waits (`docs/protocol.md#4.11`).
+const BEYOND_BOUND: u64 = 20;

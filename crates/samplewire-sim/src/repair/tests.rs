@@ -15,10 +15,10 @@ fn every_figure_that_must_hold_holds_on_a_small_scale() {
     let mut text = vec![];
     let all = figures(400_000, &mut text).expect("a vector takes all");
     let failed: Vec<_> = all.iter().filter(|figure| !figure.holds()).collect();
-    // A window of two round trips is measured on the large scale alone: one packet in a thousand
-    // is lost twice in some tens of round trips.
+    // At 1e-3 the goodput is measured on the large scale alone: what costs it is the one packet in a
+    // thousand of those lost that is lost twice, and the small scale has a few of these or none.
     let failed: Vec<_> =
-        failed.into_iter().filter(|figure| !figure.name.contains("window 200 %")).collect();
+        failed.into_iter().filter(|figure| !figure.name.contains("loss 1000 ppm")).collect();
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
