@@ -13,9 +13,10 @@ ROOT = HERE.parent
 SOURCES = HERE / "src"
 RULES = ROOT / ".rules.verible_lint"
 WIDTHS = (64, 512)
-# Unused bits of a bus, parameters of a family of modules and outputs left open are no fault.
+# Unused bits of a bus, parameters of a family of modules and outputs left open are no fault;
+# tables of constants are long.
 ALLOWED = ["-Wno-UNUSEDSIGNAL", "-Wno-UNUSEDPARAM", "-Wno-DECLFILENAME",
-           "-Wno-PINCONNECTEMPTY"]  # fmt: skip
+           "-Wno-PINCONNECTEMPTY", "--replication-limit", "131072"]  # fmt: skip
 
 
 def verilator() -> Path:

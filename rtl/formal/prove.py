@@ -114,12 +114,13 @@ def mutate(job: Job, mutant: Mutant) -> list[Path]:
 
 def script(job: Job, variant: str, files: list[Path]) -> list[str]:
     """Yosys commands that write one variant as SMT-LIB."""
-    sets = "".join(f" -set {key} {value}" for key, value in job.parameters.items())
+    sets = "".join(f" -chparam {key} {value}" for key, value in job.parameters.items())
     base = job.folder / variant
     return [
         "design -reset",
-        f"read_verilog -sv -formal -DFORMAL -I{SOURCES} {' '.join(map(str, files))}",
-        *([f"chparam{sets} {job.top}"] if sets else []),
+        # Deferred, modules are elaborated with their parameters alone, not with their own too.
+        f"read_verilog -sv -formal -defer -DFORMAL -I{SOURCES} {' '.join(map(str, files))}",
+        f"hierarchy -top {job.top}{sets}",
         f"prep -flatten -top {job.top} -nordff",
         "async2sync",
         *(["memory_map", "opt -fast"] if job.multiclock else []),

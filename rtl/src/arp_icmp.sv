@@ -95,22 +95,41 @@ module arp_icmp #(
   assign them   = be48(c_meta_i.peer.mac);
   assign our_ip = sw_pkg::be32(self_i.ip);
 
+  // Each 16 bits of the reply have at most eight sources, named by beat and kind; entry 0 is what
+  // came. The beats from the sixth on are alike.
+  logic [15:0] d0, d1, d2, d3;
+  logic [8*16-1:0] from0, from1, from2, from3;
+  logic [2:0] beat, at0, at1, at2, at3;
+  assign {d3, d2, d1, d0} = c_data_i;
+  assign beat = beat_q > 5'd6 ? 3'd6 : beat_q[2:0];
+  assign from0 = {
+    16'd0, 16'd0, sw_pkg::be16(c_meta_i.peer.ip[15:0]), d3, 16'h0008, us[31:16], them[15:0], d0
+  };
+  assign from1 = {
+    16'd0, 16'd0, 16'd0, our_ip[15:0], 16'h0406, us[47:32], them[31:16], d1
+  };
+  assign from2 = {
+    16'd0, sw_pkg::be16(echo_sum), our_ip[31:16], our_ip[15:0], 16'h0200, 16'h0608, them[47:32], d2
+  };
+  assign from3 = {
+    16'd0, 16'd0, d2, sw_pkg::be16(c_meta_i.peer.ip[31:16]), our_ip[31:16], 16'h0100, us[15:0], d3
+  };
+
   always_comb begin
-    reply = c_data_i;
-    case (beat_q)
-      5'd0: reply = {us[15:0], them};
-      5'd1: reply = is_arp ? {16'h0100, 16'h0608, us[47:16]} : {c_data_i[63:32], us[47:16]};
-      5'd2: if (is_arp) reply = {us[15:0], 16'h0200, 16'h0406, 16'h0008};
-      5'd3:
-      reply = is_arp ? {our_ip, us[47:16]}
-          : {sw_pkg::be16(c_meta_i.peer.ip[31:16]), our_ip, c_data_i[15:0]};
-      5'd4:
-      reply = is_arp ? {c_data_i[47:32], them}
-          : {c_data_i[63:48], sw_pkg::be16(echo_sum), 16'h0000,
-             sw_pkg::be16(c_meta_i.peer.ip[15:0])};
-      5'd5: if (is_arp) reply = {48'd0, c_data_i[63:48]};
-      default: if (is_arp) reply = '0;
+    case ({is_arp, beat})
+      4'h0, 4'h8: {at3, at2, at1, at0} = {3'd1, 3'd1, 3'd1, 3'd1};
+      4'h1: {at3, at2, at1, at0} = {3'd0, 3'd0, 3'd2, 3'd2};
+      4'h3: {at3, at2, at1, at0} = {3'd4, 3'd5, 3'd4, 3'd0};
+      4'h4: {at3, at2, at1, at0} = {3'd0, 3'd6, 3'd5, 3'd5};
+      4'h9: {at3, at2, at1, at0} = {3'd2, 3'd2, 3'd2, 3'd2};
+      4'hA: {at3, at2, at1, at0} = {3'd1, 3'd3, 3'd3, 3'd3};
+      4'hB: {at3, at2, at1, at0} = {3'd3, 3'd4, 3'd2, 3'd2};
+      4'hC: {at3, at2, at1, at0} = {3'd5, 3'd1, 3'd1, 3'd1};
+      4'hD: {at3, at2, at1, at0} = {3'd7, 3'd7, 3'd7, 3'd4};
+      4'hE, 4'hF: {at3, at2, at1, at0} = {3'd7, 3'd7, 3'd7, 3'd7};
+      default: {at3, at2, at1, at0} = '0;
     endcase
+    reply = {from3[16*at3+:16], from2[16*at2+:16], from1[16*at1+:16], from0[16*at0+:16]};
   end
 
   // The end of an echo is known from its third beat on.

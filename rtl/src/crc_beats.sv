@@ -9,7 +9,7 @@
 //
 // The CRC register is linear in its old value and the beat. At 64 bits both go through one matrix
 // in one cycle; wider beats are multiplied in a stage of their own, and only the 32 by 32 matrix
-// of the old value remains in the loop.
+// of the old value remains in the loop. The powers of x are looked up by the count of beats.
 `default_nettype none
 
 module crc_beats #(
@@ -27,9 +27,15 @@ module crc_beats #(
     output logic [15:0] sum_o
 );
 
+  localparam int unsigned Bw = $clog2(BytesMax / (W / 8));
+  localparam int unsigned Beats = 1 << Bw;
+
   generate
     if (W < 64 || W % 64 != 0) begin : g_bad_width
       $error("W must be a multiple of 64");
+    end
+    if (Bw < 1) begin : g_bad_beats
+      $error("BytesMax must be two beats at least");
     end
   endgenerate
 
@@ -44,22 +50,30 @@ module crc_beats #(
     end
   endfunction
 
-  localparam logic [32*W-1:0] Rows = beat_rows();
+  // Each 32-bit lane times x.
+  function automatic logic [32*Beats-1:0] times_x(input logic [32*Beats-1:0] v);
+    logic [32*Beats-1:0] out;
+    out = v & {Beats{32'd1}};
+    times_x = ((v >> 1) & {Beats{32'h7FFF_FFFF}})
+        ^ (((out << 32) - out) & {Beats{sw_pkg::Crc32cPoly}});
+  endfunction
 
-  // x^W: what one beat multiplies by.
-  function automatic logic [31:0] beat_power();
-    beat_power = 32'h8000_0000;
-    for (int k = 0; k < W; k++) begin
-      beat_power = (beat_power >> 1) ^ (beat_power[0] ? sw_pkg::Crc32cPoly : 32'd0);
+  // Lane n: x^(W (n + 1)), which a payload of n + 1 beats multiplies by. The lanes that there are
+  // give as many more, times the last of them.
+  function automatic logic [32*Beats-1:0] powers();
+    logic [32*Beats-1:0] product;
+    logic [31:0] last;
+    powers = (32 * Beats)'(32'h8000_0000);
+    for (int k = 0; k < int'(W); k++) powers = times_x(powers);
+    for (int have = 1; have < int'(Beats); have = 2 * have) begin
+      last = powers[32*(have-1)+:32];
+      product = '0;
+      for (int k = 0; k < 32; k++) product = times_x(product) ^ (last[k] ? powers : '0);
+      powers = powers | (product << (32 * have));
     end
   endfunction
 
-  localparam logic [31:0] Power = beat_power();
-
-  // The register's bit j goes the way of data bit j.
-  function automatic logic [31:0] times_power(input logic [31:0] v);
-    for (int i = 0; i < 32; i++) times_power[i] = ^(v & Rows[i*W+:32]);
-  endfunction
+  localparam logic [32*Beats-1:0] Powers = powers();
 
   logic valid_q, first_q;
 
@@ -75,13 +89,23 @@ module crc_beats #(
       logic [31:0] step_q;
       logic [63:0] mixed;
       assign mixed = data_i ^ {32'd0, first_i ? 32'd0 : step_q};
+      logic [31:0] step_d;
+      crc_step64 i_step (
+          .data_i(mixed),
+          .crc_o (step_d)
+      );
       always_ff @(posedge clk_i) begin
-        if (valid_i) begin
-          for (int i = 0; i < 32; i++) step_q[i] <= ^(mixed & Rows[i*W+:W]);
-        end
+        if (valid_i) step_q <= step_d;
         crc_q <= step_q;
       end
     end else begin : g_two_stages
+      localparam logic [32*W-1:0] Rows = beat_rows();
+
+      // The register's bit j goes the way of data bit j.
+      function automatic logic [31:0] times_power(input logic [31:0] v);
+        for (int i = 0; i < 32; i++) times_power[i] = ^(v & Rows[i*W+:32]);
+      endfunction
+
       logic [31:0] part_q;
       always_ff @(posedge clk_i) begin
         if (valid_i) begin
@@ -92,10 +116,15 @@ module crc_beats #(
     end
   endgenerate
 
+  (* rom_style = "block" *)logic [31:0] power_mem[Beats];
   logic [31:0] shift_q;
+  logic [Bw-1:0] beat_q;
+
+  initial for (int n = 0; n < int'(Beats); n++) power_mem[n] = Powers[32*n+:32];
 
   always_ff @(posedge clk_i) begin
-    if (valid_q) shift_q <= first_q ? Power : times_power(shift_q);
+    if (valid_i) beat_q <= first_i ? '0 : beat_q + 1'b1;
+    shift_q <= power_mem[beat_q];
   end
 
   // Little-endian words are added: the sum of swapped words is the swapped sum (RFC 1071). Groups

@@ -1,15 +1,16 @@
 // Checks the CRC at the end of a packet whose length in bytes is any, N bits a cycle.
 //
-// The packet begins at frame byte StartByte, at least 4 bytes before the end of that beat, and ends
-// with its CRC. With BigEndian the CRC stands in network byte order (docs/protocol.md#2.5), against
+// The packet begins at frame byte StartByte, behind the frame's first beat, and ends with its CRC.
+// With BigEndian the CRC stands in network byte order (docs/protocol.md#2.5), against
 // the order in which a reflected register takes bytes: its four bytes are mirrored before they
 // enter, and the register then ends at the residue whatever the packet. The bytes behind the end
-// come as zeros, so the register ends at one of N/8 constants, by how many of them there were. A
-// packet begins at the register's zero; its initial ones are the complement of its first 4 bytes.
+// come as zeros, so the register ends at one of N/8 constants, by how many of them there were. In
+// the beat before the packet's first the register is set to what the zeros that stand before the
+// packet turn into ones.
 // Ones names bytes of the frame (bit i: byte i) that count as FFh, as the ICRC of RoCE wants it.
 //
-// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, and
-// until the beat after that is in. No back-pressure. Does not find the packet's length.
+// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, and in
+// no other. No back-pressure. Does not find the packet's length.
 `default_nettype none
 
 module crc_check #(
@@ -36,8 +37,8 @@ module crc_check #(
   if (N != 64 && N != 128) begin : g_bad_1
     $error("N must be 64 or 128");
   end
-  if (StartLane + 4 > Nb) begin : g_bad_2
-    $error("the packet's first 4 bytes must lie in one beat");
+  if (StartBeat == 0 || StartByte / Nb > 14) begin : g_bad_2
+    $error("the packet must begin behind the first beat and before the sixteenth");
   end
 
   // Column j of the step over N bits: what bit j of the beat, first on the wire first, leaves.
@@ -68,12 +69,19 @@ module crc_check #(
     end
   endfunction
 
-  localparam logic [32*N-1:0] Rows = rows();
+  // Ones, StartLane bytes of zeros earlier: steps taken back.
+  function automatic logic [31:0] first();
+    first = '1;
+    for (int b = 0; b < 8 * int'(StartLane); b++)
+    first = first[31] ? {first[30:0] ^ Poly[30:0], 1'b1} : {first[30:0], 1'b0};
+  endfunction
+
   localparam logic [32*Nb-1:0] Residues = residues();
+  localparam logic [31:0] First = first();
 
   logic [23:0] prev_q;
   logic [N-1:0] mixed, x_d, x_q;
-  logic x_valid_q, x_start_q;
+  logic x_valid_q;
   logic [Lb-1:0] zeros1_q, zeros_q;
   logic [31:0] crc_q;
 
@@ -82,19 +90,17 @@ module crc_check #(
   assign span = {next_i, data_i, prev_q};
 
   logic [Lb+1:0] past;  // left_i - 1 - i of byte i: 0 to 3 are the CRC's bytes, last first
+  logic [7:0] mirrored;
   always_comb begin
     mixed = data_i;
     past = '0;
+    mirrored = '0;
     if (BigEndian) begin
       for (int i = 0; i < int'(Nb); i++) begin
         past = left_i - (Lb + 2)'(i) - 1'b1;
-        case (past)
-          (Lb + 2)'(0): mixed[8*i+:8] = span[8*i+:8];
-          (Lb + 2)'(1): mixed[8*i+:8] = span[8*(i+2)+:8];
-          (Lb + 2)'(2): mixed[8*i+:8] = span[8*(i+4)+:8];
-          (Lb + 2)'(3): mixed[8*i+:8] = span[8*(i+6)+:8];
-          default: ;
-        endcase
+        mirrored = past[1] ? (past[0] ? span[8*(i+6)+:8] : span[8*(i+4)+:8])
+            : (past[0] ? span[8*(i+2)+:8] : span[8*i+:8]);
+        if (past[Lb+1:2] == '0) mixed[8*i+:8] = mirrored;
       end
     end
   end
@@ -103,29 +109,32 @@ module crc_check #(
     x_d = mixed;
     for (int f = 0; f < 128; f++)
     if (Ones[f] && beat_i == 4'(f / int'(Nb))) x_d[8*(f%int'(Nb))+:8] = 8'hFF;
-    if (beat_i == StartBeat) begin
-      for (int i = 0; i < int'(Nb); i++) begin
-        if (i < int'(StartLane)) x_d[8*i+:8] = 8'h00;
-        else if (i < int'(StartLane) + 4) x_d[8*i+:8] = ~x_d[8*i+:8];
-      end
-    end
+    for (int i = 0; i < int'(StartLane); i++) if (beat_i == StartBeat) x_d[8*i+:8] = 8'h00;
   end
 
   logic [31:0] crc_d;
   logic [N-1:0] fed;
   always_comb begin
     fed = x_q;
-    fed[31:0] = x_q[31:0] ^ (x_start_q ? 32'd0 : crc_q);
-    for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[int'(N)*i+:N]);
+    fed[31:0] = x_q[31:0] ^ crc_q;
   end
 
-  // Registers need no reset: the first beat of a packet sets each.
+  if (N == 64 && Poly == sw_pkg::Crc32cPoly) begin : g_step64
+    crc_step64 i_step (
+        .data_i(fed),
+        .crc_o (crc_d)
+    );
+  end else begin : g_rows
+    localparam logic [32*N-1:0] Rows = rows();
+    always_comb for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[int'(N)*i+:N]);
+  end
+
+  // Registers need no reset: the beats of a packet set each.
   always_ff @(posedge clk_i) begin
     x_valid_q <= valid_i && beat_i >= StartBeat && left_i != 0;
     if (valid_i) begin
       prev_q <= data_i[N-1-:24];
       x_q <= x_d;
-      x_start_q <= beat_i == StartBeat;
       // Only what the last beat leaves is looked at.
       zeros1_q <= Lb'(0) - left_i[Lb-1:0];
     end
@@ -133,6 +142,7 @@ module crc_check #(
       crc_q <= crc_d;
       zeros_q <= zeros1_q;
     end
+    if (valid_i && beat_i == StartBeat - 4'd1) crc_q <= First;
   end
 
   assign ok_o = crc_q == Residues[32*zeros_q+:32];

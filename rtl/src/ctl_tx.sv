@@ -1,6 +1,6 @@
 // Builds the frame of one control packet: two passes over one generator of 64-bit words.
 //
-// The first pass takes 16 bits a cycle through the CRC-32C of the UDP payload and the ones'
+// The first pass takes a byte a cycle through the CRC-32C of the UDP payload and the ones'
 // complement sums of IPv4 and UDP, the second sends. Words 5 and on of a frame (from the UDP
 // checksum) are read from the packet's words; those of an ACCEPT behind its tag from the template,
 // zeros after that (docs/protocol.md#3.5), which are never stored.
@@ -17,8 +17,8 @@
 //   last        CRC, 4 bytes
 //
 // A packet has 2 mod 8 bytes, so the CRC fills the first half of the last beat.
-// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat 4 cycles
-// a frame word and 5; a MARK takes 50 cycles to its first beat and 63 to its last.
+// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat 8 cycles
+// a frame word and 5; a MARK takes 94 cycles to its first beat and 107 to its last.
 // `ctl_*` is held from valid to ready; ready comes with the last beat. ECN is Not-ECT. One clock.
 `default_nettype none
 
@@ -47,8 +47,9 @@ module ctl_tx (
 
   localparam int unsigned WordBits = 11;
 
-  // What the first pass puts in the places of the checksums: the rest of the IPv4 header, and what
-  // makes of its sum that of the pseudo-header: the protocol less all that the header has besides.
+  // What the sums have besides the words: the rest of the IPv4 header; and in the place of the UDP
+  // checksum, what makes of the header's sum that of the pseudo-header: the protocol less all that
+  // the header has besides.
   localparam logic [15:0] IpRest    = 16'h4500;
   localparam logic [15:0] UdpPseudo = 16'h3AEB;  // 0x0011 - (0x4500 + 0x4000 + 0x4011 + 20)
 
@@ -62,40 +63,51 @@ module ctl_tx (
 
   state_e state_q, state_d;
 
-  logic [WordBits-1:0] word_q, word_d, words;
-  logic [WordBits-1:0] words_q, before_last_q, tpl_end_q;
-  logic                carry_q, is_ip_fold_q;
-  logic [1:0]          slice_q;
+  logic [WordBits-1:0] word_q, word_d, word_next, words_q, before_last_q, tpl_end_q, length_q;
+  logic [2:0]          slice_q;  // of 16 bits; the lowest bit is its second cycle
   logic [63:0]         data_q, word;
   logic                valid_q, is_last_q, load;
   logic [15:0]         slice, taken_q, sum_q, ip_sum_q;
   logic [16:0]         sum;
   logic [31:0]         crc_q;
-  logic                is_word_last, is_crc_covered_q, is_taken_q, is_covered_q, is_ip_end_q;
+  logic                carry_q, is_crc_covered_q, is_taken_q, is_covered_q, is_ip_end_q;
+  logic                is_second_q, is_udp_q;  // udp: the word of its checksum
 
-  assign words        = words_q;
-  assign is_word_last = sel_q == SelCrc;
+  // The generator. Where each 16 bits of the word come from: of the first two, `beside` has
+  // what stands beside the packet's words.
+  typedef enum logic [2:0] {
+    Head0, Head1, Head2, Head3, Head4, Head5, Body, Crc
+  } kind_e;
+  typedef enum logic [1:0] {
+    NearMac, NearIp, NearUdp, NearCrc
+  } near_e;
+  typedef enum logic [1:0] {
+    FromNear, FromWord, FromTpl, FromLength
+  } from_e;
+  typedef struct packed {
+    kind_e kind;
+    near_e beside;
+    from_e from_3;   // [63:48]
+    from_e from_2;   // [47:32]
+    from_e from_1;   // [31:16]; beside: the address
+    from_e from_0;   // [15:0]; beside: the MAC
+    logic  is_zero;  // behind the template
+  } sel_t;
 
-  // The generator. `sel_q` says what word `word_q` is: 0 to 5 are the words of the headers. Bit 3:
-  // the low half is the template's; bit 4: the high half; bit 5: zeros.
-  typedef enum logic [5:0] {
-    Sel0    = 6'd0,
-    Sel1    = 6'd1,
-    Sel2    = 6'd2,
-    Sel3    = 6'd3,
-    Sel4    = 6'd4,
-    Sel5    = 6'd5,
-    SelWord = 6'd6,
-    SelCrc  = 6'd7,
-    SelTag  = 6'b001_110,  // an ACCEPT's tag over its template
-    SelTpl  = 6'b011_110,
-    SelZero = 6'b100_110
-  } sel_e;
+  localparam sel_t Sel0    = {Head0, NearMac, FromWord, FromWord, FromWord, FromNear, 1'b0};
+  localparam sel_t Sel1    = {Head1, NearMac, FromNear, FromNear, FromLength, FromLength, 1'b0};
+  localparam sel_t Sel2    = {Head2, NearMac, FromLength, FromLength, FromLength, FromLength, 1'b0};
+  localparam sel_t Sel3    = {Head3, NearIp, FromNear, FromNear, FromNear, FromWord, 1'b0};
+  localparam sel_t Sel4    = {Head4, NearUdp, FromWord, FromNear, FromWord, FromLength, 1'b0};
+  localparam sel_t Sel5    = {Head5, NearUdp, FromNear, FromWord, FromWord, FromWord, 1'b0};
+  localparam sel_t SelWord = {Body, NearMac, FromWord, FromWord, FromWord, FromWord, 1'b0};
+  localparam sel_t SelCrc  = {Crc, NearCrc, FromNear, FromNear, FromLength, FromLength, 1'b0};
+  // An ACCEPT's tag over its template.
+  localparam sel_t SelTag  = {Body, NearMac, FromWord, FromWord, FromTpl, FromTpl, 1'b0};
+  localparam sel_t SelTpl  = {Body, NearMac, FromTpl, FromTpl, FromTpl, FromTpl, 1'b0};
+  localparam sel_t SelZero = {Body, NearMac, FromTpl, FromTpl, FromTpl, FromTpl, 1'b1};
 
-  sel_e                sel_q, sel_next;
-  logic [WordBits-1:0] word_next;
-  logic [15:0]         ip_place, udp_place;
-  logic [63:0]         head, tail;
+  sel_t sel_q, sel_next;
 
   assign word_next = word_q + WordBits'(1);
   always_comb begin
@@ -104,35 +116,63 @@ module ctl_tx (
       sel_next = word_q < tpl_end_q ? SelTpl : SelZero;
       if (word_q == WordBits'(8)) sel_next = SelTag;
     end
-    if (word_q < WordBits'(5)) sel_next = sel_e'({3'd0, word_q[2:0] + 3'd1});
+    if (word_q < WordBits'(5)) begin
+      unique case (word_q[2:0])
+        3'd0:    sel_next = Sel1;
+        3'd1:    sel_next = Sel2;
+        3'd2:    sel_next = Sel3;
+        3'd3:    sel_next = Sel4;
+        default: sel_next = Sel5;
+      endcase
+    end
     if (word_q == before_last_q) sel_next = SelCrc;
   end
 
   assign tpl_addr_o  = {word_d[5:3] - 3'd1, word_d[2:0]};
-  assign word_addr_o = sel_q == Sel3 || sel_q == Sel4 ? 4'd1 : word_q[3:0];
-  assign ip_place    = state_q == Send ? ip_sum_q : IpRest;
-  assign udp_place   = state_q == Send ? sum_q : UdpPseudo;
+  assign word_addr_o = sel_q.kind == Head3 || sel_q.kind == Head4 ? 4'd1 : word_q[3:0];
 
+  logic [31:0] beside, constant;
   always_comb begin
-    unique case (sel_q[1:0])
-      2'd0: head = {word_data_i[63:16], self_i.mac[47:32]};
-      2'd1: head = {self_i.mac[31:0], 32'h0800_4500};
-      2'd2: head = {{2'd0, words + WordBits'(3), 3'd6}, 48'h0000_4000_4011};
-      2'd3: head = {ip_place, self_i.ip, word_data_i[15:0]};
+    unique case (sel_q.beside)
+      NearMac: beside = self_i.mac[31:0];
+      NearIp:  beside = {~ip_sum_q, self_i.ip[31:16]};
+      NearUdp: beside = {~sum_q, self_i.port};
+      NearCrc: beside = ~crc_q;
     endcase
-    unique case (sel_q[1:0])
-      2'd0: tail = {word_data_i[63:48], self_i.port, word_data_i[31:16],
-                    {2'd0, words + WordBits'(1), 3'd2}};
-      2'd1: tail = {udp_place, word_data_i[47:0]};
-      2'd2: tail = word_data_i;
-      2'd3: tail = {~crc_q, 32'd0};
+    unique case (sel_q.kind)
+      Head1:   constant = 32'h0800_4500;
+      Head2:   constant = 32'h4000_4011;
+      Head4:   constant = {16'd0, 2'd0, length_q, 3'd2};
+      default: constant = 32'd0;
     endcase
-    word[63:32] = sel_q[4] ? tpl_data_i[63:32] : sel_q[2] ? tail[63:32] : head[63:32];
-    word[31:0]  = sel_q[3] ? tpl_data_i[31:0] : sel_q[2] ? tail[31:0] : head[31:0];
+    unique case (sel_q.from_3)
+      FromNear: word[63:48] = beside[31:16];
+      FromWord: word[63:48] = word_data_i[63:48];
+      FromTpl:  word[63:48] = tpl_data_i[63:48];
+      default:  word[63:48] = {2'd0, length_q, 3'd6};
+    endcase
+    unique case (sel_q.from_2)
+      FromNear: word[47:32] = beside[15:0];
+      FromWord: word[47:32] = word_data_i[47:32];
+      FromTpl:  word[47:32] = tpl_data_i[47:32];
+      default:  word[47:32] = 16'd0;
+    endcase
+    unique case (sel_q.from_1)
+      FromNear: word[31:16] = self_i.ip[15:0];
+      FromWord: word[31:16] = word_data_i[31:16];
+      FromTpl:  word[31:16] = tpl_data_i[31:16];
+      default:  word[31:16] = constant[31:16];
+    endcase
+    unique case (sel_q.from_0)
+      FromNear: word[15:0] = self_i.mac[47:32];
+      FromWord: word[15:0] = word_data_i[15:0];
+      FromTpl:  word[15:0] = tpl_data_i[15:0];
+      default:  word[15:0] = constant[15:0];
+    endcase
   end
 
   always_comb begin
-    unique case (slice_q)
+    unique case (slice_q[2:1])
       2'd0: slice = data_q[63:48];
       2'd1: slice = data_q[47:32];
       2'd2: slice = data_q[31:16];
@@ -140,17 +180,15 @@ module ctl_tx (
     endcase
   end
 
-  // Carries are added with the next slice. The two that follow the CRC are zero, and one fold is
-  // enough: a sum of all ones has left no carry.
-  assign sum = {1'b0, sum_q} + {1'b0, taken_q} + 17'(carry_q);
+  // A slice is added in its first cycle, the carry in its second.
+  assign sum = {1'b0, sum_q} + {1'b0, is_second_q ? 16'd0 : taken_q} + 17'(carry_q);
 
-  // CRC-32C over two bytes, the first one in the high half, low bits first. `CrcMasks` has, for
-  // each bit of the next register, those of the present one that it is the parity of, the low 16
-  // of them with the data added.
+  // CRC-32C over a byte, low bits first. `CrcMasks` has, for each bit of the next register, those
+  // of the present one that it is the parity of, the low 8 of them with the data added.
   function automatic logic [31:0] crc_step(input logic [31:0] crc);
     logic [31:0] c;
     c = crc;
-    for (int i = 0; i < 16; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+    for (int i = 0; i < 8; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
     crc_step = c;
   endfunction
 
@@ -165,7 +203,7 @@ module ctl_tx (
   localparam logic [32*32-1:0] CrcMasks = crc_masks();
 
   logic [31:0] crc_in, crc_d;
-  assign crc_in = crc_q ^ {16'd0, taken_q[7:0], taken_q[15:8]};
+  assign crc_in = crc_q ^ {24'd0, is_second_q ? taken_q[7:0] : taken_q[15:8]};
   always_comb begin
     for (int i = 0; i < 32; i++) crc_d[i] = ^(crc_in & CrcMasks[32*i+:32]);
   end
@@ -185,11 +223,11 @@ module ctl_tx (
         state_d = Sum;
       end
       Sum: begin
-        if (slice_q == 2'd3) begin
+        if (&slice_q) begin
           if (is_last_q) begin
             word_d  = '0;
             state_d = Send;
-          end else if (is_word_last) begin
+          end else if (sel_q.kind == Crc) begin
             state_d = Settle;
           end else begin
             load = 1'b1;
@@ -211,35 +249,38 @@ module ctl_tx (
     else if (state_q == Idle) sel_q <= Sel2;
     else if (state_q == Sum && state_d == Send) sel_q <= Sel0;
     if (load) begin
-      data_q    <= sel_q[5] ? 64'd0 : word;
-      is_last_q <= is_word_last;
-      is_crc_covered_q <= word_q[WordBits-1:1] > 10'd2 && !is_word_last;
+      data_q           <= sel_q.is_zero ? 64'd0 : word;
+      is_last_q        <= sel_q.kind == Crc;
+      is_crc_covered_q <= sel_q.kind == Body;
+      is_udp_q         <= sel_q.kind == Head5;
     end
     if (state_q == Idle) begin
-      sum_q   <= '0;
-      carry_q <= 1'b0;
-      crc_q   <= '1;
-      slice_q <= '0;
+      sum_q    <= IpRest;
+      carry_q  <= 1'b0;
+      ip_sum_q <= '1;  // its place adds nothing in the first pass
+      crc_q    <= '1;
+      slice_q  <= '0;
     end
     // A slice is taken one cycle after it was chosen.
-    taken_q      <= slice;
+    taken_q      <= is_udp_q && slice_q[2:1] == 2'd0 ? UdpPseudo : slice;
+    is_second_q  <= slice_q[0];
     is_taken_q   <= state_q == Sum && !rst_i;
     is_covered_q <= state_q == Sum && is_crc_covered_q;
-    is_ip_end_q  <= state_q == Sum && sel_q == Sel5 && slice_q == 2'd0;
+    is_ip_end_q  <= state_q == Sum && sel_q.kind == Head5 && slice_q == 3'd1;
     if (state_q == Sum) begin
-      slice_q <= slice_q + 2'd1;
+      slice_q <= slice_q + 3'd1;
       // The UDP payload begins behind the first slice of word 5.
-      if (word_q == WordBits'(6) && slice_q == 2'd0) is_crc_covered_q <= 1'b1;
+      if (is_udp_q && slice_q == 3'd1) is_crc_covered_q <= 1'b1;
     end
     if (is_taken_q) {carry_q, sum_q} <= sum;
-    // Complemented for its place before that is read; 0 is sent as all ones.
-    if (state_q == Send && load && sel_q == Sel2) sum_q <= &sum_q ? sum_q : ~sum_q;
+    // Complemented on its way out; 0 is sent as all ones.
+    if (state_q == Send && sel_q.kind == Head2 && &sum_q) sum_q <= '0;
     if (is_covered_q) crc_q <= crc_d;
-    is_ip_fold_q <= is_ip_end_q;
     if (is_ip_end_q) ip_sum_q <= sum[15:0];
-    if (is_ip_fold_q) ip_sum_q <= ~(ip_sum_q + 16'(carry_q));
+    // The word of IPv4's length is 2 behind that of UDP's.
+    length_q      <= words_q + (word_d[2] ? WordBits'(1) : WordBits'(3));
     words_q       <= ctl_bytes_i[WordBits+2:3];
-    before_last_q <= words + WordBits'(4);
+    before_last_q <= words_q + WordBits'(4);
     tpl_end_q     <= WordBits'(tpl_words_i) + WordBits'(7);
     if (rst_i) begin
       state_q <= Idle;

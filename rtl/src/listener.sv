@@ -418,10 +418,10 @@ module listener (
     is_mid_zero_q    <= rx_data_i[47:32] == '0;
     is_lo_zero_q     <= rx_data_i[31:0] == '0;
     is_hi_one_q      <= rx_data_i[63:48] == 16'd1;
-    is_mac_same_q    <= rx_data_i == mac_value_i;
+    is_mac_same_q    <= sw_pkg::same64(rx_data_i, mac_value_i);
     is_before_q      <= sw_pkg::before32(rx_data_i[31:0], departure_q);
-    is_peer_tag_q    <= rx_data_i[31:0] == peer_tag_q;
-    is_next_q        <= rx_data_i[63:32] == next_i;
+    is_peer_tag_q    <= sw_pkg::same32(rx_data_i[31:0], peer_tag_q);
+    is_next_q        <= sw_pkg::same32(rx_data_i[63:32], next_i);
     is_close_ok_q    <= close_ok_i;
     is_close_bytes_q <= rx_bytes_i == CloseBytes;
     is_short_q       <= rx_bytes_i < CloseBytes;
@@ -452,8 +452,8 @@ module listener (
       is_other_trailer_q <= rx_data_i[7:0] != '0;
     end
     if (step_q == Start) is_started_q <= !is_hi_zero_q || !is_lo_zero_q;
-    if (step_q == Nonce) is_same_nonce_q <= rx_data_i == nonce_q;
-    if (step_q == Owner) is_same_owner_q <= rx_data_i == owner_q;
+    if (step_q == Nonce) is_same_nonce_q <= sw_pkg::same64(rx_data_i, nonce_q);
+    if (step_q == Owner) is_same_owner_q <= sw_pkg::same64(rx_data_i, owner_q);
     if (step_q == Body) is_reason_unknown_q <= !is_hi_zero_q;
 
     if (step_q == Idle) begin

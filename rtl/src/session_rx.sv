@@ -66,8 +66,9 @@ module session_rx (
       ptype_o        <= c_meta_i.ptype;
       bytes_o        <= c_meta_i.udp_bytes;
       is_tag_zero_o  <= c_meta_i.tag == '0;
-      is_tag_ours_o  <= c_meta_i.tag == stream_tag_i;
-      is_peer_ours_o <= c_meta_i.peer.ip == peer_i.ip && c_meta_i.peer.port == peer_i.port;
+      is_tag_ours_o  <= sw_pkg::same32(c_meta_i.tag, stream_tag_i);
+      is_peer_ours_o <= sw_pkg::same32(c_meta_i.peer.ip, peer_i.ip)
+                        && c_meta_i.peer.port == peer_i.port;
     end
     if (c_valid_i) begin
       is_inside_q <= !c_last_i;

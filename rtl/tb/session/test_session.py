@@ -752,7 +752,7 @@ async def no_tag_repeats_within_the_last_8_of_1000_restarts(dut):
             wish.departure = (tb.now() // UNIT + k) % 2**32
         wish.nonce = wish.nonce & ~0xFF | (wish.nonce + 1 & 0xFF)
         wish.tag = random.randint(1, 2**32 - 1)
-        got = await tb.ask(HOST, wish, cycles=470 + random.randrange(40))
+        got = await tb.ask(HOST, wish, cycles=600 + random.randrange(40))
         assert got[42] & 15 == ACCEPT
         assert got == tb.accept(HOST, wish, got, tag=tb.tag(), length=154)
         assert tb.tag() and tb.tag() not in tags[-8:]
@@ -865,7 +865,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
                 del cookies[peer, wish.nonce >> 8]
                 continue
             kind, detail = model.open(now, peer, wish, is_proven)
-            got = await tb.ask(peer, wish, cycles=520)
+            got = await tb.ask(peer, wish, cycles=640)
             seen.add((model.state, kind, detail if kind == REFUSE else None))
             if kind is None:
                 assert got is None

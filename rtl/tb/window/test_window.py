@@ -27,9 +27,10 @@ class TB:
         dut = self.dut
         for name in (
             "flush_i commit_i depart_new_i rep_valid_i rep_is_newer_i rep_has_ranges_i "
-            "rep_released_i rep_highest_i rep_limit_i rep_settled_i last_departure_i close_seq_i rng_valid_i "
-            "rng_first_i rng_count_i rng_to_next_i rng_settled_i walk_oldest_i walk_sent_i "
-            "dep_rd_data_i cand_ready_i rate_i burst_ns_i charge_i charge_bytes_i"
+            "rep_released_i rep_highest_i rep_limit_i rep_settled_i last_departure_i "
+            "close_seq_i rng_valid_i rng_first_i rng_count_i rng_to_next_i rng_settled_i "
+            "walk_oldest_i walk_sent_i dep_rd_data_i cand_ready_i rate_i burst_ns_i "
+            "charge_i charge_bytes_i"
         ).split():
             getattr(dut, name).value = 0
         dut.time_ns_i.value = time_ns
