@@ -309,7 +309,7 @@ module samplewire_sender #(
   logic [15:0] ctl_bytes;
   logic [3:0]  word_addr;
   logic [63:0] word_data;
-  logic        mark;
+  logic        mark, answered, unanswered;
 
   session u_session (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
@@ -335,8 +335,8 @@ module samplewire_sender #(
       .ctl_template_o(ctl_template), .word_addr_i(word_addr), .word_data_o(word_data),
       .ev_opens_o(events.opens), .ev_challenged_o(events.challenged),
       .ev_accepted_o(events.accepted), .ev_repeated_o(), .ev_refused_o(events.refused),
-      .ev_late_o(), .ev_takeover_o(events.takeovers), .ev_unknown_o(events.unknown),
-      .ev_unanswered_o(), .ev_malformed_o(form_session), .ev_unexpected_o(),
+      .ev_late_o(), .ev_takeover_o(events.takeovers), .ev_unknown_o(answered),
+      .ev_unanswered_o(unanswered), .ev_malformed_o(form_session), .ev_unexpected_o(),
       .ev_close_refused_o(), .ev_dropped_o(no_room_session), .ev_mark_o(mark),
       .ev_finished_o(events.ended_finished), .ev_closed_o(events.ended_by_peer),
       .ev_restarted_o(events.ended_restarted), .ev_silent_o(events.ended_silent),
@@ -401,9 +401,19 @@ module samplewire_sender #(
   assign events.marks           = mark;
   assign events.control_frames  = ctl_valid && ctl_ready && !mark;
   assign events.reports         = taken;
-  assign events.frames_bad      = bad_rx || mac_rx_bad_i;
-  assign events.malformed       = form_rx || form_session;
-  assign events.no_room         = no_room_rx || no_room_session;
+
+  // Two events of one name may come in one cycle: the second is counted in the next that has none.
+  // The session's are many cycles apart, so one is owed at most.
+  logic [2:0] first, second, owed_q;
+  assign events.unknown = answered || unanswered;
+  assign first  = {bad_rx, form_rx, no_room_rx};
+  assign second = {mac_rx_bad_i, form_session, no_room_session};
+  assign {events.frames_bad, events.malformed, events.no_room} = first | second | owed_q;
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i) owed_q <= '0;
+    else owed_q <= (first & second) | (owed_q & (first | second));
+  end
   assign events.mac_tx_dropped  = mac_tx_dropped_i;
   assign events.mac_rx_dropped  = mac_rx_dropped_i;
 
