@@ -32,7 +32,10 @@ class Link {
 
   void send(uint64_t now_ns, Bytes frame) {
     ++counts_.sent;
-    const uint64_t place = spec_.comb_period ? counts_.sent % spec_.comb_period : UINT64_MAX;
+    // The first teeth come half a period in: an opening has few packets and needs each other one.
+    const uint64_t place = spec_.comb_period
+                               ? (counts_.sent + spec_.comb_period / 2) % spec_.comb_period
+                               : UINT64_MAX;
     if (random_.chance(spec_.loss) || (place < 2 * spec_.comb_teeth && place % 2)) {
       ++counts_.lost;
       return;

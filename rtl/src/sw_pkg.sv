@@ -105,22 +105,6 @@ package sw_pkg;
     logic        other_version;  // an OPEN that docs/protocol.md#2.8 lets pass; its CRC is unseen
   } rx_meta_t;
 
-  // One control packet to depart. Held stable from valid to ready. The body is the 64-bit words
-  // behind the header, first byte on the wire in the highest bits; an ACCEPT's comes from the
-  // template instead, with the nonce and the tag in word 0 and 1 laid over it.
-  typedef struct packed {
-    type_e             ptype;
-    logic [7:0]        flags;
-    peer_t             peer;
-    logic [31:0]       tag;
-    logic [63:0]       index;
-    logic [31:0]       seq;
-    logic [31:0]       departure;
-    logic [15:0]       packet_bytes;  // UDP payload, CRC included; 2 mod 8
-    logic [255:0]      body;          // word 0 in [255:192]
-    logic              in_order;      // stamped by the sender: keeps its place among DATA
-  } ctl_t;
-
   // State of the stream, docs/protocol.md#7.11. Idle: no stream.
   typedef enum logic [2:0] {
     StateIdle    = 3'd0,
