@@ -162,7 +162,7 @@ std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, c
   } else {
     std::printf("  payload %4u, damage %s: at most %" PRIu64 " idle cycles between frames, mean %.2f\n",
                 payload, damage.name, mac.idle_max, double(mac.idle_cycles) / double(mac.frames));
-    if (mac.idle_cycles > 2 * mac.frames) world.fail("more than 2 idle cycles between frames");
+    if (mac.idle_cycles > 2 * mac.frames) world.fail("more than 2 idle cycles between frames on average");
   }
   if (mac.gaps) world.fail(std::to_string(mac.gaps) + " idle cycles inside frames");
   return world.fault();
