@@ -28,6 +28,9 @@
 
 mod config;
 mod free_list;
+#[cfg(loom)]
+#[doc(hidden)]
+pub mod model;
 mod pool;
 mod quantum;
 mod region;
@@ -44,7 +47,7 @@ pub use tag::{Tag, TagKind, Tags, TagsFull};
 /// The atomics that the model checker loom watches under `--cfg loom`.
 mod atomic {
     #[cfg(loom)]
-    pub(crate) use loom::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use crate::model::{AtomicU32, AtomicU64, Ordering};
     #[cfg(not(loom))]
-    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 }
