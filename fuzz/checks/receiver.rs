@@ -28,11 +28,12 @@ pub(crate) fn check(bytes: &[u8]) {
 }
 
 struct Run {
-    receiver: Receiver<Vec<RecvSlot>>,
+    receiver: Receiver<Slots>,
     now: Nanos,
     departure: Departure,
     /// Which seqs of the ring hold a payload that was not delivered yet.
-    stored: Vec<Option<Seq>>,
+    stored: [Option<Seq>; WINDOW_MAX],
+    ring_len: usize,
     next_index: u64,
     next_seq: Seq,
     limit: Seq,
@@ -42,11 +43,30 @@ const TAG: Tag = Tag(7);
 const PEER: Tag = Tag(8);
 const SAMPLES: u32 = 4;
 const PAYLOAD: usize = 16;
+const WINDOW_MAX: usize = 32;
+
+/// A ring without an allocation.
+struct Slots {
+    slots: [RecvSlot; WINDOW_MAX],
+    len: usize,
+}
+
+impl AsRef<[RecvSlot]> for Slots {
+    fn as_ref(&self) -> &[RecvSlot] {
+        &self.slots[..self.len]
+    }
+}
+
+impl AsMut<[RecvSlot]> for Slots {
+    fn as_mut(&mut self) -> &mut [RecvSlot] {
+        &mut self.slots[..self.len]
+    }
+}
 
 impl Run {
     fn new(input: &mut Input<'_>) -> Self {
         let first_seq = Seq(if input.byte() & 1 == 0 { 0 } else { u32::MAX - 20 });
-        let window = 1 + u32::from(input.byte() % 32);
+        let window = 1 + u32::from(input.byte()) % WINDOW_MAX as u32;
         let delivery = match input.byte() % 3 {
             0 => Delivery::Complete,
             1 => Delivery::Deadline(Nanos(1_000 + 1_000 * u64::from(input.byte()))),
@@ -70,15 +90,16 @@ impl Run {
         };
         let config = ReceiverConfig::new().with_delivery(delivery).expect("in range");
         let config = config.with_credit_floor(1 + u32::from(input.byte() % 8)).expect("above 0");
-        let slots = vec![RecvSlot::default(); (window as usize).next_power_of_two()];
-        let stored = vec![None; slots.len()];
+        let len = (window as usize).next_power_of_two();
+        let slots = Slots { slots: [RecvSlot::default(); WINDOW_MAX], len };
         let now = Nanos(u64::from(input.word()) << 8);
         let receiver = Receiver::new(terms, config, slots, now).expect("the terms hold");
         Self {
             receiver,
             now,
             departure: Departure(input.word()),
-            stored,
+            stored: [None; WINDOW_MAX],
+            ring_len: len,
             next_index: 100,
             next_seq: first_seq,
             limit: first_seq,
@@ -127,7 +148,7 @@ impl Run {
         if let Placement::Store { seq, payload_at } = placement {
             assert_eq!((seq, payload_at), (header.seq, 0));
             assert!(seq.within(self.next_seq, self.limit), "only granted seqs are stored");
-            let position = seq.0 as usize % self.stored.len();
+            let position = seq.0 as usize % self.ring_len;
             assert_eq!(self.stored[position], None, "a place is lent once");
             self.stored[position] = Some(seq);
         }
@@ -187,7 +208,7 @@ impl Run {
         match delivered {
             Delivered::Packet { seq, index, samples, flags } => {
                 assert_eq!(seq, self.next_seq);
-                let position = seq.0 as usize % self.stored.len();
+                let position = seq.0 as usize % self.ring_len;
                 assert_eq!(self.stored[position].take(), Some(seq), "what is delivered was stored");
                 if flags.contains(Flags::START) {
                     assert!(index >= self.next_index);
@@ -213,7 +234,10 @@ impl Run {
         assert_eq!(header.tag, PEER);
         if let Packet::Report(report) = packet {
             let fields = report.fields;
-            assert!(fields.limit.distance(fields.released) <= 32, "the window bounds the promise");
+            assert!(
+                fields.limit.distance(fields.released) <= WINDOW_MAX as i32,
+                "the window bounds the promise"
+            );
             assert!(!fields.highest_end.before(fields.released));
             for range in report.ranges.iter() {
                 assert!(range.count > 0);

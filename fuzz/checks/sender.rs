@@ -27,7 +27,7 @@ pub(crate) fn check(bytes: &[u8]) {
 }
 
 struct Run {
-    sender: Sender<Vec<SendSlot>>,
+    sender: Sender<Slots>,
     now: Nanos,
     window: u32,
     /// The largest promise that a REPORT made which the sender took.
@@ -41,11 +41,33 @@ struct Run {
 const TAG: Tag = Tag(7);
 const PEER: Tag = Tag(8);
 const PAYLOAD: [u8; 16] = [0xA5; 16];
+const WINDOW_MAX: usize = 32;
+const RANGES_MAX: usize = 4;
+/// Pad bytes up to 64, the payload, the CRC.
+const DATA_BYTES_MAX: usize = 64 + 16 + 4;
+
+/// A ring without an allocation.
+struct Slots {
+    slots: [SendSlot; WINDOW_MAX],
+    len: usize,
+}
+
+impl AsRef<[SendSlot]> for Slots {
+    fn as_ref(&self) -> &[SendSlot] {
+        &self.slots[..self.len]
+    }
+}
+
+impl AsMut<[SendSlot]> for Slots {
+    fn as_mut(&mut self) -> &mut [SendSlot] {
+        &mut self.slots[..self.len]
+    }
+}
 
 impl Run {
     fn new(input: &mut Input<'_>) -> Self {
         let first_seq = Seq(if input.byte() & 1 == 0 { 0 } else { u32::MAX - 20 });
-        let window = 1 + u32::from(input.byte() % 32);
+        let window = 1 + u32::from(input.byte()) % WINDOW_MAX as u32;
         let terms = Terms {
             local_tag: TAG,
             peer_tag: PEER,
@@ -64,7 +86,10 @@ impl Run {
         };
         let link_bps = if input.byte() & 1 == 0 { 0 } else { 1_000_000_000 };
         let config = SenderConfig::default().with_link_bps(link_bps).expect("in range");
-        let slots = vec![SendSlot::default(); (window as usize).next_power_of_two()];
+        let slots = Slots {
+            slots: [SendSlot::default(); WINDOW_MAX],
+            len: (window as usize).next_power_of_two(),
+        };
         let now = Nanos(u64::from(input.word()) << 8);
         let sender = Sender::new(terms, config, slots, now).expect("the terms hold");
         Self {
@@ -137,12 +162,14 @@ impl Run {
             skipped: 0,
             late: 0,
         };
-        let ranges: Vec<SeqRange> = (0..input.byte() % 5)
-            .map(|_| SeqRange { first: Seq(input.near(self.sent.0)), count: input.near(3) })
-            .collect();
-        let mut bytes = vec![0; ReportFields::packet_len(ranges.len())];
-        fields.emit(&header, &ranges, &mut bytes);
-        let (header, packet) = wire::parse(&bytes).expect("what is emitted can be parsed");
+        let mut ranges = [SeqRange::default(); RANGES_MAX];
+        let ranges = &mut ranges[..usize::from(input.byte()) % (RANGES_MAX + 1)];
+        for range in &mut *ranges {
+            *range = SeqRange { first: Seq(input.near(self.sent.0)), count: input.near(3) };
+        }
+        let mut bytes = [0; ReportFields::packet_len(RANGES_MAX)];
+        let len = fields.emit(&header, ranges, &mut bytes);
+        let (header, packet) = wire::parse(&bytes[..len]).expect("what is emitted can be parsed");
         let taken_before = self.sender.stats().reports;
         self.sender.handle(self.now, &header, &packet);
         if self.sender.stats().reports != taken_before {
@@ -178,11 +205,18 @@ impl Run {
         while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
             packets += 1;
             assert!(packets <= 512, "one moment has few packets to send");
-            let bytes = match transmit {
-                Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
-                Transmit::Data(data) => [data.head(), &PAYLOAD, &data.trailer].concat(),
-            };
-            self.check_sent(&bytes);
+            match transmit {
+                Transmit::Control { len_bytes } => self.check_sent(&control[..len_bytes]),
+                Transmit::Data(data) => {
+                    let mut bytes = [0; DATA_BYTES_MAX];
+                    let (head, rest) = bytes.split_at_mut(data.head().len());
+                    head.copy_from_slice(data.head());
+                    rest[..PAYLOAD.len()].copy_from_slice(&PAYLOAD);
+                    rest[PAYLOAD.len()..][..data.trailer.len()].copy_from_slice(&data.trailer);
+                    let len = data.head().len() + PAYLOAD.len() + data.trailer.len();
+                    self.check_sent(&bytes[..len]);
+                }
+            }
         }
         self.sender.poll_event();
         self.pushed = self.sender.next_seq();

@@ -111,6 +111,29 @@ mod tests {
     }
 
     #[test]
+    fn stamps_that_ran_ahead_rise_for_a_quarter_of_the_wrap() {
+        let ahead = Departure(1 << 27);
+        let mut clock = DepartureClock { last: Some((ahead, Nanos(0))) };
+        assert_eq!(clock.stamp(Nanos::from_millis(2_000)), ahead.plus(1));
+    }
+
+    #[test]
+    fn echo_of_no_time_and_of_the_longest_count_and_longer_ones_do_not() {
+        let at = Nanos::from_millis(20_000);
+        let rtt_of = |elapsed: Nanos, hold: u32| {
+            let mut rtt = Rtt::new(Nanos::from_millis(1));
+            rtt.take_echo(at + elapsed, Departure::at(at), hold);
+            rtt.get()
+        };
+        assert_eq!(rtt_of(Nanos(0), 0), RTT_MIN);
+        assert_eq!(rtt_of(Nanos(1_600), 100), RTT_MIN, "held for all of it");
+        assert_eq!(rtt_of(Nanos(1_600), 101), Nanos::from_millis(1));
+        assert_eq!(rtt_of(RTT_MAX, 0), RTT_MAX);
+        let longer = RTT_MAX + Nanos(Departure::UNIT_NS);
+        assert_eq!(rtt_of(longer, 0), Nanos::from_millis(1));
+    }
+
+    #[test]
     fn echo_from_the_future_is_refused() {
         let mut rtt = Rtt::new(Nanos::from_millis(1));
         rtt.take_echo(Nanos::from_millis(5), Departure::at(Nanos::from_millis(6)), 0);

@@ -74,8 +74,13 @@ impl Shift {
         let factor = x_pow(8 * len_bytes as u64);
         let mut table = [[0; 256]; 4];
         for (byte, column) in table.iter_mut().enumerate() {
-            for (value, entry) in column.iter_mut().enumerate() {
-                *entry = multiply(factor, (value as u32) << (8 * byte));
+            for bit in 0..8 {
+                // The map is linear: 32 products give all entries, and a stream opens the sooner.
+                let product = multiply(factor, 1 << (8 * byte + bit));
+                let (known, fresh) = column.split_at_mut(1 << bit);
+                for (below, entry) in known.iter().zip(fresh) {
+                    *entry = below ^ product;
+                }
             }
         }
         Self { table, len_bytes }

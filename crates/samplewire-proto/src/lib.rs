@@ -10,6 +10,8 @@
 
 mod clock;
 pub mod crc;
+#[cfg(feature = "search")]
+pub mod fingerprint;
 pub mod gap;
 pub mod number;
 pub mod receiver;

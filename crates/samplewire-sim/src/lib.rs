@@ -27,6 +27,7 @@ mod receiving;
 mod repair;
 mod rng;
 mod scenes;
+mod search;
 mod sending;
 mod soak;
 mod source;
@@ -39,6 +40,9 @@ mod world;
 pub use check::{Machine, Tally, Transition, Transitions};
 pub use repair::{
     Bound, Figure, RepairOptions, RepairRow, figures, repair, write_csv, write_svg, write_table,
+};
+pub use search::{
+    Broken, Explored, Mutant, Property, SearchFailure, SearchOptions, SearchResult, search,
 };
 pub use soak::soak;
 pub use swarm::{RunResult, SwarmOptions, SwarmResult, replay_command, run_seed, swarm};

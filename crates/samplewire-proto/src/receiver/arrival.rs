@@ -107,7 +107,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     pub(super) fn handle_mark(&mut self, now: Nanos, header: &Header, mark: &Mark) {
         let end = self.end_of_data().unwrap_or(self.limit);
-        let reveals_too_much = header.seq.distance(end) > 0;
+        // Not `distance > 0`: of 2^31 ahead the distance is negative.
+        let reveals_too_much = end.distance(header.seq) < 0;
         if reveals_too_much || header.seq.before(mark.oldest) {
             self.stats.refused += 1;
             return;
@@ -123,7 +124,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.change_tolerance(now, |tolerance| tolerance.set_bound(bound));
         }
         self.stats.source_lost = self.stats.source_lost.max(mark.source_lost);
-        self.gone_before = self.gone_before.max(mark.oldest.min(header.seq));
+        if mark.oldest.within(self.gone_before, end + 1) {
+            self.gone_before = mark.oldest;
+        }
         if self.highest_end.before(header.seq) {
             self.reveal(now, header.seq, header.departure);
         }

@@ -9,6 +9,8 @@
 mod account;
 mod arrival;
 mod config;
+#[cfg(feature = "search")]
+mod fingerprint;
 mod output;
 mod patience;
 mod promise;
@@ -37,7 +39,7 @@ pub use stats::ReceiverStats;
 use tolerance::Tolerance;
 
 /// The receiving end of one stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Receiver<S> {
     terms: Terms,
     delivery: Delivery,

@@ -84,7 +84,7 @@ impl Stage {
 }
 
 /// Slots and lists; seqs given to it lie within the window.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Ring<S> {
     slots: S,
     lists: [List; Stage::COUNT],

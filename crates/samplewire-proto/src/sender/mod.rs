@@ -13,6 +13,8 @@ mod budget;
 mod config;
 mod departure;
 mod feedback;
+#[cfg(feature = "search")]
+mod fingerprint;
 mod marks;
 mod pacer;
 mod packet;
@@ -50,7 +52,7 @@ pub struct SendSlot {
 const _: () = assert!(size_of::<SendSlot>() <= 32);
 
 /// The sending end of one stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Sender<S> {
     terms: Terms,
     slots: S,

@@ -7,6 +7,9 @@
 //! [`Listener::poll_event`] and answer it by [`Listener::accept`] or [`Listener::refuse`], then
 //! [`Listener::poll_transmit`].
 
+#[cfg(feature = "search")]
+mod fingerprint;
+
 use super::bucket::Bucket;
 use super::cookie::Cookies;
 use super::params::TLVS_LEN_MAX;
@@ -20,7 +23,7 @@ use crate::wire::{
 };
 
 /// Answers the openers of a device's streams; slot `n` of the storage is stream `n`.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Listener<S> {
     slots: S,
     config: ListenConfig,
@@ -169,8 +172,12 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
             return Err(AcceptError::Busy(request.stream));
         }
         let tag = self.draw_tag(stream);
-        self.slots.as_mut()[stream].opened =
-            Some(Opened { request: *request, tag, params: *params, at: now });
+        self.slots.as_mut()[stream].open(Opened {
+            request: *request,
+            tag,
+            params: *params,
+            at: now,
+        });
         self.stats.accepted += 1;
         self.answer_accept(request, tag, params);
         Ok(Some(tag))
@@ -266,12 +273,12 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
                 let retry_ms = self.config.busy_retry_ms;
                 self.answer_refuse(peer, open.tag, open.nonce, RefuseReason::Busy, retry_ms);
             }
+            _ if slot.has_ended(now, &request) => self.stats.late += 1,
             Some(opened) if opened.overtook(now, &request) => self.stats.late += 1,
             Some(opened) => {
                 let takes_over = Some(opened.tag);
                 self.event = Some(ListenEvent::Opening { request, takes_over });
             }
-            None if slot.has_ended(now, &request) => self.stats.late += 1,
             None => self.event = Some(ListenEvent::Opening { request, takes_over: None }),
         }
     }

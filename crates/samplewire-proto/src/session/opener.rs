@@ -8,15 +8,18 @@
 //! Asking, Trying --timeout--> Done
 //! ```
 //!
-//! Each size is an attempt of its own, with a tag of its own and a nonce that differs in the lowest
-//! byte: a responder may have opened the stream for a larger size whose ACCEPT was lost, and what
-//! it says of that stream must not be taken for the one that is open. The listener's cookie does
-//! not cover that byte, so one CHALLENGE serves all sizes. For the same reason each OPEN without
+//! Each size and each cookie is an attempt of its own, with a tag of its own and a nonce that differs
+//! in the lowest byte: a responder may have opened the stream for a larger size, or in its former
+//! run, whose ACCEPT was lost, and what it says of that stream must not be taken for the one that is
+//! open. The listener's cookie does not cover that byte, so one CHALLENGE serves all sizes. For the same reason each OPEN without
 //! cookie may differ in it, and a CHALLENGE shows which it answers: a round trip measured from the
 //! wrong one would stretch every wait that follows.
 //!
 //! Drain order: after [`Opener::handle`] or a passed timeout call [`Opener::poll_transmit`] until
 //! it is `None`, then [`Opener::poll_event`], then sleep until [`Opener::poll_timeout`].
+
+#[cfg(feature = "search")]
+mod fingerprint;
 
 use super::cookie::NONCE_STEPS;
 use super::{AcceptInfo, AcceptParams, OpenConfig, OpenEvent, Secrets};
@@ -28,7 +31,7 @@ use crate::wire::{
 };
 
 /// Opens one stream.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Opener {
     config: OpenConfig,
     secrets: Secrets,
@@ -182,10 +185,13 @@ impl Opener {
                     tries: Tries::at(now),
                 };
             }
-            // The cookie grew too old on the way, or its maker restarted.
+            // The cookie grew too old on the way, or its maker restarted: it may have opened the
+            // stream before.
             State::Trying { cookie, tries, .. } if *cookie != challenge.cookie => {
                 *cookie = challenge.cookie;
                 tries.next_at = now;
+                self.tag = self.secrets.tag();
+                self.step_nonce();
             }
             _ => {}
         }

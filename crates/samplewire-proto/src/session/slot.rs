@@ -1,5 +1,8 @@
 //! Who has a stream, and who asks for one.
 
+#[cfg(feature = "search")]
+mod fingerprint;
+
 use super::cookie::LIFETIME_MAX;
 use super::{AcceptParams, Peer};
 use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
@@ -9,7 +12,8 @@ use crate::wire::Role;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamSlot {
     pub(super) opened: Option<Opened>,
-    ended: Option<Ended>,
+    /// The newest first.
+    ended: [Option<Ended>; ENDED_KEPT],
 }
 
 /// The opening of a stream that has ended.
@@ -30,21 +34,24 @@ pub(super) struct Opened {
 }
 
 impl StreamSlot {
-    /// Ends the stream; its opening is remembered.
-    pub(super) fn release(&mut self) {
-        let opened = self.opened.take();
-        self.ended = opened.map(|Opened { request, at, .. }| Ended {
-            peer: request.peer,
-            nonce: request.nonce,
-            at,
-        });
+    /// Opens a stream; one that is open ends.
+    pub(super) fn open(&mut self, opened: Opened) {
+        self.release();
+        self.opened = Some(opened);
     }
 
-    /// Whether the request is a copy of the one that opened the stream which has ended. Packets of
-    /// that stream may still be on their way, and carry the tag that the copy would be given: an
-    /// attempt opens one stream at most. When its cookie is void, no copy comes this far.
+    /// Ends the stream; its opening is remembered.
+    pub(super) fn release(&mut self) {
+        let Some(Opened { request, at, .. }) = self.opened.take() else { return };
+        self.ended.rotate_right(1);
+        self.ended[0] = Some(Ended { peer: request.peer, nonce: request.nonce, at });
+    }
+
+    /// Whether the request is a copy of one that opened a stream which has ended. Packets of that
+    /// stream may still be on their way, and carry the tag that the copy would be given: an attempt
+    /// opens one stream at most. When its cookie is void, no copy comes this far.
     pub(super) fn has_ended(&self, now: Nanos, request: &OpenRequest) -> bool {
-        self.ended.is_some_and(|ended| {
+        self.ended.iter().flatten().any(|ended| {
             (ended.peer, ended.nonce) == (request.peer, request.nonce)
                 && now.since(ended.at) < LIFETIME_MAX
         })
@@ -105,3 +112,6 @@ pub struct OpenRequest {
     /// When the OPEN left, by the opener's clock.
     pub(super) departure: Departure,
 }
+
+/// Openings of ended streams that are remembered; of more within 16 s the oldest is forgotten.
+const ENDED_KEPT: usize = 4;

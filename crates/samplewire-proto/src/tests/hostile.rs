@@ -230,9 +230,15 @@ fn index_at_the_end_of_the_numbers_ends_the_stream_and_says_why() {
 fn mark_beyond_credit_reveals_nothing() {
     let mut pair = flowing();
     let mut bytes = vec![0; 64];
-    for (oldest, seq) in [(0, pair.receiver.limit() + 1), (1 << 30, pair.receiver.released())] {
+    let half_ahead = pair.receiver.limit() + (1 << 31);
+    let marks = [
+        (Seq(0), pair.receiver.limit() + 1),
+        (Seq(1 << 30), pair.receiver.released()),
+        (half_ahead, half_ahead),
+    ];
+    for (oldest, seq) in marks {
         let mark = Mark {
-            oldest: Seq(oldest),
+            oldest,
             report: Seq(0),
             echo: Departure(0),
             hold: u32::MAX,
@@ -243,7 +249,7 @@ fn mark_beyond_credit_reveals_nothing() {
         pair.inject_to_receiver(bytes[..len].to_vec());
     }
     pair.run_for(Nanos(16));
-    assert_eq!(pair.receiver.stats().refused, 2);
+    assert_eq!(pair.receiver.stats().refused, 3);
     assert_unharmed(pair);
 }
 

@@ -260,6 +260,30 @@ fn repeated_challenge_does_not_hasten_the_next_open() {
     assert_eq!(opener.poll_timeout(), Some(NOW), "a cookie that differs is used at once");
 }
 
+/// `docs/protocol.md#3.7`: a device that has started again may have opened the stream in its former
+/// run, whose packets must not be taken for those of the next; `sim search` found it.
+#[test]
+fn another_cookie_begins_another_attempt() {
+    let (mut opener, head, nonce, _) = trying();
+    let another = Challenge { nonce, cookie: [8; 16] };
+    let challenge_head = Header { kind: PacketType::Challenge, ..head };
+    opener.handle(NOW, &challenge_head, &Packet::Challenge(another), 50);
+    let tried = open_of(&mut opener, NOW);
+    assert_eq!(tried.cookie, [8; 16]);
+    assert_ne!(tried.tag, head.tag);
+    assert_eq!(tried.tag, opener.tag());
+    assert_ne!(tried.nonce, nonce);
+    assert_eq!(tried.nonce & !0xFF, nonce & !0xFF, "the cookie is good for it");
+    for tag in [head.tag, opener.tag()] {
+        let former = Header { tag, ..head };
+        opener.handle(NOW, &former, &Packet::Accept(accept(nonce, 8_192, Tag(9))), 8_972);
+        assert_eq!(opener.poll_event(), None);
+    }
+    let present = Header { tag: opener.tag(), ..head };
+    opener.handle(NOW, &present, &Packet::Accept(accept(tried.nonce, 8_192, Tag(9))), 8_972);
+    assert!(matches!(opener.poll_event(), Some(OpenEvent::Accepted(_))));
+}
+
 #[test]
 fn challenge_of_an_open_that_never_left_or_left_long_ago_is_ignored() {
     let config = config().with_timeout(Nanos::from_millis(60_000)).expect("in range");

@@ -166,6 +166,29 @@ fn late_copy_of_the_open_of_a_stream_that_has_ended_opens_no_other() {
     assert_eq!(request_of(&mut listener).1, None);
 }
 
+/// `docs/protocol.md#3.16`; `sim search` found it.
+#[test]
+fn late_copy_of_the_open_of_a_stream_that_was_taken_over_does_not_take_it_back() {
+    let mut listener = listener(3);
+    let (cookie, ..) = opened(&mut listener);
+    let copy = emit(&open(cookie), Departure::at(NOW), 1_400);
+    for round in 1..=4 {
+        let after = Departure::at(NOW).plus(round);
+        let other = Open { nonce: NONCE + u64::from(round), ..open(cookie) };
+        assert_eq!(ask(&mut listener, NOW, &emit(&other, after, 1_400)), None);
+        let (request, takes_over) = request_of(&mut listener);
+        assert!(takes_over.is_some());
+        listener.accept(NOW, &request, &params(&request)).expect("it fits");
+        assert!(answer(&mut listener, NOW).is_some());
+        // A copy is not compared by its departure where another peer has the stream.
+        let copy = emit(&open(cookie), after.plus(1_000), 1_400);
+        assert_eq!(ask(&mut listener, NOW, &copy), None);
+        assert_eq!((listener.poll_event(), listener.stats().late), (None, round.into()));
+    }
+    let void = NOW + Nanos::from_millis(16_000);
+    assert!(ask(&mut listener, void, &copy).is_some(), "a CHALLENGE");
+}
+
 #[test]
 fn departures_are_not_compared_once_earlier_cookies_are_void() {
     let mut listener = listener(4);
