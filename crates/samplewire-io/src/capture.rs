@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::writer::{Outcome, Packet, Recorder};
 use crate::batch::Batch;
+use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -146,6 +147,10 @@ impl<L: Link> Link for Capture<L> {
 
     fn unreachable_hint(&self) -> u64 {
         self.link.unreachable_hint()
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.link.favour(favoured)
     }
 }
 

@@ -23,6 +23,7 @@ pub use self::path::REORDER_WAIT;
 use self::path::{Head, Path};
 pub use self::spec::{FaultSpec, PacketTypes, Side, SpecError, parse, type_name};
 use crate::batch::{Batch, JOINED_BYTES_MAX, Meta};
+use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
 
@@ -251,6 +252,10 @@ impl<L: Link> Link for Faults<L> {
 
     fn unreachable_hint(&self) -> u64 {
         self.link.unreachable_hint()
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.link.favour(favoured)
     }
 }
 

@@ -22,6 +22,7 @@
 pub mod batch;
 pub mod capture;
 pub mod faults;
+pub mod favoured;
 pub mod link;
 pub mod memory;
 pub mod pcapng;
@@ -31,6 +32,7 @@ pub mod wake;
 pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureCounts, CaptureLog};
 pub use faults::{FaultLog, FaultSpec, Faults};
+pub use favoured::{Favoured, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
 pub use udp::{Udp, UdpOptions};
 pub use wake::Waker;

@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 pub use crate::batch::{Batch, BatchFull, Meta};
+pub use crate::favoured::{Favoured, Word};
 pub use crate::wake::Waker;
 
 /// Moves batches of UDP payloads. Never blocks but in [`Link::wait`].
@@ -46,6 +47,16 @@ pub trait Link: Send {
     fn unreachable_hint(&self) -> u64 {
         0
     }
+
+    /// From now on favoured packets come first, and a flood of others takes no room from them;
+    /// `None` ends that. Says whether it holds: a link may not be able to, and receives as before.
+    ///
+    /// Others still come, later and fewer, on a link for any number of peers; on a link to one
+    /// peer they do not, and [`Meta::dropped`] is `None` while that lasts, since the system counts
+    /// them with what found no room.
+    fn favour(&mut self, _favoured: Option<&Favoured<'_>>) -> bool {
+        false
+    }
 }
 
 impl<L: Link + ?Sized> Link for Box<L> {
@@ -75,6 +86,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn unreachable_hint(&self) -> u64 {
         (**self).unreachable_hint()
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        (**self).favour(favoured)
     }
 }
 

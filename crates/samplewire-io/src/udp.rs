@@ -4,6 +4,7 @@
 //! set and path MTU answers are not believed (see `Socket::open`): the protocol proves the MTU
 //! with padded packets.
 
+mod lane;
 mod options;
 mod runs;
 mod sys;
@@ -11,14 +12,16 @@ mod sys;
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use self::lane::{LOOK_MESSAGES_MAX, Lane};
 pub use self::options::UdpOptions;
 use self::sys::Socket;
 use self::sys::message::{ReceiveHeaders, Received, SendHeaders};
 use crate::batch::{Batch, JOINED_BYTES_MAX, JOINED_RECEIVES_MAX, Meta, Place};
+use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
-use crate::wake::Waker;
+use crate::wake::{Interest, Waker};
 
 /// A UDP socket as a link.
 ///
@@ -39,6 +42,10 @@ use crate::wake::Waker;
 /// ```
 pub struct Udp {
     socket: Socket,
+    /// Where favoured packets come to, on a link for any number of peers.
+    lane: Option<Lane>,
+    /// The kernel drops what is not favoured, on a link to one peer.
+    is_filtered: bool,
     waker: Waker,
     local: SocketAddr,
     /// The only peer, for a client.
@@ -101,7 +108,7 @@ impl Udp {
             .set_send_buffer(options.send_buffer_bytes)
             .map_err(system("setsockopt", local))?;
         socket.count_drops().map_err(system("setsockopt", local))?;
-        let joining = options.joining && socket.join_received();
+        let joining = options.joining && socket.join_received(true);
         let capabilities = Capabilities {
             kind: "udp",
             mtu_bytes: mtu_bytes.min(IP_BYTES_MAX),
@@ -113,6 +120,8 @@ impl Udp {
         Ok(Self {
             waker: Waker::new().map_err(system("eventfd", local))?,
             socket,
+            lane: None,
+            is_filtered: false,
             local,
             remote,
             capabilities,
@@ -128,15 +137,81 @@ impl Udp {
         })
     }
 
+    /// Receives from the lane or the port's own socket into the arena from buffer `first` on, at
+    /// most `messages_max` messages, and says how many came.
+    fn receive(
+        &mut self,
+        batch: &mut Batch,
+        from_lane: bool,
+        (first, messages_max): (usize, usize),
+    ) -> Result<usize, LinkError> {
+        let stride_bytes = if self.joining { JOINED_BYTES_MAX } else { batch.packet_bytes_max() };
+        for _ in 0..=REFUSALS_MAX {
+            let socket = match &self.lane {
+                Some(lane) if from_lane => &lane.socket,
+                _ => &self.socket,
+            };
+            let arena = &mut batch.arena_mut()[first * stride_bytes..];
+            match self.receive_headers.receive(socket, arena, stride_bytes, messages_max) {
+                Ok(messages) => {
+                    self.joined = false;
+                    for index in 0..messages {
+                        let received = self.receive_headers.received(index);
+                        self.enter(batch, (first + index) * stride_bytes, &received, from_lane);
+                    }
+                    return Ok(messages);
+                }
+                Err(error) => match Refusal::of(&error) {
+                    Refusal::Full => return Ok(0),
+                    Refusal::Again => {}
+                    Refusal::Unreachable | Refusal::TooLong => self.unreachable += 1,
+                    _ => return Err(system("receive", self.local)(error)),
+                },
+            }
+        }
+        Ok(0)
+    }
+
+    /// Receives from the lane, and from the port's own socket when that is due.
+    fn receive_both(&mut self, batch: &mut Batch, messages_max: usize) -> Result<(), LinkError> {
+        let now = Instant::now();
+        let is_due = self.lane.as_mut().is_some_and(|lane| {
+            lane.strangers.note_return(now);
+            lane.strangers.is_due(now)
+        });
+        let strangers_max = if is_due { (messages_max / 4).clamp(1, LOOK_MESSAGES_MAX) } else { 0 };
+        let taken = self.receive(batch, true, (0, messages_max - strangers_max))?;
+        if is_due {
+            let len_before = batch.len();
+            self.receive(batch, false, (taken, strangers_max))?;
+            let packets = batch.len() - len_before;
+            if let Some(lane) = &mut self.lane {
+                lane.strangers.note_look(Instant::now(), packets);
+            }
+        }
+        Ok(())
+    }
+
     /// Enters the packets of one received message.
-    fn enter(&mut self, batch: &mut Batch, offset_bytes: usize, received: &Received) {
+    fn enter(
+        &mut self,
+        batch: &mut Batch,
+        offset_bytes: usize,
+        received: &Received,
+        from_lane: bool,
+    ) {
+        let kernel_dropped = match &mut self.lane {
+            Some(lane) if from_lane => &mut lane.kernel_dropped,
+            _ => &mut self.kernel_dropped,
+        };
         // The kernel leaves the count out while it is zero.
-        self.kernel_dropped = received.dropped.unwrap_or(self.kernel_dropped);
+        *kernel_dropped = received.dropped.unwrap_or(*kernel_dropped);
+        let dropped = kernel_dropped.wrapping_add(self.truncated);
         let Some(peer) = received.peer.filter(|_| !received.truncated) else {
             self.truncated = self.truncated.wrapping_add(1);
             return;
         };
-        let dropped = Some(self.kernel_dropped.wrapping_add(self.truncated));
+        let dropped = (!self.is_filtered).then_some(dropped);
         let meta = Meta { peer, ecn: received.ecn, dropped };
         self.joined |= received.segment_bytes < received.len_bytes;
         let mut start_bytes = 0;
@@ -150,6 +225,47 @@ impl Udp {
             if start_bytes == received.len_bytes || len_bytes == 0 {
                 return;
             }
+        }
+    }
+
+    /// The kernel drops what is not favoured, and joins no more: it would look at the first of
+    /// joined packets alone.
+    fn filter(&mut self, favoured: Option<&Favoured<'_>>) -> io::Result<()> {
+        match favoured {
+            Some(favoured) => {
+                self.socket.attach_filter(favoured)?;
+                if self.joining {
+                    self.socket.join_received(false);
+                }
+                self.is_filtered = true;
+            }
+            None if self.is_filtered => {
+                self.socket.detach_filter()?;
+                if self.joining {
+                    self.socket.join_received(true);
+                }
+                self.is_filtered = false;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Opens, changes or closes the lane.
+    fn steer(&mut self, favoured: Option<&Favoured<'_>>) -> io::Result<()> {
+        match (favoured, &self.lane) {
+            (Some(favoured), Some(_)) => self.socket.attach_steering(favoured),
+            (Some(favoured), None) => {
+                let buffer_bytes = self.capabilities.receive_buffer_bytes;
+                let lane = Lane::open(&self.socket, self.local, favoured, buffer_bytes)?;
+                self.lane = Some(lane);
+                Ok(())
+            }
+            (None, Some(_)) => {
+                self.lane = None;
+                self.socket.share_port(false)
+            }
+            (None, None) => Ok(()),
         }
     }
 }
@@ -212,38 +328,40 @@ impl Link for Udp {
     /// [`Meta::dropped`], unless the kernel joins packets: then all fit.
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         batch.clear();
-        let (stride_bytes, bound) = if self.joining {
-            (JOINED_BYTES_MAX, if self.joined { JOINED_RECEIVES } else { JOINED_RECEIVES_MAX })
+        let (slots, bound) = if self.joining {
+            let bound = if self.joined { JOINED_RECEIVES } else { JOINED_RECEIVES_MAX };
+            (batch.arena_mut().len() / JOINED_BYTES_MAX, bound)
         } else {
-            (batch.packet_bytes_max(), usize::MAX)
+            (batch.packets_max(), usize::MAX)
         };
-        let messages_max = self.receive_messages_max.min(batch.packets_max()).min(bound);
-        for _ in 0..=REFUSALS_MAX {
-            let arena = batch.arena_mut();
-            match self.receive_headers.receive(&self.socket, arena, stride_bytes, messages_max) {
-                Ok(messages) => {
-                    self.joined = false;
-                    for index in 0..messages {
-                        let received = self.receive_headers.received(index);
-                        self.enter(batch, index * stride_bytes, &received);
-                    }
-                    return Ok(());
-                }
-                Err(error) => match Refusal::of(&error) {
-                    Refusal::Full => return Ok(()),
-                    Refusal::Again => {}
-                    Refusal::Unreachable | Refusal::TooLong => self.unreachable += 1,
-                    _ => return Err(system("receive", self.local)(error)),
-                },
-            }
+        let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots).min(bound);
+        if self.lane.is_some() {
+            self.receive_both(batch, messages_max)
+        } else {
+            self.receive(batch, false, (0, messages_max)).map(|_| ())
         }
-        Ok(())
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
-        self.waker
-            .wait_with(self.socket.fd(), self.blocked, timeout)
-            .map_err(system("wait", self.local))
+        let (port, blocked) = (self.socket.fd(), self.blocked);
+        let waited = match &mut self.lane {
+            None => self.waker.wait_with(&[Interest::of(port, true, blocked)], timeout).map(|_| ()),
+            Some(lane) => {
+                let now = Instant::now();
+                lane.strangers.note_return(now);
+                let (ends_on_arrival, timeout) = lane.strangers.waits(now, timeout);
+                let interests = [
+                    Interest::of(port, ends_on_arrival, blocked),
+                    Interest::of(lane.socket.fd(), true, false),
+                ];
+                self.waker.wait_with(&interests, timeout).map(|[is_port_ready, _]| {
+                    if is_port_ready {
+                        lane.strangers.note_ready(Instant::now());
+                    }
+                })
+            }
+        };
+        waited.map_err(system("wait", self.local))
     }
 
     fn waker(&self) -> Waker {
@@ -252,6 +370,16 @@ impl Link for Udp {
 
     fn unreachable_hint(&self) -> u64 {
         self.unreachable
+    }
+
+    /// On a bound socket favoured packets get a socket of their own at the same port, on a
+    /// connected one the kernel drops the others.
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        let done = match self.remote {
+            Some(_) => self.filter(favoured),
+            None => self.steer(favoured),
+        };
+        done.is_ok()
     }
 }
 

@@ -50,14 +50,21 @@ impl Waker {
         Ok(())
     }
 
-    /// Blocks until a wake or until `fd` can be read (or written, if `writable` is asked), for
-    /// `timeout` at most.
-    pub(crate) fn wait_with(&self, fd: RawFd, writable: bool, timeout: Duration) -> io::Result<()> {
-        let interest = if writable { libc::POLLIN | libc::POLLOUT } else { libc::POLLIN };
-        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN), poll_on(fd, interest)];
-        poll(&mut events, timeout)?;
+    /// Blocks until a wake or until one of `interests` is ready, for `timeout` at most; says which
+    /// are.
+    pub(crate) fn wait_with<const N: usize>(
+        &self,
+        interests: &[Interest; N],
+        timeout: Duration,
+    ) -> io::Result<[bool; N]> {
+        const { assert!(N < EVENTS_MAX, "there is room for the wake too") };
+        let mut events = [poll_on(self.event.as_raw_fd(), libc::POLLIN); EVENTS_MAX];
+        for (event, interest) in events[1..].iter_mut().zip(interests) {
+            *event = poll_on(interest.fd, interest.events);
+        }
+        poll(&mut events[..=N], timeout)?;
         self.take(&events[0]);
-        Ok(())
+        Ok(std::array::from_fn(|index| events[1 + index].revents != 0))
     }
 
     fn take(&self, event: &libc::pollfd) {
@@ -70,6 +77,22 @@ impl Waker {
                 Err(error) => unreachable!("reading an eventfd cannot fail: {error}"),
             }
         }
+    }
+}
+
+/// A descriptor, and what of it ends a wait.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Interest {
+    fd: RawFd,
+    events: i16,
+}
+
+impl Interest {
+    /// Ends a wait when `fd` can be read or written, as far as that is asked for.
+    pub(crate) const fn of(fd: RawFd, readable: bool, writable: bool) -> Self {
+        let read = if readable { libc::POLLIN } else { 0 };
+        let write = if writable { libc::POLLOUT } else { 0 };
+        Self { fd, events: read | write }
     }
 }
 
@@ -95,6 +118,9 @@ fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
     }
     Ok(())
 }
+
+/// Descriptors of one wait: the wake and two others.
+const EVENTS_MAX: usize = 3;
 
 #[cfg(test)]
 mod tests {

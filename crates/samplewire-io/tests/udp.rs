@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::{Duration, Instant};
 
 use samplewire_io::udp::route_mtu_bytes;
-use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing, Udp, UdpOptions};
+use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Word};
 
 fn v4() -> SocketAddr {
     "127.0.0.1:0".parse().unwrap()
@@ -152,4 +152,119 @@ fn listener_on_all_ipv6_addresses_leaves_the_ipv4_port_free() {
     let v6 = Udp::bind("[::]:0".parse().unwrap(), &UdpOptions::new()).unwrap();
     let port = v6.local_addr().port();
     Udp::bind(SocketAddr::from(([0, 0, 0, 0], port)), &UdpOptions::new()).unwrap();
+}
+
+/// Packets that begin with these bytes are favoured in the tests below.
+const FAVOURED: Favoured<'static> =
+    Favoured { alternatives: &[&[Word { offset_bytes: 0, value: u32::from_be_bytes(*b"ours") }]] };
+
+/// Receives until nothing has come for a while, and gives what came.
+fn drain(link: &mut Udp, patience: Duration) -> Vec<Vec<u8>> {
+    let mut batch = Batch::new(64, 2_000);
+    let mut taken = Vec::new();
+    let mut until = Instant::now() + patience;
+    while Instant::now() < until {
+        link.wait(Duration::from_millis(5)).unwrap();
+        link.recv(&mut batch).unwrap();
+        taken.extend(batch.iter().map(|(bytes, _)| bytes.to_vec()));
+        if !batch.is_empty() {
+            until = Instant::now() + patience;
+        }
+    }
+    taken
+}
+
+fn is_ours(packet: &[u8]) -> bool {
+    packet.starts_with(b"ours")
+}
+
+#[test]
+fn flood_at_a_port_takes_no_room_from_favoured_packets() {
+    for local in ["127.0.0.1:0", "[::1]:0"] {
+        let local: SocketAddr = local.parse().unwrap();
+        let options = UdpOptions::new().receive_buffer_bytes(1 << 16);
+        let mut port = Udp::bind(local, &options).unwrap();
+        let peer = UdpSocket::bind(local).unwrap();
+        let stranger = UdpSocket::bind(local).unwrap();
+        for round in 0..2 {
+            assert!(port.favour(Some(&FAVOURED)), "{local} {round}");
+            for _ in 0..1_000 {
+                stranger.send_to(&[7; 1_000], port.local_addr()).unwrap();
+            }
+            for _ in 0..20 {
+                peer.send_to(b"ours, and the rest", port.local_addr()).unwrap();
+            }
+            let taken = drain(&mut port, Duration::from_millis(100));
+            let ours = taken.iter().filter(|packet| is_ours(packet)).count();
+            assert_eq!(ours, 20, "{local} {round}");
+            let strangers = taken.len() - ours;
+            assert!((1..1_000).contains(&strangers), "{strangers} of the flood, {local} {round}");
+            // Without favour all come through the one socket again.
+            port.favour(None);
+            peer.send_to(b"ours", port.local_addr()).unwrap();
+            stranger.send_to(b"theirs", port.local_addr()).unwrap();
+            assert_eq!(drain(&mut port, Duration::from_millis(50)).len(), 2, "{local} {round}");
+        }
+    }
+}
+
+#[test]
+fn port_with_a_lane_is_still_in_use() {
+    let mut port = Udp::bind(v4(), &UdpOptions::new()).unwrap();
+    assert!(port.favour(Some(&FAVOURED)));
+    assert!(Udp::bind(port.local_addr(), &UdpOptions::new()).is_err());
+}
+
+#[test]
+fn favoured_packets_of_another_kind_follow_at_once() {
+    let mut port = Udp::bind(v4(), &UdpOptions::new()).unwrap();
+    let peer = UdpSocket::bind(v4()).unwrap();
+    assert!(port.favour(Some(&FAVOURED)));
+    let word = Word { offset_bytes: 4, value: u32::from_be_bytes(*b"next") };
+    assert!(port.favour(Some(&Favoured { alternatives: &[&[word]] })));
+    peer.send_to(b"1234next", port.local_addr()).unwrap();
+    peer.send_to(b"ours", port.local_addr()).unwrap();
+    assert_eq!(drain(&mut port, Duration::from_millis(50)).len(), 2);
+}
+
+#[test]
+fn filter_of_a_client_drops_the_others_and_says_nothing_of_drops() {
+    for local in ["127.0.0.1:0", "[::1]:0"] {
+        let device = UdpSocket::bind(local).unwrap();
+        let options = UdpOptions::new();
+        let mut client = Udp::client(device.local_addr().unwrap(), &options).unwrap();
+        let flood = |client: &Udp| {
+            for _ in 0..10 {
+                device.send_to(b"theirs", client.local_addr()).unwrap();
+                device.send_to(b"ours", client.local_addr()).unwrap();
+            }
+        };
+        flood(&client);
+        assert_eq!(drain(&mut client, Duration::from_millis(50)).len(), 20);
+        assert!(client.favour(Some(&FAVOURED)));
+        flood(&client);
+        let mut batch = Batch::new(64, 2_000);
+        client.wait(Duration::from_secs(5)).unwrap();
+        client.recv(&mut batch).unwrap();
+        assert_eq!(batch.len(), 10);
+        assert!(batch.iter().all(|(bytes, meta)| is_ours(bytes) && meta.dropped.is_none()));
+        assert!(client.favour(None));
+        flood(&client);
+        assert_eq!(drain(&mut client, Duration::from_millis(50)).len(), 20);
+    }
+}
+
+#[test]
+fn joined_packets_are_filtered_one_by_one() {
+    let options = UdpOptions::new();
+    let mut device = Udp::bind(v4(), &options).unwrap();
+    let mut client = Udp::client(device.local_addr(), &options).unwrap();
+    assert!(client.favour(Some(&FAVOURED)));
+    let peer = client.local_addr();
+    let packets: Vec<_> = [b"them", b"ours", b"them", b"ours"]
+        .iter()
+        .map(|bytes| Outgoing::whole(peer, Ecn::NotEct, *bytes))
+        .collect();
+    assert_eq!(device.send(&packets).unwrap(), 4);
+    assert_eq!(drain(&mut client, Duration::from_millis(50)), [b"ours"; 2]);
 }

@@ -1,39 +1,39 @@
 //! Wakes a program's thread from an I/O thread, at no cost while nobody waits.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::Thread;
+use std::sync::PoisonError;
 use std::time::Duration;
 
+use crate::sync::{Mutex, MutexGuard, Thread, current, park_timeout};
+use crate::wait_flag::WaitFlag;
+
 /// One waiting thread and the flag that says so.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Bell {
-    is_awaited: AtomicBool,
+    flag: WaitFlag,
     thread: Mutex<Option<Thread>>,
 }
 
 impl Bell {
+    pub(crate) fn new() -> Self {
+        Self { flag: WaitFlag::new(), thread: Mutex::new(None) }
+    }
+
     /// Announces a wait. The caller looks once more for what it waits for, then calls
     /// [`Bell::wait`].
     pub(crate) fn announce(&self) {
-        *lock(&self.thread) = Some(std::thread::current());
-        // SeqCst: this store before the second look, and the change before the load in `ring`, are
-        // in one order, so that one side sees the other.
-        self.is_awaited.store(true, Ordering::SeqCst);
+        *lock(&self.thread) = Some(current());
+        self.flag.announce();
     }
 
     /// Waits for [`Bell::ring`], at most for `timeout`; may return early.
     pub(crate) fn wait(&self, timeout: Duration) {
-        std::thread::park_timeout(timeout);
-        self.is_awaited.store(false, Ordering::SeqCst);
+        park_timeout(timeout);
+        self.flag.clear();
     }
 
     /// Ends the wait, if there is one, after a change.
     pub(crate) fn ring(&self) {
-        // The fence puts the change, made with weaker orders, before the load; see `announce`.
-        std::sync::atomic::fence(Ordering::SeqCst);
-        if self.is_awaited.load(Ordering::Relaxed)
-            && self.is_awaited.swap(false, Ordering::SeqCst)
+        if self.flag.claim()
             && let Some(thread) = &*lock(&self.thread)
         {
             thread.unpark();

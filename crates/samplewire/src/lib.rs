@@ -13,7 +13,9 @@ pub mod receiver;
 pub mod sigmf;
 pub mod sink;
 pub mod source;
+mod sync;
 pub mod transmitter;
+mod wait_flag;
 
 pub use error::OpenError;
 pub use info::DeviceInfo;

@@ -5,8 +5,10 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Instant;
 
-use samplewire_proto::Nanos;
+use samplewire_io::Word;
 use samplewire_proto::session::Peer;
+use samplewire_proto::wire::HEADER_LEN;
+use samplewire_proto::{Nanos, Tag};
 
 /// The monotonic clock in nanoseconds since the port was opened.
 #[derive(Clone, Copy, Debug)]
@@ -42,6 +44,16 @@ pub(crate) fn peer_of(address: SocketAddr) -> Peer {
     }
 }
 
+/// The tag of a packet, as a link knows it (`docs/protocol.md#2.2`).
+pub(crate) const fn tag_word(tag: Tag) -> Word {
+    Word { offset_bytes: 2, value: tag.0 }
+}
+
+/// The tag that a CLOSE_ACK echoes (`docs/protocol.md#2.18`).
+pub(crate) const fn echoed_tag_word(tag: Tag) -> Word {
+    Word { offset_bytes: HEADER_LEN as u16 + 4, value: tag.0 }
+}
+
 /// Resolves `HOST[:PORT]`, with [`DEFAULT_PORT`] where there is none.
 ///
 /// # Errors
@@ -73,6 +85,9 @@ pub(crate) const PACKET_BYTES_MAX: usize = IP_BYTES_MAX - 28;
 
 #[cfg(test)]
 mod tests {
+    use samplewire_proto::wire::{CloseAck, CloseAckReason, Flags, Header, PacketType};
+    use samplewire_proto::{Departure, Seq};
+
     use super::*;
 
     #[test]
@@ -81,6 +96,26 @@ mod tests {
         assert_eq!(resolve("127.0.0.1:7").unwrap(), "127.0.0.1:7".parse().unwrap());
         assert_eq!(resolve("[::1]").unwrap(), "[::1]:9100".parse().unwrap());
         assert!(resolve("127.0.0.1:port").is_err());
+    }
+
+    #[test]
+    fn words_stand_where_the_wire_has_the_tags() {
+        let header = Header {
+            kind: PacketType::CloseAck,
+            flags: Flags::NONE,
+            tag: Tag(0x0102_0304),
+            index: 0,
+            seq: Seq(0),
+            departure: Departure(0),
+        };
+        let echoed_tag = Tag(0x0506_0708);
+        let ack = CloseAck { reason: CloseAckReason::UnknownTag, echoed_tag, source_lost: 0 };
+        let mut bytes = [0; CloseAck::PACKET_LEN];
+        ack.emit(&header, &mut bytes);
+        for word in [tag_word(header.tag), echoed_tag_word(echoed_tag)] {
+            let at = usize::from(word.offset_bytes);
+            assert_eq!(bytes[at..at + 4], word.value.to_be_bytes());
+        }
     }
 
     #[test]

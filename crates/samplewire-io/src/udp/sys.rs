@@ -1,6 +1,8 @@
-//! Sockets and their options through `libc`; [`message`] holds the batched calls.
+//! Sockets and their options through `libc`; [`message`] holds the batched calls, [`filter`] the
+//! programs that the kernel runs on arrival.
 
 pub(super) mod address;
+mod filter;
 pub(super) mod message;
 
 use std::io;
@@ -81,9 +83,9 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1)
     }
 
-    /// Lets the kernel join received packets; false when it does not know how.
-    pub(super) fn join_received(&self) -> bool {
-        self.set(libc::SOL_UDP, libc::UDP_GRO, 1).is_ok()
+    /// Lets the kernel join received packets, or not; false when it does not know how.
+    pub(super) fn join_received(&self, on: bool) -> bool {
+        self.set(libc::SOL_UDP, libc::UDP_GRO, on.into()).is_ok()
     }
 
     /// Whether the kernel knows UDP_SEGMENT; each message names its own segment length.
@@ -146,10 +148,22 @@ impl Socket {
     }
 
     pub(super) fn set(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
-        let len_bytes = size_of_val(&value) as libc::socklen_t;
         // SAFETY: the pointer covers `value`, whose length is given.
+        unsafe { self.set_bytes(level, name, (&raw const value).cast(), size_of_val(&value)) }
+    }
+
+    /// # Safety
+    /// `value` covers `len_bytes` bytes that are valid for the option.
+    unsafe fn set_bytes(
+        &self,
+        level: i32,
+        name: i32,
+        value: *const libc::c_void,
+        len_bytes: usize,
+    ) -> io::Result<()> {
+        // SAFETY: the caller's.
         check(unsafe {
-            libc::setsockopt(self.fd(), level, name, (&raw const value).cast(), len_bytes)
+            libc::setsockopt(self.fd(), level, name, value, len_bytes as libc::socklen_t)
         })
     }
 

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 use std::time::Duration;
 
 use samplewire_circuit::{Quantum, SharedQuantum, Tag, TagKind};
@@ -12,6 +11,7 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::{self, Flags, Packet, TlvKind, Tlvs, WireError};
 use samplewire_proto::{Gap, Nanos, SampleIndex};
 
+use super::guard::Guard;
 use super::places::Places;
 use super::shared::{Shared, Snapshot};
 use crate::port::Clock;
@@ -57,6 +57,9 @@ pub(super) struct Engine {
     items: rtrb::Producer<Item>,
     shared: Arc<Shared>,
     frame_bytes: usize,
+    guard: Guard,
+    /// Packets that were none of the protocol and carried another tag.
+    strays: u64,
     parts: Vec<Part>,
     /// A quantum that is delivered and waits for room in the ring of items.
     blocked: Option<Option<Quantum>>,
@@ -72,7 +75,7 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn new(
         (link, peer, clock): (Box<dyn Link>, SocketAddr, Clock),
-        receiver: Receiver<Box<[RecvSlot]>>,
+        (receiver, guard): (Receiver<Box<[RecvSlot]>>, Guard),
         places: Places,
         batch: Batch,
         items: rtrb::Producer<Item>,
@@ -90,6 +93,8 @@ impl Engine {
             items,
             shared,
             frame_bytes,
+            guard,
+            strays: 0,
             parts,
             blocked: None,
             waits_since: None,
@@ -168,8 +173,13 @@ impl Engine {
                 Ok((header, packet)) => {
                     self.receiver.handle(now, &header, &packet);
                 }
-                Err(WireError::Crc) => self.snapshot.corrupted += 1,
-                Err(_) => self.snapshot.foreign += 1,
+                Err(error) => {
+                    self.strays += u64::from(self.guard.is_stray(bytes));
+                    match error {
+                        WireError::Crc => self.snapshot.corrupted += 1,
+                        _ => self.snapshot.foreign += 1,
+                    }
+                }
             }
         }
     }
@@ -336,8 +346,7 @@ impl Engine {
         let promise_end = self.receiver.promise_end();
         let is_blocked = self.blocked.is_some() || self.end.is_some();
         if is_blocked || self.places.lacks_quanta(promise_end) {
-            self.shared.set_starved(true);
-            fence(Ordering::SeqCst);
+            self.shared.starve();
             let has_more = self.places.attach(promise_end).distance(self.receiver.limit()) > 0;
             if has_more && !is_blocked && !self.receiver.is_ended() {
                 return Ok(());
@@ -371,6 +380,8 @@ impl Engine {
     fn publish_now(&mut self, now: Nanos) {
         self.published_at = now;
         self.snapshot.stream = *self.receiver.stats();
+        let strays = self.strays + self.snapshot.stream.foreign;
+        self.guard.watch(now, strays, &mut *self.link);
         self.snapshot.rtt_ns = self.receiver.rtt().0;
         self.shared.publish(&self.snapshot);
     }

@@ -2,6 +2,7 @@
 
 mod block;
 mod engine;
+mod guard;
 mod options;
 mod places;
 mod shared;
@@ -24,10 +25,12 @@ use crate::info::DeviceInfo;
 use crate::opening;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
 use crate::quantum;
+use crate::sync::{Ordering, fence};
 
 pub use block::Block;
 use block::Gaps;
 use engine::{Engine, Item, items_max};
+use guard::Guard;
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
 use places::Places;
 use shared::Shared;
@@ -102,7 +105,7 @@ impl Receiver {
         let shared = Arc::new(Shared::new(link.waker()));
         let engine = Engine::new(
             (link, address, clock),
-            receiver,
+            (receiver, Guard::new(terms.local_tag, terms.peer_tag)),
             places,
             batch,
             producer,
@@ -231,7 +234,18 @@ impl Receiver {
         if self.items.is_empty() && !self.items.is_abandoned() {
             self.shared.bell.wait(left.min(WAIT_MAX));
         }
-        self.items.is_abandoned() && self.items.is_empty()
+        self.is_drained()
+    }
+
+    /// Whether the I/O thread is gone and all that it left has been taken.
+    fn is_drained(&self) -> bool {
+        if !self.items.is_abandoned() {
+            return false;
+        }
+        // Acquire: `is_abandoned` orders nothing, and what was pushed before it, the end among it,
+        // must not be missed.
+        fence(Ordering::Acquire);
+        self.items.is_empty()
     }
 
     fn stop(&mut self) {
@@ -251,7 +265,7 @@ impl Iterator for Receiver {
             if let Some(block) = self.next_within(WAIT_MAX) {
                 return Some(block);
             }
-            if self.end.is_some() || (self.items.is_abandoned() && self.items.is_empty()) {
+            if self.end.is_some() || self.is_drained() {
                 return None;
             }
         }

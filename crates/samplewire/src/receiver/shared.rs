@@ -1,18 +1,19 @@
 //! What the I/O thread and the program share besides the ring of items.
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use samplewire_io::Waker;
 use samplewire_proto::receiver::ReceiverStats;
 
 use crate::bell::{Bell, lock};
+use crate::sync::Mutex;
+use crate::wait_flag::WaitFlag;
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// The I/O thread waits for a free quantum.
-    starved: AtomicBool,
+    starved: WaitFlag,
     stop: AtomicBool,
     consumed: AtomicU64,
     /// Rings when there are items for the program.
@@ -41,10 +42,10 @@ pub struct Snapshot {
 impl Shared {
     pub(super) fn new(waker: Waker) -> Self {
         Self {
-            starved: AtomicBool::new(false),
+            starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
             consumed: AtomicU64::new(0),
-            bell: Bell::default(),
+            bell: Bell::new(),
             snapshot: Mutex::new(Snapshot::default()),
             waker,
         }
@@ -52,17 +53,14 @@ impl Shared {
 
     /// The program gave a quantum back.
     pub(super) fn quantum_returned(&self) {
-        // SeqCst: the return before this fence and the flag before the I/O thread's second look at
-        // the pool are in one order, so that one of the two sees the other.
-        fence(Ordering::SeqCst);
-        if self.starved.load(Ordering::Relaxed) && self.starved.swap(false, Ordering::SeqCst) {
+        if self.starved.claim() {
             self.waker.wake();
         }
     }
 
     /// The I/O thread is about to wait for a quantum; it looks at the pool once more after this.
-    pub(super) fn set_starved(&self, starved: bool) {
-        self.starved.store(starved, Ordering::SeqCst);
+    pub(super) fn starve(&self) {
+        self.starved.announce();
     }
 
     pub(super) fn stop(&self) {

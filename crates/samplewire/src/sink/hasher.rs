@@ -4,12 +4,12 @@ use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{Builder, JoinHandle, park};
+use std::thread::{Builder, JoinHandle};
 
 use sha2::Digest;
 
 use crate::sigmf::{Sha512Hex, new_sha512};
+use crate::sync::{AtomicBool, Ordering, park};
 
 /// Hashes a file that grows.
 ///
@@ -63,7 +63,7 @@ impl Drop for Hasher {
     }
 }
 
-fn hash_growing(mut file: File, complete: &AtomicBool) -> io::Result<String> {
+fn hash_growing(mut file: impl Read, complete: &AtomicBool) -> io::Result<String> {
     let mut hash = new_sha512();
     let mut block = vec![0; BLOCK_BYTES];
     loop {
@@ -80,7 +80,7 @@ fn hash_growing(mut file: File, complete: &AtomicBool) -> io::Result<String> {
     }
 }
 
-const BLOCK_BYTES: usize = 256 << 10;
+const BLOCK_BYTES: usize = if cfg!(loom) { 16 } else { 256 << 10 };
 
 #[cfg(test)]
 mod tests {
@@ -117,5 +117,49 @@ mod tests {
         drop(hasher);
         thread.thread().unpark();
         assert!(thread.join().unwrap().is_ok());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::sigmf::sha512_of;
+    use samplewire_circuit::model::loom;
+
+    use loom::sync::atomic::AtomicU32;
+    use loom::thread;
+
+    /// A file of zeros whose length another thread changes, ordered by nothing.
+    struct Growing {
+        len: Arc<AtomicU32>,
+        read: u32,
+    }
+
+    impl Read for Growing {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let fresh = (self.len.load(Ordering::Relaxed) - self.read) as usize;
+            out[..fresh].fill(0);
+            self.read += fresh as u32;
+            Ok(fresh)
+        }
+    }
+
+    /// No wake is lost. Whether the orders of `complete` matter loom does not tell here.
+    #[test]
+    fn all_that_was_written_is_hashed() {
+        let expected = sha512_of(&mut &[0; 2][..]).unwrap();
+        loom::model(move || {
+            let len = Arc::new(AtomicU32::new(0));
+            let complete = Arc::new(AtomicBool::new(false));
+            let (seen, file) = (complete.clone(), Growing { len: len.clone(), read: 0 });
+            let hasher = thread::spawn(move || hash_growing(file, &seen).unwrap());
+            len.fetch_add(1, Ordering::Relaxed);
+            hasher.thread().unpark();
+            // Not every write is followed by a wake.
+            len.fetch_add(1, Ordering::Relaxed);
+            complete.store(true, Ordering::Release);
+            hasher.thread().unpark();
+            assert_eq!(hasher.join().unwrap(), expected);
+        });
     }
 }

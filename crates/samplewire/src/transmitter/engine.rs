@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::Quantum;
-use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing};
+use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
 use samplewire_proto::sender::{CONTROL_BYTES, SendSlot, Sender, SenderConfig, Transmit};
 use samplewire_proto::session::{ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
@@ -17,7 +17,7 @@ use super::offer::Offer;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
 use super::slicer::Slicer;
-use crate::port::{Clock, IP_BYTES_MAX, peer_of};
+use crate::port::{Clock, IP_BYTES_MAX, peer_of, tag_word};
 
 /// What the program submits, in order.
 #[derive(Debug)]
@@ -161,6 +161,13 @@ impl Engine {
         if request.role == Role::Send {
             return self.listener.refuse(request, RefuseReason::Role, 0);
         }
+        if request.role == Role::Receive
+            && let Some(stream) = &self.stream
+            && !stream.is_announced
+            && now.since(stream.opened_at) < TAKEOVER_PAUSE
+        {
+            return;
+        }
         let first_index = match &self.stream {
             Some(stream) => stream.sender.next_index(),
             None => self.next_index,
@@ -225,6 +232,8 @@ impl Engine {
         }
         if stream.sender.is_reported() {
             stream.is_announced = true;
+            // A link that cannot do so receives as before.
+            self.link.favour(Some(&Favoured { alternatives: &[&[tag_word(stream.tag)]] }));
             let session = stream.session;
             self.shared.with_state(|state| state.session = Some(session));
             self.shared.bell.ring();
@@ -340,6 +349,7 @@ impl Engine {
             }
         }
         self.listener.release(stream.tag);
+        self.link.favour(None);
         self.next_index = sender.next_index();
         self.outbox.clear();
         self.held.clear();
@@ -398,6 +408,10 @@ const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 
 /// Batches that one turn sends before it looks at what has arrived.
 const BATCHES_MAX: usize = 2;
+
+/// How long a stream without a REPORT is not taken over (`docs/protocol.md#3.14`): one cookie is
+/// good for 256 OPENs, and each takeover costs a sender's memory anew.
+const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);
 
 /// How long an accepted stream waits for its first REPORT.
 const REPORT_PATIENCE: Nanos = Nanos::from_millis(3_000);

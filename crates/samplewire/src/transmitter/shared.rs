@@ -1,8 +1,7 @@
 //! What the I/O thread and the program share besides the ring of quanta.
 
 use std::net::SocketAddr;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use samplewire_io::Waker;
 use samplewire_proto::SampleIndex;
@@ -11,6 +10,8 @@ use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
 use crate::bell::{Bell, lock};
+use crate::sync::Mutex;
+use crate::wait_flag::WaitFlag;
 
 /// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
@@ -18,7 +19,7 @@ pub(super) struct Shared {
     /// Rings when a session opens or ends, or quanta come back.
     pub(super) bell: Bell,
     /// The I/O thread sleeps and does not see what is submitted.
-    asleep: AtomicBool,
+    asleep: WaitFlag,
     stop: AtomicBool,
     state: Mutex<State>,
     waker: Waker,
@@ -80,8 +81,8 @@ pub struct Snapshot {
 impl Shared {
     pub(super) fn new(waker: Waker) -> Self {
         Self {
-            bell: Bell::default(),
-            asleep: AtomicBool::new(false),
+            bell: Bell::new(),
+            asleep: WaitFlag::new(),
             stop: AtomicBool::new(false),
             state: Mutex::new(State::default()),
             waker,
@@ -95,20 +96,16 @@ impl Shared {
 
     /// The I/O thread is about to sleep; it looks at the ring once more after this.
     pub(super) fn fall_asleep(&self) {
-        // SeqCst: this store before the second look, and the program's push before its load of the
-        // flag, are in one order, so that one side sees the other.
-        self.asleep.store(true, Ordering::SeqCst);
-        fence(Ordering::SeqCst);
+        self.asleep.announce();
     }
 
     pub(super) fn awake(&self) {
-        self.asleep.store(false, Ordering::SeqCst);
+        self.asleep.clear();
     }
 
     /// The program pushed something into the ring.
     pub(super) fn submitted(&self) {
-        fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::SeqCst) {
+        if self.asleep.claim() {
             self.waker.wake();
         }
     }

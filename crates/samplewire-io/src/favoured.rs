@@ -1,0 +1,27 @@
+//! Which packets a port keeps apart from a flood.
+
+/// Packets that a port must not lose to a flood of others: those in which every word of one of
+/// the alternatives stands.
+///
+/// A link knows nothing of what packets mean, so the caller names bytes of the UDP payload.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Favoured<'a> {
+    /// At most [`Favoured::ALTERNATIVES_MAX`].
+    pub alternatives: &'a [&'a [Word]],
+}
+
+/// Four bytes of a UDP payload, as a number in network byte order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// Where the first of them stands.
+    pub offset_bytes: u16,
+    /// What they are.
+    pub value: u32,
+}
+
+impl Favoured<'_> {
+    /// The most alternatives.
+    pub const ALTERNATIVES_MAX: usize = 4;
+    /// The most words of an alternative.
+    pub const WORDS_MAX: usize = 4;
+}

@@ -1,0 +1,130 @@
+//! Classic BPF programs that know a favoured packet, for the kernel to run on arrival.
+//!
+//! Two places take one without privileges. On a connected socket (SO_ATTACH_FILTER) it drops
+//! what is not favoured before it takes room in the buffer. In a group of sockets of one port
+//! (SO_ATTACH_REUSEPORT_CBPF) it says which of them gets the packet.
+
+use std::io;
+
+use super::Socket;
+use crate::favoured::Favoured;
+
+impl Socket {
+    /// Drops what is not favoured before it takes room. What it drops counts as dropped by the
+    /// socket.
+    pub(in crate::udp) fn attach_filter(&self, favoured: &Favoured<'_>) -> io::Result<()> {
+        let program = program(favoured, UDP_HEADER_BYTES, u32::MAX);
+        self.attach(libc::SO_ATTACH_FILTER, &program)
+    }
+
+    pub(in crate::udp) fn detach_filter(&self) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_DETACH_FILTER, 0)
+    }
+
+    /// Gives favoured packets to the second socket of this port's group, others to the first.
+    pub(in crate::udp) fn attach_steering(&self, favoured: &Favoured<'_>) -> io::Result<()> {
+        self.attach(libc::SO_ATTACH_REUSEPORT_CBPF, &program(favoured, 0, 1))
+    }
+
+    /// Lets sockets of the same user that ask for it too bind to this one's port.
+    pub(in crate::udp) fn share_port(&self, on: bool) -> io::Result<()> {
+        self.set(libc::SOL_SOCKET, libc::SO_REUSEPORT, on.into())
+    }
+
+    fn attach(&self, name: i32, program: &[libc::sock_filter]) -> io::Result<()> {
+        let bound = libc::sock_fprog {
+            len: u16::try_from(program.len()).expect("a program is short"),
+            filter: program.as_ptr().cast_mut(),
+        };
+        // SAFETY: the option's value is a sock_fprog, whose pointer covers `program`; the kernel
+        // copies both during the call and writes neither.
+        unsafe {
+            self.set_bytes(libc::SOL_SOCKET, name, (&raw const bound).cast(), size_of_val(&bound))
+        }
+    }
+}
+
+/// Answers `accept` for a favoured packet and 0 for any other; one too short for a word is not
+/// favoured. `payload_at` is where the UDP payload stands in what the kernel shows.
+fn program(favoured: &Favoured<'_>, payload_at: u32, accept: u32) -> Vec<libc::sock_filter> {
+    assert!(favoured.alternatives.len() <= Favoured::ALTERNATIVES_MAX, "too many alternatives");
+    let mut program = Vec::new();
+    // A load past the packet's end ends the program with 0, so short packets must not reach the
+    // words of an alternative that they are too short for before another had its turn.
+    for words in favoured.alternatives {
+        assert!((1..=Favoured::WORDS_MAX).contains(&words.len()), "an alternative has 1..=4 words");
+        let end_bytes = words.iter().map(|word| u32::from(word.offset_bytes) + 4).max();
+        let end_bytes = payload_at + end_bytes.expect("there is a word");
+        let len = 2 + 2 * words.len() as u8 + 1;
+        program.push(code(libc::BPF_LD | libc::BPF_W | libc::BPF_LEN, 0, (0, 0)));
+        program.push(code(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, end_bytes, (0, len - 2)));
+        for (position, word) in words.iter().enumerate() {
+            let at = payload_at + u32::from(word.offset_bytes);
+            let skip = len - 2 - 2 * (position as u8 + 1);
+            program.push(code(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, at, (0, 0)));
+            program.push(code(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, word.value, (0, skip)));
+        }
+        program.push(code(libc::BPF_RET | libc::BPF_K, accept, (0, 0)));
+    }
+    program.push(code(libc::BPF_RET | libc::BPF_K, 0, (0, 0)));
+    program
+}
+
+fn code(code: u32, k: u32, (jt, jf): (u8, u8)) -> libc::sock_filter {
+    libc::sock_filter { code: code as u16, jt, jf, k }
+}
+
+/// A socket's filter sees the UDP header before the payload.
+const UDP_HEADER_BYTES: u32 = 8;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::favoured::Word;
+
+    /// What the kernel's interpreter answers.
+    fn run(program: &[libc::sock_filter], packet: &[u8]) -> u32 {
+        let (mut at, mut a) = (0, 0);
+        loop {
+            let step = program[at];
+            at += 1;
+            match u32::from(step.code) {
+                c if c == libc::BPF_LD | libc::BPF_W | libc::BPF_LEN => a = packet.len() as u32,
+                c if c == libc::BPF_LD | libc::BPF_W | libc::BPF_ABS => {
+                    match packet.get(step.k as usize..).and_then(|rest| rest.first_chunk()) {
+                        Some(bytes) => a = u32::from_be_bytes(*bytes),
+                        None => return 0,
+                    }
+                }
+                c if c == libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K => {
+                    at += usize::from(if a >= step.k { step.jt } else { step.jf });
+                }
+                c if c == libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K => {
+                    at += usize::from(if a == step.k { step.jt } else { step.jf });
+                }
+                c if c == libc::BPF_RET | libc::BPF_K => return step.k,
+                c => panic!("code {c:#x}"),
+            }
+        }
+    }
+
+    #[test]
+    fn packet_with_every_word_of_one_alternative_is_favoured() {
+        let word = |offset_bytes, value| Word { offset_bytes, value };
+        let alternatives: [&[Word]; 2] =
+            [&[word(8, 0x0102_0304), word(0, 7)], &[word(2, 0xA0B0_C0D0)]];
+        let favoured = Favoured { alternatives: &alternatives };
+        let program = program(&favoured, 3, 9);
+        let both = [0xFF, 0xFF, 0xFF, 0, 0, 0, 7, 0, 0, 0, 0, 1, 2, 3, 4];
+        assert_eq!(run(&program, &both), 9);
+        let second = [0xFF, 0xFF, 0xFF, 0, 0, 0xA0, 0xB0, 0xC0, 0xD0];
+        assert_eq!(run(&program, &second), 9, "too short for the first alternative");
+        assert_eq!(run(&program, &second[..8]), 0);
+        assert_eq!(run(&program, &[]), 0);
+        for at in [3, 6, 11, 14] {
+            let mut other = both;
+            other[at] ^= 1;
+            assert_eq!(run(&program, &other), 0, "byte {at}");
+        }
+    }
+}
