@@ -11,6 +11,7 @@ use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
 
 use crate::console::{Console, Lines};
+use crate::decode::CaptureError;
 use crate::figures::measured;
 use crate::outcome::Outcome;
 
@@ -51,6 +52,12 @@ pub(crate) enum Failure {
     /// Playing broke off.
     #[error(transparent)]
     Play(#[from] PlayError),
+    /// A capture cannot be read, or not to its end.
+    #[error("{path}: {source}")]
+    Input { path: String, source: CaptureError },
+    /// There is no folder to install into.
+    #[error("HOME is not set: name the folder with --folder")]
+    NoHome,
     /// A file cannot be written.
     #[error("{path}: {source}")]
     Output { path: String, source: io::Error },
@@ -93,6 +100,9 @@ impl Failure {
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
                     .into(),
             ),
+            Self::Input { source: CaptureError::Foreign { .. }, .. } => {
+                Some("`tshark -r FILE -w OUT.pcapng` converts what Wireshark reads".into())
+            }
             Self::Create(SinkError::Exists { .. }) => Some("--overwrite replaces it".into()),
             Self::Create(SinkError::Convert(_)) => {
                 Some("leave --type out to keep the stream's own format".into())

@@ -1,4 +1,5 @@
-//! The `samplewire` command: a software device, a probe, a recorder and a demonstration.
+//! The `samplewire` command: a software device, a probe, a recorder, a demonstration, the
+//! simulator, and a reader of captures.
 //!
 //! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing, 4 a threshold, 130
 //! interrupted (the file is closed and valid).
@@ -9,7 +10,9 @@ mod account;
 mod arguments;
 mod cadence;
 mod console;
+mod decode;
 mod demo;
+mod dissector;
 mod emulate;
 mod failure;
 mod faults;
@@ -52,6 +55,8 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Record(arguments) => record::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
+        Command::Decode(arguments) => decode::run(arguments),
+        Command::Dissector(arguments) => dissector::run(arguments),
     }
 }
 

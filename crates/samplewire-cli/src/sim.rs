@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, RepairOptions, RepairRow, SwarmOptions, SwarmResult, Tap, figures, repair, soak, swarm,
-    write_csv, write_svg,
+    Figure, RepairOptions, RepairRow, SearchOptions, SwarmOptions, SwarmResult, Tap, figures,
+    repair, search, soak, swarm, write_csv, write_svg,
 };
 use serde::Serialize;
 
@@ -52,6 +52,16 @@ pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
             let outcome = if hold { Outcome::Whole } else { Outcome::Threshold };
             if *json {
                 print(&json::Figures::new(outcome, &all))?;
+            }
+            Ok(outcome)
+        }
+        SimRun::Search { states, seed, heal_one_in, mutant, json } => {
+            let (states, seed, heals_one_in) = (*states, *seed, *heal_one_in);
+            let options = SearchOptions { states, seed, heals_one_in, mutant: *mutant };
+            let result = search(&options, &mut *words(*json))?;
+            let outcome = if result.failure.is_none() { Outcome::Whole } else { Outcome::Missing };
+            if *json {
+                print(&json::Search::new(outcome, seed, &result))?;
             }
             Ok(outcome)
         }

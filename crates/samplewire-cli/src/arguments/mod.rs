@@ -2,6 +2,7 @@
 
 #![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
 
+mod decode;
 mod demo;
 mod emulate;
 mod probe;
@@ -11,6 +12,7 @@ pub(crate) mod values;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
 pub(crate) use probe::ProbeArguments;
@@ -38,6 +40,10 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
     Sim(SimArguments),
+    /// Print the packets of a capture (pcapng or pcap) in words
+    Decode(DecodeArguments),
+    /// Print or install the dissector that shows the packets in Wireshark and tshark
+    Dissector(DissectorArguments),
 }
 
 const AFTER_HELP: &str = "\
@@ -60,6 +66,17 @@ mod tests {
     #[test]
     fn options_do_not_contradict_each_other() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn help_of_captures_fits_80_columns() {
+        let mut command = Cli::command();
+        for verb in ["decode", "dissector"] {
+            let verb = command.find_subcommand_mut(verb).unwrap();
+            let help = verb.clone().term_width(80).render_long_help().to_string();
+            let longest = help.lines().map(|line| line.chars().count()).max();
+            assert!(longest <= Some(80), "{help}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
+use samplewire_sim::Mutant;
 
 use super::values;
 
@@ -87,6 +88,35 @@ pub(crate) enum SimRun {
         #[arg(long)]
         json: bool,
     },
+    /// Search every order of events of a small network; a failure prints the events that lead to it
+    Search {
+        /// States at most, over all scenarios
+        #[arg(long, value_name = "N", default_value_t = 6_000_000)]
+        states: u64,
+
+        /// The order in which events are tried; each seed takes other states for one
+        #[arg(long, value_name = "SEED", default_value_t = 0)]
+        seed: u64,
+
+        /// From one in how many states the network heals and everything must end
+        #[arg(long, value_name = "N", default_value = "1",
+              value_parser = clap::value_parser!(u64).range(1..))]
+        heal_one_in: u64,
+
+        /// Break a rule on purpose, to see that it is found
+        #[arg(long, value_name = "NAME", value_parser = mutant)]
+        mutant: Option<Mutant>,
+
+        /// Print one JSON object instead of words
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+/// Reads the name of a broken rule.
+fn mutant(text: &str) -> Result<Mutant, String> {
+    let found = Mutant::ALL.into_iter().find(|mutant| mutant.name() == text);
+    found.ok_or_else(|| format!("`{text}` is none of {}", Mutant::ALL.map(Mutant::name).join(", ")))
 }
 
 /// Reads `A..B`.
@@ -102,5 +132,5 @@ const AFTER_HELP: &str = "\
 The protocol's own code on virtual time, under every fault that a seed draws, with a checker that \
 accounts for every sample index. docs/testing.md tells what is checked.
 
-Exit status: 0 everything holds, 1 usage, 3 an index is not accounted for, 4 a figure misses its \
-bound.";
+Exit status: 0 everything holds, 1 usage, 3 an index is not accounted for or a property of the search \
+is broken, 4 a figure misses its bound.";

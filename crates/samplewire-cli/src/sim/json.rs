@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use samplewire_sim::{Bound, Figure, RepairRow, SwarmResult, replay_command};
+use samplewire_sim::{Bound, Figure, RepairRow, SearchResult, SwarmResult, replay_command};
 use serde::Serialize;
 
 use crate::outcome::Outcome;
@@ -88,6 +88,73 @@ struct FigureLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     at_least: Option<u64>,
     holds: bool,
+}
+
+/// The object of `sim search`.
+#[derive(Debug, Serialize)]
+pub(super) struct Search<'a> {
+    result: &'static str,
+    exit_status: u8,
+    seed: u64,
+    states: u64,
+    scenarios: Vec<Scenario>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    failure: Option<SearchFailure<'a>>,
+}
+
+/// What was seen of one scenario.
+#[derive(Debug, Serialize)]
+struct Scenario {
+    scenario: &'static str,
+    states: u64,
+    expanded: u64,
+    events: u64,
+    healed: u64,
+    depth: u32,
+    depth_whole: u32,
+    exhausted: bool,
+    elapsed_s: f64,
+    memory_bytes: u64,
+}
+
+/// A property that did not hold, and the events that lead there.
+#[derive(Debug, Serialize)]
+struct SearchFailure<'a> {
+    scenario: &'static str,
+    property: String,
+    what: &'a str,
+    path: &'a [String],
+}
+
+impl<'a> Search<'a> {
+    pub(super) fn new(outcome: Outcome, seed: u64, result: &'a SearchResult) -> Self {
+        let scenarios = result.scenarios.iter().map(|explored| Scenario {
+            scenario: explored.scenario,
+            states: explored.states,
+            expanded: explored.expanded,
+            events: explored.events,
+            healed: explored.healed,
+            depth: explored.depth,
+            depth_whole: explored.depth_whole,
+            exhausted: explored.is_exhausted,
+            elapsed_s: explored.elapsed.as_secs_f64(),
+            memory_bytes: explored.memory_bytes,
+        });
+        let failure = result.failure.as_ref().map(|failure| SearchFailure {
+            scenario: failure.scenario,
+            property: format!("{:?}", failure.broken.property),
+            what: &failure.broken.what,
+            path: &failure.path,
+        });
+        Self {
+            result: outcome.as_str(),
+            exit_status: outcome.code(),
+            seed,
+            states: result.states(),
+            scenarios: scenarios.collect(),
+            failure,
+        }
+    }
 }
 
 impl<'a> Swarm<'a> {

@@ -1,10 +1,14 @@
 //! The command as users meet it: the real binary, over UDP on the loopback interface.
 
 mod bad_input;
+mod captures;
+mod decoding;
 mod demonstration;
+mod dissector;
 mod exit_status;
 mod harness;
 mod interruption;
 mod json;
+mod mutations;
 mod recording;
 mod simulation;

@@ -1,0 +1,66 @@
+//! Options of `decode` and `dissector`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use crate::decode::Wanted;
+
+/// A capture to be read.
+#[derive(Args, Debug)]
+#[command(after_help = DECODE_AFTER_HELP)]
+pub(crate) struct DecodeArguments {
+    /// A capture, pcapng or pcap; - for standard input
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Look only at datagrams from or to this UDP port, and show all of them
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: Option<u16>,
+
+    /// Print only these: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE, CLOSE_ACK by
+    /// the type that a packet states; BAD for what is no valid packet
+    #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true)]
+    pub(crate) types: Vec<Wanted>,
+
+    /// Print every field of each packet, and the bytes of DATA
+    #[arg(short, long)]
+    pub(crate) verbose: bool,
+
+    /// Print a JSON object on a line of its own for each packet, with the fields' names and
+    /// number forms of vectors/README.md
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// Wireshark's dissector.
+#[derive(Args, Debug)]
+#[command(after_help = DISSECTOR_AFTER_HELP)]
+pub(crate) struct DissectorArguments {
+    /// Write it into Wireshark's folder for personal Lua plugins instead, and say where
+    #[arg(long)]
+    pub(crate) install: bool,
+
+    /// Install into this folder
+    #[arg(long, value_name = "DIR", requires = "install")]
+    pub(crate) folder: Option<PathBuf>,
+}
+
+const DECODE_AFTER_HELP: &str = "\
+Without --port a packet is told from other traffic by its CRC. Where one was right, all that follows \
+between the same two ports is shown, right or not. Datagrams that the kernel had joined are split, \
+by the length at which the first CRC is right.
+
+Try it:
+  samplewire record 127.0.0.1 null --nsamps 1e5 --capture out.pcapng
+  samplewire decode out.pcapng --type OPEN,ACCEPT,CLOSE,BAD
+  tcpdump -i eth0 -w - udp port 9100 | samplewire decode -
+
+Exit status: 0 the whole file was read, 1 usage, or the file is no capture or breaks off (what was \
+read before is printed).";
+
+const DISSECTOR_AFTER_HELP: &str = "\
+Try it:
+  samplewire dissector --install
+  tshark -r out.pcapng -Y 'samplewire.seq > 100 && samplewire.type == 0'
+  tshark -r out.pcapng -d udp.port==9100,samplewire -V";

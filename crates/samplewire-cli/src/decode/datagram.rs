@@ -1,0 +1,101 @@
+//! The UDP datagram in a frame: Ethernet with VLAN tags, Linux's cooked captures, loopback, or
+//! bare IP; IPv4 or IPv6.
+
+use std::net::{IpAddr, SocketAddr};
+
+use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TransportSlice, UdpSlice, ip_number};
+
+/// What a frame holds, as far as it matters here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Content<'a> {
+    /// A datagram.
+    Datagram(Datagram<'a>),
+    /// A part of a datagram: ours are never in parts (`docs/protocol.md#2.1`).
+    Fragment,
+    /// A link type that is not read here.
+    Link(u16),
+    /// Anything else, or too little of it.
+    Other,
+}
+
+/// A UDP datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Datagram<'a> {
+    pub(super) source: SocketAddr,
+    pub(super) destination: SocketAddr,
+    /// As many bytes of the payload as were captured.
+    pub(super) payload: &'a [u8],
+    /// The payload's length in bytes.
+    pub(super) len_bytes: usize,
+}
+
+/// Takes the headers off.
+pub(super) fn content(link_type: u16, bytes: &[u8]) -> Content<'_> {
+    let packet = match slice(link_type, bytes) {
+        Ok(packet) => packet,
+        Err(content) => return content,
+    };
+    let (addresses, payload): ((IpAddr, IpAddr), _) = match &packet.net {
+        Some(LaxNetSlice::Ipv4(ip)) => {
+            let header = ip.header();
+            ((header.source_addr().into(), header.destination_addr().into()), ip.payload())
+        }
+        Some(LaxNetSlice::Ipv6(ip)) => {
+            let header = ip.header();
+            ((header.source_addr().into(), header.destination_addr().into()), ip.payload())
+        }
+        _ => return Content::Other,
+    };
+    if payload.fragmented && payload.ip_number == ip_number::UDP {
+        return Content::Fragment;
+    }
+    let Some(TransportSlice::Udp(udp)) = &packet.transport else { return Content::Other };
+    Content::Datagram(Datagram {
+        source: SocketAddr::new(addresses.0, udp.source_port()),
+        destination: SocketAddr::new(addresses.1, udp.destination_port()),
+        payload: udp.payload(),
+        len_bytes: len_bytes(udp),
+    })
+}
+
+/// The payload's length as the header has it; where that is 0, or too little, what there is.
+fn len_bytes(udp: &UdpSlice<'_>) -> usize {
+    usize::from(udp.length()).saturating_sub(UDP_HEADER_BYTES).max(udp.payload().len())
+}
+
+/// The packet behind the link's header; what the frame is instead where that is cut, or of a type
+/// that is not read.
+fn slice(link_type: u16, bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, Content<'_>> {
+    let cooked = |type_at: usize, header_bytes: usize| {
+        let field = bytes.get(type_at..)?.first_chunk()?;
+        let rest = bytes.get(header_bytes..)?;
+        Some(LaxSlicedPacket::from_ether_type(EtherType(u16::from_be_bytes(*field)), rest))
+    };
+    let sliced = match link_type {
+        LINK_ETHERNET => LaxSlicedPacket::from_ethernet(bytes).ok(),
+        LINK_LINUX_SLL => cooked(14, 16),
+        LINK_LINUX_SLL2 => cooked(0, 20),
+        // The family's number depends on the system that captured; the version of IP does not.
+        LINK_NULL | LINK_LOOP => {
+            bytes.get(4..).and_then(|rest| LaxSlicedPacket::from_ip(rest).ok())
+        }
+        LINK_RAW | LINK_RAW_OF_BSD | LINK_RAW_OF_OPENBSD | LINK_IPV4 | LINK_IPV6 => {
+            LaxSlicedPacket::from_ip(bytes).ok()
+        }
+        other => return Err(Content::Link(other)),
+    };
+    sliced.ok_or(Content::Other)
+}
+
+const LINK_NULL: u16 = 0;
+const LINK_ETHERNET: u16 = 1;
+const LINK_RAW_OF_BSD: u16 = 12;
+const LINK_RAW_OF_OPENBSD: u16 = 14;
+const LINK_RAW: u16 = 101;
+const LINK_LOOP: u16 = 108;
+const LINK_LINUX_SLL: u16 = 113;
+const LINK_IPV4: u16 = 228;
+const LINK_IPV6: u16 = 229;
+const LINK_LINUX_SLL2: u16 = 276;
+
+const UDP_HEADER_BYTES: usize = 8;

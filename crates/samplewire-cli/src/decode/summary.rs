@@ -1,0 +1,116 @@
+//! What a capture held, in all.
+
+use std::collections::BTreeMap;
+
+use super::names;
+use super::packet::{Crc, Decoded, Fault};
+use crate::console::Console;
+use crate::figures::grouped;
+
+/// Counts of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Summary {
+    pub(super) frames: u64,
+    /// Frames without a datagram, or not of the port.
+    pub(super) others: u64,
+    pub(super) fragments: u64,
+    /// Datagrams in which nothing is ours.
+    pub(super) foreign: u64,
+    /// Of these, how many the capture did not keep whole.
+    pub(super) foreign_cut: u64,
+    /// Datagrams that held several packets.
+    pub(super) runs: u64,
+    pub(super) packets_of_runs: u64,
+    /// Frames of each link type that is not read.
+    pub(super) links: BTreeMap<u16, u64>,
+    valid: BTreeMap<u8, u64>,
+    faults: BTreeMap<&'static str, u64>,
+    /// Packets with a fault whose CRC is right: the sender's error.
+    sealed_faults: u64,
+}
+
+impl Summary {
+    /// Counts a packet.
+    pub(super) fn count(&mut self, packet: &Decoded<'_>) {
+        let Err(fault) = packet.body else {
+            *self.valid.entry(packet.type_number().unwrap_or_default()).or_default() += 1;
+            return;
+        };
+        *self.faults.entry(fault_words(fault)).or_default() += 1;
+        self.sealed_faults += u64::from(packet.crc == Crc::Right);
+    }
+
+    /// How many packets were found, valid or not.
+    pub(super) fn packets(&self) -> u64 {
+        self.valid.values().chain(self.faults.values()).sum()
+    }
+
+    pub(super) fn print(&self, console: &mut Console) {
+        let packets = self.packets();
+        console.line(format_args!("{} frames, {} packets", grouped(self.frames), grouped(packets)));
+        let valid: Vec<_> = self
+            .valid
+            .iter()
+            .map(|(number, count)| {
+                format!("{} {}", names::of_type(*number).unwrap_or("?"), grouped(*count))
+            })
+            .collect();
+        if !valid.is_empty() {
+            console.line(format_args!("  valid      {}", valid.join(", ")));
+        }
+        let bad: Vec<_> = self
+            .faults
+            .iter()
+            .map(|(words, count)| format!("{} {words}", grouped(*count)))
+            .collect();
+        if !bad.is_empty() {
+            console.line(format_args!(
+                "  bad        {}; {} of them with a right crc",
+                bad.join(", "),
+                grouped(self.sealed_faults)
+            ));
+        }
+        if self.runs > 0 {
+            console.line(format_args!(
+                "  joined     {} datagrams held {} packets: the kernel splits or joins them \
+                 beneath the capture",
+                grouped(self.runs),
+                grouped(self.packets_of_runs)
+            ));
+        }
+        if self.foreign + self.others + self.fragments > 0 {
+            console.line(format_args!(
+                "  not ours   {} datagrams, {} fragments, {} frames of other kinds",
+                grouped(self.foreign),
+                grouped(self.fragments),
+                grouped(self.others)
+            ));
+        }
+        for (link, frames) in &self.links {
+            console
+                .line(format_args!("  not read   {} frames of link type {link}", grouped(*frames)));
+        }
+        if self.foreign_cut > 0 {
+            console.line(format_args!(
+                "  tip: {} of the datagrams are cut off, and their CRC with them: --port shows \
+                 them; tcpdump -s 0 keeps all bytes",
+                grouped(self.foreign_cut)
+            ));
+        } else if packets == 0 {
+            console.line(format_args!("  tip: --port shows what is there, whatever its CRC"));
+        }
+    }
+}
+
+/// The fault as a kind of packets.
+fn fault_words(fault: Fault) -> &'static str {
+    match fault.name() {
+        "TooShort" => "too short",
+        "Version" => "of another version",
+        "UnknownType" => "of an unknown type",
+        "ReservedFlag" => "with the reserved flag",
+        "Crc" => "with a bad crc",
+        "Cut" => "cut off by the capture",
+        _ => "malformed",
+    }
+}

@@ -1,0 +1,98 @@
+//! Bytes at random through the whole decoder.
+
+use std::path::PathBuf;
+
+use samplewire_io::Ecn;
+use samplewire_io::pcapng::{Direction, PcapngPacket, PcapngWriter};
+
+use super::*;
+
+fn decode(bytes: &[u8], arguments: &DecodeArguments) -> (usize, bool) {
+    let mut out = Vec::new();
+    let Ok(mut capture) = CaptureReader::new(bytes) else { return (0, false) };
+    let mut decoder = Decoder::new(arguments, &mut out);
+    let is_whole = loop {
+        match capture.next() {
+            Ok(Some(frame)) => decoder.frame(&frame).expect("memory takes all"),
+            ended => break ended.is_ok(),
+        }
+    };
+    let packets = decoder.summary.packets() as usize;
+    (packets, is_whole)
+}
+
+/// A generator of numbers (xorshift64*, Vigna 2016).
+fn draw(state: &mut u64, end: usize) -> usize {
+    *state ^= *state >> 12;
+    *state ^= *state << 25;
+    *state ^= *state >> 27;
+    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) as usize % end
+}
+
+/// A capture of every vector, valid or not, and of a run.
+fn capture() -> Vec<u8> {
+    let mut packets: Vec<Vec<u8>> = Vec::new();
+    for file in ["packets.json", "invalid.json"] {
+        let path = format!("{}/../../vectors/{file}", env!("CARGO_MANIFEST_DIR"));
+        let json = std::fs::read_to_string(path).expect("the vectors lie beside the crates");
+        let vectors: Vec<serde_json::Value> = serde_json::from_str(&json).expect("JSON");
+        for vector in vectors {
+            let digits = vector["hex"].as_str().expect("a vector has bytes").as_bytes();
+            let digit = |c: u8| char::from(c).to_digit(16).expect("a hex digit") as u8;
+            packets.push(digits.chunks(2).map(|p| digit(p[0]) << 4 | digit(p[1])).collect());
+        }
+    }
+    let run = packets[0].repeat(3);
+    packets.push(run);
+    let mut file = Vec::new();
+    let mut writer = PcapngWriter::new(&mut file, &["test"]).expect("memory takes all");
+    for (time_ns, packet) in (0..).zip(&packets) {
+        let packet_of = PcapngPacket {
+            interface: 0,
+            time_ns,
+            direction: Direction::Inbound,
+            source: "10.0.0.1:9100".parse().expect("an address"),
+            destination: "10.0.0.2:40000".parse().expect("an address"),
+            ecn: Ecn::NotEct,
+            wire_len_bytes: None,
+            comment: "",
+        };
+        writer.packet(&packet_of, packet).expect("memory takes all");
+    }
+    file
+}
+
+#[test]
+fn random_changes_of_a_capture_never_panic() {
+    let arguments = |port, json| DecodeArguments {
+        file: PathBuf::new(),
+        port,
+        types: Vec::new(),
+        verbose: true,
+        json,
+    };
+    let options = [arguments(None, true), arguments(Some(9_100), false), arguments(None, false)];
+    let original = capture();
+    let (packets, is_whole) = decode(&original, &options[1]);
+    assert_eq!((packets, is_whole), (25 + 34 + 3, true));
+    let mut broken = 0;
+    for seed in 1..=RUNS {
+        let mut state = seed;
+        let mut bytes = original.clone();
+        for _ in 0..=draw(&mut state, 8) {
+            let at = draw(&mut state, bytes.len());
+            let end = bytes.len().min(at + draw(&mut state, 64));
+            match draw(&mut state, 16) {
+                0 => bytes.truncate(at + 1),
+                1 => drop(bytes.drain(at..end.min(bytes.len() - 1).max(at))),
+                2 => bytes.extend_from_within(at..end),
+                kind if kind < 5 => bytes[at..end].fill(draw(&mut state, 3) as u8 * 0x7f),
+                _ => bytes[at] ^= 1 << draw(&mut state, 8),
+            }
+        }
+        broken += u64::from(!decode(&bytes, &options[seed as usize % 3]).1);
+    }
+    assert!((RUNS / 20..RUNS).contains(&broken), "{broken} of {RUNS} were broken");
+}
+
+const RUNS: u64 = 20_000;
