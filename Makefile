@@ -4,7 +4,7 @@ PYTHON ?= python3
 MINUTES ?= 10
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test rtl rtl-full synth lint bench fuzz soak doc clean
+.PHONY: help demo board test rtl rtl-full synth lint bench fuzz concurrency soak doc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -18,7 +18,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark python rtl
+	@tools/setup.sh linker tshark python rtl nightly
 	@tools/test.sh
 
 rtl: ## the part of test that is about the RTL
@@ -44,6 +44,10 @@ bench: ## throughput against raw UDP, some minutes; writes bench/results
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@tools/setup.sh linker fuzz
 	@tools/fuzz.sh
+
+concurrency: ## loom, Miri and ThreadSanitizer on all that threads share, some minutes
+	@tools/setup.sh linker nightly
+	@tools/concurrency.sh
 
 soak: ## the simulator on all cores for MINUTES (10), every index accounted for
 	@tools/setup.sh linker

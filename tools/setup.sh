@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, rtl, deny, fuzz
+#   tools/setup.sh PART...    of: linker, tshark, python, rtl, deny, fuzz, nightly
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -107,7 +107,23 @@ deny() {
     cargo_tool cargo-deny 0.20.2 "licences, banned crates and sources"
 }
 
+# Rust's nightly, for Miri, ThreadSanitizer and the instrumentation of libFuzzer.
+nightly() {
+    if cargo +nightly miri --version >/dev/null 2>&1 &&
+        [ -d "$(rustc +nightly --print sysroot)/lib/rustlib/src/rust/library" ]; then
+        return 0
+    fi
+    if ! command -v rustup >/dev/null; then
+        say "missing: Rust's nightly with miri and rust-src; there is no rustup here"
+        return 0
+    fi
+    say "installing Rust's nightly with miri and rust-src: they check threads and unsafe code"
+    rustup toolchain install nightly --profile minimal --component miri,rust-src >/dev/null 2>&1 ||
+        say "missing: Rust's nightly with miri and rust-src; what needs them is skipped"
+}
+
 fuzz() {
+    nightly
     cargo_tool cargo-fuzz 0.13.2 "runs the fuzz targets"
     command -v c++ >/dev/null || install_apt build-essential "libFuzzer is C++"
 }
@@ -115,7 +131,7 @@ fuzz() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | rtl | deny | fuzz) "$part" ;;
+        linker | python | rtl | deny | fuzz | nightly) "$part" ;;
         tshark) tshark_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac

@@ -56,5 +56,6 @@ if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
 else
     skip "recordings as the sigmf package reads them" "the package is not in .venv"
 fi
+. tools/concurrency_steps.sh
 . tools/rtl_steps.sh
 finish
