@@ -6,63 +6,167 @@
 // epoch of 8 s at 10 Gb/s could draw 2^24. It is not linear, so known cookies say nothing of
 // others. A cookie of 128 bits is two values whose second blocks differ in a field of their own.
 //
-// Throughput: one value in 56 cycles. Latency: start_i to done_o 55 cycles; value_o then holds
-// until the next start. block_i is taken with start_i, and the second one with second_o.
-// Back-pressure: none; a start while busy is not allowed. Does not: keep the key, choose the
-// blocks, compare. One clock.
+// Four bits a cycle, low ones first. A round is, for x and y under k as for l and k under the
+// round's number: x = (x ror 8) + y ^ k, y = (y rol 3) ^ x. A turn to the right by 8 is two places
+// of four bits: what is written goes to the place of what was read, and the words begin two places
+// further after each round. Of y the upper three bits of the place before are kept.
+//
+// Throughput: one value in 578 cycles. Latency: start_i to done_o 578 cycles. The blocks are asked
+// for by halves of 16 bits, low ones first: `part_o` and `half_o` stand for 4 cycles before
+// `half_i` is read, and 4 more. The value's halves come with `valid_o`, in value_o[31:16] above the
+// half before; `part_o` and `half_o` are theirs in the 4 cycles before. `done_o` comes with the
+// last. The key is read by 32 bits, in the same cycle. Back-pressure: none; a start while busy is
+// not allowed. Does not: keep the key, choose the blocks, compare. One clock.
 `default_nettype none
 
 module cookie (
   input  logic         clk_i,
   input  logic         rst_i,
-  input  logic [127:0] secret_i,
   input  logic         start_i,
-  output logic         second_o,
-  input  logic [63:0]  block_i,
-  output logic         done_o,
-  output logic [63:0]  value_o
+
+  output logic         is_key_o,     // key_i is read: word half_o
+  input  logic [31:0]  key_i,
+
+  output logic [1:0]   part_o,       // first block, second block, value
+  output logic [1:0]   half_o,
+  input  logic [15:0]  half_i,
+
+  output logic         valid_o,
+  output logic [31:0]  value_o,
+  output logic         low_o,        // value_o is the lower word of the value
+  output logic         done_o        // the upper one
 );
 
   localparam logic [4:0] RoundLast = 5'd26;
 
-  logic [31:0] x_q, y_q, k_q, l0_q, l1_q, l2_q;
-  logic [4:0]  round_q;
-  logic        busy_q, is_second_q, done_q;
+  typedef enum logic [1:0] {
+    Key,
+    Block,
+    Round,
+    Value
+  } state_e;
 
-  logic [31:0] x_round, y_round, l_round, k_round;
-  logic        is_load, is_round_last;
+  state_e state_q;
 
-  assign is_round_last = busy_q && round_q == RoundLast;
-  assign second_o      = is_round_last && !is_second_q;
-  assign is_load       = start_i || second_o;
+  logic       busy_q, is_second_q, is_end;
+  logic [4:0] place_q;    // of four bits; in a round the low three count
+  logic [4:0] round_q;
+  logic [1:0] turn_q;     // of x: pairs of places that its word begins late
+  logic [1:0] l_word_q;   // round modulo 3
+  logic [1:0] l_turn_q;
 
-  assign x_round = ({x_q[7:0], x_q[31:8]} + y_q) ^ k_q;
-  assign y_round = {y_q[28:0], y_q[31:29]} ^ x_round;
-  assign l_round = ({l0_q[7:0], l0_q[31:8]} + k_q) ^ {27'd0, round_q};
-  assign k_round = {k_q[28:0], k_q[31:29]} ^ l_round;
+  (* ram_style = "distributed" *) logic [3:0] x_mem[8];
+  (* ram_style = "distributed" *) logic [3:0] y_mem[8];
+  (* ram_style = "distributed" *) logic [3:0] k_mem[8];
+  (* ram_style = "distributed" *) logic [3:0] l_mem[32];
+
+  logic [2:0] place, x_place, l_place, y_past_q, k_past_q;
+  logic [3:0] x, y, k, l, x_round, y_round, l_round, k_round, key, block, number;
+  logic [4:0] x_sum, l_sum;
+  logic       x_carry_q, l_carry_q, is_round, is_first, write_x, write_y;
+
+  assign is_round = state_q == Round;
+  assign is_first = place_q[2:0] == 3'd0;
+  // In `Block` the lower half of eight cycles lets half_i come.
+  assign place    = state_q == Block ? {place_q[3], place_q[1:0]} : place_q[2:0];
+  assign x_place  = {place[2:1] + turn_q + {1'b0, is_round}, place[0]};
+  assign l_place  = {place[2:1] + l_turn_q + {1'b0, is_round}, place[0]};
+
+  assign x = x_mem[x_place];
+  assign y = y_mem[place];
+  assign k = k_mem[place];
+  assign l = l_mem[{l_word_q, l_place}];
+
+  assign x_sum   = {1'b0, x} + {1'b0, y} + 5'(x_carry_q && !is_first);
+  assign l_sum   = {1'b0, l} + {1'b0, k} + 5'(l_carry_q && !is_first);
+  assign number  = place[2:1] != 2'd0 ? 4'd0 : place[0] ? {3'd0, round_q[4]} : round_q[3:0];
+  assign x_round = x_sum[3:0] ^ k;
+  assign y_round = {y[0], y_past_q} ^ x_round;
+  assign l_round = l_sum[3:0] ^ number;
+  assign k_round = {k[0], k_past_q} ^ l_round;
+
+  assign key   = key_i[4*place_q[2:0]+:4];
+  assign block = half_i[4*place_q[1:0]+:4];
+
+  assign write_y = is_round || (state_q == Block && !place_q[4] && place_q[2]);
+  assign write_x = is_round || (state_q == Block && place_q[4] && place_q[2]);
+
+  logic [3:0] x_d, y_d, k_d, l_d;
+  assign y_d = is_round ? y_round : block ^ (is_second_q ? y : 4'd0);
+  assign x_d = is_round ? x_round : block ^ (is_second_q ? x : 4'd0);
+  assign k_d = is_round ? k_round : key;
+  assign l_d = is_round ? l_round : key;
 
   always_ff @(posedge clk_i) begin
-    if (start_i) begin
-      {x_q, y_q} <= block_i;
-    end else if (second_o) begin
-      {x_q, y_q} <= {x_round, y_round} ^ block_i;
-    end else if (busy_q) begin
-      {x_q, y_q} <= {x_round, y_round};
-    end
-    if (is_load || busy_q) begin
-      {l2_q, l1_q, l0_q, k_q} <= is_load ? secret_i : {l_round, l2_q, l1_q, k_round};
-      round_q <= is_load ? 5'd0 : round_q + 5'd1;
-    end
-    if (is_load) is_second_q <= !start_i;
-    done_q <= is_round_last && is_second_q && !start_i;
-    if (rst_i) busy_q <= 1'b0;
-    else if (start_i) busy_q <= 1'b1;
-    else if (is_round_last && is_second_q) busy_q <= 1'b0;
-    if (rst_i) done_q <= 1'b0;
+    if (write_x) x_mem[x_place] <= x_d;
+    if (write_y) y_mem[place] <= y_d;
+    if (is_round || (state_q == Key && place_q[4:3] == 2'd0)) k_mem[place] <= k_d;
+    // Before the first round l_word_q names the last word written: words 1 to 3 of the key are l.
+    if (is_round || state_q == Key) l_mem[{l_word_q, l_place}] <= l_d;
+    // The last place of a word is the one before its first in the round to come.
+    if (write_y) y_past_q <= (is_round && !(&place_q[2:0])) ? y[3:1] : y_d[3:1];
+    if (is_round || (state_q == Key && place_q[4:3] == 2'd0))
+      k_past_q <= (is_round && !(&place_q[2:0])) ? k[3:1] : k_d[3:1];
+    x_carry_q <= x_sum[4];
+    l_carry_q <= l_sum[4];
   end
 
-  assign done_o  = done_q;
-  assign value_o = {x_q, y_q};
+  // The end of a state.
+  always_comb begin
+    unique case (state_q)
+      Key, Block: is_end = &place_q;
+      Round:      is_end = &place_q[2:0] && round_q == RoundLast;
+      Value:      is_end = &place_q[3:0];
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    place_q <= place_q + 5'd1;
+    if (state_q == Key) begin
+      // The first word goes to k, and is written over in l.
+      if (&place_q[2:0]) l_word_q <= place_q[4:3] == 2'd0 || is_end ? 2'd0 : l_word_q + 2'd1;
+      round_q  <= '0;
+      l_turn_q <= '0;
+    end else if (is_round && &place_q[2:0]) begin
+      round_q  <= round_q + 5'd1;
+      turn_q   <= turn_q + 2'd1;
+      l_word_q <= l_word_q == 2'd2 ? 2'd0 : l_word_q + 2'd1;
+      if (l_word_q == 2'd2) l_turn_q <= l_turn_q + 2'd1;
+    end
+    if (is_end) begin
+      unique case (state_q)
+        Key:     state_q <= Block;
+        Block:   state_q <= Round;
+        Round:   state_q <= is_second_q ? Value : Key;
+        default: busy_q <= 1'b0;
+      endcase
+      place_q <= '0;
+      if (is_round) is_second_q <= 1'b1;
+    end
+    if (!busy_q || start_i) begin
+      state_q     <= Key;
+      place_q     <= '0;
+      is_second_q <= 1'b0;
+      l_word_q    <= '0;
+      l_turn_q    <= '0;
+      round_q     <= '0;
+    end
+    if (start_i) busy_q <= 1'b1;
+    if (rst_i) begin
+      busy_q <= 1'b0;
+      turn_q <= '0;
+    end
+    // Four places are a half of the value. It stands still after the last.
+    if (busy_q)
+      value_o <= {place_q[3] ? x : y, value_o[31:4]};
+    valid_o <= busy_q && state_q == Value && &place_q[1:0] && !rst_i;
+    low_o   <= busy_q && state_q == Value && place_q[3:0] == 4'd7 && !rst_i;
+    done_o  <= busy_q && state_q == Value && is_end && !rst_i;
+  end
+
+  assign is_key_o = state_q == Key;
+  assign part_o   = state_q == Value ? 2'd2 : {1'b0, is_second_q};
+  assign half_o   = state_q == Value ? place_q[3:2] : place_q[4:3];
 
 endmodule
 

@@ -1,10 +1,9 @@
-// Counts events in 64 bits each, in LUT RAM, with a snapshot in block RAM that is of one cycle.
+// Counts events in 64 bits each, in block RAM, with a snapshot in another that is of one cycle.
 //
 // Every event has a position of 6 bits that steps with it; one slot after the other is visited, a
-// slot a cycle, where the position becomes the low bits of the 64-bit count. A round of visits is
-// shorter than 49 cycles, so a position moves by less than 49 of 64 between two visits, and it
-// wrapped if and only if its upper two bits fell. A position is not a binary number but a place in
-// a de Bruijn sequence: its step costs one LUT, and one decoder serves all.
+// slot a cycle, where the count follows its position: the difference of their low 6 bits is what
+// came, since a round of visits is shorter than 64 cycles. A position is not a binary number but a
+// place in a de Bruijn sequence: its step costs one LUT, and one decoder serves all.
 //
 // Event n is delayed by n cycles on its way to its position, and its slot is visited n cycles after
 // that of event 0: so the visits of one round see all events up to the same cycle. A snapshot is
@@ -40,9 +39,6 @@ module counters #(
 
   localparam int unsigned Values = 4;
   localparam int unsigned Total = Events + Values;
-  localparam logic [5:0] SlotSyncIndex = 6'd0;
-  localparam logic [5:0] SlotSyncTime = 6'd1;
-  localparam logic [5:0] SlotTime = 6'd2;
   localparam logic [5:0] SlotSum = 6'd3;
   localparam logic [5:0] SlotLast = 6'(Total - 1);
 
@@ -167,62 +163,92 @@ module counters #(
     end
   end
 
-  // The sum's low 40 bits: 48 additions of 32 bits move it by less than a quarter of its range.
-  logic [39:0] sum_q;
+  // What was added since the slot of the sum was visited: 48 additions of 32 bits at most.
+  logic [37:0] sum_q;
+  logic        is_sum;
 
   initial sum_q = '0;
 
-  always_ff @(posedge clk_i) sum_q <= sum_q + {8'd0, add_i};
+  assign is_sum = slot_q == SlotSum;
 
-  // A visit: fetch the position; then look it up and write the count.
-  logic [5:0] place_of_slot_q;
+  always_ff @(posedge clk_i) sum_q <= (is_sum ? 38'd0 : sum_q) + {6'd0, add_i};
 
-  always_ff @(posedge clk_i) place_of_slot_q <= place_q[scan_q*6+:6];
+  // A visit: fetch position and count; then look the position up and write the count.
+  (* ram_style = "block" *) logic [63:0] count_mem[64];
 
-  // Bits 63:4 of the counts. Of the low part, 6 bits or the sum's 40, only the upper two are read
-  // again; the others are kept by the positions and the sum.
-  (* ram_style = "distributed" *) logic [59:0] count_mem[64];
-
-  logic [59:0] old;
+  logic [ 5:0] place_of_slot_q;
+  logic [63:0] old_q;
+  logic [63:0] entry;
   logic [ 5:0] low;
-  logic        is_sum;
-  logic        wrapped;
-  logic [57:0] upper;
-  logic [59:0] kept;
+  logic [ 5:0] moved;
+  logic [63:0] count;
 
   initial begin
     for (int unsigned n = 0; n < 64; n++) count_mem[n] = '0;
   end
 
-  assign old = count_mem[slot_q];
-  assign low = Steps[place_of_slot_q*6+:6];
-  assign is_sum = slot_q == SlotSum;
-  assign wrapped = is_sum ? sum_q[39:38] < old[35:34] : low[5:4] < old[1:0];
-  assign upper = old[59:2] + {23'd0, wrapped & is_sum, 33'd0, wrapped & ~is_sum};
+  // The choice in threes of four, a LUT for four.
+  logic [95:0] quarter;
+  logic [23:0] row;
 
   always_comb begin
-    kept = {upper, low[5:4]};
-    if (is_sum) kept[35:34] = sum_q[39:38];
+    for (int unsigned n = 0; n < 16; n++) begin
+      unique case (scan_q[1:0])
+        2'd0: quarter[6*n+:6] = place_q[24*n+:6];
+        2'd1: quarter[6*n+:6] = place_q[24*n+6+:6];
+        2'd2: quarter[6*n+:6] = place_q[24*n+12+:6];
+        2'd3: quarter[6*n+:6] = place_q[24*n+18+:6];
+      endcase
+    end
+    for (int unsigned n = 0; n < 4; n++) begin
+      unique case (scan_q[3:2])
+        2'd0: row[6*n+:6] = quarter[24*n+:6];
+        2'd1: row[6*n+:6] = quarter[24*n+6+:6];
+        2'd2: row[6*n+:6] = quarter[24*n+12+:6];
+        2'd3: row[6*n+:6] = quarter[24*n+18+:6];
+      endcase
+    end
   end
 
-  always_ff @(posedge clk_i) count_mem[slot_q] <= kept;
+  // What a slot's entry is.
+  typedef enum logic [1:0] {
+    SyncIndex,
+    SyncTime,
+    Time,
+    Count
+  } entry_e;
+
+  entry_e entry_q;
+
+  always_ff @(posedge clk_i) begin
+    unique case (scan_q[5:4])
+      2'd0:    place_of_slot_q <= row[5:0];
+      2'd1:    place_of_slot_q <= row[11:6];
+      default: place_of_slot_q <= row[17:12];
+    endcase
+    entry_q           <= |scan_q[5:2] || &scan_q[1:0] ? Count : entry_e'(scan_q[1:0]);
+    old_q             <= count_mem[scan_q];
+    count_mem[slot_q] <= entry;
+  end
+
+  assign low = Steps[place_of_slot_q*6+:6];
+  assign moved = low - old_q[5:0];
+  assign count = old_q + {26'd0, is_sum ? sum_q : {32'd0, moved}};
+
+  always_comb begin
+    unique case (entry_q)
+      SyncIndex: entry = sync_index_i;
+      SyncTime:  entry = sync_time_i;
+      Time:      entry = time_ns_i;
+      Count:     entry = count;
+    endcase
+  end
 
   // The snapshot: one round, from its slot 0 to its last.
   (* ram_style = "block" *) logic [63:0] snapshot_mem[64];
 
   logic        wanted_q;
   logic        copy_q;
-  logic [63:0] entry;
-
-  always_comb begin
-    unique case (slot_q)
-      SlotSyncIndex: entry = sync_index_i;
-      SlotSyncTime:  entry = sync_time_i;
-      SlotTime:      entry = time_ns_i;
-      SlotSum:       entry = {upper[57:34], sum_q};
-      default:       entry = {upper, low};
-    endcase
-  end
 
   initial begin
     wanted_q = 1'b0;

@@ -129,10 +129,19 @@ module crc_beats #(
 
   // Little-endian words are added: the sum of swapped words is the swapped sum (RFC 1071). Groups
   // of words are added in the first stage, the groups to the rest in the second.
-  localparam int unsigned Groups = W == 64 ? 2 : 4;
-  localparam int unsigned Words = W / 16 / Groups;
-  localparam int unsigned Gw = 16 + $clog2(Words);
+  localparam int unsigned Groups = W == 64 ? 1 : 4;
+  localparam int unsigned Fours = W / 64 / Groups;
+  localparam int unsigned Gw = 18 + $clog2(Fours);
   localparam int unsigned Cw = 16 + $clog2(BytesMax / 2);
+
+  // Of the two pairs the carries are added apart: no more than two numbers meet in an adder.
+  function automatic logic [17:0] sum_of_four(input logic [63:0] words);
+    logic [16:0] low, high, pairs;
+    low = 17'(words[15:0]) + 17'(words[31:16]);
+    high = 17'(words[47:32]) + 17'(words[63:48]);
+    pairs = 17'(low[15:0]) + 17'(high[15:0]);
+    sum_of_four = {2'(low[16]) + 2'(high[16]) + 2'(pairs[16]), pairs[15:0]};
+  endfunction
 
   logic [Groups*Gw-1:0] group_d, group_q;
   logic [Cw-1:0] total_d, total_q;
@@ -140,12 +149,12 @@ module crc_beats #(
   always_comb begin
     for (int g = 0; g < Groups; g++) begin
       group_d[g*Gw+:Gw] = '0;
-      for (int w = 0; w < Words; w++) begin
-        group_d[g*Gw+:Gw] = group_d[g*Gw+:Gw] + Gw'(data_i[(g*Words+w)*16+:16]);
+      for (int f = 0; f < Fours; f++) begin
+        group_d[g*Gw+:Gw] = group_d[g*Gw+:Gw] + Gw'(sum_of_four(data_i[64*(g*Fours+f)+:64]));
       end
     end
     total_d = first_q ? '0 : total_q;
-    for (int g = 0; g < Groups; g++) total_d = total_d + Cw'(group_q[g*Gw+:Gw]);
+    for (int g = 0; g < Groups; g++) total_d = Cw'(group_q[g*Gw+:Gw]) + total_d;
   end
 
   always_ff @(posedge clk_i) begin

@@ -1,20 +1,20 @@
 // Multiplies two polynomials modulo that of CRC-32C: moves a CRC over a payload
 // (docs/protocol.md#2.5). Bit 31 is the coefficient of x^0.
 //
-// Throughput and latency: 32 / Bits cycles after `start_i`, with which `a_i` is taken; `b_i` must
-// stand still meanwhile. The product stands from then until the next start. No back-pressure.
-// One clock.
+// The first factor comes `Bits` bits a step, its bit 0 first; `b_i` must stand still meanwhile. The
+// product is there 32 / Bits steps after `start_i`, which clears it, and stands until the next
+// start. No back-pressure. One clock.
 `default_nettype none
 
 module crc_combine #(
     parameter int unsigned Bits = 4  // of the first factor a clock
 ) (
-    input  wire logic        clk_i,
-    input  wire logic        start_i,
-    input  wire logic        step_i,
-    input  wire logic [31:0] a_i,
-    input  wire logic [31:0] b_i,
-    output      logic [31:0] product_o
+    input  wire logic            clk_i,
+    input  wire logic            start_i,
+    input  wire logic            step_i,
+    input  wire logic [Bits-1:0] a_i,
+    input  wire logic [    31:0] b_i,
+    output      logic [    31:0] product_o
 );
 
   if (Bits == 0 || 32 % Bits != 0) begin : g_bits
@@ -32,7 +32,7 @@ module crc_combine #(
     end
   endfunction
 
-  logic [31:0] a_q, product_q;
+  logic [31:0] product_q;
 
   // Horner's rule from the highest power, which is bit 0 of the first factor.
   localparam logic [1023:0] Move = rows(Bits);
@@ -45,7 +45,7 @@ module crc_combine #(
   for (genvar j = 0; j < Bits; j++) begin : g_term
     localparam logic [1023:0] Term = rows(Bits - 1 - j);
     for (genvar i = 0; i < 32; i++) begin : g_bit
-      assign terms[32*j+i] = a_q[j] && ^(b_i & Term[32*i+:32]);
+      assign terms[32*j+i] = a_i[j] && ^(b_i & Term[32*i+:32]);
     end
   end
 
@@ -56,13 +56,8 @@ module crc_combine #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (start_i) begin
-      a_q       <= a_i;
-      product_q <= '0;
-    end else if (step_i) begin
-      a_q       <= a_q >> Bits;
-      product_q <= sum;
-    end
+    if (start_i) product_q <= '0;
+    else if (step_i) product_q <= sum;
   end
 
   assign product_o = product_q;

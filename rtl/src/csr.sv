@@ -9,7 +9,8 @@
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
 // counted, from the configuration of the device on. What is written is read back from a memory
-// beside the registers, except `control`.
+// beside the registers, except `control`. Fields that registers.toml calls memory stand in it
+// alone: key_data_o is the register at key_addr_i, a word of the control half, in the same cycle.
 //
 // tpl_data_o is one cycle after tpl_addr_i. Clock crossings: none; the bus runs on the core clock.
 `default_nettype none
@@ -43,6 +44,9 @@ module csr #(
     output logic [ 1:0] s_axil_rresp,
     output logic        s_axil_rvalid,
     input  wire         s_axil_rready,
+
+    input  wire  [ 4:0] key_addr_i,
+    output logic [31:0] key_data_o,
 
     output sw_regs_pkg::cfg_t    cfg_o,
     output sw_regs_pkg::cmd_t    cmd_o,
@@ -130,7 +134,7 @@ module csr #(
   assign cfg_o = cfg_q;
   assign cmd_o = cmd_q;
 
-  // What is read back. What is not readable is not kept.
+  // What is read back, and what is read by the word.
   (* ram_style = "distributed" *) logic [31:0] control_mem[32];
 
   initial begin
@@ -138,10 +142,10 @@ module csr #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (write_control && sw_regs_pkg::ControlReadable[write_word]) begin
-      control_mem[write_word] <= s_axil_wdata;
-    end
+    if (write_control) control_mem[write_word] <= s_axil_wdata;
   end
+
+  assign key_data_o = control_mem[key_addr_i];
 
   // The body of ACCEPT.
   (* ram_style = "block" *) logic [31:0] template_lo_mem[64];
@@ -193,7 +197,7 @@ module csr #(
     if (s_axil_rready) s_axil_rvalid <= 1'b0;
     if (reading_q) begin
       s_axil_rvalid <= 1'b1;
-      s_axil_rdata  <= data;
+      s_axil_rdata  <= readable ? data : 32'd0;
       s_axil_rresp  <= readable ? RespOkay : RespSlverr;
     end
     if (rst_i) begin

@@ -5,10 +5,16 @@
 // (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), keep their place:
 // no DATA is chosen until they have left. The listener's give the place back at once.
 //
-// Throughput: one packet at a time. Latency: request to ctl_valid_o 33 cycles for a MARK besides
-// the wait for its place; a CHALLENGE 112 more for its cookie. Back-pressure: answers wait for
-// `ans_done_o`, and have the right of way; a MARK whose reason goes before its place comes is not
-// sent. Does not: decide. One clock.
+// The words that need neither the place nor its departure are written first, and ctl_tx begins with
+// them: so the wire is idle for as little as can be. A packet that keeps its place asks for it
+// before it reads what DATA changes, which then stands still; answers ask when all else is written.
+// Behind the grant come word 7, and of a MARK words 8 and 9, which tell of the newest REPORT; they
+// are there before ctl_tx has taken word 7.
+//
+// Throughput: one packet at a time. Latency: request to the place asked for 12 cycles for a MARK,
+// the grant to ctl_final_o 1; a CHALLENGE 1,160 more for its cookie. Back-pressure: answers wait
+// for `ans_done_o`, and have the right of way; a MARK whose reason goes before its place comes is
+// not sent. Does not: decide. One clock.
 `default_nettype none
 
 module ctl_build (
@@ -36,11 +42,13 @@ module ctl_build (
   output logic           idle_o,
   input  logic [1:0]     close_reason_i,
 
-  // Cookie of a CHALLENGE, by halves.
+  // Cookie of a CHALLENGE: two values, each in two words of 32 bits, the low one first.
   output logic           mac_start_o,
-  output logic           mac_half_o,
+  output logic           mac_half_o,          // the second value
+  output logic           is_mac_o,            // one is computed
+  input  logic           mac_low_i,
   input  logic           mac_done_i,
-  input  logic [63:0]    mac_value_i,
+  input  logic [31:0]    mac_value_i,
 
   // The stream.
   input  logic [31:0]    stream_tag_i,
@@ -62,6 +70,7 @@ module ctl_build (
   output logic           ctl_done_o,
 
   output logic           ctl_valid_o,
+  output logic           ctl_final_o,
   input  logic           ctl_ready_i,
   output logic [15:0]    ctl_bytes_o,
   output logic           ctl_template_o,
@@ -74,9 +83,8 @@ module ctl_build (
 
   typedef enum logic [2:0] {
     Idle,
-    Want,
     Word,
-    Mac,   // a half of the cookie is computed
+    Mac,   // a value of the cookie is computed
     Wait,  // ctl_tx sends
     Skip   // the place is given back unused
   } state_e;
@@ -96,20 +104,28 @@ module ctl_build (
 
   state_e state_q, state_d;
 
-  logic [63:0]   words_q[16];
+  logic [31:0]   hi_words_q[16], lo_words_q[16];
   logic [31:0]   hi, lo, hi_constant_q, hi_constant_d, hold_q;
-  logic [3:0]    addr_q, addr_d, addr_last;
+  logic [3:0]    addr_q, addr_d;
   logic [1:0]    phase_q;
   logic          is_ready, write, is_retry_q, is_retry_d, is_ones_q, is_ones_d;
   hi_e           hi_q, hi_d;
   lo_e           lo_q, lo_d;
   sw_pkg::type_e type_q, type_d;
-  logic          is_cookie, is_answer, is_placed, is_unknown, is_granted_q;
+  logic          is_cookie, is_answer, is_placed, is_unknown, is_mark, is_last, is_reason;
+  logic          want_q, is_grant, is_granted_q, is_left_q, is_begun_q;
 
   assign is_answer  = type_q != sw_pkg::TypeMark && type_q != sw_pkg::TypeClose;
   assign is_unknown = type_q == sw_pkg::TypeCloseAck && ans_is_unknown_i;
   assign is_placed  = !is_answer || (type_q == sw_pkg::TypeCloseAck && !ans_is_unknown_i);
+  assign is_mark    = type_q == sw_pkg::TypeMark;
   assign idle_o     = state_q == Idle;
+
+  assign is_grant   = want_q && ctl_grant_i;
+  // What the place was asked for is still to be sent.
+  assign is_reason  = is_answer
+                      || (mark_valid_i && mark_is_close_i == (type_q == sw_pkg::TypeClose));
+  assign is_last    = addr_q == (is_mark ? 4'd9 : 4'd7);
 
   always_comb begin
     state_d = state_q;
@@ -120,32 +136,32 @@ module ctl_build (
       Idle: begin
         if (ans_valid_i) begin
           type_d  = ans_type_i;
-          state_d = Want;
+          state_d = Word;
         end else if (mark_valid_i && !mark_hold_i) begin
           type_d  = mark_is_close_i ? sw_pkg::TypeClose : sw_pkg::TypeMark;
-          state_d = Want;
+          state_d = Word;
         end
-        addr_d = 4'd7;
-      end
-      Want: begin
-        write = ctl_grant_i;
-        if (ctl_grant_i) begin
-          addr_d  = 4'd0;
-          state_d = is_answer || mark_valid_i ? Word : Skip;
-        end
+        addr_d = 4'd0;
       end
       Word, Mac: begin
-        write = state_q == Mac ? mac_done_i : is_ready && !is_cookie;
+        write = state_q == Mac ? mac_low_i || mac_done_i : is_ready && !is_cookie;
+        if (addr_q == 4'd7 && !is_grant && !is_left_q) write = 1'b0;
         if (mac_start_o) state_d = Mac;
-        if (write) begin
-          state_d = addr_q == addr_last ? Wait : Word;
+        if (write && !mac_low_i) begin
+          state_d = is_last ? Wait : Word;
           unique case (addr_q)
             4'd1:    addr_d = 4'd5;
-            4'd6:    addr_d = 4'd8;
-            4'd9:    addr_d = type_q == sw_pkg::TypeAccept ? 4'd12 : 4'd10;
+            4'd5:    addr_d = type_q == sw_pkg::TypeAccept && ans_is_opening_i ? 4'd12 : 4'd6;
+            4'd13:   addr_d = 4'd6;
+            4'd6:    addr_d = is_mark ? 4'd10 : 4'd8;
+            4'd9:    addr_d = type_q == sw_pkg::TypeChallenge ? 4'd10 : 4'd7;
+            4'd10:   addr_d = is_mark ? 4'd11 : 4'd7;
+            4'd11:   addr_d = 4'd7;
+            4'd7:    addr_d = 4'd8;
             default: addr_d = addr_q + 4'd1;
           endcase
         end
+        if (is_grant && !is_reason) state_d = Skip;
       end
       Wait:    if (ctl_ready_i) state_d = Idle;
       default: state_d = Idle;
@@ -153,20 +169,12 @@ module ctl_build (
     if (rst_i) state_d = Idle;
   end
 
-  always_comb begin
-    unique case (type_q)
-      sw_pkg::TypeMark:      addr_last = 4'd11;
-      sw_pkg::TypeChallenge: addr_last = 4'd10;
-      sw_pkg::TypeAccept:    addr_last = ans_is_opening_i ? 4'd13 : 4'd9;
-      default:               addr_last = 4'd9;
-    endcase
-  end
-
   // The address was chosen 1, what it reads 2 cycles ago; the sources are as old.
   assign is_ready    = phase_q == 2'd3;
   assign is_cookie   = type_q == sw_pkg::TypeChallenge && (addr_q == 4'd9 || addr_q == 4'd10);
   assign mac_start_o = state_q == Word && is_ready && is_cookie;
   assign mac_half_o  = addr_q[1];
+  assign is_mac_o    = state_q == Mac;
 
   logic [3:0] rx_addr_d;
   // Words 12 and 13 keep words 0 and 1 of the stream's peer for its MARKs.
@@ -175,7 +183,7 @@ module ctl_build (
       4'd0, 4'd12: rx_addr_d = 4'd0;
       4'd5:        rx_addr_d = 4'd8;
       4'd8:        rx_addr_d = type_q == sw_pkg::TypeCloseAck ? 4'd5 : 4'd9;
-      default:     rx_addr_d = state_q == Mac ? 4'd9 : 4'd1;  // the blocks of the cookie
+      default:     rx_addr_d = 4'd1;
     endcase
   end
 
@@ -244,13 +252,13 @@ module ctl_build (
     unique case (hi_q[1:0])
       2'd0: {hi_near, hi_far} = {rx_data_i[63:32], index_i[63:32]};
       2'd1: {hi_near, hi_far} = {hi_constant_q, lost_i[63:32]};
-      2'd2: {hi_near, hi_far} = {sent_i, mac_value_i[63:32]};
+      2'd2: {hi_near, hi_far} = {sent_i, mac_value_i};
       2'd3: {hi_near, hi_far} = {oldest_i, next_i};
     endcase
     unique case (lo_q[1:0])
       2'd0: {lo_near, lo_far} = {rx_data_i[63:32], index_i[31:0]};
       2'd1: {lo_near, lo_far} = {rx_data_i[31:0], lost_i[31:0]};
-      2'd2: {lo_near, lo_far} = {ctl_departure_i, mac_value_i[31:0]};
+      2'd2: {lo_near, lo_far} = {ctl_departure_i, mac_value_i};
       2'd3: {lo_near, lo_far} = {report_number_i, hold_q};
     endcase
     unique case (hi_q[3:2])
@@ -268,7 +276,8 @@ module ctl_build (
   end
 
   always_ff @(posedge clk_i) begin
-    if (write) words_q[addr_q] <= {hi, lo};
+    if (write) hi_words_q[addr_q] <= hi;
+    if (write && !(state_q == Mac && mac_done_i)) lo_words_q[addr_q] <= lo;
     hold_q        <= now_i - report_time_i;
     hi_q          <= hi_d;
     lo_q          <= lo_d;
@@ -281,18 +290,30 @@ module ctl_build (
     else if (!is_ready) phase_q <= phase_q + 2'd1;
     type_q       <= type_d;
     state_q      <= state_d;
-    is_granted_q <= state_q == Want && ctl_grant_i && !rst_i;
+    // An answer's departure is written in the cycle in which it comes.
+    if (state_q != Word || is_grant || is_left_q) want_q <= 1'b0;
+    else if (is_placed ? addr_q == 4'd6 : addr_q == 4'd7 && is_ready) want_q <= 1'b1;
+    is_granted_q <= is_grant && !rst_i;
+    if (state_q != Word) is_left_q <= 1'b0;
+    else if (is_grant) is_left_q <= 1'b1;
+    // ctl_tx may begin when words 0, 1, 5 and 6 are there.
+    if (state_q == Idle || state_q == Skip) is_begun_q <= 1'b0;
+    else if (addr_q == 4'd8 || addr_q == 4'd10) is_begun_q <= 1'b1;
+    if (rst_i) want_q <= 1'b0;
   end
 
-  assign word_data_o = words_q[is_answer ? word_addr_i : {word_addr_i[3] || word_addr_i < 4'd2,
-                               word_addr_i[2] || word_addr_i < 4'd2, word_addr_i[1:0]}];
+  logic [3:0] word_addr;
+  assign word_addr   = is_answer ? word_addr_i : {word_addr_i[3] || word_addr_i < 4'd2,
+                       word_addr_i[2] || word_addr_i < 4'd2, word_addr_i[1:0]};
+  assign word_data_o = {hi_words_q[word_addr], lo_words_q[word_addr]};
 
-  assign ctl_want_o  = state_q == Want;
+  assign ctl_want_o  = want_q;
   assign ctl_done_o  = is_placed && state_q != Skip ? state_q == Wait && ctl_ready_i : is_granted_q;
-  assign mark_left_o = state_q == Want && ctl_grant_i && !is_answer && mark_valid_i;
+  assign mark_left_o = is_grant && !is_answer && is_reason;
   assign ans_done_o  = state_q == Wait && ctl_ready_i && is_answer;
 
-  assign ctl_valid_o    = state_q == Wait;
+  assign ctl_valid_o    = is_begun_q && state_q != Idle && state_q != Skip;
+  assign ctl_final_o    = state_q == Wait || (is_mark && addr_q[3:1] == 3'b100);
   assign ctl_template_o = type_q == sw_pkg::TypeAccept;
   always_comb begin
     unique case (type_q)

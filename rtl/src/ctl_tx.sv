@@ -1,9 +1,10 @@
 // Builds the frame of one control packet: two passes over one generator of 64-bit words.
 //
-// The first pass takes a byte a cycle through the CRC-32C of the UDP payload and the ones'
-// complement sums of IPv4 and UDP, the second sends. Words 5 and on of a frame (from the UDP
-// checksum) are read from the packet's words; those of an ACCEPT behind its tag from the template,
-// zeros after that (docs/protocol.md#3.5), which are never stored.
+// The first pass takes two bytes a cycle through the CRC-32C of the UDP payload and the ones'
+// complement sums of IPv4 and UDP, the second sends. The first may begin while the words from 7 on
+// are not yet written: it waits before them until `ctl_final_i`. Words 5 and on of a frame (from
+// the UDP checksum) are read from the packet's words; those of an ACCEPT behind its tag from the
+// template, zeros after that (docs/protocol.md#3.5), which are never stored.
 //
 //   frame word  content                                      from
 //   0           destination, first 2 bytes of source         word 0 [63:16]
@@ -17,9 +18,10 @@
 //   last        CRC, 4 bytes
 //
 // A packet has 2 mod 8 bytes, so the CRC fills the first half of the last beat.
-// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat 8 cycles
-// a frame word and 5; a MARK takes 94 cycles to its first beat and 107 to its last.
-// `ctl_*` is held from valid to ready; ready comes with the last beat. ECN is Not-ECT. One clock.
+// Throughput: no gap inside a frame but by back-pressure. Latency: valid to the first beat 4 cycles
+// a frame word and 6; of a MARK, final to the first beat 28 cycles.
+// `ctl_*` is held from valid to ready; ready comes with the last beat. Without `ctl_final_i` valid
+// may fall, and what was begun is forgotten. ECN is Not-ECT. One clock.
 `default_nettype none
 
 module ctl_tx (
@@ -30,6 +32,7 @@ module ctl_tx (
   input  logic          ctl_valid_i,
   output logic          ctl_ready_o,
   input  logic [15:0]   ctl_bytes_i,     // UDP payload, CRC included; 2 mod 8
+  input  logic          ctl_final_i,     // words 7 and on are written too
   input  logic          ctl_template_i,  // ACCEPT
   output logic [3:0]    word_addr_o,
   input  logic [63:0]   word_data_i,     // in the same cycle
@@ -64,14 +67,15 @@ module ctl_tx (
   state_e state_q, state_d;
 
   logic [WordBits-1:0] word_q, word_d, word_next, words_q, before_last_q, tpl_end_q, length_q;
-  logic [2:0]          slice_q;  // of 16 bits; the lowest bit is its second cycle
+  logic [1:0]          slice_q;  // of 16 bits
   logic [63:0]         data_q, word;
-  logic                valid_q, is_last_q, load;
+  logic                valid_q, is_last_q, load, may_load;
   logic [15:0]         slice, taken_q, sum_q, ip_sum_q;
   logic [16:0]         sum;
   logic [31:0]         crc_q;
   logic                carry_q, is_crc_covered_q, is_taken_q, is_covered_q, is_ip_end_q;
-  logic                is_second_q, is_udp_q;  // udp: the word of its checksum
+  logic                is_ip_q, is_udp_q;  // the word after IPv4's addresses; of UDP's checksum
+  logic                is_pause, is_paused_q;
 
   // The generator. Where each 16 bits of the word come from: of the first two, `beside` has
   // what stands beside the packet's words.
@@ -172,7 +176,7 @@ module ctl_tx (
   end
 
   always_comb begin
-    unique case (slice_q[2:1])
+    unique case (slice_q)
       2'd0: slice = data_q[63:48];
       2'd1: slice = data_q[47:32];
       2'd2: slice = data_q[31:16];
@@ -180,15 +184,17 @@ module ctl_tx (
     endcase
   end
 
-  // A slice is added in its first cycle, the carry in its second.
-  assign sum = {1'b0, sum_q} + {1'b0, is_second_q ? 16'd0 : taken_q} + 17'(carry_q);
+  // A carry is added with the next slice. IPv4's sum has its own in a cycle without one, and the
+  // CRC's word ends with zeros.
+  assign sum      = {1'b0, sum_q} + {1'b0, taken_q} + 17'(carry_q);
+  assign is_pause = is_ip_q && slice_q == 2'd1 && !is_paused_q;
 
-  // CRC-32C over a byte, low bits first. `CrcMasks` has, for each bit of the next register, those
-  // of the present one that it is the parity of, the low 8 of them with the data added.
+  // CRC-32C over two bytes, low bits first. `CrcMasks` has, for each bit of the next register,
+  // those of the present one that it is the parity of, the low 16 of them with the data added.
   function automatic logic [31:0] crc_step(input logic [31:0] crc);
     logic [31:0] c;
     c = crc;
-    for (int i = 0; i < 8; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
+    for (int i = 0; i < 16; i++) c = {1'b0, c[31:1]} ^ (c[0] ? sw_pkg::Crc32cPoly : 32'd0);
     crc_step = c;
   endfunction
 
@@ -203,10 +209,12 @@ module ctl_tx (
   localparam logic [32*32-1:0] CrcMasks = crc_masks();
 
   logic [31:0] crc_in, crc_d;
-  assign crc_in = crc_q ^ {24'd0, is_second_q ? taken_q[7:0] : taken_q[15:8]};
+  assign crc_in = crc_q ^ {16'd0, taken_q[7:0], taken_q[15:8]};
   always_comb begin
     for (int i = 0; i < 32; i++) crc_d[i] = ^(crc_in & CrcMasks[32*i+:32]);
   end
+
+  assign may_load = ctl_final_i || word_q < WordBits'(7);
 
   always_comb begin
     state_d = state_q;
@@ -219,8 +227,9 @@ module ctl_tx (
       end
       Settle: state_d = Load;
       Load: begin
-        load    = 1'b1;
-        state_d = Sum;
+        load = may_load;
+        if (may_load) state_d = Sum;
+        if (!ctl_valid_i) state_d = Idle;
       end
       Sum: begin
         if (&slice_q) begin
@@ -229,10 +238,13 @@ module ctl_tx (
             state_d = Send;
           end else if (sel_q.kind == Crc) begin
             state_d = Settle;
-          end else begin
+          end else if (may_load) begin
             load = 1'b1;
+          end else begin
+            state_d = Load;
           end
         end
+        if (!ctl_valid_i) state_d = Idle;
       end
       Send: begin
         load = (!valid_q || m_axis_tready) && !(valid_q && is_last_q);
@@ -252,6 +264,7 @@ module ctl_tx (
       data_q           <= sel_q.is_zero ? 64'd0 : word;
       is_last_q        <= sel_q.kind == Crc;
       is_crc_covered_q <= sel_q.kind == Body;
+      is_ip_q          <= sel_q.kind == Head4;
       is_udp_q         <= sel_q.kind == Head5;
     end
     if (state_q == Idle) begin
@@ -262,15 +275,15 @@ module ctl_tx (
       slice_q  <= '0;
     end
     // A slice is taken one cycle after it was chosen.
-    taken_q      <= is_udp_q && slice_q[2:1] == 2'd0 ? UdpPseudo : slice;
-    is_second_q  <= slice_q[0];
+    taken_q      <= is_pause ? 16'd0 : is_udp_q && slice_q == 2'd0 ? UdpPseudo : slice;
     is_taken_q   <= state_q == Sum && !rst_i;
     is_covered_q <= state_q == Sum && is_crc_covered_q;
-    is_ip_end_q  <= state_q == Sum && sel_q.kind == Head5 && slice_q == 3'd1;
+    is_ip_end_q  <= state_q == Sum && is_pause;
+    is_paused_q  <= is_pause && state_q == Sum;
     if (state_q == Sum) begin
-      slice_q <= slice_q + 3'd1;
+      if (!is_pause) slice_q <= slice_q + 2'd1;
       // The UDP payload begins behind the first slice of word 5.
-      if (is_udp_q && slice_q == 3'd1) is_crc_covered_q <= 1'b1;
+      if (is_udp_q && slice_q == 2'd0) is_crc_covered_q <= 1'b1;
     end
     if (is_taken_q) {carry_q, sum_q} <= sum;
     // Complemented on its way out; 0 is sent as all ones.

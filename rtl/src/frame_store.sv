@@ -132,11 +132,11 @@ module frame_store #(
     word = sw_pkg::be16(data[8*(offset%Nb)+:16]);
   endfunction
 
-  (* ram_style = "distributed" *)logic [15:0] mac_hi_mem[Frames];
-  (* ram_style = "distributed" *)logic [31:0] mac_lo_mem[Frames];
-  (* ram_style = "distributed" *)logic [31:0] ip_mem[Frames];
-  (* ram_style = "distributed" *)logic [31:0] udp_mem[Frames];
-  (* ram_style = "distributed" *)logic [35:0] head_mem[Frames];
+  (* ram_style = "block" *)logic [15:0] mac_hi_mem[Frames];
+  (* ram_style = "block" *)logic [31:0] mac_lo_mem[Frames];
+  (* ram_style = "block" *)logic [31:0] ip_mem[Frames];
+  (* ram_style = "block" *)logic [31:0] udp_mem[Frames];
+  (* ram_style = "block" *)logic [35:0] head_mem[Frames];
   (* ram_style = "distributed" *)logic [2:0] class_mem[Frames];
 
   always_ff @(posedge clk_i) begin
@@ -149,22 +149,32 @@ module frame_store #(
     if (valid_i && last_i) class_mem[place] <= {other_version_i, cls_i};
   end
 
-  // Reading.
+  // Reading. The class is wanted with the first read of a frame, the rest of the meta data with the
+  // beat that it gives.
   logic [Fw-1:0] reading;
   logic [2:0] class_bits;
-  logic [15:0] udp_len, peer_port;
+  logic [47:0] mac_q;
+  logic [31:0] ip_q, udp_q;
+  logic [35:0] fields_q;
   assign reading = frames_read_q[Fw-1:0];
   assign class_bits = class_mem[reading];
-  assign {peer_port, udp_len} = udp_mem[reading];
+
+  always_ff @(posedge clk_i) begin
+    mac_q[47:32] <= mac_hi_mem[reading];
+    mac_q[31:0]  <= mac_lo_mem[reading];
+    ip_q         <= ip_mem[reading];
+    udp_q        <= udp_mem[reading];
+    fields_q     <= head_mem[reading];
+  end
 
   always_comb begin
     c_meta_o.cls = sw_pkg::class_e'(class_bits[1:0]);
     c_meta_o.other_version = class_bits[2];
-    c_meta_o.peer.mac = {mac_hi_mem[reading], mac_lo_mem[reading]};
-    c_meta_o.peer.ip = ip_mem[reading];
-    c_meta_o.peer.port = peer_port;
-    c_meta_o.udp_bytes = udp_len - 16'd8;
-    {c_meta_o.ptype, c_meta_o.tag} = head_mem[reading];
+    c_meta_o.peer.mac = mac_q;
+    c_meta_o.peer.ip = ip_q;
+    c_meta_o.peer.port = udp_q[31:16];
+    c_meta_o.udp_bytes = udp_q[15:0] - 16'd8;
+    {c_meta_o.ptype, c_meta_o.tag} = fields_q;
   end
 
   logic head_q;  // the next read is a frame's first
@@ -174,7 +184,7 @@ module frame_store #(
   logic [Aw:0] rd_addr;
   logic ends_here;
 
-  assign is_report = c_meta_o.cls == sw_pkg::ClassReport;
+  assign is_report = class_bits[1:0] == sw_pkg::ClassReport;
   assign shown = frames_kept_q != frames_read_q;
   assign ends_here = out_q[N] && (N == 64 || upper_q || !out_q[N+1]);
   assign done = valid_q && c_ready_i && ends_here;

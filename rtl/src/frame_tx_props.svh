@@ -9,7 +9,7 @@
     f_reset_q  <= 1'b0;
     f_flight_q <= f_flight_q + (Fw + 1)'(ask) - (Fw + 1)'(rd_valid_i);
     if (rst_i) f_flight_q <= '0;
-    if (load && !rst_i) begin
+    if (start && !rst_i) begin
       f_loaded_q <= 1'b1;
       f_first_q  <= job_i.desc.addr[Aw-1:0];
       f_beats_q  <= job_i.desc.len_bytes[15:BeatShift];

@@ -6,19 +6,18 @@
 // length of a full DATA packet, which is the largest that this sender sends, or what its fields
 // need (#3.5); one that only describes may be as short as its fields.
 //
-// Throughput: one packet at a time. Latency: an OPEN is answered after 25 cycles, 60 for each half
-// of a cookie that is compared (3 at most), 70 for a tag. A cookie is compared by halves, and only
-// a right first half leads to the second: what its duration tells takes 2^63 tries to use.
+// Throughput: one packet at a time. Latency: an OPEN is answered after 55 cycles, 580 for each half
+// of a cookie that is compared (3 at most), 620 for a new stream. A cookie is compared by halves,
+// and only a right first half leads to the second: what its duration tells takes 2^63 tries to use.
 // Back-pressure: none towards the packets; the answer waits for ctl_build. `flush_o` is high for 8
-// cycles before the ACCEPT of a new stream is begun, while no control packet is on its way.
-// Does not: read TLVs. One clock.
+// cycles before the ACCEPT of a new stream is begun, while no control packet is on its way. Does
+// not: read TLVs. One clock.
 `default_nettype none
 
 module listener (
   input  logic           clk_i,
   input  logic           rst_i,
   input  logic           tick_i,           // a millisecond has passed
-  input  logic [63:0]    boot_id_i,
   input  logic [15:0]    payload_bytes_i,
   input  logic [6:0]     tpl_words_i,
 
@@ -36,10 +35,13 @@ module listener (
 
   // cookie
   output logic           mac_start_o,
-  input  logic           mac_second_i,
-  output logic [63:0]    mac_block_o,
+  input  logic [1:0]     mac_part_i,       // first block, second block, value
+  input  logic [1:0]     mac_half_i,       // 16 bits of it
+  input  logic [31:0]    boot_i,           // boot id: the word with these 16 bits
+  output logic [15:0]    mac_block_o,
+  input  logic           mac_valid_i,      // another half of the value
   input  logic           mac_done_i,
-  input  logic [63:0]    mac_value_i,
+  input  logic [31:0]    mac_value_i,      // the half above the one before
 
   // ctl_build
   output logic           ans_valid_o,
@@ -53,6 +55,7 @@ module listener (
   input  logic [3:0]     ans_addr_i,
   input  logic           ans_mac_start_i,
   input  logic           ans_mac_half_i,
+  input  logic           ans_is_mac_i,     // a value is computed for it
   output logic           mark_hold_o,
   input  logic           build_idle_i,
   input  logic           tx_busy_i,        // DATA that was chosen has not left
@@ -119,6 +122,7 @@ module listener (
     Start,    // word 6: the start index
     Cookie,   // a half of the cookie is begun, and compared with word 11 or 12
     Compare,
+    // Walked by 16 bits, first to compare with the stream's, then to keep them.
     Nonce,    // word 9
     Owner,    // word 10
     Order,    // word 7: its departure; then it is judged
@@ -139,7 +143,14 @@ module listener (
   // word after two, and then it acts.
   logic [1:0]  phase_q;
   logic        is_ready;
-  logic        is_held_q, is_second_past_q, is_mac_done_q;
+  logic        is_held_q, is_mac_done_q;
+
+  // Of what is read, 16 bits: those that `cookie` asks for, or in a walk one after the other.
+  logic [2:0]  walk_q;
+  logic [1:0]  half_at_q;
+  logic [15:0] half, kept, other;
+  logic [16:0] less;
+  logic        is_walk, is_in_q, is_walked_q, is_keeping_q, is_borrow_q, differs;
   logic        is_hi_zero_q, is_mid_zero_q, is_lo_zero_q, is_hi_one_q, is_mac_same_q;
   logic        is_before_q, is_peer_tag_q, is_next_q, is_close_ok_q;
   logic        is_close_bytes_q, is_short_q, is_open_form_q;
@@ -161,8 +172,9 @@ module listener (
 
   // Of the stream.
   sw_pkg::peer_t peer_q;
-  logic [31:0] peer_tag_q, stream_tag_q, window_q, departure_q;
-  logic [63:0] nonce_q, owner_q;
+  logic [31:0] peer_tag_q, stream_tag_q, window_q;
+  (* ram_style = "distributed" *) logic [15:0] kept_mem[16];  // nonce, owner, departure
+  logic [1:0]  kept_at;
   logic [15:0] openings_q;
   logic [2:0]  keep_q;
 
@@ -286,9 +298,11 @@ module listener (
           end
         end
       end
-      Nonce: if (is_ready) step_d = Owner;
-      Owner: if (is_ready) step_d = Order;
-      Order: if (is_ready) begin
+      Nonce: if (is_walked_q) step_d = Owner;
+      Owner: if (is_walked_q) step_d = Order;
+      Order: if (is_walked_q && is_keeping_q) begin
+        step_d = Tag;
+      end else if (is_walked_q) begin
         ans_type_d = sw_pkg::TypeRefuse;
         step_d     = Answer;
         if (is_other_stream_q) reason_d = ReasonStream;
@@ -310,7 +324,7 @@ module listener (
         else if (!does_fit_q) reason_d = ReasonPacketSize;
         else begin
           ans_type_d = sw_pkg::TypeAccept;
-          step_d     = Tag;
+          step_d     = Nonce;
         end
       end
       Tag: begin
@@ -369,28 +383,28 @@ module listener (
   end
 
   // What is read of session_rx, and the blocks of the keyed function.
+  logic [3:0] mac_addr;
+  assign mac_addr = mac_part_i[0] ? 4'd9 : 4'd1;
+
   always_comb begin
     unique case (step_q)
       Zero:    rx_addr_o = 4'd14;
       Terms:   rx_addr_o = 4'd13;
       Start:   rx_addr_o = 4'd6;
-      Cookie:  rx_addr_o = 4'd1;
-      Compare: rx_addr_o = !is_second_past_q ? 4'd9 : is_half_q ? 4'd12 : 4'd11;
+      Compare: rx_addr_o = !mac_part_i[1] ? mac_addr : is_half_q ? 4'd12 : 4'd11;
       Owner:   rx_addr_o = 4'd10;
       Order, Seq: rx_addr_o = 4'd7;
       Keep: begin
         unique case (keep_q)
           3'd0:    rx_addr_o = 4'd0;
           3'd1:    rx_addr_o = 4'd1;
-          3'd2:    rx_addr_o = 4'd7;
           3'd3:    rx_addr_o = 4'd8;
-          3'd4:    rx_addr_o = 4'd9;
-          3'd5:    rx_addr_o = 4'd10;
           default: rx_addr_o = 4'd13;
         endcase
       end
-      Answer:  rx_addr_o = ans_addr_i;
-      Nonce, Draw: rx_addr_o = 4'd9;
+      Answer:  rx_addr_o = ans_is_mac_i ? mac_addr : ans_addr_i;
+      Draw:    rx_addr_o = mac_addr;
+      Nonce:   rx_addr_o = 4'd9;
       default: rx_addr_o = 4'd8;
     endcase
   end
@@ -399,12 +413,31 @@ module listener (
   always_comb begin
     domain = {1'b0, step_q == Answer ? ans_mac_half_i : is_half_q};
     if (step_q == Draw) domain = DomainTag;
+    unique case (half_at_q)
+      2'd0: half = rx_data_i[15:0];
+      2'd1: half = rx_data_i[31:16];
+      2'd2: half = rx_data_i[47:32];
+      2'd3: half = rx_data_i[63:48];
+    endcase
     // First: epoch, address and port of the peer; or boot id and number of the opening. Second:
     // nonce without its lowest byte, and what the value is for.
-    mac_block_o = {rx_data_i[63:48], cookie_epoch_q, rx_data_i[31:0]};
-    if (step_q == Tag) mac_block_o = {boot_id_i[63:48] ^ openings_q, boot_id_i[47:0]};
-    if (mac_second_i) mac_block_o = {rx_data_i[63:8], 6'd0, domain};
+    mac_block_o = half;
+    if (mac_part_i[0]) begin
+      if (half_at_q == 2'd0) mac_block_o[7:0] = {6'd0, domain};
+    end else if (step_q == Draw) begin
+      mac_block_o = (half_at_q[0] ? boot_i[31:16] : boot_i[15:0])
+                    ^ (&half_at_q ? openings_q : 16'd0);
+    end else if (half_at_q == 2'd2) begin
+      mac_block_o = cookie_epoch_q;
+    end
   end
+
+  assign is_walk = step_q == Nonce || step_q == Owner || step_q == Order;
+  assign kept_at = step_q == Order ? 2'd2 : step_q == Owner ? 2'd1 : 2'd0;
+  assign kept    = kept_mem[{kept_at, half_at_q}];
+  assign other   = is_walk ? kept : mac_value_i[31:16];
+  assign differs = half != other;
+  assign less    = {1'b0, half} - {1'b0, kept} - 17'(is_borrow_q && half_at_q[0]);
 
   always_ff @(posedge clk_i) begin
     step_q         <= step_d;
@@ -412,14 +445,14 @@ module listener (
     else if (!phase_q[1]) phase_q <= phase_q + 2'd1;
     is_held_q        <= rx_held_i && step_q == Idle && step_d == Idle;
     is_mac_done_q    <= mac_done_i;
-    is_second_past_q <= mac_second_i || (is_second_past_q && !mac_start_o);
+    half_at_q        <= is_walk ? walk_q[1:0] : mac_half_i;
 
     is_hi_zero_q     <= rx_data_i[63:32] == '0;
     is_mid_zero_q    <= rx_data_i[47:32] == '0;
     is_lo_zero_q     <= rx_data_i[31:0] == '0;
     is_hi_one_q      <= rx_data_i[63:48] == 16'd1;
-    is_mac_same_q    <= sw_pkg::same64(rx_data_i, mac_value_i);
-    is_before_q      <= sw_pkg::before32(rx_data_i[31:0], departure_q);
+    if (mac_start_o) is_mac_same_q <= 1'b1;
+    else if (mac_valid_i && differs) is_mac_same_q <= 1'b0;
     is_peer_tag_q    <= sw_pkg::same32(rx_data_i[31:0], peer_tag_q);
     is_next_q        <= sw_pkg::same32(rx_data_i[63:32], next_i);
     is_close_ok_q    <= close_ok_i;
@@ -430,7 +463,7 @@ module listener (
     // and its IPv4 packet 28 more than that.
     data_words_q     <= payload_bytes_i[15:3] + 13'd3;
     packet_words_q   <= payload_bytes_i[15:3] + 13'd7;
-    cookie_epoch_q   <= is_last_epoch_q && step_q == Cookie ? epoch_q - 16'd1 : epoch_q;
+    cookie_epoch_q   <= is_last_epoch_q && step_q == Compare ? epoch_q - 16'd1 : epoch_q;
     ans_type_q     <= ans_type_d;
     reason_q       <= reason_d;
     is_described_q <= is_described_d;
@@ -452,8 +485,21 @@ module listener (
       is_other_trailer_q <= rx_data_i[7:0] != '0;
     end
     if (step_q == Start) is_started_q <= !is_hi_zero_q || !is_lo_zero_q;
-    if (step_q == Nonce) is_same_nonce_q <= sw_pkg::same64(rx_data_i, nonce_q);
-    if (step_q == Owner) is_same_owner_q <= sw_pkg::same64(rx_data_i, owner_q);
+    // The second four cycles of a walk have the word's halves, a cycle late.
+    walk_q      <= is_walk && step_d == step_q && !is_walked_q ? walk_q + 3'd1 : 3'd0;
+    is_in_q     <= is_walk && walk_q[2];
+    is_walked_q <= is_walk && &walk_q;
+    if (step_q == Cookie) begin
+      is_same_nonce_q <= 1'b1;
+      is_same_owner_q <= 1'b1;
+    end
+    if (is_in_q && differs && step_q == Nonce) is_same_nonce_q <= 1'b0;
+    if (is_in_q && differs && step_q == Owner) is_same_owner_q <= 1'b0;
+    is_borrow_q <= less[16];
+    if (is_in_q && half_at_q == 2'd1) is_before_q <= less[15];
+    if (step_q == Idle) is_keeping_q <= 1'b0;
+    else if (step_q == Order && step_d == Nonce) is_keeping_q <= 1'b1;
+    if (is_in_q && is_keeping_q) kept_mem[{kept_at, half_at_q}] <= half;
     if (step_q == Body) is_reason_unknown_q <= !is_hi_zero_q;
 
     if (step_q == Idle) begin
@@ -479,11 +525,9 @@ module listener (
           peer_q.ip   <= {rx_data_i[15:0], rx_data_i[63:48]};
           peer_q.port <= rx_data_i[31:16];
         end
-        3'd3: departure_q <= rx_data_i[31:0];
         3'd4: peer_tag_q <= rx_data_i[63:32];
-        3'd5: nonce_q <= rx_data_i;
-        3'd6: owner_q <= rx_data_i;
-        default: window_q <= rx_data_i[63:32];
+        3'd7: window_q <= rx_data_i[63:32];
+        default: ;
       endcase
     end
 
@@ -529,7 +573,7 @@ module listener (
   assign ev_challenged_o = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeChallenge;
   assign ev_refused_o    = step_q == Answer && ans_done_i && ans_type_q == sw_pkg::TypeRefuse;
   assign ev_unknown_o    = take_token;
-  assign ev_accepted_o   = is_new || (step_q == Order && is_ready && is_described_d);
+  assign ev_accepted_o   = is_new || (step_q == Order && is_walked_q && is_described_d);
   assign ev_takeover_o   = step_q == Drain && step_d == Keep && is_live;
 
 `ifdef FORMAL

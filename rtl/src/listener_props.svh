@@ -26,8 +26,8 @@
     if (!f_begun_q) assume (state_i == sw_pkg::StateIdle);
     // What is read is an OPEN's tag, and its role or zero; the cookie is there at once: the steps
     // do not depend on more.
-    assume ((rx_data_i & ~64'h0100_0000) == 64'h1_0000_0000 && mac_value_i == 64'h1_0000_0000);
-    assume (boot_id_i == '0 && payload_bytes_i == 16'd8 && tpl_words_i == '0 && mac_done_i);
+    assume ((rx_data_i & ~64'h0100_0000) == 64'h1_0000_0000 && mac_value_i == 32'h1_0000);
+    assume (boot_i == '0 && payload_bytes_i == 16'd8 && tpl_words_i == '0 && mac_done_i);
     assume (rx_bytes_i == 16'd128 || rx_bytes_i == 16'd42);
   end
 

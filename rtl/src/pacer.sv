@@ -19,20 +19,21 @@ module pacer (
     input  wire logic        clk_i,
     input  wire logic        rst_i,
     input  wire logic [63:0] time_ns_i,
-    input  wire logic [31:0] rate_i,
-    input  wire logic [31:0] burst_ns_i,
+    input  wire logic [23:0] rate_i,
+    input  wire logic [19:0] burst_ns_i,
     input  wire logic        charge_i,
     input  wire logic [15:0] charge_bytes_i,
     output      logic        ok_o
 );
 
-  localparam int unsigned RateWidth = 26;
+  localparam int unsigned RateWidth = 24;
   localparam int unsigned StepWidth = 12;
   localparam int unsigned DebtWidth = RateWidth + StepWidth + 1;
-  // Wraps after 18 minutes: a longer jump at worst delays one packet by what it still owed.
-  localparam int unsigned TimeWidth = 40;
+  // Wraps after 4 ms, four of the longest burst: a jump of the clock by more pays for what is left
+  // of it, which at worst delays one packet by what it still owed.
+  localparam int unsigned TimeWidth = 22;
 
-  localparam logic [31:0] Grace = 32'd63;
+  localparam logic [19:0] Grace = 20'd63;
 
   typedef logic [TimeWidth-1:0] time_t;
   typedef logic [DebtWidth-1:0] debt_t;
@@ -52,9 +53,9 @@ module pacer (
   debt_t debt_q;  // negative: nothing is owed
   logic is_free, is_paying, is_idle, is_full, is_late;
 
-  assign is_free   = ~|rate_i || |rate_i[31:RateWidth];
+  assign is_free   = ~|rate_i;
   assign is_idle   = debt_q[DebtWidth-1];
-  assign is_paying = phase_q == PhasePay;
+  assign is_paying = phase_q == PhasePay && !charge_i;  // one sum at a time
 
   logic [StepWidth-1:0] step;
   logic [TimeWidth:0] excess;  // of what is kept over the burst; negative: nothing
@@ -64,6 +65,9 @@ module pacer (
   assign is_full = phase_q == PhaseChoose && is_idle && !excess[TimeWidth];
   assign step    = |span_q[TimeWidth-1:StepWidth] ? '1 : span_q[StepWidth-1:0];
   assign excess  = {1'b0, span_q} - (TimeWidth + 1)'(burst_ns_i | Grace);
+
+  debt_t change;  // less one where it is taken off
+  assign change = charge_i ? debt_t'({charge_bytes_i, 16'd0}) : ~debt_t'(product_q);
 
   always_ff @(posedge clk_i) begin
     unique case (phase_q)
@@ -78,13 +82,12 @@ module pacer (
         phase_q <= PhaseMultiply;
       end
       PhaseMultiply: begin
-        product_q <= step_q * rate_i[RateWidth-1:0];
+        product_q <= step_q * rate_i;
         phase_q   <= PhasePay;
       end
-      default: phase_q <= PhaseMeasure;
+      default: if (is_paying) phase_q <= PhaseMeasure;
     endcase
-    debt_q <= debt_q + (charge_i ? debt_t'({charge_bytes_i, 16'd0}) : '0) -
-        (is_paying ? debt_t'(product_q) : '0);
+    if (charge_i || is_paying) debt_q <= debt_q + change + debt_t'(is_paying);
     if ((is_full || is_late) && !charge_i) debt_q <= '1;
     if (rst_i || is_free) debt_q <= '1;
     if (rst_i) begin

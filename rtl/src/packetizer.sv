@@ -20,6 +20,8 @@
 //
 // It does not zero what lies beyond s_count: the source does. After a flush the first packet carries
 // START, and losses before it are no losses. While run_i is low, samples are taken and thrown away.
+// Fewer than 2^48 samples are lost between two beats; ev_lost_count_o tells of a loss in the cycle
+// after the beat that shows it, lost_o one later.
 // A ring slot is claimed at a packet's first beat, against oldest_i: the packets of the ring are
 // [oldest_i, next_i) and the one or two that are being completed. No clock crossing.
 `default_nettype none
@@ -74,6 +76,7 @@ module packetizer #(
   localparam int unsigned Shift = $clog2(BeatBytes);
   localparam int unsigned SlotBeats = SlotBytes / BeatBytes;
   localparam int unsigned Lw = $clog2(SlotBeats + 1);
+  localparam int unsigned GapWidth = 48;
 
   generate
     if (W < 64 || W != 8 << Shift) begin : g_bad_width
@@ -95,14 +98,14 @@ module packetizer #(
   logic have_q;    // a packet was begun since the flush
   logic run_q;
   logic full_q;
-  logic [Lw-1:0] left_q;  // beats that fit the packet after the next one
+  logic [Lw-1:0] left_q;  // beats that still fit the packet
 
   logic is_break, is_empty, at_last, split;
   logic count_due, take, begins, drop, writes, closes;
 
   assign is_break = s_start || s_overflow;
   assign is_empty = s_last && !s_whole && s_count == 8'd0;
-  assign at_last = left_q == '0;
+  assign at_last = left_q == Lw'(1);
   assign split = at_last && s_last && !s_whole;
   assign count_due = open_q &&
       (ending_q || (stop_i && whole_q) || (s_valid && (is_break || split)));
@@ -131,8 +134,7 @@ module packetizer #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (begins) left_q <= Lw'(payload_bytes_i >> Shift) - Lw'(2);
-    else if (writes && !closes) left_q <= left_q - Lw'(1);
+    if (writes) left_q <= Lw'(-1) + (begins ? Lw'(payload_bytes_i >> Shift) : left_q);
   end
 
   // Slots: claimed at the first beat, so that the next packet need not wait for this one's commit.
@@ -166,21 +168,25 @@ module packetizer #(
   // Indexes. Lost is what lies between the end of the beat before and this one, and with a beat that
   // is thrown away the beat too; a start leaves out what lies before it.
 
-  logic [63:0] end_q, lost_q, beat_end, lost_d;
+  logic [63:0] end_q, lost_q;
+  logic [GapWidth-1:0] lost_from, lost_to, gap_q;
   logic is_loss;
 
-  assign beat_end = s_index + 64'(s_count);
-  assign lost_d = lost_q - (s_start ? s_index : end_q) + (drop ? beat_end : s_index);
+  assign lost_from = s_start ? s_index[GapWidth-1:0] : end_q[GapWidth-1:0];
+  assign lost_to = s_index[GapWidth-1:0] + GapWidth'(begins ? 8'd0 : s_count);
   assign is_loss = have_q && run_q && take && (drop || s_overflow);
 
   always_ff @(posedge clk_i) begin
-    if (take) end_q <= beat_end;
+    if (take) end_q <= s_index + 64'(s_count);
+    gap_q <= lost_to - lost_from;
+    if (!is_loss) gap_q <= '0;
+    lost_q <= 64'(gap_q) + lost_q;
     if (rst_i || flush_i) lost_q <= '0;
-    else if (is_loss) lost_q <= lost_d;
   end
 
   assign index_o = end_q;
   assign lost_o = lost_q;
+  assign ev_lost_count_o = gap_q[31:0];
 
   // The packet begun.
 
@@ -204,7 +210,7 @@ module packetizer #(
       flags_q <= {overflow_q || (s_overflow && have_q), start_q || s_start};
       index_q <= s_index;
     end
-    if (writes) samples_q <= (begins ? 16'd0 : samples_q) + 16'(s_count);
+    if (writes) samples_q <= 16'(s_count) + (begins ? 16'd0 : samples_q);
   end
 
   // Stage 1: the ring's write port. The length follows from the beats that are left over.
@@ -277,7 +283,6 @@ module packetizer #(
 
   assign busy_o = open_q || close_q || hold_q || commit_q;
   assign ev_overflow_o = ev_overflow_q;
-  assign ev_lost_count_o = is_loss ? 32'(lost_d - lost_q) : 32'd0;
 
 `ifdef FORMAL
   `include "packetizer_props.svh"

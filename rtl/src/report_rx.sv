@@ -1,17 +1,19 @@
 // Takes the stream's REPORTs: their check by `window`, their ranges to nack_walker, their echo to
-// rtt, their counters to csr (docs/protocol.md#2.12, #4.6).
+// rtt (docs/protocol.md#2.12, #4.6).
 //
-// A beat a cycle from frame byte 56 on (the REPORT's number and departure), as frame_rx shows
-// frames of ClassReport; lengths and n have been checked there. The check is made with the fourth
-// beat; from the seventh on each beat is a range, at rng_valid_o in the same cycle. Back-pressure
-// only where rng_ready_i is low. A REPORT that `window` refuses is swallowed; one that is no newer
-// ends at its check: its ranges say nothing that the newer did not. A REPORT of a stream that has
-// ended since it came is swallowed uncounted. Ranges behind the 384 bytes of a frame that frame_rx
-// keeps are not seen; the receiver lists them again.
+// Takes beats from frame byte 56 on (the REPORT's number and departure), as frame_rx shows frames of
+// ClassReport; lengths and n have been checked there. `window` compares the numbers one after the
+// other, which takes 3 cycles of the second beat and 2 of the third; the verdict comes with the
+// fourth. From the seventh on each beat is a range, which takes 2 cycles: one to find where it lies,
+// then rng_valid_o. Every other beat takes one. Back-pressure besides only where rng_ready_i is low.
+// A REPORT that `window` refuses is swallowed; one that is no newer ends at its check: its ranges
+// say nothing that the newer did not. A REPORT of a stream that has ended since it came is swallowed
+// uncounted. Ranges behind the 384 bytes of a frame that frame_rx keeps are not seen; the receiver
+// lists them again.
 //
-// number_o, received_o, marked_o, skipped_o, report_departure_o and report_time_o are those of the
-// newest REPORT that was taken, and hold still (the counters change in the two cycles behind
-// taken_o); echo_o and hold_o are right in the cycle of taken_o alone.
+// number_o, report_departure_o and report_time_o are those of the newest REPORT that was taken, and
+// hold still; echo_o and hold_o are right in the cycle of taken_o alone. Counters of the receiver
+// are not kept, but for a look whether that of CE marks has changed.
 `default_nettype none
 
 module report_rx (
@@ -28,14 +30,14 @@ module report_rx (
     input  wire logic                    c_last_i,
     input  wire sw_pkg::rx_meta_t        c_meta_i,
 
-    output      logic        rep_valid_o,
-    output      logic        rep_is_newer_o,
-    output      logic        rep_has_ranges_o,
-    output      logic [31:0] rep_released_o,
-    output      logic [31:0] rep_highest_o,
-    output      logic [31:0] rep_limit_o,
-    output      logic [31:0] rep_settled_o,
-    input  wire logic        rep_ok_i,
+    output      logic                    rep_step_o,
+    output      sw_pkg::check_e          rep_check_o,
+    output      logic             [31:0] rep_hi_o,
+    output      logic             [31:0] rep_lo_o,
+    output      logic                    rep_is_newer_o,
+    output      logic                    rep_has_ranges_o,
+    output      logic                    rep_valid_o,
+    input  wire logic                    rep_ok_i,
 
     output      logic        rng_valid_o,
     input  wire logic        rng_ready_i,
@@ -50,9 +52,6 @@ module report_rx (
     output logic [31:0] number_o,
     output logic [31:0] echo_o,
     output logic [31:0] hold_o,
-    output logic [31:0] received_o,
-    output logic [31:0] marked_o,
-    output logic [31:0] skipped_o,
     output logic [31:0] report_departure_o,
     output logic [31:0] report_time_o,       // 16 ns units
     output logic        ev_refused_o,
@@ -72,35 +71,58 @@ module report_rx (
   localparam logic [15:0] BytesMin = 16'd66;
 
   logic [2:0] beat_q;
-  logic live_q;   // it is of the present stream and not refused
-  logic taken_q;  // it is the newest
+  logic [1:0] step_q;  // cycles that this beat has stood
+  logic live_q;        // it is of the present stream and not refused
+  logic taken_q;       // it is the newest
+  logic is_newer_q;
   logic [5:0] left_q;
-  logic [31:0] hi, lo, number_q, departure_q, released_q, limit_q, settled_q, highest_q;
-  logic step, is_range, n_large;
+  logic [31:0] hi, lo, number_q, departure_q, settled_q, marked_q;
+  logic step, is_range, is_done, n_large;
 
-  assign hi        = sw_pkg::be32(c_data_i[31:0]);  // first on the wire
-  assign lo        = sw_pkg::be32(c_data_i[63:32]);
-  assign is_range  = beat_q == BeatRange && live_q && taken_q && left_q != 0;
-  assign c_ready_o = !is_range || rng_ready_i;
-  assign step      = c_valid_i && c_ready_o;
+  assign hi       = sw_pkg::be32(c_data_i[31:0]);  // first on the wire
+  assign lo       = sw_pkg::be32(c_data_i[63:32]);
+  assign is_range = beat_q == BeatRange && live_q && taken_q && left_q != 0;
+
+  always_comb begin
+    unique case (beat_q)
+      BeatReleased: is_done = step_q[1];
+      BeatSettled:  is_done = step_q[0];
+      BeatRange:    is_done = !is_range || (step_q[0] && rng_ready_i);
+      default:      is_done = 1'b1;
+    endcase
+  end
+  assign c_ready_o = is_done;
+  assign step      = c_valid_i && is_done;
   assign n_large   = |lo[15:6];
 
-  assign rep_valid_o      = c_valid_i && beat_q == BeatEcho && live_q && !flush_i;
-  assign rep_is_newer_o   = !reported_o || sw_pkg::before32(number_o, number_q);
+  always_comb begin
+    if (beat_q == BeatReleased) begin
+      unique case (step_q)
+        2'd0:    rep_check_o = sw_pkg::CheckReleased;
+        2'd1:    rep_check_o = sw_pkg::CheckLimit;
+        default: rep_check_o = sw_pkg::CheckGrowth;
+      endcase
+    end else if (beat_q == BeatSettled) begin
+      rep_check_o = step_q[0] ? sw_pkg::CheckHighest : sw_pkg::CheckSettled;
+    end else begin
+      rep_check_o = sw_pkg::CheckReleased;  // of a range
+    end
+  end
+  assign rep_step_o       = c_valid_i && (beat_q == BeatReleased || beat_q == BeatSettled);
+  assign rep_hi_o         = hi;
+  assign rep_lo_o         = lo;
+  assign rep_is_newer_o   = is_newer_q;
   assign rep_has_ranges_o = c_meta_i.udp_bytes != BytesMin;
-  assign rep_released_o   = released_q;
-  assign rep_limit_o      = limit_q;
-  assign rep_settled_o    = settled_q;
-  assign rep_highest_o    = highest_q;
+  assign rep_valid_o      = c_valid_i && beat_q == BeatEcho && live_q && !flush_i;
 
   assign alive_o      = rep_valid_o && rep_ok_i;
-  assign taken_o      = alive_o && rep_is_newer_o;
+  assign taken_o      = alive_o && is_newer_q;
   assign ev_refused_o = rep_valid_o && !rep_ok_i;
-  assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q && lo != marked_o;
+  assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q && lo != marked_q;
   assign echo_o       = hi;
   assign hold_o       = lo;
 
-  assign rng_valid_o   = c_valid_i && is_range && !flush_i;
+  assign rng_valid_o   = c_valid_i && is_range && step_q[0] && !flush_i;
   assign rng_first_o   = hi;
   assign rng_count_o   = lo;
   assign rng_to_next_o = 1'b0;
@@ -109,11 +131,14 @@ module report_rx (
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       beat_q     <= BeatNumber;
+      step_q     <= '0;
       live_q     <= 1'b0;
       taken_q    <= 1'b0;
       left_q     <= '0;
       reported_o <= 1'b0;
     end else begin
+      if (step) step_q <= '0;
+      else if (c_valid_i && !(is_range && step_q[0])) step_q <= step_q + 1'b1;
       if (step) begin
         if (c_last_i) beat_q <= BeatNumber;
         else if (beat_q != BeatRange) beat_q <= beat_q + 1'b1;
@@ -134,9 +159,11 @@ module report_rx (
   end
 
   always_ff @(posedge clk_i) begin
-    if (step && beat_q == BeatNumber) {number_q, departure_q} <= {hi, lo};
-    if (step && beat_q == BeatReleased) {released_q, limit_q} <= {hi, lo};
-    if (step && beat_q == BeatSettled) {settled_q, highest_q} <= {hi, lo};
+    if (step && beat_q == BeatNumber) begin
+      {number_q, departure_q} <= {hi, lo};
+      is_newer_q <= !reported_o || sw_pkg::before32(number_o, hi);
+    end
+    if (step && beat_q == BeatSettled) settled_q <= hi;
     if (taken_o) begin
       number_o           <= number_q;
       report_departure_o <= departure_q;
@@ -145,14 +172,8 @@ module report_rx (
   end
 
   always_ff @(posedge clk_i) begin
-    if (rst_i || flush_i) begin
-      received_o <= '0;
-      marked_o   <= '0;
-      skipped_o  <= '0;
-    end else if (step && live_q && taken_q) begin
-      if (beat_q == BeatReceived) {received_o, marked_o} <= {hi, lo};
-      if (beat_q == BeatSkipped) skipped_o <= hi;
-    end
+    if (rst_i || flush_i) marked_q <= '0;
+    else if (step && beat_q == BeatReceived && live_q && taken_q) marked_q <= lo;
   end
 
 endmodule

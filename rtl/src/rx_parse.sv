@@ -231,22 +231,25 @@ module rx_parse #(
       .ok_o   (crc_ok)
   );
 
-  // Stage 2: the sum of the beat's words, apart that of the source address and of the destination's
-  // upper half, which the pseudo header counts again.
+  // Stage 2: the sum of the beat's words, each beat from its second word to the first of the next
+  // one: so the IP header ends with a beat. Apart that of the addresses, which the pseudo header
+  // counts again.
   localparam int unsigned Sw = 16 + $clog2(Words);
+  localparam int unsigned BAddress = (26 - 2) / Nb;
+  localparam int unsigned AddressLane = 26 % Nb / 2;  // the first of four
   logic v2_q;
   logic [3:0] idx2_q;
+  logic [N+15:0] summed;
   logic [Sw-1:0] addresses, others, sum_q, addresses_q;
-  logic [15:0] dst_lo_sum_q;
 
-  localparam int unsigned AddressLane = (26 % Nb) / 2;
+  assign summed = {last1_q ? 16'd0 : clean[15:0], d1_q};
   always_comb begin
     addresses = '0;
     others = '0;
-    for (int i = 0; i < int'(Words); i++) begin
-      if (i >= int'(AddressLane) && i < int'(AddressLane) + 3)
-        addresses = addresses + Sw'({d1_q[16*i+:8], d1_q[16*i+8+:8]});
-      else others = others + Sw'({d1_q[16*i+:8], d1_q[16*i+8+:8]});
+    for (int i = 1; i <= int'(Words); i++) begin
+      if (i >= int'(AddressLane) && i < int'(AddressLane) + 4)
+        addresses = addresses + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
+      else others = others + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
     end
   end
 
@@ -255,37 +258,35 @@ module rx_parse #(
     if (go1) begin
       idx2_q <= idx1_q;
       sum_q  <= addresses + others;
-      if (idx1_q == 4'(BSource)) addresses_q <= addresses;
-      if (idx1_q == 4'(BDest)) dst_lo_sum_q <= {d1_q[7:0], d1_q[15:8]};
+      if (idx1_q == 4'(BAddress)) addresses_q <= addresses;
     end
   end
 
   // Stage 3: the sum from the IP header on. A right header adds nothing to it, so an ICMP message
-  // needs no more. For UDP it begins again with the pseudo header: the addresses (dst_lo_sum_q's
-  // word is in the beat), 17, and the length of UDP, that of IP less 20: -3 now, the rest next.
+  // needs no more. For UDP it begins again with the pseudo header: the addresses, 17, and the length
+  // of UDP, that of IP less 20: -3 now, the rest next.
   logic [19:0] acc_q, base;
-  logic [16:0] folded;
-  assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
+  logic [16:0] folded, whole_q;
   logic [15:0] extra;
-  logic [17:0] head_q;
-  logic [16:0] whole_q;
+  logic is_whole, head1_q, head2_q;  // the sum of the header is in acc_q, in whole_q
+  assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
+  assign is_whole = whole_q == 17'h0FFFF;
   always_comb begin
     base  = 20'(folded);
     extra = '0;
     if (idx2_q == 4'd0) base = '0;
-    if (udp_q && idx2_q == 4'(BDest)) begin
+    if (udp_q && idx2_q == 4'(BAddress + 1)) begin
       base  = 20'(addresses_q);
       extra = 16'hFFFC;
     end
-    if (udp_q && idx2_q == 4'(BDest + 1)) extra = total_q;
+    if (udp_q && idx2_q == 4'(BAddress + 2)) extra = total_q;
   end
 
   always_ff @(posedge clk_i) begin
-    if (v2_q) begin
-      acc_q <= base + 20'(sum_q) + 20'(extra);
-      if (idx2_q == 4'(BDest)) head_q <= 18'(folded) + 18'(dst_lo_sum_q);
-    end
+    if (v2_q) acc_q <= base + 20'(sum_q) + 20'(extra);
     whole_q <= folded;
+    head1_q <= v2_q && idx2_q == 4'(BAddress);
+    head2_q <= head1_q;
   end
 
   // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
@@ -293,18 +294,35 @@ module rx_parse #(
   why_e why_d;
   sw_pkg::class_e cls_d;
   logic is_ip_d, needs_crc_d, other_d, done_q, body_fits;
-  localparam logic [15:0] Heads = 16'd28;  // of IP and UDP; the packet is the rest of total_q
+  localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of total_q
 
+  // Constants below 256 need no carry chain over 16 bits each.
+  logic is_long;
+  assign is_long = |total_q[15:8];
+  function automatic logic reaches(input logic [7:0] length, input logic [7:0] least);
+    reaches = 1'b1;
+    for (int i = 0; i < 8; i++)
+    reaches = least[i] ? length[i] && reaches : length[i] || reaches;
+  endfunction
+
+  // Lengths of types, docs/protocol.md#2.4: at least, or exactly.
+  logic [7:0] body_least, body_over;
+  logic body_exact, body_short, body_equal;
   always_comb begin
+    body_exact = 1'b1;
     case (ptype_q)
-      sw_pkg::TypeData: body_fits = total_q >= Heads + 16'd34;
-      sw_pkg::TypeMark: body_fits = total_q == Heads + 16'd58;
-      sw_pkg::TypeReport: body_fits = total_q >= Heads + 16'd66 && n_right_q;
-      sw_pkg::TypeOpen: body_fits = total_q >= Heads + 16'd128;
-      sw_pkg::TypeChallenge: body_fits = total_q == Heads + 16'd50;
-      sw_pkg::TypeAccept: body_fits = total_q >= Heads + 16'd98;
-      default: body_fits = total_q == Heads + 16'd42;
+      sw_pkg::TypeData:      {body_exact, body_least} = {1'b0, Heads + 8'd34};
+      sw_pkg::TypeMark:      body_least = Heads + 8'd58;
+      sw_pkg::TypeReport:    {body_exact, body_least} = {1'b0, Heads + 8'd66};
+      sw_pkg::TypeOpen:      {body_exact, body_least} = {1'b0, Heads + 8'd128};
+      sw_pkg::TypeChallenge: body_least = Heads + 8'd50;
+      sw_pkg::TypeAccept:    {body_exact, body_least} = {1'b0, Heads + 8'd98};
+      default:               body_least = Heads + 8'd42;
     endcase
+    {body_short, body_over} = {1'b0, total_q[7:0]} - {1'b0, body_least};
+    body_equal = !is_long && body_over == '0;
+    body_fits = (body_exact ? body_equal : is_long || !body_short)
+        && (ptype_q != sw_pkg::TypeReport || n_right_q);
   end
 
   always_comb begin
@@ -325,23 +343,23 @@ module rx_parse #(
     end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why_d = WhyNotOurs;
     else if (fragment_q) why_d = WhyFragment;
     else if (!(udp_q && port_q || icmp_q && echo_q)) why_d = WhyNoPort;
-    else if (!fits_q || total_q < 16'd28) why_d = WhyLength;
+    else if (!fits_q || !(is_long || reaches(total_q[7:0], Heads))) why_d = WhyLength;
     else if (icmp_q) begin
-      if (total_q > 16'(20 + IcmpMax)) why_d = WhyLength;
+      if (is_long || reaches(total_q[7:0], 8'(21 + IcmpMax))) why_d = WhyLength;
     end else if (!udp_len_q) why_d = WhyLength;
     else if (!sum_given_q) why_d = WhyUdpSum;
-    else if (total_q < Heads + 16'd26) why_d = WhyBody;
+    else if (!(is_long || reaches(total_q[7:0], Heads + 8'd26))) why_d = WhyBody;
     else if (!version_q) begin
       // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
       needs_crc_d = 1'b0;
       other_d = 1'b1;
-      if (ptype_q != sw_pkg::TypeOpen || total_q < Heads + 16'd128) why_d = WhyForm;
+      if (ptype_q != sw_pkg::TypeOpen || !body_fits) why_d = WhyForm;
     end else if (ptype_q > sw_pkg::TypeCloseAck || reserved_q) why_d = WhyForm;
     else if (!body_fits) why_d = WhyBody;
     // Too short for a header comes before a wrong CRC, which cannot be looked for then.
-    if (total_q < Heads + 16'd26) needs_crc_d = 1'b0;
+    if (!(is_long || reaches(total_q[7:0], Heads + 8'd26))) needs_crc_d = 1'b0;
     // A header that ends before itself has no sum.
-    if (total_q < 16'd20) is_ip_d = 1'b0;
+    if (!(is_long || reaches(total_q[7:0], 8'd20))) is_ip_d = 1'b0;
   end
 
   typedef struct packed {
@@ -377,7 +395,7 @@ module rx_parse #(
     verdict2_q.other <= other_d;
     verdict3_q <= verdict2_q;
     verdict4_q <= verdict3_q;
-    ip_sum_ok_q <= head_q == 18'h0FFFF || head_q == 18'h1FFFE;
+    if (head2_q) ip_sum_ok_q <= is_whole;
     crc_ok_q <= crc_ok;
   end
 
@@ -385,7 +403,7 @@ module rx_parse #(
   always_comb begin
     why = verdict4_q.why;
     if (verdict4_q.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
-    else if (verdict4_q.is_ip && why > WhyUdpSum && whole_q != 17'h0FFFF) why = WhyUdpSum;
+    else if (verdict4_q.is_ip && why > WhyUdpSum && !is_whole) why = WhyUdpSum;
     else if (verdict4_q.needs_crc && why > WhyCrc && !crc_ok_q) why = WhyCrc;
   end
 

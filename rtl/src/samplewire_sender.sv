@@ -110,7 +110,7 @@ module samplewire_sender #(
   // ------------------------------------------------------------------ the stream's state
   sw_pkg::state_e state;
   logic           flush, run, stop, busy;
-  logic [31:0]    stream_tag, peer_tag, peer_window, first_seq;
+  logic [31:0]    stream_tag, peer_tag, peer_window;
   logic           stream_tag_valid;
   logic [31:0]    oldest, sent, next, limit, close_seq, rtt;
   logic           has_new, is_released, is_sent, credit_came, close_ok, commit;
@@ -165,15 +165,17 @@ module samplewire_sender #(
   );
 
   // ------------------------------------------------------------------ window and repairs
-  logic        rep_valid, rep_is_newer, rep_has_ranges, rep_ok;
-  logic [31:0] rep_released, rep_highest, rep_limit, rep_settled, last_departure;
+  logic           rep_step, rep_is_newer, rep_has_ranges, rep_valid, rep_ok, rng_is_near;
+  sw_pkg::check_e rep_check;
+  logic [31:0]    rep_hi, rep_lo, last_departure;
 
   window #(.Slots(Slots), .SeqWidth(32)) u_window (
-      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .first_seq_i(first_seq),
+      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush),
       .commit_i(commit), .depart_new_i(depart_new),
-      .rep_valid_i(rep_valid), .rep_is_newer_i(rep_is_newer), .rep_has_ranges_i(rep_has_ranges),
-      .rep_released_i(rep_released), .rep_highest_i(rep_highest), .rep_limit_i(rep_limit),
-      .rep_settled_i(rep_settled), .last_departure_i(last_departure), .rep_ok_o(rep_ok),
+      .rep_step_i(rep_step), .rep_check_i(rep_check), .rep_hi_i(rep_hi), .rep_lo_i(rep_lo),
+      .rep_is_newer_i(rep_is_newer), .rep_has_ranges_i(rep_has_ranges),
+      .last_departure_i(last_departure), .rep_valid_i(rep_valid), .rep_ok_o(rep_ok),
+      .rep_is_near_o(rng_is_near),
       .close_seq_i(close_seq), .close_ok_o(close_ok),
       .oldest_o(oldest), .sent_o(sent), .next_o(next), .limit_o(limit), .full_o(),
       .has_new_o(has_new), .is_released_o(is_released), .is_sent_o(is_sent),
@@ -190,7 +192,8 @@ module samplewire_sender #(
 
   nack_walker #(.SeqWidth(32), .Depth(NackDepth), .Slots(Slots)) u_walker (
       .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush),
-      .rng_valid_i(rng_valid), .rng_ready_o(rng_ready), .rng_first_i(rng_first),
+      .rng_valid_i(rng_valid), .rng_ready_o(rng_ready), .rng_first_i(rng_first[Sw+1:0]),
+      .rng_is_near_i(rng_is_near),
       .rng_count_i(rng_count), .rng_to_next_i(1'b0), .rng_settled_i(rng_settled),
       .oldest_i(oldest), .sent_i(sent), .dep_rd_addr_o(dep_raddr), .dep_rd_data_i(dep_rdata),
       .cand_valid_o(cand_valid), .cand_seq_o(cand_seq), .cand_ready_i(cand_ready),
@@ -205,8 +208,8 @@ module samplewire_sender #(
   sw_pkg::job_t job;
 
   pacer u_pacer (
-      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i({8'd0, cfg.pace_rate}),
-      .burst_ns_i({12'd0, cfg.pace_burst_ns}), .charge_i(charge), .charge_bytes_i(charge_bytes),
+      .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i), .rate_i(cfg.pace_rate),
+      .burst_ns_i(cfg.pace_burst_ns), .charge_i(charge), .charge_bytes_i(charge_bytes),
       .ok_o(pacer_ok)
   );
 
@@ -276,13 +279,13 @@ module samplewire_sender #(
       .stream_tag_i(stream_tag), .stream_tag_valid_i(stream_tag_valid),
       .c_valid_i(c_valid && is_report), .c_ready_o(report_ready), .c_data_i(c_data),
       .c_last_i(c_last), .c_meta_i(c_meta),
-      .rep_valid_o(rep_valid), .rep_is_newer_o(rep_is_newer), .rep_has_ranges_o(rep_has_ranges),
-      .rep_released_o(rep_released), .rep_highest_o(rep_highest), .rep_limit_o(rep_limit),
-      .rep_settled_o(rep_settled), .rep_ok_i(rep_ok),
+      .rep_step_o(rep_step), .rep_check_o(rep_check), .rep_hi_o(rep_hi), .rep_lo_o(rep_lo),
+      .rep_is_newer_o(rep_is_newer), .rep_has_ranges_o(rep_has_ranges),
+      .rep_valid_o(rep_valid), .rep_ok_i(rep_ok),
       .rng_valid_o(rng_valid), .rng_ready_i(rng_ready), .rng_first_o(rng_first),
       .rng_count_o(rng_count), .rng_to_next_o(), .rng_settled_o(rng_settled),
       .taken_o(taken), .alive_o(alive), .reported_o(), .number_o(number), .echo_o(echo),
-      .hold_o(held), .received_o(), .marked_o(), .skipped_o(),
+      .hold_o(held),
       .report_departure_o(report_departure), .report_time_o(report_time),
       .ev_refused_o(events.reports_refused), .ev_marked_o(events.congestion)
   );
@@ -305,7 +308,9 @@ module samplewire_sender #(
   );
 
   // ------------------------------------------------------------------ the session
-  logic        ctl_valid, ctl_ready, ctl_template;
+  logic        ctl_valid, ctl_final, ctl_ready, ctl_template;
+  logic [4:0]  key_addr;
+  logic [31:0] key_data;
   logic [15:0] ctl_bytes;
   logic [3:0]  word_addr;
   logic [63:0] word_data;
@@ -313,14 +318,14 @@ module samplewire_sender #(
 
   session u_session (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
-      .enable_i(cfg.enable), .secret_i(cfg.secret), .boot_id_i(cfg.boot_id),
+      .enable_i(cfg.enable), .key_addr_o(key_addr), .key_data_i(key_data),
       .payload_bytes_i(cfg.payload_bytes), .dead_ms_i(cfg.dead_ms), .idle_ms_i(cfg.idle_ms),
       .tpl_words_i(cfg.template_words),
       .c_valid_i(c_valid && is_session), .c_ready_o(session_ready), .c_data_i(c_data),
       .c_last_i(c_last), .c_meta_i(c_meta),
       .state_o(state), .stream_tag_o(stream_tag), .stream_tag_valid_o(stream_tag_valid),
       .peer_tag_o(peer_tag), .peer_o(peer), .window_o(peer_window), .flush_o(flush),
-      .first_seq_o(first_seq), .run_o(run), .stop_o(stop),
+      .first_seq_o(), .run_o(run), .stop_o(stop),
       .close_i(cmd.close), .close_reason_i(2'd0),
       .busy_i(busy), .index_i(final_index), .lost_i(lost), .oldest_i(oldest), .sent_i(sent),
       .next_i(next), .is_released_i(is_released), .is_sent_i(is_sent),
@@ -331,8 +336,9 @@ module samplewire_sender #(
       .report_departure_i(report_departure), .report_time_i(report_time), .rtt_i(rtt),
       .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant), .ctl_departure_i(ctl_departure),
       .ctl_done_o(ctl_done),
-      .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_bytes_o(ctl_bytes),
-      .ctl_template_o(ctl_template), .word_addr_i(word_addr), .word_data_o(word_data),
+      .ctl_valid_o(ctl_valid), .ctl_final_o(ctl_final), .ctl_ready_i(ctl_ready),
+      .ctl_bytes_o(ctl_bytes), .ctl_template_o(ctl_template), .word_addr_i(word_addr),
+      .word_data_o(word_data),
       .ev_opens_o(events.opens), .ev_challenged_o(events.challenged),
       .ev_accepted_o(events.accepted), .ev_repeated_o(), .ev_refused_o(events.refused),
       .ev_late_o(), .ev_takeover_o(events.takeovers), .ev_unknown_o(answered),
@@ -350,7 +356,8 @@ module samplewire_sender #(
 
   ctl_tx u_ctl_tx (
       .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .ctl_valid_i(ctl_valid),
-      .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes), .ctl_template_i(ctl_template),
+      .ctl_final_i(ctl_final), .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes),
+      .ctl_template_i(ctl_template),
       .word_addr_o(word_addr), .word_data_i(word_data), .tpl_addr_o(tpl_addr),
       .tpl_data_i(tpl_data), .tpl_words_i(cfg.template_words),
       .m_axis_tvalid(k_tvalid), .m_axis_tready(k_tready), .m_axis_tdata(k_tdata),
@@ -446,7 +453,8 @@ module samplewire_sender #(
       .s_axil_arvalid(s_axil_arvalid), .s_axil_arready(s_axil_arready),
       .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
       .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
-      .cfg_o(cfg), .cmd_o(cmd), .status_i(status), .event_i(events),
+      .key_addr_i(key_addr), .key_data_o(key_data), .cfg_o(cfg), .cmd_o(cmd),
+      .status_i(status), .event_i(events),
       .samples_lost_i(lost_count), .time_ns_i(time_ns_i),
       .sync_index_i(sync_index_i), .sync_time_i(sync_time_i),
       .tpl_addr_i(tpl_addr), .tpl_data_o(tpl_data)

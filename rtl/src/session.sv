@@ -19,8 +19,8 @@ module session (
 
   // Configuration; held while enabled.
   input  logic             enable_i,
-  input  logic [127:0]     secret_i,
-  input  logic [63:0]      boot_id_i,
+  output logic [4:0]       key_addr_o,          // registers of secret and boot id, by word
+  input  logic [31:0]      key_data_i,          // in the same cycle
   input  logic [15:0]      payload_bytes_i,
   input  logic [15:0]      dead_ms_i,
   input  logic [15:0]      idle_ms_i,
@@ -82,6 +82,7 @@ module session (
 
   // ctl_tx
   output logic             ctl_valid_o,
+  output logic             ctl_final_o,
   input  logic             ctl_ready_i,
   output logic [15:0]      ctl_bytes_o,
   output logic             ctl_template_o,
@@ -134,10 +135,13 @@ module session (
   logic [15:0]    rx_bytes;
   logic [63:0]    rx_data;
 
-  logic           mac_start, mac_second, mac_done;
-  logic [63:0]    mac_block, mac_value;
+  logic           mac_start, mac_is_key, mac_valid, mac_low, mac_done;
+  logic [1:0]     mac_part, mac_half;
+  logic [15:0]    mac_block;
+  logic [31:0]    mac_value;
 
   logic           ans_valid, ans_done, ans_is_unknown, ans_is_retry, ans_mac_start, ans_mac_half;
+  logic           ans_is_mac;
   logic           ans_is_opening;
   logic [15:0]    ans_bytes;
   logic [3:0]     ans_reason, ans_addr;
@@ -178,24 +182,29 @@ module session (
   );
 
   cookie u_cookie (
-    .clk_i(clk_i), .rst_i(rst_i), .secret_i(secret_i), .start_i(mac_start),
-    .second_o(mac_second), .block_i(mac_block), .done_o(mac_done), .value_o(mac_value)
+    .clk_i(clk_i), .rst_i(rst_i), .start_i(mac_start), .is_key_o(mac_is_key), .key_i(key_data_i),
+    .part_o(mac_part), .half_o(mac_half), .half_i(mac_block), .valid_o(mac_valid),
+    .value_o(mac_value), .low_o(mac_low), .done_o(mac_done)
   );
 
+  assign key_addr_o = mac_is_key ? sw_regs_pkg::OffSecret0[6:2] + 5'(mac_half)
+                                 : sw_regs_pkg::OffBootLo[6:2] + 5'(mac_half[1]);
+
   listener u_listener (
-    .clk_i(clk_i), .rst_i(rst_i), .tick_i(tick_q), .boot_id_i(boot_id_i),
+    .clk_i(clk_i), .rst_i(rst_i), .tick_i(tick_q),
     .payload_bytes_i(payload_bytes_i), .tpl_words_i(tpl_words_i),
     .rx_held_i(rx_held), .rx_release_o(rx_release), .rx_version_i(rx_version),
     .rx_ptype_i(rx_ptype), .rx_bytes_i(rx_bytes), .rx_is_tag_zero_i(rx_is_tag_zero),
     .rx_is_tag_ours_i(rx_is_tag_ours), .rx_is_peer_ours_i(rx_is_peer_ours),
     .rx_addr_o(rx_addr), .rx_data_i(rx_data),
-    .mac_start_o(mac_start), .mac_second_i(mac_second), .mac_block_o(mac_block),
-    .mac_done_i(mac_done), .mac_value_i(mac_value),
+    .mac_start_o(mac_start), .mac_part_i(mac_part), .mac_half_i(mac_half), .boot_i(key_data_i),
+    .mac_block_o(mac_block), .mac_valid_i(mac_valid), .mac_done_i(mac_done),
+    .mac_value_i(mac_value),
     .ans_valid_o(ans_valid), .ans_done_i(ans_done), .ans_type_o(ans_type),
     .ans_is_unknown_o(ans_is_unknown),  .ans_bytes_o(ans_bytes),
     .ans_reason_o(ans_reason), .ans_is_retry_o(ans_is_retry),
     .ans_is_opening_o(ans_is_opening), .ans_addr_i(ans_addr),
-    .ans_mac_start_i(ans_mac_start), .ans_mac_half_i(ans_mac_half),
+    .ans_mac_start_i(ans_mac_start), .ans_mac_half_i(ans_mac_half), .ans_is_mac_i(ans_is_mac),
     .mark_hold_o(mark_hold), .build_idle_i(build_idle), .tx_busy_i(tx_busy_i),
     .state_i(state_o), .peer_o(peer_o), .peer_tag_o(peer_tag_o), .stream_tag_o(stream_tag_o),
     .window_o(window_o), .flush_o(flush_o), .open_o(open), .close_seq_o(close_seq_o),
@@ -242,17 +251,17 @@ module session (
     .rx_addr_o(ans_addr), .rx_data_i(rx_data),
     .mark_valid_i(mark_due && is_live), .mark_is_close_i(is_close_due), .mark_hold_i(mark_hold),
     .mark_left_o(mark_left), .idle_o(build_idle), .close_reason_i(close_reason_i),
-    .mac_start_o(ans_mac_start), .mac_half_o(ans_mac_half), .mac_done_i(mac_done),
-    .mac_value_i(mac_value),
+    .mac_start_o(ans_mac_start), .mac_half_o(ans_mac_half), .is_mac_o(ans_is_mac),
+    .mac_low_i(mac_low), .mac_done_i(mac_done), .mac_value_i(mac_value),
     .stream_tag_i(stream_tag_o), .peer_tag_i(peer_tag_o), .now_i(time_ns_i[35:4]),
     .index_i(index_i),
     .lost_i(lost_i), .oldest_i(oldest_i), .sent_i(sent_i), .next_i(next_i),
     .has_report_i(has_report), .report_number_i(number_i),
     .report_departure_i(report_departure_i), .report_time_i(report_time_i),
     .ctl_want_o(ctl_want_o), .ctl_grant_i(ctl_grant_i), .ctl_departure_i(ctl_departure_i),
-    .ctl_done_o(ctl_done_o), .ctl_valid_o(ctl_valid_o), .ctl_ready_i(ctl_ready_i),
-    .ctl_bytes_o(ctl_bytes_o), .ctl_template_o(ctl_template_o), .word_addr_i(word_addr_i),
-    .word_data_o(word_data_o)
+    .ctl_done_o(ctl_done_o), .ctl_valid_o(ctl_valid_o), .ctl_final_o(ctl_final_o),
+    .ctl_ready_i(ctl_ready_i), .ctl_bytes_o(ctl_bytes_o), .ctl_template_o(ctl_template_o),
+    .word_addr_i(word_addr_i), .word_data_o(word_data_o)
   );
 
 endmodule

@@ -105,6 +105,16 @@ package sw_pkg;
     logic        other_version;  // an OPEN that docs/protocol.md#2.8 lets pass; its CRC is unseen
   } rx_meta_t;
 
+  // What `window` compares of a REPORT, in this order; a range's first seq compares as `released`.
+  // Bit 2: the first number of the beat, not the second. Bits 1 and 0: what it is compared with.
+  typedef enum logic [2:0] {
+    CheckReleased = 3'b100,  // with `oldest`
+    CheckLimit    = 3'b001,  // with `released`
+    CheckGrowth   = 3'b010,  // of the limit
+    CheckSettled  = 3'b111,  // with the last departure
+    CheckHighest  = 3'b000   // with `oldest`
+  } check_e;
+
   // State of the stream, docs/protocol.md#7.11. Idle: no stream.
   typedef enum logic [2:0] {
     StateIdle    = 3'd0,

@@ -17,8 +17,6 @@ package sw_regs_pkg;
     logic [15:0] dead_ms;
     logic [15:0] idle_ms;
     logic [6:0] template_words;
-    logic [63:0] boot_id;
-    logic [127:0] secret;
     logic [63:0] source_index;
     logic [63:0] source_count;
     logic [23:0] source_rate;
@@ -157,8 +155,6 @@ package sw_regs_pkg;
     16'h3a98,  // dead_ms
     16'h3e8,  // idle_ms
     7'h0,  // template_words
-    64'h0,  // boot_id
-    128'h0,  // secret
     64'h0,  // source_index
     64'h0,  // source_count
     24'h0  // source_rate
@@ -200,12 +196,6 @@ package sw_regs_pkg;
     if (word == 5'h09) written.dead_ms = data[15:0];
     if (word == 5'h09) written.idle_ms = data[31:16];
     if (word == 5'h0a) written.template_words = data[6:0];
-    if (word == 5'h0b) written.boot_id[31:0] = data[31:0];
-    if (word == 5'h0c) written.boot_id[63:32] = data[31:0];
-    if (word == 5'h0d) written.secret[31:0] = data[31:0];
-    if (word == 5'h0e) written.secret[63:32] = data[31:0];
-    if (word == 5'h0f) written.secret[95:64] = data[31:0];
-    if (word == 5'h10) written.secret[127:96] = data[31:0];
     if (word == 5'h11) written.source_index[31:0] = data[31:0];
     if (word == 5'h12) written.source_index[63:32] = data[31:0];
     if (word == 5'h13) written.source_count[31:0] = data[31:0];

@@ -1,8 +1,8 @@
 // Joins control frames (64 bits, s0) and DATA (W bits, s1) to one stream of whole frames.
 //
 // Control goes first, but a DATA frame that waits has its turn after each control frame, so that
-// neither starves. At W = 64 both pass at a beat a cycle, without latency and without an idle cycle
-// between frames. At W = 512 a control frame is gathered whole, eight beats to one, before it
+// neither starves. At W = 64 both pass at a beat a cycle, without an idle cycle between frames that
+// wait, and without latency but for one cycle before a control frame behind DATA or nothing. At W = 512 a control frame is gathered whole, eight beats to one, before it
 // leaves without gaps: latency 2 cycles from its last beat; DATA still passes without.
 // Back-pressure on both. A gap that a source leaves inside a frame goes through, but for s0 at W =
 // 512.
@@ -113,26 +113,30 @@ module tx_mux #(
     assign ctl_last  = |ends;
   end
 
-  // Whose frame is under way, or would begin. A choice stands once it was shown.
-  logic begun_q, data_q, turn_q, data;
-  assign data = begun_q ? data_q : s1_axis_tvalid && (turn_q || !ctl_valid);
+  // Whose frame is under way, or may begin: a register, since each bit of the output looks at it.
+  // It changes behind a frame, or where the one that may begin does not; DATA is waited for.
+  logic data_q, is_valid, is_last, ends;
+  assign is_valid = data_q ? s1_axis_tvalid : ctl_valid;
+  assign is_last  = data_q ? s1_axis_tlast : ctl_last;
+  assign ends     = is_valid && is_last && m_axis_tready;
 
-  assign m_axis_tdata   = data ? s1_axis_tdata : ctl_data;
-  assign m_axis_tkeep   = data ? s1_axis_tkeep : ctl_keep;
-  assign m_axis_tvalid  = data ? s1_axis_tvalid : ctl_valid;
-  assign m_axis_tlast   = data ? s1_axis_tlast : ctl_last;
-  assign s1_axis_tready = data && m_axis_tready;
-  assign ctl_ready      = !data && m_axis_tready;
+  assign m_axis_tdata   = data_q ? s1_axis_tdata : ctl_data;
+  assign m_axis_tkeep   = data_q ? s1_axis_tkeep : ctl_keep;
+  assign m_axis_tvalid  = is_valid;
+  assign m_axis_tlast   = is_last;
+  assign s1_axis_tready = data_q && m_axis_tready;
+  assign ctl_ready      = !data_q && m_axis_tready;
 
+  logic begun_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       begun_q <= 1'b0;
       data_q  <= 1'b0;
-      turn_q  <= 1'b0;
-    end else if (m_axis_tvalid) begin
-      data_q  <= data;
-      begun_q <= !(m_axis_tready && m_axis_tlast);
-      if (m_axis_tready && m_axis_tlast) turn_q <= !data;
+    end else begin
+      if (is_valid) begun_q <= !ends;
+      if (ends || !(begun_q || is_valid)) begin
+        data_q <= data_q ? !ctl_valid : s1_axis_tvalid || !is_valid;
+      end
     end
   end
 

@@ -68,9 +68,12 @@ module tx_sched #(
   // A bucket of Slots / 4 packets, and never fewer than 32.
   localparam int unsigned LevelWidth = (Sw > 7) ? Sw - 1 : 6;
   localparam logic [LevelWidth-1:0] LevelMin = LevelWidth'(32);
-  // Time in units of 2^34 ns (17 s), a quarter of the wrap of departures.
+  // Time in units of 2^34 ns (17 s), a quarter of the wrap of departures. Its bits tell any silence
+  // apart, since what is stale stays so; the clock may jump by 18 minutes.
   localparam int unsigned AgeLow = 34;
-  localparam int unsigned AgeWidth = 14;
+  localparam int unsigned AgeWidth = 6;
+  // The budget counts time in units of 256 ns, up to 34 s.
+  localparam int unsigned SpanWidth = 27;
   // Header, pad to the frame's beat, trailer: docs/protocol.md#2.2.
   localparam logic [15:0] FrameBytes =
       16'(sw_pkg::OffBody + sw_pkg::CrcBytes + sw_pkg::FrameOverhead);
@@ -87,25 +90,26 @@ module tx_sched #(
   logic [31:0] seq_q;
   logic [Sw-1:0] read_slot_q;  // of the job that was taken last
 
-  // docs/protocol.md#2.6. The stamp of the next departure is ready one cycle after the last.
-  logic [31:0] now, stamp_q, last_q;
-  logic [AgeWidth-1:0] epoch, stamp_epoch_q, last_epoch_q, age;
-  logic is_stamped_q, is_stale_q, was_stale_q, is_risen;
+  // docs/protocol.md#2.6. Whether the clock has passed the last stamp is known a cycle late; then
+  // it still has, and nothing is stamped 2 cycles after a stamp.
+  logic [31:0] now, last_q;
+  logic [AgeWidth-1:0] epoch, last_epoch_q, age;
+  logic is_stale_q, was_stale_q, is_risen_q;
   logic [31:0] lead;
-  assign now      = time_ns_i[35:4];
-  assign epoch    = time_ns_i[AgeLow+:AgeWidth];
-  assign age      = epoch - last_epoch_q;
+  assign now   = time_ns_i[35:4];
+  assign epoch = time_ns_i[AgeLow+:AgeWidth];
+  assign age   = epoch - last_epoch_q;
   // Two epochs apart are more than a quarter of the wrap: the stamp cannot be ahead of the clock.
   // One epoch apart are less than half of the wrap, and the comparison holds.
   // That they are is known a cycle late, so nothing is stamped in the cycle in which it shows.
-  assign lead     = last_q - now;
-  assign is_risen = lead[31] || is_stale_q;
+  assign lead  = last_q - now;
 
   // docs/protocol.md#4.7, the budget.
   logic [LevelWidth-1:0] level_q, capacity_q;
-  logic [31:0] filled_q, elapsed;
+  logic [SpanWidth-1:0] span, filled_q, elapsed;
   logic has_budget_q, is_full_q, is_over_q, was_stalled_q, is_stalled;
-  assign elapsed = now - filled_q;
+  assign span    = time_ns_i[8+:SpanWidth];
+  assign elapsed = span - filled_q;
 
   logic is_flowing, may_stamp, may_data, is_repeat, take_repeat, take_new, choose, grant;
   logic [31:0] seq;
@@ -127,27 +131,26 @@ module tx_sched #(
       is_repeat_q <= take_repeat;
     end
     if (choose || grant) begin
-      last_q       <= stamp_q;
-      last_epoch_q <= stamp_epoch_q;
+      last_q       <= is_risen_q ? now : last_q + 1'b1;
+      last_epoch_q <= epoch;
     end
-    is_stale_q    <= !is_stamped_q || |age[AgeWidth-1:1];
-    was_stale_q   <= is_stale_q;
-    stamp_q       <= is_risen ? now : last_q + 1'b1;
-    stamp_epoch_q <= epoch;
+    is_stale_q  <= !(choose || grant) && (is_stale_q || |age[AgeWidth-1:1]);
+    was_stale_q <= is_stale_q;
+    is_risen_q  <= lead[31] || is_stale_q;
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];
 
     // A window above what the ring holds asks for no more than the ring holds.
     if (window_i[31:LevelWidth+2] != '0) capacity_q <= '1;
     else capacity_q <= (window_i[LevelWidth+1:2] > LevelMin) ? window_i[LevelWidth+1:2] : LevelMin;
     is_full_q  <= level_q == capacity_q;
-    is_over_q  <= elapsed >= rtt_i;
-    if (is_full_q) filled_q <= now;
+    is_over_q  <= elapsed > rtt_i[4+:SpanWidth];
+    if (is_full_q) filled_q <= span;
     has_budget_q <= |level_q;
     if (take_repeat) begin
       level_q <= level_q - 1'b1;
     end else if (is_over_q || flush_i) begin
       level_q   <= capacity_q;
-      filled_q  <= now;
+      filled_q  <= span;
       is_over_q <= 1'b0;
     end
 
@@ -158,13 +161,11 @@ module tx_sched #(
     job_valid_q <= !flush_i && (choose || (job_valid_q && !job_ready_i));
     if (grant) ctl_q <= 1'b1;
     if (ctl_done_i || (flush_i && !ctl_want_i)) ctl_q <= 1'b0;
-    if (choose || grant) is_stamped_q <= 1'b1;
     if (rst_i) begin
       job_valid_q  <= 1'b0;
       is_first_q   <= 1'b0;
       ctl_q        <= 1'b0;
       pause_q      <= 2'd3;
-      is_stamped_q <= 1'b0;
       is_stale_q   <= 1'b1;
       was_stale_q  <= 1'b0;
       level_q      <= '0;

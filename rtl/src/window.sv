@@ -5,9 +5,15 @@
 // retreat. `sent` never passes `limit` (docs/protocol.md#5.4), so that credit is there exactly
 // when the two differ.
 //
-// Throughput: a REPORT, a commit and a departure in every cycle, together. Latency: `rep_ok_o` and
-// `close_ok_o` in the cycle of the question; the numbers in the next; `has_new_o` one after them,
-// so that whoever departs a packet looks again 2 cycles later at the earliest. `full_o` rises with
+// A REPORT is checked step by step with one subtractor: each cycle of `rep_step_i` compares one
+// number, in the order of check_e, and `rep_valid_i` then takes the REPORT if no check failed. A
+// range's `first` is compared as `released` is, which says whether it lies near the window.
+//
+// Throughput: a step of a REPORT, a commit and a departure in every cycle, together. Latency: a
+// step counts in the cycle after it: `rep_valid_i` may come there, `rep_is_near_o` is right there.
+// `rep_ok_o` is right with `rep_valid_i`; `close_ok_o` in the cycle of the question; the numbers
+// change in the next; `has_new_o` one after them, so that whoever departs a packet looks again 2
+// cycles later at the earliest. `full_o` rises with
 // `next_o` and falls one cycle after `oldest_o` has moved: within that cycle a repeat that was
 // chosen by the old `oldest_o` has claimed its slot (tx_sched's `hold_o`).
 // Back-pressure: `full_o`; a commit while it is high is a fault of the caller.
@@ -16,24 +22,25 @@
 `default_nettype none
 
 module window #(
-    parameter int unsigned Slots    = 1024,
-    parameter int unsigned SeqWidth = 32
+    parameter int unsigned         Slots    = 1024,
+    parameter int unsigned         SeqWidth = 32,
+    parameter logic [SeqWidth-1:0] FirstSeq = '0
 ) (
     input  wire logic                clk_i,
     input  wire logic                rst_i,
     input  wire logic                flush_i,
-    input  wire logic [SeqWidth-1:0] first_seq_i,
     input  wire logic                commit_i,
     input  wire logic                depart_new_i,
-    input  wire logic                rep_valid_i,
-    input  wire logic                rep_is_newer_i,
-    input  wire logic                rep_has_ranges_i,
-    input  wire logic [SeqWidth-1:0] rep_released_i,
-    input  wire logic [SeqWidth-1:0] rep_highest_i,
-    input  wire logic [SeqWidth-1:0] rep_limit_i,
-    input  wire logic [        31:0] rep_settled_i,
+    input  wire logic                rep_step_i,
+    input  wire sw_pkg::check_e      rep_check_i,
+    input  wire logic [        31:0] rep_hi_i,          // released, settled; a range's first
+    input  wire logic [        31:0] rep_lo_i,          // limit, highest
+    input  wire logic                rep_is_newer_i,    // stable from the first step on
+    input  wire logic                rep_has_ranges_i,  // the same
     input  wire logic [        31:0] last_departure_i,
+    input  wire logic                rep_valid_i,
     output      logic                rep_ok_o,
+    output      logic                rep_is_near_o,     // within 2 * Slots of `oldest`
     input  wire logic [SeqWidth-1:0] close_seq_i,
     output      logic                close_ok_o,
     output      logic [SeqWidth-1:0] oldest_o,
@@ -54,7 +61,7 @@ module window #(
   if (Slots != (1 << Sw) || Slots < 2) begin : g_slots
     $error("Slots must be a power of two");
   end
-  if (Sw + 1 > PromiseBits) begin : g_width
+  if (Sw + 1 >= PromiseBits) begin : g_width
     $error("SeqWidth is too small for Slots");
   end
 
@@ -67,32 +74,82 @@ module window #(
   logic [Sw:0] departed;
   assign departed = sent_q[Sw:0] - oldest_q[Sw:0];
 
-  // Distances from `oldest`; negative is before it.
-  seq_t released, highest, close, promise, growth;
-  logic [31:0] unsettled;
-  logic is_past, is_future, is_unseen, is_promise;
-  assign released  = rep_released_i - oldest_q;
-  assign highest   = rep_highest_i - oldest_q;
-  assign close     = close_seq_i - oldest_q;
-  assign promise   = rep_limit_i - rep_released_i;
-  assign growth    = limit_q - rep_limit_i;
-  assign unsettled = last_departure_i - rep_settled_i;
+  // The first half of a step: how far the number lies behind what it is compared with. The
+  // subtraction is written as a sum that takes the number inverted, and inverted itself: the choice
+  // of the number then fits into the adder's own LUTs.
+  seq_t released_q, promised_q;
+  logic [31:0] number, against, distance;
+  always_comb begin
+    unique case (rep_check_i[1:0])
+      2'd0:    against = 32'(oldest_q);
+      2'd1:    against = 32'(released_q);
+      2'd2:    against = 32'(limit_q);
+      default: against = last_departure_i;
+    endcase
+    number = rep_check_i[2] ? rep_hi_i : rep_lo_i;
+    distance = ~(against + ~number);
+  end
 
-  assign is_past = released[SeqWidth-1];
-  assign is_future = !is_past && (|released[SeqWidth-1:Sw+1] || released[Sw:0] > departed);
-  assign is_unseen =
-      !highest[SeqWidth-1] && (|highest[SeqWidth-1:Sw+1] || highest[Sw:0] > departed);
-  assign is_promise = ~|promise[SeqWidth-1:PromiseBits] ||
-      (promise == (seq_t'(1) << PromiseBits));
+  // What the second half needs to know of the distance.
+  logic step_q, is_negative_q, is_late_q, is_quarter_q, has_top_q, has_promise_q, has_middle_q;
+  logic is_ones_q;
+  logic [Sw:0] low_q;
+  sw_pkg::check_e check_q;
+  always_ff @(posedge clk_i) begin
+    step_q        <= rep_step_i && !rst_i;
+    check_q       <= rep_check_i;
+    is_late_q     <= distance[31];  // of departures, which have 32 bits
+    is_negative_q <= distance[SeqWidth-1];
+    is_quarter_q  <= distance[SeqWidth-2];
+    has_top_q     <= |distance[SeqWidth-1:PromiseBits+1];
+    has_promise_q <= distance[PromiseBits];
+    has_middle_q  <= |distance[PromiseBits-1:Sw+1];
+    is_ones_q     <= &distance[SeqWidth-1:Sw+1];
+    low_q         <= distance[Sw:0];
+    if (rep_step_i && rep_check_i == sw_pkg::CheckReleased) released_q <= rep_hi_i[SeqWidth-1:0];
+    if (rep_step_i && rep_check_i == sw_pkg::CheckLimit) promised_q <= rep_lo_i[SeqWidth-1:0];
+  end
 
-  assign rep_ok_o = !is_future && !is_unseen && is_promise &&
-      !(rep_has_ranges_i && unsettled[31]) && !(rep_is_newer_i && is_past);
+  // The second half.
+  logic has_more, is_beyond, fails;
+  logic bad_q, is_past_q, is_ancient_q, grows_q;
+  assign has_more  = has_top_q || has_promise_q || has_middle_q;  // Slots * 2 or more, or negative
+  assign is_beyond = !is_negative_q && (has_more || low_q > departed);
+  always_comb begin
+    unique case (check_q)
+      sw_pkg::CheckReleased: fails = is_beyond || (rep_is_newer_i && is_negative_q);
+      sw_pkg::CheckLimit:
+      fails = bad_q || has_top_q || (has_promise_q && (has_middle_q || |low_q));
+      sw_pkg::CheckSettled:
+      fails = bad_q || (rep_has_ranges_i && !is_late_q && (has_more || |low_q));
+      sw_pkg::CheckHighest: fails = bad_q || is_beyond;
+      default: fails = bad_q;
+    endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (step_q) begin
+      bad_q <= fails;
+      if (check_q == sw_pkg::CheckReleased) begin
+        is_past_q    <= is_negative_q;
+        // From so far back that its limit would compare as a later one.
+        is_ancient_q <= is_negative_q && !is_quarter_q;
+      end
+      if (check_q == sw_pkg::CheckGrowth)
+        grows_q <= !is_negative_q && (has_more || |low_q) && !is_ancient_q;
+    end
+  end
+
+  assign rep_ok_o      = step_q ? !fails : !bad_q;
+  assign rep_is_near_o = !has_more || is_ones_q;
+
+  seq_t close;
+  assign close      = close_seq_i - oldest_q;
   assign close_ok_o = ~|close[SeqWidth-1:Sw+1] && close[Sw:0] <= departed;
 
   logic take, grow, no_credit;
   assign take = rep_valid_i && rep_ok_o;
-  // A REPORT from so far back that its limit would compare as a later one says nothing.
-  assign grow = take && growth[SeqWidth-1] && (!is_past || released[SeqWidth-2]);
+  assign grow = take && grows_q;
   assign no_credit = sent_q == limit_q;
 
   seq_t next_d;
@@ -103,16 +160,16 @@ module window #(
   always_ff @(posedge clk_i) begin
     sent_q <= sent_q + seq_t'(depart_new_i);
     next_q <= next_d;
-    if (take && !is_past) oldest_q <= rep_released_i;
-    if (grow) limit_q <= rep_limit_i;
+    if (take && !is_past_q) oldest_q <= released_q;
+    if (grow) limit_q <= promised_q;
     full_q <= (next_d[Sw:0] ^ oldest_q[Sw:0]) == {1'b1, {Sw{1'b0}}};
     has_new_q <= !is_sent && !no_credit;
     credit_came_q <= grow && no_credit;
     if (flush_i || rst_i) begin
-      oldest_q      <= first_seq_i;
-      sent_q        <= first_seq_i;
-      next_q        <= first_seq_i;
-      limit_q       <= first_seq_i;
+      oldest_q      <= FirstSeq;
+      sent_q        <= FirstSeq;
+      next_q        <= FirstSeq;
+      limit_q       <= FirstSeq;
       full_q        <= 1'b0;
       has_new_q     <= 1'b0;
       credit_came_q <= 1'b0;

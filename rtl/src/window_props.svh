@@ -16,6 +16,57 @@
     if (commit_i) assume (!full_o && !flush_i);
   end
 
+  // Steps come in their order, of one REPORT that is not flushed in between, and it is taken behind
+  // the last one (report_rx).
+  logic [2:0] f_steps_q = 0;
+  always_ff @(posedge clk_i) begin
+    if (flush_i || rst_i || rep_valid_i) f_steps_q <= '0;
+    else if (rep_step_i) f_steps_q <= f_steps_q + 1'b1;
+  end
+  always_comb begin
+    if (rep_step_i) begin
+      assume (!rep_valid_i && f_steps_q < 3'd5);
+      assume ((f_steps_q == 3'd0) == (rep_check_i == sw_pkg::CheckReleased));
+      assume ((f_steps_q == 3'd1) == (rep_check_i == sw_pkg::CheckLimit));
+      assume ((f_steps_q == 3'd2) == (rep_check_i == sw_pkg::CheckGrowth));
+      assume ((f_steps_q == 3'd3) == (rep_check_i == sw_pkg::CheckSettled));
+      assume ((f_steps_q == 3'd4) == (rep_check_i == sw_pkg::CheckHighest));
+      if (f_steps_q == 3'd2) assume (rep_lo_i[SeqWidth-1:0] == promised_q);
+    end
+    if (rep_valid_i) assume (f_steps_q == 3'd5 && !flush_i);
+  end
+
+  // What the halves of the steps say of the numbers that wait for the verdict.
+  logic [2:0] f_done;  // whole steps
+  seq_t f_released, f_promise, f_growth, f_step;
+  assign f_done     = f_steps_q - 3'(step_q && f_steps_q != 0);
+  assign f_released = released_q - oldest_q;
+  assign f_promise  = promised_q - released_q;
+  assign f_growth   = promised_q - limit_q;
+  assign f_step = f_steps_q == 3'd1 ? f_released : f_steps_q == 3'd2 ? f_promise : f_growth;
+  always_ff @(posedge clk_i) begin
+    if (!f_reset_q) begin
+      if (step_q && f_steps_q >= 3'd1 && f_steps_q <= 3'd3) begin
+        assert (check_q == (f_steps_q == 3'd1 ? sw_pkg::CheckReleased :
+                            f_steps_q == 3'd2 ? sw_pkg::CheckLimit : sw_pkg::CheckGrowth));
+        assert (is_negative_q == f_step[SeqWidth-1] && is_quarter_q == f_step[SeqWidth-2] &&
+                low_q == f_step[Sw:0] && has_promise_q == f_step[PromiseBits] &&
+                has_top_q == |f_step[SeqWidth-1:PromiseBits+1] &&
+                has_middle_q == |f_step[PromiseBits-1:Sw+1]);
+      end
+      if (step_q && f_steps_q > 3'd3)
+        assert (check_q != sw_pkg::CheckReleased && check_q != sw_pkg::CheckGrowth);
+      if (f_done >= 3'd1) begin
+        assert (is_past_q == f_released[SeqWidth-1]);
+        assert (is_ancient_q == (f_released[SeqWidth-1] && !f_released[SeqWidth-2]));
+        if (!bad_q) assert (is_past_q || f_released <= seq_t'(departed));
+      end
+      if (f_done >= 3'd2 && !bad_q) assert (f_promise <= (seq_t'(1) << PromiseBits));
+      if (f_done >= 3'd3 && grows_q)
+        assert (!is_ancient_q && f_growth != 0 && !f_growth[SeqWidth-1]);
+    end
+  end
+
   seq_t f_held, f_credit, f_oldest_q, f_limit_q, f_depth;
   assign f_held   = next_q - oldest_q;
   assign f_depth  = sent_q - oldest_q;
@@ -45,5 +96,5 @@
       assert (full_q || f_held != seq_t'(Slots));
       if (has_new_q && !f_departed_q) assert (sent_q != next_q && sent_q != limit_q);
     end
-    cover (full_o && rep_valid_i && rep_ok_o && rep_released_i == next_q);
+    cover (full_o && rep_valid_i && rep_ok_o && released_q == next_q);
   end

@@ -144,3 +144,18 @@ def vectors(name: str) -> list[dict]:
     """`packets` or `invalid`, with the bytes under `data`."""
     entries = json.loads((VECTORS / f"{name}.json").read_text())
     return [{**entry, "data": bytes.fromhex(entry["hex"])} for entry in entries]
+
+
+# What a REPORT's numbers are compared by in `window`: sw_pkg::check_e, and where each stands.
+CHECK_RELEASED, CHECK_LIMIT, CHECK_GROWTH, CHECK_SETTLED, CHECK_HIGHEST = 4, 1, 2, 7, 0
+
+
+def report_steps(*, released: int, limit: int, settled: int, highest: int) -> list[tuple]:
+    """The steps in which report_rx shows a REPORT to window: check, first and second number."""
+    return [
+        (CHECK_RELEASED, released, limit),
+        (CHECK_LIMIT, released, limit),
+        (CHECK_GROWTH, released, limit),
+        (CHECK_SETTLED, settled, highest),
+        (CHECK_HIGHEST, settled, highest),
+    ]

@@ -31,7 +31,6 @@ module control_tb #(
     output      logic         alive_o,
     output      logic         reported_o,
     output      logic [ 63:0] echo_hold_o,
-    output      logic [ 95:0] counters_o,
     output      logic [ 95:0] newest_o,
     output      logic         ev_refused_o,
     output      logic         ev_marked_o,
@@ -104,7 +103,22 @@ module control_tb #(
       .ev_no_room_o      (ev[11])
   );
 
-  logic to_next;
+  // The numbers as `window` sees them, one with each step.
+  logic to_next, rep_step;
+  sw_pkg::check_e rep_check;
+  logic [31:0] rep_hi, rep_lo;
+  always_ff @(posedge clk_i) begin
+    if (rep_step) begin
+      unique case (rep_check)
+        sw_pkg::CheckReleased: rep_numbers_o[127:96] <= rep_hi;
+        sw_pkg::CheckLimit:    rep_numbers_o[95:64] <= rep_lo;
+        sw_pkg::CheckGrowth:   rep_numbers_o[95:64] <= rep_lo == rep_numbers_o[95:64] ? rep_lo : '0;
+        sw_pkg::CheckSettled:  rep_numbers_o[63:32] <= rep_hi;
+        default:               rep_numbers_o[31:0] <= rep_lo;
+      endcase
+    end
+  end
+
   report_rx i_report (
       .clk_i             (clk_i),
       .rst_i             (rst_i),
@@ -117,13 +131,13 @@ module control_tb #(
       .c_data_i          (c_data),
       .c_last_i          (c_last),
       .c_meta_i          (c_meta),
+      .rep_step_o        (rep_step),
+      .rep_check_o       (rep_check),
+      .rep_hi_o          (rep_hi),
+      .rep_lo_o          (rep_lo),
       .rep_valid_o       (rep_valid_o),
       .rep_is_newer_o    (rep_is_newer_o),
       .rep_has_ranges_o  (rep_has_ranges_o),
-      .rep_released_o    (rep_numbers_o[127:96]),
-      .rep_limit_o       (rep_numbers_o[95:64]),
-      .rep_settled_o     (rep_numbers_o[63:32]),
-      .rep_highest_o     (rep_numbers_o[31:0]),
       .rep_ok_i          (rep_ok_i),
       .rng_valid_o       (rng_valid_o),
       .rng_ready_i       (rng_ready_i),
@@ -137,9 +151,6 @@ module control_tb #(
       .number_o          (newest_o[95:64]),
       .echo_o            (echo_hold_o[63:32]),
       .hold_o            (echo_hold_o[31:0]),
-      .received_o        (counters_o[95:64]),
-      .marked_o          (counters_o[63:32]),
-      .skipped_o         (counters_o[31:0]),
       .report_departure_o(newest_o[63:32]),
       .report_time_o     (newest_o[31:0]),
       .ev_refused_o      (ev_refused_o),

@@ -204,8 +204,6 @@ async def a_report_is_checked_taken_and_its_ranges_come_out(dut):
         assert tb.taken == [(f["echo"], f["hold"])]
         assert tb.ranges == [(*r, f["settled"]) for r in ranges]
         assert tb.newest() == (number, f["departure"], time >> 4 & 0xFFFFFFFF)
-        want = (f["received"], f["marked"], f["skipped"])
-        assert struct.unpack("!3I", dut.counters_o.value.to_unsigned().to_bytes(12, "big")) == want
         assert tb.counts["ev_marked_o"] == number
         tb.checks, tb.taken, tb.ranges = [], [], []
     # More than the kept part of a frame holds: what is there is taken, what follows is not seen.
@@ -228,7 +226,6 @@ async def a_refused_or_older_report_changes_nothing_of_the_newest(dut):
     await tb.settle(100)
     tb.ranges = []
     newest = tb.newest()
-    counters = dut.counters_o.value.to_unsigned()
     tb.ok = lambda numbers: False  # it releases the future
     await tb.put("s", the_report(0xFFFFFFFF, fields(), ranges=[(1, 2)]))
     await tb.settle(100)
@@ -237,7 +234,6 @@ async def a_refused_or_older_report_changes_nothing_of_the_newest(dut):
         await tb.put("s", the_report(old, fields(), ranges=[(3, 4)]))
         await tb.settle(100)
     assert tb.newest() == newest and tb.ranges == []
-    assert dut.counters_o.value.to_unsigned() == counters
     assert tb.counts == {"taken_o": 1, "alive_o": 4, "ev_refused_o": 1, "ev_marked_o": 1}
     assert [newer for _, newer, _ in tb.checks] == [1, 1, 0, 0, 0]
     # Numbers wrap; marks that did not change are no notification.
@@ -282,7 +278,7 @@ async def the_first_range_comes_soon_after_the_last_beat(dut):
             n,
             waited,
         )
-        assert waited <= (30 if tb.bytes == 8 or n <= 8 else 41)
+        assert waited <= (34 if tb.bytes == 8 or n <= 8 else 45)
 
 
 def echo_reply(request: bytes) -> bytes:

@@ -24,7 +24,7 @@ CONFIG_WIDTHS: dict[str, int] = {}
 for _register in regs.REGISTERS.values():
     if _register.access in ("rw", "wo"):
         for _field in _register.fields:
-            if _field.name != "scratch":
+            if _field.name not in ("scratch", "boot_id", "secret"):  # in memory alone
                 end = _field.part + _field.bits
                 CONFIG_WIDTHS[_field.name] = max(CONFIG_WIDTHS.get(_field.name, 0), end)
 

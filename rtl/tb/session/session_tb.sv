@@ -115,7 +115,21 @@ module session_tb (
     tpl_data_q <= tpl_q[tpl_addr];
   end
 
-  logic        ctl_valid, ctl_ready, ctl_template;
+  logic [4:0]  key_addr;
+  logic [31:0] key_data;
+  always_comb begin
+    unique case (key_addr)
+      sw_regs_pkg::OffBootLo[6:2]:  key_data = boot_id_i[31:0];
+      sw_regs_pkg::OffBootHi[6:2]:  key_data = boot_id_i[63:32];
+      sw_regs_pkg::OffSecret0[6:2]: key_data = secret_i[31:0];
+      sw_regs_pkg::OffSecret1[6:2]: key_data = secret_i[63:32];
+      sw_regs_pkg::OffSecret2[6:2]: key_data = secret_i[95:64];
+      sw_regs_pkg::OffSecret3[6:2]: key_data = secret_i[127:96];
+      default:                      key_data = 32'hDEAD_BEEF;
+    endcase
+  end
+
+  logic        ctl_valid, ctl_final, ctl_ready, ctl_template;
   logic [15:0] ctl_bytes;
   logic [3:0]  word_addr;
   logic [63:0] word_data;
@@ -128,8 +142,8 @@ module session_tb (
   assign peer_o  = peer;
 
   session u_session (
-    .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_q), .enable_i(enable_i), .secret_i(secret_i),
-    .boot_id_i(boot_id_i), .payload_bytes_i(payload_bytes_i), .dead_ms_i(dead_ms_i),
+    .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_q), .enable_i(enable_i), .key_addr_o(key_addr),
+    .key_data_i(key_data), .payload_bytes_i(payload_bytes_i), .dead_ms_i(dead_ms_i),
     .idle_ms_i(idle_ms_i), .tpl_words_i(tpl_words_i),
     .c_valid_i(c_valid_i), .c_ready_o(c_ready_o), .c_data_i(c_data_i), .c_last_i(c_last_i),
     .c_meta_i(meta),
@@ -147,7 +161,8 @@ module session_tb (
     .rtt_i(rtt_o),
     .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant_q), .ctl_departure_i(last_q),
     .ctl_done_o(ctl_done),
-    .ctl_valid_o(ctl_valid), .ctl_ready_i(ctl_ready), .ctl_bytes_o(ctl_bytes),
+    .ctl_valid_o(ctl_valid), .ctl_final_o(ctl_final), .ctl_ready_i(ctl_ready),
+    .ctl_bytes_o(ctl_bytes),
     .ctl_template_o(ctl_template), .word_addr_i(word_addr), .word_data_o(word_data),
     .ev_opens_o(event_bits[0]), .ev_challenged_o(event_bits[1]), .ev_accepted_o(event_bits[2]),
     .ev_repeated_o(event_bits[3]), .ev_refused_o(event_bits[4]), .ev_late_o(event_bits[5]),
@@ -171,7 +186,8 @@ module session_tb (
 
   ctl_tx u_ctl_tx (
     .clk_i(clk_i), .rst_i(rst_i), .self_i(self_i), .ctl_valid_i(ctl_valid),
-    .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes), .ctl_template_i(ctl_template),
+    .ctl_final_i(ctl_final), .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes),
+    .ctl_template_i(ctl_template),
     .word_addr_o(word_addr), .word_data_i(word_data), .tpl_addr_o(tpl_addr),
     .tpl_data_i(tpl_data_q), .tpl_words_i(tpl_words_i), .m_axis_tvalid(m_axis_tvalid),
     .m_axis_tready(m_axis_tready), .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep),

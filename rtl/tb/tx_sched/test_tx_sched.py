@@ -13,7 +13,7 @@ import pytest
 from cocotb.clock import Clock
 from cocotb.triggers import FallingEdge, ReadOnly
 from data_frames import OVERHEAD_BYTES, RETRANSMISSION, FrameSink, Slot, data_frame
-from net import Peer
+from net import Peer, report_steps
 from runner import run
 
 US = Peer(mac=0x02A1B2C3D4E5, ip=0xC0A80A02, port=9100)
@@ -22,6 +22,7 @@ TAG = 0x5EED0001
 SLOTS, SLOT_BEATS = 64, 256
 OPENING, FLOWING, CLOSING = 1, 2, 3
 M32 = (1 << 32) - 1
+FIRST_SEQ = M32 - 20
 
 
 def ahead(a: int, b: int) -> int:
@@ -32,11 +33,11 @@ def ahead(a: int, b: int) -> int:
 class TB:
     """Writes slots once, reuses them for every seq, and follows the frames."""
 
-    def __init__(self, dut, *, payload_bytes: int = 256, first_seq: int = M32 - 20, cycle_ns=3.2):
+    def __init__(self, dut, *, payload_bytes: int = 256, cycle_ns=3.2):
         self.dut = dut
         self.width = len(dut.m_axis_tdata)
         self.payload_bytes = payload_bytes
-        self.first_seq = first_seq
+        self.first_seq = FIRST_SEQ
         self.sink = FrameSink(self.width)
         self.rng = random.Random(cocotb.RANDOM_SEED)
         self.cycle_ns = cycle_ns
@@ -56,7 +57,7 @@ class TB:
         dut = self.dut
         for name in (
             "flush_i ring_we_i slot_we_i commit_i rep_valid_i rep_is_newer_i rep_has_ranges_i "
-            "rep_released_i rep_highest_i rep_limit_i rep_settled_i rng_valid_i rng_first_i "
+            "rep_step_i rep_check_i rep_hi_i rep_lo_i rng_valid_i rng_first_i "
             "rng_count_i rng_to_next_i rng_settled_i ctl_want_i ctl_done_i m_axis_tready"
         ).split():
             getattr(dut, name).value = 0
@@ -69,7 +70,6 @@ class TB:
         dut.rtt_i.value = rtt
         dut.rate_i.value = rate
         dut.burst_ns_i.value = burst_ns
-        dut.first_seq_i.value = self.first_seq
         dut.time_ns_i.value = int(self.time_ns)
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         for _ in range(4):
@@ -160,12 +160,18 @@ class TB:
     async def say(self, *, released=None, limit=None, highest=None) -> bool:
         """One REPORT without ranges; returns whether it was taken."""
         oldest = int(self.dut.oldest_o.value)
-        self.values |= {
-            "rep_released_i": oldest if released is None else released & M32,
-            "rep_limit_i": int(self.dut.limit_o.value) if limit is None else limit & M32,
-            "rep_highest_i": oldest if highest is None else highest & M32,
-            "rep_is_newer_i": 1,
-        }
+        steps = report_steps(
+            released=oldest if released is None else released & M32,
+            limit=int(self.dut.limit_o.value) if limit is None else limit & M32,
+            settled=0,
+            highest=oldest if highest is None else highest & M32,
+        )
+        for check, hi, lo in steps:
+            self.values |= {
+                "rep_check_i": check, "rep_hi_i": hi, "rep_lo_i": lo, "rep_is_newer_i": 1
+            }  # fmt: skip
+            self.pulses["rep_step_i"] = 1
+            await self.cycle()
         self.pulses["rep_valid_i"] = 1
         await self.cycle()
         return bool(self.dut.rep_ok_o.value)
@@ -456,8 +462,10 @@ def test_tx_sched(width):
         sources=[
             Path(__file__).parent / "tx_path.sv",
             *("window", "nack_walker", "pacer", "tx_sched", "slot_table", "ring"),
-            *("frame_tx", "header_crc", "crc_combine"),
+            *("frame_tx", "head_serial", "head_wide", "header_crc", "crc_combine"),
         ],
         test_module="test_tx_sched",
-        parameters={"W": width, "Slots": SLOTS, "SlotBeats": SLOT_BEATS},
+        parameters={
+            "W": width, "Slots": SLOTS, "SlotBeats": SLOT_BEATS, "FirstSeq": FIRST_SEQ
+        },  # fmt: skip
     )

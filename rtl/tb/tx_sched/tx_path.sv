@@ -7,20 +7,20 @@ module tx_path #(
     parameter int unsigned W         = 64,
     parameter int unsigned Slots     = 64,
     parameter int unsigned SlotBeats = 256,
+    parameter logic [31:0] FirstSeq  = '0,
     localparam int unsigned Sw       = $clog2(Slots),
     localparam int unsigned Aw       = $clog2(Slots * SlotBeats)
 ) (
     input  wire logic                  clk_i,
     input  wire logic                  rst_i,
     input  wire logic                  flush_i,
-    input  wire logic           [31:0] first_seq_i,
     input  wire logic           [63:0] time_ns_i,
     input  wire sw_pkg::state_e        state_i,
     input  wire logic           [31:0] stream_tag_i,
     input  wire logic           [31:0] window_i,
     input  wire logic           [31:0] rtt_i,
-    input  wire logic           [31:0] rate_i,
-    input  wire logic           [31:0] burst_ns_i,
+    input  wire logic           [23:0] rate_i,
+    input  wire logic           [19:0] burst_ns_i,
     input  wire sw_pkg::peer_t         self_i,
     input  wire sw_pkg::peer_t         peer_i,
     input  wire logic                  ring_we_i,
@@ -31,13 +31,13 @@ module tx_path #(
     input  wire sw_pkg::slot_t         slot_wdata_i,
     input  wire logic                  commit_i,
     output      logic                  full_o,
-    input  wire logic                  rep_valid_i,
+    input  wire logic                  rep_step_i,
+    input  wire logic            [2:0] rep_check_i,
+    input  wire logic           [31:0] rep_hi_i,
+    input  wire logic           [31:0] rep_lo_i,
     input  wire logic                  rep_is_newer_i,
     input  wire logic                  rep_has_ranges_i,
-    input  wire logic           [31:0] rep_released_i,
-    input  wire logic           [31:0] rep_highest_i,
-    input  wire logic           [31:0] rep_limit_i,
-    input  wire logic           [31:0] rep_settled_i,
+    input  wire logic                  rep_valid_i,
     output      logic                  rep_ok_o,
     input  wire logic                  rng_valid_i,
     input  wire logic           [31:0] rng_first_i,
@@ -87,14 +87,17 @@ module tx_path #(
   assign busy_o = tx_busy || job_valid;
 
   window #(
-      .Slots(Slots)
+      .Slots(Slots),
+      .FirstSeq(FirstSeq)
   ) u_window (
-      .clk_i, .rst_i, .flush_i, .first_seq_i, .commit_i,
+      .clk_i, .rst_i, .flush_i, .commit_i,
       .depart_new_i(depart_new_o),
-      .rep_valid_i, .rep_is_newer_i, .rep_has_ranges_i, .rep_released_i, .rep_highest_i,
-      .rep_limit_i, .rep_settled_i,
+      .rep_step_i,
+      .rep_check_i(sw_pkg::check_e'(rep_check_i)),
+      .rep_hi_i, .rep_lo_i, .rep_is_newer_i, .rep_has_ranges_i,
       .last_departure_i(last_departure_o),
-      .rep_ok_o,
+      .rep_valid_i, .rep_ok_o,
+      .rep_is_near_o(),
       .close_seq_i(32'd0),
       .close_ok_o(),
       .oldest_o, .sent_o, .next_o, .limit_o,
@@ -105,13 +108,19 @@ module tx_path #(
       .credit_came_o()
   );
 
+  // What window says of a range in the sender.
+  logic [31:0] away;
+  assign away = rng_first_i - oldest_o;
+
   nack_walker #(
       .Depth(64),
       .Slots(Slots)
   ) u_nack_walker (
       .clk_i, .rst_i, .flush_i, .rng_valid_i,
       .rng_ready_o(),
-      .rng_first_i, .rng_count_i, .rng_to_next_i, .rng_settled_i,
+      .rng_first_i(rng_first_i[Sw+1:0]),
+      .rng_is_near_i(&away[31:Sw+1] || ~|away[31:Sw+1]),
+      .rng_count_i, .rng_to_next_i, .rng_settled_i,
       .oldest_i(oldest_o),
       .sent_i(sent_o),
       .dep_rd_addr_o(dep_raddr),

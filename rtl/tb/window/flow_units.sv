@@ -4,24 +4,26 @@
 
 module flow_units #(
     parameter int unsigned Slots = 16,
-    parameter int unsigned Depth = 4
+    parameter int unsigned Depth = 4,
+    parameter logic [31:0] FirstSeq = '0,
+    localparam int unsigned Sw = $clog2(Slots)
 ) (
     input  wire logic                     clk_i,
     input  wire logic                     rst_i,
     input  wire logic                     flush_i,
     // window
-    input  wire logic [             31:0] first_seq_i,
     input  wire logic                     commit_i,
     input  wire logic                     depart_new_i,
-    input  wire logic                     rep_valid_i,
+    input  wire logic                     rep_step_i,
+    input  wire logic [              2:0] rep_check_i,
+    input  wire logic [             31:0] rep_hi_i,
+    input  wire logic [             31:0] rep_lo_i,
     input  wire logic                     rep_is_newer_i,
     input  wire logic                     rep_has_ranges_i,
-    input  wire logic [             31:0] rep_released_i,
-    input  wire logic [             31:0] rep_highest_i,
-    input  wire logic [             31:0] rep_limit_i,
-    input  wire logic [             31:0] rep_settled_i,
+    input  wire logic                     rep_valid_i,
     input  wire logic [             31:0] last_departure_i,
     output      logic                     rep_ok_o,
+    output      logic                     rep_is_near_o,
     input  wire logic [             31:0] close_seq_i,
     output      logic                     close_ok_o,
     output      logic [             31:0] oldest_o,
@@ -50,21 +52,27 @@ module flow_units #(
     output      logic                     ev_skipped_o,
     // pacer
     input  wire logic [             63:0] time_ns_i,
-    input  wire logic [             31:0] rate_i,
-    input  wire logic [             31:0] burst_ns_i,
+    input  wire logic [             23:0] rate_i,
+    input  wire logic [             19:0] burst_ns_i,
     input  wire logic                     charge_i,
     input  wire logic [             15:0] charge_bytes_i,
     output      logic                     ok_o
 );
 
   window #(
-      .Slots(Slots)
+      .Slots(Slots),
+      .FirstSeq(FirstSeq)
   ) u_window (
-      .clk_i, .rst_i, .flush_i, .first_seq_i, .commit_i, .depart_new_i, .rep_valid_i,
-      .rep_is_newer_i, .rep_has_ranges_i, .rep_released_i, .rep_highest_i, .rep_limit_i,
-      .rep_settled_i, .last_departure_i, .rep_ok_o, .close_seq_i, .close_ok_o, .oldest_o, .sent_o,
-      .next_o, .limit_o, .full_o, .has_new_o, .is_released_o, .is_sent_o, .credit_came_o
+      .clk_i, .rst_i, .flush_i, .commit_i, .depart_new_i, .rep_step_i,
+      .rep_check_i(sw_pkg::check_e'(rep_check_i)),
+      .rep_hi_i, .rep_lo_i, .rep_is_newer_i, .rep_has_ranges_i, .last_departure_i, .rep_valid_i,
+      .rep_ok_o, .rep_is_near_o, .close_seq_i, .close_ok_o, .oldest_o, .sent_o, .next_o,
+      .limit_o, .full_o, .has_new_o, .is_released_o, .is_sent_o, .credit_came_o
   );
+
+  // What window says of a range in the sender.
+  logic [31:0] away;
+  assign away = rng_first_i - walk_oldest_i;
 
   nack_walker #(
       .Slots(Slots),
@@ -72,7 +80,9 @@ module flow_units #(
   ) u_nack_walker (
       .clk_i, .rst_i, .flush_i, .rng_valid_i,
       .rng_ready_o(),
-      .rng_first_i, .rng_count_i, .rng_to_next_i, .rng_settled_i,
+      .rng_first_i(rng_first_i[Sw+1:0]),
+      .rng_is_near_i(&away[31:Sw+1] || ~|away[31:Sw+1]),
+      .rng_count_i, .rng_to_next_i, .rng_settled_i,
       .oldest_i(walk_oldest_i),
       .sent_i(walk_sent_i),
       .dep_rd_addr_o, .dep_rd_data_i, .cand_valid_o, .cand_seq_o, .cand_ready_i, .ev_refused_o,
