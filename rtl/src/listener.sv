@@ -198,8 +198,10 @@ module listener (
                         payload_bytes_i[15:3] : 13'(tpl_words_i);
 
   assign is_repeat    = is_live && rx_is_peer_ours_i && is_same_nonce_q;
+  // Of a stream that has ended a copy of its OPEN, of one that is open an earlier one
+  // (docs/protocol.md#3.9, #3.10). No other stream is remembered.
   assign is_late      = rx_is_peer_ours_i && is_recent_q
-                        && is_before_q;
+                        && (is_live ? is_before_q : is_same_nonce_q);
   // An ended stream answers CLOSE; to all else its tag is unknown (docs/protocol.md#7.6).
   assign is_known = rx_is_tag_ours_i
                     && (is_live || (state_i == sw_pkg::StateEnded
@@ -314,7 +316,7 @@ module listener (
           ans_type_d    = sw_pkg::TypeAccept;
           ev_repeated_o = 1'b1;
         end else if (is_live && !is_same_owner_q) reason_d = ReasonBusy;
-        else if (is_live && is_late) begin
+        else if (is_late) begin
           ev_late_o = 1'b1;
           step_d    = Release;
         end else if (role_q == RoleSend) reason_d = ReasonRole;

@@ -480,6 +480,22 @@ async def stream_that_never_reports_is_forgotten_after_3_s(dut):
 
 
 @cocotb.test()
+async def copy_of_the_open_of_a_stream_that_has_ended_opens_none(dut):
+    tb = TB(dut)
+    await tb.start()
+    first = await tb.open()
+    tag = tb.tag()
+    await tb.report()
+    got = await tb.ask(HOST, packet(CLOSE, bytes(16), tag=tag))
+    assert got is not None and got[42] & 15 == CLOSE_ACK
+    assert await tb.ask(HOST, first) is None
+    assert tb.count("late") == 1 and tb.tag() == tag
+    other = await tb.prove(HOST, Wish(0x77_0000))
+    assert (await tb.ask(HOST, other))[42] & 15 == ACCEPT
+    assert tb.tag() != tag
+
+
+@cocotb.test()
 async def silence_ends_a_stream_and_its_tag_answers_close(dut):
     tb = TB(dut)
     await tb.start(dead_ms=5000)
@@ -802,14 +818,17 @@ class Model:
             return REFUSE, TRAILER
         if wish.role == 0:
             return ACCEPT, 0
+        is_recent = now - self.accepted_ns < 16_000 * MS
         if self.is_live():
             if self.same(peer) and wish.nonce == self.nonce:
                 return ACCEPT, self.tag
             if wish.owner != self.owner:
                 return REFUSE, BUSY
             is_before = (wish.departure - self.departure) % 2**32 >= 2**31
-            if self.same(peer) and now - self.accepted_ns < 16_000 * MS and is_before:
+            if self.same(peer) and is_recent and is_before:
                 return None, 0
+        elif is_recent and self.same(peer) and wish.nonce == self.nonce:
+            return None, 0
         if wish.role == 2:
             return REFUSE, ROLE
         if wish.window == 0:
