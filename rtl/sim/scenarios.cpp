@@ -5,57 +5,10 @@
 #include <deque>
 
 #include "hostile.hpp"
-#include "world.hpp"
+#include "stream.hpp"
 
 namespace sw {
 namespace {
-
-constexpr bool kIsWide = Model::kBeatBytes == 64;
-constexpr uint32_t kWindow = kIsWide ? 4096 : 1024;
-constexpr uint64_t kSecond = 1'000'000'000;
-
-// The core clock of a MAC of the given rate: 64 bits at 156.25 or 390.625 MHz, 512 at 322.265.
-uint64_t cycle_ps(uint64_t line_gbps) {
-  if (kIsWide) return 3103;
-  return line_gbps > 10 ? 2560 : 6400;
-}
-
-WorldSpec base(const Options& options) {
-  WorldSpec spec;
-  spec.seed = options.seed;
-  const uint64_t line_gbps = options.line_gbps ? options.line_gbps : kIsWide ? 100 : 10;
-  spec.cycle_ps = cycle_ps(line_gbps);
-  spec.line_bps = line_gbps * 1'000'000'000;
-  spec.setup.secret[0] ^= options.seed;
-  return spec;
-}
-
-// Opens a stream as `owner` and waits until DATA departs; takes up a busy board's answer again.
-bool start(World& world, uint64_t owner) {
-  const uint64_t until = world.model().now_ns() + 5 * kSecond;
-  world.open(owner);
-  while (world.model().now_ns() < until && world.fault().empty()) {
-    if (world.run(until, [&] { return world.standing() != SW_OPENING; }) &&
-        world.standing() == SW_STREAMING)
-      return true;
-    if (world.standing() == SW_REFUSED) world.open(owner);
-  }
-  world.fail("no stream within 5 s: " + world.host_words());
-  return false;
-}
-
-// Ends the stream from the board's side and compares both ends' accounts.
-void finish(World& world) {
-  world.driver().close();
-  const uint64_t until = world.model().now_ns() + 20 * kSecond;
-  world.run(until, [&] { return world.standing() != SW_STREAMING; });
-  if (world.standing() != SW_FINISHED) return world.fail("not finished: " + world.host_words());
-  const std::string wrong = world.truth().compare(world.host(), world.counts());
-  if (!wrong.empty()) world.fail(wrong);
-  world.host_words();
-}
-
-uint32_t source_rate(double bytes_per_ns) { return uint32_t(bytes_per_ns * 65536); }
 
 struct Totals {
   uint64_t packets = 0, repeats = 0, samples = 0, overflow_gaps = 0, lives = 0, finished = 0;
@@ -160,8 +113,9 @@ std::string flow(const Options& options, uint64_t line_gbps, uint32_t payload, c
                 line_gbps, payload, damage.name, 100 * share, repeats);
     if (share < 0.995) world.fail("less than 99.5 % of the wire's time");
   } else {
-    std::printf("  payload %4u, damage %s: at most %" PRIu64 " idle cycles between frames, mean %.2f\n",
-                payload, damage.name, mac.idle_max, double(mac.idle_cycles) / double(mac.frames));
+    std::printf("  payload %4u, damage %s: at most %" PRIu64 " idle cycles between frames, mean %.2f, %"
+                PRIu64 " times more than %" PRIu64 "\n", payload, damage.name, mac.idle_max,
+                double(mac.idle_cycles) / double(mac.frames), mac.idle_long, MacCounts::kIdleShort);
     if (mac.idle_cycles > 2 * mac.frames) world.fail("more than 2 idle cycles between frames on average");
   }
   if (mac.gaps) world.fail(std::to_string(mac.gaps) + " idle cycles inside frames");

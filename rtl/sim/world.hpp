@@ -65,11 +65,17 @@ class World {
     return counts;
   }
 
-  // Starts a host; the one before it vanishes without a word, as a killed program does.
-  void open(uint64_t owner) {
+  // The host vanishes without a word.
+  void leave() {
     sw_host_free(host_);
+    host_ = nullptr;
     socket_.clear();
     socket_used_ = 0;
+  }
+
+  // Starts a host; the one before it vanishes without a word, as a killed program does.
+  void open(uint64_t owner) {
+    leave();
     host_address_.port = uint16_t(20'000 + random_.below(40'000));
     const sw_host_config config{owner,           random_.draw(),         spec_.deadline_us,
                                 spec_.window_packets, spec_.packet_bytes_max, 3'000'000'000};
@@ -80,6 +86,17 @@ class World {
   // The board loses its state, as after a reload of its bit stream, and is another run.
   void restart_board() {
     model_.reset();
+    ++spec_.setup.boot_id;
+    driver_.configure(spec_.setup);
+  }
+
+  // The board's core alone is reset, between any two beats of what it sends and receives.
+  void reset_core() {
+    for (uint64_t i = random_.below(kCyclesAtOnce); i > 0; --i) {
+      step();
+      model_.tick();
+    }
+    model_.reset_core(kResetCyclesMin + unsigned(random_.below(16)));
     ++spec_.setup.boot_id;
     driver_.configure(spec_.setup);
   }
@@ -117,6 +134,8 @@ class World {
   // Between two looks at whether a run is over.
   static constexpr unsigned kCyclesAtOnce = 64;
   static constexpr unsigned kQuietCycles = 4'000;
+  // Resets are known to the other side of a FIFO after so long; a shorter one may be missed there.
+  static constexpr unsigned kResetCyclesMin = 8;
 
   void take_frame(const Bytes& frame) {
     const std::string wrong = truth_.departs(frame);
