@@ -115,6 +115,9 @@ mod tests {
         let ahead = Departure(1 << 27);
         let mut clock = DepartureClock { last: Some((ahead, Nanos(0))) };
         assert_eq!(clock.stamp(Nanos::from_millis(2_000)), ahead.plus(1));
+        let ahead = Departure((1 << 30) + 5);
+        let mut clock = DepartureClock { last: Some((ahead, Nanos(0))) };
+        assert_eq!(clock.stamp(QUARTER_WRAP), Departure(1 << 30), "and no longer");
     }
 
     #[test]

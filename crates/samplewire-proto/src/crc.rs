@@ -165,7 +165,9 @@ mod tests {
         for split in [0, 1, 22, 1000, 2999, 3000] {
             let (a, b) = bytes.split_at(split);
             let whole = crc32c(&bytes);
-            assert_eq!(Shift::new(b.len()).join(crc32c(a), crc32c(b)), whole, "split {split}");
+            let shift = Shift::new(b.len());
+            assert_eq!(shift.len_bytes(), b.len());
+            assert_eq!(shift.join(crc32c(a), crc32c(b)), whole, "split {split}");
             assert_eq!(join(crc32c(a), crc32c(b), b.len()), whole, "split {split}");
         }
     }

@@ -79,3 +79,24 @@ impl Gap {
         self.not_repaired > 0 && self.source_lost > 0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn gap_of_both_losses_is_mixed_and_covers_their_sum() {
+        for (not_repaired, source_lost, is_mixed) in [(1, 1, true), (2, 0, false), (0, 2, false)] {
+            let gap = Gap { first: 10, not_repaired, source_lost, cause: Cause::Deadline };
+            assert_eq!((gap.count(), gap.end(), gap.is_mixed()), (2, 12, is_mixed));
+        }
+    }
+
+    #[test]
+    fn each_cause_has_words_of_its_own() {
+        let words = Cause::ALL.map(|cause| cause.to_string());
+        let expected =
+            ["source overflow", "deadline", "gone at sender", "never asked", "receiver behind"];
+        assert_eq!(words, expected);
+    }
+}

@@ -181,6 +181,22 @@ mod tests {
     }
 
     #[test]
+    fn spans_are_cut_to_what_their_numbers_hold() {
+        let units = |ns| Departure::units(Nanos(ns));
+        assert_eq!((units(15), units(16), units(31)), (0, 1, 1));
+        assert_eq!(Departure::span_ns(u32::MAX), Nanos(u64::from(u32::MAX) * 16));
+        assert_eq!(units(u64::from(u32::MAX) * 16), u32::MAX);
+        assert_eq!((units(1 << 36), units(u64::MAX)), (u32::MAX, u32::MAX));
+        assert_eq!(Nanos(3).since(Nanos(5)), Nanos(0));
+        assert_eq!((Nanos(3) - Nanos(5), Nanos(3) + Nanos(u64::MAX)), (Nanos(0), Nanos(u64::MAX)));
+        assert_eq!(
+            (Nanos::from_micros(3), Nanos::from_millis(3)),
+            (Nanos(3_000), Nanos(3_000_000))
+        );
+        assert_eq!(format!("{:>3}", Seq(7)), "  7");
+    }
+
+    #[test]
     fn empty_range_holds_no_seq() {
         assert!(!Seq(5).within(Seq(5), Seq(5)));
     }

@@ -215,3 +215,90 @@ pub enum Violation {
         samples: u64,
     },
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Terms that hold with 16 slots.
+    fn terms() -> Terms {
+        Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: true,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: 1,
+            payload_bytes: 8,
+            payload_offset: 22,
+            window: 16,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(4_000),
+            idle_after: Nanos::from_millis(1),
+            ranges_max: 1,
+            rtt: Nanos(0),
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut Terms)) -> Result<(), TermsError> {
+        let mut terms = terms();
+        change(&mut terms);
+        terms.check(16)
+    }
+
+    /// `docs/protocol.md#3.12`
+    #[test]
+    fn terms_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
+        let ms = Nanos::from_millis;
+        assert_eq!(check(|_| ()), Ok(()));
+        assert_eq!(check(|t| t.window = 0), Err(TermsError::Window(0)));
+        assert_eq!(check(|t| t.window = 1), Ok(()));
+
+        assert_eq!(check(|t| t.payload_bytes = 0), Err(TermsError::Payload(0)));
+        assert_eq!(check(|t| t.payload_bytes = 12), Err(TermsError::Payload(12)));
+
+        assert_eq!(check(|t| t.payload_offset = 21), Err(TermsError::PayloadOffset(21)));
+        assert_eq!(check(|t| t.payload_offset = 64), Ok(()));
+        assert_eq!(check(|t| t.payload_offset = 65), Err(TermsError::PayloadOffset(65)));
+
+        assert_eq!(check(|t| t.packet_samples = 0), Err(TermsError::PacketSamples(0)));
+        assert_eq!(check(|t| t.packet_samples = 64), Ok(()), "a bit each");
+        assert_eq!(check(|t| t.packet_samples = 65), Err(TermsError::PacketSamples(65)));
+
+        let below = ms(400) - Nanos(1);
+        assert_eq!(check(|t| t.dead_after = below), Err(TermsError::DeadAfter(below.0)));
+        assert_eq!(check(|t| t.dead_after = ms(400)), Ok(()));
+        assert_eq!(check(|t| t.dead_after = ms(15_000)), Ok(()));
+        let above = ms(15_000) + Nanos(1);
+        assert_eq!(check(|t| t.dead_after = above), Err(TermsError::DeadAfter(above.0)));
+
+        let below = ms(1) - Nanos(1);
+        assert_eq!(check(|t| t.idle_after = below), Err(TermsError::IdleAfter(below.0)));
+        assert_eq!(check(|t| t.idle_after = ms(1_000)), Ok(()), "a quarter of dead after");
+        let above = ms(1_000) + Nanos(1);
+        assert_eq!(check(|t| t.idle_after = above), Err(TermsError::IdleAfter(above.0)));
+
+        assert_eq!(check(|t| t.reorder_tolerance = 62_500_000), Ok(()));
+        let above = Err(TermsError::ReorderTolerance(62_500_001));
+        assert_eq!(check(|t| t.reorder_tolerance = 62_500_001), above);
+
+        assert_eq!(check(|t| t.first_index = 1 << 63), Ok(()));
+        let above = (1 << 63) + 1;
+        assert_eq!(check(|t| t.first_index = above), Err(TermsError::FirstIndex(above)));
+
+        assert_eq!(check(|t| t.ranges_max = 0), Err(TermsError::Ranges(0)));
+    }
+
+    #[test]
+    fn slots_that_are_no_power_of_two_or_do_not_hold_the_window_are_refused() {
+        let holds = |window: u32, slots: usize| Terms { window, ..terms() }.check(slots);
+        assert_eq!(holds(9, 16), Ok(()));
+        assert_eq!(holds(9, 12), Err(TermsError::Slots { slots: 12, window: 9 }));
+        assert_eq!(holds(9, 8), Err(TermsError::Slots { slots: 8, window: 9 }));
+        assert_eq!(holds(8, 8), Ok(()));
+        let most = WINDOW_MAX as usize;
+        assert_eq!(holds(WINDOW_MAX, most), Ok(()));
+        assert_eq!(holds(WINDOW_MAX + 1, 2 * most), Err(TermsError::Window(WINDOW_MAX + 1)));
+        assert_eq!(holds(1, 2 * most), Err(TermsError::Slots { slots: 2 * most, window: 1 }));
+    }
+}

@@ -81,3 +81,23 @@ pub enum ReceiverConfigError {
     #[error("a credit floor of 0 packets can never start a stream")]
     CreditFloor,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
+        let config = ReceiverConfig::new();
+        for ns in [1_000, 30_000_000_000] {
+            let chosen = config.with_delivery(Delivery::Deadline(Nanos(ns)));
+            assert_eq!(chosen.map(|c| c.delivery()), Ok(Delivery::Deadline(Nanos(ns))));
+        }
+        for ns in [999, 30_000_000_001] {
+            let refused = config.with_delivery(Delivery::Deadline(Nanos(ns))).err();
+            assert_eq!(refused, Some(ReceiverConfigError::Deadline(ns)));
+        }
+        assert_eq!(config.with_credit_floor(1).map(|c| c.credit_floor()), Ok(1));
+        assert_eq!(config.with_credit_floor(0).err(), Some(ReceiverConfigError::CreditFloor));
+    }
+}

@@ -303,6 +303,23 @@ mod tests {
     }
 
     #[test]
+    fn hole_can_be_listed_whenever_a_report_would_list_it() {
+        let mut ring = ring();
+        let can = |ring: &Ring<Vec<RecvSlot>>, at| ring.has_listable(Departure(at), RTT);
+        assert!(!can(&ring, 100), "no hole");
+        open(&mut ring, Seq(3), 100);
+        assert!(!can(&ring, 99) && can(&ring, 100), "fresh");
+        listed(&mut ring, 100, 8);
+        assert!(can(&ring, 100), "once");
+        listed(&mut ring, 110, 8);
+        assert!(!can(&ring, 110 + RTT) && can(&ring, 111 + RTT), "waiting");
+        listed(&mut ring, 111 + RTT, 8);
+        assert!(can(&ring, 111), "twice");
+        ring.close(Seq(3), State::Delivered);
+        assert!(!can(&ring, 111 + 2 * RTT), "filled");
+    }
+
+    #[test]
     fn filled_hole_leaves_every_list() {
         let mut ring = ring();
         for seq in 0..6 {

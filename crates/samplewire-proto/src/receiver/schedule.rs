@@ -157,6 +157,16 @@ mod tests {
         assert_eq!(pause_us(|_, _| {}), 100_000, "idle");
         assert_eq!(pause_us(|s, _| s.data_came()), 32_000, "data flow");
         assert_eq!(pause_us(|_, p| p.is_opening = true), 20_000, "no data yet");
+        let pause_at_rtt_ms = |ms: u64, is_opening: bool| {
+            pause_us(|s, p| {
+                (p.rtt, p.is_opening) = (Nanos::from_millis(ms), is_opening);
+                s.data_came();
+            })
+        };
+        assert_eq!(pause_at_rtt_ms(30, true), 60_000, "no data yet, two round trips");
+        assert_eq!(pause_at_rtt_ms(60, true), 100_000, "no data yet, at most");
+        assert_eq!(pause_at_rtt_ms(0, false), 1_000, "data flow, at least");
+        assert_eq!(pause_at_rtt_ms(60, false), 100_000, "data flow, at most");
         assert_eq!(pause_us(|s, _| s.ask()), 20, "asked");
         assert_eq!(pause_us(|_, p| p.marked = 1), 50, "congestion");
         assert_eq!(pause_us(|_, p| p.limit = Seq(899)), 100_000, "little credit");
@@ -178,6 +188,14 @@ mod tests {
             62,
             "what is left departs before a REPORT arrives"
         );
+        for (limit, pause) in [(824, 100_000), (825, 62)] {
+            let growth = pause_us(|_, p| {
+                p.limit = Seq(limit);
+                p.highest_end = Seq(400);
+                p.per_rtt = 200;
+            });
+            assert_eq!(growth, pause, "an eighth of what will be left: {limit}");
+        }
         assert_eq!(pause_us(|_, p| p.is_listable = true), 62, "a hole");
         assert_eq!(
             pause_us(|s, p| {
@@ -186,6 +204,14 @@ mod tests {
             }),
             0,
             "many holes"
+        );
+        assert_eq!(
+            pause_us(|s, p| {
+                p.is_listable = true;
+                (0..31).for_each(|_| s.holes_revealed());
+            }),
+            62,
+            "fewer"
         );
         assert_eq!(
             pause_us(|s, p| {
@@ -201,6 +227,8 @@ mod tests {
     fn hole_that_settles_later_is_reported_then() {
         let settles_at = Some(START + Nanos::from_millis(3));
         assert_eq!(pause_us(|_, p| p.settles_at = settles_at), 3_000);
+        let settles_at = Some(START + Nanos::from_micros(3));
+        assert_eq!(pause_us(|_, p| p.settles_at = settles_at), 62, "after the pause at least");
     }
 
     #[test]

@@ -53,5 +53,33 @@ mod tests {
         assert!(!trips_within(9, 6));
         assert!(trips_within(12, 6));
         assert!(!trips_within(100, 3));
+        assert!(!trips_within(100, 5), "half is not more than half");
+    }
+
+    /// Ten bad seconds but for the fifth, in which `change` counts.
+    fn trips_but_for_the_fifth(change: impl Fn(&mut Breaker, Nanos)) -> bool {
+        let mut breaker = Breaker::new(Nanos(0));
+        let mut trips = false;
+        for second in 0..11 {
+            let now = Nanos::from_millis(1_000 * second);
+            if second == 5 {
+                change(&mut breaker, now);
+            } else {
+                trips |= (0..100).any(|_| breaker.count(now, true));
+            }
+        }
+        trips
+    }
+
+    /// `docs/protocol.md#4.10`
+    #[test]
+    fn seconds_count_from_a_hundred_departures_and_only_in_a_row() {
+        let count = |departures: u32| {
+            trips_but_for_the_fifth(|breaker, now| {
+                (0..departures).for_each(|_| assert!(!breaker.count(now, true)));
+            })
+        };
+        assert!(count(100));
+        assert!(!count(99), "a second of too few begins the row again");
     }
 }

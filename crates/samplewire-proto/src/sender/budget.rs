@@ -59,7 +59,7 @@ mod tests {
             budget.spend();
         }
         assert!(budget.is_empty());
-        assert!(budget.ready_at(rtt) <= Nanos(1_001));
+        assert_eq!(budget.ready_at(rtt), Nanos(1_001));
         let mut now = Nanos(0);
         let mut taken = 0;
         while now <= rtt {
@@ -71,5 +71,25 @@ mod tests {
             now = now + Nanos(1_000);
         }
         assert_eq!(taken, 100);
+        assert_eq!(budget.ready_at(rtt), Nanos(101_001), "counted from the last token");
+    }
+
+    #[test]
+    fn tokens_add_up_to_the_capacity_and_a_full_bucket_gathers_none() {
+        let rtt = Nanos::from_micros(100);
+        let mut budget = Budget::new(4, Nanos(0));
+        let drain = |budget: &mut Budget, tokens: u32| (0..tokens).for_each(|_| budget.spend());
+        drain(&mut budget, 20);
+        assert_eq!(budget.level, 12, "32 for a small window");
+        budget.refill(Nanos(3_124), rtt);
+        assert_eq!((budget.level, budget.refilled_at), (12, Nanos(0)), "not a whole token");
+        budget.refill(Nanos(31_250), rtt);
+        assert_eq!((budget.level, budget.refilled_at), (22, Nanos(31_250)));
+        budget.refill(Nanos(10_000_000), rtt);
+        assert_eq!(budget.level, 32);
+        budget.refill(Nanos(20_000_000), rtt);
+        drain(&mut budget, 32);
+        budget.refill(Nanos(20_003_124), rtt);
+        assert!(budget.is_empty(), "the time while it was full does not count");
     }
 }

@@ -56,3 +56,23 @@ pub enum SenderConfigError {
     #[error("burst of {0} ns exceeds 10 ms")]
     Burst(u64),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
+        let config = SenderConfig::default();
+        for bps in [0, 10_000, 10_000_000_000_000] {
+            assert_eq!(config.with_link_bps(bps).map(|c| c.link_bps()), Ok(bps));
+        }
+        for bps in [1, 9_999, 10_000_000_000_001] {
+            assert_eq!(config.with_link_bps(bps).err(), Some(SenderConfigError::LinkRate(bps)));
+        }
+        let most = Nanos::from_millis(10);
+        assert_eq!(config.with_burst(most).map(|c| c.burst()), Ok(most));
+        let above = most + Nanos(1);
+        assert_eq!(config.with_burst(above).err(), Some(SenderConfigError::Burst(above.0)));
+    }
+}

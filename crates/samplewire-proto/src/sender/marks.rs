@@ -90,4 +90,56 @@ mod tests {
         }
         assert_eq!(pauses_ms, [1, 2, 8, 16, 32, 64, 100]);
     }
+
+    /// A sender that has marked at 0 and sent DATA `interval` apart often enough.
+    fn flowing(interval: Nanos) -> (Marks, Nanos) {
+        let mut marks = Marks::new(Nanos(0));
+        let mut now = Nanos(0);
+        for _ in 0..100 {
+            now = now + interval;
+            marks.data_left(now, RTT);
+        }
+        marks.mark_left(now, RTT, true, Nanos(0));
+        marks.data_left(now, RTT);
+        (marks, now)
+    }
+
+    /// `docs/protocol.md#4.8`
+    #[test]
+    fn sender_of_rare_packets_waits_four_of_its_intervals() {
+        for (interval_ms, pause_ms) in [(1, 3..=4), (5, 17..=20), (60, 100..=100)] {
+            let (marks, now) = flowing(Nanos::from_millis(interval_ms));
+            let pause = marks.quiet_due.since(now).0.div_ceil(1_000_000);
+            assert!(pause_ms.contains(&pause), "{interval_ms} ms apart: {pause} ms");
+        }
+    }
+
+    #[test]
+    fn busy_sender_marks_every_sixteen_round_trips_and_an_idle_one_as_agreed() {
+        let (mut marks, now) = flowing(Nanos(10));
+        assert_eq!(marks.busy_due.since(now), Nanos(16 * RTT.0));
+        let later = now + Nanos::from_millis(500);
+        marks.data_left(later, RTT);
+        assert_eq!(marks.due(true), marks.busy_due);
+        assert_eq!(marks.due(false), marks.quiet_due, "it owes no busy MARK");
+        let idle = Nanos::from_millis(700);
+        marks.mark_left(later, RTT, false, idle);
+        assert_eq!(marks.due(false), later + idle);
+        marks.mark_left(later, Nanos(1_000), true, idle);
+        assert_eq!(marks.busy_due, later + Nanos::from_millis(10), "at least");
+    }
+
+    #[test]
+    fn schedule_that_starts_afresh_marks_within_a_round_trip_and_doubles_from_there() {
+        let (mut marks, _) = flowing(Nanos(10));
+        let mut now = Nanos::from_millis(1_000);
+        (0..6).for_each(|_| marks.mark_left(now, RTT, true, Nanos(0)));
+        assert_eq!(marks.due(true), now + Nanos::from_millis(100));
+        marks.restart(now, RTT);
+        for pause in [RTT, RTT, Nanos(2 * RTT.0)] {
+            assert_eq!(marks.due(true), now + pause);
+            now = marks.due(true);
+            marks.mark_left(now, RTT, true, Nanos(0));
+        }
+    }
 }

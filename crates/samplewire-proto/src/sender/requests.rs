@@ -124,4 +124,17 @@ mod tests {
         }
         assert!(!requests.push(request(0, 1)));
     }
+
+    #[test]
+    fn requests_are_served_in_order_across_the_end_of_the_queue() {
+        let mut requests = Requests::new();
+        let mut served = vec![];
+        for i in 0..500 {
+            (0..3).for_each(|j| assert!(requests.push(request(3 * i + j, 3 * i + j + 1))));
+            while let Walk::Found(seq) = requests.walk(Seq(0), |_, _| true) {
+                served.push(seq.0);
+            }
+        }
+        assert_eq!(served, (0..1_500).collect::<Vec<_>>());
+    }
 }

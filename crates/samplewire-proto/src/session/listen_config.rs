@@ -48,3 +48,17 @@ pub enum ListenConfigError {
     #[error("ip packets of {0} bytes are below 576")]
     PacketBytes(u16),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn choices_are_kept_and_packets_below_the_least_named() {
+        let config = ListenConfig::new().with_busy_retry_ms(7);
+        let least = config.with_packet_bytes_max(576);
+        assert_eq!(least.map(|c| (c.packet_bytes_max, c.busy_retry_ms)), Ok((576, 7)));
+        let below = config.with_packet_bytes_max(575).err();
+        assert_eq!(below, Some(ListenConfigError::PacketBytes(575)));
+    }
+}

@@ -149,15 +149,32 @@ mod tests {
     use super::*;
 
     #[test]
-    fn choices_out_of_range_are_named() {
+    fn choices_at_the_ends_of_their_ranges_hold_and_those_beyond_are_named() {
         let config = OpenConfig::new(Role::Receive, 0, 1);
-        assert_eq!(config.with_window(0).err(), Some(OpenConfigError::Window(0)));
-        assert_eq!(
-            config.with_packet_bytes_max(575).err(),
-            Some(OpenConfigError::PacketBytes(575))
-        );
-        assert_eq!(config.with_ip_overhead(27).err(), Some(OpenConfigError::IpOverhead(27)));
-        assert_eq!(config.with_timeout(Nanos(0)).err(), Some(OpenConfigError::Timeout(0)));
+        for window in [1, 1 << 24] {
+            assert_eq!(config.with_window(window).map(|c| c.window), Ok(window));
+        }
+        for window in [0, (1 << 24) + 1] {
+            assert_eq!(config.with_window(window).err(), Some(OpenConfigError::Window(window)));
+        }
+        assert_eq!(config.with_packet_bytes_max(576).map(|c| c.packet_bytes_max), Ok(576));
+        let below = config.with_packet_bytes_max(575).err();
+        assert_eq!(below, Some(OpenConfigError::PacketBytes(575)));
+        for bytes in [28, 128] {
+            assert_eq!(config.with_ip_overhead(bytes).map(|c| c.ip_overhead), Ok(bytes));
+        }
+        for bytes in [27, 129] {
+            let refused = config.with_ip_overhead(bytes).err();
+            assert_eq!(refused, Some(OpenConfigError::IpOverhead(bytes)));
+        }
+        let (least, most) = (Nanos::from_millis(1), Nanos::from_millis(3_600_000));
+        for timeout in [least, most] {
+            assert_eq!(config.with_timeout(timeout).map(|c| c.timeout), Ok(timeout));
+        }
+        for timeout in [least - Nanos(1), most + Nanos(1)] {
+            let refused = config.with_timeout(timeout).err();
+            assert_eq!(refused, Some(OpenConfigError::Timeout(timeout.0)));
+        }
     }
 
     #[test]

@@ -270,5 +270,7 @@ mod tests {
         assert_eq!(Name::new(&("a".to_owned() + &long)).as_str().len(), 63);
         assert_eq!(Name::from_utf8_prefix(b"ab\xFFcd").as_str(), "ab");
         assert_eq!(Name::from_utf8_prefix(&[0xC3; 300]).as_str(), "");
+        let name = Name::new("adc");
+        assert_eq!(format!("{name:?} {name:>4}"), "\"adc\"  adc");
     }
 }

@@ -58,6 +58,9 @@ mod tests {
         assert_ne!(draw(1).0, draw(2).0);
         assert_ne!(draw(1).1, draw(2).1);
         assert_ne!(draw(1).2, draw(2).2);
+        let key = draw(1).2;
+        let (high, low) = key.split_at(8);
+        assert!(high != low && high != [0; 8] && low != [0; 8], "all 16 bytes are drawn");
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! Packets that lie: counted or named, and the stream goes on.
 
+use super::packets::{self, header};
 use super::pair::{Pair, RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
 use crate::number::{Departure, Nanos, Seq, Tag};
 use crate::receiver::ReceiverConfig;
 use crate::stream::{End, Violation};
 use crate::wire::{
-    Close, CloseAck, CloseAckReason, CloseReason, Flags, Header, Mark, PacketType, ReportFields,
-    SeqRange, TRAILER_LEN, seal,
+    Close, CloseAck, CloseAckReason, CloseReason, Header, Mark, PacketType, ReportFields, SeqRange,
 };
 
 const RTT: Nanos = Nanos::from_micros(100);
@@ -25,10 +25,6 @@ fn flowing() -> Pair {
 fn assert_unharmed(mut pair: Pair) {
     pair.run_to_end(Nanos::from_millis(1_000));
     pair.assert_all_accounted(PACKETS * u64::from(SAMPLES), None);
-}
-
-fn header(kind: PacketType, tag: Tag, seq: Seq) -> Header {
-    Header { kind, flags: Flags::NONE, tag, index: 0, seq, departure: Departure(0) }
 }
 
 /// A REPORT that looks like the newest, changed by `change`.
@@ -216,11 +212,7 @@ fn data_of_another_length_ends_the_stream_and_says_why() {
 fn index_at_the_end_of_the_numbers_ends_the_stream_and_says_why() {
     let mut pair = flowing();
     let seq = pair.receiver.limit() - 1;
-    let mut header = header(PacketType::Data, RECEIVER_TAG, seq);
-    header.index = u64::MAX - 1;
-    let mut bytes = vec![0; crate::wire::HEADER_LEN + 66 + TRAILER_LEN];
-    seal(&header, 66, &mut bytes);
-    pair.inject_to_receiver(bytes);
+    pair.inject_to_receiver(data_at(seq, u64::MAX - 1));
     pair.run_to_end(Nanos::from_millis(1_000));
     let violation = Violation::IndexTooLarge { seq, index: u64::MAX - 1 };
     assert_eq!(pair.receiver_end, Some(End::Violation(violation)));
@@ -253,12 +245,9 @@ fn mark_beyond_credit_reveals_nothing() {
     assert_unharmed(pair);
 }
 
-/// DATA with a body of `body_len` bytes.
+/// DATA of index 0 with a body of `body_len` bytes.
 fn data(seq: Seq, body_len: usize) -> Vec<u8> {
-    let header = header(PacketType::Data, RECEIVER_TAG, seq);
-    let mut bytes = vec![0; crate::wire::HEADER_LEN + body_len + TRAILER_LEN];
-    seal(&header, body_len, &mut bytes);
-    bytes
+    packets::data(&header(PacketType::Data, RECEIVER_TAG, seq), &vec![0; body_len - 2])
 }
 
 /// A receiver that has seven packets of sixteen samples, and room for more.
@@ -271,21 +260,11 @@ fn with_seven_packets() -> Pair {
     pair
 }
 
-fn close(seq: Seq, index: u64) -> Vec<u8> {
-    let mut header = header(PacketType::Close, RECEIVER_TAG, seq);
-    header.index = index;
-    let mut bytes = vec![0; 64];
-    let close = Close { reason: CloseReason::Finished, last: Seq(0), source_lost: 0 };
-    let len = close.emit(&header, &mut bytes);
-    bytes.truncate(len);
-    bytes
-}
-
 #[test]
 fn data_beyond_the_final_seq_is_refused_and_the_stream_ends() {
     let mut pair = with_seven_packets();
     pair.data_path.loss = 1.0;
-    pair.inject_to_receiver(close(Seq(9), 9 * u64::from(SAMPLES)));
+    pair.inject_to_receiver(packets::close(RECEIVER_TAG, 9, 9 * u64::from(SAMPLES)));
     pair.inject_to_receiver(data(Seq(9), 66));
     pair.run_for(Nanos(16));
     assert_eq!(pair.receiver.stats().refused, 1);
@@ -295,7 +274,7 @@ fn data_beyond_the_final_seq_is_refused_and_the_stream_ends() {
 #[test]
 fn final_index_before_what_was_delivered_is_a_violation() {
     let mut pair = with_seven_packets();
-    pair.inject_to_receiver(close(Seq(9), 7 * u64::from(SAMPLES)));
+    pair.inject_to_receiver(packets::close(RECEIVER_TAG, 9, 7 * u64::from(SAMPLES)));
     pair.inject_to_receiver(data_at(Seq(7), 7 * u64::from(SAMPLES)));
     pair.inject_to_receiver(data_at(Seq(8), 8 * u64::from(SAMPLES)));
     pair.accept_any_bytes();
@@ -320,7 +299,7 @@ fn what_came_in_order_before_a_violation_is_delivered() {
 fn stream_that_breaks_off_while_it_drains_is_accounted_for_to_its_final_index() {
     let mut pair = with_seven_packets();
     pair.data_path.loss = 1.0;
-    pair.inject_to_receiver(close(Seq(9), 9 * u64::from(SAMPLES) + 5));
+    pair.inject_to_receiver(packets::close(RECEIVER_TAG, 9, 9 * u64::from(SAMPLES) + 5));
     pair.sender.cancel(pair.now);
     pair.run_to_end(Nanos::from_millis(40_000));
     assert_eq!(pair.receiver_end, Some(End::PeerSilent));
@@ -331,7 +310,7 @@ fn stream_that_breaks_off_while_it_drains_is_accounted_for_to_its_final_index() 
 #[test]
 fn violation_after_the_last_packet_does_not_replace_the_end() {
     let mut pair = with_seven_packets();
-    pair.inject_to_receiver(close(Seq(8), 8 * u64::from(SAMPLES)));
+    pair.inject_to_receiver(packets::close(RECEIVER_TAG, 8, 8 * u64::from(SAMPLES)));
     pair.inject_to_receiver(data(Seq(5), 58));
     pair.inject_to_receiver(data_at(Seq(7), 7 * u64::from(SAMPLES)));
     pair.accept_any_bytes();
@@ -342,9 +321,6 @@ fn violation_after_the_last_packet_does_not_replace_the_end() {
 
 /// Full DATA at an index.
 fn data_at(seq: Seq, index: u64) -> Vec<u8> {
-    let mut header = header(PacketType::Data, RECEIVER_TAG, seq);
-    header.index = index;
-    let mut bytes = vec![0; crate::wire::HEADER_LEN + 66 + TRAILER_LEN];
-    seal(&header, 66, &mut bytes);
-    bytes
+    let header = Header { index, ..header(PacketType::Data, RECEIVER_TAG, seq) };
+    packets::data(&header, &[0; 64])
 }

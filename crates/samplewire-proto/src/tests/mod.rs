@@ -3,6 +3,9 @@
 mod arithmetic;
 mod faults;
 mod hostile;
+mod packets;
 mod pair;
+mod receiver;
 mod reordering;
+mod sender;
 mod traces;

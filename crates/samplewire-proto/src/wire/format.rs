@@ -82,6 +82,8 @@ mod tests {
             assert_eq!(format.number(), number);
             assert_eq!(Format::from_number(number), Some(format));
         }
+        let names = Format::ALL.map(|format| format.to_string());
+        assert_eq!(names, ["sc8", "sc16", "fc32", "r8", "r16", "rf32", "uc8"]);
         assert_eq!(Format::from_number(0), None);
         assert_eq!(Format::from_number(8), None);
     }

@@ -224,4 +224,14 @@ mod tests {
         assert!(flags.contains(Flags::META) && !flags.contains(Flags::META | Flags::ASK));
         assert_eq!(flags.without(Flags::START | Flags::ASK), Flags::META);
     }
+
+    #[test]
+    fn flags_join_and_part_and_contain_all_or_nothing() {
+        let both = Flags::START | Flags::META;
+        assert_eq!(both, Flags(0x11));
+        assert_eq!(both.union(Flags::META), both);
+        assert_eq!(both.without(Flags::META), Flags::START);
+        assert_eq!(Flags::START.without(Flags::META), Flags::START);
+        assert!(both.contains(Flags::META) && !Flags::META.contains(both));
+    }
 }

@@ -161,4 +161,10 @@ mod tests {
     fn report_of_32_ranges_is_322_bytes() {
         assert_eq!(ReportFields::packet_len(32), 322);
     }
+
+    #[test]
+    fn report_of_no_ranges_has_none() {
+        let none = Ranges::EMPTY;
+        assert_eq!((none.len(), none.is_empty(), none.iter().count()), (0, true, 0));
+    }
 }

@@ -316,6 +316,7 @@ fn trailer_of_a_later_version_is_refused() {
     let open = Open { trailer_kind: 1, ..open(cookie) };
     let answer = ask(&mut listener, NOW, &emit(&open, Departure::at(NOW), 128));
     assert_eq!(refusal(&answer.expect("a REFUSE")), (RefuseReason::Trailer, 0));
+    assert_eq!((listener.stats().challenged, listener.stats().refused), (1, 1));
     assert_eq!(listener.poll_event(), None);
 }
 
@@ -333,6 +334,7 @@ fn open_of_another_version_is_refused_in_that_version() {
     answer[covered..].copy_from_slice(&crc);
     let expected =
         Refuse { nonce: NONCE, reason: RefuseReason::Version, versions: 1 << VERSION, retry_ms: 0 };
+    assert_eq!(listener.stats().refused, 1);
     let (header, packet) = wire::parse(&answer).expect("REFUSE is the same in all versions");
     assert_eq!((header.tag, packet), (open([0; 16]).tag, Packet::Refuse(expected)));
 }

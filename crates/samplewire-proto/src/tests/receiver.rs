@@ -1,0 +1,531 @@
+//! The receiver by itself: the limits of what it takes, what it counts, and when it acts.
+
+use super::packets::{self, close, close_ack, header};
+use super::pair::{RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
+use crate::gap::{Cause, Gap};
+use crate::number::{Departure, INDEX_MAX, Nanos, Seq, Tag};
+use crate::receiver::{
+    Delivered, Delivery, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
+};
+use crate::stream::{End, Terms, Violation};
+use crate::wire::{
+    self, CloseAckReason, CloseReason, Flags, Header, Mark, Packet, PacketType, Report,
+};
+
+const RTT: Nanos = Nanos::from_millis(8);
+const UNIT: Nanos = Nanos(Departure::UNIT_NS);
+
+/// A receiver of a window of 16 with credit for 8, and the present.
+struct Bench {
+    receiver: Receiver<Vec<RecvSlot>>,
+    now: Nanos,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self::of(Delivery::Complete)
+    }
+
+    fn of(delivery: Delivery) -> Self {
+        Self::with(delivery, |_| ())
+    }
+
+    fn with(delivery: Delivery, change: impl FnOnce(&mut Terms)) -> Self {
+        let mut terms = Terms { local_tag: RECEIVER_TAG, peer_tag: SENDER_TAG, ..terms(16, RTT) };
+        change(&mut terms);
+        let config = ReceiverConfig::new().with_delivery(delivery).expect("in its range");
+        let now = Nanos::from_millis(1_000);
+        let receiver = Receiver::new(terms, config, vec![RecvSlot::default(); 16], now);
+        let mut receiver = receiver.expect("the terms hold");
+        receiver.grant(Seq(8));
+        Self { receiver, now }
+    }
+
+    /// Full DATA of `seq` that departs at present.
+    fn full(&self, seq: u32) -> Header {
+        let index = u64::from(seq) * u64::from(SAMPLES);
+        let departure = Departure::at(self.now);
+        Header { index, departure, ..header(PacketType::Data, RECEIVER_TAG, Seq(seq)) }
+    }
+
+    fn hand_data(&mut self, header: &Header, payload: &[u8]) -> bool {
+        let bytes = packets::data(header, payload);
+        let (header, Packet::Data(body)) = wire::parse(&bytes).expect("a packet") else {
+            panic!("DATA is DATA")
+        };
+        self.receiver.handle_data(self.now, &header, body, false) != Placement::Ignore
+    }
+
+    /// Full DATA of `seq` comes, and says whether it is needed.
+    fn data(&mut self, seq: u32) -> bool {
+        self.hand_data(&self.full(seq), &[0; 64])
+    }
+
+    fn hand(&mut self, bytes: &[u8]) -> bool {
+        let (header, packet) = wire::parse(bytes).expect("a packet");
+        self.receiver.handle(self.now, &header, &packet)
+    }
+
+    fn mark(&mut self, seq: u32, oldest: u32) -> bool {
+        let refused = self.receiver.stats().refused;
+        let oldest = Seq(oldest);
+        let departure = Departure::at(self.now);
+        assert!(self.hand(&packets::mark(seq, departure, &Mark { oldest, ..MARK })));
+        self.receiver.stats().refused == refused
+    }
+
+    fn deliver(&mut self) -> Vec<Delivered> {
+        core::iter::from_fn(|| self.receiver.poll_delivery(self.now)).collect()
+    }
+
+    fn gaps(&mut self) -> Vec<Gap> {
+        let delivered = self.deliver();
+        let gap = |delivered| if let Delivered::Gap(gap) = delivered { Some(gap) } else { None };
+        delivered.into_iter().filter_map(gap).collect()
+    }
+
+    /// What leaves at present.
+    fn leave(&mut self) -> Vec<Vec<u8>> {
+        let mut out = [0; REPORT_BYTES];
+        let mut left = vec![];
+        while let Some(len) = self.receiver.poll_transmit(self.now, &mut out) {
+            left.push(out[..len].to_vec());
+        }
+        left
+    }
+
+    fn report(&mut self) -> Option<Vec<u8>> {
+        let left = self.leave();
+        assert!(left.len() <= 1);
+        left.into_iter().next()
+    }
+
+    fn due(&self) -> Nanos {
+        self.receiver.poll_timeout(self.now).expect("it lives").since(self.now)
+    }
+
+    /// Lets time pass, and REPORTs leave, to the first timer of another kind.
+    fn pass_to_timer(&mut self) -> Nanos {
+        let start = self.now;
+        loop {
+            self.pass(self.due());
+            if self.leave().is_empty() {
+                return self.now.since(start);
+            }
+        }
+    }
+
+    fn pass(&mut self, span: Nanos) {
+        self.now = self.now + span;
+        self.receiver.handle_timeout(self.now);
+    }
+}
+
+const MARK: Mark = Mark {
+    oldest: Seq(0),
+    report: Seq(0),
+    echo: Departure(0),
+    hold: u32::MAX,
+    source_lost: 0,
+    time_ns: 0,
+};
+
+fn ms(ms: u64) -> Nanos {
+    Nanos::from_millis(ms)
+}
+
+fn gap(first: u64, not_repaired: u64, cause: Cause) -> Gap {
+    Gap { first, not_repaired, source_lost: 0, cause }
+}
+
+/// `docs/protocol.md#10`
+#[test]
+fn packets_that_have_no_place_here_are_counted() {
+    let mut bench = Bench::new();
+    let stranger = Header { tag: Tag(9), ..bench.full(0) };
+    assert!(!bench.hand_data(&stranger, &[0; 64]));
+    assert!(!bench.hand(&close(SENDER_TAG, 0, 0)));
+    assert!(bench.hand(&close_ack(RECEIVER_TAG, 0, CloseAckReason::Done, RECEIVER_TAG)));
+    assert!(!bench.data(8), "beyond the credit");
+    assert!(!bench.mark(9, 0), "beyond the credit");
+    assert!(!bench.mark(1, 2), "more is gone than has departed");
+    assert!(bench.hand(&close(RECEIVER_TAG, 9, 9 * 16)));
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.foreign, stats.unexpected, stats.beyond_credit), (2, 1, 1));
+    assert_eq!((stats.refused, stats.received), (3, 0));
+    assert_eq!(bench.receiver.poll_event(), None);
+}
+
+#[test]
+fn every_arrival_is_counted_for_what_it_was() {
+    let mut bench = Bench::of(Delivery::Deadline(ms(10)));
+    let marked = bench.full(0);
+    let bytes = packets::data(&marked, &[0; 64]);
+    let (_, Packet::Data(body)) = wire::parse(&bytes).expect("a packet") else { panic!("DATA") };
+    bench.receiver.handle_data(bench.now, &marked, body, true);
+    assert!(bench.data(5));
+    assert!(bench.data(2), "came by itself");
+    let repeat = Header { flags: Flags::RETRANSMISSION, ..bench.full(3) };
+    assert!(bench.hand_data(&repeat, &[0; 64]));
+    assert!(!bench.data(3) && !bench.data(5) && !bench.data(0), "there already");
+    bench.deliver();
+    bench.pass(ms(300));
+    assert_eq!(bench.gaps(), [16, 64].map(|first| gap(first, 16, Cause::Deadline)));
+    assert!(!bench.data(1) && !bench.data(1), "late once, then a duplicate");
+    let stats = *bench.receiver.stats();
+    assert_eq!((stats.received, stats.marked), (9, 1));
+    assert_eq!((stats.reordered, stats.repaired, stats.duplicates), (1, 1, 4));
+    assert_eq!((stats.late, stats.skipped, stats.gaps), (1, 2, 2));
+    assert_eq!((stats.delivered, stats.samples_delivered), (4, 64));
+}
+
+#[test]
+fn credit_is_open_until_all_that_was_granted_is_known_to_have_departed() {
+    let mut bench = Bench::new();
+    assert!(bench.receiver.has_open_credit());
+    assert!(bench.mark(7, 0));
+    assert!(bench.receiver.has_open_credit());
+    assert!(bench.mark(8, 0));
+    assert!(!bench.receiver.has_open_credit());
+    bench.receiver.grant(Seq(9));
+    bench.receiver.grant(Seq(3));
+    assert_eq!(bench.receiver.limit(), Seq(9), "a promise stands");
+}
+
+#[test]
+#[should_panic(expected = "a promise of 17 packets exceeds the window of 16")]
+fn promise_beyond_the_window_is_our_own_error() {
+    Bench::new().receiver.grant(Seq(17));
+}
+
+/// `docs/protocol.md#6.3`
+#[test]
+fn hole_of_a_packet_that_the_socket_dropped_is_our_own_and_the_next_is_not() {
+    let mut bench = Bench::of(Delivery::BestEffort);
+    bench.data(0);
+    bench.receiver.note_local_drops(1);
+    bench.data(2);
+    bench.data(4);
+    assert_eq!(bench.gaps(), [gap(16, 16, Cause::ReceiverBehind), gap(48, 16, Cause::NeverAsked)]);
+    bench.receiver.note_local_drops(1);
+    bench.data(5);
+    bench.data(7);
+    assert_eq!(bench.gaps(), [gap(96, 16, Cause::NeverAsked)], "the drop left no hole");
+}
+
+/// `docs/protocol.md#6.4`, `#6.5`: 16 samples in 64 bytes, of which 8 are the count.
+#[test]
+fn data_of_the_agreed_form_is_taken_and_any_other_is_a_violation() {
+    let come = |flags: Flags, len_bytes: usize, samples: u64| {
+        let mut bench = Bench::new();
+        let mut payload = vec![0; len_bytes];
+        if let Some(count) = payload.last_chunk_mut() {
+            *count = samples.to_be_bytes();
+        }
+        let header = Header { flags, ..bench.full(0) };
+        bench.hand_data(&header, &payload);
+        match bench.deliver()[..] {
+            [Delivered::Packet { samples, .. }] => Ok(samples),
+            [] => Err(bench.receiver.poll_event()),
+            ref other => panic!("{other:?}"),
+        }
+    };
+    let wrong = |violation| Err(Some(End::Violation(violation)));
+    let seq = Seq(0);
+    let (full, end, meta) = (Flags::NONE, Flags::END_OF_BURST, Flags::META);
+    assert_eq!(come(full, 64, 99), Ok(16));
+    for (flags, len_bytes) in [(full, 56), (full, 72), (end, 72), (end, 12), (meta, 72)] {
+        let length = Violation::PayloadLength { seq, len_bytes, expected: 64 };
+        assert_eq!(come(flags, len_bytes, 0), wrong(length));
+    }
+    for (len_bytes, most) in [(8, 0), (16, 2), (64, 14)] {
+        assert_eq!(come(end, len_bytes, most), Ok(most as u32));
+        let samples = most + 1;
+        assert_eq!(come(end, len_bytes, samples), wrong(Violation::BurstLength { seq, samples }));
+    }
+    let samples = 1 << 60;
+    assert_eq!(come(end, 64, samples), wrong(Violation::BurstLength { seq, samples }));
+    assert_eq!((come(meta, 8, 99), come(meta | end, 64, 99)), (Ok(0), Ok(0)));
+}
+
+/// `docs/protocol.md#1.2`
+#[test]
+fn largest_index_is_2_to_the_63() {
+    let come = |index| {
+        let mut bench = Bench::new();
+        let header = Header { index, flags: Flags::START, ..bench.full(0) };
+        bench.hand_data(&header, &[0; 64]);
+        bench.deliver();
+        bench.receiver.poll_event()
+    };
+    assert_eq!(come(INDEX_MAX), None);
+    let violation = Violation::IndexTooLarge { seq: Seq(0), index: INDEX_MAX + 1 };
+    assert_eq!(come(INDEX_MAX + 1), Some(End::Violation(violation)));
+}
+
+/// `docs/protocol.md#7.2`
+#[test]
+fn close_is_taken_from_what_is_known_to_what_is_possible() {
+    for (seq, index, is_taken) in [
+        (3, 64, false),
+        (4, 64, true),
+        (8, 64, true),
+        (9, 64, false),
+        (4, 63, false),
+        (4, INDEX_MAX + (1 << 32), true),
+        (4, INDEX_MAX + (1 << 32) + 1, false),
+    ] {
+        let mut bench = Bench::new();
+        (0..4).for_each(|seq| assert!(bench.data(seq)));
+        bench.deliver();
+        assert!(bench.hand(&close(RECEIVER_TAG, seq, index)));
+        let is_draining = matches!(bench.receiver.phase(), Phase::Draining { .. });
+        assert_eq!(is_draining, is_taken, "seq {seq}, index {index}");
+        assert_eq!(bench.receiver.stats().refused, u64::from(!is_taken));
+    }
+}
+
+/// `docs/protocol.md#7.2`
+#[test]
+fn finished_receiver_answers_for_eight_round_trips_within_bounds() {
+    for (rtt_ms, linger_ms) in [(1, 300), (100, 800), (2_000, 5_000)] {
+        let mut bench = Bench::with(Delivery::Complete, |terms| terms.rtt = ms(rtt_ms));
+        assert!(bench.data(0));
+        bench.hand(&close(RECEIVER_TAG, 1, 16));
+        bench.deliver();
+        assert_eq!(bench.receiver.poll_event(), Some(End::Finished { final_index: 16 }));
+        let is_answered = |bench: &mut Bench| bench.leave().len() == 1;
+        assert!(is_answered(&mut bench));
+        assert_eq!(bench.due(), ms(linger_ms));
+        bench.pass(ms(linger_ms) - Nanos(1));
+        assert!(!is_answered(&mut bench), "no REPORT");
+        bench.hand(&close(RECEIVER_TAG, 1, 16));
+        assert!(is_answered(&mut bench));
+        bench.hand(&close(RECEIVER_TAG, 2, 16));
+        assert!(!is_answered(&mut bench), "another CLOSE");
+        bench.pass(Nanos(1));
+        assert!(bench.receiver.is_ended());
+        assert_eq!(bench.receiver.poll_timeout(bench.now), None);
+    }
+}
+
+/// `docs/protocol.md#7.3`
+#[test]
+fn cancelled_receiver_closes_six_times_at_doubling_pauses_within_bounds() {
+    for (rtt_ms, pauses_ms) in
+        [(0, [5; 6]), (8, [8, 16, 32, 64, 128, 256]), (100, [100, 200, 400, 500, 500, 500])]
+    {
+        let mut bench = Bench::with(Delivery::Complete, |terms| terms.rtt = ms(rtt_ms));
+        bench.receiver.cancel(bench.now);
+        for pause_ms in pauses_ms {
+            let bytes = bench.report().expect("a CLOSE is due");
+            let (_, Packet::Close(close)) = wire::parse(&bytes).expect("a packet") else {
+                panic!("CLOSE")
+            };
+            assert_eq!(close.reason, CloseReason::Cancelled);
+            assert_eq!(bench.due(), ms(pause_ms));
+            bench.pass(ms(pause_ms) - Nanos(1));
+            assert!(bench.leave().is_empty() && !bench.receiver.is_ended());
+            bench.pass(Nanos(1));
+        }
+        assert!(bench.receiver.is_ended());
+    }
+}
+
+/// `docs/protocol.md#7.3`, `#7.6`
+#[test]
+fn receiver_that_cancels_or_lingers_has_ended_once_the_sender_says_so() {
+    let acknowledged = close_ack(RECEIVER_TAG, 0, CloseAckReason::Done, SENDER_TAG);
+    let unknown = close_ack(Tag::NONE, 0, CloseAckReason::UnknownTag, SENDER_TAG);
+    for bytes in [&acknowledged, &unknown] {
+        let mut bench = Bench::new();
+        bench.receiver.cancel(bench.now);
+        assert!(bench.hand(bytes) && bench.receiver.is_ended());
+        assert_eq!(bench.receiver.stats().unexpected, 0);
+    }
+    let mut bench = Bench::new();
+    bench.hand(&close(RECEIVER_TAG, 0, 0));
+    bench.deliver();
+    assert!(bench.hand(&acknowledged) && !bench.receiver.is_ended(), "nobody asked for it");
+    assert!(bench.hand(&unknown) && bench.receiver.is_ended());
+}
+
+/// `docs/protocol.md#7.7`
+#[test]
+fn silence_breaks_off_when_dead_after_has_passed_since_the_last_valid_packet() {
+    let mut bench = Bench::new();
+    assert!(bench.data(0));
+    bench.pass(ms(500));
+    assert!(!bench.mark(9, 0) && !bench.data(8));
+    bench.pass(ms(14_500) - Nanos(1));
+    assert_eq!(bench.receiver.phase(), Phase::Flowing);
+    bench.pass(Nanos(1));
+    assert_eq!(bench.receiver.phase(), Phase::Breaking(End::PeerSilent));
+    bench.deliver();
+    assert_eq!(bench.receiver.poll_event(), Some(End::PeerSilent));
+}
+
+/// `docs/protocol.md#7.6`
+#[test]
+fn unknown_is_believed_of_the_tag_in_use_alone() {
+    let unknown = CloseAckReason::UnknownTag;
+    for (tag, reason, echoed_tag) in [
+        (Tag::NONE, unknown, RECEIVER_TAG),
+        (Tag::NONE, CloseAckReason::Done, SENDER_TAG),
+        (SENDER_TAG, unknown, SENDER_TAG),
+    ] {
+        let mut bench = Bench::new();
+        assert!(!bench.hand(&close_ack(tag, 0, reason, echoed_tag)));
+        assert_eq!((bench.receiver.stats().foreign, bench.receiver.phase()), (1, Phase::Flowing));
+    }
+    let mut bench = Bench::new();
+    assert!(bench.hand(&close_ack(Tag::NONE, 0, unknown, SENDER_TAG)));
+    assert_eq!(bench.receiver.phase(), Phase::Breaking(End::PeerRestarted));
+}
+
+/// `docs/protocol.md#2.11`, `#4.9`
+#[test]
+fn echo_of_a_mark_counts_once_a_report_has_left() {
+    let mut bench = Bench::new();
+    let at = bench.now;
+    let echoing = |bench: &mut Bench, hold| {
+        bench.now = bench.now + ms(2);
+        let mark = Mark { echo: Departure::at(at), hold, source_lost: 5, ..MARK };
+        let departure = Departure::at(bench.now);
+        assert!(bench.hand(&packets::mark(0, departure, &mark)));
+        bench.receiver.rtt()
+    };
+    assert_eq!(echoing(&mut bench, 0), RTT, "nothing has left that could be echoed");
+    assert!(bench.report().is_some());
+    assert_eq!(echoing(&mut bench, u32::MAX), RTT, "nothing has come");
+    assert_eq!(echoing(&mut bench, 0), ms(6));
+    assert_eq!(bench.receiver.stats().source_lost, 5);
+}
+
+/// `docs/protocol.md#2.12`, `#4.5`
+#[test]
+fn report_counts_what_has_come_and_is_due_by_what_has_come_since() {
+    let mut bench = Bench::with(Delivery::Complete, |terms| terms.ranges_max = 1);
+    assert!(bench.report().is_some(), "the first at once");
+    assert_eq!(bench.due(), ms(20), "no DATA has come");
+    bench.data(0);
+    assert_eq!(bench.due(), ms(32), "four round trips");
+    bench.data(2);
+    bench.data(4);
+    assert_eq!(bench.due(), Nanos(62_500), "a hole can be listed");
+    bench.pass(Nanos(62_500));
+    let bytes = bench.report().expect("it is due");
+    assert_eq!(bench.due(), Nanos(20_000), "the last one was full");
+    let (header, Packet::Report(Report { fields, ranges })) = wire::parse(&bytes).unwrap() else {
+        panic!("REPORT")
+    };
+    assert_eq!((header.seq, ranges.len()), (Seq(2), 1));
+    assert_eq!((fields.received, fields.highest_end, fields.hold), (3, Seq(5), 3_906));
+    let stats = bench.receiver.stats();
+    assert_eq!((stats.reports, stats.ranges), (2, 1));
+    // The second listing of one hole, and both of the other.
+    for (ranges, due) in [(2, Nanos(20_000)), (3, Nanos(20_000)), (4, ms(100))] {
+        bench.pass(Nanos(20_000));
+        bench.report().expect("it is due");
+        assert_eq!((bench.receiver.stats().ranges, bench.due()), (ranges, due));
+    }
+}
+
+/// `docs/protocol.md#6.8`
+#[test]
+fn deadline_by_departures_gives_up_one_unit_after_it() {
+    let deadline = ms(10);
+    let mut bench = Bench::of(Delivery::Deadline(deadline));
+    bench.data(0);
+    bench.data(2);
+    assert_eq!(bench.deliver().len(), 1);
+    bench.pass(deadline);
+    bench.data(3);
+    assert!(bench.deliver().is_empty(), "as old as the deadline");
+    bench.pass(UNIT);
+    assert!(bench.deliver().is_empty(), "departures do not show it");
+    bench.data(4);
+    assert_eq!(bench.gaps(), [gap(16, 16, Cause::Deadline)]);
+}
+
+/// `docs/protocol.md#6.8`
+#[test]
+fn hole_that_this_host_learns_of_late_gets_its_time_too() {
+    let deadline = ms(10);
+    let mut bench = Bench::of(Delivery::Deadline(deadline));
+    bench.data(0);
+    let revealing = bench.full(2);
+    let newer = Header { departure: revealing.departure.plus(1_000_000), ..bench.full(3) };
+    bench.hand_data(&revealing, &[0; 64]);
+    bench.hand_data(&newer, &[0; 64]);
+    assert_eq!(bench.deliver().len(), 1);
+    let mut early = Bench { receiver: bench.receiver.clone(), now: bench.now };
+    early.pass(deadline);
+    assert!(early.deliver().is_empty());
+    let waited = bench.pass_to_timer();
+    assert!(waited > deadline && waited < deadline + UNIT + UNIT, "{waited:?}");
+    assert_eq!(bench.gaps(), [gap(16, 16, Cause::Deadline)]);
+}
+
+/// `docs/protocol.md#6.8`
+#[test]
+fn silence_counts_for_a_deadline_when_it_is_longer_than_a_pause() {
+    for (deadline_ms, bound_ms) in [(10, 200), (500, 500)] {
+        let mut bench = Bench::of(Delivery::Deadline(ms(deadline_ms)));
+        bench.data(0);
+        bench.data(2);
+        assert_eq!(bench.deliver().len(), 1);
+        let mut early = Bench { receiver: bench.receiver.clone(), now: bench.now };
+        early.pass(ms(bound_ms));
+        assert!(early.deliver().is_empty(), "it may be a pause");
+        assert_eq!(bench.pass_to_timer(), ms(bound_ms) + Nanos(1_000));
+        assert_eq!(bench.gaps(), [gap(16, 16, Cause::Deadline)]);
+    }
+}
+
+/// `docs/protocol.md#4.11`
+#[test]
+fn silence_counts_for_the_tolerance_where_the_hole_was_listed_in_it() {
+    for is_listed in [false, true] {
+        let mut bench = Bench::new();
+        bench.data(0);
+        let late = bench.full(1);
+        bench.pass(Nanos(16_000));
+        bench.data(2);
+        if is_listed {
+            assert!(bench.report().is_some());
+            assert_eq!(bench.receiver.stats().ranges, 1);
+        }
+        bench.pass(Nanos(16_000));
+        assert!(bench.hand_data(&late, &[0; 64]));
+        let seen_us = if is_listed { 32 } else { 16 };
+        let tolerance = bench.receiver.stats().reorder_tolerance;
+        assert_eq!(tolerance, Nanos(seen_us * 1_250), "a quarter more");
+        assert_eq!(bench.receiver.stats().reordered_beyond, 1);
+    }
+}
+
+/// `docs/protocol.md#2.12`, `#2.17`, `#6.1`
+#[test]
+fn report_and_close_tell_the_positions_of_both_ends() {
+    for (delivery, released) in [(Delivery::Complete, 1), (Delivery::BestEffort, 3)] {
+        let mut bench = Bench::of(delivery);
+        assert!(!bench.receiver.has_waiting());
+        bench.data(0);
+        bench.mark(3, 0);
+        bench.receiver.poll_delivery(bench.now);
+        assert!(bench.receiver.has_waiting());
+        assert_eq!(bench.receiver.promise_end(), Seq(1 + 16));
+        bench.receiver.set_consumed(7);
+        let bytes = bench.report().expect("the first");
+        let (header, Packet::Report(report)) = wire::parse(&bytes).unwrap() else {
+            panic!("REPORT")
+        };
+        assert_eq!((header.index, header.flags), (7, Flags::NONE));
+        assert_eq!((report.fields.released, report.fields.limit), (Seq(released), Seq(8)));
+        bench.receiver.cancel(bench.now);
+        let bytes = bench.report().expect("a CLOSE");
+        let (header, Packet::Close(close)) = wire::parse(&bytes).unwrap() else { panic!("CLOSE") };
+        assert_eq!((header.index, header.seq, close.last), (16, Seq(released), Seq(1)));
+    }
+}
