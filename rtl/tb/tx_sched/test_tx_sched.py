@@ -465,7 +465,5 @@ def test_tx_sched(width):
             *("frame_tx", "head_serial", "head_wide", "header_crc", "crc_combine"),
         ],
         test_module="test_tx_sched",
-        parameters={
-            "W": width, "Slots": SLOTS, "SlotBeats": SLOT_BEATS, "FirstSeq": FIRST_SEQ
-        },  # fmt: skip
+        parameters={"W": width, "Slots": SLOTS, "SlotBeats": SLOT_BEATS, "FirstSeq": FIRST_SEQ},
     )

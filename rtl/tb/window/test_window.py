@@ -184,7 +184,17 @@ async def credit_that_comes_when_there_was_none_is_told(dut):
 async def a_number_is_near_within_twice_the_slots(dut):
     tb = TB(dut)
     await tb.start()
-    for away in (0, 1, 2 * SLOTS - 1, 2 * SLOTS, 1 << 31, -1, -2 * SLOTS, -2 * SLOTS - 1, -(1 << 20)):
+    for away in (
+        0,
+        1,
+        2 * SLOTS - 1,
+        2 * SLOTS,
+        1 << 31,
+        -1,
+        -2 * SLOTS,
+        -2 * SLOTS - 1,
+        -(1 << 20),
+    ):
         await tb.cycle(rep_check_i=CHECK_RELEASED, rep_hi_i=(FIRST_SEQ + away) & M32)
         await tb.cycle()
         assert tb.get("rep_is_near_o") == (-2 * SLOTS <= away < 2 * SLOTS), away
