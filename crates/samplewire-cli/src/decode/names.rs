@@ -8,18 +8,7 @@ use super::packet::RESERVED_FLAG;
 
 /// The name of a type, `None` for a reserved number.
 pub(super) fn of_type(number: u8) -> Option<&'static str> {
-    let name = match PacketType::from_number(number)? {
-        PacketType::Data => "DATA",
-        PacketType::Mark => "MARK",
-        PacketType::Report => "REPORT",
-        PacketType::Open => "OPEN",
-        PacketType::Challenge => "CHALLENGE",
-        PacketType::Accept => "ACCEPT",
-        PacketType::Refuse => "REFUSE",
-        PacketType::Close => "CLOSE",
-        PacketType::CloseAck => "CLOSE_ACK",
-    };
-    Some(name)
+    PacketType::from_number(number).map(PacketType::name)
 }
 
 /// The names of the flags that are set.

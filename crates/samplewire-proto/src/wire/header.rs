@@ -108,6 +108,21 @@ impl PacketType {
         Self::CloseAck,
     ];
 
+    /// Its name in the specification.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Data => "DATA",
+            Self::Mark => "MARK",
+            Self::Report => "REPORT",
+            Self::Open => "OPEN",
+            Self::Challenge => "CHALLENGE",
+            Self::Accept => "ACCEPT",
+            Self::Refuse => "REFUSE",
+            Self::Close => "CLOSE",
+            Self::CloseAck => "CLOSE_ACK",
+        }
+    }
+
     /// The type of a number, `None` for a reserved one.
     pub fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()

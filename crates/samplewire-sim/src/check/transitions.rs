@@ -131,15 +131,7 @@ pub(crate) const fn done_state(event: &OpenEvent) -> &'static str {
 /// The name of the event that a packet is.
 pub(crate) const fn event_of(kind: PacketType, is_unknown: bool) -> &'static str {
     match kind {
-        PacketType::Data => "DATA",
-        PacketType::Mark => "MARK",
-        PacketType::Report => "REPORT",
-        PacketType::Open => "OPEN",
-        PacketType::Challenge => "CHALLENGE",
-        PacketType::Accept => "ACCEPT",
-        PacketType::Refuse => "REFUSE",
-        PacketType::Close => "CLOSE",
         PacketType::CloseAck if is_unknown => "CLOSE_ACK unknown",
-        PacketType::CloseAck => "CLOSE_ACK",
+        _ => kind.name(),
     }
 }
