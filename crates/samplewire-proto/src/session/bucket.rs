@@ -1,4 +1,5 @@
-//! Bounds how many answers go to packets of no stream (`docs/protocol.md#7.6`).
+//! Bounds how many answers go to packets of no stream, and how many REFUSEs (`docs/protocol.md#7.6`,
+//! `docs/protocol.md#3.17`).
 
 use crate::number::Nanos;
 

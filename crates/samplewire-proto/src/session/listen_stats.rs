@@ -9,13 +9,13 @@ pub struct ListenStats {
     pub accepted: u64,
     /// ACCEPTs sent again: the first were lost, or the path is smaller than the packet.
     pub repeated: u64,
-    /// REFUSEs.
+    /// Requests refused.
     pub refused: u64,
     /// OPENs that came later than one of the same peer that was accepted, or than the end of the
     /// stream that they opened.
     pub late: u64,
     /// Packets of no stream that were told so: a peer has missed an end.
     pub unknown: u64,
-    /// Packets of no stream beyond the rate at which they are told so.
+    /// Packets of no stream, and requests refused, beyond the rate at which they are told so.
     pub unanswered: u64,
 }

@@ -30,7 +30,10 @@ pub struct Listener<S> {
     boot_id: u64,
     secrets: Secrets,
     cookies: Cookies,
-    bucket: Bucket,
+    /// Bounds what is said to those whose address is not proven.
+    strangers: Bucket,
+    /// Bounds REFUSEs to those whose address is.
+    refusals: Bucket,
     clock: DepartureClock,
     answer: Option<Answer>,
     event: Option<ListenEvent>,
@@ -98,7 +101,8 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
             boot_id,
             secrets,
             cookies,
-            bucket: Bucket::new(),
+            strangers: Bucket::new(),
+            refusals: Bucket::new(),
             clock: DepartureClock::default(),
             answer: None,
             event: None,
@@ -209,6 +213,10 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     /// When `out` is shorter than the largest packet chosen less its IP and UDP headers.
     pub fn poll_transmit(&mut self, now: Nanos, out: &mut [u8]) -> Option<(Peer, usize)> {
         let Answer { peer, peer_tag, body } = self.answer.take()?;
+        if !self.may_answer(now, &body) {
+            self.stats.unanswered += 1;
+            return None;
+        }
         let (kind, index, seq) = match &body {
             Body::Challenge(_) => (PacketType::Challenge, 0, Seq(0)),
             Body::Accept { params, .. } => {
@@ -307,13 +315,23 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         }
     }
 
+    /// Whether the rate of REFUSEs allows this answer (`docs/protocol.md#3.17`).
+    fn may_answer(&mut self, now: Nanos, body: &Body) -> bool {
+        match body {
+            Body::Refuse { version: wire::VERSION, .. } => self.refusals.take(now),
+            // Without a cookie, so of an address that is not proven.
+            Body::Refuse { .. } => self.strangers.take(now),
+            Body::Challenge(_) | Body::Accept { .. } | Body::CloseAck(_) => true,
+        }
+    }
+
     /// Tells the sender of a packet of no stream that its stream has ended.
     fn handle_foreign(&mut self, now: Nanos, peer: Peer, tag: Tag, len_bytes: usize) {
         let is_known = tag == Tag::NONE || self.stream_of(tag).is_some();
         if is_known || len_bytes < CloseAck::PACKET_LEN {
             return;
         }
-        if !self.bucket.take(now) {
+        if !self.strangers.take(now) {
             self.stats.unanswered += 1;
             return;
         }

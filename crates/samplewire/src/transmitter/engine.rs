@@ -12,6 +12,7 @@ use samplewire_proto::stream::{End, Terms};
 use samplewire_proto::wire::{self, CloseReason, Flags, RefuseReason, Role, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
+use super::dull::Dull;
 use super::held::Held;
 use super::offer::Offer;
 use super::outbox::Outbox;
@@ -43,6 +44,7 @@ pub(super) struct Engine {
     next_index: SampleIndex,
     held: Held,
     outbox: Outbox,
+    dull: Dull,
     submitted: rtrb::Consumer<Submit>,
     shared: Arc<Shared>,
     answer: Box<[u8]>,
@@ -81,6 +83,7 @@ impl Engine {
             next_index: 0,
             held,
             outbox: Outbox::default(),
+            dull: Dull::default(),
             submitted,
             shared,
             answer: vec![0; IP_BYTES_MAX].into(),
@@ -124,17 +127,24 @@ impl Engine {
         if !took_all {
             return self.link.wait(LINK_FULL_PAUSE);
         }
+        if has_arrivals && let Some(pause) = self.dull.pause(now) {
+            std::thread::sleep(pause);
+        }
         if has_arrivals || has_pushed { Ok(()) } else { self.wait(now) }
     }
 
     fn take_arrivals(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
+        let acted_on = |stream: &Stream| stream.sender.stats().reports;
         for (bytes, meta) in batch {
             if let Some(stream) = &mut self.stream
                 && stream.session.peer == meta.peer
                 && let Ok((header, packet)) = wire::parse(bytes)
-                && stream.sender.handle(now, &header, &packet)
             {
-                continue;
+                let before = acted_on(stream);
+                if stream.sender.handle(now, &header, &packet) {
+                    self.dull.note(now, u64::from(acted_on(stream) == before));
+                    continue;
+                }
             }
             match self.listener.handle(now, peer_of(meta.peer), bytes) {
                 Ok(()) => {}

@@ -1,5 +1,6 @@
 //! Sending a stream: the program fills quanta, an I/O thread cuts them into packets and repairs.
 
+mod dull;
 mod engine;
 mod held;
 mod offer;

@@ -8,7 +8,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use samplewire_proto::wire::{self, Flags, Header, OPEN_LEN_MIN, Open, Packet, PacketType};
+use samplewire_proto::wire::{
+    self, Flags, Header, OPEN_LEN_MIN, Open, Packet, PacketType, TRAILER_CRC32C,
+};
 use samplewire_proto::{Departure, Seq, Tag};
 
 use crate::cpu::Thread;
@@ -39,6 +41,7 @@ enum Kind {
     NearlyRight,
     HalfOpen,
     Openings,
+    Refused,
     ForgedPeer,
     NoiseAtReceiver,
     Tags,
@@ -73,6 +76,7 @@ pub(crate) const ATTACKS: &[Attack] = &[
     attack("forged device tries tags", Target::Receiver, Kind::Tags),
     attack("forged device sends random packets", Target::Receiver, Kind::NoiseAsDevice),
     attack("OPENs with a valid cookie, 250 a CHALLENGE", Target::OwnDevice, Kind::Openings),
+    attack("OPENs that are refused, of a proven address", Target::OwnDevice, Kind::Refused),
     attack("REPORTs of extremes", Target::OwnDevice, Kind::Greedy(Greed::Extremes)),
     attack("requests for one seq", Target::OwnDevice, Kind::Greedy(Greed::SameSeq)),
     attack("requests for all seqs", Target::OwnDevice, Kind::Greedy(Greed::AllSeqs)),
@@ -180,7 +184,8 @@ impl Attack {
                 floods(Stranger::new(0, 1)?, nearly_right_batches(&mut draw), client)
             }
             Kind::HalfOpen => half_open(draw, device)?,
-            Kind::Openings => openings(draw, places.own_device)?,
+            Kind::Openings => openings(draw, places.own_device, OPENING_BYTES, TRAILER_CRC32C)?,
+            Kind::Refused => openings(draw, places.own_device, OPEN_LEN_MIN, TRAILER_CRC32C + 1)?,
             Kind::ForgedPeer => {
                 let kinds = [PacketType::Report, PacketType::Close, PacketType::CloseAck];
                 tries(Forger::new(client, device)?, kinds, Flags::FROM_OPENER)
@@ -329,8 +334,14 @@ fn half_open(mut draw: Draw, device: SocketAddr) -> io::Result<Step> {
     }))
 }
 
-/// OPENs from an address that is proven, each a takeover of the one before, and never a REPORT.
-fn openings(mut draw: Draw, device: SocketAddr) -> io::Result<Step> {
+/// OPENs from an address that is proven, and never a REPORT. Each is a takeover of the one before,
+/// or refused for its trailer.
+fn openings(
+    mut draw: Draw,
+    device: SocketAddr,
+    len_bytes: usize,
+    trailer_kind: u8,
+) -> io::Result<Step> {
     let mut stranger = Stranger::new(3, 9)?;
     let mut departure = 0;
     Ok(Box::new(move || {
@@ -355,18 +366,19 @@ fn openings(mut draw: Draw, device: SocketAddr) -> io::Result<Step> {
         }
         let Some(cookie) = cookie else { return Ok((1, OPEN_LEN_MIN as u64)) };
         open.cookie = cookie;
+        open.trailer_kind = trailer_kind;
         let nonce = open.nonce & !0xFF;
         let packets: Vec<_> = (0..250)
             .map(|step| {
                 open.nonce = nonce | step;
-                emit(&open, OPENING_BYTES)
+                emit(&open, len_bytes)
             })
             .collect();
         for _ in 0..OPENINGS_A_COOKIE {
             stranger.send(&packets, device)?;
         }
         let count = 1 + OPENINGS_A_COOKIE * packets.len() as u64;
-        Ok((count, (count - 1) * OPENING_BYTES as u64 + OPEN_LEN_MIN as u64))
+        Ok((count, (count - 1) * len_bytes as u64 + OPEN_LEN_MIN as u64))
     }))
 }
 

@@ -6,7 +6,7 @@ use crate::number::Nanos;
 use crate::session::StreamSlot;
 
 impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
-    /// Tells who has which stream, and who had it: the bucket of answers and the key of cookies
+    /// Tells who has which stream, and who had it: the buckets of answers and the key of cookies
     /// are left out, and nothing waits to be fetched.
     pub fn fingerprint(&self, now: Nanos, into: &mut impl Fingerprint) {
         for slot in self.slots.as_ref() {

@@ -366,6 +366,29 @@ fn packet_of_no_stream_is_told_so_at_a_bounded_rate() {
 }
 
 #[test]
+fn requests_are_refused_at_a_bounded_rate() {
+    let mut listener = listener(10);
+    let cookie = cookie_of(&mut listener, NOW);
+    let proven = emit(&Open { trailer_kind: 1, ..open(cookie) }, Departure::at(NOW), 128);
+    let mut other_version = emit(&open([0; 16]), Departure::at(NOW), 128);
+    other_version[0] = 0x73;
+    let refused = |listener: &mut Listener<_>, now, packet: &[u8]| {
+        let is_refused = |_: &u32| {
+            let is_packet = listener.handle(now, PEER, packet).is_ok();
+            assert_eq!(is_packet, packet == proven);
+            answer(listener, now).is_some()
+        };
+        (0..1_000).filter(is_refused).count()
+    };
+    assert_eq!(refused(&mut listener, NOW, &other_version), 64);
+    // What strangers bring about takes nothing from those whose address is proven.
+    assert_eq!(refused(&mut listener, NOW, &proven), 64);
+    assert_eq!((listener.stats().refused, listener.stats().unanswered), (2_000, 2_000 - 128));
+    assert_eq!(refused(&mut listener, NOW + Nanos::from_millis(3), &proven), 3);
+    assert_eq!(refused(&mut listener, NOW + Nanos::from_millis(3), &other_version), 3);
+}
+
+#[test]
 fn answers_known_tags_and_short_packets_are_never_answered() {
     let mut listener = listener(11);
     let (_, tag, _) = opened(&mut listener);
