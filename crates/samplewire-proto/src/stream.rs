@@ -1,7 +1,7 @@
 //! What both ends of an open stream agree on, and how a stream ends.
 
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
-use crate::wire::{CloseReason, HEADER_LEN};
+use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet};
 
 /// The terms of one stream as the opening settled them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,21 @@ pub struct Terms {
 }
 
 impl Terms {
+    /// The longest silence of a peer that lives, losses apart (`docs/protocol.md#4.5`, `#4.8`).
+    pub(crate) fn silence_max(&self) -> Nanos {
+        self.idle_after.max(PAUSE_MAX)
+    }
+
+    /// Whether a packet says that the peer knows no such stream (`docs/protocol.md#7.6`). None comes
+    /// from an opener.
+    pub(crate) fn is_denied_by(&self, header: &Header, packet: &Packet<'_>) -> bool {
+        let Packet::CloseAck(ack) = packet else { return false };
+        self.is_opener
+            && header.tag == Tag::NONE
+            && ack.echoed_tag == self.peer_tag
+            && ack.reason == CloseAckReason::UnknownTag
+    }
+
     /// Checks each term against its range and against the others (`docs/protocol.md#3.12`).
     ///
     /// # Errors
@@ -119,6 +134,9 @@ pub enum TermsError {
 
 /// The largest window in packets.
 pub const WINDOW_MAX: u32 = 1 << 24;
+
+/// The longest pause of REPORTs, and of MARKs of a sender that waits.
+pub(crate) const PAUSE_MAX: Nanos = Nanos::from_millis(100);
 
 /// The furthest that a payload may start behind the header's first byte.
 pub const PAYLOAD_OFFSET_MAX: u8 = 64;

@@ -171,10 +171,14 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         }
     }
 
-    /// The peer says that it knows no such stream.
-    pub(super) fn handle_unknown(&mut self) {
+    /// The peer says that it knows no such stream. One that was heard lately does.
+    pub(super) fn handle_unknown(&mut self, now: Nanos) {
+        let is_silent = now >= self.heard_at + self.terms.silence_max() + self.rtt.get();
         match self.phase {
-            Phase::Flowing | Phase::Draining { .. } => self.break_off(End::PeerRestarted),
+            Phase::Flowing | Phase::Draining { .. } if is_silent => {
+                self.break_off(End::PeerRestarted);
+            }
+            Phase::Flowing | Phase::Draining { .. } => self.stats.unexpected += 1,
             Phase::Cancelling { .. } | Phase::Lingering { .. } => self.phase = Phase::Ended,
             Phase::Breaking(_) | Phase::Ended => {}
         }

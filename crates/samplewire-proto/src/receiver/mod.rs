@@ -23,9 +23,9 @@ mod tolerance;
 
 use crate::clock::{DepartureClock, Rtt};
 use crate::gap::{Cause, Gap};
-use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
+use crate::number::{Departure, Nanos, SampleIndex, Seq};
 use crate::stream::{End, Terms, TermsError, Violation};
-use crate::wire::{CloseAckReason, CloseReason, Flags, HEADER_LEN, Header, Packet, ReportFields};
+use crate::wire::{CloseReason, Flags, HEADER_LEN, Header, Packet, ReportFields};
 
 use account::Account;
 pub use config::{Delivery, ReceiverConfig, ReceiverConfigError};
@@ -275,12 +275,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     /// Takes any other packet whose CRC is right. `false` when it is not of this stream.
     pub fn handle(&mut self, now: Nanos, header: &Header, packet: &Packet<'_>) -> bool {
-        if let Packet::CloseAck(ack) = packet
-            && header.tag == Tag::NONE
-            && ack.echoed_tag == self.terms.peer_tag
-            && ack.reason == CloseAckReason::UnknownTag
-        {
-            self.handle_unknown();
+        if self.terms.is_denied_by(header, packet) {
+            self.handle_unknown(now);
             return true;
         }
         if header.tag != self.terms.local_tag {

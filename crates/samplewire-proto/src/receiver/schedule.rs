@@ -1,6 +1,7 @@
 //! When to send REPORT (`docs/protocol.md#4.5`).
 
 use crate::number::{Nanos, Seq};
+use crate::stream::PAUSE_MAX;
 
 /// What has happened since the last REPORT.
 #[derive(Clone, Debug)]
@@ -84,11 +85,11 @@ impl Schedule {
             return sent_at;
         }
         let pause = if present.is_opening {
-            Nanos(2 * rtt.0).max(OPENING_PAUSE_MIN).min(IDLE_PAUSE)
+            Nanos(2 * rtt.0).max(OPENING_PAUSE_MIN).min(PAUSE_MAX)
         } else if self.has_data {
-            Nanos(4 * rtt.0).max(BUSY_PAUSE_MIN).min(IDLE_PAUSE)
+            Nanos(4 * rtt.0).max(BUSY_PAUSE_MIN).min(PAUSE_MAX)
         } else {
-            IDLE_PAUSE
+            PAUSE_MAX
         };
         let mut due = sent_at + pause;
         let short_pause = Nanos(rtt.0 / PAUSES_PER_RTT).max(ASKED_PAUSE);
@@ -125,7 +126,6 @@ const ASKED_PAUSE: Nanos = Nanos::from_micros(20);
 const MARKED_PAUSE: Nanos = Nanos::from_micros(50);
 const BUSY_PAUSE_MIN: Nanos = Nanos::from_millis(1);
 const OPENING_PAUSE_MIN: Nanos = Nanos::from_millis(20);
-const IDLE_PAUSE: Nanos = Nanos::from_millis(100);
 
 #[cfg(test)]
 mod tests {

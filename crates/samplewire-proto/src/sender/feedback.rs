@@ -101,13 +101,17 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         }
     }
 
-    /// The peer says that it knows no such stream.
-    pub(super) fn handle_unknown(&mut self) {
+    /// The peer says that it knows no such stream. One that was heard lately does.
+    pub(super) fn handle_unknown(&mut self, now: Nanos) {
         if self.phase == Phase::Ended {
             return;
         }
-        let is_finished = self.is_only_ack_missing();
-        let final_index = self.next_index;
-        self.end(if is_finished { End::Finished { final_index } } else { End::PeerRestarted });
+        if self.is_only_ack_missing() {
+            self.end(End::Finished { final_index: self.next_index });
+        } else if now >= self.heard_at + self.terms.silence_max() + self.rtt.get() {
+            self.end(End::PeerRestarted);
+        } else {
+            self.stats.unexpected += 1;
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! When to send MARK: the sender's pulse, its credit probe, and the receiver's clock.
 
 use crate::number::Nanos;
+use crate::stream::PAUSE_MAX;
 
 /// The schedule of MARKs (`docs/protocol.md#4.8`).
 #[derive(Clone, Debug)]
@@ -24,12 +25,12 @@ impl Marks {
     /// DATA left: the silence starts anew.
     pub(crate) fn data_left(&mut self, now: Nanos, rtt: Nanos) {
         if let Some(last) = self.last_data {
-            let sample = now.since(last).min(QUIET_MAX);
+            let sample = now.since(last).min(PAUSE_MAX);
             self.interval = Nanos((self.interval.0 * 7 + sample.0) / 8);
         }
         self.last_data = Some(now);
         self.backoff = 0;
-        self.quiet_due = now + Nanos(4 * self.interval.0).max(Nanos(rtt.0 / 8)).min(QUIET_MAX);
+        self.quiet_due = now + Nanos(4 * self.interval.0).max(Nanos(rtt.0 / 8)).min(PAUSE_MAX);
     }
 
     /// A MARK left. `is_waiting`: something is not reported yet or waits for credit.
@@ -41,7 +42,7 @@ impl Marks {
                 repeats => Nanos(rtt.0 << (repeats - 1).min(20)),
             };
             self.backoff += 1;
-            pause.min(QUIET_MAX)
+            pause.min(PAUSE_MAX)
         } else {
             idle
         };
@@ -60,9 +61,6 @@ impl Marks {
         if is_waiting { self.quiet_due.min(self.busy_due) } else { self.quiet_due }
     }
 }
-
-/// The longest pause between MARKs while something waits.
-const QUIET_MAX: Nanos = Nanos::from_millis(100);
 
 /// The shortest pause between MARKs while data flow.
 const BUSY_MIN: Nanos = Nanos::from_millis(10);

@@ -23,9 +23,9 @@ mod stats;
 
 use crate::clock::{DepartureClock, Rtt};
 use crate::crc;
-use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
+use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
 use crate::stream::{End, Terms, TermsError};
-use crate::wire::{CloseAckReason, CloseReason, Flags, Header, Packet};
+use crate::wire::{CloseReason, Flags, Header, Packet};
 
 use breaker::Breaker;
 use budget::Budget;
@@ -262,12 +262,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
 
     /// Takes a packet whose CRC is right. `false` when it is not of this stream.
     pub fn handle(&mut self, now: Nanos, header: &Header, packet: &Packet<'_>) -> bool {
-        if let Packet::CloseAck(ack) = packet
-            && header.tag == Tag::NONE
-            && ack.echoed_tag == self.terms.peer_tag
-            && ack.reason == CloseAckReason::UnknownTag
-        {
-            self.handle_unknown();
+        if self.terms.is_denied_by(header, packet) {
+            self.handle_unknown(now);
             return true;
         }
         if header.tag != self.terms.local_tag {

@@ -31,7 +31,8 @@ impl Bench {
     }
 
     fn with(delivery: Delivery, change: impl FnOnce(&mut Terms)) -> Self {
-        let mut terms = Terms { local_tag: RECEIVER_TAG, peer_tag: SENDER_TAG, ..terms(16, RTT) };
+        let (local_tag, peer_tag) = (RECEIVER_TAG, SENDER_TAG);
+        let mut terms = Terms { local_tag, peer_tag, is_opener: true, ..terms(16, RTT) };
         change(&mut terms);
         let config = ReceiverConfig::new().with_delivery(delivery).expect("in its range");
         let now = Nanos::from_millis(1_000);
@@ -378,8 +379,40 @@ fn unknown_is_believed_of_the_tag_in_use_alone() {
         assert!(!bench.hand(&close_ack(tag, 0, reason, echoed_tag)));
         assert_eq!((bench.receiver.stats().foreign, bench.receiver.phase()), (1, Phase::Flowing));
     }
+}
+
+/// `docs/protocol.md#7.6`
+#[test]
+fn unknown_is_believed_by_an_opener_that_has_heard_nothing_valid_for_long() {
+    let unknown = close_ack(Tag::NONE, 0, CloseAckReason::UnknownTag, SENDER_TAG);
+    // A live sender sends a MARK at least every `idle after`.
+    let silence = ms(1_000) + RTT;
     let mut bench = Bench::new();
-    assert!(bench.hand(&close_ack(Tag::NONE, 0, unknown, SENDER_TAG)));
+    bench.pass(silence);
+    assert!(bench.data(0));
+    bench.pass(silence - Nanos(1));
+    assert!(bench.hand(&unknown));
+    assert_eq!((bench.receiver.phase(), bench.receiver.stats().unexpected), (Phase::Flowing, 1));
+    bench.pass(Nanos(1));
+    assert!(bench.hand(&unknown));
+    assert_eq!(bench.receiver.phase(), Phase::Breaking(End::PeerRestarted));
+
+    let mut bench = Bench::with(Delivery::Complete, |terms| terms.is_opener = false);
+    bench.pass(silence);
+    assert!(!bench.hand(&unknown), "an opener does not say so");
+    assert_eq!((bench.receiver.stats().foreign, bench.receiver.phase()), (1, Phase::Flowing));
+}
+
+/// `docs/protocol.md#4.5`
+#[test]
+fn idle_sender_that_pauses_less_than_reports_do_may_be_silent_as_long() {
+    let unknown = close_ack(Tag::NONE, 0, CloseAckReason::UnknownTag, SENDER_TAG);
+    let mut bench = Bench::with(Delivery::Complete, |terms| terms.idle_after = ms(1));
+    bench.pass(ms(100) + RTT - Nanos(1));
+    assert!(bench.hand(&unknown));
+    assert_eq!(bench.receiver.phase(), Phase::Flowing);
+    bench.pass(Nanos(1));
+    assert!(bench.hand(&unknown));
     assert_eq!(bench.receiver.phase(), Phase::Breaking(End::PeerRestarted));
 }
 
@@ -521,7 +554,7 @@ fn report_and_close_tell_the_positions_of_both_ends() {
         let (header, Packet::Report(report)) = wire::parse(&bytes).unwrap() else {
             panic!("REPORT")
         };
-        assert_eq!((header.index, header.flags), (7, Flags::NONE));
+        assert_eq!((header.index, header.flags), (7, Flags::FROM_OPENER));
         assert_eq!((report.fields.released, report.fields.limit), (Seq(released), Seq(8)));
         bench.receiver.cancel(bench.now);
         let bytes = bench.report().expect("a CLOSE");

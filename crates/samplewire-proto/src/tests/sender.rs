@@ -372,12 +372,29 @@ fn unknown_is_believed_of_the_tag_in_use_alone() {
         assert!(!bench.hand(&close_ack(tag, 0, reason, echoed_tag)));
         assert_eq!((bench.sender.stats().foreign, bench.sender.poll_event()), (1, None));
     }
-    let mut bench = Bench::departed(1);
-    let believed = close_ack(Tag::NONE, 0, unknown, RECEIVER_TAG);
-    assert!(bench.hand(&believed));
+}
+
+/// `docs/protocol.md#7.6`
+#[test]
+fn unknown_is_believed_by_an_opener_that_has_heard_nothing_valid_for_long() {
+    let unknown = close_ack(Tag::NONE, 0, CloseAckReason::UnknownTag, RECEIVER_TAG);
+    let silence = Nanos::from_millis(1_000) + RTT;
+    let mut bench = Bench::with(|terms| terms.is_opener = true, SenderConfig::default());
+    bench.now = bench.now + silence;
+    bench.report(0, 16);
+    bench.now = bench.now + silence - Nanos(1);
+    assert!(bench.hand(&unknown));
+    assert_eq!((bench.sender.poll_event(), bench.sender.stats().unexpected), (None, 1));
+    bench.now = bench.now + Nanos(1);
+    assert!(bench.hand(&unknown));
     assert_eq!(bench.sender.poll_event(), Some(End::PeerRestarted));
-    assert!(bench.hand(&believed));
+    assert!(bench.hand(&unknown));
     assert_eq!(bench.sender.poll_event(), None, "it has ended");
+
+    let mut bench = Bench::departed(1);
+    bench.now = bench.now + silence;
+    assert!(!bench.hand(&unknown), "an opener does not say so");
+    assert_eq!((bench.sender.stats().foreign, bench.sender.poll_event()), (1, None));
 }
 
 /// `docs/protocol.md#7.3`, `#7.11`

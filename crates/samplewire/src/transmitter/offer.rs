@@ -160,7 +160,7 @@ fn lcm(a: usize, b: usize) -> usize {
 }
 
 const DEAD_MS: u16 = 15_000;
-const IDLE_MS: u16 = 1_000;
+const IDLE_MS: u16 = 100;
 
 /// What a host takes; hardware takes 32.
 const RANGES_MAX: u16 = 128;
