@@ -46,6 +46,9 @@ pub(crate) enum Failure {
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
+    /// Nobody answered a question to everybody.
+    #[error("no device answered on port {port}")]
+    NobodyFound { port: u16 },
     /// The file cannot be created.
     #[error(transparent)]
     Create(SinkError),
@@ -75,7 +78,7 @@ impl Failure {
                 Outcome::Unreachable
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
-            Self::Open(_) => Outcome::Unreachable,
+            Self::Open(_) | Self::NobodyFound { .. } => Outcome::Unreachable,
             Self::Play(_) => Outcome::Missing,
             _ => Outcome::Usage,
         }
@@ -98,6 +101,11 @@ impl Failure {
             Self::Open(OpenError::Refused { reason, .. }) => refuse_tip(*reason),
             Self::Memory { .. } | Self::Open(OpenError::Pool(_)) => Some(
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
+                    .into(),
+            ),
+            Self::NobodyFound { .. } => Some(
+                "is it on this network, and does a firewall let UDP of that port through? \
+                 `samplewire probe ADDR` asks one by its address"
                     .into(),
             ),
             Self::Input { source: CaptureError::Foreign { .. }, .. } => {

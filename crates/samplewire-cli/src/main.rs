@@ -17,6 +17,7 @@ mod emulate;
 mod failure;
 mod faults;
 mod figures;
+mod find;
 mod interrupt;
 mod memory;
 mod outcome;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> Result<Outcome, Failure> {
     match command {
         Command::Emulate(arguments) => emulate::run(arguments),
+        Command::Find(arguments) => find::run(arguments),
         Command::Probe(arguments) => probe::run(arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),

@@ -4,6 +4,7 @@
 
 mod bell;
 mod error;
+pub mod find;
 pub mod format;
 mod info;
 mod opening;
@@ -18,6 +19,7 @@ pub mod transmitter;
 mod wait_flag;
 
 pub use error::OpenError;
+pub use find::find;
 pub use info::DeviceInfo;
 pub use opening::probe;
 pub use port::{DEFAULT_PORT, resolve};

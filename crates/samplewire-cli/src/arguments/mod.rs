@@ -5,6 +5,7 @@
 mod decode;
 mod demo;
 mod emulate;
+mod find;
 mod probe;
 mod record;
 mod sim;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
+pub(crate) use find::FindArguments;
 pub(crate) use probe::ProbeArguments;
 pub(crate) use record::RecordArguments;
 pub(crate) use sim::{SimArguments, SimRun};
@@ -32,6 +34,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Be a device: stream a recording or a generated signal to whoever opens it
     Emulate(EmulateArguments),
+    /// List the devices on the local networks
+    Find(FindArguments),
     /// Ask a device what it streams, without opening the stream
     Probe(ProbeArguments),
     /// Receive a device's stream into a file or standard output
@@ -71,7 +75,7 @@ mod tests {
     #[test]
     fn help_of_captures_fits_80_columns() {
         let mut command = Cli::command();
-        for verb in ["decode", "dissector"] {
+        for verb in ["decode", "dissector", "find"] {
             let verb = command.find_subcommand_mut(verb).unwrap();
             let help = verb.clone().term_width(80).render_long_help().to_string();
             let longest = help.lines().map(|line| line.chars().count()).max();

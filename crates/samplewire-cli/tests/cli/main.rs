@@ -6,6 +6,7 @@ mod decoding;
 mod demonstration;
 mod dissector;
 mod exit_status;
+mod finding;
 mod harness;
 mod interruption;
 mod json;

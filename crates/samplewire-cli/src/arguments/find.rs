@@ -1,0 +1,36 @@
+//! Options of `find`.
+
+use std::time::Duration;
+
+use clap::Args;
+use samplewire::DEFAULT_PORT;
+
+use super::values;
+
+/// A question to all devices nearby.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct FindArguments {
+    /// The UDP port on which the devices listen
+    #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) port: u16,
+
+    /// How long to wait for answers
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = values::time)]
+    pub(crate) timeout: Duration,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const AFTER_HELP: &str = "\
+Asks by broadcast on each IPv4 network, by multicast to all nodes of each
+IPv6 link, and on this host. A device behind a router does not hear it: ask
+that one by `samplewire probe ADDR`.
+
+Example:
+  samplewire find --timeout 3s
+
+Exit status: 0 a device answered, 1 usage, 2 none did.";
