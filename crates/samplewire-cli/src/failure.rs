@@ -14,6 +14,7 @@ use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
 use crate::figures::measured;
 use crate::outcome::Outcome;
+use crate::settings::SettingsError;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +22,9 @@ pub(crate) enum Failure {
     /// The text names no address.
     #[error("`{text}` is no address that can be used: {source}")]
     Address { text: String, source: io::Error },
+    /// Options from a file or a device string.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
     /// Two options contradict each other.
     #[error("{0}")]
     Contradiction(String),

@@ -23,30 +23,38 @@ mod memory;
 mod outcome;
 mod probe;
 mod record;
+mod settings;
+mod shell;
 mod sim;
 mod stream;
 mod wiring;
 
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use arguments::{Cli, Command};
 use failure::Failure;
 use outcome::Outcome;
 
 fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let words = match settings::expand(std::env::args_os(), &Cli::command()) {
+        Ok(words) => words,
+        Err(error) => return fail(&error.into()),
+    };
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         Err(error) => return explain(&error),
     };
     match run(&cli.command) {
         Ok(outcome) => outcome.into(),
-        Err(failure) => {
-            failure.print();
-            failure.outcome().into()
-        }
+        Err(failure) => fail(&failure),
     }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    failure.print();
+    failure.outcome().into()
 }
 
 fn run(command: &Command) -> Result<Outcome, Failure> {
@@ -59,6 +67,8 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Sim(arguments) => sim::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Dissector(arguments) => dissector::run(arguments),
+        Command::Completions { shell } => shell::completions(*shell),
+        Command::Man { folder } => shell::manual(folder),
     }
 }
 

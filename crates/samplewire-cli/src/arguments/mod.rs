@@ -11,7 +11,10 @@ mod record;
 mod sim;
 pub(crate) mod values;
 
-use clap::{Parser, Subcommand};
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand, ValueHint};
+use clap_complete::Shell;
 
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
@@ -25,6 +28,11 @@ pub(crate) use sim::{SimArguments, SimRun};
 #[derive(Debug, Parser)]
 #[command(name = "samplewire", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
+    /// Take options from a TOML file: a table for each verb, a key for each of its options. What the
+    /// command line says counts more
+    #[arg(long, value_name = "FILE.toml", global = true)]
+    pub(crate) config: Option<PathBuf>,
+
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -48,10 +56,34 @@ pub(crate) enum Command {
     Decode(DecodeArguments),
     /// Print or install the dissector that shows the packets in Wireshark and tshark
     Dissector(DissectorArguments),
+    /// Print a shell's completions for this command
+    #[command(after_help = COMPLETIONS_AFTER_HELP)]
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+    /// Write manual pages, one for each verb
+    #[command(after_help = MAN_AFTER_HELP)]
+    Man {
+        /// Where to
+        #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+        folder: PathBuf,
+    },
 }
+
+const COMPLETIONS_AFTER_HELP: &str = "\
+Example:
+  samplewire completions bash > ~/.local/share/bash-completion/completions/samplewire";
+
+const MAN_AFTER_HELP: &str = "\
+Example:
+  samplewire man ~/.local/share/man/man1
+  man samplewire-record";
 
 const AFTER_HELP: &str = "\
 Numbers: 250M, 2.5e8 and 250000000 are the same; times: 5ms, 1.5s, 2min, bare numbers are seconds.
+
+A device string stands wherever an address does, with options in it: addr=10.0.0.2,window=4096.
 
 Try it:
   samplewire emulate --source scene                       in one terminal

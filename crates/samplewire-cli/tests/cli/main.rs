@@ -12,4 +12,5 @@ mod interruption;
 mod json;
 mod mutations;
 mod recording;
+mod settings;
 mod simulation;
