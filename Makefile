@@ -18,7 +18,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark python rtl nightly
+	@tools/setup.sh linker tshark python cross rtl nightly
 	@tools/test.sh
 
 rtl: ## the part of test that is about the RTL

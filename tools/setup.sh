@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, rtl, deny, fuzz, nightly
+#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, nightly
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -86,6 +86,21 @@ python() {
     venv tools/requirements.txt requirements.txt
 }
 
+# Other processors: one with an operating system, whose tests QEMU runs, and one with none.
+cross() {
+    local target
+    for target in aarch64-unknown-linux-gnu thumbv7em-none-eabihf; do
+        if [ -d "$(rustc --print sysroot)/lib/rustlib/$target" ]; then continue; fi
+        say "installing Rust's library for $target: the code is compiled for it"
+        rustup target add "$target" >/dev/null 2>&1 || say "missing: Rust's library for $target"
+    done
+    command -v aarch64-linux-gnu-gcc >/dev/null ||
+        install_apt gcc-aarch64-linux-gnu "tests for aarch64 are linked with it"
+    [ -d /usr/aarch64-linux-gnu/lib ] ||
+        install_apt libc6-dev-arm64-cross "tests for aarch64 are linked with it"
+    command -v qemu-aarch64 >/dev/null || install_apt qemu-user "runs tests for aarch64"
+}
+
 rtl() {
     # Verilator writes C++, and its wrapper is in Perl.
     command -v c++ >/dev/null || install_apt build-essential "Verilator's models are C++"
@@ -131,7 +146,7 @@ fuzz() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | rtl | deny | fuzz | nightly) "$part" ;;
+        linker | python | cross | rtl | deny | fuzz | nightly) "$part" ;;
         tshark) tshark_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac

@@ -18,8 +18,20 @@ no_std() {
             -o "$dir/no_std.a" tools/no_std.rs
 }
 
+# Where nothing but core is there.
 bare() {
     cargo build --quiet -p samplewire-proto --no-default-features --lib --target "$1"
+}
+
+arm_compiles() {
+    cargo check --quiet --workspace --all-targets --target "$arm"
+}
+
+# The parts whose code differs by processor, or by the width of its words.
+arm_runs() {
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
+        CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
+        cargo test --quiet -p samplewire-proto -p samplewire-circuit --lib --target "$arm"
 }
 
 example() {
@@ -38,11 +50,22 @@ command -v tshark >/dev/null || skip "captures as tshark reads them" "there is n
 
 . tools/source_steps.sh
 step "proto without std and alloc" no_std
-bare_target=$(rustup target list --installed 2>/dev/null | grep -m1 -- -none-)
-if [ -n "$bare_target" ]; then
-    step "proto for $bare_target" bare "$bare_target"
+has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]; }
+bare=thumbv7em-none-eabihf arm=aarch64-unknown-linux-gnu
+if has_target $bare; then
+    step "proto for $bare" bare $bare
 else
-    skip "proto for a bare target" "none is installed, e.g. thumbv7em-none-eabihf"
+    skip "proto for $bare" "rustup target add $bare"
+fi
+if has_target $arm && command -v aarch64-linux-gnu-gcc >/dev/null; then
+    step "the workspace compiles for $arm" arm_compiles
+    if command -v qemu-aarch64 >/dev/null; then
+        step "proto and pools for $arm in QEMU" arm_runs
+    else
+        skip "proto and pools for $arm in QEMU" "there is no qemu-aarch64"
+    fi
+else
+    skip "the workspace for $arm" "its library or gcc-aarch64-linux-gnu is missing"
 fi
 step "cargo test" cargo test --workspace --no-fail-fast
 step "example record_counter" example samplewire record_counter
