@@ -9,16 +9,15 @@ figure misses, 2 when the honest stream lost something or a program failed.
 """
 
 import argparse
-import datetime
 import json
 import os
-import shlex
 import subprocess
 import sys
 import time
 from pathlib import Path
 from statistics import median
 
+import kept
 import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -39,15 +38,7 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     about = machine.describe(ROOT)
-    path = arguments.out or result_path(about)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    result = {
-        "command": shlex.join(["python3", "bench/hostile.py", *sys.argv[1:]]),
-        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": about,
-        "runs": runs,
-    }
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    path = kept.keep("hostile", about, arguments.out, runs=runs)
     print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['rustc']}")
     missed = sum(print_run(run) for run in runs)
     print(f"\nevery window: {os.path.relpath(path)}")
@@ -152,11 +143,6 @@ def worst_factors(answers: list[dict]) -> dict[str, float]:
         packet = answer["packet"]
         factors[packet] = max(factors.get(packet, 0.0), answer["factor"])
     return factors
-
-
-def result_path(about: dict[str, object]) -> Path:
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return ROOT / "bench" / "results" / f"{date}-hostile-{machine.slug(about)}.json"
 
 
 if __name__ == "__main__":

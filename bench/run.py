@@ -7,7 +7,6 @@ hold does, 1 when a figure misses, 2 when a program failed.
 """
 
 import argparse
-import datetime
 import json
 import os
 import shlex
@@ -20,6 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+import kept
 import machine
 from cases import GROUPS, RAW, STREAM, Case, Figure, Group
 
@@ -77,8 +77,7 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     about = machine.describe(ROOT)
-    path = arguments.out or result_path(about)
-    write(path, about, groups, runs, seconds=arguments.seconds)
+    path = kept.keep("", about, arguments.out, **result(groups, runs, arguments.seconds))
     print(f"\n{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['rustc']}")
     missed = sum(print_group(group, runs) for group in groups)
     print(f"\nevery run: {os.path.relpath(path)}")
@@ -229,18 +228,8 @@ def extent(numbers: list[float]) -> tuple[float, float]:
     return min(numbers), max(numbers)
 
 
-def result_path(about: dict[str, object]) -> Path:
-    date = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return ROOT / "bench" / "results" / f"{date}-{machine.slug(about)}.json"
-
-
-def write(
-    path: Path, about: dict[str, object], groups: list[Group], runs: list[Run], *, seconds: float
-) -> None:
-    result = {
-        "command": shlex.join(["python3", "bench/run.py", *sys.argv[1:]]),
-        "finished": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        "machine": about,
+def result(groups: list[Group], runs: list[Run], seconds: float) -> dict[str, object]:
+    return {
         "seconds_each": seconds,
         "groups": [asdict(group) for group in groups],
         "figures": [
@@ -256,8 +245,6 @@ def write(
         ],
         "runs": [asdict(run) for run in runs],
     }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1) + "\n")
 
 
 if __name__ == "__main__":

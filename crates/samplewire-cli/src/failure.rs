@@ -50,6 +50,12 @@ pub(crate) enum Failure {
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
+    /// Samples did not come in a measurement with complete delivery.
+    #[error("{missing} of {sent} samples did not come")]
+    StudyMissing { missing: u64, sent: u64 },
+    /// The other program of a comparison failed.
+    #[error("iperf3 over {transport}: {words}")]
+    Iperf3 { transport: &'static str, words: String },
     /// Nobody answered a question to everybody.
     #[error("no device answered on port {port}")]
     NobodyFound { port: u16 },
@@ -83,7 +89,7 @@ impl Failure {
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
             Self::Open(_) | Self::NobodyFound { .. } => Outcome::Unreachable,
-            Self::Play(_) => Outcome::Missing,
+            Self::Play(_) | Self::StudyMissing { .. } => Outcome::Missing,
             _ => Outcome::Usage,
         }
     }
@@ -107,6 +113,7 @@ impl Failure {
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
                     .into(),
             ),
+            Self::Iperf3 { .. } => Some("--no-iperf3 leaves it out".into()),
             Self::NobodyFound { .. } => Some(
                 "is it on this network, and does a firewall let UDP of that port through? \
                  `samplewire probe ADDR` asks one by its address"

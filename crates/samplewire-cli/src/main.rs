@@ -27,6 +27,7 @@ mod settings;
 mod shell;
 mod sim;
 mod stream;
+mod study;
 mod wiring;
 
 use std::process::ExitCode;
@@ -65,6 +66,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Record(arguments) => record::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
+        Command::Study(arguments) => study::run(arguments),
         Command::Decode(arguments) => decode::run(arguments),
         Command::Dissector(arguments) => dissector::run(arguments),
         Command::Completions { shell } => shell::completions(*shell),

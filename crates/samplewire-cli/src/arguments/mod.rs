@@ -9,6 +9,7 @@ mod find;
 mod probe;
 mod record;
 mod sim;
+mod study;
 pub(crate) mod values;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub(crate) use find::FindArguments;
 pub(crate) use probe::ProbeArguments;
 pub(crate) use record::RecordArguments;
 pub(crate) use sim::{SimArguments, SimRun};
+pub(crate) use study::{Study, StudyArguments, WindowArguments};
 
 /// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
 #[derive(Debug, Parser)]
@@ -52,6 +54,8 @@ pub(crate) enum Command {
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
     Sim(SimArguments),
+    /// Measure over a range of settings: tables, CSV, SVG
+    Study(StudyArguments),
     /// Print the packets of a capture (pcapng or pcap) in words
     Decode(DecodeArguments),
     /// Print or install the dissector that shows the packets in Wireshark and tshark
@@ -107,7 +111,7 @@ mod tests {
     #[test]
     fn help_of_captures_fits_80_columns() {
         let mut command = Cli::command();
-        for verb in ["decode", "dissector", "find"] {
+        for verb in ["decode", "dissector", "find", "study", "completions", "man"] {
             let verb = command.find_subcommand_mut(verb).unwrap();
             let help = verb.clone().term_width(80).render_long_help().to_string();
             let longest = help.lines().map(|line| line.chars().count()).max();

@@ -38,6 +38,12 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     if number > 0.0 { Ok(number) } else { Err(format!("`{text}` must be above 0")) }
 }
 
+/// Reads a share: 0 to 0.5.
+pub(crate) fn share(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`{text}` is no share from 0 to 0.5");
+    text.parse().ok().filter(|share| (0.0..=0.5).contains(share)).ok_or_else(wrong)
+}
+
 /// Reads a whole number from 1: `1e6`, `100M`, `81920000`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     whole(text, 1)

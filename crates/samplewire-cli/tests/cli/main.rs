@@ -14,3 +14,4 @@ mod mutations;
 mod recording;
 mod settings;
 mod simulation;
+mod study;

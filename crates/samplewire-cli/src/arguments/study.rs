@@ -1,0 +1,84 @@
+//! Options of `study`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+
+use super::values;
+
+/// A measurement over a range of settings.
+#[derive(Args, Debug)]
+pub(crate) struct StudyArguments {
+    #[command(subcommand)]
+    pub(crate) study: Study,
+}
+
+/// What is measured.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Study {
+    /// Goodput over window and damage on loopback, beside iperf3 in the same run
+    Window(WindowArguments),
+}
+
+/// Goodput over window and damage.
+#[derive(Args, Debug)]
+#[command(after_help = WINDOW_AFTER_HELP)]
+pub(crate) struct WindowArguments {
+    /// Windows in packets
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+        default_values_t = [1_u32, 4, 16, 64, 256, 1_024],
+        value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+    pub(crate) windows: Vec<u32>,
+
+    /// Shares of DATA packets of which bytes are changed, 0 to 0.5
+    #[arg(long, value_name = "LIST", value_delimiter = ',',
+        default_values_t = [0.0, 1e-4, 1e-3, 1e-2, 1e-1], value_parser = values::share)]
+    pub(crate) damage: Vec<f64>,
+
+    /// Largest IP packets in bytes, 576 to 9000
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1_500_u16, 9_000],
+        value_parser = clap::value_parser!(u16).range(576..=9_000))]
+    pub(crate) mtu: Vec<u16>,
+
+    /// How often everything is measured; the median counts
+    #[arg(long, value_name = "N", default_value_t = 5,
+        value_parser = clap::value_parser!(u16).range(1..))]
+    pub(crate) rounds: u16,
+
+    /// How long each measurement takes; iperf3 takes whole seconds, at least one
+    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::time)]
+    pub(crate) each: Duration,
+
+    /// Seed of the damage
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub(crate) seed: u64,
+
+    /// Leave iperf3 out
+    #[arg(long)]
+    pub(crate) no_iperf3: bool,
+
+    /// Write every measurement as CSV too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) csv: Option<PathBuf>,
+
+    /// Draw the medians as SVG too
+    #[arg(long, value_name = "FILE")]
+    pub(crate) svg: Option<PathBuf>,
+
+    /// Print one JSON object instead of the table
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const WINDOW_AFTER_HELP: &str = "\
+A device and a receiver in this process, with the whole protocol and the
+kernel's UDP between them; complete delivery, so what is damaged is repaired.
+Goodput is of samples. iperf3 sends without damage: TCP with the segment size
+of the MTU, UDP as fast as it can, of which what arrived is counted.
+
+Example:
+  samplewire study window --windows 4,64,1024 --svg window.svg --csv window.csv
+
+Exit status: 0 all was measured, 1 usage, 3 samples were missing, 130
+interrupted.";
