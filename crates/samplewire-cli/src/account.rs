@@ -1,6 +1,7 @@
 //! The account of a recording: every index once, as a sample or as missing with its cause.
 
-use samplewire_proto::{Cause, Gap, SampleIndex};
+use samplewire::sigmf::{RecordedCause, RecordedGap};
+use samplewire_proto::SampleIndex;
 
 /// Follows the indexes that a receiver delivers, up to a limit.
 #[derive(Clone, Debug)]
@@ -10,7 +11,7 @@ pub(crate) struct Account {
     /// How many indexes are still wanted; `None` for all.
     left: Option<u64>,
     delivered: u64,
-    gap_samples: [u64; Cause::ALL.len()],
+    gap_samples: [u64; RecordedCause::ALL.len()],
     gaps: u64,
     /// Indexes that the device left out on purpose.
     jumped: u64,
@@ -26,7 +27,7 @@ impl Account {
             next: first,
             left: limit,
             delivered: 0,
-            gap_samples: [0; Cause::ALL.len()],
+            gap_samples: [0; RecordedCause::ALL.len()],
             gaps: 0,
             jumped: 0,
             misplaced: 0,
@@ -34,7 +35,7 @@ impl Account {
     }
 
     /// Takes a gap; the part of it that lies before the limit, if there is one.
-    pub(crate) fn take_gap(&mut self, gap: &Gap) -> Option<Gap> {
+    pub(crate) fn take_gap(&mut self, gap: &RecordedGap) -> Option<RecordedGap> {
         let count = self.within(gap.count());
         if count == 0 {
             return None;
@@ -42,9 +43,10 @@ impl Account {
         self.step_to(gap.first);
         // Of a gap that is cut, nobody knows which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
-        let taken = Gap { not_repaired, source_lost: count - not_repaired, ..*gap };
-        self.gap_samples[taken.cause as usize] += taken.not_repaired;
-        self.gap_samples[Cause::SourceOverflow as usize] += taken.source_lost;
+        let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, ..*gap };
+        for (cause, samples) in taken.by_cause() {
+            self.gap_samples[cause.position()] += samples;
+        }
         self.gaps += 1;
         self.advance(count);
         Some(taken)
@@ -87,8 +89,8 @@ impl Account {
         self.gap_samples.iter().sum()
     }
 
-    /// Samples missing, in the order of [`Cause::ALL`].
-    pub(crate) const fn gap_samples(&self) -> &[u64; Cause::ALL.len()] {
+    /// Samples missing, in the order of [`RecordedCause::ALL`].
+    pub(crate) const fn gap_samples(&self) -> &[u64; RecordedCause::ALL.len()] {
         &self.gap_samples
     }
 
@@ -124,10 +126,13 @@ impl Account {
 
 #[cfg(test)]
 mod tests {
+    use samplewire_proto::Cause;
+
     use super::*;
 
-    fn gap(first: u64, not_repaired: u64, source_lost: u64) -> Gap {
-        Gap { first, not_repaired, source_lost, cause: Cause::Deadline }
+    fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
+        let cause = RecordedCause::Stream(Cause::Deadline);
+        RecordedGap { first, not_repaired, source_lost, cause }
     }
 
     #[test]
@@ -137,7 +142,7 @@ mod tests {
         assert_eq!(account.take_gap(&gap(150, 30, 20)), Some(gap(150, 30, 20)));
         assert_eq!(account.take_samples(200, 10), 10);
         assert_eq!((account.delivered(), account.missing(), account.gaps()), (60, 50, 1));
-        assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0]);
+        assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(account.range(), 100..210);
         assert!(account.holds());
     }

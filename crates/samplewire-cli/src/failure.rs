@@ -6,6 +6,7 @@ use samplewire::OpenError;
 use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
 use samplewire::transmitter::PlayError;
+use samplewire::verify::VerifyError;
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
@@ -65,6 +66,9 @@ pub(crate) enum Failure {
     /// Playing broke off.
     #[error(transparent)]
     Play(#[from] PlayError),
+    /// A recording cannot be looked at.
+    #[error(transparent)]
+    Verify(#[from] VerifyError),
     /// A capture cannot be read, or not to its end.
     #[error("{path}: {source}")]
     Input { path: String, source: CaptureError },
@@ -122,6 +126,11 @@ impl Failure {
             Self::Input { source: CaptureError::Foreign { .. }, .. } => {
                 Some("`tshark -r FILE -w OUT.pcapng` converts what Wireshark reads".into())
             }
+            Self::Verify(VerifyError::NotThere { .. }) => Some(
+                "name a SigMF recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; raw samples tell \
+                 of no index"
+                    .into(),
+            ),
             Self::Create(SinkError::Exists { .. }) => Some("--overwrite replaces it".into()),
             Self::Create(SinkError::Convert(_)) => {
                 Some("leave --type out to keep the stream's own format".into())

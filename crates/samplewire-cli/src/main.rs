@@ -1,8 +1,8 @@
-//! The `samplewire` command: a software device, a probe, a recorder, a demonstration, the
-//! simulator, and a reader of captures.
+//! The `samplewire` command: a software device, a probe, a recorder, a verifier of recordings, a
+//! demonstration, the simulator, and a reader of captures.
 //!
-//! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing, 4 a threshold, 130
-//! interrupted (the file is closed and valid).
+//! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing or a recording that is
+//! not what its metadata say, 4 a threshold, 130 interrupted (the file is closed and valid).
 
 #![forbid(unsafe_code)]
 
@@ -28,6 +28,7 @@ mod shell;
 mod sim;
 mod stream;
 mod study;
+mod verify;
 mod wiring;
 
 use std::process::ExitCode;
@@ -64,6 +65,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Find(arguments) => find::run(arguments),
         Command::Probe(arguments) => probe::run(arguments),
         Command::Record(arguments) => record::run(arguments),
+        Command::Verify(arguments) => verify::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),

@@ -16,6 +16,7 @@ pub mod sink;
 pub mod source;
 mod sync;
 pub mod transmitter;
+pub mod verify;
 mod wait_flag;
 
 pub use error::OpenError;
@@ -25,3 +26,4 @@ pub use opening::probe;
 pub use port::{DEFAULT_PORT, resolve};
 pub use receiver::{Block, Receiver, ReceiverOptions};
 pub use transmitter::{Transmitter, TransmitterOptions};
+pub use verify::verify;

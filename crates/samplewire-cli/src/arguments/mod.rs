@@ -11,6 +11,7 @@ mod record;
 mod sim;
 mod study;
 pub(crate) mod values;
+mod verify;
 
 use std::path::PathBuf;
 
@@ -25,6 +26,7 @@ pub(crate) use probe::ProbeArguments;
 pub(crate) use record::RecordArguments;
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
+pub(crate) use verify::VerifyArguments;
 
 /// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
 #[derive(Debug, Parser)]
@@ -50,6 +52,8 @@ pub(crate) enum Command {
     Probe(ProbeArguments),
     /// Receive a device's stream into a file or standard output
     Record(RecordArguments),
+    /// Prove that a recording is what was recorded, and every index there or named as missing
+    Verify(VerifyArguments),
     /// Show device and receiver at work in one process, over a wire that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
@@ -92,10 +96,11 @@ A device string stands wherever an address does, with options in it: addr=10.0.0
 Try it:
   samplewire emulate --source scene                       in one terminal
   samplewire record 127.0.0.1 out.sigmf-data --nsamps 1e8 in another
+  samplewire verify out.sigmf-data                        what it holds
   samplewire demo                                         both in one
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable or refused, 3 \
-samples missing, 4 a threshold (--fail-on), 130 interrupted (the file is closed and valid)";
+samples missing, or a recording that is not what its metadata say, 4 a threshold (--fail-on), 130 interrupted (the file is closed and valid)";
 
 #[cfg(test)]
 mod tests {
@@ -109,9 +114,9 @@ mod tests {
     }
 
     #[test]
-    fn help_of_captures_fits_80_columns() {
+    fn help_fits_80_columns() {
         let mut command = Cli::command();
-        for verb in ["decode", "dissector", "find", "study", "completions", "man"] {
+        for verb in ["decode", "dissector", "find", "study", "completions", "man", "verify"] {
             let verb = command.find_subcommand_mut(verb).unwrap();
             let help = verb.clone().term_width(80).render_long_help().to_string();
             let longest = help.lines().map(|line| line.chars().count()).max();

@@ -1,6 +1,6 @@
 //! Gaps as people read them, and no more of them than people can read.
 
-use samplewire_proto::Gap;
+use samplewire::sigmf::RecordedGap;
 
 use crate::console::Console;
 use crate::figures::{grouped, span};
@@ -21,7 +21,7 @@ impl GapLines {
     }
 
     /// Prints a gap, or counts it when [`LINES_MAX`] were printed in this second.
-    pub(super) fn print(&mut self, console: &mut Console, gap: &Gap) {
+    pub(super) fn print(&mut self, console: &mut Console, gap: &RecordedGap) {
         if self.printed < LINES_MAX {
             self.printed += 1;
             console.line(format_args!("{}", gap_words(gap, self.rate_hz)));
@@ -45,7 +45,7 @@ impl GapLines {
 }
 
 /// `gap  index 81920000..81923999 (4,000 samples, 2.0 ms)  cause: deadline`.
-fn gap_words(gap: &Gap, rate_hz: f64) -> String {
+fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     let (first, last, count) = (gap.first, gap.end() - 1, gap.count());
     let samples =
         if count == 1 { "1 sample".into() } else { format!("{} samples", grouped(count)) };
@@ -68,14 +68,18 @@ const LINES_MAX: u32 = 10;
 
 #[cfg(test)]
 mod tests {
+    use samplewire::sigmf::RecordedCause;
     use samplewire_proto::Cause;
 
     use super::*;
 
+    fn gap(first: u64, not_repaired: u64, source_lost: u64, cause: Cause) -> RecordedGap {
+        RecordedGap { first, not_repaired, source_lost, cause: RecordedCause::Stream(cause) }
+    }
+
     #[test]
     fn gap_reads_as_the_manual_says() {
-        let gap =
-            Gap { first: 81_920_000, not_repaired: 4_000, source_lost: 0, cause: Cause::Deadline };
+        let gap = gap(81_920_000, 4_000, 0, Cause::Deadline);
         assert_eq!(
             gap_words(&gap, 2e6),
             "gap  index 81920000..81923999 (4,000 samples, 2.0 ms)  cause: deadline"
@@ -88,7 +92,7 @@ mod tests {
 
     #[test]
     fn mixed_gap_says_how_much_of_each() {
-        let gap = Gap { first: 7, not_repaired: 3_000, source_lost: 1, cause: Cause::Deadline };
+        let gap = gap(7, 3_000, 1, Cause::Deadline);
         assert_eq!(
             gap_words(&gap, 1e6),
             "gap  index 7..3007 (3,001 samples, 3.0 ms)  \
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn one_sample_is_a_gap_too() {
-        let gap = Gap { first: 7, not_repaired: 0, source_lost: 1, cause: Cause::SourceOverflow };
+        let gap = gap(7, 0, 1, Cause::SourceOverflow);
         assert_eq!(
             gap_words(&gap, 1e6),
             "gap  index 7..7 (1 sample, 1.0 us)  cause: source overflow"

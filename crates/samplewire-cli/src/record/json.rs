@@ -3,7 +3,8 @@
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire_proto::{Cause, Gap};
+use samplewire::sigmf::{RecordedCause, RecordedGap};
+use samplewire_proto::Cause;
 use serde::Serialize;
 
 use crate::probe::Device;
@@ -123,16 +124,19 @@ pub(super) struct GapEntry {
     pub(super) source_lost: u64,
     /// A key of `gap_samples`.
     pub(super) cause: &'static str,
+    /// Whether the counts are a time multiplied by the sample rate.
+    pub(super) estimated: bool,
 }
 
-impl From<&Gap> for GapEntry {
-    fn from(gap: &Gap) -> Self {
+impl From<&RecordedGap> for GapEntry {
+    fn from(gap: &RecordedGap) -> Self {
         Self {
             first_index: gap.first,
             samples: gap.count(),
             not_repaired: gap.not_repaired,
             source_lost: gap.source_lost,
             cause: cause_key(gap.cause),
+            estimated: gap.is_estimated(),
         }
     }
 }
@@ -182,7 +186,7 @@ pub(super) struct End {
 
 /// Samples missing, by cause.
 #[derive(Debug, Serialize)]
-pub(super) struct GapSamples {
+pub(crate) struct GapSamples {
     /// Lost at the source before they became packets.
     source_overflow: u64,
     /// Not repaired within the deadline.
@@ -193,16 +197,39 @@ pub(super) struct GapSamples {
     never_asked: u64,
     /// Not taken from the socket in time by this host.
     receiver_behind: u64,
+    /// Lost at the source because the file took the samples too slowly.
+    disk_behind: u64,
+    /// Between two openings within one boot of the device.
+    reconnected: u64,
+    /// Between two starts of the recorder within one boot of the device.
+    recorder_restarted: u64,
+    /// Between two boots of the device: estimated.
+    device_restarted: u64,
 }
 
 impl GapSamples {
-    pub(super) const fn new(samples: &[u64; Cause::ALL.len()]) -> Self {
+    pub(crate) const fn new(samples: &[u64; RecordedCause::ALL.len()]) -> Self {
+        let [
+            source_overflow,
+            deadline,
+            gone_at_sender,
+            never_asked,
+            receiver_behind,
+            disk_behind,
+            reconnected,
+            recorder_restarted,
+            device_restarted,
+        ] = *samples;
         Self {
-            source_overflow: samples[Cause::SourceOverflow as usize],
-            deadline: samples[Cause::Deadline as usize],
-            gone_at_sender: samples[Cause::GoneAtSender as usize],
-            never_asked: samples[Cause::NeverAsked as usize],
-            receiver_behind: samples[Cause::ReceiverBehind as usize],
+            source_overflow,
+            deadline,
+            gone_at_sender,
+            never_asked,
+            receiver_behind,
+            disk_behind,
+            reconnected,
+            recorder_restarted,
+            device_restarted,
         }
     }
 }
@@ -256,13 +283,17 @@ impl From<&ReceiverSnapshot> for Counters {
     }
 }
 
-const fn cause_key(cause: Cause) -> &'static str {
+const fn cause_key(cause: RecordedCause) -> &'static str {
     match cause {
-        Cause::SourceOverflow => "source_overflow",
-        Cause::Deadline => "deadline",
-        Cause::GoneAtSender => "gone_at_sender",
-        Cause::NeverAsked => "never_asked",
-        Cause::ReceiverBehind => "receiver_behind",
+        RecordedCause::Stream(Cause::SourceOverflow) => "source_overflow",
+        RecordedCause::Stream(Cause::Deadline) => "deadline",
+        RecordedCause::Stream(Cause::GoneAtSender) => "gone_at_sender",
+        RecordedCause::Stream(Cause::NeverAsked) => "never_asked",
+        RecordedCause::Stream(Cause::ReceiverBehind) => "receiver_behind",
+        RecordedCause::DiskBehind => "disk_behind",
+        RecordedCause::Reconnected => "reconnected",
+        RecordedCause::RecorderRestarted => "recorder_restarted",
+        RecordedCause::DeviceRestarted => "device_restarted",
     }
 }
 
@@ -278,15 +309,17 @@ mod tests {
 
     #[test]
     fn cause_of_a_gap_is_a_key_of_the_sums() {
-        let sums = serde_json::to_value(GapSamples::new(&[1, 2, 3, 4, 5])).unwrap();
-        for (cause, samples) in Cause::ALL.into_iter().zip(1..) {
+        let sums = GapSamples::new(&[1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let sums = serde_json::to_value(sums).unwrap();
+        for (cause, samples) in RecordedCause::ALL.into_iter().zip(1..) {
             assert_eq!(sums[cause_key(cause)], samples);
         }
     }
 
     #[test]
     fn lists_stop_at_their_bounds_and_say_so() {
-        let gap = Gap { first: 0, not_repaired: 1, source_lost: 0, cause: Cause::Deadline };
+        let cause = RecordedCause::DiskBehind;
+        let gap = RecordedGap { first: 0, not_repaired: 1, source_lost: 0, cause };
         let mut document = Document::default();
         for _ in 0..GAPS_MAX + 2 {
             document.push_gap(GapEntry::from(&gap));

@@ -1,11 +1,11 @@
 //! `record`: a device's stream into a file.
 
 mod gap_lines;
-mod json;
+pub(crate) mod json;
 mod recording;
 mod reporter;
 mod stop;
-mod summary;
+pub(crate) mod summary;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -76,6 +76,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let info = receiver.info().clone();
     let mut sink = sink::open(&arguments.file, &stream_of(&info), &sink_options(arguments))
         .map_err(Failure::Create)?;
+    sink.session(info.boot_id).map_err(Failure::Create)?;
     let mut recording = Recording {
         receiver: &mut receiver,
         sink: &mut *sink,

@@ -73,7 +73,7 @@ impl Recording<'_> {
     /// Accounts for a block and writes it.
     fn take(&mut self, block: &Block) -> Result<(), SinkError> {
         for gap in block.gaps() {
-            if let Some(gap) = self.account.take_gap(gap) {
+            if let Some(gap) = self.account.take_gap(&gap.into()) {
                 self.reporter.gap(&gap);
                 self.sink.gap(&gap)?;
             }

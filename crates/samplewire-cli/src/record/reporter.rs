@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire_proto::Gap;
+use samplewire::sigmf::RecordedGap;
 use serde::Serialize;
 
 use super::gap_lines::GapLines;
@@ -88,7 +88,7 @@ impl Reporter {
     }
 
     /// Samples are missing.
-    pub(super) fn gap(&mut self, gap: &Gap) {
+    pub(super) fn gap(&mut self, gap: &RecordedGap) {
         match &mut self.form {
             Form::Words => self.gap_lines.print(&mut self.console, gap),
             Form::Json(document) => document.push_gap(GapEntry::from(gap)),

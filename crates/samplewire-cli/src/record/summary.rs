@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
+use samplewire::sigmf::RecordedCause;
 use samplewire::sink::SinkSummary;
-use samplewire_proto::Cause;
 
 use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
@@ -103,13 +103,7 @@ impl Summary {
         let indexes = indexes_words(self.account.range());
         console.line(format_args!("  indexes    {indexes}"));
         let missing = self.account.missing();
-        let causes = Cause::ALL.into_iter().zip(self.account.gap_samples());
-        let causes: Vec<_> = causes
-            .filter(|&(_, &samples)| samples > 0)
-            .map(|(cause, &samples)| format!("{} {cause}", grouped(samples)))
-            .collect();
-        let causes =
-            if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) };
+        let causes = causes_words(self.account.gap_samples());
         console.line(format_args!(
             "  missing    {} samples in {} gaps{causes}",
             grouped(missing),
@@ -181,6 +175,16 @@ impl Summary {
             Subject::Stall => self.snapshot.starved,
         }
     }
+}
+
+/// `: 4,000 deadline, 100 source overflow`; empty when nothing is missing.
+pub(crate) fn causes_words(gap_samples: &[u64; RecordedCause::ALL.len()]) -> String {
+    let causes = RecordedCause::ALL.into_iter().zip(gap_samples);
+    let causes: Vec<_> = causes
+        .filter(|&(_, &samples)| samples > 0)
+        .map(|(cause, &samples)| format!("{} {cause}", grouped(samples)))
+        .collect();
+    if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) }
 }
 
 /// The first words of the summary.

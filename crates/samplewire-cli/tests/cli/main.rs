@@ -15,3 +15,4 @@ mod recording;
 mod settings;
 mod simulation;
 mod study;
+mod verification;

@@ -17,6 +17,7 @@ pub(super) struct Object<'a> {
 pub(super) enum Place {
     Global,
     Capture(usize),
+    Annotation(usize),
 }
 
 impl<'a> Object<'a> {
@@ -81,6 +82,7 @@ impl fmt::Display for Place {
         match self {
             Self::Global => f.write_str("global"),
             Self::Capture(number) => write!(f, "captures[{number}]"),
+            Self::Annotation(number) => write!(f, "annotations[{number}]"),
         }
     }
 }

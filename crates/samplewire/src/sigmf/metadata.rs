@@ -3,12 +3,14 @@
 use serde_json::Value;
 
 use super::datatype::{UnknownDatatype, format_of};
+use super::entry::Mark;
 use super::field::{Object, Place, excerpt};
 use super::notes::Notes;
 use crate::source::RATE_HZ_MAX;
 use samplewire_proto::wire::Format;
 
-/// The metadata of a recording, checked field by field. Annotations are not read.
+/// The metadata of a recording, checked field by field. Of the annotations only those that name gaps
+/// are read, by [`crate::verify`].
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -41,8 +43,23 @@ pub struct Metadata {
     pub offset: u64,
     /// The segments of the recording, ascending.
     pub captures: Vec<Capture>,
+    /// What the recorder claims, so that it can be held against the data.
+    pub claims: Claims,
     /// All else that the global object says.
     pub notes: Notes,
+}
+
+/// What a recorder says of its recording as a whole; `None` where it is another recorder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// Whether the recording was finished; it is under way, or its recorder was killed, if not.
+    pub is_finished: Option<bool>,
+    /// How many samples the data had when the metadata were written.
+    pub sample_count: Option<u64>,
+    /// The first index that is there or named.
+    pub first_index: Option<u64>,
+    /// The index after the last that is there or named.
+    pub end_index: Option<u64>,
 }
 
 /// A segment of a recording.
@@ -52,6 +69,8 @@ pub struct Capture {
     pub sample_start: u64,
     /// The index of its first sample in the stream that was recorded.
     pub global_index: Option<u64>,
+    /// The device's run, within which indexes are comparable.
+    pub boot_id: Option<u64>,
     /// The centre frequency in hertz.
     pub frequency_hz: Option<f64>,
     /// When its first sample was taken.
@@ -77,6 +96,12 @@ impl Metadata {
         let dataset =
             |value: &Value| value.as_str().filter(|it| is_file_name(it)).map(str::to_owned);
         let offset = global.count("core:offset")?.unwrap_or(0);
+        let claims = Claims {
+            is_finished: global.read("samplewire:finished", "true or false", Value::as_bool)?,
+            sample_count: global.count("samplewire:sample_count")?,
+            first_index: global.count("samplewire:first_index")?,
+            end_index: global.count("samplewire:end_index")?,
+        };
         Ok(Self {
             format: format_of(datatype)?,
             channels: global.read("core:num_channels", "1 to 65535", channels)?.unwrap_or(1),
@@ -85,6 +110,7 @@ impl Metadata {
             dataset: global.read("core:dataset", "a file name without a folder", dataset)?,
             offset,
             captures: captures(&root, offset)?,
+            claims,
             notes: Notes::of_global(global.fields()),
         })
     }
@@ -106,15 +132,9 @@ impl Metadata {
     }
 }
 
-fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, MetadataError> {
-    let Some(value) = root.get("captures") else {
-        return Err(MetadataError::Missing { field: "captures".into() });
-    };
-    let list = value.as_array().ok_or_else(|| MetadataError::Value {
-        field: "captures".into(),
-        value: excerpt(value),
-        expected: "a list",
-    })?;
+/// The captures of a recording, from those of its metadata or its journal.
+pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, MetadataError> {
+    let list = list(root, "captures")?;
     let mut captures = Vec::with_capacity(list.len());
     let mut least = offset;
     for (number, value) in list.iter().enumerate() {
@@ -127,6 +147,22 @@ fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, MetadataError> {
         captures.push(capture);
     }
     Ok(captures)
+}
+
+/// The gaps and jumps among the annotations of a recording, in their order.
+pub(crate) fn marks(root: &Value) -> Result<Vec<Mark>, MetadataError> {
+    let annotations = list(root, "annotations")?.iter().enumerate();
+    let read = |(number, value)| Mark::read(&Object::new(Place::Annotation(number), Some(value))?);
+    annotations.filter_map(|annotation| read(annotation).transpose()).collect()
+}
+
+fn list<'a>(root: &'a Value, field: &'static str) -> Result<&'a Vec<Value>, MetadataError> {
+    let value = root.get(field).ok_or_else(|| MetadataError::Missing { field: field.into() })?;
+    value.as_array().ok_or_else(|| MetadataError::Value {
+        field: field.into(),
+        value: excerpt(value),
+        expected: "a list",
+    })
 }
 
 fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
@@ -142,6 +178,7 @@ fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
         sample_start: sample_start
             .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?,
         global_index: object.count("core:global_index")?,
+        boot_id: object.read("samplewire:boot_id", "16 digits of hex", boot_id)?,
         frequency_hz: object.number("core:frequency")?,
         datetime: object.text("core:datetime")?.map(str::to_owned),
     })
@@ -165,6 +202,10 @@ fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
         Some(extension) => unsupported("core:extensions", extension),
         None => Ok(()),
     }
+}
+
+fn boot_id(value: &Value) -> Option<u64> {
+    value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok())
 }
 
 fn is_sha512(text: &str) -> bool {

@@ -46,7 +46,7 @@ impl Notes {
 }
 
 /// Fields that describe the data file itself, or name this very recording to others.
-const OWNED: [&str; 14] = [
+const OWNED: [&str; 18] = [
     "core:collection",
     "core:data_doi",
     "core:dataset",
@@ -61,6 +61,10 @@ const OWNED: [&str; 14] = [
     "core:sha512",
     "core:trailing_bytes",
     "core:version",
+    "samplewire:end_index",
+    "samplewire:finished",
+    "samplewire:first_index",
+    "samplewire:sample_count",
 ];
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! The two files of a recording.
+//! The files of a recording.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -12,6 +12,9 @@ pub struct Paths {
     pub meta: PathBuf,
     /// `NAME.sigmf-data`.
     pub data: PathBuf,
+    /// `NAME.sigmf-journal`, there only while the recording is under way, or when its recorder was
+    /// killed.
+    pub journal: PathBuf,
 }
 
 impl Paths {
@@ -31,7 +34,11 @@ impl Paths {
             name.push(suffix);
             PathBuf::from(name)
         };
-        Self { meta: with(".sigmf-meta"), data: with(".sigmf-data") }
+        Self {
+            meta: with(".sigmf-meta"),
+            data: with(".sigmf-data"),
+            journal: with(".sigmf-journal"),
+        }
     }
 
     /// The files of `path` if it names a SigMF recording: by its extension, or because it names no

@@ -1,10 +1,11 @@
 //! Conversion on the way.
 
+use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
-use samplewire_proto::{Gap, SampleIndex};
 
 use super::{Sink, SinkError, SinkSummary, samples_in};
 use crate::format::{ConvertError, convert};
+use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
 /// Converts samples and passes them on, in pieces of up to 256 KiB.
@@ -44,8 +45,12 @@ impl<S: Sink> Sink for ConvertingSink<S> {
         Ok(())
     }
 
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.inner.gap(gap)
+    }
+
+    fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
+        self.inner.session(boot_id)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
@@ -59,6 +64,7 @@ const PIECE_BYTES: usize = 256 << 10;
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sigmf::RecordedCause;
     use samplewire_proto::Cause;
     use std::sync::{Arc, Mutex};
 
@@ -74,8 +80,12 @@ mod tests {
             Ok(())
         }
 
-        fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+        fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
             self.0.lock().unwrap().push((gap.first, Vec::new()));
+            Ok(())
+        }
+
+        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
             Ok(())
         }
 
@@ -91,7 +101,8 @@ mod tests {
         let mut sink = ConvertingSink::new(&info, Format::Fc32, kept.clone()).unwrap();
         let input: Vec<u8> = (0..120_000_u32).map(|at| at as u8).collect();
         sink.write(1_000, &input).unwrap();
-        let gap = Gap { first: 21_000, not_repaired: 1, source_lost: 0, cause: Cause::Deadline };
+        let cause = RecordedCause::Stream(Cause::Deadline);
+        let gap = RecordedGap { first: 21_000, not_repaired: 1, source_lost: 0, cause };
         sink.gap(&gap).unwrap();
         let kept = kept.0.lock().unwrap();
         let (starts, pieces): (Vec<_>, Vec<_>) = kept.iter().cloned().unzip();

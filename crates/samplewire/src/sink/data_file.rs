@@ -97,6 +97,11 @@ impl DataFile {
         self.written_bytes - self.written_bytes % self.frame_bytes as u64
     }
 
+    /// How many whole samples the file holds.
+    pub(super) fn written_samples(&self) -> u64 {
+        self.written_bytes / self.frame_bytes as u64
+    }
+
     /// Whether what was written can be read again: not so for pipes and devices.
     pub(super) fn is_regular(&self) -> bool {
         self.chunk_bytes > 0

@@ -5,7 +5,7 @@ use std::io::{self, BufWriter, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::sigmf::Document;
+use crate::sigmf::{Document, Progress};
 
 /// The metadata file and a spare beside it.
 ///
@@ -48,7 +48,11 @@ impl MetaFile {
     }
 
     /// Replaces the file.
-    pub(super) fn replace(&mut self, document: &Document, sha512: Option<&str>) -> io::Result<()> {
+    pub(super) fn replace(
+        &mut self,
+        document: &Document,
+        progress: &Progress<'_>,
+    ) -> io::Result<()> {
         let started = Instant::now();
         let mut spare = match self.spare.take() {
             Some(spare) => spare,
@@ -56,7 +60,7 @@ impl MetaFile {
         };
         spare.rewind()?;
         let mut out = BufWriter::new(spare);
-        document.write(&mut out, sha512)?;
+        document.write(&mut out, progress)?;
         let mut spare = out.into_inner()?;
         let len_bytes = spare.stream_position()?;
         spare.set_len(len_bytes)?;

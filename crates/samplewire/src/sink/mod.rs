@@ -7,6 +7,7 @@
 mod converting;
 mod data_file;
 mod hasher;
+mod journal_file;
 mod meta_file;
 mod null;
 mod open;
@@ -17,7 +18,7 @@ mod speed;
 
 use std::path::PathBuf;
 
-use samplewire_proto::{Gap, SampleIndex};
+use samplewire_proto::SampleIndex;
 
 pub use converting::ConvertingSink;
 pub use null::NullSink;
@@ -26,6 +27,7 @@ pub use raw::RawSink;
 pub use sigmf::SigmfSink;
 
 use crate::format::ConvertError;
+use crate::sigmf::RecordedGap;
 
 /// Takes samples in the order of their indexes, and word of those that will not come.
 ///
@@ -55,7 +57,14 @@ pub trait Sink: Send {
     ///
     /// # Errors
     /// [`SinkError`].
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError>;
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError>;
+
+    /// Takes note that what is to come is of a stream opened at a device's run `boot_id`, within
+    /// which indexes are comparable.
+    ///
+    /// # Errors
+    /// [`SinkError`].
+    fn session(&mut self, boot_id: u64) -> Result<(), SinkError>;
 
     /// Puts in order what was written, also after an error, and says what that is. Later writes are
     /// an error.
@@ -73,8 +82,12 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
         (**self).write(index, bytes)
     }
 
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         (**self).gap(gap)
+    }
+
+    fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
+        (**self).session(boot_id)
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
@@ -101,7 +114,7 @@ pub struct SinkSummary {
 
 impl SinkSummary {
     /// Counts a gap.
-    fn count(&mut self, gap: &Gap) {
+    fn count(&mut self, gap: &RecordedGap) {
         self.gaps += 1;
         self.missing_samples += gap.count();
     }

@@ -1,8 +1,9 @@
 //! Nowhere.
 
-use samplewire_proto::{Gap, SampleIndex};
+use samplewire_proto::SampleIndex;
 
 use super::{Sink, SinkError, SinkSummary, samples_in};
+use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
 /// Counts samples and forgets them.
@@ -26,8 +27,12 @@ impl Sink for NullSink {
         Ok(())
     }
 
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.summary.count(gap);
+        Ok(())
+    }
+
+    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
         Ok(())
     }
 

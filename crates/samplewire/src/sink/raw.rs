@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use samplewire_proto::{Gap, SampleIndex};
+use samplewire_proto::SampleIndex;
 
 use super::data_file::DataFile;
 use super::{Sink, SinkError, SinkSummary, samples_in};
+use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
 /// Samples one after another, in a file or on standard output. Gaps are counted but leave no
@@ -48,8 +49,12 @@ impl Sink for RawSink {
         self.data.append(bytes)
     }
 
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.summary.count(gap);
+        Ok(())
+    }
+
+    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
         Ok(())
     }
 

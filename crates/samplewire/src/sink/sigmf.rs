@@ -4,21 +4,24 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::SystemTime;
 
-use samplewire_proto::{Gap, SampleIndex};
+use samplewire_proto::SampleIndex;
+use serde_json::Value;
 
 use super::data_file::DataFile;
 use super::hasher::Hasher;
+use super::journal_file::{JournalFile, remove_journal};
 use super::meta_file::MetaFile;
 use super::{Sink, SinkError, SinkSummary, samples_in};
-use crate::sigmf::{Document, GAPS_MAX, Paths, rfc3339};
+use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
 
-/// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`.
+/// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
 ///
 /// The data file only grows; the metadata are replaced as a whole: when the recording starts, at
-/// its first sample, after gaps (at most once a second) and at the end. So both are valid also
-/// when the process is killed: then up to 1 MiB of samples that were still gathered is not in the
-/// file, the hash is not in the metadata, and gaps of the last second may be missing there.
+/// its first sample, once a second and at the end. So both are valid also when the process is
+/// killed: then up to 1 MiB or a second of samples that were still gathered is not in the file, and
+/// the hash is not in the metadata. What the last second brought of gaps is in the journal, which
+/// is always ahead of the data: with it [`crate::verify`] accounts for every sample of the file.
 ///
 /// Each run of samples without a gap is a capture with `core:global_index`; each gap is an
 /// annotation with its cause. 1 MiB of samples is gathered for each write. The hash is made beside
@@ -27,14 +30,16 @@ use crate::source::StreamInfo;
 pub struct SigmfSink {
     data: DataFile,
     meta: MetaFile,
+    journal: JournalFile,
     document: Document,
     paths: Paths,
     frame_bytes: usize,
     hasher: Option<Hasher>,
-    /// The index that would continue the run; `None` before the first.
+    /// The index that is to come; `None` where any may: at first, and after the device restarted.
     next: Option<SampleIndex>,
-    /// Whether the document says more than the metadata file.
-    unwritten: bool,
+    /// Whether the last that came were samples.
+    is_within_run: bool,
+    boot_id: Option<u64>,
     state: State,
     summary: SinkSummary,
 }
@@ -64,49 +69,76 @@ impl SigmfSink {
         if !overwrite && paths.meta.exists() {
             return Err(SinkError::Exists { path: paths.meta });
         }
-        let frame_bytes = info.frame_bytes();
-        let data = DataFile::create(&paths.data, frame_bytes, overwrite)?;
+        let io = |operation: &'static str, path: &Path| {
+            let path = path.to_owned();
+            move |source| SinkError::Io { operation, path, source }
+        };
+        if overwrite {
+            // First what tells of the data: without it there is no recording, and no wrong one.
+            remove_journal(&paths.meta).map_err(io("remove", &paths.meta))?;
+        }
+        let data = DataFile::create(&paths.data, info.frame_bytes(), overwrite)?;
+        let journal =
+            JournalFile::create(&paths.journal, None).map_err(io("create", &paths.journal))?;
         let hasher = (sha512 && data.is_regular()).then(|| Hasher::start(&paths.data)).transpose();
-        let files = vec![paths.meta.clone(), paths.data.clone()];
         let mut sink = Self {
             data,
             meta: MetaFile::new(&paths.meta),
+            journal,
             document: Document::new(info),
-            frame_bytes,
-            hasher: hasher.map_err(|source| SinkError::Io {
-                operation: "start the hashing of",
-                path: paths.data.clone(),
-                source,
-            })?,
-            paths,
+            frame_bytes: info.frame_bytes(),
+            hasher: hasher.map_err(io("start the hashing of", &paths.data))?,
             next: None,
-            unwritten: true,
+            is_within_run: false,
+            boot_id: None,
             state: State::Open,
-            summary: SinkSummary { files, ..SinkSummary::default() },
+            summary: SinkSummary {
+                files: vec![paths.meta.clone(), paths.data.clone()],
+                ..SinkSummary::default()
+            },
+            paths,
         };
         sink.replace_meta()?;
         Ok(sink)
     }
 
     fn begin_run(&mut self, index: SampleIndex) -> Result<(), SinkError> {
-        let sample_start = self.data.len_samples();
-        if sample_start == 0 {
-            self.document.set_datetime(rfc3339(SystemTime::now()));
-        }
-        if !self.document.begin_run(sample_start, index) {
-            return Err(self.too_many_gaps());
-        }
-        self.unwritten = true;
+        self.step_to(index)?;
+        let run = Run { sample_start: self.data.len_samples(), index };
+        let capture = self.document.begin_run(run, || rfc3339(SystemTime::now()));
+        let capture = capture.ok_or_else(|| self.too_many_gaps())?;
+        self.journal.push_capture(capture);
+        self.is_within_run = true;
         Ok(())
     }
 
-    /// Runs a write to the data file, and lets the hash follow it.
+    /// Names the indexes before `index` that the device left out on purpose.
+    fn step_to(&mut self, index: SampleIndex) -> Result<(), SinkError> {
+        match self.next {
+            Some(next) if next < index => {
+                let jump = self.document.add_jump(self.data.len_samples(), next, index - next);
+                self.push_annotation(jump)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn push_annotation(&mut self, annotation: Option<Value>) -> Result<(), SinkError> {
+        let annotation = annotation.ok_or_else(|| self.too_many_gaps())?;
+        self.journal.push_annotation(annotation);
+        self.is_within_run = false;
+        Ok(())
+    }
+
+    /// Runs a write to the data file behind one to the journal, and lets the hash follow it.
     fn with_data(
         &mut self,
         write: impl FnOnce(&mut DataFile) -> Result<(), SinkError>,
     ) -> Result<(), SinkError> {
         let before_bytes = self.data.written_bytes();
-        let written = write(&mut self.data);
+        let journalled =
+            self.journal.flush().map_err(|source| self.failed(&self.paths.journal, source));
+        let written = journalled.and_then(|()| write(&mut self.data));
         if written.is_err() {
             self.state = State::Failed;
             self.hasher = None;
@@ -122,19 +154,17 @@ impl SigmfSink {
 
     /// Writes the metadata as they stand, and takes room for the next version.
     fn replace_meta(&mut self) -> Result<(), SinkError> {
-        let replaced = self.meta.replace(&self.document, None);
-        if replaced.is_ok() {
-            self.unwritten = false;
-        }
+        let progress = Progress { samples: self.data.written_samples(), ..Progress::default() };
+        let replaced = self.meta.replace(&self.document, &progress);
         let reserved = replaced.and_then(|()| self.meta.reserve(&self.document));
         reserved.map_err(|source| {
             self.state = State::Failed;
-            self.meta_failed(source)
+            self.failed(&self.paths.meta, source)
         })
     }
 
-    fn meta_failed(&self, source: io::Error) -> SinkError {
-        let path = self.paths.meta.clone();
+    fn failed(&self, path: &Path, source: io::Error) -> SinkError {
+        let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
                 SinkError::Full { path, len_samples: self.data.len_samples(), source }
@@ -165,26 +195,35 @@ impl Sink for SigmfSink {
             return Ok(());
         }
         let is_first = self.data.len_samples() == 0;
-        if self.next != Some(index) {
+        if !self.is_within_run || self.next != Some(index) {
             self.begin_run(index)?;
         }
         self.with_data(|data| data.append(bytes))?;
         self.next = index.checked_add(samples);
-        if self.unwritten && (is_first || self.meta.is_due(&self.document)) {
-            // The data first: metadata must not tell of samples that are not in the file.
+        if is_first || self.meta.is_due(&self.document) {
             self.with_data(DataFile::flush)?;
             self.replace_meta()?;
         }
         Ok(())
     }
 
-    fn gap(&mut self, gap: &Gap) -> Result<(), SinkError> {
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.check_open()?;
-        if !self.document.add_gap(self.data.len_samples(), gap) {
-            return Err(self.too_many_gaps());
-        }
+        self.step_to(gap.first)?;
+        let annotation = self.document.add_gap(self.data.len_samples(), gap);
+        self.push_annotation(annotation)?;
+        self.next = (!gap.is_estimated()).then(|| gap.end());
         self.summary.count(gap);
-        self.unwritten = true;
+        Ok(())
+    }
+
+    fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
+        self.check_open()?;
+        if self.boot_id.replace(boot_id).is_some_and(|before| before != boot_id) {
+            self.next = None;
+        }
+        self.document.begin_session(boot_id);
+        self.is_within_run = false;
         Ok(())
     }
 
@@ -197,21 +236,21 @@ impl Sink for SigmfSink {
             State::Failed | State::Finished => Ok(()),
         };
         self.state = State::Finished;
-        self.summary.samples = self.data.len_samples();
+        self.summary.samples = self.data.written_samples();
         self.summary.bytes = self.data.written_bytes();
+        let finished = Progress { samples: self.summary.samples, is_finished: true, sha512: None };
         // Before the hash, which may take long: whoever ends the process then has all else.
-        let mut written = match self.unwritten {
-            true => self.meta.replace(&self.document, None),
-            false => Ok(()),
-        };
+        let mut written = self.meta.replace(&self.document, &finished);
         let hashed = self.hasher.take().map(Hasher::finish).transpose();
         if let (Ok(()), Ok(Some(sha512))) = (&written, &hashed) {
-            written = self.meta.replace(&self.document, Some(sha512));
+            let with_hash = Progress { sha512: Some(sha512), ..finished };
+            written = self.meta.replace(&self.document, &with_hash);
             self.summary.sha512 = Some(sha512.clone());
         }
         let written = written.and(self.meta.remove_spare());
         flushed?;
-        written.map_err(|source| self.meta_failed(source))?;
+        written.map_err(|source| self.failed(&self.paths.meta, source))?;
+        self.journal.remove().map_err(|source| self.failed(&self.paths.journal, source))?;
         hashed.map_err(|source| SinkError::Io {
             operation: "hash",
             path: self.paths.data.clone(),

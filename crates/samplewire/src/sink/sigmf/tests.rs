@@ -1,4 +1,5 @@
 use super::*;
+use crate::sigmf::RecordedCause;
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Format;
 use std::fs;
@@ -50,8 +51,9 @@ fn info() -> StreamInfo {
     StreamInfo::new(Format::Sc16, 1, 2e6).unwrap()
 }
 
-fn gap(first: u64, count: u64) -> Gap {
-    Gap { first, not_repaired: count, source_lost: 0, cause: Cause::Deadline }
+fn gap(first: u64, count: u64) -> RecordedGap {
+    let cause = RecordedCause::Stream(Cause::Deadline);
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
 }
 
 #[test]
@@ -76,7 +78,7 @@ fn runs_between_gaps_keep_their_indexes() {
     let mut left: Vec<_> =
         fs::read_dir(recording.folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
     left.sort();
-    assert_eq!(left, ["a.sigmf-data", "a.sigmf-meta"], "no spare is left");
+    assert_eq!(left, ["a.sigmf-data", "a.sigmf-meta"], "neither spare nor journal is left");
 }
 
 #[test]

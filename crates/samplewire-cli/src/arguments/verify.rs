@@ -1,0 +1,30 @@
+//! Options of `verify`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// A recording to prove.
+#[derive(Args, Debug)]
+#[command(after_help = AFTER_HELP)]
+pub(crate) struct VerifyArguments {
+    /// The recording: NAME, NAME.sigmf-meta or NAME.sigmf-data
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+
+    /// Print one JSON object instead of words
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+const AFTER_HELP: &str = "\
+A recording is proven when its data have the SHA-512 and the length of its metadata, and each index \
+from the first to the last is in the data or named as missing. One whose recorder was killed is \
+proven by its journal, NAME.sigmf-journal, as far as the data go; it has no SHA-512 yet, and that is \
+said.
+
+Example:
+  samplewire verify out.sigmf-data
+
+Exit status: 0 proven, 1 usage (the file is not there or cannot be read), 3 not proven: each fault \
+is printed with its values";

@@ -1,0 +1,138 @@
+//! Captures and annotations of a recording, as they stand in its metadata and in its journal.
+
+use samplewire_proto::SampleIndex;
+use serde_json::{Value, json};
+
+use super::MetadataError;
+use super::field::{Object, excerpt};
+use super::gap::{RecordedCause, RecordedGap};
+
+/// Samples of consecutive indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// Where it begins in the file.
+    pub(crate) sample_start: u64,
+    /// The index of its first sample.
+    pub(crate) index: SampleIndex,
+}
+
+/// Indexes that lie between two runs. They take no samples of the file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    /// The first sample of the file after it.
+    pub(crate) sample_start: u64,
+    pub(crate) kind: MarkKind,
+}
+
+/// What became of the indexes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarkKind {
+    /// They are missing.
+    Gap(RecordedGap),
+    /// The device left them out on purpose: no samples belong to them.
+    Jump {
+        /// The first of them.
+        first: SampleIndex,
+        /// How many they are.
+        count: u64,
+    },
+}
+
+impl Mark {
+    /// The first of the indexes.
+    pub(crate) const fn first(&self) -> SampleIndex {
+        match &self.kind {
+            MarkKind::Gap(gap) => gap.first,
+            MarkKind::Jump { first, .. } => *first,
+        }
+    }
+
+    /// The index after the last of them.
+    pub(crate) const fn end(&self) -> SampleIndex {
+        match &self.kind {
+            MarkKind::Gap(gap) => gap.end(),
+            MarkKind::Jump { first, count } => first.saturating_add(*count),
+        }
+    }
+
+    /// It as an annotation.
+    pub(crate) fn annotation(&self) -> Value {
+        let mut annotation = json!({
+            "core:sample_start": self.sample_start,
+            "core:sample_count": 0,
+            "core:generator": RECORDER,
+        });
+        match &self.kind {
+            MarkKind::Gap(gap) => {
+                annotation["core:label"] = "gap".into();
+                annotation["core:comment"] = gap_words(gap).into();
+                annotation["samplewire:first_index"] = gap.first.into();
+                annotation["samplewire:not_repaired"] = gap.not_repaired.into();
+                annotation["samplewire:source_lost"] = gap.source_lost.into();
+                annotation["samplewire:cause"] = gap.cause.as_str().into();
+                if gap.is_estimated() {
+                    annotation["samplewire:estimated"] = true.into();
+                }
+            }
+            MarkKind::Jump { first, count } => {
+                let last = self.end().saturating_sub(1);
+                let comment = format!("indexes {first}..{last} ({count}) were left out on purpose");
+                annotation["core:label"] = "jump".into();
+                annotation["core:comment"] = comment.into();
+                annotation["samplewire:first_index"] = (*first).into();
+                annotation["samplewire:jumped"] = (*count).into();
+            }
+        }
+        annotation
+    }
+
+    /// Reads an annotation; `None` for one that is none of ours.
+    pub(super) fn read(object: &Object<'_>) -> Result<Option<Self>, MetadataError> {
+        let Some(first) = object.count("samplewire:first_index")? else { return Ok(None) };
+        let needed = |field: &'static str| {
+            let count = object.count(field)?;
+            count.ok_or_else(|| MetadataError::Missing { field: object.path(field) })
+        };
+        let sample_start = needed("core:sample_start")?;
+        let kind = match object.count("samplewire:jumped")? {
+            Some(count) => MarkKind::Jump { first, count },
+            None => {
+                let words = object.text("samplewire:cause")?.ok_or_else(|| {
+                    MetadataError::Missing { field: object.path("samplewire:cause") }
+                })?;
+                let cause = RecordedCause::of_words(words).ok_or_else(|| MetadataError::Value {
+                    field: object.path("samplewire:cause"),
+                    value: excerpt(&words.into()),
+                    expected: "a cause of docs/statistics.md",
+                })?;
+                MarkKind::Gap(RecordedGap {
+                    first,
+                    not_repaired: needed("samplewire:not_repaired")?,
+                    source_lost: needed("samplewire:source_lost")?,
+                    cause,
+                })
+            }
+        };
+        Ok(Some(Self { sample_start, kind }))
+    }
+}
+
+fn gap_words(gap: &RecordedGap) -> String {
+    let RecordedGap { first, cause, .. } = gap;
+    if gap.is_estimated() {
+        return match gap.count() {
+            0 => format!("samples from {first} on are missing: {cause}"),
+            count => format!("about {count} samples from {first} on are missing: {cause}"),
+        };
+    }
+    match gap.count() {
+        1 => format!("sample {first} is missing: {cause}"),
+        count => format!(
+            "samples {first}..{} ({count}) are missing: {cause}",
+            gap.end().saturating_sub(1)
+        ),
+    }
+}
+
+/// Who writes the metadata.
+pub(super) const RECORDER: &str = concat!("samplewire ", env!("CARGO_PKG_VERSION"));

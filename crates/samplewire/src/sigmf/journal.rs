@@ -1,0 +1,137 @@
+//! What a recording under way has said of its captures and gaps: lines of JSON that are appended
+//! before the samples they are about are written.
+//!
+//! So whatever moment ends the recorder's process, the journal tells of each sample in the data
+//! file which index it has, and of each index up to the last sample why it is not there. Lines
+//! about samples that did not come to the file any more stand at the end, and are not looked at;
+//! nor is a last line without its end. A finished recording has no journal: its metadata say it all.
+
+use serde_json::{Map, Value, json};
+
+/// A journal that was read.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Journal {
+    /// The fields of its first line.
+    pub(crate) head: Map<String, Value>,
+    /// `captures` and `annotations`, as metadata have them.
+    pub(crate) root: Value,
+}
+
+impl Journal {
+    /// The first line.
+    pub(crate) fn head_line(owner: Option<u64>) -> String {
+        let mut head = json!({ "samplewire:journal": VERSION });
+        if let Some(owner) = owner {
+            head["samplewire:owner"] = format!("{owner:016x}").into();
+        }
+        format!("{head}\n")
+    }
+
+    /// The line of a capture or an annotation.
+    pub(crate) fn line(list: &'static str, entry: Value) -> String {
+        let mut line = Map::new();
+        line.insert(list.to_owned(), entry);
+        format!("{}\n", Value::Object(line))
+    }
+
+    /// Reads the lines of a journal.
+    ///
+    /// # Errors
+    /// [`JournalError`] names the line.
+    pub(crate) fn parse(text: &str) -> Result<Self, JournalError> {
+        let mut lines = text.split_inclusive('\n').enumerate().map_while(|(at, line)| {
+            let whole = line.strip_suffix('\n')?;
+            Some((at + 1, whole))
+        });
+        let object = |(number, line): (usize, &str)| match serde_json::from_str(line) {
+            Ok(Value::Object(fields)) => Ok((number, fields)),
+            Ok(_) => Err(JournalError::Line { number, why: "it is no object".into() }),
+            Err(error) => Err(JournalError::Line { number, why: error.to_string() }),
+        };
+        let (_, head) = lines.next().map_or(Err(JournalError::Empty), object)?;
+        match head.get("samplewire:journal") {
+            Some(version) if *version == json!(VERSION) => {}
+            other => {
+                let version = other.map_or("missing".to_owned(), Value::to_string);
+                return Err(JournalError::Version { version });
+            }
+        }
+        let (mut captures, mut annotations) = (Vec::new(), Vec::new());
+        for line in lines {
+            let (number, mut fields) = object(line)?;
+            match (fields.remove("capture"), fields.remove("annotation")) {
+                (Some(capture), None) => captures.push(capture),
+                (None, Some(annotation)) => annotations.push(annotation),
+                _ => {
+                    let why = "it has neither a capture nor an annotation".into();
+                    return Err(JournalError::Line { number, why });
+                }
+            }
+        }
+        Ok(Self { head, root: json!({ "captures": captures, "annotations": annotations }) })
+    }
+}
+
+/// What is wrong with a journal.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum JournalError {
+    /// There is no whole line.
+    #[error("it has no first line")]
+    Empty,
+    /// It is of another version.
+    #[error("samplewire:journal is {version}: this version reads {VERSION}")]
+    Version {
+        /// What it says.
+        version: String,
+    },
+    /// A line is none of a journal.
+    #[error("line {number}: {why}")]
+    Line {
+        /// The line, from 1.
+        number: usize,
+        /// What is wrong with it.
+        why: String,
+    },
+}
+
+const VERSION: u64 = 1;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_read_back_and_an_unfinished_one_is_left_out() {
+        let capture = json!({ "core:sample_start": 0 });
+        let mut text = Journal::head_line(Some(0xab));
+        text += &Journal::line("capture", capture.clone());
+        text += &Journal::line("annotation", json!({ "core:label": "gap" }));
+        let whole = Journal::parse(&text).unwrap();
+        assert_eq!(whole.head["samplewire:owner"], "00000000000000ab");
+        assert_eq!(whole.root["captures"], json!([capture]));
+        assert_eq!(whole.root["annotations"].as_array().map(Vec::len), Some(1));
+        text += "{\"capture\": {\"core:sam";
+        assert_eq!(Journal::parse(&text), Ok(whole));
+    }
+
+    #[test]
+    fn wrong_lines_are_named() {
+        let head = Journal::head_line(None);
+        let cases = [
+            (String::new(), "it has no first line"),
+            ("{\"samplewire:jour".into(), "it has no first line"),
+            ("{}\n".into(), "samplewire:journal is missing: this version reads 1"),
+            (
+                "{\"samplewire:journal\":2}\n".into(),
+                "samplewire:journal is 2: this version reads 1",
+            ),
+            ("[]\n".into(), "line 1: it is no object"),
+            (format!("{head}{{}}\n"), "line 2: it has neither a capture nor an annotation"),
+            (format!("{head}\n"), "line 2: EOF while parsing"),
+        ];
+        for (text, words) in cases {
+            let error = Journal::parse(&text).unwrap_err().to_string();
+            assert!(error.starts_with(words), "{error}");
+        }
+    }
+}

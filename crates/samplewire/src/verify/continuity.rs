@@ -1,0 +1,188 @@
+//! The walk along the captures and gaps of a recording: every index once.
+
+use samplewire_proto::SampleIndex;
+
+use super::files::{Account, Files};
+use super::{Boot, Fault, Report};
+use crate::sigmf::{Mark, MarkKind};
+
+/// Where the walk is. It goes on from one part of a series to the next.
+#[derive(Debug, Default)]
+pub(super) struct Continuity {
+    /// The index that is to come; `None` at first, and where the device restarted.
+    expected: Option<SampleIndex>,
+    /// The index after the last that was accounted for.
+    end: SampleIndex,
+    /// The device's run.
+    boot_id: Option<u64>,
+    /// Whether a gap named the end of that run.
+    has_restarted: bool,
+    /// The first index of that run.
+    boot_first: Option<SampleIndex>,
+}
+
+impl Continuity {
+    /// Walks along a recording, which goes on where the one before ended.
+    pub(super) fn take(&mut self, files: &Files, report: &mut Report) {
+        let Some(account) = &files.account else { return };
+        let mut walk = Walk { at: self, account, report, first: None };
+        walk.run();
+    }
+
+    /// Takes note of the last run of the device.
+    pub(super) fn finish(&mut self, report: &mut Report) {
+        if let Some(first) = self.boot_first.take() {
+            report.boots.push(Boot { boot_id: self.boot_id, indexes: first..self.end });
+        }
+    }
+}
+
+/// The walk along one recording.
+struct Walk<'a> {
+    at: &'a mut Continuity,
+    account: &'a Account,
+    report: &'a mut Report,
+    /// The first index of this recording.
+    first: Option<SampleIndex>,
+}
+
+impl Walk<'_> {
+    fn run(&mut self) {
+        let account = self.account;
+        let end = account.samples;
+        let mut marks = account.marks.iter().enumerate().peekable();
+        let mut placed = 0;
+        for (number, capture) in account.captures.iter().enumerate() {
+            let sample_start = capture.sample_start;
+            // A capture without samples tells nothing, unless it is about lost ones.
+            let next = account.captures.get(number + 1).map_or(end, |next| next.sample_start);
+            if sample_start >= end {
+                if !account.may_lead && sample_start > end {
+                    self.beyond(format!("captures[{number}]"), sample_start);
+                }
+                continue;
+            }
+            while let Some((at, mark)) =
+                marks.next_if(|(_, mark)| mark.sample_start <= sample_start)
+            {
+                self.mark(at, mark, sample_start);
+            }
+            if number == 0 && sample_start > 0 {
+                let path = account.path.clone();
+                self.report.push(Fault::Unplaced { path, capture: 0, count: sample_start });
+            }
+            self.capture(number, next.min(end) - sample_start);
+            placed = next.min(end);
+        }
+        if placed < end && account.captures.is_empty() {
+            let path = account.path.clone();
+            self.report.push(Fault::Unplaced { path, capture: 0, count: end });
+        }
+        for (at, mark) in marks {
+            match mark.sample_start {
+                start if start <= end => self.mark(at, mark, end),
+                _ if account.may_lead => {}
+                start => self.beyond(format!("annotations[{at}]"), start),
+            }
+        }
+        self.check_claims();
+    }
+
+    fn beyond(&mut self, entry: String, sample_start: u64) {
+        let (path, end) = (self.account.path.clone(), self.account.samples);
+        self.report.push(Fault::Beyond { path, entry, sample_start, end });
+    }
+
+    fn capture(&mut self, number: usize, samples: u64) {
+        let capture = &self.account.captures[number];
+        let Some(index) = capture.global_index else {
+            let path = self.account.path.clone();
+            self.report.push(Fault::NoIndex { path, capture: number });
+            self.at.expected = None;
+            return;
+        };
+        self.enter_boot(number, capture.boot_id);
+        self.step(format!("captures[{number}]"), index, index.saturating_add(samples));
+    }
+
+    /// Holds the device's run of a capture against the one before.
+    fn enter_boot(&mut self, number: usize, boot_id: Option<u64>) {
+        if std::mem::take(&mut self.at.has_restarted) {
+            self.at.boot_id = None;
+        }
+        if let (Some(before), Some(found)) = (self.at.boot_id, boot_id)
+            && before != found
+        {
+            let path = self.account.path.clone();
+            self.report.push(Fault::Restart { path, capture: number, before, found });
+            self.at.finish(self.report);
+            self.at.expected = None;
+        }
+        self.at.boot_id = boot_id.or(self.at.boot_id);
+    }
+
+    fn mark(&mut self, number: usize, mark: &Mark, boundary: u64) {
+        if mark.sample_start != boundary {
+            let (path, sample_start) = (self.account.path.clone(), mark.sample_start);
+            self.report.push(Fault::Within { path, annotation: number, sample_start });
+        }
+        self.step(format!("annotations[{number}]"), mark.first(), mark.end());
+        match &mark.kind {
+            MarkKind::Gap(gap) => {
+                self.report.gaps += 1;
+                for (cause, samples) in gap.by_cause() {
+                    let sum = &mut self.report.gap_samples[cause.position()];
+                    *sum = sum.saturating_add(samples);
+                }
+                if gap.is_estimated() {
+                    self.report.estimated_gaps += 1;
+                    self.restart();
+                }
+            }
+            MarkKind::Jump { count, .. } => {
+                self.report.jumped = self.report.jumped.saturating_add(*count);
+            }
+        }
+    }
+
+    /// The device's run is over: the next index has nothing to do with the last.
+    fn restart(&mut self) {
+        self.at.finish(self.report);
+        self.at.expected = None;
+        self.at.has_restarted = true;
+    }
+
+    /// Accounts for `[first, end)`.
+    fn step(&mut self, entry: String, first: SampleIndex, end: SampleIndex) {
+        let path = || self.account.path.clone();
+        match self.at.expected {
+            Some(expected) if first > expected => {
+                self.report.push(Fault::Unnamed { path: path(), entry, expected, found: first });
+            }
+            Some(expected) if first < expected => {
+                self.report.push(Fault::Twice { path: path(), entry, expected, found: first });
+            }
+            _ => {}
+        }
+        self.first.get_or_insert(first);
+        self.at.boot_first.get_or_insert(first);
+        self.at.expected = Some(end);
+        self.at.end = end;
+    }
+
+    /// Holds the first and the last index against what the recorder said of them.
+    fn check_claims(&mut self) {
+        let path = || self.account.path.clone();
+        let claims = &self.account.claims;
+        if let (Some(found), Some(expected)) = (self.first, claims.first_index)
+            && found != expected
+        {
+            self.report.push(Fault::First { path: path(), found, expected });
+        }
+        if let (Some(_), Some(expected)) = (self.first, claims.end_index)
+            && self.at.end != expected
+        {
+            self.report.push(Fault::End { path: path(), found: self.at.end, expected });
+        }
+    }
+}

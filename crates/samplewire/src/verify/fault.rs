@@ -1,0 +1,173 @@
+//! What can be wrong with a recording.
+
+use std::path::PathBuf;
+
+use samplewire_proto::SampleIndex;
+
+/// Something that does not hold.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The metadata or the journal cannot be understood.
+    #[error("{path}: {why}", path = path.display())]
+    Text {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The data file is missing.
+    #[error("{path} is not there: the metadata tell of {expected} samples in it", path = path.display())]
+    NoData {
+        /// The data file.
+        path: PathBuf,
+        /// How many samples it should have.
+        expected: u64,
+    },
+    /// The data are not as long as they were.
+    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    Length {
+        /// The data file.
+        path: PathBuf,
+        /// How many samples it has.
+        found: u64,
+        /// How many it should have.
+        expected: u64,
+    },
+    /// The data end within a sample.
+    #[error(
+        "{path} has {len_bytes} bytes: no whole number of samples of {frame_bytes}",
+        path = path.display()
+    )]
+    Partial {
+        /// The data file.
+        path: PathBuf,
+        /// Its length.
+        len_bytes: u64,
+        /// The length of one sample of all channels.
+        frame_bytes: usize,
+    },
+    /// The data are not those that were recorded.
+    #[error("{path} has the SHA-512 {found}: the metadata tell of {expected}", path = path.display())]
+    Sha512 {
+        /// The data file.
+        path: PathBuf,
+        /// The hash of the data.
+        found: String,
+        /// The hash in the metadata.
+        expected: String,
+    },
+    /// Nothing says which indexes the samples have.
+    #[error("{path}: {count} samples before captures[{capture}] have no index", path = path.display())]
+    Unplaced {
+        /// The metadata file.
+        path: PathBuf,
+        /// The first capture, or how many there are.
+        capture: usize,
+        /// How many samples.
+        count: u64,
+    },
+    /// A capture does not say its index.
+    #[error(
+        "{path}: captures[{capture}].core:global_index is missing: nothing tells which samples these are",
+        path = path.display()
+    )]
+    NoIndex {
+        /// The metadata file.
+        path: PathBuf,
+        /// The capture, from 0.
+        capture: usize,
+    },
+    /// A capture or an annotation lies behind the data.
+    #[error("{path}: {entry} begins at sample {sample_start}: the data end at {end}", path = path.display())]
+    Beyond {
+        /// The metadata file.
+        path: PathBuf,
+        /// E.g. `captures[3]`.
+        entry: String,
+        /// Where it begins.
+        sample_start: u64,
+        /// The first sample that the data do not have.
+        end: u64,
+    },
+    /// A gap lies within a capture.
+    #[error(
+        "{path}: annotations[{annotation}] names a gap at sample {sample_start}: no capture begins there",
+        path = path.display()
+    )]
+    Within {
+        /// The metadata file.
+        path: PathBuf,
+        /// The annotation, counted among those that name gaps, from 0.
+        annotation: usize,
+        /// Where it lies.
+        sample_start: u64,
+    },
+    /// Indexes are neither there nor named.
+    #[error(
+        "{path}: {entry} is at index {found}: indexes {expected}..{last} are neither there nor named",
+        path = path.display(), last = .found - 1
+    )]
+    Unnamed {
+        /// The metadata file.
+        path: PathBuf,
+        /// E.g. `captures[3]`, or the end of the metadata's account.
+        entry: String,
+        /// The index where all before are accounted for.
+        expected: SampleIndex,
+        /// The index that comes next.
+        found: SampleIndex,
+    },
+    /// Indexes are there twice, or named and there.
+    #[error(
+        "{path}: {entry} is at index {found}: {expected} was to come, and indexes {found}..{last} \
+         are accounted for already",
+        path = path.display(), last = .expected - 1
+    )]
+    Twice {
+        /// The metadata file.
+        path: PathBuf,
+        /// E.g. `captures[3]`.
+        entry: String,
+        /// The index where all before are accounted for.
+        expected: SampleIndex,
+        /// The index that comes next.
+        found: SampleIndex,
+    },
+    /// The first index is not the one of the metadata.
+    #[error("{path}: the account begins at index {found}: the metadata tell of {expected}", path = path.display())]
+    First {
+        /// The metadata file.
+        path: PathBuf,
+        /// The first index that is there or named.
+        found: SampleIndex,
+        /// What the metadata say.
+        expected: SampleIndex,
+    },
+    /// The last index is not the one of the metadata.
+    #[error("{path}: the account ends before index {found}: the metadata tell of {expected}", path = path.display())]
+    End {
+        /// The metadata file.
+        path: PathBuf,
+        /// The index after the last that is there or named.
+        found: SampleIndex,
+        /// What the metadata say.
+        expected: SampleIndex,
+    },
+    /// The device's run changes where no gap says so.
+    #[error(
+        "{path}: captures[{capture}] is of the device's run {found:016x}, the one before of \
+         {before:016x}: no gap names the restart",
+        path = path.display()
+    )]
+    Restart {
+        /// The metadata file.
+        path: PathBuf,
+        /// The capture, from 0.
+        capture: usize,
+        /// The run before.
+        before: u64,
+        /// The run of the capture.
+        found: u64,
+    },
+}

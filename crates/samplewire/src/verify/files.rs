@@ -1,0 +1,182 @@
+//! The files of one recording, read so that they fit each other while a recorder is at work.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Read};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::{Fault, Hash, Report, TEXT_BYTES_MAX, VerifyError};
+use crate::sigmf::{
+    Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, captures, marks, sha512_of,
+};
+
+/// A recording's files, as far as they can be understood.
+pub(super) struct Files {
+    pub(super) paths: Paths,
+    data_path: PathBuf,
+    /// `None` where the metadata are no SigMF: nothing else can be looked at then.
+    pub(super) account: Option<Account>,
+}
+
+/// What is told of the data.
+pub(super) struct Account {
+    pub(super) claims: Claims,
+    pub(super) captures: Vec<Capture>,
+    pub(super) marks: Vec<Mark>,
+    /// Where these stand: the metadata or the journal.
+    pub(super) path: PathBuf,
+    /// Whether entries about samples that are not in the data are no fault.
+    pub(super) may_lead: bool,
+    /// Samples in the data.
+    pub(super) samples: u64,
+    sha512: Option<String>,
+    frame_bytes: usize,
+    /// The length of the data, `None` where there are none.
+    len_bytes: Option<u64>,
+}
+
+impl Files {
+    /// Reads everything but the data.
+    ///
+    /// The length of the data is taken before the journal is read: then the journal tells of each of
+    /// them, whatever a recorder writes meanwhile. One that finishes meanwhile removes its journal
+    /// and has replaced the metadata before, so these are read again.
+    pub(super) fn open(paths: Paths, report: &mut Report) -> Result<Self, VerifyError> {
+        let (text, len_bytes, journal) = loop {
+            let text = read_text(&paths.meta)?
+                .ok_or_else(|| VerifyError::NotThere { path: paths.meta.clone() })?;
+            let data_path = match Metadata::parse(&text) {
+                Ok(metadata) => paths.data_of(&metadata),
+                Err(_) => paths.data.clone(),
+            };
+            let len_bytes = len_of(&data_path)?;
+            let journal = read_text(&paths.journal)?;
+            if journal.is_some() || read_text(&paths.meta)?.as_ref() == Some(&text) {
+                break (text, len_bytes, journal);
+            }
+        };
+        report.files.push(paths.meta.clone());
+        let mut files = Self { data_path: paths.data.clone(), paths, account: None };
+        match files.understand(&text, len_bytes, journal.as_deref()) {
+            Ok(account) => {
+                report.is_finished = account.claims.is_finished == Some(true);
+                if account.path == files.paths.journal {
+                    report.files.push(account.path.clone());
+                }
+                files.account = Some(account);
+            }
+            Err(fault) => report.push(fault),
+        }
+        Ok(files)
+    }
+
+    fn understand(
+        &mut self,
+        text: &str,
+        len_bytes: Option<u64>,
+        journal: Option<&str>,
+    ) -> Result<Account, Fault> {
+        let metadata = Metadata::parse(text).map_err(|error| wrong(&self.paths.meta, &error))?;
+        self.data_path = self.paths.data_of(&metadata);
+        let is_finished = metadata.claims.is_finished.unwrap_or(true);
+        let (path, root) = match journal.filter(|_| !is_finished) {
+            Some(journal) => {
+                let journal = Journal::parse(journal);
+                (
+                    &self.paths.journal,
+                    journal.map_err(|error| wrong(&self.paths.journal, &error))?.root,
+                )
+            }
+            None => {
+                let root: Value = serde_json::from_str(text).expect("it was parsed before");
+                (&self.paths.meta, root)
+            }
+        };
+        let of_entries = |error: MetadataError| wrong(path, &error);
+        let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
+        Ok(Account {
+            captures: captures(&root, metadata.offset).map_err(of_entries)?,
+            marks: marks(&root).map_err(of_entries)?,
+            path: path.clone(),
+            may_lead: !is_finished,
+            samples: len_bytes.unwrap_or(0) / frame_bytes as u64,
+            claims: metadata.claims,
+            sha512: metadata.sha512,
+            frame_bytes,
+            len_bytes,
+        })
+    }
+
+    /// Holds the length and the hash of the data against the metadata.
+    pub(super) fn check_data(&self, report: &mut Report) -> Result<(), VerifyError> {
+        let Some(account) = &self.account else { return Ok(()) };
+        let path = || self.data_path.clone();
+        let claimed = account.claims.sample_count;
+        let Some(len_bytes) = account.len_bytes else {
+            // A recorder that was killed at once has not made the file.
+            if !account.may_lead || claimed != Some(0) {
+                report.push(Fault::NoData { path: path(), expected: claimed.unwrap_or(0) });
+            }
+            return Ok(());
+        };
+        report.files.push(path());
+        let (samples, frame_bytes) = (account.samples, account.frame_bytes);
+        report.samples += samples;
+        report.bytes += samples * frame_bytes as u64;
+        if !account.may_lead && !len_bytes.is_multiple_of(frame_bytes as u64) {
+            report.push(Fault::Partial { path: path(), len_bytes, frame_bytes });
+        }
+        if let Some(expected) = claimed
+            && (samples < expected || (samples > expected && !account.may_lead))
+        {
+            report.push(Fault::Length { path: path(), found: samples, expected });
+        }
+        report.hash = match &account.sha512 {
+            Some(expected) => self.check_hash(expected, report)?,
+            None if account.may_lead => Hash::Unfinished,
+            None => Hash::Absent,
+        };
+        Ok(())
+    }
+
+    fn check_hash(&self, expected: &str, report: &mut Report) -> Result<Hash, VerifyError> {
+        let path = &self.data_path;
+        let io = |source| VerifyError::Io { path: path.clone(), source };
+        let found = sha512_of(&mut File::open(path).map_err(io)?).map_err(io)?;
+        if found == expected {
+            return Ok(Hash::Matches);
+        }
+        report.push(Fault::Sha512 { path: path.clone(), found, expected: expected.to_owned() });
+        Ok(Hash::Differs)
+    }
+}
+
+fn wrong(path: &Path, error: &impl ToString) -> Fault {
+    Fault::Text { path: path.to_owned(), why: error.to_string() }
+}
+
+/// The text of a file; `None` when it is not there. Bytes that are no text are replaced: no JSON.
+fn read_text(path: &Path) -> Result<Option<String>, VerifyError> {
+    let io = |source| VerifyError::Io { path: path.to_owned(), source };
+    let file = match File::open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        opened => opened.map_err(io)?,
+    };
+    let len_bytes = file.metadata().map_err(io)?.len();
+    let mut bytes = Vec::new();
+    let read_bytes = file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(io)? as u64;
+    if read_bytes > TEXT_BYTES_MAX {
+        return Err(VerifyError::TooLong { path: path.to_owned(), len_bytes });
+    }
+    Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// The length of a file; `None` when it is not there.
+fn len_of(path: &Path) -> Result<Option<u64>, VerifyError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(Some(metadata.len())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(VerifyError::Io { path: path.to_owned(), source }),
+    }
+}
