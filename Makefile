@@ -2,9 +2,10 @@
 
 PYTHON ?= python3
 MINUTES ?= 10
+KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test rtl rtl-full synth lint bench fuzz concurrency soak doc clean
+.PHONY: help demo board test rtl rtl-full synth lint bench fuzz concurrency soak kills doc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -52,6 +53,10 @@ concurrency: ## loom, Miri and ThreadSanitizer on all that threads share, some m
 soak: ## the simulator on all cores for MINUTES (10), every index accounted for
 	@tools/setup.sh linker
 	cargo run --quiet --release -p samplewire-cli -- sim soak --duration $(MINUTES)min
+
+kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
+	@tools/setup.sh linker
+	SAMPLEWIRE_KILLS=$(KILLS) cargo test --quiet -p samplewire-cli --test cli -- kills --nocapture
 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker

@@ -8,6 +8,10 @@ use samplewire_proto::SampleIndex;
 pub(crate) struct Account {
     first: SampleIndex,
     next: SampleIndex,
+    /// Indexes of the device's earlier runs.
+    before: u64,
+    /// The device's runs.
+    boots: u32,
     /// How many indexes are still wanted; `None` for all.
     left: Option<u64>,
     delivered: u64,
@@ -25,6 +29,8 @@ impl Account {
         Self {
             first,
             next: first,
+            before: 0,
+            boots: 1,
             left: limit,
             delivered: 0,
             gap_samples: [0; RecordedCause::ALL.len()],
@@ -64,6 +70,19 @@ impl Account {
         count as usize
     }
 
+    /// Goes on at `first` of another run of the device, whose indexes are not comparable.
+    pub(crate) fn restart_at(&mut self, first: SampleIndex) {
+        self.before += self.next - self.first;
+        self.boots = self.boots.saturating_add(1);
+        (self.first, self.next) = (first, first);
+    }
+
+    /// How many samples of a block lie before the index that is to come: they are there already.
+    pub(crate) const fn overlap(&self, index: SampleIndex, len: usize) -> usize {
+        let ahead = self.next.saturating_sub(index);
+        if ahead < len as u64 { ahead as usize } else { len }
+    }
+
     /// Whether the limit is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.left == Some(0)
@@ -74,7 +93,12 @@ impl Account {
         self.left
     }
 
-    /// The first index, and the one after the last.
+    /// The device's runs that samples are of.
+    pub(crate) const fn boots(&self) -> u32 {
+        self.boots
+    }
+
+    /// The first index of the device's last run, and the one after the last.
     pub(crate) const fn range(&self) -> std::ops::Range<SampleIndex> {
         self.first..self.next
     }
@@ -102,7 +126,8 @@ impl Account {
     /// Whether delivered, missing and purposely omitted indexes are all that there are, each once.
     pub(crate) fn holds(&self) -> bool {
         self.misplaced == 0
-            && self.delivered + self.missing() + self.jumped == self.next - self.first
+            && self.delivered + self.missing() + self.jumped
+                == self.before + (self.next - self.first)
     }
 
     /// Moves on to an index that the device set on purpose.
@@ -173,6 +198,26 @@ mod tests {
         account.take_samples(0, 10);
         account.take_samples(5, 10);
         assert!(!account.holds());
+    }
+
+    #[test]
+    fn device_that_restarts_begins_anew_and_the_account_holds() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        account.take_gap(&gap(100, 7, 0));
+        account.restart_at(5);
+        account.take_samples(5, 10);
+        assert!(account.holds());
+        assert_eq!((account.range(), account.boots(), account.delivered()), (5..15, 2, 110));
+    }
+
+    #[test]
+    fn overlap_is_what_is_there_already() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        let overlaps =
+            [(100, 5), (98, 5), (90, 5), (200, 5)].map(|(at, len)| account.overlap(at, len));
+        assert_eq!(overlaps, [0, 2, 5, 0]);
     }
 
     #[test]

@@ -131,7 +131,15 @@ impl Failure {
                  of no index"
                     .into(),
             ),
-            Self::Create(SinkError::Exists { .. }) => Some("--overwrite replaces it".into()),
+            Self::Create(SinkError::Exists { .. }) => {
+                Some("--overwrite replaces it; --append goes on with a SigMF recording".into())
+            }
+            Self::Create(SinkError::Wrong { .. } | SinkError::Short { .. }) => {
+                Some("`samplewire verify` tells what is wrong with it".into())
+            }
+            Self::Create(SinkError::Other { .. }) => {
+                Some("--type converts the format; else record to another file".into())
+            }
             Self::Create(SinkError::Convert(_)) => {
                 Some("leave --type out to keep the stream's own format".into())
             }

@@ -23,7 +23,7 @@ pub use error::OpenError;
 pub use find::find;
 pub use info::DeviceInfo;
 pub use opening::probe;
-pub use port::{DEFAULT_PORT, resolve};
+pub use port::{DEFAULT_PORT, draw_owner, resolve};
 pub use receiver::{Block, Receiver, ReceiverOptions};
 pub use transmitter::{Transmitter, TransmitterOptions};
 pub use verify::verify;

@@ -36,6 +36,15 @@ pub(crate) fn seed() -> io::Result<[u8; 16]> {
     Ok(seed)
 }
 
+/// A number that names a program to devices, and that nobody else has: see
+/// [`ReceiverOptions::owner`](crate::ReceiverOptions::owner).
+///
+/// # Errors
+/// The operating system has no randomness to give.
+pub fn draw_owner() -> io::Result<u64> {
+    Ok(u64::from_le_bytes(*seed()?.first_chunk().expect("16 bytes")).max(1))
+}
+
 /// The protocol's opaque form of an address.
 pub(crate) fn peer_of(address: SocketAddr) -> Peer {
     match address {

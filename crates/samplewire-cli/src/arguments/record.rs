@@ -47,6 +47,16 @@ pub(crate) struct RecordArguments {
     #[arg(long)]
     pub(crate) overwrite: bool,
 
+    /// Go on with the SigMF recording FILE, finished or left by a recorder that was killed; what lies
+    /// between is named as a gap. One that is not there is created
+    #[arg(long, conflicts_with = "overwrite")]
+    pub(crate) append: bool,
+
+    /// Open the stream anew whenever it breaks, and wait for a device that does not answer; what
+    /// lies between is named as a gap: exactly within one run of the device, by time across runs
+    #[arg(long, conflicts_with = "capture")]
+    pub(crate) reconnect: bool,
+
     /// Leave the SHA-512 out of the SigMF metadata: hashing holds a recording to some 0.7 GB/s
     #[arg(long)]
     pub(crate) no_hash: bool,
@@ -66,7 +76,8 @@ pub(crate) struct RecordArguments {
     pub(crate) mtu: Option<usize>,
 
     /// A number that names this receiver: the same owner takes its stream over at once, another is
-    /// refused while it is open [default: drawn anew]
+    /// refused while it is open [default: drawn anew; with --append that of the recorder that was
+    /// killed]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) owner: Option<u64>,
 
@@ -100,6 +111,10 @@ pub(crate) struct RecordArguments {
 const AFTER_HELP: &str = "\
 Every sample index is in the file, or printed as a gap with its cause. A SigMF recording tells of \
 its gaps; a raw file does not: what follows a gap stands right behind what was before it.
+
+Examples:
+  samplewire record 10.0.0.2 out.sigmf-data --duration 10s
+  samplewire record 10.0.0.2 out.sigmf-data --append --reconnect   survives kills of either side
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
 off, 3 samples missing (also when the disk is full, or the stream is shorter than --nsamps), 4 a \

@@ -46,7 +46,15 @@ impl GapLines {
 
 /// `gap  index 81920000..81923999 (4,000 samples, 2.0 ms)  cause: deadline`.
 fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
-    let (first, last, count) = (gap.first, gap.end() - 1, gap.count());
+    let (first, count) = (gap.first, gap.count());
+    if gap.is_estimated() {
+        let about = match count {
+            0 => "nobody knows how many samples".to_owned(),
+            _ => format!("about {} samples, {}", grouped(count), span(count as f64 / rate_hz)),
+        };
+        return format!("gap  from index {first} on ({about})  cause: {}, estimated", gap.cause);
+    }
+    let last = gap.end() - 1;
     let samples =
         if count == 1 { "1 sample".into() } else { format!("{} samples", grouped(count)) };
     let length =
@@ -98,6 +106,18 @@ mod tests {
             "gap  index 7..3007 (3,001 samples, 3.0 ms)  \
              cause: mixed: 3,000 not repaired, 1 lost at source"
         );
+    }
+
+    #[test]
+    fn estimated_gap_says_so() {
+        let cause = RecordedCause::DeviceRestarted;
+        let gap = RecordedGap { first: 7, not_repaired: 2_000, source_lost: 0, cause };
+        assert_eq!(
+            gap_words(&gap, 1e6),
+            "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"
+        );
+        let unknown = RecordedGap { not_repaired: 0, ..gap };
+        assert!(gap_words(&unknown, 0.0).contains("(nobody knows how many samples)"));
     }
 
     #[test]

@@ -152,10 +152,14 @@ pub(super) struct End {
     pub(super) reason: String,
     /// How long it took from the opening, in seconds.
     pub(super) seconds: f64,
-    /// The first index.
+    /// The first index; of the device's last run, where there were several.
     pub(super) first_index: u64,
     /// The index after the last.
     pub(super) end_index: u64,
+    /// Runs of the device that samples are of.
+    pub(super) boots: u32,
+    /// How often the stream was opened.
+    pub(super) openings: u32,
     /// Bytes of samples delivered, as they came over the wire.
     pub(super) bytes: u64,
     /// These in bits per second.

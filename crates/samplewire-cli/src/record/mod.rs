@@ -1,18 +1,18 @@
 //! `record`: a device's stream into a file.
 
+mod dialer;
 mod gap_lines;
 pub(crate) mod json;
 mod recording;
 mod reporter;
+mod sessions;
 mod stop;
 pub(crate) mod summary;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::sink::{self, SinkOptions, SinkSummary};
-use samplewire::{Receiver, ReceiverOptions};
 use samplewire_io::faults::Direction;
-use samplewire_io::{Capabilities, Udp};
 
 use crate::account::Account;
 use crate::arguments::RecordArguments;
@@ -22,15 +22,16 @@ use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
-use crate::memory::check_window;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{path_words, stream_of, stream_words};
-use crate::wiring::{self, Flow, Logs, Wiring};
+use crate::wiring::{self, Flow, Logs};
 
+use dialer::{Dialer, Line};
 use json::Start;
 use recording::Recording;
 use reporter::{Form, Reporter};
+use sessions::{Contest, Seam, check_same, sum};
 use stop::Stop;
 use summary::Summary;
 
@@ -53,45 +54,59 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 }
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
-    let address = wiring::address(&arguments.address)?;
-    let faults = FaultPair::new(&arguments.faults)?;
-    let socket = Udp::client(address, &wiring::udp_options())
-        .map_err(|error| Failure::Open(error.into()))?;
-    let mut wiring = Wiring::new(socket);
-    if let Some(faults) = &faults {
-        wiring = wiring.with_faults(&faults.feedback, &faults.data)?;
-    }
-    if let Some(path) = &arguments.capture {
-        wiring = wiring.with_capture(path, arguments.overwrite)?;
-    }
-    let capabilities = wiring.link.capabilities();
-    let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
-    check_window(arguments.window, packet_bytes)?;
-    let Wiring { link, logs } = wiring;
-    let mut receiver = Receiver::open_over(link, address, &receiver_options(arguments))?;
+    let found = match arguments.append {
+        true => sink::resumable(&arguments.file).map_err(Failure::Create)?,
+        false => None,
+    };
+    let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
+    let mut line = dialer.dial()?;
     let started = Instant::now();
     // From here on there is something to close.
     let interrupt = Interrupt::install()?;
-    announce(arguments, reporter, &receiver, &capabilities, faults.as_ref());
-    let info = receiver.info().clone();
-    let mut sink = sink::open(&arguments.file, &stream_of(&info), &sink_options(arguments))
-        .map_err(Failure::Create)?;
-    sink.session(info.boot_id).map_err(Failure::Create)?;
-    let mut recording = Recording {
-        receiver: &mut receiver,
-        sink: &mut *sink,
-        reporter,
-        interrupt: &interrupt,
-        account: Account::new(info.first_index, arguments.nsamps),
+    announce(arguments, reporter, &line, dialer.faults.as_ref());
+    let mut info = line.receiver.info().clone();
+    let options = sink_options(arguments, dialer.owner);
+    let mut sink =
+        sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
+    let mut seam = found.as_ref().and_then(Seam::behind);
+    let first_index = seam.map_or(info.first_index, |seam| seam.next_index);
+    let mut recording = Recording::new(
+        (&mut *sink, reporter, &interrupt),
+        Account::new(first_index, arguments.nsamps),
         started,
-        duration: arguments.duration,
-        silence: arguments.timeout,
+        (arguments.duration, arguments.timeout),
+    );
+    let (mut contest, mut openings) = (Contest::default(), 1);
+    let memory_bytes = line.receiver.memory_bytes();
+    let (stop, logs) = loop {
+        let opened = Instant::now();
+        let stop = match recording.join(seam.as_ref(), &info) {
+            Ok(()) => recording.run(&mut line.receiver),
+            Err(error) => Stop::of_sink(error),
+        };
+        recording.before = sum(&recording.before, &line.receiver.close());
+        if !arguments.reconnect || !stop.is_lost() {
+            break (stop, line.logs);
+        }
+        recording.lost(&stop);
+        line = match dialer.redial(|| recording.due(Instant::now())) {
+            Ok(line) => line,
+            Err(stop) => break (stop, line.logs),
+        };
+        openings += 1;
+        let now = line.receiver.info().clone();
+        if let Err(stop) = check_same(&info, &now) {
+            break (stop, line.logs);
+        }
+        if contest.is_lost_again(&stop, opened.elapsed(), now.boot_id == info.boot_id) {
+            break (Stop::Contested, line.logs);
+        }
+        seam = Some(recording.seam(&info));
+        recording.found(&now);
+        info = now;
     };
-    let stop = recording.run();
-    let account = recording.account;
+    let Recording { account, before: snapshot, .. } = recording;
     let elapsed = started.elapsed();
-    let memory_bytes = receiver.memory_bytes();
-    let snapshot = receiver.close();
     reporter.interval(elapsed, &account, &snapshot);
     let (stop, files) = match sink.finish() {
         Ok(files) => (stop, files),
@@ -100,7 +115,8 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         Err(error) => (Stop::of_sink(error), SinkSummary::default()),
     };
     let frame_bytes = info.frame_bytes();
-    let summary = Summary { stop, account, elapsed, snapshot, files, memory_bytes, frame_bytes };
+    let summary =
+        Summary { stop, account, openings, elapsed, snapshot, files, memory_bytes, frame_bytes };
     Ok(conclude(arguments, reporter, &summary, &logs))
 }
 
@@ -133,22 +149,14 @@ fn conclude(
     outcome
 }
 
-fn receiver_options(arguments: &RecordArguments) -> ReceiverOptions {
-    let mut options = ReceiverOptions::new().delivery(arguments.delivery).window(arguments.window);
-    if let Some(timeout) = arguments.timeout {
-        options = options.timeout(timeout);
-    }
-    if let Some(mtu_bytes) = arguments.mtu {
-        options = options.mtu(mtu_bytes);
-    }
-    if let Some(owner) = arguments.owner {
+fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions {
+    let mut options = SinkOptions::new()
+        .overwrite(arguments.overwrite)
+        .append(arguments.append)
+        .sha512(!arguments.no_hash);
+    if let Some(owner) = owner {
         options = options.owner(owner);
     }
-    options
-}
-
-fn sink_options(arguments: &RecordArguments) -> SinkOptions {
-    let options = SinkOptions::new().overwrite(arguments.overwrite).sha512(!arguments.no_hash);
     match arguments.format {
         Some(format) => options.format(format),
         None => options,
@@ -159,10 +167,10 @@ fn sink_options(arguments: &RecordArguments) -> SinkOptions {
 fn announce(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
-    receiver: &Receiver,
-    capabilities: &Capabilities,
+    line: &Line,
     faults: Option<&FaultPair>,
 ) {
+    let Line { receiver, capabilities, .. } = line;
     let info = receiver.info();
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();

@@ -2,18 +2,21 @@
 
 use std::time::{Duration, Instant};
 
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::{Sink, SinkError};
-use samplewire::{Block, Receiver};
+use samplewire::{Block, DeviceInfo, Receiver};
 
 use super::reporter::Reporter;
+use super::sessions::{Seam, sum};
 use super::stop::Stop;
 use crate::account::Account;
 use crate::cadence::Cadence;
+use crate::figures::span;
 use crate::interrupt::Interrupt;
 
 /// A recording under way.
 pub(super) struct Recording<'a> {
-    pub(super) receiver: &'a mut Receiver,
     pub(super) sink: &'a mut dyn Sink,
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a Interrupt,
@@ -22,50 +25,124 @@ pub(super) struct Recording<'a> {
     pub(super) duration: Option<Duration>,
     /// How long no samples may come; `None` leaves it to the protocol.
     pub(super) silence: Option<Duration>,
+    /// The counters of the sessions before the present one.
+    pub(super) before: ReceiverSnapshot,
+    /// When samples came last.
+    pub(super) heard: Instant,
+    cadence: Cadence,
+    status_cadence: Cadence,
 }
 
-impl Recording<'_> {
+impl<'a> Recording<'a> {
+    /// A recording of what came since `started`.
+    pub(super) fn new(
+        (sink, reporter, interrupt): (&'a mut dyn Sink, &'a mut Reporter, &'a Interrupt),
+        account: Account,
+        started: Instant,
+        (duration, silence): (Option<Duration>, Option<Duration>),
+    ) -> Self {
+        Self {
+            sink,
+            reporter,
+            interrupt,
+            account,
+            started,
+            duration,
+            silence,
+            before: ReceiverSnapshot::default(),
+            heard: started,
+            cadence: Cadence::new(Duration::from_secs(1), started),
+            status_cadence: Cadence::new(STATUS_PERIOD, started),
+        }
+    }
+
+    /// Takes note that the stream is open: of the gap behind what is there, and of the device's run.
+    pub(super) fn join(&mut self, seam: Option<&Seam>, info: &DeviceInfo) -> Result<(), SinkError> {
+        if let Some(gap) = seam.and_then(|seam| seam.gap(info)) {
+            match self.account.take_gap(&gap) {
+                Some(gap) => self.gap(&gap)?,
+                // Across runs of the device the gap is named also where its length is not known.
+                None if gap.is_estimated() => self.gap(&gap)?,
+                None => {}
+            }
+            if gap.is_estimated() {
+                self.account.restart_at(info.first_index);
+            }
+        }
+        self.heard = Instant::now();
+        self.sink.session(info.boot_id)
+    }
+
+    /// Tells people that the stream is gone and is opened anew.
+    pub(super) fn lost(&mut self, stop: &Stop) {
+        if let Some(console) = self.reporter.words() {
+            console.line(format_args!("lost: {}; opening the stream anew", stop.words()));
+        }
+    }
+
+    /// Tells people that the stream is there again.
+    pub(super) fn found(&mut self, info: &DeviceInfo) {
+        if let Some(console) = self.reporter.words() {
+            let silence = span(self.heard.elapsed().as_secs_f64());
+            let first_index = info.first_index;
+            console.line(format_args!("opened anew: from index {first_index}, {silence} later"));
+        }
+    }
+
+    /// The seam between what came so far of `info` and what comes from this moment on.
+    pub(super) fn seam(&self, info: &DeviceInfo) -> Seam {
+        Seam {
+            next_index: self.account.range().end,
+            boot_id: Some(info.boot_id),
+            cause: RecordedCause::Reconnected,
+            silence: self.heard.elapsed(),
+        }
+    }
+
     /// Records until something stops it.
-    pub(super) fn run(&mut self) -> Stop {
-        let mut cadence = Cadence::new(Duration::from_secs(1), self.started);
-        let mut status_cadence = Cadence::new(STATUS_PERIOD, self.started);
-        let mut heard = self.started;
+    pub(super) fn run(&mut self, receiver: &mut Receiver) -> Stop {
         loop {
             let now = Instant::now();
-            if let Some(stop) = self.turn(now, &mut heard) {
+            if let Some(stop) = self.turn(receiver, now) {
                 return stop;
             }
-            if cadence.is_due(now) {
-                let snapshot = self.receiver.stats();
+            if self.cadence.is_due(now) {
+                let snapshot = sum(&self.before, &receiver.stats());
                 self.reporter.interval(now - self.started, &self.account, &snapshot);
             }
-            if status_cadence.is_due(now) {
-                let snapshot = self.receiver.stats();
+            if self.status_cadence.is_due(now) {
+                let snapshot = sum(&self.before, &receiver.stats());
                 self.reporter.status(now - self.started, self.duration, &self.account, &snapshot);
             }
         }
     }
 
-    fn turn(&mut self, now: Instant, heard: &mut Instant) -> Option<Stop> {
+    /// Whether something stops the recording that is not in the stream.
+    pub(super) fn due(&self, now: Instant) -> Option<Stop> {
         if let Some(signal) = self.interrupt.signal() {
             return Some(Stop::Signal(signal));
         }
-        let pause = match self.duration.map(|duration| self.started + duration) {
-            Some(end) if end <= now => return Some(Stop::Duration),
-            Some(end) => PAUSE_MAX.min(end - now),
-            None => PAUSE_MAX,
-        };
-        if let Some(block) = self.receiver.next_within(pause) {
-            *heard = now;
+        let is_over = self.duration.is_some_and(|duration| self.started + duration <= now);
+        is_over.then_some(Stop::Duration)
+    }
+
+    fn turn(&mut self, receiver: &mut Receiver, now: Instant) -> Option<Stop> {
+        if let Some(stop) = self.due(now) {
+            return Some(stop);
+        }
+        let left = self.duration.map(|duration| self.started + duration - now);
+        let pause = left.map_or(PAUSE_MAX, |left| left.min(PAUSE_MAX));
+        if let Some(block) = receiver.next_within(pause) {
+            self.heard = now;
             if let Err(error) = self.take(&block) {
                 return Some(Stop::of_sink(error));
             }
             return self.account.is_full().then_some(Stop::Samples);
         }
-        match (self.receiver.end(), self.silence) {
+        match (receiver.end(), self.silence) {
             (Some(Ok(end)), _) => Some(Stop::of_stream(*end)),
             (Some(Err(error)), _) => Some(Stop::Port(error.to_string())),
-            (None, Some(silence)) if now - *heard > silence => Some(Stop::Silence(silence)),
+            (None, Some(silence)) if now - self.heard > silence => Some(Stop::Silence(silence)),
             _ => None,
         }
     }
@@ -74,16 +151,23 @@ impl Recording<'_> {
     fn take(&mut self, block: &Block) -> Result<(), SinkError> {
         for gap in block.gaps() {
             if let Some(gap) = self.account.take_gap(&gap.into()) {
-                self.reporter.gap(&gap);
-                self.sink.gap(&gap)?;
+                self.gap(&gap)?;
             }
         }
-        let count = self.account.take_samples(block.index(), block.len());
+        let overlap = self.account.overlap(block.index(), block.len());
+        let index = block.index() + overlap as u64;
+        let count = self.account.take_samples(index, block.len() - overlap);
         if count > 0 {
             let frame_bytes = block.bytes().len() / block.len();
-            self.sink.write(block.index(), &block.bytes()[..count * frame_bytes])?;
+            let bytes = &block.bytes()[overlap * frame_bytes..];
+            self.sink.write(index, &bytes[..count * frame_bytes])?;
         }
         Ok(())
+    }
+
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
+        self.reporter.gap(gap);
+        self.sink.gap(gap)
     }
 }
 

@@ -26,6 +26,10 @@ pub(super) enum Stop {
     Silence(Duration),
     /// The stream broke off.
     Broken(End),
+    /// Another receiver of the same owner takes the stream again and again.
+    Contested,
+    /// The device came back with samples that do not fit the recording.
+    Changed(String),
     /// The port failed.
     Port(String),
     /// The file takes no more.
@@ -57,7 +61,11 @@ impl Stop {
             Self::Finished | Self::Samples | Self::Duration => Outcome::Whole,
             Self::Signal(signal) => Outcome::Interrupted { signal: *signal },
             Self::ReaderGone => Outcome::Interrupted { signal: SIGPIPE },
-            Self::Silence(_) | Self::Broken(_) | Self::Port(_) => Outcome::Unreachable,
+            Self::Silence(_)
+            | Self::Broken(_)
+            | Self::Contested
+            | Self::Changed(_)
+            | Self::Port(_) => Outcome::Unreachable,
             Self::Sink(_) => Outcome::Missing,
         }
     }
@@ -72,6 +80,10 @@ impl Stop {
             Self::ReaderGone => "the reader of standard output closed it".into(),
             Self::Silence(span) => format!("no samples came for {span:?} (--timeout)"),
             Self::Broken(end) => broken_words(*end),
+            Self::Contested => {
+                "another receiver of the same owner takes the stream again and again".into()
+            }
+            Self::Changed(words) => words.clone(),
             Self::Port(error) => error.clone(),
             Self::Sink(error) => error.to_string(),
         }
@@ -83,6 +95,7 @@ impl Stop {
             Self::Sink(SinkError::Full { .. }) => {
                 Some("what it holds is valid; make room, or record to another disk")
             }
+            Self::Contested => Some("give each receiver an --owner of its own"),
             Self::Silence(_) => Some("`samplewire probe` tells whether the device still answers"),
             Self::Broken(End::PeerSilent) => Some(
                 "look at the device's power and the cable; `samplewire probe` tells when it is back",
@@ -93,7 +106,36 @@ impl Stop {
 
     /// Whether it is an error.
     pub(super) const fn is_error(&self) -> bool {
-        matches!(self, Self::Silence(_) | Self::Broken(_) | Self::Port(_) | Self::Sink(_))
+        match self {
+            Self::Finished
+            | Self::Samples
+            | Self::Duration
+            | Self::Signal(_)
+            | Self::ReaderGone => false,
+            Self::Silence(_)
+            | Self::Broken(_)
+            | Self::Contested
+            | Self::Changed(_)
+            | Self::Port(_)
+            | Self::Sink(_) => true,
+        }
+    }
+
+    /// Whether the stream is gone in a way that a new opening may mend (`--reconnect`).
+    pub(super) const fn is_lost(&self) -> bool {
+        match self {
+            Self::Silence(_) | Self::Port(_) => true,
+            Self::Broken(end) => matches!(
+                end,
+                End::PeerRestarted
+                    | End::PeerSilent
+                    | End::CircuitBreaker
+                    | End::ClosedByPeer(
+                        CloseReason::TakenOver | CloseReason::DeviceFault | CloseReason::PeerSilent
+                    )
+            ),
+            _ => false,
+        }
     }
 }
 

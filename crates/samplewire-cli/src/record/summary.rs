@@ -19,6 +19,8 @@ use crate::outcome::Outcome;
 pub(super) struct Summary {
     pub(super) stop: Stop,
     pub(super) account: Account,
+    /// How often the stream was opened.
+    pub(super) openings: u32,
     pub(super) elapsed: Duration,
     pub(super) snapshot: ReceiverSnapshot,
     pub(super) files: SinkSummary,
@@ -101,7 +103,14 @@ impl Summary {
 
     fn print_indexes(&self, console: &mut Console) {
         let indexes = indexes_words(self.account.range());
-        console.line(format_args!("  indexes    {indexes}"));
+        let boots = match self.account.boots() {
+            1 => String::new(),
+            boots => format!(" of the last of {boots} runs of the device"),
+        };
+        console.line(format_args!("  indexes    {indexes}{boots}"));
+        if self.openings > 1 {
+            console.line(format_args!("  openings   {}", grouped(self.openings.into())));
+        }
         let missing = self.account.missing();
         let causes = causes_words(self.account.gap_samples());
         console.line(format_args!(
@@ -134,6 +143,8 @@ impl Summary {
             seconds: self.elapsed.as_secs_f64(),
             first_index: range.start,
             end_index: range.end,
+            boots: self.account.boots(),
+            openings: self.openings,
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
             samples_delivered: self.account.delivered(),

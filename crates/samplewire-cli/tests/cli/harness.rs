@@ -124,6 +124,11 @@ impl Device {
         Self { child, address, outputs: Some([gather(stdout), stderr]) }
     }
 
+    /// Sends a signal.
+    pub(crate) fn signal(&self, number: i32) {
+        signal(&self.child, number);
+    }
+
     /// Kills it without a word to its receiver.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it is our child");

@@ -283,7 +283,7 @@ impl Drop for Receiver {
 fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {
     let owner = match options.owner {
         Some(owner) => owner,
-        None => u64::from_le_bytes(*crate::port::seed()?.first_chunk().expect("16 bytes")),
+        None => crate::port::draw_owner()?,
     };
     let (delivery, deadline_us) = match options.delivery {
         Delivery::Complete => (0, 0),

@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use samplewire_proto::SampleIndex;
 
+use super::Capture;
 use super::datatype::datatype_of;
 use super::entry::{Mark, MarkKind, RECORDER, Run};
 use super::gap::RecordedGap;
@@ -34,6 +35,28 @@ struct Session {
     boot_id: Option<u64>,
     /// When its first sample came.
     datetime: Option<String>,
+}
+
+/// The sessions of runs that are looked at in their order.
+struct SessionsInOrder<'a> {
+    left: &'a [Session],
+    current: Option<&'a Session>,
+}
+
+impl<'a> SessionsInOrder<'a> {
+    const fn of(sessions: &'a [Session]) -> Self {
+        Self { left: sessions, current: None }
+    }
+
+    /// The session of a run, at least as late as the one before.
+    fn at(&mut self, run: usize) -> Option<&'a Session> {
+        while let Some((next, left)) = self.left.split_first()
+            && next.first_run <= run
+        {
+            (self.current, self.left) = (Some(next), left);
+        }
+        self.current
+    }
 }
 
 /// How far a recording is when its metadata are written.
@@ -72,6 +95,40 @@ impl Document {
             runs: Vec::new(),
             marks: Vec::new(),
         }
+    }
+
+    /// The document that says `captures` and `marks`; those without an index are left out.
+    pub(crate) fn restored(info: &StreamInfo, captures: &[Capture], marks: &[Mark]) -> Self {
+        let mut document = Self::new(info);
+        for Capture { sample_start, global_index, boot_id, datetime, .. } in captures {
+            let Some(index) = *global_index else { continue };
+            let is_new = document.sessions.last().is_none_or(|last| last.boot_id != *boot_id);
+            if is_new || datetime.is_some() {
+                let (first_run, datetime) = (document.runs.len(), datetime.clone());
+                document.sessions.push(Session { first_run, boot_id: *boot_id, datetime });
+            }
+            document.runs.push(Run { sample_start: *sample_start, index });
+        }
+        document.marks = marks.to_vec();
+        document
+    }
+
+    /// The device's run of the last session.
+    pub(crate) fn boot_id(&self) -> Option<u64> {
+        self.sessions.last()?.boot_id
+    }
+
+    /// Whether it tells of nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.marks.is_empty()
+    }
+
+    /// All captures and annotations, as a journal has them.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let mut sessions = SessionsInOrder::of(&self.sessions);
+        let captures = (0..self.runs.len())
+            .map(move |number| ("capture", self.capture(number, sessions.at(number))));
+        captures.chain(self.marks.iter().map(|mark| ("annotation", mark.annotation())))
     }
 
     /// The next run is the first of a session with the device's run `boot_id`.
@@ -141,17 +198,8 @@ impl Document {
         serde_json::to_writer_pretty(&mut *out, &self.global(progress))?;
         out.write_all(b",\n\"captures\": [")?;
         let runs = self.runs_before(progress.samples);
-        let mut sessions = self.sessions.iter().peekable();
-        let mut session = None;
-        list(
-            out,
-            (0..runs).map(|number| {
-                while let Some(next) = sessions.next_if(|next| next.first_run <= number) {
-                    session = Some(next);
-                }
-                self.capture(number, session)
-            }),
-        )?;
+        let mut sessions = SessionsInOrder::of(&self.sessions);
+        list(out, (0..runs).map(|number| self.capture(number, sessions.at(number))))?;
         out.write_all(b"\n],\n\"annotations\": [")?;
         let marks = &self.marks[..self.marks_until(progress.samples)];
         list(out, marks.iter().map(Mark::annotation))?;

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Journal {
     /// The fields of its first line.
-    pub(crate) head: Map<String, Value>,
+    head: Map<String, Value>,
     /// `captures` and `annotations`, as metadata have them.
     pub(crate) root: Value,
 }
@@ -25,6 +25,12 @@ impl Journal {
             head["samplewire:owner"] = format!("{owner:016x}").into();
         }
         format!("{head}\n")
+    }
+
+    /// The owner that the recorder was to the device.
+    pub(crate) fn owner(&self) -> Option<u64> {
+        let text = self.head.get("samplewire:owner")?.as_str()?;
+        u64::from_str_radix(text, 16).ok()
     }
 
     /// The line of a capture or an annotation.
@@ -107,7 +113,7 @@ mod tests {
         text += &Journal::line("capture", capture.clone());
         text += &Journal::line("annotation", json!({ "core:label": "gap" }));
         let whole = Journal::parse(&text).unwrap();
-        assert_eq!(whole.head["samplewire:owner"], "00000000000000ab");
+        assert_eq!(whole.owner(), Some(0xab));
         assert_eq!(whole.root["captures"], json!([capture]));
         assert_eq!(whole.root["annotations"].as_array().map(Vec::len), Some(1));
         text += "{\"capture\": {\"core:sam";

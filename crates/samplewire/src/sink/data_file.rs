@@ -1,11 +1,12 @@
 //! A file of samples that only grows, and ends between samples whatever happens.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write, stdout};
+use std::io::{self, ErrorKind, Seek, SeekFrom, Write, stdout};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 use super::SinkError;
+use super::resume::lock;
 
 /// Samples in a file, a pipe or a device.
 ///
@@ -23,8 +24,8 @@ pub(super) struct DataFile {
 }
 
 impl DataFile {
-    /// Creates the file, or empties it when `overwrite` allows that. Pipes and devices are written
-    /// as they are.
+    /// Creates the file, or opens it when `overwrite` allows that, to be [emptied](Self::empty).
+    /// Pipes and devices are written as they are.
     pub(super) fn create(
         path: &Path,
         frame_bytes: usize,
@@ -34,13 +35,47 @@ impl DataFile {
         let mut options = OpenOptions::new();
         options.write(true);
         if !special {
-            options.create(true).truncate(true).create_new(!overwrite);
+            options.create(true).create_new(!overwrite);
         }
-        let file = options.open(path).map_err(|source| match source.kind() {
+        let failed = |source: io::Error| match source.kind() {
             ErrorKind::AlreadyExists => SinkError::Exists { path: path.to_owned() },
             _ => SinkError::Io { operation: "create", path: path.to_owned(), source },
-        })?;
+        };
+        let file = options.open(path).map_err(failed)?;
+        if !special {
+            lock(&file, path)?;
+        }
         Ok(Self::new(file, path.to_owned(), frame_bytes))
+    }
+
+    /// Empties a file that was there.
+    pub(super) fn empty(self) -> Result<Self, SinkError> {
+        if self.is_regular() {
+            let path = self.path.clone();
+            let emptied = self.file.set_len(0);
+            emptied.map_err(|source| SinkError::Io { operation: "empty", path, source })?;
+        }
+        Ok(self)
+    }
+
+    /// Opens the file to go on behind its first `written_bytes`; what follows them is cut off. One
+    /// that is not there is created.
+    pub(super) fn append_to(
+        path: &Path,
+        frame_bytes: usize,
+        written_bytes: u64,
+    ) -> Result<Self, SinkError> {
+        let io = |operation| {
+            let path = path.to_owned();
+            move |source| SinkError::Io { operation, path, source }
+        };
+        let mut options = OpenOptions::new();
+        let mut file =
+            options.write(true).create(true).truncate(false).open(path).map_err(io("open"))?;
+        lock(&file, path)?;
+        file.set_len(written_bytes).map_err(io("cut"))?;
+        file.seek(SeekFrom::Start(written_bytes)).map_err(io("seek in"))?;
+        Ok(Self { written_bytes, ..Self::new(file, path.to_owned(), frame_bytes) })
     }
 
     /// Standard output, without the buffer that looks for the ends of lines.
@@ -85,6 +120,16 @@ impl DataFile {
         chunk.clear();
         self.chunk = chunk;
         written
+    }
+
+    /// Lets others write the file: this recorder does not any more.
+    pub(super) fn release(&self) -> io::Result<()> {
+        if self.is_regular() { self.file.unlock() } else { Ok(()) }
+    }
+
+    /// The size of one sample of all channels in bytes.
+    pub(super) const fn frame_bytes(&self) -> usize {
+        self.frame_bytes
     }
 
     /// How many samples were taken, those gathered included.

@@ -25,13 +25,13 @@ pub(super) struct Hasher {
 }
 
 impl Hasher {
-    /// Starts the thread on a file that is empty yet.
-    pub(super) fn start(path: &Path) -> io::Result<Self> {
+    /// Starts the thread on a file. `known` is the hash of its first bytes, which must still hold.
+    pub(super) fn start(path: &Path, known: Option<Known>) -> io::Result<Self> {
         let file = File::open(path)?;
         let complete = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&complete);
         let builder = Builder::new().name("samplewire-sha512".into());
-        let thread = builder.spawn(move || hash_growing(file, &seen))?;
+        let thread = builder.spawn(move || hash_growing(file, &seen, known.as_ref()))?;
         Ok(Self { complete, thread: Some(thread) })
     }
 
@@ -63,21 +63,56 @@ impl Drop for Hasher {
     }
 }
 
-fn hash_growing(mut file: impl Read, complete: &AtomicBool) -> io::Result<String> {
+/// The hash of a file's beginning.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub(super) len_bytes: u64,
+    /// In lower-case hex.
+    pub(super) sha512: String,
+}
+
+fn hash_growing(
+    mut file: impl Read,
+    complete: &AtomicBool,
+    known: Option<&Known>,
+) -> io::Result<String> {
     let mut hash = new_sha512();
     let mut block = vec![0; BLOCK_BYTES];
+    let mut known_bytes = known.map_or(0, |known| known.len_bytes);
     loop {
         // Before the read: only an end found after the last write is the end.
         let is_complete = complete.load(Ordering::Acquire);
-        match file.read(&mut block) {
+        let wanted_bytes = match known_bytes {
+            0 => block.len(),
+            left => block.len().min(usize::try_from(left).unwrap_or(usize::MAX)),
+        };
+        match file.read(&mut block[..wanted_bytes]) {
             Ok(0) if is_complete => return Ok(Sha512Hex(hash.finalize()).to_string()),
             // A wake that came since the read ends this at once.
             Ok(0) => park(),
-            Ok(len_bytes) => hash.update(&block[..len_bytes]),
+            Ok(len_bytes) => {
+                hash.update(&block[..len_bytes]);
+                if let (Some(known), 1..) = (known, known_bytes) {
+                    known_bytes -= len_bytes as u64;
+                    if known_bytes == 0
+                        && Sha512Hex(hash.clone().finalize()).to_string() != known.sha512
+                    {
+                        return Err(changed(known));
+                    }
+                }
+            }
             Err(error) if error.kind() == ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
+}
+
+fn changed(known: &Known) -> io::Error {
+    io::Error::other(format!(
+        "its first {} bytes are not those that it was finished with: `samplewire verify` would have \
+         told",
+        known.len_bytes
+    ))
 }
 
 const BLOCK_BYTES: usize = if cfg!(loom) { 16 } else { 256 << 10 };
@@ -94,7 +129,7 @@ mod tests {
         let bytes: Vec<u8> =
             (0..3_000_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
         let mut file = NamedTempFile::new().unwrap();
-        let hasher = Hasher::start(file.path()).unwrap();
+        let hasher = Hasher::start(file.path(), None).unwrap();
         for piece in bytes.chunks(10_007) {
             file.write_all(piece).unwrap();
             hasher.wake();
@@ -105,14 +140,27 @@ mod tests {
     #[test]
     fn hash_of_nothing_is_known_without_a_wake() {
         let file = NamedTempFile::new().unwrap();
-        let hash = Hasher::start(file.path()).unwrap().finish().unwrap();
+        let hash = Hasher::start(file.path(), None).unwrap().finish().unwrap();
         assert!(hash.starts_with("cf83e1357eefb8bd"), "{hash}");
+    }
+
+    #[test]
+    fn beginning_that_changed_is_an_error() {
+        let mut file = NamedTempFile::new().unwrap();
+        file.write_all(&[7; 1_000_000]).unwrap();
+        let sha512 = sha512_of(&mut &[7; 600_001][..]).unwrap();
+        let known = Known { len_bytes: 600_001, sha512 };
+        let hash = Hasher::start(file.path(), Some(known.clone())).unwrap().finish().unwrap();
+        assert_eq!(hash, sha512_of(&mut &[7; 1_000_000][..]).unwrap());
+        let wrong = Known { len_bytes: 600_000, ..known };
+        let error = Hasher::start(file.path(), Some(wrong)).unwrap().finish().unwrap_err();
+        assert!(error.to_string().contains("its first 600000 bytes are not those"), "{error}");
     }
 
     #[test]
     fn thread_ends_when_the_recording_is_given_up() {
         let file = NamedTempFile::new().unwrap();
-        let mut hasher = Hasher::start(file.path()).unwrap();
+        let mut hasher = Hasher::start(file.path(), None).unwrap();
         let thread = hasher.thread.take().unwrap();
         drop(hasher);
         thread.thread().unpark();
@@ -152,7 +200,7 @@ mod loom_tests {
             let len = Arc::new(AtomicU32::new(0));
             let complete = Arc::new(AtomicBool::new(false));
             let (seen, file) = (complete.clone(), Growing { len: len.clone(), read: 0 });
-            let hasher = thread::spawn(move || hash_growing(file, &seen).unwrap());
+            let hasher = thread::spawn(move || hash_growing(file, &seen, None).unwrap());
             len.fetch_add(1, Ordering::Relaxed);
             hasher.thread().unpark();
             // Not every write is followed by a wake.

@@ -1,12 +1,12 @@
 //! The journal of a recording under way, as a file.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Write};
+use std::fs::{self, File};
+use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::sigmf::Journal;
+use crate::sigmf::{Document, Journal};
 
 /// Lines that are in the file before the samples are that they tell of: [`JournalFile::flush`]
 /// stands before each write of samples. They survive the end of the process, not that of the machine.
@@ -18,13 +18,19 @@ pub(super) struct JournalFile {
 }
 
 impl JournalFile {
-    /// Creates the file, or empties it.
-    pub(super) fn create(path: &Path, owner: Option<u64>) -> io::Result<Self> {
-        let mut options = OpenOptions::new();
-        let file = options.write(true).create(true).truncate(true).open(path)?;
-        let mut journal = Self { path: path.to_owned(), file, pending: Journal::head_line(owner) };
-        journal.flush()?;
-        Ok(journal)
+    /// Creates the file with what `document` says already. It takes the name when all of that is in
+    /// it: until then the journal that was there holds.
+    pub(super) fn create(path: &Path, owner: Option<u64>, document: &Document) -> io::Result<Self> {
+        let mut new_path = path.as_os_str().to_owned();
+        new_path.push(".new");
+        let mut out = BufWriter::new(File::create(&new_path)?);
+        out.write_all(Journal::head_line(owner).as_bytes())?;
+        for (list, entry) in document.entries() {
+            out.write_all(Journal::line(list, entry).as_bytes())?;
+        }
+        let file = out.into_inner()?;
+        fs::rename(&new_path, path)?;
+        Ok(Self { path: path.to_owned(), file, pending: String::new() })
     }
 
     /// Takes a capture.
@@ -48,12 +54,12 @@ impl JournalFile {
 
     /// Removes the file: the metadata say all.
     pub(super) fn remove(&self) -> io::Result<()> {
-        remove_journal(&self.path)
+        remove(&self.path)
     }
 }
 
-/// Removes a journal, if there is one.
-pub(super) fn remove_journal(path: &Path) -> io::Result<()> {
+/// Removes a file, if it is there.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
         _ => Ok(()),

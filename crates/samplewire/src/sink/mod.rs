@@ -12,6 +12,7 @@ mod meta_file;
 mod null;
 mod open;
 mod raw;
+mod resume;
 mod sigmf;
 #[cfg(test)]
 mod speed;
@@ -24,6 +25,7 @@ pub use converting::ConvertingSink;
 pub use null::NullSink;
 pub use open::{SinkOptions, open};
 pub use raw::RawSink;
+pub use resume::{Resumable, resumable};
 pub use sigmf::SigmfSink;
 
 use crate::format::ConvertError;
@@ -140,6 +142,48 @@ pub enum SinkError {
     Exists {
         /// The file.
         path: PathBuf,
+    },
+    /// Another recorder writes the file.
+    #[error("{path}: another recorder writes it", path = path.display())]
+    Busy {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing tells where the file ends.
+    #[error("{path}: only a SigMF recording can be gone on with", path = path.display())]
+    NoAppend {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The metadata or the journal of a recording cannot be understood.
+    #[error("{path}: {why}", path = path.display())]
+    Wrong {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// A recording has lost samples since it was made.
+    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    Short {
+        /// The data file.
+        path: PathBuf,
+        /// How many samples it has.
+        found: u64,
+        /// How many it had.
+        expected: u64,
+    },
+    /// The recording holds other samples than those that are to come.
+    #[error("{path}: {what} {expected}, and {found} of what is to come", path = path.display())]
+    Other {
+        /// The metadata file.
+        path: PathBuf,
+        /// `format`, `channels` or `sample rate`.
+        what: &'static str,
+        /// That of the samples to come.
+        found: String,
+        /// That of the recording.
+        expected: String,
     },
     /// The operating system refused an operation.
     #[error("{operation} {path}: {source}", path = path.display())]

@@ -39,6 +39,10 @@ fn open_as_is(
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
+    let is_appendable = path != Path::new("-") && path != Path::new("null") && !is_raw(path);
+    if options.append && !is_appendable {
+        return Err(SinkError::NoAppend { path: path.to_owned() });
+    }
     Ok(match path.to_str() {
         Some("-") => Box::new(RawSink::stdout(info)?),
         Some("null") => Box::new(NullSink::new(info)),
@@ -46,7 +50,7 @@ fn open_as_is(
         _ => {
             let is_archive = path.extension().is_some_and(|it| it == "sigmf");
             let name = if is_archive { path.with_extension("") } else { path.to_owned() };
-            Box::new(SigmfSink::create(&name, info, options.overwrite, options.sha512)?)
+            Box::new(SigmfSink::open(&name, info, options)?)
         }
     })
 }
@@ -63,14 +67,16 @@ fn is_raw(path: &Path) -> bool {
 #[derive(Clone, Debug)]
 pub struct SinkOptions {
     format: Option<Format>,
-    overwrite: bool,
-    sha512: bool,
+    pub(super) overwrite: bool,
+    pub(super) append: bool,
+    pub(super) owner: Option<u64>,
+    pub(super) sha512: bool,
 }
 
 impl SinkOptions {
     /// The defaults.
     pub const fn new() -> Self {
-        Self { format: None, overwrite: false, sha512: true }
+        Self { format: None, overwrite: false, append: false, owner: None, sha512: true }
     }
 
     /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
@@ -83,6 +89,21 @@ impl SinkOptions {
     #[must_use]
     pub const fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
+    }
+
+    /// Whether a SigMF recording that exists is gone on with; one that does not is created. Default:
+    /// no. What it holds must be samples of the same format, channels and rate. See
+    /// [`resumable`](super::resumable()).
+    #[must_use]
+    pub const fn append(self, append: bool) -> Self {
+        Self { append, ..self }
+    }
+
+    /// The owner that the recorder is to the device: its journal keeps it, for whoever goes on with
+    /// the recording when the recorder was killed. Default: none.
+    #[must_use]
+    pub const fn owner(self, owner: u64) -> Self {
+        Self { owner: Some(owner), ..self }
     }
 
     /// Whether the metadata of a SigMF recording get the hash of the data. Default: yes. It takes a

@@ -28,7 +28,7 @@ impl RawSink {
     /// [`SinkError::Exists`] when the file is there and `overwrite` is false, [`SinkError::Io`] when
     /// it cannot be created.
     pub fn create(path: &Path, info: &StreamInfo, overwrite: bool) -> Result<Self, SinkError> {
-        let data = DataFile::create(path, info.frame_bytes(), overwrite)?;
+        let data = DataFile::create(path, info.frame_bytes(), overwrite)?.empty()?;
         let summary = SinkSummary { files: vec![path.to_owned()], ..SinkSummary::default() };
         Ok(Self { data, frame_bytes: info.frame_bytes(), summary })
     }
@@ -63,6 +63,11 @@ impl Sink for RawSink {
         self.summary.samples = self.data.len_samples();
         self.summary.bytes = self.data.written_bytes();
         flushed?;
+        self.data.release().map_err(|source| SinkError::Io {
+            operation: "unlock",
+            path: self.data.path().to_owned(),
+            source,
+        })?;
         Ok(self.summary.clone())
     }
 }

@@ -8,10 +8,11 @@ use samplewire_proto::SampleIndex;
 use serde_json::Value;
 
 use super::data_file::DataFile;
-use super::hasher::Hasher;
-use super::journal_file::{JournalFile, remove_journal};
+use super::hasher::{Hasher, Known};
+use super::journal_file::{JournalFile, remove};
 use super::meta_file::MetaFile;
-use super::{Sink, SinkError, SinkSummary, samples_in};
+use super::resume::Found;
+use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
 
@@ -53,53 +54,93 @@ enum State {
 }
 
 impl SigmfSink {
-    /// Creates the files of the recording `path`, which may be `NAME` or either file's name.
-    /// `sha512` asks for the hash.
+    /// Opens the recording `path`, which may be `NAME` or either file's name: creates its files, or
+    /// goes on with them where `options` allow that. Options of the format are not looked at.
     ///
     /// # Errors
-    /// [`SinkError::Exists`] when one of them is there and `overwrite` is false, [`SinkError::Io`]
-    /// when one cannot be created.
-    pub fn create(
-        path: &Path,
-        info: &StreamInfo,
-        overwrite: bool,
-        sha512: bool,
-    ) -> Result<Self, SinkError> {
+    /// [`SinkError::Exists`] when one of them is there and may neither be emptied nor gone on with,
+    /// [`SinkError::Io`] when one cannot be created; for a recording to go on with the errors of
+    /// [`resumable`](super::resumable()), and [`SinkError::Other`].
+    pub fn open(path: &Path, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
         let paths = Paths::of(path);
+        let found = if options.append { Found::read(&paths)? } else { None };
+        match found {
+            Some(found) => Self::append(paths, info, &found, options),
+            None => Self::create(paths, info, options),
+        }
+    }
+
+    fn create(paths: Paths, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
+        // An empty data file without metadata is what a recorder left that was killed at once.
+        let overwrite = options.overwrite || options.append;
         if !overwrite && paths.meta.exists() {
             return Err(SinkError::Exists { path: paths.meta });
         }
-        let io = |operation: &'static str, path: &Path| {
-            let path = path.to_owned();
-            move |source| SinkError::Io { operation, path, source }
-        };
-        if overwrite {
-            // First what tells of the data: without it there is no recording, and no wrong one.
-            remove_journal(&paths.meta).map_err(io("remove", &paths.meta))?;
-        }
         let data = DataFile::create(&paths.data, info.frame_bytes(), overwrite)?;
-        let journal =
-            JournalFile::create(&paths.journal, None).map_err(io("create", &paths.journal))?;
-        let hasher = (sha512 && data.is_regular()).then(|| Hasher::start(&paths.data)).transpose();
-        let mut sink = Self {
+        if overwrite {
+            // Before the data: without metadata there is no recording, and no wrong one.
+            remove(&paths.meta).map_err(io_error("remove", &paths.meta))?;
+        }
+        let data = data.empty()?;
+        let document = Document::new(info);
+        let journal = JournalFile::create(&paths.journal, options.owner, &document)
+            .map_err(io_error("create", &paths.journal))?;
+        let mut sink = Self::new(paths, data, document, journal);
+        if options.sha512 {
+            sink.start_hasher(None)?;
+        }
+        sink.replace_meta()?;
+        Ok(sink)
+    }
+
+    fn append(
+        paths: Paths,
+        info: &StreamInfo,
+        found: &Found,
+        options: &SinkOptions,
+    ) -> Result<Self, SinkError> {
+        found.check(&paths.meta, info)?;
+        let written_bytes = found.samples * info.frame_bytes() as u64;
+        let data = DataFile::append_to(&paths.data, info.frame_bytes(), written_bytes)?;
+        let document = found.document(info);
+        // Before the metadata say that the recording is not finished: then the journal counts.
+        let journal = JournalFile::create(&paths.journal, options.owner, &document)
+            .map_err(io_error("create", &paths.journal))?;
+        let (next, boot_id) = (found.next_index(&document), document.boot_id());
+        let mut sink = Self { next, boot_id, ..Self::new(paths, data, document, journal) };
+        if options.sha512 {
+            let sha512 = found.metadata.sha512.clone();
+            let known = sha512.map(|sha512| Known { len_bytes: written_bytes, sha512 });
+            sink.start_hasher(known)?;
+        }
+        sink.replace_meta()?;
+        Ok(sink)
+    }
+
+    fn new(paths: Paths, data: DataFile, document: Document, journal: JournalFile) -> Self {
+        let files = vec![paths.meta.clone(), paths.data.clone()];
+        Self {
+            frame_bytes: data.frame_bytes(),
             data,
             meta: MetaFile::new(&paths.meta),
             journal,
-            document: Document::new(info),
-            frame_bytes: info.frame_bytes(),
-            hasher: hasher.map_err(io("start the hashing of", &paths.data))?,
+            document,
+            paths,
+            hasher: None,
             next: None,
             is_within_run: false,
             boot_id: None,
             state: State::Open,
-            summary: SinkSummary {
-                files: vec![paths.meta.clone(), paths.data.clone()],
-                ..SinkSummary::default()
-            },
-            paths,
-        };
-        sink.replace_meta()?;
-        Ok(sink)
+            summary: SinkSummary { files, ..SinkSummary::default() },
+        }
+    }
+
+    fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
+        if self.data.is_regular() {
+            let hasher = Hasher::start(&self.paths.data, known);
+            self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.paths.data))?);
+        }
+        Ok(())
     }
 
     fn begin_run(&mut self, index: SampleIndex) -> Result<(), SinkError> {
@@ -251,6 +292,7 @@ impl Sink for SigmfSink {
         flushed?;
         written.map_err(|source| self.failed(&self.paths.meta, source))?;
         self.journal.remove().map_err(|source| self.failed(&self.paths.journal, source))?;
+        self.data.release().map_err(io_error("unlock", &self.paths.data))?;
         hashed.map_err(|source| SinkError::Io {
             operation: "hash",
             path: self.paths.data.clone(),
@@ -258,6 +300,11 @@ impl Sink for SigmfSink {
         })?;
         Ok(self.summary.clone())
     }
+}
+
+fn io_error(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SinkError {
+    let path = path.to_owned();
+    move |source| SinkError::Io { operation, path, source }
 }
 
 #[cfg(test)]

@@ -27,14 +27,14 @@ use files::Files;
 ///
 /// ```
 /// use samplewire::format::Format;
-/// use samplewire::sink::{SigmfSink, Sink};
+/// use samplewire::sink::{SigmfSink, Sink, SinkOptions};
 /// use samplewire::source::StreamInfo;
 ///
 /// # let folder = std::env::temp_dir().join(format!("samplewire-verify-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("a");
 /// let info = StreamInfo::new(Format::Sc16, 1, 1e6)?;
-/// let mut sink = SigmfSink::create(&path, &info, true, true)?;
+/// let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new().overwrite(true))?;
 /// sink.write(100, &[0; 400])?;
 /// sink.finish()?;
 /// let report = samplewire::verify(&path)?;

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::sigmf::RecordedGap;
-use crate::sink::{SigmfSink, Sink};
+use crate::sink::{SigmfSink, Sink, SinkOptions};
 use crate::source::StreamInfo;
 
 /// A recording of indexes 100..150 and 160..170, then of another boot from 5, with every kind of
@@ -20,7 +20,7 @@ impl Recording {
     fn written(end: impl FnOnce(SigmfSink)) -> Self {
         let recording = Self { folder: TempDir::new().unwrap() };
         let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
-        let mut sink = SigmfSink::create(&recording.path(), &info, false, true).unwrap();
+        let mut sink = SigmfSink::open(&recording.path(), &info, &SinkOptions::new()).unwrap();
         sink.session(0xa).unwrap();
         sink.write(100, &[1; 200]).unwrap();
         sink.gap(&gap(150, 7, 3, RecordedCause::Stream(Cause::Deadline))).unwrap();
@@ -262,7 +262,7 @@ fn recording_without_samples_is_proven() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a");
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
-    let mut sink = SigmfSink::create(&path, &info, false, true).unwrap();
+    let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new()).unwrap();
     assert_eq!(verify(&path).unwrap().faults, []);
     sink.finish().unwrap();
     let report = verify(&path).unwrap();

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use tempfile::TempDir;
 
 use crate::sigmf::{Metadata, sha512_of};
+use crate::sink::resumable;
 use crate::source::{Source, SourceOptions, open_recording};
 
 struct Recording {
@@ -24,7 +25,7 @@ impl Recording {
     }
 
     fn create(&self, overwrite: bool) -> Result<SigmfSink, SinkError> {
-        SigmfSink::create(&self.path("a"), &info(), overwrite, true)
+        SigmfSink::open(&self.path("a"), &info(), &SinkOptions::new().overwrite(overwrite))
     }
 
     /// The metadata as they stand, which must fit the data as they stand.
@@ -118,7 +119,7 @@ fn every_format_is_read_back_as_it_was_written() {
     for format in Format::ALL {
         let path = folder.path().join(format.as_str());
         let info = StreamInfo::new(format, 2, 1e7 / 3.0).unwrap();
-        let mut sink = SigmfSink::create(&path, &info, false, true).unwrap();
+        let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new()).unwrap();
         sink.write(0, &samples).unwrap();
         sink.finish().unwrap();
         let mut source = open_recording(&path, &SourceOptions::new().verify(true)).unwrap();
@@ -135,7 +136,7 @@ fn every_format_is_read_back_as_it_was_written() {
 fn chunks_hold_whole_samples_of_any_size() {
     let recording = Recording::new();
     let info = StreamInfo { channels: 3, ..info() };
-    let mut sink = SigmfSink::create(&recording.path("a"), &info, false, true).unwrap();
+    let mut sink = SigmfSink::open(&recording.path("a"), &info, &SinkOptions::new()).unwrap();
     let samples: Vec<u8> = (0..12_u32 * 300_000).map(|at| (at / 7) as u8).collect();
     for (index, bytes) in (0..).step_by(1_000).zip(samples.chunks(12_000)) {
         sink.write(index, bytes).unwrap();
@@ -200,7 +201,7 @@ fn recording_of_a_recording_keeps_samples_and_notes() {
     let mut source = open_recording(&path, &SourceOptions::new()).unwrap();
     let recording = Recording::new();
     let name = recording.path("a.sigmf-meta");
-    let mut sink = SigmfSink::create(&name, source.info(), false, true).unwrap();
+    let mut sink = SigmfSink::open(&name, source.info(), &SinkOptions::new()).unwrap();
     let mut piece = vec![0; 8_000];
     let mut index = 0;
     loop {
@@ -217,4 +218,122 @@ fn recording_of_a_recording_keeps_samples_and_notes() {
     let ours = Metadata::parse(&fs::read_to_string(&name).unwrap()).unwrap();
     assert_eq!((ours.notes, ours.sha512), (original.notes, original.sha512));
     assert_eq!(ours.captures[0].frequency_hz, Some(1.09e9));
+}
+
+/// Ends a recording as a kill does: nothing more is written, and the lock is gone.
+fn kill(sink: SigmfSink) {
+    drop(sink);
+}
+
+fn restart(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
+}
+
+fn appending() -> SinkOptions {
+    SinkOptions::new().append(true).owner(7)
+}
+
+#[test]
+fn killed_recording_is_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    assert_eq!(resumable(&path).unwrap(), None);
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.session(1).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.gap(&gap(110, 5)).unwrap();
+    sink.write(115, &[2; 40]).unwrap();
+    kill(sink);
+    let found = resumable(&path).unwrap().unwrap();
+    assert_eq!((found.samples, found.next_index), (10, Some(115)), "the rest was gathered");
+    assert_eq!((found.boot_id, found.owner), (Some(1), Some(7)));
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.gap(&restart(115, 85, RecordedCause::RecorderRestarted)).unwrap();
+    sink.session(1).unwrap();
+    sink.write(200, &[3; 40]).unwrap();
+    kill(sink);
+    let next = resumable(&path).unwrap().unwrap().next_index.unwrap();
+    assert_eq!(next, 200, "the samples were gathered, their gap is told");
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.gap(&restart(next, 1_000, RecordedCause::DeviceRestarted)).unwrap();
+    sink.session(2).unwrap();
+    sink.write(0, &[4; 40]).unwrap();
+    sink.finish().unwrap();
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.samples, report.gaps, report.is_finished), (20, 3, true));
+    assert_eq!(recording.data(), [[1; 40], [4; 40]].concat());
+    assert!(recording.metadata().captures[1].datetime.is_some());
+}
+
+#[test]
+fn finished_recording_is_gone_on_with_while_it_is_what_it_was() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let mut sink = recording.create(false).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    assert!(!crate::verify(&path).unwrap().is_finished);
+    sink.session(1).unwrap();
+    sink.write(10, &[2; 40]).unwrap();
+    sink.finish().unwrap();
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(
+        (report.faults.len(), report.samples, report.hash),
+        (0, 20, crate::verify::Hash::Matches)
+    );
+    let mut data = recording.data();
+    data[7] ^= 1;
+    fs::write(recording.path("a.sigmf-data"), data).unwrap();
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    let error = sink.finish().unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data: its first 80 bytes are not those"), "{error}");
+    assert_eq!(recording.metadata().sha512, None);
+}
+
+#[test]
+fn recording_of_other_samples_is_not_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    recording.create(false).unwrap().finish().unwrap();
+    let refused =
+        |info: &StreamInfo| SigmfSink::open(&path, info, &appending()).unwrap_err().to_string();
+    let other = StreamInfo::new(Format::Sc8, 1, 2e6).unwrap();
+    assert!(refused(&other).ends_with("a.sigmf-meta: format sc16, and sc8 of what is to come"));
+    assert!(refused(&StreamInfo { channels: 2, ..info() }).contains("channels 1, and 2 of"));
+    let slower = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+    assert!(refused(&slower).contains("sample rate 2000000, and 1000000 of"));
+    fs::write(recording.path("a.sigmf-meta"), "{}").unwrap();
+    assert!(refused(&info()).ends_with("a.sigmf-meta: global is missing"));
+    fs::remove_file(recording.path("a.sigmf-meta")).unwrap();
+    fs::write(recording.path("a.sigmf-data"), [0; 4]).unwrap();
+    assert!(refused(&info()).contains("a.sigmf-data exists"));
+    let raw = recording.path("a.raw");
+    let error = super::super::open(&raw, &info(), &appending()).map(drop).unwrap_err().to_string();
+    assert!(error.ends_with("a.raw: only a SigMF recording can be gone on with"), "{error}");
+}
+
+#[test]
+fn recording_that_was_cut_is_not_gone_on_with() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    fs::write(recording.path("a.sigmf-data"), [1; 36]).unwrap();
+    let error = SigmfSink::open(&recording.path("a"), &info(), &appending()).unwrap_err();
+    assert!(error.to_string().ends_with("has 9 samples: the metadata tell of 10"), "{error}");
+}
+
+#[test]
+fn recording_has_one_recorder() {
+    let recording = Recording::new();
+    let sink = recording.create(false).unwrap();
+    for options in [appending(), SinkOptions::new().overwrite(true)] {
+        let error = SigmfSink::open(&recording.path("a"), &info(), &options).unwrap_err();
+        assert!(error.to_string().ends_with("another recorder writes it"), "{error}");
+    }
+    kill(sink);
+    recording.create(true).unwrap();
 }

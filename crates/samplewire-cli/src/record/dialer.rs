@@ -1,0 +1,130 @@
+//! Opening the stream, once or until it succeeds.
+
+use std::net::SocketAddr;
+use std::thread::sleep;
+use std::time::Duration;
+
+use samplewire::{OpenError, Receiver, ReceiverOptions};
+use samplewire_io::{Capabilities, Udp};
+
+use super::stop::Stop;
+use crate::arguments::RecordArguments;
+use crate::failure::Failure;
+use crate::faults::FaultPair;
+use crate::memory::check_window;
+use crate::wiring::{self, Logs, Wiring};
+
+/// Knows how the stream is opened.
+pub(super) struct Dialer<'a> {
+    arguments: &'a RecordArguments,
+    address: SocketAddr,
+    pub(super) faults: Option<FaultPair>,
+    /// Who takes its own stream over; `None` where nobody needs to.
+    pub(super) owner: Option<u64>,
+}
+
+/// A stream that is open.
+pub(super) struct Line {
+    pub(super) receiver: Receiver,
+    pub(super) capabilities: Capabilities,
+    pub(super) logs: Logs,
+}
+
+impl<'a> Dialer<'a> {
+    /// `owner` is the one that a recorder had which was killed.
+    ///
+    /// # Errors
+    /// The address or the faults cannot be used.
+    pub(super) fn new(arguments: &'a RecordArguments, owner: Option<u64>) -> Result<Self, Failure> {
+        let address = wiring::address(&arguments.address)?;
+        let faults = FaultPair::new(&arguments.faults)?;
+        let owner = match arguments.owner.or(owner) {
+            None if arguments.reconnect || arguments.append => Some(samplewire::draw_owner()?),
+            owner => owner,
+        };
+        Ok(Self { arguments, address, faults, owner })
+    }
+
+    /// Opens the stream for the first time: once, or with `--reconnect` until the device answers.
+    pub(super) fn dial(&self) -> Result<Line, Failure> {
+        loop {
+            match self.try_open(self.arguments.timeout) {
+                Err(failure) if self.arguments.reconnect => sleep(patience(failure)?),
+                opened => return opened,
+            }
+        }
+    }
+
+    /// Opens the stream anew until it succeeds, or until something stops the recording; `stop` is
+    /// asked after each attempt.
+    pub(super) fn redial(&self, stop: impl Fn() -> Option<Stop>) -> Result<Line, Stop> {
+        loop {
+            if let Some(stop) = stop() {
+                return Err(stop);
+            }
+            match self.try_open(Some(ATTEMPT)) {
+                Ok(line) => return Ok(line),
+                Err(failure) => match patience(failure) {
+                    Ok(pause) => sleep(pause),
+                    Err(failure) => return Err(Stop::Port(failure.to_string())),
+                },
+            }
+        }
+    }
+
+    fn try_open(&self, timeout: Option<Duration>) -> Result<Line, Failure> {
+        let Self { arguments, address, faults, .. } = self;
+        let socket = Udp::client(*address, &wiring::udp_options())
+            .map_err(|error| Failure::Open(error.into()))?;
+        let mut wiring = Wiring::new(socket);
+        if let Some(faults) = faults {
+            wiring = wiring.with_faults(&faults.feedback, &faults.data)?;
+        }
+        if let Some(path) = &arguments.capture {
+            wiring = wiring.with_capture(path, arguments.overwrite)?;
+        }
+        let capabilities = wiring.link.capabilities();
+        let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
+        check_window(arguments.window, packet_bytes)?;
+        let Wiring { link, logs } = wiring;
+        let receiver = Receiver::open_over(link, *address, &self.options(timeout))?;
+        Ok(Line { receiver, capabilities, logs })
+    }
+
+    fn options(&self, timeout: Option<Duration>) -> ReceiverOptions {
+        let arguments = self.arguments;
+        let mut options =
+            ReceiverOptions::new().delivery(arguments.delivery).window(arguments.window);
+        if let Some(timeout) = timeout {
+            options = options.timeout(timeout);
+        }
+        if let Some(mtu_bytes) = arguments.mtu {
+            options = options.mtu(mtu_bytes);
+        }
+        if let Some(owner) = self.owner {
+            options = options.owner(owner);
+        }
+        options
+    }
+}
+
+/// How long to wait before the next attempt.
+///
+/// # Errors
+/// The failure itself, when another attempt meets the same.
+fn patience(failure: Failure) -> Result<Duration, Failure> {
+    match failure {
+        // The attempt itself took its time.
+        Failure::Open(OpenError::NoAnswer { .. }) => Ok(Duration::ZERO),
+        Failure::Open(OpenError::Link(_)) => Ok(PAUSE),
+        Failure::Open(OpenError::Refused { retry_ms: 1.., .. }) => Ok(PAUSE),
+        other => Err(other),
+    }
+}
+
+/// How long one attempt to open anew asks. Its questions are 100 and 200 ms apart, those of a longer
+/// one up to 800 ms: a device that comes back is found within 200 ms.
+const ATTEMPT: Duration = Duration::from_millis(300);
+
+/// Between attempts that end at once.
+const PAUSE: Duration = Duration::from_millis(100);

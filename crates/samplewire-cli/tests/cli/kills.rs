@@ -1,0 +1,124 @@
+//! A recording lives through SIGKILL of its recorder, of its device, or of both, at any moment.
+//!
+//! `make kills KILLS=100` kills a hundred times; `SAMPLEWIRE_SEED` replays the moments of a run.
+
+use std::env;
+use std::fs;
+use std::path::Path;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use samplewire::sigmf::Metadata;
+use serde_json::Value;
+
+use crate::harness::{Device, folder, run, signal, spawn, text, wait};
+use crate::mutations::Draw;
+
+#[test]
+fn recording_survives_kills_of_either_side() {
+    let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+    let seed = number("SAMPLEWIRE_SEED").unwrap_or(now.as_nanos() as u64 | 1);
+    println!("SAMPLEWIRE_SEED={seed}");
+    let mut draw = Draw(seed);
+    let file = folder("kills").join("out");
+    let mut device = start_device("127.0.0.1:0");
+    let mut recorder = start_recorder(&device, &file);
+    let mut returns = Vec::new();
+    let mut killed = [0; 2];
+    for kill in 0..kills {
+        sleep(Duration::from_millis(20 + draw.next() % 700));
+        let sides = 1 + draw.next() % 3;
+        let (kills_device, kills_recorder) = (sides & 1 > 0, sides & 2 > 0);
+        if kills_device {
+            device.kill();
+        }
+        if kills_recorder {
+            signal(&recorder, libc::SIGKILL);
+            wait(&mut recorder);
+        }
+        let before = verified(&file, kill);
+        sleep(Duration::from_millis(draw.next() % 200));
+        let started = Instant::now();
+        if kills_recorder {
+            recorder = start_recorder(&device, &file);
+        }
+        if kills_device {
+            device = start_device(&device.address);
+        }
+        if kill % 2 == 1 {
+            returns.push(until_it_grows(&file, before, started));
+        }
+        killed[0] += u64::from(kills_device);
+        killed[1] += u64::from(kills_recorder);
+    }
+    sleep(Duration::from_millis(500));
+    signal(&recorder, libc::SIGTERM);
+    assert_eq!(wait(&mut recorder).code(), Some(128 + libc::SIGTERM));
+    let document = verification(&file);
+    assert_eq!((&document["finished"], &document["sha512"]), (&true.into(), &"matches".into()));
+    check_samples(&file);
+    returns.sort();
+    println!(
+        "{} kills of devices, {} of recorders: {} gaps, {} of them estimated: {}",
+        killed[0], killed[1], document["gaps"], document["gaps_estimated"], document["gap_samples"]
+    );
+    if let Some(longest) = returns.last() {
+        let median = returns[returns.len() / 2];
+        println!("samples again after {median:?} (median), {longest:?} (longest)");
+    }
+}
+
+fn number(variable: &str) -> Option<u64> {
+    env::var(variable).ok().map(|text| text.parse().expect("a number"))
+}
+
+fn start_device(address: &str) -> Device {
+    Device::start(&["--source", "counter", "--rate", "2M", "--listen", address])
+}
+
+fn start_recorder(device: &Device, file: &Path) -> Child {
+    spawn(&["record", &device.address, text(file), "--append", "--reconnect"])
+}
+
+/// What `verify` says of a recording that must be proven.
+fn verification(file: &Path) -> Value {
+    let ran = run(&["verify", text(file), "--json"]).expect(0);
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+/// Samples in the file, which must be proven, where the recorder lived long enough to make it.
+fn verified(file: &Path, kill: u64) -> u64 {
+    if !file.with_extension("sigmf-meta").exists() {
+        assert_eq!(kill, 0, "the recording is gone");
+        return 0;
+    }
+    verification(file)["samples"].as_u64().unwrap()
+}
+
+/// How long it takes until samples come again.
+fn until_it_grows(file: &Path, before: u64, started: Instant) -> Duration {
+    let len = || fs::metadata(file.with_extension("sigmf-data")).map_or(0, |data| data.len());
+    while len() / 4 <= before {
+        assert!(started.elapsed() < RETURN_MAX, "no samples came for {RETURN_MAX:?}");
+        sleep(Duration::from_millis(2));
+    }
+    started.elapsed()
+}
+
+/// Each capture's samples are those of its index: the gaps are as long as they say.
+pub(crate) fn check_samples(file: &Path) {
+    let metadata = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
+    let captures = Metadata::parse(&metadata).unwrap().captures;
+    let bytes = fs::read(file.with_extension("sigmf-data")).unwrap();
+    let ends = captures.iter().skip(1).map(|next| next.sample_start as usize * 4);
+    for (capture, end) in captures.iter().zip(ends.chain([bytes.len()])) {
+        let samples = &bytes[capture.sample_start as usize * 4..end];
+        let index = capture.global_index.unwrap();
+        assert_eq!(samplewire::source::counter_mismatch(index, samples), None, "{capture:?}");
+    }
+}
+
+/// Beside all other tests.
+const RETURN_MAX: Duration = Duration::from_secs(10);

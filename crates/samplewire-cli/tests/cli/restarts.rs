@@ -1,0 +1,147 @@
+//! `record --reconnect` and `record --append`.
+
+use std::fs;
+use std::path::Path;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::{Device, Running, folder, run, text};
+use crate::kills::check_samples;
+
+fn verified(file: &Path) -> Value {
+    let ran = run(&["verify", text(file), "--json"]).expect(0);
+    serde_json::from_slice(&ran.stdout).unwrap()
+}
+
+#[test]
+fn stream_is_opened_anew_when_the_device_restarts() {
+    let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
+    let file = folder("reconnect").join("out");
+    let arguments = ["record", &device.address, text(&file), "--reconnect", "--duration", "2500ms"];
+    let recorder = Running::start(&arguments);
+    sleep(Duration::from_millis(700));
+    device.kill();
+    sleep(Duration::from_millis(200));
+    let device =
+        Device::start(&["--listen", &device.address, "--source", "counter", "--rate", "2M"]);
+    let ran = recorder.finish().expect(3);
+    let words = ran.text();
+    for part in [
+        "lost: the device no longer knows the stream",
+        "opened anew: from index 0, ",
+        "cause: device restarted, estimated",
+        "of the last of 2 runs of the device",
+        "openings   2",
+        "ended      --duration is over",
+    ] {
+        assert!(words.contains(part), "no `{part}` in {words}");
+    }
+    let document = verified(&file);
+    assert_eq!((&document["gaps"], &document["gaps_estimated"]), (&1.into(), &1.into()));
+    assert_eq!(document["boots"].as_array().unwrap().len(), 2);
+    let missing = document["gap_samples"]["device_restarted"].as_u64().unwrap();
+    assert!((300_000..3_000_000).contains(&missing), "200 ms at 2 MS/s and more: {missing}");
+    device.interrupt().expect(0);
+}
+
+#[test]
+fn gap_is_exact_when_the_device_was_away_and_kept_running() {
+    let device = Device::start(&["--source", "counter", "--rate", "2M"]);
+    let file = folder("away").join("out");
+    let arguments = ["record", &device.address, text(&file), "--reconnect", "--timeout", "300ms"];
+    let recorder = Running::start(&[&arguments[..], &["--duration", "3s"]].concat());
+    sleep(Duration::from_millis(700));
+    device.signal(libc::SIGSTOP);
+    sleep(Duration::from_millis(800));
+    device.signal(libc::SIGCONT);
+    let ran = recorder.finish();
+    assert!(ran.text().contains("lost: no samples came for 300ms (--timeout)"), "{ran:?}");
+    let document = verified(&file);
+    assert_eq!(document["boots"].as_array().unwrap().len(), 1, "{document}");
+    check_samples(&file);
+    // What the device had sent and the recorder had not taken is the gap.
+    let missing = document["gap_samples"]["reconnected"].as_u64().unwrap();
+    assert_eq!(
+        (missing > 0, ran.code()),
+        (ran.text().contains("cause: reconnected"), 3 * i32::from(missing > 0))
+    );
+}
+
+#[test]
+fn recorder_waits_for_a_device_that_is_not_there_yet() {
+    let free = std::net::UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free.to_string();
+    let arguments = ["record", &address, "null", "--reconnect", "--nsamps", "1000"];
+    let recorder = Running::start(&arguments);
+    sleep(Duration::from_millis(300));
+    let _device = Device::start(&["--listen", &address, "--source", "null", "--rate", "max"]);
+    recorder.finish().expect(0);
+}
+
+#[test]
+fn recording_is_gone_on_with_and_the_gap_between_is_exact() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let file = folder("append").join("out");
+    let arguments = ["record", &device.address, text(&file), "--append", "--nsamps", "100k"];
+    run(&arguments).expect(0);
+    let ran = run(&arguments).expect(3);
+    assert!(ran.text().contains("cause: recorder restarted"), "{}", ran.text());
+    let document = verified(&file);
+    assert_eq!((&document["gaps"], &document["sha512"]), (&1.into(), &"matches".into()));
+    let missing = document["gap_samples"]["recorder_restarted"].as_u64().unwrap();
+    let samples = document["samples"].as_u64().unwrap();
+    assert_eq!(document["boots"][0]["end_index"].as_u64(), Some(samples + missing));
+    let other = Device::start(&["--source", "noise", "--format", "sc8"]);
+    run(&["record", &other.address, text(&file), "--append"])
+        .expect_error(1, &["format sc16, and sc8 of what is to come", "tip: --type converts"]);
+    run(&["record", &device.address, "-", "--append"])
+        .expect_error(1, &["-: only a SigMF recording can be gone on with"]);
+    run(&["record", &device.address, text(&file), "--append", "--overwrite"])
+        .expect_error(1, &["--append", "--overwrite"]);
+    let data = file.with_extension("sigmf-data");
+    let bytes = fs::read(&data).unwrap();
+    fs::write(&data, &bytes[4..]).unwrap();
+    run(&arguments).expect_error(1, &["samples: the metadata tell of", "tip: `samplewire verify`"]);
+}
+
+#[test]
+fn file_has_one_recorder_at_a_time() {
+    let device = Device::start(&["--source", "counter", "--rate", "1M"]);
+    let file = folder("busy").join("out");
+    let arguments = ["record", &device.address, text(&file), "--append"];
+    let first = Running::start(&[&arguments[..], &["--duration", "1500ms"]].concat());
+    sleep(Duration::from_millis(700));
+    let other = Device::start(&["--source", "counter", "--rate", "1M"]);
+    run(&["record", &other.address, text(&file), "--append"])
+        .expect_error(1, &["another recorder writes it"]);
+    first.finish().expect(0);
+}
+
+#[test]
+fn two_recorders_of_one_owner_do_not_fight_for_ever() {
+    let device = Device::start(&["--source", "null", "--rate", "1M"]);
+    let arguments = ["record", &device.address, "null", "--reconnect", "--owner", "7"];
+    let arguments = [&arguments[..], &["--duration", "6s"]].concat();
+    let started = Instant::now();
+    let both = [Running::start(&arguments), Running::start(&arguments)];
+    let ended = both.map(Running::finish);
+    let loser = ended.iter().find(|ran| ran.code() == 2).expect("one gives up");
+    assert!(loser.stderr.contains("takes the stream again and again"), "{loser:?}");
+    assert!(loser.stderr.contains("--owner of its own"), "{loser:?}");
+    assert!(started.elapsed() < Duration::from_secs(20));
+}
+
+#[test]
+fn device_that_comes_back_with_other_samples_ends_the_recording() {
+    let mut device = Device::start(&["--source", "counter", "--rate", "2M"]);
+    let file = folder("changed").join("out");
+    let recorder = Running::start(&["record", &device.address, text(&file), "--reconnect"]);
+    sleep(Duration::from_millis(700));
+    device.kill();
+    let _other =
+        Device::start(&["--listen", &device.address, "--source", "noise", "--format", "sc8"]);
+    recorder.finish().expect_error(2, &["the device came back with another stream", "sc8"]);
+    assert_eq!(verified(&file)["finished"], true);
+}

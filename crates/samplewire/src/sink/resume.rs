@@ -1,0 +1,172 @@
+//! Going on with a recording that is there: finished, or left by a recorder that was killed.
+
+use std::fs::{self, File};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+use std::time::SystemTime;
+
+use samplewire_proto::SampleIndex;
+
+use super::SinkError;
+use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
+use crate::source::StreamInfo;
+
+/// Where a recording that is there ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resumable {
+    /// Samples in its data.
+    pub samples: u64,
+    /// The index after the last that is there or named; `None` when there is none, or when what
+    /// comes next has nothing to do with it.
+    pub next_index: Option<SampleIndex>,
+    /// The device's run that this is of.
+    pub boot_id: Option<u64>,
+    /// The owner that the recorder was to the device, where it did not finish.
+    pub owner: Option<u64>,
+    /// When its data were written last.
+    pub written_at: SystemTime,
+}
+
+/// What a recording holds that can be appended to; `None` when there is none.
+///
+/// # Errors
+/// [`SinkError`]: a file cannot be read, or does not tell what it holds.
+pub fn resumable(path: &Path) -> Result<Option<Resumable>, SinkError> {
+    let paths = Paths::of(path);
+    let Some(found) = Found::read(&paths)? else { return Ok(None) };
+    let document = found.document(&found.info());
+    let written_at = fs::metadata(&paths.data)
+        .and_then(|metadata| metadata.modified())
+        .map_err(|source| SinkError::Io { operation: "measure", path: paths.data, source })?;
+    Ok(Some(Resumable {
+        samples: found.samples,
+        next_index: found.next_index(&document),
+        boot_id: document.boot_id(),
+        owner: found.owner,
+        written_at,
+    }))
+}
+
+/// The metadata, the journal and the length of a recording.
+pub(super) struct Found {
+    pub(super) metadata: Metadata,
+    captures: Vec<Capture>,
+    marks: Vec<Mark>,
+    /// Whole samples in the data.
+    pub(super) samples: u64,
+    owner: Option<u64>,
+}
+
+impl Found {
+    /// Reads what is there. A data file without metadata is no recording; an empty one is as good
+    /// as none.
+    pub(super) fn read(paths: &Paths) -> Result<Option<Self>, SinkError> {
+        let Some(text) = read(&paths.meta)? else {
+            return match len_of(&paths.data)? {
+                0 => Ok(None),
+                _ => Err(SinkError::Exists { path: paths.data.clone() }),
+            };
+        };
+        let wrong = |path: &Path, error: &dyn ToString| SinkError::Wrong {
+            path: path.to_owned(),
+            why: error.to_string(),
+        };
+        let metadata = Metadata::parse(&text).map_err(|error| wrong(&paths.meta, &error))?;
+        let is_finished = metadata.claims.is_finished != Some(false);
+        let mut owner = None;
+        let (path, root) = match read(&paths.journal)?.filter(|_| !is_finished) {
+            Some(journal) => {
+                let journal =
+                    Journal::parse(&journal).map_err(|error| wrong(&paths.journal, &error))?;
+                owner = journal.owner();
+                (&paths.journal, journal.root)
+            }
+            None => (&paths.meta, serde_json::from_str(&text).expect("it was parsed before")),
+        };
+        let captures = captures(&root, metadata.offset).map_err(|error| wrong(path, &error))?;
+        let marks = marks(&root).map_err(|error| wrong(path, &error))?;
+        let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
+        let samples = len_of(&paths.data)? / frame_bytes as u64;
+        if let Some(expected) = metadata.claims.sample_count.filter(|&count| count > samples) {
+            return Err(SinkError::Short { path: paths.data.clone(), found: samples, expected });
+        }
+        Ok(Some(Self { metadata, captures, marks, samples, owner }))
+    }
+
+    /// Checks that samples of `info` may follow.
+    pub(super) fn check(&self, path: &Path, info: &StreamInfo) -> Result<(), SinkError> {
+        let other = |what, found: String, expected: String| {
+            Err(SinkError::Other { path: path.to_owned(), what, found, expected })
+        };
+        let Metadata { format, channels, rate_hz, .. } = &self.metadata;
+        if *format != info.format {
+            return other("format", info.format.to_string(), format.to_string());
+        }
+        if *channels != info.channels {
+            return other("channels", info.channels.to_string(), channels.to_string());
+        }
+        match rate_hz {
+            Some(rate_hz) if (info.rate_hz() / rate_hz - 1.0).abs() > RATE_TOLERANCE => {
+                other("sample rate", info.rate_hz().to_string(), rate_hz.to_string())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The document as it was, to be gone on with.
+    pub(super) fn document(&self, info: &StreamInfo) -> Document {
+        let info = StreamInfo { notes: self.metadata.notes.clone(), ..info.clone() };
+        let mut document = Document::restored(&info, &self.captures, &self.marks);
+        document.truncate(self.samples);
+        document
+    }
+
+    /// The index that is to come.
+    pub(super) fn next_index(&self, document: &Document) -> Option<SampleIndex> {
+        let is_open = match self.marks.iter().rfind(|mark| mark.sample_start == self.samples) {
+            Some(Mark { kind: MarkKind::Gap(gap), .. }) => gap.is_estimated(),
+            _ => false,
+        };
+        (!document.is_empty() && !is_open).then(|| document.end(self.samples))
+    }
+
+    fn info(&self) -> StreamInfo {
+        let Metadata { format, channels, .. } = self.metadata;
+        StreamInfo::new(format, channels, 1.0).expect("1 Hz is a rate")
+    }
+}
+
+/// A text file; `None` when it is not there.
+fn read(path: &Path) -> Result<Option<String>, SinkError> {
+    match fs::read(path) {
+        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(SinkError::Io { operation: "read", path: path.to_owned(), source }),
+    }
+}
+
+/// The length of a file; 0 when it is not there.
+fn len_of(path: &Path) -> Result<u64, SinkError> {
+    match fs::metadata(path) {
+        Ok(metadata) => Ok(metadata.len()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
+        Err(source) => Err(SinkError::Io { operation: "measure", path: path.to_owned(), source }),
+    }
+}
+
+/// Takes the data file for this recorder alone, as long as its process lives.
+pub(super) fn lock(file: &File, path: &Path) -> Result<(), SinkError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(fs::TryLockError::WouldBlock) => Err(SinkError::Busy { path: path.to_owned() }),
+        Err(fs::TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
+        Err(fs::TryLockError::Error(source)) => Err(locking_failed(path, source)),
+    }
+}
+
+fn locking_failed(path: &Path, source: io::Error) -> SinkError {
+    SinkError::Io { operation: "lock", path: path.to_owned(), source }
+}
+
+/// Rates are written as decimal fractions.
+const RATE_TOLERANCE: f64 = 1e-9;
