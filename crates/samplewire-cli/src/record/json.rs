@@ -184,6 +184,12 @@ pub(super) struct End {
     pub(super) file_bytes: u64,
     /// The SHA-512 of the data, null where there is none.
     pub(super) sha512: Option<String>,
+    /// Quanta that may wait for the file.
+    pub(super) queue_quanta: usize,
+    /// The most that waited.
+    pub(super) queue_quanta_highest: usize,
+    /// How often no more found room there.
+    pub(super) queue_full: u64,
     /// The thresholds that were crossed, as they were given.
     pub(super) thresholds_crossed: Vec<String>,
 }

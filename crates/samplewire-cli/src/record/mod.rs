@@ -9,9 +9,10 @@ mod sessions;
 mod stop;
 pub(crate) mod summary;
 
+use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::sink::{self, SinkOptions, SinkSummary};
+use samplewire::sink::{self, SinkOptions, SinkSummary, Writer};
 use samplewire_io::faults::Direction;
 
 use crate::account::Account;
@@ -66,12 +67,13 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     announce(arguments, reporter, &line, dialer.faults.as_ref());
     let mut info = line.receiver.info().clone();
     let options = sink_options(arguments, dialer.owner);
-    let mut sink =
-        sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
+    let sink = sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
+    let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let mut seam = found.as_ref().and_then(Seam::behind);
     let first_index = seam.map_or(info.first_index, |seam| seam.next_index);
     let mut recording = Recording::new(
-        (&mut *sink, reporter, &interrupt),
+        (&mut writer, !["-", "null"].map(OsStr::new).contains(&arguments.file.as_os_str())),
+        (reporter, &interrupt),
         Account::new(first_index, arguments.nsamps),
         started,
         (arguments.duration, arguments.timeout),
@@ -108,15 +110,29 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let Recording { account, before: snapshot, .. } = recording;
     let elapsed = started.elapsed();
     reporter.interval(elapsed, &account, &snapshot);
-    let (stop, files) = match sink.finish() {
-        Ok(files) => (stop, files),
+    let queue = writer.depth();
+    let (finished, unheard) = writer.finish();
+    let (files, error) = match finished {
+        Ok(files) => (files, unheard),
+        Err(error) => (SinkSummary::default(), Some(unheard.unwrap_or(error))),
+    };
+    let stop = match error {
         // Of two errors the first says more.
-        Err(_) if stop.is_error() => (stop, SinkSummary::default()),
-        Err(error) => (Stop::of_sink(error), SinkSummary::default()),
+        Some(error) if !stop.is_error() => Stop::of_sink(error),
+        _ => stop,
     };
     let frame_bytes = info.frame_bytes();
-    let summary =
-        Summary { stop, account, openings, elapsed, snapshot, files, memory_bytes, frame_bytes };
+    let summary = Summary {
+        stop,
+        account,
+        openings,
+        elapsed,
+        snapshot,
+        files,
+        queue,
+        memory_bytes,
+        frame_bytes,
+    };
     Ok(conclude(arguments, reporter, &summary, &logs))
 }
 
@@ -205,11 +221,15 @@ fn announce(
             grouped(info.payload_bytes.into()),
             measured(receiver.memory_bytes() as f64, "B")
         ));
+        console.line(format_args!("  queue      up to {QUEUE_QUANTA} quanta before the file"));
         if let Some(faults) = faults {
             faults.print(console);
         }
     }
     wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_told);
 }
+
+/// Quanta that may wait for the file; a window of the default size has fewer.
+const QUEUE_QUANTA: usize = 512;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

@@ -4,8 +4,9 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::sigmf::{RecordedCause, RecordedGap};
-use samplewire::sink::{Sink, SinkError};
+use samplewire::sink::{SinkError, Writer};
 use samplewire::{Block, DeviceInfo, Receiver};
+use samplewire_proto::Cause;
 
 use super::reporter::Reporter;
 use super::sessions::{Seam, sum};
@@ -17,7 +18,9 @@ use crate::interrupt::Interrupt;
 
 /// A recording under way.
 pub(super) struct Recording<'a> {
-    pub(super) sink: &'a mut dyn Sink,
+    pub(super) writer: &'a mut Writer,
+    /// Whether what is written goes to a disk.
+    has_disk: bool,
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a Interrupt,
     pub(super) account: Account,
@@ -29,6 +32,8 @@ pub(super) struct Recording<'a> {
     pub(super) before: ReceiverSnapshot,
     /// When samples came last.
     pub(super) heard: Instant,
+    /// How often the sender had no credit when a gap was told last, or when the session began.
+    starved: u64,
     cadence: Cadence,
     status_cadence: Cadence,
 }
@@ -36,13 +41,15 @@ pub(super) struct Recording<'a> {
 impl<'a> Recording<'a> {
     /// A recording of what came since `started`.
     pub(super) fn new(
-        (sink, reporter, interrupt): (&'a mut dyn Sink, &'a mut Reporter, &'a Interrupt),
+        (writer, has_disk): (&'a mut Writer, bool),
+        (reporter, interrupt): (&'a mut Reporter, &'a Interrupt),
         account: Account,
         started: Instant,
         (duration, silence): (Option<Duration>, Option<Duration>),
     ) -> Self {
         Self {
-            sink,
+            writer,
+            has_disk,
             reporter,
             interrupt,
             account,
@@ -51,6 +58,7 @@ impl<'a> Recording<'a> {
             silence,
             before: ReceiverSnapshot::default(),
             heard: started,
+            starved: 0,
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
         }
@@ -70,7 +78,8 @@ impl<'a> Recording<'a> {
             }
         }
         self.heard = Instant::now();
-        self.sink.session(info.boot_id)
+        self.starved = 0;
+        self.writer.session(info.boot_id)
     }
 
     /// Tells people that the stream is gone and is opened anew.
@@ -132,9 +141,14 @@ impl<'a> Recording<'a> {
         }
         let left = self.duration.map(|duration| self.started + duration - now);
         let pause = left.map_or(PAUSE_MAX, |left| left.min(PAUSE_MAX));
+        if !self.writer.has_room() {
+            self.heard = now;
+            std::thread::sleep(FULL_PAUSE);
+            return None;
+        }
         if let Some(block) = receiver.next_within(pause) {
             self.heard = now;
-            if let Err(error) = self.take(&block) {
+            if let Err(error) = self.take(block, receiver) {
                 return Some(Stop::of_sink(error));
             }
             return self.account.is_full().then_some(Stop::Samples);
@@ -147,10 +161,11 @@ impl<'a> Recording<'a> {
         }
     }
 
-    /// Accounts for a block and writes it.
-    fn take(&mut self, block: &Block) -> Result<(), SinkError> {
+    /// Accounts for a block and has it written.
+    fn take(&mut self, block: Block, receiver: &Receiver) -> Result<(), SinkError> {
         for gap in block.gaps() {
-            if let Some(gap) = self.account.take_gap(&gap.into()) {
+            let gap = self.explained(gap.into(), receiver);
+            if let Some(gap) = self.account.take_gap(&gap) {
                 self.gap(&gap)?;
             }
         }
@@ -159,17 +174,33 @@ impl<'a> Recording<'a> {
         let count = self.account.take_samples(index, block.len() - overlap);
         if count > 0 {
             let frame_bytes = block.bytes().len() / block.len();
-            let bytes = &block.bytes()[overlap * frame_bytes..];
-            self.sink.write(index, &bytes[..count * frame_bytes])?;
+            let bytes = overlap * frame_bytes..(overlap + count) * frame_bytes;
+            self.writer.samples(block, index, bytes)?;
         }
         Ok(())
     }
 
+    /// What the source lost while the sender had no credit is the disk's: quanta that wait for it
+    /// are the credit that was not there.
+    fn explained(&mut self, gap: RecordedGap, receiver: &Receiver) -> RecordedGap {
+        let starved = receiver.stats().starved;
+        let had_no_credit = std::mem::replace(&mut self.starved, starved) < starved;
+        let is_overflow = gap.cause == RecordedCause::Stream(Cause::SourceOverflow);
+        if had_no_credit && is_overflow && self.has_disk {
+            RecordedGap { cause: RecordedCause::DiskBehind, ..gap }
+        } else {
+            gap
+        }
+    }
+
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.reporter.gap(gap);
-        self.sink.gap(gap)
+        self.writer.gap(gap)
     }
 }
+
+/// How long to wait for room in the writer's queue: less than the receiver's memory holds.
+const FULL_PAUSE: Duration = Duration::from_micros(200);
 
 /// The longest that an interruption waits to be seen.
 const PAUSE_MAX: Duration = Duration::from_millis(100);

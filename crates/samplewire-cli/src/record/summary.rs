@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::sigmf::RecordedCause;
-use samplewire::sink::SinkSummary;
+use samplewire::sink::{Depth, SinkSummary};
 
 use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
@@ -24,6 +24,8 @@ pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) snapshot: ReceiverSnapshot,
     pub(super) files: SinkSummary,
+    /// How full the queue before the file was.
+    pub(super) queue: Depth,
     pub(super) memory_bytes: usize,
     pub(super) frame_bytes: usize,
 }
@@ -87,6 +89,18 @@ impl Summary {
             grouped(stream.ranges),
             grouped(snapshot.starved)
         ));
+        let Depth { max, highest, full } = self.queue;
+        console.line(format_args!(
+            "  queue      at most {highest} of {max} quanta waited for the file, full {} times",
+            grouped(full)
+        ));
+        let behind = self.account.gap_samples()[RecordedCause::DiskBehind.position()];
+        if behind > 0 {
+            console.line(format_args!(
+                "  limit      the disk: {} samples found no memory that it did not hold",
+                grouped(behind)
+            ));
+        }
         for Crossed { threshold: Threshold { subject, count_max }, count } in crossed {
             let (count, count_max) = (grouped(*count), grouped(*count_max));
             console.line(format_args!(
@@ -157,6 +171,9 @@ impl Summary {
             file_samples: self.files.samples,
             file_bytes: self.files.bytes,
             sha512: self.files.sha512.clone(),
+            queue_quanta: self.queue.max,
+            queue_quanta_highest: self.queue.highest,
+            queue_full: self.queue.full,
             thresholds_crossed: crossed.iter().map(named).collect(),
         }
     }

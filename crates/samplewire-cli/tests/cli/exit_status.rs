@@ -137,6 +137,24 @@ fn converter_without_room_loses_samples_on_both_accounts() {
 }
 
 #[test]
+fn disk_that_is_too_slow_is_named() {
+    let device = Device::start(&["--source", "counter", "--rate", "20M", "--once"]);
+    // A pipe stands for a disk whose speed the test chooses.
+    let file = folder("disk-behind").join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
+    assert!(made.success());
+    let recorder = Running::start(&["record", &device.address, text(&file), "--nsamps", "30M"]);
+    let mut disk = std::fs::File::open(&file).unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    std::io::copy(&mut disk, &mut std::io::sink()).unwrap();
+    let ran = recorder.finish().expect(3);
+    for words in ["cause: disk behind", "limit      the disk: ", " disk behind\n", " of 512 quanta"]
+    {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+}
+
+#[test]
 fn threshold_that_is_crossed_is_4() {
     let arguments = ["--source", "null", "--rate", "max", "--fault", "data:loss=0.05,seed=1"];
     let device = Device::start(&arguments);

@@ -69,7 +69,7 @@ mod tests {
     use std::sync::{Arc, Mutex};
 
     /// Keeps all that it is given.
-    #[derive(Clone, Default)]
+    #[derive(Clone, Debug, Default)]
     struct Kept(Arc<Mutex<Pieces>>);
 
     type Pieces = Vec<(SampleIndex, Vec<u8>)>;

@@ -16,7 +16,9 @@ mod resume;
 mod sigmf;
 #[cfg(test)]
 mod speed;
+mod writer;
 
+use std::fmt;
 use std::path::PathBuf;
 
 use samplewire_proto::SampleIndex;
@@ -27,6 +29,7 @@ pub use open::{SinkOptions, open};
 pub use raw::RawSink;
 pub use resume::{Resumable, resumable};
 pub use sigmf::SigmfSink;
+pub use writer::{Depth, Writer};
 
 use crate::format::ConvertError;
 use crate::sigmf::RecordedGap;
@@ -44,7 +47,7 @@ use crate::sigmf::RecordedGap;
 /// assert_eq!(sink.finish()?.samples, 100);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait Sink: Send {
+pub trait Sink: Send + fmt::Debug {
     /// Takes samples, the first of which has `index`. Indexes that follow neither the samples
     /// before nor a gap begin a segment of their own where the sink can tell of it.
     ///
