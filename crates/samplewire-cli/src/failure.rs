@@ -140,6 +140,9 @@ impl Failure {
             Self::Create(SinkError::Other { .. }) => {
                 Some("--type converts the format; else record to another file".into())
             }
+            Self::Create(SinkError::NoDirect { .. }) => {
+                Some("leave --direct out, or record to another file system".into())
+            }
             Self::Create(SinkError::Convert(_)) => {
                 Some("leave --type out to keep the stream's own format".into())
             }

@@ -61,6 +61,16 @@ pub(crate) struct RecordArguments {
     #[arg(long)]
     pub(crate) no_hash: bool,
 
+    /// Split a SigMF recording into parts of at most SIZE bytes of data, e.g. 4G: NAME-0001, NAME-0002
+    /// and so on, each a recording of its own; `samplewire verify NAME` proves them as one
+    #[arg(long, value_name = "SIZE", value_parser = values::count)]
+    pub(crate) split: Option<u64>,
+
+    /// Write past the system's cache (O_DIRECT), in pieces of 4 MiB with room taken in advance: for
+    /// disks that are to keep up for long. Without --no-hash the disk is read as well
+    #[arg(long)]
+    pub(crate) direct: bool,
+
     /// Give up when the device does not answer the opening, or sends no samples, for this long
     /// [default: 3s for the opening; then, that the device is silent for 15 s]
     #[arg(long, value_name = "TIME", value_parser = values::time)]

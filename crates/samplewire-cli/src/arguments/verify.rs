@@ -8,7 +8,8 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct VerifyArguments {
-    /// The recording: NAME, NAME.sigmf-meta or NAME.sigmf-data
+    /// The recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; NAME stands for NAME-0001, NAME-0002
+    /// and so on where it was split
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 

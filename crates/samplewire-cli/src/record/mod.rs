@@ -56,7 +56,9 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
     let found = match arguments.append {
-        true => sink::resumable(&arguments.file).map_err(Failure::Create)?,
+        true => {
+            sink::resumable(&arguments.file, arguments.split.is_some()).map_err(Failure::Create)?
+        }
         false => None,
     };
     let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
@@ -169,9 +171,13 @@ fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions 
     let mut options = SinkOptions::new()
         .overwrite(arguments.overwrite)
         .append(arguments.append)
+        .direct(arguments.direct)
         .sha512(!arguments.no_hash);
     if let Some(owner) = owner {
         options = options.owner(owner);
+    }
+    if let Some(part_bytes) = arguments.split {
+        options = options.split(part_bytes);
     }
     match arguments.format {
         Some(format) => options.format(format),

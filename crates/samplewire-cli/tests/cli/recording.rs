@@ -211,3 +211,42 @@ fn probe_tells_of_the_stream_without_opening_it() {
     let ran = device.interrupt().expect(0);
     assert!(!ran.text().contains("session 1"), "{}", ran.text());
 }
+
+#[test]
+fn parts_of_a_split_recording_are_proven_as_one() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let file = folder("split").join("out");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "1M", "--split", "1500k"];
+    let ran = run(&arguments).expect(0);
+    assert!(ran.text().contains("out-0003.sigmf-data: 1,000,000 samples"), "{}", ran.text());
+    let part = |number: u32| file.with_file_name(format!("out-000{number}.sigmf-data"));
+    let bytes: Vec<u8> = (1..=3).flat_map(|number| fs::read(part(number)).unwrap()).collect();
+    assert_eq!(bytes.len(), 4_000_000);
+    assert_eq!(fs::metadata(part(1)).unwrap().len(), 1_500_000);
+    let ran = run(&["verify", text(&file)]).expect(0);
+    assert!(ran.text().contains("(1,000,000)"), "{}", ran.text());
+    run(&arguments).expect_error(1, &["out-0001.sigmf-meta exists"]);
+    fs::remove_file(part(3).with_extension("sigmf-meta")).unwrap();
+    fs::remove_file(part(3)).unwrap();
+    run(&["verify", text(&file)])
+        .expect_error(3, &["it goes on in ", "out-0003, which is not there"]);
+    let raw = ["record", &device.address, "null", "--split", "1M"];
+    run(&raw).expect_error(1, &["null: only a SigMF recording"]);
+}
+
+#[test]
+fn direct_recording_is_proven() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let file = folder("direct").join("out");
+    let arguments = ["record", &device.address, text(&file), "--nsamps", "3M", "--direct"];
+    let ran = run(&arguments);
+    if ran.stderr.contains("cannot be written directly: the file system") {
+        assert!(ran.stderr.contains("tip: leave --direct out"), "{ran:?}");
+        return eprintln!("skipped: no direct files here");
+    }
+    ran.expect(0);
+    let ran = run(&["verify", text(&file)]).expect(0);
+    assert!(ran.text().contains("data       3,000,000 samples, 12,000,000 bytes"), "{ran:?}");
+    let bytes = fs::read(file.with_extension("sigmf-data")).unwrap();
+    assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
+}

@@ -19,6 +19,10 @@ pub(crate) struct Document {
     global: Map<String, Value>,
     global_bytes_max: u64,
     frequency_hz: Option<f64>,
+    /// The number of this recording in a series, from 1.
+    part: Option<u32>,
+    /// Whether another part comes behind it.
+    is_continued: bool,
     sessions: Vec<Session>,
     /// The boot of the session whose first run is to come.
     opening: Option<Option<u64>>,
@@ -90,6 +94,8 @@ impl Document {
             global,
             global_bytes_max: (text.len() + AROUND_BYTES_MAX) as u64,
             frequency_hz: info.centre_frequency_hz,
+            part: None,
+            is_continued: false,
             sessions: Vec::new(),
             opening: Some(None),
             runs: Vec::new(),
@@ -111,6 +117,16 @@ impl Document {
         }
         document.marks = marks.to_vec();
         document
+    }
+
+    /// Says which part of a series this is, from 1.
+    pub(crate) fn set_part(&mut self, part: Option<u32>) {
+        self.part = part;
+    }
+
+    /// Says that another part comes behind this one.
+    pub(crate) fn set_continued(&mut self) {
+        self.is_continued = true;
     }
 
     /// The device's run of the last session.
@@ -210,6 +226,10 @@ impl Document {
         let mut global = self.global.clone();
         global.insert("samplewire:finished".into(), progress.is_finished.into());
         global.insert("samplewire:sample_count".into(), progress.samples.into());
+        if let Some(part) = self.part {
+            global.insert("samplewire:part".into(), part.into());
+            global.insert("samplewire:continued".into(), self.is_continued.into());
+        }
         if let Some(sha512) = progress.sha512 {
             global.insert("core:sha512".into(), sha512.into());
         }

@@ -60,6 +60,10 @@ pub struct Claims {
     pub first_index: Option<u64>,
     /// The index after the last that is there or named.
     pub end_index: Option<u64>,
+    /// The number of this recording in a series, from 1.
+    pub part: Option<u64>,
+    /// Whether another part of the series comes behind it.
+    pub is_continued: Option<bool>,
 }
 
 /// A segment of a recording.
@@ -101,6 +105,8 @@ impl Metadata {
             sample_count: global.count("samplewire:sample_count")?,
             first_index: global.count("samplewire:first_index")?,
             end_index: global.count("samplewire:end_index")?,
+            part: global.count("samplewire:part")?,
+            is_continued: global.read("samplewire:continued", "true or false", Value::as_bool)?,
         };
         Ok(Self {
             format: format_of(datatype)?,

@@ -46,7 +46,7 @@ impl Notes {
 }
 
 /// Fields that describe the data file itself, or name this very recording to others.
-const OWNED: [&str; 18] = [
+const OWNED: [&str; 20] = [
     "core:collection",
     "core:data_doi",
     "core:dataset",
@@ -61,9 +61,11 @@ const OWNED: [&str; 18] = [
     "core:sha512",
     "core:trailing_bytes",
     "core:version",
+    "samplewire:continued",
     "samplewire:end_index",
     "samplewire:finished",
     "samplewire:first_index",
+    "samplewire:part",
     "samplewire:sample_count",
 ];
 

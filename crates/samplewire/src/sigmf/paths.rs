@@ -18,7 +18,7 @@ pub struct Paths {
 }
 
 impl Paths {
-    /// The files of the recording `path`, which may be `NAME` or either file.
+    /// The files of the recording `path`, which may be `NAME`, `NAME.sigmf` or one of the files.
     ///
     /// ```
     /// use samplewire::sigmf::Paths;
@@ -28,7 +28,7 @@ impl Paths {
     /// assert_eq!(Paths::of(&paths.data), paths);
     /// ```
     pub fn of(path: &Path) -> Self {
-        let base = if is_sigmf(path) { path.with_extension("") } else { path.to_owned() };
+        let base = Self::base_of(path);
         let with = |suffix: &str| {
             let mut name = OsString::from(&base);
             name.push(suffix);
@@ -39,6 +39,12 @@ impl Paths {
             data: with(".sigmf-data"),
             journal: with(".sigmf-journal"),
         }
+    }
+
+    /// `NAME` of the recording `path`.
+    pub(crate) fn base_of(path: &Path) -> PathBuf {
+        let is_name = !is_sigmf(path) && path.extension().is_none_or(|it| it != "sigmf");
+        if is_name { path.to_owned() } else { path.with_extension("") }
     }
 
     /// The files of `path` if it names a SigMF recording: by its extension, or because it names no

@@ -3,24 +3,42 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write, stdout};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_setfl};
+
 use super::SinkError;
+use super::gather::{ALIGN_BYTES, Gather};
 use super::resume::lock;
 
 /// Samples in a file, a pipe or a device.
 ///
-/// For a file up to 1 MiB is gathered before it is written; pipes and devices get each piece at
-/// once.
+/// Pieces of 32 KiB and more are written as they stand, shorter ones are gathered up to 1 MiB;
+/// pipes and devices get each piece at once. A direct file goes past the system's cache: everything
+/// is gathered for writes of some 4 MiB, and room is taken in advance.
 #[derive(Debug)]
 pub(super) struct DataFile {
     file: File,
     path: PathBuf,
     frame_bytes: usize,
     written_bytes: u64,
-    chunk: Vec<u8>,
-    /// How much is gathered, whole samples; 0 for a pipe or a device.
-    chunk_bytes: usize,
+    gather: Gather,
+    mode: Mode,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    /// A pipe or a device.
+    Special,
+    /// A file through the system's cache.
+    Cached,
+    /// A file past it, in multiples of `unit_bytes`: whole samples and whole pages.
+    Direct {
+        unit_bytes: usize,
+        /// Up to where room was taken; `None` when the file system gives none.
+        room_end_bytes: Option<u64>,
+    },
 }
 
 impl DataFile {
@@ -30,6 +48,7 @@ impl DataFile {
         path: &Path,
         frame_bytes: usize,
         overwrite: bool,
+        is_direct: bool,
     ) -> Result<Self, SinkError> {
         let special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
         let mut options = OpenOptions::new();
@@ -37,25 +56,7 @@ impl DataFile {
         if !special {
             options.create(true).create_new(!overwrite);
         }
-        let failed = |source: io::Error| match source.kind() {
-            ErrorKind::AlreadyExists => SinkError::Exists { path: path.to_owned() },
-            _ => SinkError::Io { operation: "create", path: path.to_owned(), source },
-        };
-        let file = options.open(path).map_err(failed)?;
-        if !special {
-            lock(&file, path)?;
-        }
-        Ok(Self::new(file, path.to_owned(), frame_bytes))
-    }
-
-    /// Empties a file that was there.
-    pub(super) fn empty(self) -> Result<Self, SinkError> {
-        if self.is_regular() {
-            let path = self.path.clone();
-            let emptied = self.file.set_len(0);
-            emptied.map_err(|source| SinkError::Io { operation: "empty", path, source })?;
-        }
-        Ok(self)
+        Self::open(options, path, frame_bytes, is_direct && !special)
     }
 
     /// Opens the file to go on behind its first `written_bytes`; what follows them is cut off. One
@@ -64,77 +65,133 @@ impl DataFile {
         path: &Path,
         frame_bytes: usize,
         written_bytes: u64,
+        is_direct: bool,
     ) -> Result<Self, SinkError> {
-        let io = |operation| {
-            let path = path.to_owned();
-            move |source| SinkError::Io { operation, path, source }
-        };
         let mut options = OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(false).open(path).map_err(io("open"))?;
-        lock(&file, path)?;
-        file.set_len(written_bytes).map_err(io("cut"))?;
-        file.seek(SeekFrom::Start(written_bytes)).map_err(io("seek in"))?;
-        Ok(Self { written_bytes, ..Self::new(file, path.to_owned(), frame_bytes) })
+        options.write(true).create(true).truncate(false);
+        let mut data = Self::open(options, path, frame_bytes, is_direct)?;
+        data.file
+            .set_len(written_bytes)
+            .and_then(|()| data.file.seek(SeekFrom::Start(written_bytes)))
+            .map_err(|source| data.error("cut", source))?;
+        data.written_bytes = written_bytes;
+        // A direct write begins at a page: the file goes on through the cache up to there, and so
+        // to its end.
+        if !data.is_aligned() {
+            data.leave_direct()?;
+        }
+        Ok(data)
     }
 
     /// Standard output, without the buffer that looks for the ends of lines.
     pub(super) fn stdout(frame_bytes: usize) -> Result<Self, SinkError> {
         let path = PathBuf::from("-");
         match stdout().as_fd().try_clone_to_owned() {
-            Ok(fd) => Ok(Self::new(File::from(fd), path, frame_bytes)),
+            Ok(fd) => Ok(Self::new(File::from(fd), path, frame_bytes, None)),
             Err(source) => Err(SinkError::Io { operation: "open", path, source }),
         }
     }
 
-    fn new(file: File, path: PathBuf, frame_bytes: usize) -> Self {
+    fn open(
+        mut options: OpenOptions,
+        path: &Path,
+        frame_bytes: usize,
+        is_direct: bool,
+    ) -> Result<Self, SinkError> {
+        let unit_bytes = if is_direct { Some(unit_of(path, frame_bytes)?) } else { None };
+        if is_direct {
+            options.custom_flags(OFlags::DIRECT.bits().cast_signed());
+        }
+        let file = options.open(path).map_err(|source| {
+            let path = path.to_owned();
+            match source.kind() {
+                ErrorKind::AlreadyExists => SinkError::Exists { path },
+                ErrorKind::InvalidInput if is_direct => SinkError::NoDirect {
+                    path,
+                    why: "the file system writes nothing past its cache",
+                },
+                _ => SinkError::Io { operation: "create", path, source },
+            }
+        })?;
+        let data = Self::new(file, path.to_owned(), frame_bytes, unit_bytes);
+        if data.is_regular() {
+            lock(&data.file, path)?;
+        }
+        Ok(data)
+    }
+
+    fn new(file: File, path: PathBuf, frame_bytes: usize, unit_bytes: Option<usize>) -> Self {
         let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
-        let chunk_bytes = if is_file { CHUNK_BYTES - CHUNK_BYTES % frame_bytes } else { 0 };
-        let chunk = Vec::with_capacity(chunk_bytes);
-        Self { file, path, frame_bytes, written_bytes: 0, chunk, chunk_bytes }
+        let (mode, gather_bytes) = match unit_bytes {
+            _ if !is_file => (Mode::Special, 0),
+            None => (Mode::Cached, GATHER_BYTES - GATHER_BYTES % frame_bytes),
+            Some(unit_bytes) => {
+                let mode = Mode::Direct { unit_bytes, room_end_bytes: Some(0) };
+                (mode, DIRECT_BYTES - DIRECT_BYTES % unit_bytes)
+            }
+        };
+        Self { file, path, frame_bytes, written_bytes: 0, gather: Gather::new(gather_bytes), mode }
+    }
+
+    /// Empties a file that was there.
+    pub(super) fn empty(self) -> Result<Self, SinkError> {
+        if self.is_regular() {
+            self.file.set_len(0).map_err(|source| self.error("empty", source))?;
+        }
+        Ok(self)
     }
 
     /// Takes whole samples.
     ///
     /// After an error the file ends with the last sample that fitted, and those gathered are gone.
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> Result<(), SinkError> {
-        if !self.is_regular() {
-            return self.write_out(bytes);
+        match self.mode {
+            Mode::Special => return self.write_out(bytes),
+            Mode::Cached if self.gather.len() == 0 && bytes.len() >= PIECE_BYTES => {
+                return self.write_out(bytes);
+            }
+            Mode::Cached | Mode::Direct { .. } => {}
         }
         while !bytes.is_empty() {
-            let room_bytes = self.chunk_bytes - self.chunk.len();
-            let (piece, rest) = bytes.split_at(bytes.len().min(room_bytes));
-            self.chunk.extend_from_slice(piece);
-            if self.chunk.len() == self.chunk_bytes {
+            bytes = self.gather.take(bytes);
+            if self.gather.is_full() {
                 self.flush()?;
             }
-            bytes = rest;
         }
         Ok(())
     }
 
-    /// Writes what was gathered.
+    /// Writes what was gathered; of a direct file as many units as there are.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
-        let mut chunk = std::mem::take(&mut self.chunk);
-        let written = self.write_out(&chunk);
-        chunk.clear();
-        self.chunk = chunk;
+        let len_bytes = match self.mode {
+            Mode::Special | Mode::Cached => self.gather.len(),
+            Mode::Direct { unit_bytes, .. } => self.gather.len() - self.gather.len() % unit_bytes,
+        };
+        self.take_room(len_bytes);
+        let gather = std::mem::replace(&mut self.gather, Gather::new(0));
+        let written = self.write_out(&gather.bytes()[..len_bytes]);
+        self.gather = gather;
+        // After an error nothing more is written.
+        let done_bytes = if written.is_ok() { len_bytes } else { self.gather.len() };
+        self.gather.forget(done_bytes);
         written
     }
 
-    /// Lets others write the file: this recorder does not any more.
-    pub(super) fn release(&self) -> io::Result<()> {
-        if self.is_regular() { self.file.unlock() } else { Ok(()) }
-    }
-
-    /// The size of one sample of all channels in bytes.
-    pub(super) const fn frame_bytes(&self) -> usize {
-        self.frame_bytes
+    /// Writes everything, also what ends within a unit of a direct file, and gives back the room
+    /// that was taken and not used.
+    pub(super) fn flush_all(&mut self) -> Result<(), SinkError> {
+        self.flush()?;
+        if let Mode::Direct { .. } = self.mode {
+            self.leave_direct()?;
+            self.flush()?;
+            self.file.set_len(self.written_bytes).map_err(|source| self.error("cut", source))?;
+        }
+        Ok(())
     }
 
     /// How many samples were taken, those gathered included.
     pub(super) fn len_samples(&self) -> u64 {
-        (self.written_bytes + self.chunk.len() as u64) / self.frame_bytes as u64
+        (self.written_bytes + self.gather.len() as u64) / self.frame_bytes as u64
     }
 
     /// How many bytes of whole samples the file holds.
@@ -149,12 +206,48 @@ impl DataFile {
 
     /// Whether what was written can be read again: not so for pipes and devices.
     pub(super) fn is_regular(&self) -> bool {
-        self.chunk_bytes > 0
+        self.mode != Mode::Special
+    }
+
+    /// Lets others write the file: this recorder does not any more.
+    pub(super) fn release(&self) -> io::Result<()> {
+        if self.is_regular() { self.file.unlock() } else { Ok(()) }
+    }
+
+    /// The size of one sample of all channels in bytes.
+    pub(super) const fn frame_bytes(&self) -> usize {
+        self.frame_bytes
     }
 
     /// The file's name.
     pub(super) fn path(&self) -> &Path {
         &self.path
+    }
+
+    fn is_aligned(&self) -> bool {
+        match self.mode {
+            Mode::Special | Mode::Cached => true,
+            Mode::Direct { unit_bytes, .. } => self.written_bytes.is_multiple_of(unit_bytes as u64),
+        }
+    }
+
+    fn leave_direct(&mut self) -> Result<(), SinkError> {
+        fcntl_setfl(&self.file, OFlags::empty())
+            .map_err(|error| self.error("buffer", error.into()))?;
+        self.mode = Mode::Cached;
+        Ok(())
+    }
+
+    /// Takes room for a direct file before the next `len_bytes` are written, so that its blocks lie
+    /// together. A file system that gives none, or is nearly full, is asked no more.
+    fn take_room(&mut self, len_bytes: usize) {
+        let Mode::Direct { room_end_bytes, .. } = &mut self.mode else { return };
+        let Some(end_bytes) = *room_end_bytes else { return };
+        if self.written_bytes + len_bytes as u64 > end_bytes {
+            let flags = FallocateFlags::KEEP_SIZE;
+            let taken = fallocate(&self.file, flags, self.written_bytes, ROOM_BYTES);
+            *room_end_bytes = taken.is_ok().then_some(self.written_bytes + ROOM_BYTES);
+        }
     }
 
     fn write_out(&mut self, mut bytes: &[u8]) -> Result<(), SinkError> {
@@ -170,6 +263,10 @@ impl DataFile {
             }
         }
         Ok(())
+    }
+
+    fn error(&self, operation: &'static str, source: io::Error) -> SinkError {
+        SinkError::Io { operation, path: self.path.clone(), source }
     }
 
     /// Cuts a sample that was written in part, and makes the error that ended the file.
@@ -189,9 +286,32 @@ impl DataFile {
     }
 }
 
+/// The bytes of whole samples that are whole pages too.
+///
+/// # Errors
+/// [`SinkError::NoDirect`] where these are more than one write.
+fn unit_of(path: &Path, frame_bytes: usize) -> Result<usize, SinkError> {
+    let twos = frame_bytes.trailing_zeros().min(ALIGN_BYTES.trailing_zeros());
+    let unit_bytes = frame_bytes * (ALIGN_BYTES >> twos);
+    if unit_bytes > DIRECT_BYTES {
+        let why = "a sample of all channels is too long";
+        return Err(SinkError::NoDirect { path: path.to_owned(), why });
+    }
+    Ok(unit_bytes)
+}
+
 /// How much is gathered for a write, before it is rounded down to whole samples, the longest of
 /// which (fc32, 65,535 channels) is half as long.
-const CHUNK_BYTES: usize = 1 << 20;
+const GATHER_BYTES: usize = 1 << 20;
+
+/// The same for a direct file.
+const DIRECT_BYTES: usize = 4 << 20;
+
+/// What is not gathered: a call to the system costs less than the copy.
+const PIECE_BYTES: usize = 32 << 10;
+
+/// How much room is taken in advance.
+const ROOM_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -202,7 +322,7 @@ mod tests {
     fn sample_written_in_part_is_cut_when_the_disk_is_full() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("a");
-        let mut data = DataFile::create(&path, 4, false).unwrap();
+        let mut data = DataFile::create(&path, 4, false, false).unwrap();
         data.file.write_all(&[1; 10]).unwrap();
         data.written_bytes = 10;
         let error = data.failed(ErrorKind::StorageFull.into());
@@ -213,8 +333,47 @@ mod tests {
 
     #[test]
     fn pipe_gets_each_piece_at_once() {
-        let mut data = DataFile::create("/dev/null".as_ref(), 4, false).unwrap();
+        let mut data = DataFile::create("/dev/null".as_ref(), 4, false, false).unwrap();
         data.append(&[1; 8]).unwrap();
         assert_eq!((data.is_regular(), data.written_bytes()), (false, 8));
+    }
+
+    #[test]
+    fn direct_file_holds_what_was_written() {
+        // Not the folder for temporary files, whose file system may refuse.
+        let folder = TempDir::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("a");
+        let bytes: Vec<u8> = (0..9_000_012_u32).map(|at| (at / 11) as u8).collect();
+        let mut data = match DataFile::create(&path, 12, false, true) {
+            Err(SinkError::NoDirect { .. }) => return eprintln!("skipped: no direct files here"),
+            opened => opened.unwrap(),
+        };
+        for piece in bytes[..8_400_000].chunks(60_000) {
+            data.append(piece).unwrap();
+            let on_disk = fs::metadata(&path).unwrap().len();
+            assert!(on_disk.is_multiple_of(12 * 1_024), "{on_disk}");
+        }
+        data.flush().unwrap();
+        assert_eq!(data.written_bytes(), 8_400_000 - 8_400_000 % 12_288);
+        data.append(&bytes[8_400_000..]).unwrap();
+        data.flush_all().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+        drop(data);
+        let mut data = DataFile::append_to(&path, 12, 12_288, true).unwrap();
+        data.append(&bytes[12_288..5_000_016]).unwrap();
+        data.flush_all().unwrap();
+        drop(data);
+        let mut data = DataFile::append_to(&path, 12, 5_000_004, true).unwrap();
+        data.append(&bytes[5_000_004..]).unwrap();
+        data.flush_all().unwrap();
+        assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+
+    #[test]
+    fn sample_longer_than_a_direct_write_is_refused() {
+        let error = unit_of("a".as_ref(), 65_535 * 8).unwrap_err().to_string();
+        assert_eq!(error, "a: cannot be written directly: a sample of all channels is too long");
+        assert_eq!(unit_of("a".as_ref(), 12).unwrap(), 12_288);
+        assert_eq!(unit_of("a".as_ref(), 8_192).unwrap(), 8_192);
     }
 }

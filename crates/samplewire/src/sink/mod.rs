@@ -1,11 +1,12 @@
 //! Sinks: where received samples go.
 //!
-//! A SigMF recording ([`SigmfSink`]), raw bytes in a file or on standard output ([`RawSink`]), or
+//! A SigMF recording ([`SigmfSink`]), in parts ([`SplitSink`]), raw bytes in a file or on standard output ([`RawSink`]), or
 //! nowhere ([`NullSink`]), in the stream's format or converted on the way ([`ConvertingSink`]).
 //! [`open`] chooses by the name that the user gave.
 
 mod converting;
 mod data_file;
+mod gather;
 mod hasher;
 mod journal_file;
 mod meta_file;
@@ -16,6 +17,7 @@ mod resume;
 mod sigmf;
 #[cfg(test)]
 mod speed;
+mod split;
 mod writer;
 
 use std::fmt;
@@ -29,6 +31,8 @@ pub use open::{SinkOptions, open};
 pub use raw::RawSink;
 pub use resume::{Resumable, resumable};
 pub use sigmf::SigmfSink;
+pub use split::SplitSink;
+pub(crate) use split::{part_path, parts_of};
 pub use writer::{Depth, Writer};
 
 use crate::format::ConvertError;
@@ -152,9 +156,17 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
     },
-    /// Nothing tells where the file ends.
-    #[error("{path}: only a SigMF recording can be gone on with", path = path.display())]
-    NoAppend {
+    /// The file cannot be written past the system's cache.
+    #[error("{path}: cannot be written directly: {why}", path = path.display())]
+    NoDirect {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        why: &'static str,
+    },
+    /// Nothing tells where the file ends, or that it is one of several.
+    #[error("{path}: only a SigMF recording can be gone on with or split", path = path.display())]
+    NotSigmf {
         /// The file.
         path: PathBuf,
     },

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use samplewire_proto::wire::Format;
 
-use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError};
+use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
 use crate::source::StreamInfo;
 
 /// Opens a sink for samples of `info`.
@@ -39,19 +39,18 @@ fn open_as_is(
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
-    let is_appendable = path != Path::new("-") && path != Path::new("null") && !is_raw(path);
-    if options.append && !is_appendable {
-        return Err(SinkError::NoAppend { path: path.to_owned() });
+    let is_sigmf = path != Path::new("-") && path != Path::new("null") && !is_raw(path);
+    if (options.append || options.split_bytes.is_some()) && !is_sigmf {
+        return Err(SinkError::NotSigmf { path: path.to_owned() });
     }
     Ok(match path.to_str() {
         Some("-") => Box::new(RawSink::stdout(info)?),
         Some("null") => Box::new(NullSink::new(info)),
-        _ if is_raw(path) => Box::new(RawSink::create(path, info, options.overwrite)?),
-        _ => {
-            let is_archive = path.extension().is_some_and(|it| it == "sigmf");
-            let name = if is_archive { path.with_extension("") } else { path.to_owned() };
-            Box::new(SigmfSink::open(&name, info, options)?)
-        }
+        _ if is_raw(path) => Box::new(RawSink::create(path, info, options)?),
+        _ => match options.split_bytes {
+            Some(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
+            None => Box::new(SigmfSink::open(path, info, options)?),
+        },
     })
 }
 
@@ -66,17 +65,30 @@ fn is_raw(path: &Path) -> bool {
 /// Options of a sink.
 #[derive(Clone, Debug)]
 pub struct SinkOptions {
-    format: Option<Format>,
+    pub(super) format: Option<Format>,
     pub(super) overwrite: bool,
     pub(super) append: bool,
     pub(super) owner: Option<u64>,
     pub(super) sha512: bool,
+    pub(super) direct: bool,
+    pub(super) split_bytes: Option<u64>,
+    /// The number in a series, from 1.
+    pub(super) part: Option<u32>,
 }
 
 impl SinkOptions {
     /// The defaults.
     pub const fn new() -> Self {
-        Self { format: None, overwrite: false, append: false, owner: None, sha512: true }
+        Self {
+            format: None,
+            overwrite: false,
+            append: false,
+            owner: None,
+            sha512: true,
+            direct: false,
+            split_bytes: None,
+            part: None,
+        }
     }
 
     /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
@@ -111,6 +123,20 @@ impl SinkOptions {
     #[must_use]
     pub const fn sha512(self, sha512: bool) -> Self {
         Self { sha512, ..self }
+    }
+
+    /// How many bytes of data a part of a SigMF recording has at most, rounded down to whole samples;
+    /// parts are `NAME-0001` and so on. Default: all in one.
+    #[must_use]
+    pub const fn split(self, part_bytes: u64) -> Self {
+        Self { split_bytes: Some(part_bytes), ..self }
+    }
+
+    /// Whether a file is written past the system's cache (O_DIRECT), in pieces of 4 MiB, with room
+    /// taken 256 MiB in advance. Default: no. A hash then reads the file from the disk again.
+    #[must_use]
+    pub const fn direct(self, direct: bool) -> Self {
+        Self { direct, ..self }
     }
 }
 

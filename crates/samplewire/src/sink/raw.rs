@@ -5,7 +5,7 @@ use std::path::Path;
 use samplewire_proto::SampleIndex;
 
 use super::data_file::DataFile;
-use super::{Sink, SinkError, SinkSummary, samples_in};
+use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
@@ -25,10 +25,15 @@ impl RawSink {
     /// Creates a file; a pipe or a device of that name is written as it is.
     ///
     /// # Errors
-    /// [`SinkError::Exists`] when the file is there and `overwrite` is false, [`SinkError::Io`] when
+    /// [`SinkError::Exists`] when the file is there and may not be emptied, [`SinkError::Io`] when
     /// it cannot be created.
-    pub fn create(path: &Path, info: &StreamInfo, overwrite: bool) -> Result<Self, SinkError> {
-        let data = DataFile::create(path, info.frame_bytes(), overwrite)?.empty()?;
+    pub fn create(
+        path: &Path,
+        info: &StreamInfo,
+        options: &SinkOptions,
+    ) -> Result<Self, SinkError> {
+        let (overwrite, is_direct) = (options.overwrite, options.direct);
+        let data = DataFile::create(path, info.frame_bytes(), overwrite, is_direct)?.empty()?;
         let summary = SinkSummary { files: vec![path.to_owned()], ..SinkSummary::default() };
         Ok(Self { data, frame_bytes: info.frame_bytes(), summary })
     }
@@ -59,7 +64,7 @@ impl Sink for RawSink {
     }
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
-        let flushed = self.data.flush();
+        let flushed = self.data.flush_all();
         self.summary.samples = self.data.len_samples();
         self.summary.bytes = self.data.written_bytes();
         flushed?;

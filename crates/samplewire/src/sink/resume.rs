@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use samplewire_proto::SampleIndex;
 
-use super::SinkError;
+use super::{SinkError, part_path, parts_of};
 use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
 use crate::source::StreamInfo;
 
@@ -27,12 +27,18 @@ pub struct Resumable {
     pub written_at: SystemTime,
 }
 
-/// What a recording holds that can be appended to; `None` when there is none.
+/// What a recording holds that can be appended to, with `is_split` the last part of a series; `None`
+/// when there is none.
 ///
 /// # Errors
 /// [`SinkError`]: a file cannot be read, or does not tell what it holds.
-pub fn resumable(path: &Path) -> Result<Option<Resumable>, SinkError> {
-    let paths = Paths::of(path);
+pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkError> {
+    let base = Paths::base_of(path);
+    let paths = match if is_split { parts_of(&base) } else { 0 } {
+        0 if is_split => return Ok(None),
+        0 => Paths::of(path),
+        last => Paths::of(&part_path(&base, last)),
+    };
     let Some(found) = Found::read(&paths)? else { return Ok(None) };
     let document = found.document(&found.info());
     let written_at = fs::metadata(&paths.data)
@@ -91,6 +97,11 @@ impl Found {
             return Err(SinkError::Short { path: paths.data.clone(), found: samples, expected });
         }
         Ok(Some(Self { metadata, captures, marks, samples, owner }))
+    }
+
+    /// Whether its recorder finished it.
+    pub(super) fn is_finished(&self) -> bool {
+        self.metadata.claims.is_finished != Some(false)
     }
 
     /// Checks that samples of `info` may follow.

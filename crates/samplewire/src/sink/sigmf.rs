@@ -20,12 +20,12 @@ use crate::source::StreamInfo;
 ///
 /// The data file only grows; the metadata are replaced as a whole: when the recording starts, at
 /// its first sample, once a second and at the end. So both are valid also when the process is
-/// killed: then up to 1 MiB or a second of samples that were still gathered is not in the file, and
-/// the hash is not in the metadata. What the last second brought of gaps is in the journal, which
+/// killed: then samples that were still gathered are not in the file, up to 1 MiB or a second, 4 MiB
+/// of a direct file; and the hash is not in the metadata. What the last second brought of gaps is in the journal, which
 /// is always ahead of the data: with it [`crate::verify`] accounts for every sample of the file.
 ///
 /// Each run of samples without a gap is a capture with `core:global_index`; each gap is an
-/// annotation with its cause. 1 MiB of samples is gathered for each write. The hash is made beside
+/// annotation with its cause. The hash is made beside
 /// that by a thread of its own, some 0.6 GB/s; a faster recording waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
@@ -76,13 +76,14 @@ impl SigmfSink {
         if !overwrite && paths.meta.exists() {
             return Err(SinkError::Exists { path: paths.meta });
         }
-        let data = DataFile::create(&paths.data, info.frame_bytes(), overwrite)?;
+        let data = DataFile::create(&paths.data, info.frame_bytes(), overwrite, options.direct)?;
         if overwrite {
             // Before the data: without metadata there is no recording, and no wrong one.
             remove(&paths.meta).map_err(io_error("remove", &paths.meta))?;
         }
         let data = data.empty()?;
-        let document = Document::new(info);
+        let mut document = Document::new(info);
+        document.set_part(options.part);
         let journal = JournalFile::create(&paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
         let mut sink = Self::new(paths, data, document, journal);
@@ -101,8 +102,10 @@ impl SigmfSink {
     ) -> Result<Self, SinkError> {
         found.check(&paths.meta, info)?;
         let written_bytes = found.samples * info.frame_bytes() as u64;
-        let data = DataFile::append_to(&paths.data, info.frame_bytes(), written_bytes)?;
-        let document = found.document(info);
+        let frame_bytes = info.frame_bytes();
+        let data = DataFile::append_to(&paths.data, frame_bytes, written_bytes, options.direct)?;
+        let mut document = found.document(info);
+        document.set_part(options.part);
         // Before the metadata say that the recording is not finished: then the journal counts.
         let journal = JournalFile::create(&paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
@@ -141,6 +144,32 @@ impl SigmfSink {
             self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.paths.data))?);
         }
         Ok(())
+    }
+
+    /// How many samples were taken.
+    pub(super) fn len_samples(&self) -> u64 {
+        self.data.len_samples()
+    }
+
+    /// Writes what was gathered.
+    pub(super) fn flush(&mut self) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.with_data(DataFile::flush_all)
+    }
+
+    /// The index that is to come; `None` where any may.
+    pub(super) const fn next_index(&self) -> Option<SampleIndex> {
+        self.next
+    }
+
+    /// Begins behind another part, which said that this index is to come.
+    pub(super) fn expect_index(&mut self, next: Option<SampleIndex>) {
+        self.next = next;
+    }
+
+    /// Says that another part comes behind this one.
+    pub(super) fn set_continued(&mut self) {
+        self.document.set_continued();
     }
 
     fn begin_run(&mut self, index: SampleIndex) -> Result<(), SinkError> {
@@ -273,7 +302,7 @@ impl Sink for SigmfSink {
             return Ok(self.summary.clone());
         }
         let flushed = match self.state {
-            State::Open => self.with_data(DataFile::flush),
+            State::Open => self.with_data(DataFile::flush_all),
             State::Failed | State::Finished => Ok(()),
         };
         self.state = State::Finished;

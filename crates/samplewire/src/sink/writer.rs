@@ -39,6 +39,10 @@ pub struct Depth {
     pub full: u64,
 }
 
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all jobs are samples, and a box would be an allocation for each"
+)]
 #[derive(Debug)]
 enum Job {
     Samples { block: Block, index: SampleIndex, bytes: Range<usize> },

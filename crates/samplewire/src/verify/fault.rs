@@ -154,6 +154,34 @@ pub enum Fault {
         /// What the metadata say.
         expected: SampleIndex,
     },
+    /// A part of a series stands in the place of another.
+    #[error(
+        "{path}: samplewire:part is {}, in the place of part {expected}",
+        .found.map_or("missing".to_owned(), |part| part.to_string()),
+        path = path.display()
+    )]
+    Part {
+        /// The metadata file.
+        path: PathBuf,
+        /// The number in the metadata.
+        found: Option<u64>,
+        /// The number in the name.
+        expected: u32,
+    },
+    /// The last part of a series is missing.
+    #[error("{path}: it goes on in {next}, which is not there", path = path.display(), next = next.display())]
+    Continued {
+        /// The metadata file.
+        path: PathBuf,
+        /// The next part.
+        next: PathBuf,
+    },
+    /// A part of a series says that it is the last.
+    #[error("{path}: it was the last of its series, and there is another part", path = path.display())]
+    Last {
+        /// The metadata file.
+        path: PathBuf,
+    },
     /// The device's run changes where no gap says so.
     #[error(
         "{path}: captures[{capture}] is of the device's run {found:016x}, the one before of \

@@ -10,6 +10,7 @@ use super::{Fault, Hash, Report, TEXT_BYTES_MAX, VerifyError};
 use crate::sigmf::{
     Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, captures, marks, sha512_of,
 };
+use crate::sink::part_path;
 
 /// A recording's files, as far as they can be understood.
 pub(super) struct Files {
@@ -60,13 +61,16 @@ impl Files {
         let mut files = Self { data_path: paths.data.clone(), paths, account: None };
         match files.understand(&text, len_bytes, journal.as_deref()) {
             Ok(account) => {
-                report.is_finished = account.claims.is_finished == Some(true);
+                report.is_finished &= account.claims.is_finished == Some(true);
                 if account.path == files.paths.journal {
                     report.files.push(account.path.clone());
                 }
                 files.account = Some(account);
             }
-            Err(fault) => report.push(fault),
+            Err(fault) => {
+                report.is_finished = false;
+                report.push(fault);
+            }
         }
         Ok(files)
     }
@@ -108,9 +112,26 @@ impl Files {
         })
     }
 
-    /// Holds the length and the hash of the data against the metadata.
-    pub(super) fn check_data(&self, report: &mut Report) -> Result<(), VerifyError> {
-        let Some(account) = &self.account else { return Ok(()) };
+    /// Holds the place in a series against the metadata.
+    pub(super) fn check_part(&self, number: u32, has_next: bool, base: &Path, report: &mut Report) {
+        let Some(Account { claims, .. }) = &self.account else { return };
+        let path = || self.paths.meta.clone();
+        if claims.part != Some(number.into()) {
+            report.push(Fault::Part { path: path(), found: claims.part, expected: number });
+        }
+        match (claims.is_continued, claims.is_finished) {
+            (Some(true), _) if !has_next => {
+                let next = part_path(base, number + 1);
+                report.push(Fault::Continued { path: path(), next });
+            }
+            (Some(false), Some(true)) if has_next => report.push(Fault::Last { path: path() }),
+            _ => {}
+        }
+    }
+
+    /// Holds the length and the hash of the data against the metadata; what the hash says.
+    pub(super) fn check_data(&self, report: &mut Report) -> Result<Hash, VerifyError> {
+        let Some(account) = &self.account else { return Ok(Hash::default()) };
         let path = || self.data_path.clone();
         let claimed = account.claims.sample_count;
         let Some(len_bytes) = account.len_bytes else {
@@ -118,7 +139,7 @@ impl Files {
             if !account.may_lead || claimed != Some(0) {
                 report.push(Fault::NoData { path: path(), expected: claimed.unwrap_or(0) });
             }
-            return Ok(());
+            return Ok(Hash::default());
         };
         report.files.push(path());
         let (samples, frame_bytes) = (account.samples, account.frame_bytes);
@@ -132,12 +153,11 @@ impl Files {
         {
             report.push(Fault::Length { path: path(), found: samples, expected });
         }
-        report.hash = match &account.sha512 {
-            Some(expected) => self.check_hash(expected, report)?,
-            None if account.may_lead => Hash::Unfinished,
-            None => Hash::Absent,
-        };
-        Ok(())
+        match &account.sha512 {
+            Some(expected) => self.check_hash(expected, report),
+            None if account.may_lead => Ok(Hash::Unfinished),
+            None => Ok(Hash::Absent),
+        }
     }
 
     fn check_hash(&self, expected: &str, report: &mut Report) -> Result<Hash, VerifyError> {

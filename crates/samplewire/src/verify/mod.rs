@@ -17,10 +17,12 @@ use samplewire_proto::SampleIndex;
 pub use fault::Fault;
 
 use crate::sigmf::{Paths, RecordedCause};
+use crate::sink::{part_path, parts_of};
 use continuity::Continuity;
 use files::Files;
 
-/// Holds a recording against its metadata; `path` is `NAME` or one of its files.
+/// Holds a recording against its metadata; `path` is `NAME` or one of its files. A `NAME` that is not
+/// there, but `NAME-0001` is, stands for the series of these, which must go on from part to part.
 ///
 /// What is wrong with the recording is in the report, [`Report::faults`]; what keeps it from being
 /// looked at is the error.
@@ -50,11 +52,24 @@ use files::Files;
 /// # Blocking
 /// Until the data are read and hashed, some 0.6 GB/s.
 pub fn verify(path: &Path) -> Result<Report, VerifyError> {
-    let mut report = Report::default();
+    let base = Paths::base_of(path);
+    let parts = match Paths::of(path).meta.exists() {
+        true => 0,
+        false => parts_of(&base),
+    };
+    let mut report = Report { is_finished: true, ..Report::default() };
     let mut continuity = Continuity::default();
-    let files = Files::open(Paths::of(path), &mut report)?;
-    files.check_data(&mut report)?;
-    continuity.take(&files, &mut report);
+    let numbers = if parts == 0 { 0..=0 } else { 1..=parts };
+    for number in numbers {
+        let path = if parts == 0 { path.to_owned() } else { part_path(&base, number) };
+        let files = Files::open(Paths::of(&path), &mut report)?;
+        if parts > 0 {
+            files.check_part(number, number < parts, &base, &mut report);
+        }
+        let hash = files.check_data(&mut report)?;
+        report.hash = if number <= 1 { hash } else { report.hash.max(hash) };
+        continuity.take(&files, &mut report);
+    }
     continuity.finish(&mut report);
     Ok(report)
 }
@@ -112,18 +127,18 @@ impl Report {
     }
 }
 
-/// What the hash says of the data.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What the hash says of the data; of a series the last of these that holds for a part.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Hash {
     /// The data are those that were recorded.
     Matches,
-    /// They are not; the fault says more.
-    Differs,
+    /// The recording was finished without one.
+    Absent,
     /// The recording was not finished: there is no hash to hold the data against.
     #[default]
     Unfinished,
-    /// The recording was finished without one.
-    Absent,
+    /// The data are not those that were recorded; the fault says more.
+    Differs,
 }
 
 /// The part of a recording that is of one run of the device.

@@ -237,14 +237,14 @@ fn appending() -> SinkOptions {
 fn killed_recording_is_gone_on_with() {
     let recording = Recording::new();
     let path = recording.path("a");
-    assert_eq!(resumable(&path).unwrap(), None);
+    assert_eq!(resumable(&path, false).unwrap(), None);
     let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
     sink.session(1).unwrap();
     sink.write(100, &[1; 40]).unwrap();
     sink.gap(&gap(110, 5)).unwrap();
     sink.write(115, &[2; 40]).unwrap();
     kill(sink);
-    let found = resumable(&path).unwrap().unwrap();
+    let found = resumable(&path, false).unwrap().unwrap();
     assert_eq!((found.samples, found.next_index), (10, Some(115)), "the rest was gathered");
     assert_eq!((found.boot_id, found.owner), (Some(1), Some(7)));
     let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
@@ -252,7 +252,7 @@ fn killed_recording_is_gone_on_with() {
     sink.session(1).unwrap();
     sink.write(200, &[3; 40]).unwrap();
     kill(sink);
-    let next = resumable(&path).unwrap().unwrap().next_index.unwrap();
+    let next = resumable(&path, false).unwrap().unwrap().next_index.unwrap();
     assert_eq!(next, 200, "the samples were gathered, their gap is told");
     let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
     sink.gap(&restart(next, 1_000, RecordedCause::DeviceRestarted)).unwrap();
@@ -312,7 +312,10 @@ fn recording_of_other_samples_is_not_gone_on_with() {
     assert!(refused(&info()).contains("a.sigmf-data exists"));
     let raw = recording.path("a.raw");
     let error = super::super::open(&raw, &info(), &appending()).map(drop).unwrap_err().to_string();
-    assert!(error.ends_with("a.raw: only a SigMF recording can be gone on with"), "{error}");
+    assert!(
+        error.ends_with("a.raw: only a SigMF recording can be gone on with or split"),
+        "{error}"
+    );
 }
 
 #[test]

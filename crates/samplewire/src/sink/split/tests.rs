@@ -1,0 +1,157 @@
+use std::fs;
+
+use samplewire_proto::Cause;
+use samplewire_proto::wire::Format;
+use tempfile::TempDir;
+
+use super::*;
+use crate::sigmf::RecordedCause;
+use crate::sink::resumable;
+use crate::verify::{Hash, Report};
+
+struct Series {
+    folder: TempDir,
+}
+
+impl Series {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.folder.path().join("a")
+    }
+
+    /// Parts of 10 samples.
+    fn open(&self, options: &SinkOptions) -> Result<SplitSink, SinkError> {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        SplitSink::open(&self.path(), &info, options, 43)
+    }
+
+    fn report(&self) -> Report {
+        crate::verify(&self.path()).unwrap()
+    }
+
+    #[track_caller]
+    fn expect_fault(&self, words: &str) {
+        let faults: Vec<_> = self.report().faults.iter().map(ToString::to_string).collect();
+        assert!(faults.iter().any(|fault| fault.contains(words)), "no `{words}` in {faults:#?}");
+    }
+
+    fn names(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.folder.path()).unwrap();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+}
+
+fn gap(first: u64, count: u64) -> RecordedGap {
+    let cause = RecordedCause::Stream(Cause::Deadline);
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
+}
+
+/// 27 samples, a gap at the seam of the parts and one within.
+fn write(sink: &mut SplitSink) {
+    sink.session(7).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.gap(&gap(110, 5)).unwrap();
+    sink.write(115, &[2; 48]).unwrap();
+    sink.gap(&gap(127, 3)).unwrap();
+    sink.write(140, &[3; 20]).unwrap();
+}
+
+#[test]
+fn parts_are_proven_as_one_series_and_each_alone() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    write(&mut sink);
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.gaps, summary.files.len()), (27, 2, 6));
+    let report = series.report();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.samples, report.is_finished, report.hash), (27, true, Hash::Matches));
+    assert_eq!(report.boots.len(), 1);
+    assert_eq!(report.boots[0].indexes, 100..145);
+    assert_eq!((report.gaps, report.missing(), report.jumped), (2, 8, 10));
+    for part in 1..=3 {
+        let report = crate::verify(&part_path(&series.path(), part)).unwrap();
+        assert_eq!(report.faults, [], "part {part}");
+    }
+    let names: Vec<_> = series.names().into_iter().filter(|name| name.ends_with("-data")).collect();
+    assert_eq!(names, ["a-0001.sigmf-data", "a-0002.sigmf-data", "a-0003.sigmf-data"]);
+    assert_eq!(series.names().len(), 6, "neither journals nor spares are left");
+}
+
+#[test]
+fn missing_and_misplaced_parts_are_named() {
+    let remove = |series: &Series, part| {
+        let path = part_path(&series.path(), part);
+        for file in ["sigmf-meta", "sigmf-data"] {
+            fs::remove_file(path.with_extension(file)).unwrap();
+        }
+    };
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    write(&mut sink);
+    sink.finish().unwrap();
+    let [second, third] = [2, 3].map(|part| part_path(&series.path(), part));
+    for file in ["sigmf-meta", "sigmf-data"] {
+        fs::rename(second.with_extension(file), series.path().with_extension(file)).unwrap();
+        fs::rename(third.with_extension(file), second.with_extension(file)).unwrap();
+        fs::rename(series.path().with_extension(file), third.with_extension(file)).unwrap();
+    }
+    series.expect_fault("a-0002.sigmf-meta: samplewire:part is 3, in the place of part 2");
+    series.expect_fault("a-0002.sigmf-meta: it was the last of its series");
+    remove(&series, 3);
+    remove(&series, 2);
+    series.expect_fault("a-0001.sigmf-meta: it goes on in ");
+    remove(&series, 1);
+    assert!(crate::verify(&series.path()).is_err());
+}
+
+#[test]
+fn killed_series_is_proven_and_gone_on_with() {
+    let series = Series::new();
+    let append = SinkOptions::new().append(true).owner(7);
+    assert_eq!(resumable(&series.path(), true).unwrap(), None);
+    let mut sink = series.open(&append).unwrap();
+    write(&mut sink);
+    drop(sink);
+    let report = series.report();
+    assert_eq!((report.faults.len(), report.is_finished), (0, false));
+    let found = resumable(&series.path(), true).unwrap().unwrap();
+    assert_eq!(found.owner, Some(7));
+    let next = found.next_index.unwrap();
+    assert_eq!(next, report.boots[0].indexes.end);
+    let mut sink = series.open(&append).unwrap();
+    sink.gap(&RecordedGap { cause: RecordedCause::RecorderRestarted, ..gap(next, 200 - next) })
+        .unwrap();
+    sink.session(7).unwrap();
+    sink.write(200, &[4; 80]).unwrap();
+    sink.finish().unwrap();
+    let report = series.report();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.is_finished, report.hash), (true, Hash::Matches));
+    assert_eq!(report.boots[0].indexes, 100..220);
+}
+
+#[test]
+fn series_that_is_there_is_kept_unless_told_otherwise() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    write(&mut sink);
+    let overwrite = SinkOptions::new().overwrite(true);
+    let busy = series.open(&overwrite).unwrap_err().to_string();
+    assert!(busy.ends_with("another recorder writes it"), "{busy}");
+    sink.finish().unwrap();
+    let error = series.open(&SinkOptions::new()).unwrap_err().to_string();
+    assert!(error.contains("a-0001.sigmf-meta exists"), "{error}");
+    let mut sink = series.open(&overwrite).unwrap();
+    sink.session(8).unwrap();
+    sink.write(0, &[1; 8]).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(series.names(), ["a-0001.sigmf-data", "a-0001.sigmf-meta"]);
+    assert_eq!(series.report().faults, []);
+}
