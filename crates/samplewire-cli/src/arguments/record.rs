@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire_proto::receiver::Delivery;
@@ -66,6 +66,11 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "SIZE", value_parser = values::count)]
     pub(crate) split: Option<u64>,
 
+    /// Compress the data of a SigMF recording, in a thread of its own, into NAME.sigmf-data.zst:
+    /// `zstd -d` gives the data back
+    #[arg(long, value_name = "HOW", conflicts_with = "direct")]
+    pub(crate) compress: Option<Compression>,
+
     /// Write past the system's cache (O_DIRECT), in pieces of 4 MiB with room taken in advance: for
     /// disks that are to keep up for long. Without --no-hash the disk is read as well
     #[arg(long)]
@@ -116,6 +121,13 @@ pub(crate) struct RecordArguments {
     /// emulate
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
+}
+
+/// How data are compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Compression {
+    /// Frames of zstd, of up to 4 MiB of samples each
+    Zstd,
 }
 
 const AFTER_HELP: &str = "\

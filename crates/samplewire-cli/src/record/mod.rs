@@ -172,6 +172,7 @@ fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions 
         .overwrite(arguments.overwrite)
         .append(arguments.append)
         .direct(arguments.direct)
+        .compress(arguments.compress.is_some())
         .sha512(!arguments.no_hash);
     if let Some(owner) = owner {
         options = options.owner(owner);

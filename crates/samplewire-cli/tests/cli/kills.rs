@@ -70,6 +70,34 @@ fn recording_survives_kills_of_either_side() {
     }
 }
 
+#[test]
+fn compressed_series_survives_kills_of_its_recorder() {
+    let seed = number("SAMPLEWIRE_SEED").unwrap_or_else(|| u64::from(std::process::id()) | 1);
+    println!("SAMPLEWIRE_SEED={seed}");
+    let mut draw = Draw(seed);
+    let file = folder("kills-series").join("out");
+    let device = start_device("127.0.0.1:0");
+    let arguments = ["record", &device.address, text(&file), "--append", "--reconnect"];
+    let arguments = [&arguments[..], &["--compress", "zstd", "--split", "3M"]].concat();
+    let first = file.with_file_name("out-0001.sigmf-meta");
+    for _ in 0..4 {
+        let mut recorder = spawn(&arguments);
+        sleep(Duration::from_millis(100 + draw.next() % 700));
+        signal(&recorder, libc::SIGKILL);
+        wait(&mut recorder);
+        if first.exists() {
+            verification(&file);
+        }
+    }
+    let mut recorder = spawn(&arguments);
+    sleep(Duration::from_millis(1_500));
+    signal(&recorder, libc::SIGTERM);
+    assert_eq!(wait(&mut recorder).code(), Some(128 + libc::SIGTERM));
+    let document = verification(&file);
+    assert_eq!((&document["finished"], &document["sha512"]), (&true.into(), &"matches".into()));
+    assert!(document["files"].as_array().unwrap().len() >= 4, "{document}");
+}
+
 fn number(variable: &str) -> Option<u64> {
     env::var(variable).ok().map(|text| text.parse().expect("a number"))
 }

@@ -250,3 +250,24 @@ fn direct_recording_is_proven() {
     let bytes = fs::read(file.with_extension("sigmf-data")).unwrap();
     assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
 }
+
+#[test]
+fn compressed_recording_is_proven_and_decompressed_by_zstd() {
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let file = folder("compress").join("out");
+    let record = ["record", &device.address, text(&file), "--nsamps", "3M", "--compress", "zstd"];
+    run(&[&record[..], &["--split", "8M"]].concat()).expect(0);
+    let ran = run(&["verify", text(&file)]).expect(0);
+    assert!(ran.text().contains("data       3,000,000 samples, 12,000,000 bytes"), "{ran:?}");
+    let part = file.with_file_name("out-0001.sigmf-data.zst");
+    run(&["emulate", "--source", text(&part.with_extension("").with_extension("sigmf-meta"))])
+        .expect_error(1, &["samplewire:compression is zstd: not supported"]);
+    run(&[&record[..], &["--direct"]].concat()).expect_error(1, &["--compress", "--direct"]);
+    if has_program("zstd") {
+        let ran = Command::new("zstd").args(["-dcq", text(&part)]).output().unwrap();
+        assert!(ran.status.success());
+        assert_eq!(ran.stdout.len(), 8_000_000);
+        let mismatch = samplewire::source::counter_mismatch(0, &ran.stdout);
+        assert_eq!(mismatch, None);
+    }
+}

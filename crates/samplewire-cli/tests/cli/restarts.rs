@@ -97,7 +97,7 @@ fn recording_is_gone_on_with_and_the_gap_between_is_exact() {
     run(&["record", &other.address, text(&file), "--append"])
         .expect_error(1, &["format sc16, and sc8 of what is to come", "tip: --type converts"]);
     run(&["record", &device.address, "-", "--append"])
-        .expect_error(1, &["-: only a SigMF recording can be gone on with or split"]);
+        .expect_error(1, &["-: only a SigMF recording can be gone on with, split or compressed"]);
     run(&["record", &device.address, text(&file), "--append", "--overwrite"])
         .expect_error(1, &["--append", "--overwrite"]);
     let data = file.with_extension("sigmf-data");

@@ -119,6 +119,15 @@ impl Document {
         document
     }
 
+    /// Says that the data are compressed, in a file of this name. Who cannot read them so must not
+    /// read them at all.
+    pub(crate) fn set_compressed(&mut self, dataset: &str) {
+        self.global.insert("core:dataset".into(), dataset.into());
+        self.global.insert("samplewire:compression".into(), "zstd".into());
+        self.global["core:extensions"][0]["optional"] = false.into();
+        self.global_bytes_max += dataset.len() as u64;
+    }
+
     /// Says which part of a series this is, from 1.
     pub(crate) fn set_part(&mut self, part: Option<u32>) {
         self.part = part;

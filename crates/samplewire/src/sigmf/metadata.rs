@@ -41,6 +41,8 @@ pub struct Metadata {
     pub dataset: Option<String>,
     /// The index of the first sample in the file; the captures count from the same zero.
     pub offset: u64,
+    /// Whether the data file is compressed: zstd frames, one behind another.
+    pub is_compressed: bool,
     /// The segments of the recording, ascending.
     pub captures: Vec<Capture>,
     /// What the recorder claims, so that it can be held against the data.
@@ -116,6 +118,11 @@ impl Metadata {
             dataset: global.read("core:dataset", "a file name without a folder", dataset)?,
             offset,
             captures: captures(&root, offset)?,
+            is_compressed: global
+                .read("samplewire:compression", "\"zstd\"", |value| {
+                    (value == "zstd").then_some(())
+                })?
+                .is_some(),
             claims,
             notes: Notes::of_global(global.fields()),
         })
@@ -203,7 +210,10 @@ fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
         }
     }
     let extensions = global.read("core:extensions", "a list", Value::as_array)?;
-    let required = |extension: &&Value| extension.get("optional") == Some(&Value::Bool(false));
+    let required = |extension: &&Value| {
+        let is_ours = extension.get("name").is_some_and(|name| name == "samplewire");
+        extension.get("optional") == Some(&Value::Bool(false)) && !is_ours
+    };
     match extensions.into_iter().flatten().find(required) {
         Some(extension) => unsupported("core:extensions", extension),
         None => Ok(()),

@@ -46,7 +46,7 @@ impl Notes {
 }
 
 /// Fields that describe the data file itself, or name this very recording to others.
-const OWNED: [&str; 20] = [
+const OWNED: [&str; 21] = [
     "core:collection",
     "core:data_doi",
     "core:dataset",
@@ -61,6 +61,7 @@ const OWNED: [&str; 20] = [
     "core:sha512",
     "core:trailing_bytes",
     "core:version",
+    "samplewire:compression",
     "samplewire:continued",
     "samplewire:end_index",
     "samplewire:finished",

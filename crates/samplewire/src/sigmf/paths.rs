@@ -41,8 +41,16 @@ impl Paths {
         }
     }
 
+    /// `NAME.sigmf-data.zst`, which holds the data where they are compressed.
+    pub(crate) fn compressed(&self) -> PathBuf {
+        self.data.with_extension("sigmf-data.zst")
+    }
+
     /// `NAME` of the recording `path`.
     pub(crate) fn base_of(path: &Path) -> PathBuf {
+        if path.extension().is_some_and(|it| it == "zst") && is_sigmf(&path.with_extension("")) {
+            return path.with_extension("").with_extension("");
+        }
         let is_name = !is_sigmf(path) && path.extension().is_none_or(|it| it != "sigmf");
         if is_name { path.to_owned() } else { path.with_extension("") }
     }

@@ -70,11 +70,7 @@ impl DataFile {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(false);
         let mut data = Self::open(options, path, frame_bytes, is_direct)?;
-        data.file
-            .set_len(written_bytes)
-            .and_then(|()| data.file.seek(SeekFrom::Start(written_bytes)))
-            .map_err(|source| data.error("cut", source))?;
-        data.written_bytes = written_bytes;
+        data.cut(written_bytes)?;
         // A direct write begins at a page: the file goes on through the cache up to there, and so
         // to its end.
         if !data.is_aligned() {
@@ -189,6 +185,16 @@ impl DataFile {
         Ok(())
     }
 
+    /// Ends the file behind its first `written_bytes`.
+    pub(super) fn cut(&mut self, written_bytes: u64) -> Result<(), SinkError> {
+        self.file
+            .set_len(written_bytes)
+            .and_then(|()| self.file.seek(SeekFrom::Start(written_bytes)))
+            .map_err(|source| self.error("cut", source))?;
+        self.written_bytes = written_bytes;
+        Ok(())
+    }
+
     /// How many samples were taken, those gathered included.
     pub(super) fn len_samples(&self) -> u64 {
         (self.written_bytes + self.gather.len() as u64) / self.frame_bytes as u64
@@ -212,11 +218,6 @@ impl DataFile {
     /// Lets others write the file: this recorder does not any more.
     pub(super) fn release(&self) -> io::Result<()> {
         if self.is_regular() { self.file.unlock() } else { Ok(()) }
-    }
-
-    /// The size of one sample of all channels in bytes.
-    pub(super) const fn frame_bytes(&self) -> usize {
-        self.frame_bytes
     }
 
     /// The file's name.

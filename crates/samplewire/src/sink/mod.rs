@@ -4,6 +4,7 @@
 //! nowhere ([`NullSink`]), in the stream's format or converted on the way ([`ConvertingSink`]).
 //! [`open`] chooses by the name that the user gave.
 
+mod body;
 mod converting;
 mod data_file;
 mod gather;
@@ -19,6 +20,7 @@ mod sigmf;
 mod speed;
 mod split;
 mod writer;
+mod zstd_file;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -34,6 +36,7 @@ pub use sigmf::SigmfSink;
 pub use split::SplitSink;
 pub(crate) use split::{part_path, parts_of};
 pub use writer::{Depth, Writer};
+pub(crate) use zstd_file::{Frames, frames_of};
 
 use crate::format::ConvertError;
 use crate::sigmf::RecordedGap;
@@ -165,7 +168,7 @@ pub enum SinkError {
         why: &'static str,
     },
     /// Nothing tells where the file ends, or that it is one of several.
-    #[error("{path}: only a SigMF recording can be gone on with or split", path = path.display())]
+    #[error("{path}: only a SigMF recording can be gone on with, split or compressed", path = path.display())]
     NotSigmf {
         /// The file.
         path: PathBuf,

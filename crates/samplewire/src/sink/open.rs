@@ -40,7 +40,8 @@ fn open_as_is(
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
     let is_sigmf = path != Path::new("-") && path != Path::new("null") && !is_raw(path);
-    if (options.append || options.split_bytes.is_some()) && !is_sigmf {
+    let wants_sigmf = options.append || options.compress || options.split_bytes.is_some();
+    if wants_sigmf && !is_sigmf {
         return Err(SinkError::NotSigmf { path: path.to_owned() });
     }
     Ok(match path.to_str() {
@@ -71,6 +72,7 @@ pub struct SinkOptions {
     pub(super) owner: Option<u64>,
     pub(super) sha512: bool,
     pub(super) direct: bool,
+    pub(super) compress: bool,
     pub(super) split_bytes: Option<u64>,
     /// The number in a series, from 1.
     pub(super) part: Option<u32>,
@@ -86,6 +88,7 @@ impl SinkOptions {
             owner: None,
             sha512: true,
             direct: false,
+            compress: false,
             split_bytes: None,
             part: None,
         }
@@ -130,6 +133,13 @@ impl SinkOptions {
     #[must_use]
     pub const fn split(self, part_bytes: u64) -> Self {
         Self { split_bytes: Some(part_bytes), ..self }
+    }
+
+    /// Whether the data of a SigMF recording are compressed (zstd), by a thread of its own, in
+    /// `NAME.sigmf-data.zst`. Default: no. It excludes [`Self::direct`], which then does nothing.
+    #[must_use]
+    pub const fn compress(self, compress: bool) -> Self {
+        Self { compress, ..self }
     }
 
     /// Whether a file is written past the system's cache (O_DIRECT), in pieces of 4 MiB, with room

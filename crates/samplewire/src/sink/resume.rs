@@ -7,7 +7,7 @@ use std::time::SystemTime;
 
 use samplewire_proto::SampleIndex;
 
-use super::{SinkError, part_path, parts_of};
+use super::{Frames, SinkError, frames_of, part_path, parts_of};
 use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
 use crate::source::StreamInfo;
 
@@ -41,9 +41,10 @@ pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkE
     };
     let Some(found) = Found::read(&paths)? else { return Ok(None) };
     let document = found.document(&found.info());
-    let written_at = fs::metadata(&paths.data)
+    let data_path = paths.data_of(&found.metadata);
+    let written_at = fs::metadata(&data_path)
         .and_then(|metadata| metadata.modified())
-        .map_err(|source| SinkError::Io { operation: "measure", path: paths.data, source })?;
+        .map_err(|source| SinkError::Io { operation: "measure", path: data_path, source })?;
     Ok(Some(Resumable {
         samples: found.samples,
         next_index: found.next_index(&document),
@@ -58,8 +59,10 @@ pub(super) struct Found {
     pub(super) metadata: Metadata,
     captures: Vec<Capture>,
     marks: Vec<Mark>,
-    /// Whole samples in the data.
+    /// Whole samples in the data, or in whole frames of them.
     pub(super) samples: u64,
+    /// The length of these in the file.
+    pub(super) written_bytes: u64,
     owner: Option<u64>,
 }
 
@@ -92,11 +95,26 @@ impl Found {
         let captures = captures(&root, metadata.offset).map_err(|error| wrong(path, &error))?;
         let marks = marks(&root).map_err(|error| wrong(path, &error))?;
         let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
-        let samples = len_of(&paths.data)? / frame_bytes as u64;
+        let data_path = paths.data_of(&metadata);
+        let mut written_bytes = len_of(&data_path)?;
+        let content_bytes = match metadata.is_compressed && written_bytes > 0 {
+            true => {
+                let Frames { frames_bytes, content_bytes } =
+                    frames_of(&data_path, written_bytes)
+                        .map_err(|error| wrong(&data_path, &error))?;
+                written_bytes = frames_bytes;
+                content_bytes
+            }
+            false => {
+                written_bytes -= written_bytes % frame_bytes as u64;
+                written_bytes
+            }
+        };
+        let samples = content_bytes / frame_bytes as u64;
         if let Some(expected) = metadata.claims.sample_count.filter(|&count| count > samples) {
-            return Err(SinkError::Short { path: paths.data.clone(), found: samples, expected });
+            return Err(SinkError::Short { path: data_path, found: samples, expected });
         }
-        Ok(Some(Self { metadata, captures, marks, samples, owner }))
+        Ok(Some(Self { metadata, captures, marks, samples, written_bytes, owner }))
     }
 
     /// Whether its recorder finished it.
@@ -105,11 +123,20 @@ impl Found {
     }
 
     /// Checks that samples of `info` may follow.
-    pub(super) fn check(&self, path: &Path, info: &StreamInfo) -> Result<(), SinkError> {
+    pub(super) fn check(
+        &self,
+        path: &Path,
+        info: &StreamInfo,
+        is_compressed: bool,
+    ) -> Result<(), SinkError> {
         let other = |what, found: String, expected: String| {
             Err(SinkError::Other { path: path.to_owned(), what, found, expected })
         };
         let Metadata { format, channels, rate_hz, .. } = &self.metadata;
+        if self.metadata.is_compressed != is_compressed {
+            let words = |is_compressed| if is_compressed { "zstd" } else { "none" }.to_owned();
+            return other("compression", words(is_compressed), words(self.metadata.is_compressed));
+        }
         if *format != info.format {
             return other("format", info.format.to_string(), format.to_string());
         }

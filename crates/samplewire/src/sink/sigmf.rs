@@ -1,17 +1,19 @@
 //! SigMF recordings, valid at every moment.
 
 use std::io::{self, ErrorKind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use samplewire_proto::SampleIndex;
 use serde_json::Value;
 
+use super::body::Body;
 use super::data_file::DataFile;
 use super::hasher::{Hasher, Known};
 use super::journal_file::{JournalFile, remove};
 use super::meta_file::MetaFile;
 use super::resume::Found;
+use super::zstd_file::ZstdFile;
 use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
@@ -29,11 +31,13 @@ use crate::source::StreamInfo;
 /// that by a thread of its own, some 0.6 GB/s; a faster recording waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
-    data: DataFile,
+    data: Body,
     meta: MetaFile,
     journal: JournalFile,
     document: Document,
     paths: Paths,
+    /// The data file, one of two names.
+    data_path: PathBuf,
     frame_bytes: usize,
     hasher: Option<Hasher>,
     /// The index that is to come; `None` where any may: at first, and after the device restarted.
@@ -76,17 +80,23 @@ impl SigmfSink {
         if !overwrite && paths.meta.exists() {
             return Err(SinkError::Exists { path: paths.meta });
         }
-        let data = DataFile::create(&paths.data, info.frame_bytes(), overwrite, options.direct)?;
+        let frame_bytes = info.frame_bytes();
+        let (data_path, other_path) = data_paths(&paths, options.compress);
+        let (unit_bytes, is_direct) =
+            if options.compress { (1, false) } else { (frame_bytes, options.direct) };
+        let data = DataFile::create(&data_path, unit_bytes, overwrite, is_direct)?;
         if overwrite {
             // Before the data: without metadata there is no recording, and no wrong one.
-            remove(&paths.meta).map_err(io_error("remove", &paths.meta))?;
+            for path in [&paths.meta, &other_path] {
+                remove(path).map_err(io_error("remove", path))?;
+            }
         }
-        let data = data.empty()?;
+        let data = body(data.empty()?, frame_bytes, 0, options.compress)?;
         let mut document = Document::new(info);
-        document.set_part(options.part);
+        describe(&mut document, &data_path, options);
         let journal = JournalFile::create(&paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
-        let mut sink = Self::new(paths, data, document, journal);
+        let mut sink = Self::new(paths, data_path, data, document, journal, frame_bytes);
         if options.sha512 {
             sink.start_hasher(None)?;
         }
@@ -100,17 +110,21 @@ impl SigmfSink {
         found: &Found,
         options: &SinkOptions,
     ) -> Result<Self, SinkError> {
-        found.check(&paths.meta, info)?;
-        let written_bytes = found.samples * info.frame_bytes() as u64;
-        let frame_bytes = info.frame_bytes();
-        let data = DataFile::append_to(&paths.data, frame_bytes, written_bytes, options.direct)?;
+        found.check(&paths.meta, info, options.compress)?;
+        let (frame_bytes, written_bytes) = (info.frame_bytes(), found.written_bytes);
+        let (data_path, _) = data_paths(&paths, options.compress);
+        let (unit_bytes, is_direct) =
+            if options.compress { (1, false) } else { (frame_bytes, options.direct) };
+        let data = DataFile::append_to(&data_path, unit_bytes, written_bytes, is_direct)?;
+        let data = body(data, frame_bytes, found.samples, options.compress)?;
         let mut document = found.document(info);
-        document.set_part(options.part);
+        describe(&mut document, &data_path, options);
         // Before the metadata say that the recording is not finished: then the journal counts.
         let journal = JournalFile::create(&paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
-        let mut sink = Self { next, boot_id, ..Self::new(paths, data, document, journal) };
+        let sink = Self::new(paths, data_path, data, document, journal, frame_bytes);
+        let mut sink = Self { next, boot_id, ..sink };
         if options.sha512 {
             let sha512 = found.metadata.sha512.clone();
             let known = sha512.map(|sha512| Known { len_bytes: written_bytes, sha512 });
@@ -120,10 +134,18 @@ impl SigmfSink {
         Ok(sink)
     }
 
-    fn new(paths: Paths, data: DataFile, document: Document, journal: JournalFile) -> Self {
-        let files = vec![paths.meta.clone(), paths.data.clone()];
+    fn new(
+        paths: Paths,
+        data_path: PathBuf,
+        data: Body,
+        document: Document,
+        journal: JournalFile,
+        frame_bytes: usize,
+    ) -> Self {
+        let files = vec![paths.meta.clone(), data_path.clone()];
         Self {
-            frame_bytes: data.frame_bytes(),
+            frame_bytes,
+            data_path,
             data,
             meta: MetaFile::new(&paths.meta),
             journal,
@@ -140,8 +162,8 @@ impl SigmfSink {
 
     fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
         if self.data.is_regular() {
-            let hasher = Hasher::start(&self.paths.data, known);
-            self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.paths.data))?);
+            let hasher = Hasher::start(&self.data_path, known);
+            self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.data_path))?);
         }
         Ok(())
     }
@@ -154,7 +176,7 @@ impl SigmfSink {
     /// Writes what was gathered.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         self.check_open()?;
-        self.with_data(DataFile::flush_all)
+        self.with_data(Body::flush_all)
     }
 
     /// The index that is to come; `None` where any may.
@@ -203,7 +225,7 @@ impl SigmfSink {
     /// Runs a write to the data file behind one to the journal, and lets the hash follow it.
     fn with_data(
         &mut self,
-        write: impl FnOnce(&mut DataFile) -> Result<(), SinkError>,
+        write: impl FnOnce(&mut Body) -> Result<(), SinkError>,
     ) -> Result<(), SinkError> {
         let before_bytes = self.data.written_bytes();
         let journalled =
@@ -251,7 +273,7 @@ impl SigmfSink {
         match self.state {
             State::Open => Ok(()),
             State::Failed | State::Finished => {
-                Err(SinkError::Closed { path: self.data.path().to_owned() })
+                Err(SinkError::Closed { path: self.data_path.clone() })
             }
         }
     }
@@ -271,7 +293,7 @@ impl Sink for SigmfSink {
         self.with_data(|data| data.append(bytes))?;
         self.next = index.checked_add(samples);
         if is_first || self.meta.is_due(&self.document) {
-            self.with_data(DataFile::flush)?;
+            self.with_data(Body::flush)?;
             self.replace_meta()?;
         }
         Ok(())
@@ -302,7 +324,7 @@ impl Sink for SigmfSink {
             return Ok(self.summary.clone());
         }
         let flushed = match self.state {
-            State::Open => self.with_data(DataFile::flush_all),
+            State::Open => self.with_data(Body::flush_all),
             State::Failed | State::Finished => Ok(()),
         };
         self.state = State::Finished;
@@ -321,13 +343,43 @@ impl Sink for SigmfSink {
         flushed?;
         written.map_err(|source| self.failed(&self.paths.meta, source))?;
         self.journal.remove().map_err(|source| self.failed(&self.paths.journal, source))?;
-        self.data.release().map_err(io_error("unlock", &self.paths.data))?;
+        self.data.release().map_err(io_error("unlock", &self.data_path))?;
         hashed.map_err(|source| SinkError::Io {
             operation: "hash",
-            path: self.paths.data.clone(),
+            path: self.data_path.clone(),
             source,
         })?;
         Ok(self.summary.clone())
+    }
+}
+
+/// The name of the data file, and the one that it does not have.
+fn data_paths(paths: &Paths, is_compressed: bool) -> (PathBuf, PathBuf) {
+    match is_compressed {
+        true => (paths.compressed(), paths.data.clone()),
+        false => (paths.data.clone(), paths.compressed()),
+    }
+}
+
+/// The data file as what it holds: `written_samples`.
+fn body(
+    file: DataFile,
+    frame_bytes: usize,
+    written_samples: u64,
+    is_compressed: bool,
+) -> Result<Body, SinkError> {
+    match is_compressed {
+        true => Ok(Body::Zstd(Box::new(ZstdFile::start(file, frame_bytes, written_samples)?))),
+        false => Ok(Body::Plain(file)),
+    }
+}
+
+/// Says what the data file is.
+fn describe(document: &mut Document, data_path: &Path, options: &SinkOptions) {
+    document.set_part(options.part);
+    if options.compress {
+        let name = data_path.file_name().unwrap_or_default();
+        document.set_compressed(&name.to_string_lossy());
     }
 }
 

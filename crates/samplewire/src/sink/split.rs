@@ -7,6 +7,7 @@ use std::thread::{Builder, JoinHandle};
 
 use samplewire_proto::SampleIndex;
 
+use super::journal_file::remove;
 use super::resume::{Found, lock};
 use super::{SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Paths, RecordedGap};
@@ -64,7 +65,8 @@ impl SplitSink {
         let part = SigmfSink::open(&part_path(&base, number), info, &options)?;
         let part_samples = (part_bytes / info.frame_bytes() as u64).max(1);
         let left = part_samples.saturating_sub(part.len_samples());
-        summary.files = (1..number).flat_map(|before| files_of(&base, before)).collect();
+        summary.files =
+            (1..number).flat_map(|before| files_of(&base, before, options.compress)).collect();
         Ok(Self {
             base,
             info: info.clone(),
@@ -179,9 +181,10 @@ pub(crate) fn parts_of(base: &Path) -> u32 {
     (1..).take_while(is_there).last().unwrap_or(0)
 }
 
-fn files_of(base: &Path, number: u32) -> [PathBuf; 2] {
-    let Paths { meta, data, .. } = Paths::of(&part_path(base, number));
-    [meta, data]
+fn files_of(base: &Path, number: u32, is_compressed: bool) -> [PathBuf; 2] {
+    let paths = Paths::of(&part_path(base, number));
+    let data = if is_compressed { paths.compressed() } else { paths.data };
+    [paths.meta, data]
 }
 
 /// Finishes a part whose recorder was killed before it came to that.
@@ -203,23 +206,22 @@ fn finish_part(
 
 /// Checks that nobody writes a part.
 fn check_unused(base: &Path, number: u32) -> Result<(), SinkError> {
-    let Paths { data, .. } = Paths::of(&part_path(base, number));
-    match File::open(&data) {
-        Ok(file) => lock(&file, &data),
+    let paths = Paths::of(&part_path(base, number));
+    for data in [paths.compressed(), paths.data] {
         // What cannot be opened is not there, or is told of by whoever removes it.
-        Err(_) => Ok(()),
+        if let Ok(file) = File::open(&data) {
+            lock(&file, &data)?;
+        }
     }
+    Ok(())
 }
 
 /// Removes a part of a series that is overwritten; what tells of the data first.
 fn remove_part(base: &Path, number: u32) -> Result<(), SinkError> {
-    let Paths { meta, data, journal } = Paths::of(&part_path(base, number));
-    for path in [meta, journal, data] {
-        super::journal_file::remove(&path).map_err(|source| SinkError::Io {
-            operation: "remove",
-            path,
-            source,
-        })?;
+    let paths = Paths::of(&part_path(base, number));
+    let compressed = paths.compressed();
+    for path in [paths.meta, paths.journal, paths.data, compressed] {
+        remove(&path).map_err(|source| SinkError::Io { operation: "remove", path, source })?;
     }
     Ok(())
 }

@@ -70,6 +70,10 @@ fn open_sigmf(
         source,
     })?;
     let metadata = Metadata::parse(&text).map_err(wrong)?;
+    if metadata.is_compressed {
+        let (field, value) = ("global.samplewire:compression".into(), "zstd".into());
+        return Err(wrong(MetadataError::Unsupported { field, value }));
+    }
     let info = sigmf_info(path, &metadata, options)?;
     let mut data = Data::open(&paths.data_of(&metadata))?;
     let len_samples = data.whole_samples(info.frame_bytes())?;

@@ -10,7 +10,7 @@ use super::{Fault, Hash, Report, TEXT_BYTES_MAX, VerifyError};
 use crate::sigmf::{
     Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, captures, marks, sha512_of,
 };
-use crate::sink::part_path;
+use crate::sink::{frames_of, part_path};
 
 /// A recording's files, as far as they can be understood.
 pub(super) struct Files {
@@ -33,8 +33,10 @@ pub(super) struct Account {
     pub(super) samples: u64,
     sha512: Option<String>,
     frame_bytes: usize,
-    /// The length of the data, `None` where there are none.
+    /// The length of the data file, `None` where there is none.
     len_bytes: Option<u64>,
+    /// The length of the data, of compressed ones before that.
+    content_bytes: u64,
 }
 
 impl Files {
@@ -97,6 +99,19 @@ impl Files {
                 (&self.paths.meta, root)
             }
         };
+        let content_bytes = match len_bytes {
+            Some(len_bytes @ 1..) if metadata.is_compressed => {
+                let frames = frames_of(&self.data_path, len_bytes);
+                let frames = frames.map_err(|error| wrong(&self.data_path, &error))?;
+                if frames.frames_bytes < len_bytes && is_finished {
+                    let why =
+                        format!("the last {} bytes are no frame", len_bytes - frames.frames_bytes);
+                    return Err(wrong(&self.data_path, &why));
+                }
+                frames.content_bytes
+            }
+            len_bytes => len_bytes.unwrap_or(0),
+        };
         let of_entries = |error: MetadataError| wrong(path, &error);
         let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
         Ok(Account {
@@ -104,7 +119,8 @@ impl Files {
             marks: marks(&root).map_err(of_entries)?,
             path: path.clone(),
             may_lead: !is_finished,
-            samples: len_bytes.unwrap_or(0) / frame_bytes as u64,
+            samples: content_bytes / frame_bytes as u64,
+            content_bytes,
             claims: metadata.claims,
             sha512: metadata.sha512,
             frame_bytes,
@@ -134,14 +150,15 @@ impl Files {
         let Some(account) = &self.account else { return Ok(Hash::default()) };
         let path = || self.data_path.clone();
         let claimed = account.claims.sample_count;
-        let Some(len_bytes) = account.len_bytes else {
+        if account.len_bytes.is_none() {
             // A recorder that was killed at once has not made the file.
             if !account.may_lead || claimed != Some(0) {
                 report.push(Fault::NoData { path: path(), expected: claimed.unwrap_or(0) });
             }
             return Ok(Hash::default());
-        };
+        }
         report.files.push(path());
+        let len_bytes = account.content_bytes;
         let (samples, frame_bytes) = (account.samples, account.frame_bytes);
         report.samples += samples;
         report.bytes += samples * frame_bytes as u64;

@@ -313,7 +313,7 @@ fn recording_of_other_samples_is_not_gone_on_with() {
     let raw = recording.path("a.raw");
     let error = super::super::open(&raw, &info(), &appending()).map(drop).unwrap_err().to_string();
     assert!(
-        error.ends_with("a.raw: only a SigMF recording can be gone on with or split"),
+        error.ends_with("a.raw: only a SigMF recording can be gone on with, split or compressed"),
         "{error}"
     );
 }
@@ -339,4 +339,87 @@ fn recording_has_one_recorder() {
     }
     kill(sink);
     recording.create(true).unwrap();
+}
+
+/// Samples that compress, and their whole numbers.
+fn samples(count: u32) -> Vec<u8> {
+    (0..count).flat_map(|at| (at / 5).to_le_bytes()).collect()
+}
+
+#[test]
+fn compressed_recording_is_proven_and_holds_what_was_written() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let bytes = samples(3_000_000);
+    let mut sink = SigmfSink::open(&path, &info(), &SinkOptions::new().compress(true)).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &bytes[..8_000_000]).unwrap();
+    sink.gap(&gap(2_000_000, 5)).unwrap();
+    sink.write(2_000_005, &bytes[8_000_000..]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!(summary.samples, 3_000_000);
+    assert!(summary.bytes < 6_000_000, "{} bytes", summary.bytes);
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.samples, report.bytes), (3_000_000, 12_000_000));
+    assert_eq!((report.hash, report.gaps), (crate::verify::Hash::Matches, 1));
+    let file = fs::File::open(recording.path("a.sigmf-data.zst")).unwrap();
+    assert!(zstd::decode_all(file).unwrap() == bytes);
+    assert_eq!(crate::verify(&recording.path("a.sigmf-data.zst")).unwrap(), report);
+    let error = open_recording(&path, &SourceOptions::new()).unwrap_err().to_string();
+    assert!(error.contains("global.samplewire:compression is zstd: not supported"), "{error}");
+}
+
+#[test]
+fn killed_compressed_recording_is_proven_wherever_it_ends_and_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let bytes = samples(3_000_000);
+    let options = appending().compress(true);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &bytes[..4]).unwrap();
+    sink.write(1, &bytes[4..]).unwrap();
+    sink.flush().unwrap();
+    kill(sink);
+    let data = recording.path("a.sigmf-data.zst");
+    let whole = fs::read(&data).unwrap();
+    assert!(whole.len() > 10_000);
+    let meta = fs::read_to_string(recording.path("a.sigmf-meta")).unwrap();
+    let claimed = Metadata::parse(&meta).unwrap().claims.sample_count.unwrap();
+    let mut last = 0;
+    for len_bytes in (0..=whole.len()).step_by(whole.len() / 50) {
+        fs::write(&data, &whole[..len_bytes]).unwrap();
+        let report = crate::verify(&path).unwrap();
+        let is_short = report.samples < claimed;
+        assert_eq!(report.faults.len(), usize::from(is_short), "{len_bytes}: {:?}", report.faults);
+        last = report.samples;
+    }
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.write(last, &bytes[last as usize * 4..]).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(crate::verify(&path).unwrap().faults, []);
+    assert!(zstd::decode_all(fs::File::open(&data).unwrap()).unwrap() == bytes);
+    let error = SigmfSink::open(&path, &info(), &appending()).unwrap_err().to_string();
+    assert!(error.contains("compression zstd, and none of what is to come"), "{error}");
+}
+
+#[test]
+fn damaged_frame_is_a_fault_also_without_a_hash() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let options = SinkOptions::new().compress(true).sha512(false);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.write(0, &samples(1_000_000)).unwrap();
+    sink.finish().unwrap();
+    let data = recording.path("a.sigmf-data.zst");
+    let whole = fs::read(&data).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 4;
+    for damaged in [&flipped[..], &whole[..whole.len() - 3]] {
+        fs::write(&data, damaged).unwrap();
+        let report = crate::verify(&path).unwrap();
+        assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
+    }
 }

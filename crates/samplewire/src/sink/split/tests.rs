@@ -118,6 +118,8 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(resumable(&series.path(), true).unwrap(), None);
     let mut sink = series.open(&append).unwrap();
     write(&mut sink);
+    // A thread that ends with its process would go on here.
+    sink.join().unwrap();
     drop(sink);
     let report = series.report();
     assert_eq!((report.faults.len(), report.is_finished), (0, false));

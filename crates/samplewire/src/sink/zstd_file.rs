@@ -1,0 +1,254 @@
+//! A file of compressed samples that only grows: whole zstd frames, one behind another.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
+use std::path::Path;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::Builder;
+
+use zstd::stream::read::Decoder;
+
+use super::SinkError;
+use super::data_file::DataFile;
+
+/// Gathers up to 4 MiB of samples for a frame, which a thread of its own compresses; two may be under
+/// way there. Each frame has a checksum, and holds whole samples.
+#[derive(Debug)]
+pub(super) struct ZstdFile {
+    file: DataFile,
+    frame_bytes: usize,
+    gather: Vec<u8>,
+    gather_bytes: usize,
+    /// Samples of the frames under way.
+    under_way: VecDeque<u64>,
+    written_samples: u64,
+    /// Compressed bytes of whole frames in the file.
+    written_bytes: u64,
+    blocks: SyncSender<Vec<u8>>,
+    frames: Receiver<io::Result<Frame>>,
+}
+
+/// A block that was compressed, and its memory.
+#[derive(Debug)]
+struct Frame {
+    bytes: Vec<u8>,
+    block: Vec<u8>,
+}
+
+impl ZstdFile {
+    /// Goes on in `file`, which has `written_samples` in whole frames.
+    ///
+    /// # Errors
+    /// [`SinkError::Io`]: the system refuses a thread.
+    pub(super) fn start(
+        file: DataFile,
+        frame_bytes: usize,
+        written_samples: u64,
+    ) -> Result<Self, SinkError> {
+        let (blocks, to_do) = sync_channel(UNDER_WAY_MAX);
+        let (done, frames) = sync_channel(UNDER_WAY_MAX);
+        let builder = Builder::new().name("samplewire-zstd".to_owned());
+        let started = builder.spawn(move || compress(&to_do, &done));
+        if let Err(source) = started {
+            let path = file.path().to_owned();
+            return Err(SinkError::Io { operation: "start the compression of", path, source });
+        }
+        let gather_bytes = BLOCK_BYTES - BLOCK_BYTES % frame_bytes;
+        Ok(Self {
+            written_bytes: file.written_bytes(),
+            file,
+            frame_bytes,
+            gather: Vec::with_capacity(gather_bytes),
+            gather_bytes,
+            under_way: VecDeque::with_capacity(UNDER_WAY_MAX),
+            written_samples,
+            blocks,
+            frames,
+        })
+    }
+
+    /// Takes whole samples.
+    pub(super) fn append(&mut self, mut bytes: &[u8]) -> Result<(), SinkError> {
+        while !bytes.is_empty() {
+            let room_bytes = self.gather_bytes - self.gather.len();
+            let (piece, rest) = bytes.split_at(bytes.len().min(room_bytes));
+            self.gather.extend_from_slice(piece);
+            if self.gather.len() == self.gather_bytes {
+                self.submit()?;
+            }
+            bytes = rest;
+        }
+        Ok(())
+    }
+
+    /// Writes what was gathered.
+    pub(super) fn flush(&mut self) -> Result<(), SinkError> {
+        if !self.gather.is_empty() {
+            self.submit()?;
+        }
+        while !self.under_way.is_empty() {
+            self.collect()?;
+        }
+        Ok(())
+    }
+
+    /// How many samples were taken.
+    pub(super) fn len_samples(&self) -> u64 {
+        let gathered = (self.gather.len() / self.frame_bytes) as u64;
+        self.written_samples + self.under_way.iter().sum::<u64>() + gathered
+    }
+
+    /// How many samples the whole frames in the file hold.
+    pub(super) const fn written_samples(&self) -> u64 {
+        self.written_samples
+    }
+
+    /// The file of the frames.
+    pub(super) const fn file(&self) -> &DataFile {
+        &self.file
+    }
+
+    /// Hands what was gathered to the thread.
+    fn submit(&mut self) -> Result<(), SinkError> {
+        let memory = match self.under_way.len() {
+            UNDER_WAY_MAX => self.collect()?,
+            _ => Vec::with_capacity(self.gather_bytes),
+        };
+        let samples = (self.gather.len() / self.frame_bytes) as u64;
+        let block = std::mem::replace(&mut self.gather, memory);
+        self.under_way.push_back(samples);
+        self.blocks.send(block).expect("the thread lives as long as this does");
+        Ok(())
+    }
+
+    /// Writes the oldest frame under way; gives the memory of its block.
+    fn collect(&mut self) -> Result<Vec<u8>, SinkError> {
+        let compressed = self.frames.recv().expect("the thread lives as long as this does");
+        let samples = self.under_way.pop_front().expect("one was under way");
+        let written = compressed.map_err(|source| self.error("compress for", source)).and_then(
+            |Frame { bytes, mut block }| {
+                self.file.append(&bytes)?;
+                self.file.flush()?;
+                block.clear();
+                Ok(block)
+            },
+        );
+        match written {
+            Ok(block) => {
+                self.written_samples += samples;
+                self.written_bytes = self.file.written_bytes();
+                Ok(block)
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Cuts a frame that was written in part, and forgets what was not written.
+    fn failed(&mut self, error: SinkError) -> SinkError {
+        while self.under_way.pop_front().is_some() {
+            drop(self.frames.recv());
+        }
+        self.gather.clear();
+        if let Err(error) = self.file.cut(self.written_bytes) {
+            return error;
+        }
+        match error {
+            SinkError::Full { path, source, .. } => {
+                SinkError::Full { path, len_samples: self.written_samples, source }
+            }
+            other => other,
+        }
+    }
+
+    fn error(&self, operation: &'static str, source: io::Error) -> SinkError {
+        SinkError::Io { operation, path: self.file.path().to_owned(), source }
+    }
+}
+
+fn compress(blocks: &Receiver<Vec<u8>>, frames: &SyncSender<io::Result<Frame>>) {
+    let compressor = zstd::bulk::Compressor::new(LEVEL).and_then(|mut compressor| {
+        compressor.include_checksum(true)?;
+        Ok(compressor)
+    });
+    let mut compressor = match compressor {
+        Ok(compressor) => compressor,
+        Err(error) => {
+            // The first that waits for a frame is told.
+            drop(frames.send(Err(error)));
+            return;
+        }
+    };
+    for block in blocks {
+        let frame = compressor.compress(&block).map(|bytes| Frame { bytes, block });
+        if frames.send(frame).is_err() {
+            return;
+        }
+    }
+}
+
+/// Whole frames at the beginning of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Frames {
+    /// Their length in the file.
+    pub(crate) frames_bytes: u64,
+    /// What they hold.
+    pub(crate) content_bytes: u64,
+}
+
+/// Looks at the first `len_bytes` of a compressed file. What ends within a frame is left out.
+///
+/// # Errors
+/// A frame is damaged, or the file cannot be read.
+pub(crate) fn frames_of(path: &Path, len_bytes: u64) -> io::Result<Frames> {
+    let mut input = Counted { file: BufReader::new(File::open(path)?).take(len_bytes), bytes: 0 };
+    let mut frames = Frames { frames_bytes: 0, content_bytes: 0 };
+    while !input.fill_buf()?.is_empty() {
+        let decoded = Decoder::with_buffer(&mut input)
+            .map(Decoder::single_frame)
+            .and_then(|mut frame| io::copy(&mut frame, &mut io::sink()));
+        match decoded {
+            Ok(content_bytes) => {
+                frames.content_bytes += content_bytes;
+                frames.frames_bytes = input.bytes;
+            }
+            Err(error) if error.kind() == ErrorKind::UnexpectedEof => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(frames)
+}
+
+/// A reader that knows how much was taken from it.
+struct Counted {
+    file: Take<BufReader<File>>,
+    bytes: u64,
+}
+
+impl Read for Counted {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let len_bytes = self.file.read(out)?;
+        self.bytes += len_bytes as u64;
+        Ok(len_bytes)
+    }
+}
+
+impl BufRead for Counted {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.file.fill_buf()
+    }
+
+    fn consume(&mut self, len_bytes: usize) {
+        self.bytes += len_bytes as u64;
+        self.file.consume(len_bytes);
+    }
+}
+
+/// Samples in a frame, before they are rounded down to whole ones.
+const BLOCK_BYTES: usize = 4 << 20;
+
+/// Frames that are being compressed, or wait for that or for being written.
+const UNDER_WAY_MAX: usize = 2;
+
+/// The fastest of zstd's usual levels: what samples have to be compressed is found by it too.
+const LEVEL: i32 = 1;
