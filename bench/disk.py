@@ -9,8 +9,8 @@ all that must hold does, 1 when a figure misses, 2 when a program failed.
 """
 
 import argparse
-import datetime
 import json
+import os
 import re
 import resource
 import shlex
@@ -23,6 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
 
+import kept
 import machine
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -98,24 +99,13 @@ def main() -> int:
         print(f"bench: {error}", file=sys.stderr)
         return 2
     about = machine.describe(ROOT)
-    date = datetime.datetime.now(datetime.UTC)
-    name = f"{date.date().isoformat()}-disk-{machine.slug(about)}.json"
-    path = arguments.out or ROOT / "bench" / "results" / name
     figures = [figure for folder in folders for figure in figures_of(folder, runs)]
-    result = {
-        "command": shlex.join(["python3", "bench/disk.py", *sys.argv[1:]]),
-        "finished": date.isoformat(timespec="seconds"),
-        "machine": about,
-        "bytes_each": len_bytes,
-        "figures": figures,
-        "runs": [asdict(run) for run in runs],
-    }
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    rows = [asdict(run) for run in runs]
+    path = kept.keep("disk", about, arguments.out, bytes_each=len_bytes, figures=figures, runs=rows)
     print(f"\n{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}")
     for figure in figures:
         print_figure(figure)
-    print(f"\nevery run: {path}")
+    print(f"\nevery run: {os.path.relpath(path)}")
     return 0 if all(figure["holds"] in (None, True) for figure in figures) else 1
 
 
