@@ -11,12 +11,10 @@
 // of four bits: what is written goes to the place of what was read, and the words begin two places
 // further after each round. Of y the upper three bits of the place before are kept.
 //
-// Throughput: one value in 578 cycles. Latency: start_i to done_o 578 cycles. The blocks are asked
-// for by halves of 16 bits, low ones first: `part_o` and `half_o` stand for 4 cycles before
-// `half_i` is read, and 4 more. The value's halves come with `valid_o`, in value_o[31:16] above the
-// half before; `part_o` and `half_o` are theirs in the 4 cycles before. `done_o` comes with the
-// last. The key is read by 32 bits, in the same cycle. Back-pressure: none; a start while busy is
-// not allowed. Does not: keep the key, choose the blocks, compare. One clock.
+// Throughput: one value in 578 cycles. Latency: start_i to busy_o low 562 cycles. Key and blocks are
+// written before, 16 bits at a time, low ones first: 8 words of the key, 4 of each block. The value
+// comes in value_o, 16 bits at a time, low ones first, 4 cycles after each next_i. Back-pressure:
+// none; a start while busy is not allowed. Does not: choose the blocks, compare. One clock.
 `default_nettype none
 
 module cookie (
@@ -24,17 +22,14 @@ module cookie (
   input  logic         rst_i,
   input  logic         start_i,
 
-  output logic         is_key_o,     // key_i is read: word half_o
-  input  logic [31:0]  key_i,
+  output logic         busy_o,
 
-  output logic [1:0]   part_o,       // first block, second block, value
-  output logic [1:0]   half_o,
-  input  logic [15:0]  half_i,
+  input  logic         we_i,
+  input  logic [3:0]   waddr_i,      // key, first block, second block
+  input  logic [15:0]  wdata_i,
 
-  output logic         valid_o,
-  output logic [31:0]  value_o,
-  output logic         low_o,        // value_o is the lower word of the value
-  output logic         done_o        // the upper one
+  input  logic         next_i,
+  output logic [15:0]  value_o
 );
 
   localparam logic [4:0] RoundLast = 5'd26;
@@ -48,7 +43,7 @@ module cookie (
 
   state_e state_q;
 
-  logic       busy_q, is_second_q, is_end;
+  logic       turning_q, is_second_q, is_end;
   logic [4:0] place_q;    // of four bits; in a round the low three count
   logic [4:0] round_q;
   logic [1:0] turn_q;     // of x: pairs of places that its word begins late
@@ -85,8 +80,18 @@ module cookie (
   assign l_round = l_sum[3:0] ^ number;
   assign k_round = {k[0], k_past_q} ^ l_round;
 
-  assign key   = key_i[4*place_q[2:0]+:4];
-  assign block = half_i[4*place_q[1:0]+:4];
+  // A word of the key or of a block.
+  (* ram_style = "distributed" *) logic [15:0] words_mem[16];
+  logic [15:0] given;
+  logic [2:0]  which;
+  assign which = state_q == Key ? place_q[4:2] : {is_second_q, place_q[4:3]};
+  assign given = words_mem[{state_q != Key, which}];
+  assign key   = given[4*place_q[1:0]+:4];
+  assign block = key;
+
+  always_ff @(posedge clk_i) begin
+    if (we_i) words_mem[waddr_i] <= wdata_i;
+  end
 
   assign write_y = is_round || (state_q == Block && !place_q[4] && place_q[2]);
   assign write_x = is_round || (state_q == Block && place_q[4] && place_q[2]);
@@ -116,12 +121,12 @@ module cookie (
     unique case (state_q)
       Key, Block: is_end = &place_q;
       Round:      is_end = &place_q[2:0] && round_q == RoundLast;
-      Value:      is_end = &place_q[3:0];
+      Value:      is_end = turning_q && &place_q[3:0];
     endcase
   end
 
   always_ff @(posedge clk_i) begin
-    place_q <= place_q + 5'd1;
+    if (state_q != Value || turning_q) place_q <= place_q + 5'd1;
     if (state_q == Key) begin
       // The first word goes to k, and is written over in l.
       if (&place_q[2:0]) l_word_q <= place_q[4:3] == 2'd0 || is_end ? 2'd0 : l_word_q + 2'd1;
@@ -138,35 +143,31 @@ module cookie (
         Key:     state_q <= Block;
         Block:   state_q <= Round;
         Round:   state_q <= is_second_q ? Value : Key;
-        default: busy_q <= 1'b0;
+        default: ;
       endcase
       place_q <= '0;
       if (is_round) is_second_q <= 1'b1;
     end
-    if (!busy_q || start_i) begin
+    // Four places are a word of the value.
+    if (next_i) turning_q <= 1'b1;
+    else if (&place_q[1:0]) turning_q <= 1'b0;
+    if (turning_q) value_o <= {place_q[3] ? x : y, value_o[15:4]};
+    if (start_i) begin
       state_q     <= Key;
       place_q     <= '0;
       is_second_q <= 1'b0;
+      turning_q   <= 1'b0;
       l_word_q    <= '0;
       l_turn_q    <= '0;
       round_q     <= '0;
     end
-    if (start_i) busy_q <= 1'b1;
     if (rst_i) begin
-      busy_q <= 1'b0;
-      turn_q <= '0;
+      state_q <= Value;
+      turn_q  <= '0;
     end
-    // Four places are a half of the value. It stands still after the last.
-    if (busy_q)
-      value_o <= {place_q[3] ? x : y, value_o[31:4]};
-    valid_o <= busy_q && state_q == Value && &place_q[1:0] && !rst_i;
-    low_o   <= busy_q && state_q == Value && place_q[3:0] == 4'd7 && !rst_i;
-    done_o  <= busy_q && state_q == Value && is_end && !rst_i;
   end
 
-  assign is_key_o = state_q == Key;
-  assign part_o   = state_q == Value ? 2'd2 : {1'b0, is_second_q};
-  assign half_o   = state_q == Value ? place_q[3:2] : place_q[4:3];
+  assign busy_o = state_q != Value;
 
 endmodule
 

@@ -1,5 +1,5 @@
-// Receives frames: rejects what is not ours or not right, and gives what is to report_rx, session
-// and arp_icmp as 64-bit frames with what they need to know of each in c_meta_o.
+// Receives frames: rejects what is not ours or not right, and gives what is to report_rx and session
+// as 64-bit frames with what is known of each in c_meta_o.
 //
 // Accepts a beat every clock for ever: s_axis has no ready. At W = 512 rx_filter keeps what bears
 // our addresses and narrows it to 128 bits, at W = 64 nothing is in between; rx_parse judges, and

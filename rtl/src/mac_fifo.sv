@@ -3,7 +3,7 @@
 // Sending: the MAC sees no gap of tvalid inside a frame. With TxStoreForward a frame is offered
 // once it is whole, which costs its length in latency. Without, it is offered when two beats of it
 // are here: right only if the core's clock is no slower than the MAC's by more than a beat in a
-// frame, and the core leaves no gap inside a frame itself (frame_tx, ctl_tx and tx_mux leave none).
+// frame, and the core leaves no gap inside a frame itself (frame_tx, session and tx_mux leave none).
 // Latency then 1 edge of clk_i and 5 to 6 of mac_tx_clk_i, and a cycle more for the second beat.
 //
 // Receiving: a beat every clock for ever; frames that end with tuser, or find no room, are dropped

@@ -5,7 +5,7 @@
 // until its reason has gone. Does not: send, nor choose between MARK and CLOSE. One clock.
 //
 // Pauses are in units of 256 ns, of a clock of 24 bits (4.29 s): a pause may be one unit short.
-// Pauses of idle streams are counted in milliseconds. Round trips above 1.07 s count as that, which
+// Pauses of idle streams are counted elsewhere. Round trips above 1.07 s count as that, which
 // only the pause of 16 RTT notices: it is at most 1.07 s.
 `default_nettype none
 
@@ -13,10 +13,9 @@ module mark_timer (
   input  logic        clk_i,
   input  logic        rst_i,
   input  logic        flush_i,
-  input  logic        tick_i,       // a millisecond has passed
   input  logic [31:0] now_i,        // 16 ns
   input  logic [31:0] rtt_i,        // 16 ns
-  input  logic [15:0] idle_ms_i,
+  input  logic        is_idle_i,    // the pause of an idle stream is over
   input  logic        is_active_i,  // there is a stream that has not ended
   input  logic        is_waiting_i, // something is not released, or the stream opens or closes
   input  logic        data_left_i,
@@ -54,7 +53,6 @@ module mark_timer (
   logic [Bits-1:0] rtt_q, pause_q;
   logic [18:0] sample_q;
   logic [18+Fraction:0] interval_q;
-  logic [15:0] idle_q;
   logic        is_after_data_q, is_begun_q, is_sampled_q, has_data_q, is_event_q, is_left_q;
   logic        is_quiet_due, is_event, is_over, is_over_max;
   logic        is_marked, is_quarter, is_doubling, is_pause_set;
@@ -77,7 +75,7 @@ module mark_timer (
   always_comb begin
     if (is_after_data_q)   is_quiet_due = is_over_data_q;
     else if (is_waiting_i) is_quiet_due = is_over_pause_q;
-    else                   is_quiet_due = idle_q >= idle_ms_i;
+    else                   is_quiet_due = is_idle_i;
   end
 
   // The next pause; far above 100 ms it need not grow.
@@ -130,8 +128,6 @@ module mark_timer (
     if (data_left_i) data_at_q <= now;
     if (is_event) since_q <= now;
     if (left_i) mark_at_q <= now;
-    if (left_i) idle_q <= '0;
-    else if (tick_i && !(&idle_q)) idle_q <= idle_q + 16'd1;
 
     if (restart_i) begin
       is_after_data_q <= 1'b0;

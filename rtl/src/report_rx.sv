@@ -1,5 +1,5 @@
-// Takes the stream's REPORTs: their check by `window`, their ranges to nack_walker, their echo to
-// rtt (docs/protocol.md#2.12, #4.6).
+// Takes the stream's REPORTs: their check by `window`, their ranges to nack_walker
+// (docs/protocol.md#2.12, #4.6).
 //
 // Takes beats from frame byte 56 on (the REPORT's number and departure), as frame_rx shows frames of
 // ClassReport; lengths and n have been checked there. `window` compares the numbers one after the
@@ -11,9 +11,9 @@
 // uncounted. Ranges behind the 384 bytes of a frame that frame_rx keeps are not seen; the receiver
 // lists them again.
 //
-// number_o, report_departure_o and report_time_o are those of the newest REPORT that was taken, and
-// hold still; echo_o and hold_o are right in the cycle of taken_o alone. Counters of the receiver
-// are not kept, but for a look whether that of CE marks has changed.
+// number_o and report_time_o are those of the newest REPORT that was taken, and hold still. Its
+// departure, echo and hold are kept by `ctl_rx`: taken_o comes with the beat that has the last two.
+// Counters of the receiver are not kept, but for a look whether that of CE marks has changed.
 `default_nettype none
 
 module report_rx (
@@ -50,9 +50,6 @@ module report_rx (
     output logic        alive_o,             // taken, or older and valid
     output logic        reported_o,          // one was taken since flush
     output logic [31:0] number_o,
-    output logic [31:0] echo_o,
-    output logic [31:0] hold_o,
-    output logic [31:0] report_departure_o,
     output logic [31:0] report_time_o,       // 16 ns units
     output logic        ev_refused_o,
     output logic        ev_marked_o
@@ -76,7 +73,7 @@ module report_rx (
   logic taken_q;       // it is the newest
   logic is_newer_q;
   logic [5:0] left_q;
-  logic [31:0] hi, lo, number_q, departure_q, settled_q, marked_q;
+  logic [31:0] hi, lo, number_q, settled_q, marked_q;
   logic step, is_range, is_done, n_large;
 
   assign hi       = sw_pkg::be32(c_data_i[31:0]);  // first on the wire
@@ -119,8 +116,6 @@ module report_rx (
   assign taken_o      = alive_o && is_newer_q;
   assign ev_refused_o = rep_valid_o && !rep_ok_i;
   assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q && lo != marked_q;
-  assign echo_o       = hi;
-  assign hold_o       = lo;
 
   assign rng_valid_o   = c_valid_i && is_range && step_q[0] && !flush_i;
   assign rng_first_o   = hi;
@@ -160,13 +155,12 @@ module report_rx (
 
   always_ff @(posedge clk_i) begin
     if (step && beat_q == BeatNumber) begin
-      {number_q, departure_q} <= {hi, lo};
+      number_q   <= hi;
       is_newer_q <= !reported_o || sw_pkg::before32(number_o, hi);
     end
     if (step && beat_q == BeatSettled) settled_q <= hi;
     if (taken_o) begin
       number_o           <= number_q;
-      report_departure_o <= departure_q;
       report_time_o      <= time_ns_i[35:4];
     end
   end

@@ -112,8 +112,8 @@ module samplewire_sender #(
   logic           flush, run, stop, busy;
   logic [31:0]    stream_tag, peer_tag, peer_window;
   logic           stream_tag_valid;
-  logic [31:0]    oldest, sent, next, limit, close_seq, rtt;
-  logic           has_new, is_released, is_sent, credit_came, close_ok, commit;
+  logic [31:0]    oldest, sent, next, limit, rtt;
+  logic           has_new, is_released, is_sent, credit_came, commit;
   logic           depart_new, depart_repeat, hold;
   logic [63:0]    final_index, lost;
 
@@ -176,7 +176,6 @@ module samplewire_sender #(
       .rep_is_newer_i(rep_is_newer), .rep_has_ranges_i(rep_has_ranges),
       .last_departure_i(last_departure), .rep_valid_i(rep_valid), .rep_ok_o(rep_ok),
       .rep_is_near_o(rng_is_near),
-      .close_seq_i(close_seq), .close_ok_o(close_ok),
       .oldest_o(oldest), .sent_o(sent), .next_o(next), .limit_o(limit), .full_o(),
       .has_new_o(has_new), .is_released_o(is_released), .is_sent_o(is_sent),
       .credit_came_o(credit_came)
@@ -245,7 +244,7 @@ module samplewire_sender #(
   );
 
   // ------------------------------------------------------------------ what is received
-  logic             c_valid, c_ready, c_last, report_ready, session_ready, arp_ready;
+  logic             c_valid, c_ready, c_last, report_ready;
   logic [63:0]      c_data;
   sw_pkg::rx_meta_t c_meta;
 
@@ -266,13 +265,12 @@ module samplewire_sender #(
   );
 
   logic bad_rx, form_rx, no_room_rx, form_session, no_room_session;
-  logic is_report, is_session;
-  assign is_report  = c_meta.cls == sw_pkg::ClassReport;
-  assign is_session = c_meta.cls == sw_pkg::ClassSession;
-  assign c_ready    = is_report ? report_ready : is_session ? session_ready : arp_ready;
+  logic is_report;
+  assign is_report = c_meta.cls == sw_pkg::ClassReport;
+  assign c_ready   = report_ready || !is_report;
 
   logic        taken, alive;
-  logic [31:0] number, echo, held, report_departure, report_time;
+  logic [31:0] number, report_time;
 
   report_rx u_report_rx (
       .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .time_ns_i(time_ns_i),
@@ -284,118 +282,67 @@ module samplewire_sender #(
       .rep_valid_o(rep_valid), .rep_ok_i(rep_ok),
       .rng_valid_o(rng_valid), .rng_ready_i(rng_ready), .rng_first_o(rng_first),
       .rng_count_o(rng_count), .rng_to_next_o(), .rng_settled_o(rng_settled),
-      .taken_o(taken), .alive_o(alive), .reported_o(), .number_o(number), .echo_o(echo),
-      .hold_o(held),
-      .report_departure_o(report_departure), .report_time_o(report_time),
+      .taken_o(taken), .alive_o(alive), .reported_o(), .number_o(number),
+      .report_time_o(report_time),
       .ev_refused_o(events.reports_refused), .ev_marked_o(events.congestion)
   );
 
-  // report_rx shows echo and hold for one cycle, their readers look later.
-  logic        taken_q;
-  logic [31:0] echo_q, held_q;
-
-  always_ff @(posedge clk_i) begin
-    taken_q <= taken && !rst_i;
-    if (taken) begin
-      echo_q <= echo;
-      held_q <= held;
-    end
-  end
-
-  rtt u_rtt (
-      .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush), .now_i(time_ns_i[35:4]), .taken_i(taken_q),
-      .echo_i(echo_q), .hold_i(held_q), .rtt_o(rtt)
-  );
-
   // ------------------------------------------------------------------ the session
-  logic        ctl_valid, ctl_final, ctl_ready, ctl_template;
   logic [4:0]  key_addr;
   logic [31:0] key_data;
-  logic [15:0] ctl_bytes;
-  logic [3:0]  word_addr;
-  logic [63:0] word_data;
-  logic        mark, answered, unanswered;
+  logic [63:0] k_tdata, tpl_data;
+  logic [7:0]  k_tkeep;
+  logic        k_tvalid, k_tready, k_tlast;
+  logic [5:0]  tpl_addr;
+  logic [22:0] told;
 
   session u_session (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
       .enable_i(cfg.enable), .key_addr_o(key_addr), .key_data_i(key_data),
-      .payload_bytes_i(cfg.payload_bytes), .dead_ms_i(cfg.dead_ms), .idle_ms_i(cfg.idle_ms),
-      .tpl_words_i(cfg.template_words),
-      .c_valid_i(c_valid && is_session), .c_ready_o(session_ready), .c_data_i(c_data),
-      .c_last_i(c_last), .c_meta_i(c_meta),
+      .tpl_addr_o(tpl_addr), .tpl_data_i(tpl_data),
+      .c_valid_i(c_valid && c_ready), .c_data_i(c_data), .c_last_i(c_last),
+      .c_is_report_i(is_report),
       .state_o(state), .stream_tag_o(stream_tag), .stream_tag_valid_o(stream_tag_valid),
-      .peer_tag_o(peer_tag), .peer_o(peer), .window_o(peer_window), .flush_o(flush),
-      .first_seq_o(), .run_o(run), .stop_o(stop),
+      .peer_tag_o(peer_tag), .peer_o(peer), .window_o(peer_window), .rtt_o(rtt),
+      .flush_o(flush), .run_o(run), .stop_o(stop),
       .close_i(cmd.close), .close_reason_i(2'd0),
       .busy_i(busy), .index_i(final_index), .lost_i(lost), .oldest_i(oldest), .sent_i(sent),
       .next_i(next), .is_released_i(is_released), .is_sent_i(is_sent),
-      .credit_came_i(credit_came), .close_seq_o(close_seq), .close_ok_i(close_ok),
+      .credit_came_i(credit_came),
       .depart_new_i(depart_new), .depart_repeat_i(depart_repeat), .hold_o(is_held),
       .tx_busy_i(tx_busy || job_valid),
-      .taken_i(taken_q), .alive_i(alive), .number_i(number), .echo_i(echo_q), .hold_i(held_q),
-      .report_departure_i(report_departure), .report_time_i(report_time), .rtt_i(rtt),
+      .taken_i(taken), .alive_i(alive), .report_time_i(report_time),
       .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant), .ctl_departure_i(ctl_departure),
       .ctl_done_o(ctl_done),
-      .ctl_valid_o(ctl_valid), .ctl_final_o(ctl_final), .ctl_ready_i(ctl_ready),
-      .ctl_bytes_o(ctl_bytes), .ctl_template_o(ctl_template), .word_addr_i(word_addr),
-      .word_data_o(word_data),
-      .ev_opens_o(events.opens), .ev_challenged_o(events.challenged),
-      .ev_accepted_o(events.accepted), .ev_repeated_o(), .ev_refused_o(events.refused),
-      .ev_late_o(), .ev_takeover_o(events.takeovers), .ev_unknown_o(answered),
-      .ev_unanswered_o(unanswered), .ev_malformed_o(form_session), .ev_unexpected_o(),
-      .ev_close_refused_o(), .ev_dropped_o(no_room_session), .ev_mark_o(mark),
-      .ev_finished_o(events.ended_finished), .ev_closed_o(events.ended_by_peer),
-      .ev_restarted_o(events.ended_restarted), .ev_silent_o(events.ended_silent),
-      .ev_half_open_o(events.ended_half_open), .ev_breaker_o(events.ended_broken)
-  );
-
-  logic [63:0] k_tdata, a_tdata, tpl_data;
-  logic [7:0]  k_tkeep, a_tkeep;
-  logic        k_tvalid, k_tready, k_tlast, a_tvalid, a_tready, a_tlast;
-  logic [5:0]  tpl_addr;
-
-  ctl_tx u_ctl_tx (
-      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .ctl_valid_i(ctl_valid),
-      .ctl_final_i(ctl_final), .ctl_ready_o(ctl_ready), .ctl_bytes_i(ctl_bytes),
-      .ctl_template_i(ctl_template),
-      .word_addr_o(word_addr), .word_data_i(word_data), .tpl_addr_o(tpl_addr),
-      .tpl_data_i(tpl_data), .tpl_words_i(cfg.template_words),
       .m_axis_tvalid(k_tvalid), .m_axis_tready(k_tready), .m_axis_tdata(k_tdata),
-      .m_axis_tkeep(k_tkeep), .m_axis_tlast(k_tlast)
+      .m_axis_tkeep(k_tkeep), .m_axis_tlast(k_tlast),
+      .event_o(told), .ev_dropped_o(no_room_session)
   );
 
-  arp_icmp u_arp_icmp (
-      .clk_i(clk_i), .rst_i(rst_i), .self_i(self), .time_ns_i(time_ns_i),
-      .c_valid_i(c_valid && !is_report && !is_session), .c_ready_o(arp_ready),
-      .c_data_i(c_data), .c_last_i(c_last), .c_meta_i(c_meta),
-      .m_axis_tdata(a_tdata), .m_axis_tkeep(a_tkeep), .m_axis_tvalid(a_tvalid),
-      .m_axis_tready(a_tready), .m_axis_tlast(a_tlast),
-      .ev_replied_o(replied), .ev_refused_o(events.replies_suppressed)
-  );
-
-  logic replied;
-  assign events.arp_replies  = replied && c_meta.cls == sw_pkg::ClassArp;
-  assign events.icmp_replies = replied && c_meta.cls == sw_pkg::ClassIcmp;
+  assign events.opens              = told[sw_pkg::EventOpens];
+  assign events.challenged         = told[sw_pkg::EventChallenged];
+  assign events.accepted           = told[sw_pkg::EventAccepted];
+  assign events.refused            = told[sw_pkg::EventRefused];
+  assign events.takeovers          = told[sw_pkg::EventTakeover];
+  assign events.unknown            = told[sw_pkg::EventUnknown] || told[sw_pkg::EventUnanswered];
+  assign events.marks              = told[sw_pkg::EventMark];
+  assign events.control_frames     = told[sw_pkg::EventControl];
+  assign events.ended_finished     = told[sw_pkg::EventFinished];
+  assign events.ended_by_peer      = told[sw_pkg::EventClosed];
+  assign events.ended_restarted    = told[sw_pkg::EventRestarted];
+  assign events.ended_silent       = told[sw_pkg::EventSilent];
+  assign events.ended_half_open    = told[sw_pkg::EventHalfOpen];
+  assign events.ended_broken       = told[sw_pkg::EventBreaker];
+  assign events.arp_replies        = told[sw_pkg::EventArp];
+  assign events.icmp_replies       = told[sw_pkg::EventIcmp];
+  assign events.replies_suppressed = told[sw_pkg::EventSuppressed];
+  assign form_session              = told[sw_pkg::EventMalformed];
 
   // ------------------------------------------------------------------ one wire
-  logic [63:0] o_tdata;
-  logic [7:0]  o_tkeep;
-  logic        o_tvalid, o_tready, o_tlast;
-
-  tx_mux #(.W(64)) u_control_mux (
+  tx_mux #(.W(W)) u_tx_mux (
       .clk_i(clk_i), .rst_i(rst_i),
       .s0_axis_tdata(k_tdata), .s0_axis_tkeep(k_tkeep), .s0_axis_tvalid(k_tvalid),
       .s0_axis_tready(k_tready), .s0_axis_tlast(k_tlast),
-      .s1_axis_tdata(a_tdata), .s1_axis_tkeep(a_tkeep), .s1_axis_tvalid(a_tvalid),
-      .s1_axis_tready(a_tready), .s1_axis_tlast(a_tlast),
-      .m_axis_tdata(o_tdata), .m_axis_tkeep(o_tkeep), .m_axis_tvalid(o_tvalid),
-      .m_axis_tready(o_tready), .m_axis_tlast(o_tlast)
-  );
-
-  tx_mux #(.W(W)) u_tx_mux (
-      .clk_i(clk_i), .rst_i(rst_i),
-      .s0_axis_tdata(o_tdata), .s0_axis_tkeep(o_tkeep), .s0_axis_tvalid(o_tvalid),
-      .s0_axis_tready(o_tready), .s0_axis_tlast(o_tlast),
       .s1_axis_tdata(d_tdata), .s1_axis_tkeep(d_tkeep), .s1_axis_tvalid(d_tvalid),
       .s1_axis_tready(d_tready), .s1_axis_tlast(d_tlast),
       .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tvalid(m_axis_tvalid),
@@ -405,14 +352,11 @@ module samplewire_sender #(
   // ------------------------------------------------------------------ registers and counters
   assign events.packets         = depart_new;
   assign events.retransmissions = depart_repeat;
-  assign events.marks           = mark;
-  assign events.control_frames  = ctl_valid && ctl_ready && !mark;
   assign events.reports         = taken;
 
   // Two events of one name may come in one cycle: the second is counted in the next that has none.
   // The session's are many cycles apart, so one is owed at most.
   logic [2:0] first, second, owed_q;
-  assign events.unknown = answered || unanswered;
   assign first  = {bad_rx, form_rx, no_room_rx};
   assign second = {mac_rx_bad_i, form_session, no_room_session};
   assign {events.frames_bad, events.malformed, events.no_room} = first | second | owed_q;

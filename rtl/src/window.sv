@@ -11,8 +11,7 @@
 //
 // Throughput: a step of a REPORT, a commit and a departure in every cycle, together. Latency: a
 // step counts in the cycle after it: `rep_valid_i` may come there, `rep_is_near_o` is right there.
-// `rep_ok_o` is right with `rep_valid_i`; `close_ok_o` in the cycle of the question; the numbers
-// change in the next; `has_new_o` one after them, so that whoever departs a packet looks again 2
+// `rep_ok_o` is right with `rep_valid_i`; the numbers change in the next cycle; `has_new_o` one after them, so that whoever departs a packet looks again 2
 // cycles later at the earliest. `full_o` rises with
 // `next_o` and falls one cycle after `oldest_o` has moved: within that cycle a repeat that was
 // chosen by the old `oldest_o` has claimed its slot (tx_sched's `hold_o`).
@@ -41,8 +40,6 @@ module window #(
     input  wire logic                rep_valid_i,
     output      logic                rep_ok_o,
     output      logic                rep_is_near_o,     // within 2 * Slots of `oldest`
-    input  wire logic [SeqWidth-1:0] close_seq_i,
-    output      logic                close_ok_o,
     output      logic [SeqWidth-1:0] oldest_o,
     output      logic [SeqWidth-1:0] sent_o,
     output      logic [SeqWidth-1:0] next_o,
@@ -142,10 +139,6 @@ module window #(
 
   assign rep_ok_o      = step_q ? !fails : !bad_q;
   assign rep_is_near_o = !has_more || is_ones_q;
-
-  seq_t close;
-  assign close      = close_seq_i - oldest_q;
-  assign close_ok_o = ~|close[SeqWidth-1:Sw+1] && close[Sw:0] <= departed;
 
   logic take, grow, no_credit;
   assign take = rep_valid_i && rep_ok_o;

@@ -1,5 +1,4 @@
-// frame_rx with its two small readers, and tx_mux and crc_insert behind them: what a request or a
-// REPORT goes through. The readers of ClassSession are the test.
+// frame_rx and report_rx: what a REPORT goes through; tx_mux, with crc_insert before it.
 `default_nettype none
 
 module control_tb #(
@@ -30,12 +29,9 @@ module control_tb #(
     output      logic         taken_o,
     output      logic         alive_o,
     output      logic         reported_o,
-    output      logic [ 63:0] echo_hold_o,
-    output      logic [ 95:0] newest_o,
+    output      logic [ 63:0] newest_o,
     output      logic         ev_refused_o,
     output      logic         ev_marked_o,
-    output      logic         ev_replied_o,
-    output      logic         ev_unanswered_o,
 
     // Control frames of the test, CRC to be written; DATA of the test; what leaves.
     input  wire logic [   63:0] ctl_axis_tdata,
@@ -55,12 +51,11 @@ module control_tb #(
     output      logic           m_axis_tlast
 );
 
-  logic c_valid, c_ready, c_last, report_ready, arp_ready, is_report, is_arp;
+  logic c_valid, c_ready, c_last, report_ready, is_report;
   logic [63:0] c_data;
   sw_pkg::rx_meta_t c_meta;
   assign is_report = c_meta.cls == sw_pkg::ClassReport;
-  assign is_arp    = c_meta.cls == sw_pkg::ClassArp || c_meta.cls == sw_pkg::ClassIcmp;
-  assign c_ready   = is_report ? report_ready : is_arp ? arp_ready : 1'b1;
+  assign c_ready   = is_report ? report_ready : 1'b1;
 
   logic [W-1:0] u_data;
   logic [W/8-1:0] u_keep;
@@ -148,39 +143,15 @@ module control_tb #(
       .taken_o           (taken_o),
       .alive_o           (alive_o),
       .reported_o        (reported_o),
-      .number_o          (newest_o[95:64]),
-      .echo_o            (echo_hold_o[63:32]),
-      .hold_o            (echo_hold_o[31:0]),
-      .report_departure_o(newest_o[63:32]),
+      .number_o          (newest_o[63:32]),
       .report_time_o     (newest_o[31:0]),
       .ev_refused_o      (ev_refused_o),
       .ev_marked_o       (ev_marked_o)
   );
 
-  logic [63:0] a_data, k_data, j_data;
-  logic [7:0] a_keep, k_keep, j_keep;
-  logic a_valid, a_ready, a_last, k_valid, k_ready, k_last, j_valid, j_ready, j_last;
-
-  arp_icmp #(
-      .Burst(8)
-  ) i_arp (
-      .clk_i        (clk_i),
-      .rst_i        (rst_i),
-      .self_i       (self_i),
-      .time_ns_i    (time_ns_i),
-      .c_valid_i    (c_valid && is_arp),
-      .c_ready_o    (arp_ready),
-      .c_data_i     (c_data),
-      .c_last_i     (c_last),
-      .c_meta_i     (c_meta),
-      .m_axis_tdata (a_data),
-      .m_axis_tkeep (a_keep),
-      .m_axis_tvalid(a_valid),
-      .m_axis_tready(a_ready),
-      .m_axis_tlast (a_last),
-      .ev_replied_o (ev_replied_o),
-      .ev_refused_o (ev_unanswered_o)
-  );
+  logic [63:0] k_data;
+  logic [7:0] k_keep;
+  logic k_valid, k_ready, k_last;
 
   crc_insert i_crc (
       .clk_i        (clk_i),
@@ -197,8 +168,9 @@ module control_tb #(
       .m_axis_tlast (k_last)
   );
 
-  // The same cell joins the two sources of control frames.
-  tx_mux i_join (
+  tx_mux #(
+      .W(W)
+  ) i_mux (
       .clk_i         (clk_i),
       .rst_i         (rst_i),
       .s0_axis_tdata (k_data),
@@ -206,28 +178,6 @@ module control_tb #(
       .s0_axis_tvalid(k_valid),
       .s0_axis_tready(k_ready),
       .s0_axis_tlast (k_last),
-      .s1_axis_tdata (a_data),
-      .s1_axis_tkeep (a_keep),
-      .s1_axis_tvalid(a_valid),
-      .s1_axis_tready(a_ready),
-      .s1_axis_tlast (a_last),
-      .m_axis_tdata  (j_data),
-      .m_axis_tkeep  (j_keep),
-      .m_axis_tvalid (j_valid),
-      .m_axis_tready (j_ready),
-      .m_axis_tlast  (j_last)
-  );
-
-  tx_mux #(
-      .W(W)
-  ) i_mux (
-      .clk_i         (clk_i),
-      .rst_i         (rst_i),
-      .s0_axis_tdata (j_data),
-      .s0_axis_tkeep (j_keep),
-      .s0_axis_tvalid(j_valid),
-      .s0_axis_tready(j_ready),
-      .s0_axis_tlast (j_last),
       .s1_axis_tdata (data_axis_tdata),
       .s1_axis_tkeep (data_axis_tkeep),
       .s1_axis_tvalid(data_axis_tvalid),

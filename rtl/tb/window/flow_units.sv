@@ -24,8 +24,6 @@ module flow_units #(
     input  wire logic [             31:0] last_departure_i,
     output      logic                     rep_ok_o,
     output      logic                     rep_is_near_o,
-    input  wire logic [             31:0] close_seq_i,
-    output      logic                     close_ok_o,
     output      logic [             31:0] oldest_o,
     output      logic [             31:0] sent_o,
     output      logic [             31:0] next_o,
@@ -66,7 +64,7 @@ module flow_units #(
       .clk_i, .rst_i, .flush_i, .commit_i, .depart_new_i, .rep_step_i,
       .rep_check_i(sw_pkg::check_e'(rep_check_i)),
       .rep_hi_i, .rep_lo_i, .rep_is_newer_i, .rep_has_ranges_i, .last_departure_i, .rep_valid_i,
-      .rep_ok_o, .rep_is_near_o, .close_seq_i, .close_ok_o, .oldest_o, .sent_o, .next_o,
+      .rep_ok_o, .rep_is_near_o, .oldest_o, .sent_o, .next_o,
       .limit_o, .full_o, .has_new_o, .is_released_o, .is_sent_o, .credit_came_o
   );
 
