@@ -116,7 +116,9 @@ mod tests {
     #[test]
     fn help_fits_80_columns() {
         let mut command = Cli::command();
-        for verb in ["decode", "dissector", "find", "study", "completions", "man", "verify", "record"] {
+        for verb in
+            ["decode", "dissector", "find", "study", "completions", "man", "verify", "record"]
+        {
             let verb = command.find_subcommand_mut(verb).unwrap();
             let help = verb.clone().term_width(80).render_long_help().to_string();
             let longest = help.lines().map(|line| line.chars().count()).max();
