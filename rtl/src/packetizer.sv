@@ -97,27 +97,28 @@ module packetizer #(
   logic whole_q;   // a sample ended with the last beat taken
   logic have_q;    // a packet was begun since the flush
   logic run_q;
-  logic full_q;
+  logic full_q, blocked_q;
   logic [Lw-1:0] left_q;  // beats that still fit the packet
+  logic at_last_q;        // left_q is 1
 
-  logic is_break, is_empty, at_last, split;
+  logic is_break, is_empty, split, is_idle;
   logic count_due, take, begins, drop, writes, closes;
 
   assign is_break = s_start || s_overflow;
   assign is_empty = s_last && !s_whole && s_count == 8'd0;
-  assign at_last = left_q == Lw'(1);
-  assign split = at_last && s_last && !s_whole;
+  assign split = at_last_q && s_last && !s_whole;
   assign count_due = open_q &&
       (ending_q || (stop_i && whole_q) || (s_valid && (is_break || split)));
 
   assign s_ready = !count_due && (open_q || !stop_i);
   assign take = s_valid && s_ready;
   assign slot_o = claimed_q[Sw-1:0];
-  assign begins = take && !open_q && run_q && !full_q && !hold_i && !is_empty &&
-      (whole_q || is_break);
-  assign drop = take && !open_q && run_q && have_q && !begins;
-  assign writes = begins || (take && open_q && run_q) || count_due;
-  assign closes = count_due || (take && open_q && run_q && at_last);
+  // Where no packet is open every beat is taken but for stop_i; where one is, but for its count.
+  assign is_idle = !open_q && !stop_i && run_q;
+  assign begins = is_idle && !blocked_q && s_valid && (whole_q || is_break) && !is_empty;
+  assign drop = is_idle && have_q && s_valid && !begins;
+  assign writes = begins || (s_valid && open_q && run_q) || count_due;
+  assign closes = count_due || (s_valid && open_q && run_q && at_last_q);
 
   // A flush throws away what comes, as a low run_i does.
   always_ff @(posedge clk_i) begin
@@ -133,8 +134,14 @@ module packetizer #(
     else if (begins) have_q <= 1'b1;
   end
 
+  logic [Lw-1:0] beats;  // of a packet
+  assign beats = Lw'(payload_bytes_i >> Shift);
+
   always_ff @(posedge clk_i) begin
-    if (writes) left_q <= Lw'(-1) + (begins ? Lw'(payload_bytes_i >> Shift) : left_q);
+    if (writes) begin
+      left_q    <= Lw'(-1) + (begins ? beats : left_q);
+      at_last_q <= begins ? beats == Lw'(2) : left_q == Lw'(2);
+    end
   end
 
   // Slots: claimed at the first beat, so that the next packet need not wait for this one's commit.
@@ -151,7 +158,8 @@ module packetizer #(
     end
   endfunction
 
-  logic commit_q;
+  logic commit_q, is_full;
+  assign is_full = (claimed_q ^ oldest_i) == (Sw + 1)'(Slots);
 
   always_ff @(posedge clk_i) begin
     if (flush_i) begin
@@ -161,32 +169,38 @@ module packetizer #(
       if (begins) claimed_q <= claimed_q + 1'b1;
       if (commit_q) slot_q <= slot_q + 1'b1;
     end
-    full_q <= (claimed_q ^ oldest_i) == (Sw + 1)'(Slots);
+    full_q <= is_full;
+    // A cycle is there to look: a packet stays open for one at least. What was full stays blocked
+    // for one more, in which hold_i shows whether the slot is still read.
+    blocked_q <= is_full || full_q || hold_i;
     base_q <= first_beat(claimed_q[Sw-1:0]);
   end
 
   // Indexes. Lost is what lies between the end of the beat before and this one, and with a beat that
-  // is thrown away the beat too; a start leaves out what lies before it.
+  // is thrown away the beat too; a start leaves out what lies before it. The two meet a cycle later.
 
   logic [63:0] end_q, lost_q;
-  logic [GapWidth-1:0] lost_from, lost_to, gap_q;
-  logic is_loss;
+  logic [GapWidth-1:0] lost_from, gap_q, loss;
+  logic [7:0] thrown_q;
+  logic is_loss, is_loss_q;
 
   assign lost_from = s_start ? s_index[GapWidth-1:0] : end_q[GapWidth-1:0];
-  assign lost_to = s_index[GapWidth-1:0] + GapWidth'(begins ? 8'd0 : s_count);
-  assign is_loss = have_q && run_q && take && (drop || s_overflow);
+  // Where a packet is open, such a beat waits for its end.
+  assign is_loss = is_idle && have_q && s_valid && (!begins || s_overflow);
+  assign loss = is_loss_q ? gap_q + GapWidth'(thrown_q) : '0;
 
   always_ff @(posedge clk_i) begin
     if (take) end_q <= s_index + 64'(s_count);
-    gap_q <= lost_to - lost_from;
-    if (!is_loss) gap_q <= '0;
-    lost_q <= 64'(gap_q) + lost_q;
+    gap_q <= s_index[GapWidth-1:0] - lost_from;
+    thrown_q <= begins ? 8'd0 : s_count;
+    is_loss_q <= is_loss;
+    lost_q <= 64'(loss) + lost_q;
     if (rst_i || flush_i) lost_q <= '0;
   end
 
   assign index_o = end_q;
   assign lost_o = lost_q;
-  assign ev_lost_count_o = gap_q[31:0];
+  assign ev_lost_count_o = loss[31:0];
 
   // The packet begun.
 
@@ -237,7 +251,7 @@ module packetizer #(
 
   // Stages 2 and 3: the slot's entry is held until the CRC is there.
 
-  logic hold_q, ev_overflow_q;
+  logic hold_q, ev_overflow_q, busy_q;
   logic [63:0] hold_index_q;
   logic [15:0] hold_len_q;
   logic [2:0] hold_flags_q;
@@ -245,6 +259,7 @@ module packetizer #(
   logic [15:0] sum;
 
   always_ff @(posedge clk_i) begin
+    busy_q <= (begins || open_q || close_q || hold_q) && !flush_i && !rst_i;
     hold_q <= close_q && !flush_i && !rst_i;
     commit_q <= hold_q && !flush_i && !rst_i;
     if (close_q) begin
@@ -281,7 +296,7 @@ module packetizer #(
   assign slot_waddr_o = slot_q;
   assign commit_o = commit_q;
 
-  assign busy_o = open_q || close_q || hold_q || commit_q;
+  assign busy_o = busy_q;
   assign ev_overflow_o = ev_overflow_q;
 
 `ifdef FORMAL

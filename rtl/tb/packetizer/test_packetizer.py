@@ -139,7 +139,7 @@ class TB:
         self.committed = []  # seqs committed and not read
         self.lost_events = 0
         self.overflow_events = 0
-        self.hold = None  # slot that hold_i kept in the cycle before
+        self.holds = [None, None]  # slots that hold_i kept: two cycles before, in the last
         self.took = None  # cycle in which a beat was taken last
         cocotb.start_soon(Clock(dut.clk_i, 10, "ns").start())
         for name in (
@@ -162,8 +162,11 @@ class TB:
             age = (slot - self.oldest) % self.slots
             assert age >= self.next - self.oldest, "a packet of the window was overwritten"
             begins = int(dut.ring_waddr_o.value) % self.slot_beats == 0
-            assert not (begins and self.hold == slot), "a slot that is being read was overwritten"
-        self.hold = int(dut.claimed_o.value) if int(dut.hold_i.value) else None
+            assert not (begins and self.holds[0] == slot), (
+                "a slot that is being read was overwritten"
+            )
+        held = int(dut.claimed_o.value) if int(dut.hold_i.value) else None
+        self.holds = [self.holds[1], held]
         self.lost_events += int(dut.ev_lost_count_o.value)
         self.overflow_events += int(dut.ev_overflow_o.value)
         self.reply = None
