@@ -6,8 +6,8 @@
 // through a FIFO, which is filled as soon as a job is begun.
 //
 // Throughput: a beat a clock; frames back to back where a frame has at least 24 beats at 64 bits, 7
-// at 512, else a frame in so many clocks. Latency: job to first beat 14 cycles, the ring answering
-// at once. Back-pressure: `m_axis_tready`; reads of the ring are asked for only as far as the FIFO
+// at 512, else a frame in so many clocks. Latency: job to first beat 14 cycles, 15 at 512 bits, the
+// ring answering at once. Back-pressure: `m_axis_tready`; reads of the ring are asked for only as far as the FIFO
 // has room for their replies. tvalid has no gap inside a frame unless the ring keeps requests
 // waiting.
 //
@@ -114,11 +114,13 @@ module frame_tx #(
   logic [W-1:0] fifo[FifoDepth];
   logic [Fw-1:0] fifo_wr_q, fifo_rd_q;
   logic [Fw:0] room_q, level_q;
+  logic has_room_q;     // room_q is not zero; learns of a pop a cycle late
+  logic has_payload_q;  // level_q is not zero
   logic [Aw-1:0] fetch_addr_q;
   logic [CountWidth-1:0] fetch_left_q;
   logic ask, pop;
 
-  assign rd_valid_o = fetch_busy_q && |room_q;
+  assign rd_valid_o = fetch_busy_q && has_room_q;
   assign rd_addr_o  = fetch_addr_q;
   assign ask        = rd_valid_o && rd_ready_i;
 
@@ -141,12 +143,16 @@ module frame_tx #(
     if (pop) fifo_rd_q <= fifo_rd_q + 1'b1;
     room_q  <= room_q + (Fw + 1)'(pop) - (Fw + 1)'(ask);
     level_q <= level_q + (Fw + 1)'(rd_valid_i) - (Fw + 1)'(pop);
+    has_room_q    <= |room_q[Fw:1] || (room_q[0] && !ask);
+    has_payload_q <= |level_q[Fw:1] || (level_q[0] && !pop) || rd_valid_i;
     if (rst_i) begin
-      fetch_busy_q <= 1'b0;
-      fifo_wr_q    <= '0;
-      fifo_rd_q    <= '0;
-      room_q       <= (Fw + 1)'(FifoDepth);
-      level_q      <= '0;
+      fetch_busy_q  <= 1'b0;
+      fifo_wr_q     <= '0;
+      fifo_rd_q     <= '0;
+      room_q        <= (Fw + 1)'(FifoDepth);
+      level_q       <= '0;
+      has_room_q    <= 1'b0;
+      has_payload_q <= 1'b0;
     end
   end
 
@@ -161,13 +167,12 @@ module frame_tx #(
   logic [CountWidth-1:0] left_q;
   logic [31:0] trailer_q;
   logic [W-1:0] data_q;
-  logic valid_q, last_q, is_free, has_payload, send_head;
+  logic valid_q, last_q, is_free, send_head;
 
   assign is_free     = !valid_q || m_axis_tready;
-  assign has_payload = |level_q;
-  assign send_head   = is_free && part_q == PartHead && head_ready && ((|beat_q) || has_payload);
+  assign send_head   = is_free && part_q == PartHead && head_ready && ((|beat_q) || has_payload_q);
   assign head_done   = send_head && beat_q == HeadWidth'(HeadBeats - 1);
-  assign pop         = is_free && part_q == PartPayload && has_payload;
+  assign pop         = is_free && part_q == PartPayload && has_payload_q;
 
   always_ff @(posedge clk_i) begin
     if (is_free) begin

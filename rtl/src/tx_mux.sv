@@ -2,8 +2,9 @@
 //
 // Control goes first, but a DATA frame that waits has its turn after each control frame, so that
 // neither starves. At W = 64 both pass at a beat a cycle, without an idle cycle between frames that
-// wait, and without latency but for one cycle before a control frame behind DATA or nothing. At W = 512 a control frame is gathered whole, eight beats to one, before it
-// leaves without gaps: latency 2 cycles from its last beat; DATA still passes without.
+// wait, and without latency but for one cycle before a control frame behind DATA or nothing. At W =
+// 512 a control frame is gathered whole, eight beats to one, before it leaves without gaps: latency
+// 3 cycles from its last beat; DATA still passes without.
 // Back-pressure on both. A gap that a source leaves inside a frame goes through, but for s0 at W =
 // 512.
 `default_nettype none
@@ -58,33 +59,45 @@ module tx_mux #(
     // held: the first lane that says so is the end.
     logic [Aw:0] wr_q, kept_q, rd_q;
     logic [2:0] lane_q;
-    logic take, fetch, valid_q;
+    logic take, fetch, pass, has_room_q, row_valid_q, valid_q;
+    logic [Aw:0] used;
 
-    assign s0_axis_tready = (wr_q - rd_q) != (Aw + 1)'(Rows);
-    assign take           = s0_axis_tvalid && s0_axis_tready;
-    assign fetch          = kept_q != rd_q && (!valid_q || ctl_ready);
+    // A row is read, then shown. Room is for the row that is being written and one more.
+    assign s0_axis_tready = has_room_q;
+    assign take           = s0_axis_tvalid && has_room_q;
+    assign used           = wr_q - rd_q;
+    assign pass           = row_valid_q && (!valid_q || ctl_ready);
+    assign fetch          = kept_q != rd_q && (!row_valid_q || pass);
 
     always_ff @(posedge clk_i) begin
       if (rst_i) begin
-        wr_q    <= '0;
-        kept_q  <= '0;
-        rd_q    <= '0;
-        lane_q  <= '0;
-        valid_q <= 1'b0;
+        wr_q        <= '0;
+        kept_q      <= '0;
+        rd_q        <= '0;
+        lane_q      <= '0;
+        has_room_q  <= 1'b0;
+        row_valid_q <= 1'b0;
+        valid_q     <= 1'b0;
       end else begin
+        has_room_q <= !used[Aw] && !(&used[Aw-1:0]);
         if (take) begin
           lane_q <= s0_axis_tlast ? '0 : lane_q + 1'b1;
           if (s0_axis_tlast || lane_q == 3'd7) wr_q <= wr_q + 1'b1;
           if (s0_axis_tlast) kept_q <= wr_q + 1'b1;
         end
         if (fetch) rd_q <= rd_q + 1'b1;
-        if (fetch) valid_q <= 1'b1;
+        if (fetch) row_valid_q <= 1'b1;
+        else if (pass) row_valid_q <= 1'b0;
+        if (pass) valid_q <= 1'b1;
         else if (ctl_ready) valid_q <= 1'b0;
       end
     end
 
     logic [7:0] ends;
     logic [7:0] keep_of[8];
+    logic [W-1:0] row, data_q;
+    logic [W/8-1:0] keep, keep_q;
+    logic last_q;
     for (genvar g = 0; g < 8; g++) begin : g_lane
       (* ram_style = "block" *)logic [71:0] mem[Rows];
       logic [71:0] out_q;
@@ -96,21 +109,31 @@ module tx_mux #(
       always_ff @(posedge clk_i) begin
         if (fetch) out_q <= mem[rd_q[Aw-1:0]];
       end
-      assign ctl_data[64*g+:64] = out_q[63:0];
-      assign ends[g]            = out_q[71];
-      assign keep_of[g]         = {out_q[70:64], 1'b1};
+      assign row[64*g+:64] = out_q[63:0];
+      assign ends[g]       = out_q[71];
+      assign keep_of[g]    = {out_q[70:64], 1'b1};
     end
 
     logic gone;  // an end lies before the lane
     always_comb begin
       gone = 1'b0;
       for (int i = 0; i < 8; i++) begin
-        ctl_keep[8*i+:8] = gone ? 8'h00 : keep_of[i];
+        keep[8*i+:8] = gone ? 8'h00 : keep_of[i];
         gone = gone || ends[i];
       end
     end
+
+    always_ff @(posedge clk_i) begin
+      if (pass) begin
+        data_q <= row;
+        keep_q <= keep;
+        last_q <= |ends;
+      end
+    end
+    assign ctl_data  = data_q;
+    assign ctl_keep  = keep_q;
     assign ctl_valid = valid_q;
-    assign ctl_last  = |ends;
+    assign ctl_last  = last_q;
   end
 
   // Whose frame is under way, or may begin: a register, since each bit of the output looks at it.

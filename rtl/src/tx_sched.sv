@@ -92,9 +92,10 @@ module tx_sched #(
 
   // docs/protocol.md#2.6. Whether the clock has passed the last stamp is known a cycle late; then
   // it still has, and nothing is stamped 2 cycles after a stamp.
+  logic may_stamp_q;
   logic [31:0] now, last_q;
   logic [AgeWidth-1:0] epoch, last_epoch_q, age;
-  logic is_stale_q, was_stale_q, is_risen_q;
+  logic is_stale_q, is_aged, is_risen_q;
   logic [31:0] lead;
   assign now   = time_ns_i[35:4];
   assign epoch = time_ns_i[AgeLow+:AgeWidth];
@@ -103,6 +104,7 @@ module tx_sched #(
   // One epoch apart are less than half of the wrap, and the comparison holds.
   // That they are is known a cycle late, so nothing is stamped in the cycle in which it shows.
   assign lead  = last_q - now;
+  assign is_aged = |age[AgeWidth-1:1];
 
   // docs/protocol.md#4.7, the budget.
   logic [LevelWidth-1:0] level_q, capacity_q;
@@ -111,18 +113,17 @@ module tx_sched #(
   assign span    = time_ns_i[8+:SpanWidth];
   assign elapsed = span - filled_q;
 
-  logic is_flowing, may_stamp, may_data, is_repeat, take_repeat, take_new, choose, grant;
+  logic is_flowing, may_data, is_repeat, take_repeat, take_new, choose, grant;
   logic [31:0] seq;
   assign is_flowing = state_i == sw_pkg::StateFlowing || state_i == sw_pkg::StateClosing;
-  assign may_stamp = ~|pause_q && !(is_stale_q && !was_stale_q);
-  assign may_data = is_flowing && pacer_ok_i && !ctl_q && !ctl_want_i && may_stamp && !flush_i &&
+  assign may_data = is_flowing && pacer_ok_i && !ctl_q && !ctl_want_i && may_stamp_q && !flush_i &&
       (!job_valid_q || job_ready_i);
   assign is_repeat = cand_valid_i && has_budget_q;
   assign take_repeat = may_data && is_repeat;
   assign take_new = may_data && has_new_i && !is_repeat;
   assign choose = take_repeat || take_new;
   assign seq = is_repeat ? cand_seq_i : sent_i;
-  assign grant = ctl_want_i && !ctl_q && !job_valid_q && !tx_busy_i && may_stamp;
+  assign grant = ctl_want_i && !ctl_q && !job_valid_q && !tx_busy_i && may_stamp_q;
   assign is_stalled = cand_valid_i && !has_budget_q;
 
   always_ff @(posedge clk_i) begin
@@ -134,8 +135,8 @@ module tx_sched #(
       last_q       <= is_risen_q ? now : last_q + 1'b1;
       last_epoch_q <= epoch;
     end
-    is_stale_q  <= !(choose || grant) && (is_stale_q || |age[AgeWidth-1:1]);
-    was_stale_q <= is_stale_q;
+    is_stale_q  <= !(choose || grant) && (is_stale_q || is_aged);
+    may_stamp_q <= !(choose || grant) && !pause_q[1] && (is_stale_q || !is_aged);
     is_risen_q  <= lead[31] || is_stale_q;
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];
 
@@ -167,7 +168,7 @@ module tx_sched #(
       ctl_q        <= 1'b0;
       pause_q      <= 2'd3;
       is_stale_q   <= 1'b1;
-      was_stale_q  <= 1'b0;
+      may_stamp_q  <= 1'b0;
       level_q      <= '0;
       has_budget_q <= 1'b0;
       is_full_q    <= 1'b0;
