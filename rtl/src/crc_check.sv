@@ -9,8 +9,11 @@
 // packet turn into ones.
 // Ones names bytes of the frame (bit i: byte i) that count as FFh, as the ICRC of RoCE wants it.
 //
-// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, and in
-// no other. No back-pressure. Does not find the packet's length.
+// A beat a cycle; ok_o is right in the second cycle after the packet's last beat was taken, at 128
+// bits in the third, and in no other. No back-pressure. Does not find the packet's length.
+//
+// The step is linear in register and beat. At 64 bits both take it in one cycle; wider beats in a
+// cycle of their own, and only the register's part remains in the loop.
 `default_nettype none
 
 module crc_check #(
@@ -112,22 +115,8 @@ module crc_check #(
     for (int i = 0; i < int'(StartLane); i++) if (beat_i == StartBeat) x_d[8*i+:8] = 8'h00;
   end
 
-  logic [31:0] crc_d;
-  logic [N-1:0] fed;
-  always_comb begin
-    fed = x_q;
-    fed[31:0] = x_q[31:0] ^ crc_q;
-  end
-
-  if (N == 64 && Poly == sw_pkg::Crc32cPoly) begin : g_step64
-    crc_step64 i_step (
-        .data_i(fed),
-        .crc_o (crc_d)
-    );
-  end else begin : g_rows
-    localparam logic [32*N-1:0] Rows = rows();
-    always_comb for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[int'(N)*i+:N]);
-  end
+  logic is_before;  // the packet begins with the next beat
+  assign is_before = valid_i && beat_i == StartBeat - 4'd1;
 
   // Registers need no reset: the beats of a packet set each.
   always_ff @(posedge clk_i) begin
@@ -138,14 +127,54 @@ module crc_check #(
       // Only what the last beat leaves is looked at.
       zeros1_q <= Lb'(0) - left_i[Lb-1:0];
     end
-    if (x_valid_q) begin
-      crc_q <= crc_d;
-      zeros_q <= zeros1_q;
-    end
-    if (valid_i && beat_i == StartBeat - 4'd1) crc_q <= First;
   end
 
-  assign ok_o = crc_q == Residues[32*zeros_q+:32];
+  if (N == 64) begin : g_one_stage
+    logic [31:0] crc_d;
+    logic [N-1:0] fed;
+    assign fed = {x_q[N-1:32], x_q[31:0] ^ crc_q};
+
+    if (Poly == sw_pkg::Crc32cPoly) begin : g_step64
+      crc_step64 i_step (
+          .data_i(fed),
+          .crc_o (crc_d)
+      );
+    end else begin : g_rows
+      localparam logic [32*N-1:0] Rows = rows();
+      always_comb for (int i = 0; i < 32; i++) crc_d[i] = ^(fed & Rows[int'(N)*i+:N]);
+    end
+
+    always_ff @(posedge clk_i) begin
+      if (x_valid_q) begin
+        crc_q <= crc_d;
+        zeros_q <= zeros1_q;
+      end
+      if (is_before) crc_q <= First;
+    end
+  end else begin : g_two_stages
+    localparam logic [32*N-1:0] Rows = rows();
+
+    logic part_valid_q, is_before_q;
+    logic [31:0] part_q, moved;
+    logic [Lb-1:0] zeros2_q;
+
+    // The register's bit j goes the way of the beat's bit j.
+    always_comb for (int i = 0; i < 32; i++) moved[i] = ^(crc_q & Rows[int'(N)*i+:32]);
+
+    always_ff @(posedge clk_i) begin
+      for (int i = 0; i < 32; i++) part_q[i] <= ^(x_q & Rows[int'(N)*i+:N]);
+      part_valid_q <= x_valid_q;
+      zeros2_q <= zeros1_q;
+      is_before_q <= is_before;
+      if (part_valid_q) begin
+        crc_q <= part_q ^ moved;
+        zeros_q <= zeros2_q;
+      end
+      if (is_before_q) crc_q <= First;
+    end
+  end
+
+  assign ok_o = sw_pkg::same32(crc_q, Residues[32*zeros_q+:32]);
 
 endmodule
 

@@ -9,8 +9,8 @@
 // A REPORT is shown from byte ReportFrom on: its reader needs nothing before, and the repeats that
 // it asks for wait for these cycles.
 //
-// Accepts a beat every clock for ever. Last beat in to first beat out: 2 cycles; then a beat a
-// cycle, and one idle cycle between frames. Back-pressure on the output only.
+// Accepts a beat every clock for ever. Last beat in to first beat out: 3 cycles, 4 at 128 bits; then
+// a beat a cycle, and 2 idle cycles between frames, 3 at 128 bits. Back-pressure on the output only.
 `default_nettype none
 
 module frame_store #(
@@ -115,7 +115,10 @@ module frame_store #(
   assign ev_kept_o    = keep;
   assign ev_no_room_o = valid_i && last_i && ok_i && !keep;
   // Two frames of 60 bytes may still be on their way when room is seen.
-  assign room_o       = used <= (Aw + 1)'(Words - 3 * Keep) && frames_used <= (Fw + 1)'(Frames - 4);
+  logic room_q;
+  always_ff @(posedge clk_i)
+    room_q <= used <= (Aw + 1)'(Words - 3 * Keep) && frames_used <= (Fw + 1)'(Frames - 4);
+  assign room_o = room_q;
 
   // Storage: the data, whether the frame ends here, and for N = 128 whether the upper half counts.
   (* ram_style = "block" *)logic [N+1:0] mem[Words];
@@ -149,17 +152,18 @@ module frame_store #(
     if (valid_i && last_i) class_mem[place] <= {other_version_i, cls_i};
   end
 
-  // Reading. The class is wanted with the first read of a frame, the rest of the meta data with the
-  // beat that it gives.
+  // Reading. What is to be read, and its class, are known a cycle late.
   logic [Fw-1:0] reading;
-  logic [2:0] class_bits;
+  logic [2:0] class_q;
   logic [47:0] mac_q;
   logic [31:0] ip_q, udp_q;
   logic [35:0] fields_q;
+  logic shown_q;
   assign reading = frames_read_q[Fw-1:0];
-  assign class_bits = class_mem[reading];
 
   always_ff @(posedge clk_i) begin
+    shown_q      <= frames_kept_q != frames_read_q && !rst_i;
+    class_q      <= class_mem[reading];
     mac_q[47:32] <= mac_hi_mem[reading];
     mac_q[31:0]  <= mac_lo_mem[reading];
     ip_q         <= ip_mem[reading];
@@ -168,8 +172,8 @@ module frame_store #(
   end
 
   always_comb begin
-    c_meta_o.cls = sw_pkg::class_e'(class_bits[1:0]);
-    c_meta_o.other_version = class_bits[2];
+    c_meta_o.cls = sw_pkg::class_e'(class_q[1:0]);
+    c_meta_o.other_version = class_q[2];
     c_meta_o.peer.mac = mac_q;
     c_meta_o.peer.ip = ip_q;
     c_meta_o.peer.port = udp_q[31:16];
@@ -177,18 +181,16 @@ module frame_store #(
     {c_meta_o.ptype, c_meta_o.tag} = fields_q;
   end
 
-  logic head_q;  // the next read is a frame's first
+  logic head_q;   // the next read is a frame's first
+  logic stale_q;  // shown_q and class_q are still of the frame before
   logic valid_q, upper_q;
-  logic shown, fetch, done, is_report;
+  logic fetch, take, done, is_report;
   logic [N+1:0] out_q;
   logic [Aw:0] rd_addr;
   logic ends_here;
 
-  assign is_report = class_bits[1:0] == sw_pkg::ClassReport;
-  assign shown = frames_kept_q != frames_read_q;
+  assign is_report = class_q[1:0] == sw_pkg::ClassReport;
   assign ends_here = out_q[N] && (N == 64 || upper_q || !out_q[N+1]);
-  assign done = valid_q && c_ready_i && ends_here;
-  assign fetch = shown && (!valid_q || (c_ready_i && !out_q[N] && (N == 64 || upper_q)));
   assign rd_addr = rd_q + (head_q && is_report ? (Aw + 1)'(Skip) : (Aw + 1)'(0));
 
   always_ff @(posedge clk_i) begin
@@ -196,19 +198,22 @@ module frame_store #(
       rd_q          <= '0;
       frames_read_q <= '0;
       head_q        <= 1'b1;
+      stale_q       <= 1'b0;
       valid_q       <= 1'b0;
       upper_q       <= 1'b0;
     end else begin
+      stale_q <= done;
+      if (done) begin
+        head_q        <= 1'b1;
+        frames_read_q <= frames_read_q + 1'b1;
+      end
       if (fetch) begin
         rd_q    <= rd_addr + 1'b1;
         valid_q <= 1'b1;
         head_q  <= 1'b0;
         upper_q <= head_q && is_report && ReportFrom % Nb != 0;
-      end else if (done) begin
-        valid_q       <= 1'b0;
-        head_q        <= 1'b1;
-        frames_read_q <= frames_read_q + 1'b1;
-      end else if (valid_q && c_ready_i) begin
+      end else if (valid_q && take) begin
+        if (ends_here) valid_q <= 1'b0;
         upper_q <= 1'b1;
       end
     end
@@ -218,9 +223,35 @@ module frame_store #(
     if (fetch) out_q <= mem[rd_addr[Aw-1:0]];
   end
 
-  assign c_valid_o = valid_q;
-  assign c_last_o  = ends_here;
-  assign c_data_o  = N == 64 || !upper_q ? out_q[63:0] : out_q[N-1-:64];
+  if (N == 64) begin : g_beats
+    assign take      = c_ready_i;
+    assign done      = valid_q && c_ready_i && ends_here;
+    assign fetch     = shown_q && !stale_q && (!valid_q || (c_ready_i && !out_q[N]));
+    assign c_valid_o = valid_q;
+    assign c_last_o  = ends_here;
+    assign c_data_o  = out_q[63:0];
+  end else begin : g_halves
+    // A register takes half after half; the frame is done when the last has left it.
+    logic half_valid_q, half_last_q;
+    logic [63:0] half_q;
+
+    assign take  = !half_valid_q || c_ready_i;
+    assign done  = half_valid_q && half_last_q && c_ready_i;
+    assign fetch = shown_q && !stale_q && !(half_valid_q && half_last_q)
+        && (!valid_q || (take && !out_q[N] && upper_q));
+
+    always_ff @(posedge clk_i) begin
+      if (take) begin
+        half_q      <= upper_q ? out_q[127:64] : out_q[63:0];
+        half_last_q <= ends_here;
+      end
+      half_valid_q <= (valid_q || !take) && !rst_i;
+    end
+
+    assign c_valid_o = half_valid_q;
+    assign c_last_o  = half_last_q;
+    assign c_data_o  = half_q;
+  end
 
 `ifdef FORMAL
   `include "frame_store_props.svh"

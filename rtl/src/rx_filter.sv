@@ -55,11 +55,13 @@ module rx_filter #(
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      v0_q   <= 1'b0;
-      idx0_q <= '0;
+      v0_q     <= 1'b0;
+      first0_q <= 1'b1;
+      idx0_q   <= '0;
     end else begin
       v0_q <= s_axis_tvalid;
       if (v0_q) begin
+        first0_q <= last0_q;
         if (last0_q) idx0_q <= '0;
         else if (idx0_q != 8'(BeatsMax)) idx0_q <= idx0_q + 1'b1;
       end
@@ -75,15 +77,17 @@ module rx_filter #(
     end
   end
 
-  // How many 128-bit words of the beat hold anything, less one, and the bytes of the last.
+  // How many 128-bit words of the beat hold anything, less one, and the bytes of the last: those of
+  // the beat modulo 16, 0 is 16. Bit b of a number of bytes is told by the byte with which it rises
+  // and the one with which it falls.
   logic [1:0] words0;
-  logic [3:0] bytes0;  // 0 is 16
-  logic [15:0] keep_last;
+  logic [3:0] bytes0;
   always_comb begin
     words0 = keep0_q[48] ? 2'd3 : keep0_q[32] ? 2'd2 : keep0_q[16] ? 2'd1 : 2'd0;
-    keep_last = keep0_q[16*words0+:16];
     bytes0 = '0;
-    for (int i = 1; i < 16; i++) if (keep_last[i-1] && !keep_last[i]) bytes0 = 4'(i);
+    for (int b = 0; b < 4; b++)
+    for (int n = 0; n < 64; n += 2 << b)
+    if (keep0_q[n+(1<<b)-1] && !keep0_q[n+(2<<b)-1]) bytes0[b] = 1'b1;
   end
 
   logic [15:0] w[32];
@@ -94,47 +98,58 @@ module rx_filter #(
   // What the first beat says, a cycle later. Each compares few bits: the and of them comes next.
   logic us_q, broadcast_q, arp_q, arp_form_q, arp_dst_q, ip_q, dst_q, udp_q, port_q, echo_q, tag_q;
   logic is_tag_q;
-  logic v1_q, last1_q, bad1_q, runt1_q, over1_q, torn_q, written1_q, full1_q;
+  logic v1_q, last1_q, bad1_q, runt1_q, over1_q, good1_q, torn_q;
+  logic is_runt, is_over;
+  assign is_runt = first0_q && !keep0_q[59];
+  assign is_over = idx0_q == 8'(BeatsMax);
 
   always_ff @(posedge clk_i) begin
-    if (v0_q && idx0_q == '0) begin
-      us_q <= {w[0], w[1], w[2]} == self_i.mac;
+    if (v0_q && first0_q) begin
+      us_q <= sw_pkg::same64({16'd0, w[0], w[1], w[2]}, {16'd0, self_i.mac});
       broadcast_q <= &{w[0], w[1], w[2]};
       arp_q <= w[6] == 16'h0806;
       arp_form_q <= {w[7], w[8], w[9], w[10]} == 64'h0001_0800_0604_0001;
-      arp_dst_q <= {w[19], w[20]} == self_i.ip;
+      arp_dst_q <= sw_pkg::same32({w[19], w[20]}, self_i.ip);
       ip_q <= w[6] == 16'h0800 && w[7][15:8] == 8'h45;
-      dst_q <= {w[15], w[16]} == self_i.ip;
+      dst_q <= sw_pkg::same32({w[15], w[16]}, self_i.ip);
       udp_q <= w[11][7:0] == 8'd17;
       // A later fragment has no ports; it is counted as a fragment, behind.
       port_q <= w[18] == self_i.port || |w[10][13:0];
       echo_q <= w[11][7:0] == 8'd1 && (w[17] == 16'h0800 || |w[10][13:0]);
-      tag_q <= {w[22], w[23]} == stream_tag_i && stream_tag_valid_i;
+      tag_q <= sw_pkg::same32({w[22], w[23]}, stream_tag_i) && stream_tag_valid_i;
       is_tag_q <= w[21][15:8] == {sw_pkg::Version, sw_pkg::TypeReport};
     end
     if (v0_q) begin
       bad1_q  <= bad0_q;
-      runt1_q <= idx0_q == '0 && !keep0_q[59];
-      over1_q <= idx0_q == 8'(BeatsMax);
+      runt1_q <= is_runt;
+      over1_q <= is_over;
+      good1_q <= !bad0_q && !is_runt && !is_over;
     end
   end
 
   // Writing: a beat at once, a frame's fate in the cycle after its last beat, in which the next
-  // frame's first beat may be written: its address hangs on that fate.
-  logic [Aw:0] wr_q, kept_q, rd_q, wr_now;
-  logic [Aw:0] used;
+  // frame's first beat may be written: its address hangs on that fate. Whether there is room is
+  // known a cycle late, without what that fate gives back.
+  logic [Aw:0] wr_q, kept_q, rd_q, used;
+  logic [Aw-1:0] wr_now;
   logic [7:0] frames_q, read_q;  // counts that wrap; there are never 128 frames between them
-  logic ours, report, keep, full, crowded_q, write, places_full;
+  logic [7:0] places;
+  logic fate, ours, is_report, keep, undo, full_q, crowded_q, write;
   assign ours = arp_q ? (us_q || broadcast_q) && arp_form_q && arp_dst_q
       : us_q && ip_q && dst_q && (udp_q && port_q || echo_q);
-  assign report = ours && !arp_q && udp_q && tag_q && is_tag_q;
-  assign keep = v1_q && last1_q && !bad1_q && !over1_q && !runt1_q && ours && !torn_q
-      && (report || !crowded_q);
-  assign wr_now = !(v1_q && last1_q) || keep ? wr_q : kept_q;
-  assign used = wr_now - rd_q;
-  assign places_full = 8'(frames_q - read_q) >= 8'd126;
-  assign full = used[Aw] || places_full;
-  assign write = v0_q && !full;
+  assign is_report = !arp_q && udp_q && tag_q && is_tag_q;  // if it is ours
+  assign fate   = v1_q && last1_q;
+  assign keep   = fate && good1_q && !torn_q && ours && (is_report || !crowded_q);
+  assign undo   = fate && !keep;
+  assign wr_now = undo ? kept_q[Aw-1:0] : wr_q[Aw-1:0];
+  assign used   = wr_q - rd_q;
+  assign places = frames_q - read_q;
+  assign write  = v0_q && !full_q;
+
+  // Neither sum waits for the fate.
+  logic [Aw:0] wr_next, kept_next;
+  assign wr_next   = wr_q + (Aw + 1)'(write);
+  assign kept_next = kept_q + (Aw + 1)'(write);
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
@@ -143,12 +158,14 @@ module rx_filter #(
       kept_q    <= '0;
       frames_q  <= '0;
       torn_q    <= 1'b0;
+      full_q    <= 1'b0;
       crowded_q <= 1'b0;
     end else begin
       v1_q <= v0_q;
-      crowded_q <= |used[Aw:Aw-1] || 8'(frames_q - read_q) >= 8'd64;
-      wr_q <= wr_now + (Aw + 1)'(write);
-      if (v0_q) torn_q <= (torn_q && idx0_q != '0) || full;
+      full_q <= used[Aw] || &used[Aw-1:0] || places >= 8'd124;
+      crowded_q <= |used[Aw:Aw-1] || |places[7:6];
+      wr_q <= undo ? kept_next : wr_next;
+      if (v0_q) torn_q <= (torn_q && !first0_q) || full_q;
       if (keep) begin
         kept_q   <= wr_q;
         frames_q <= frames_q + 1'b1;
@@ -158,18 +175,15 @@ module rx_filter #(
 
   always_ff @(posedge clk_i) last1_q <= last0_q;
 
-  logic fate, good_length;
-  assign fate          = v1_q && last1_q;
-  assign good_length   = !bad1_q && !over1_q && !runt1_q;
   assign ev_bad_o      = fate && bad1_q;
   assign ev_oversize_o = fate && !bad1_q && over1_q;
   assign ev_runt_o     = fate && !bad1_q && !over1_q && runt1_q;
-  assign ev_not_ours_o = fate && good_length && !ours;
-  assign ev_no_room_o  = fate && good_length && ours && !keep;
+  assign ev_not_ours_o = fate && good1_q && !ours;
+  assign ev_no_room_o  = fate && good1_q && ours && (torn_q || !(is_report || !crowded_q));
 
   (* ram_style = "block" *)logic [518:0] mem[Beats];
   always_ff @(posedge clk_i) begin
-    if (write) mem[wr_now[Aw-1:0]] <= {words0, bytes0, last0_q, d0_q};
+    if (write) mem[wr_now] <= {words0, bytes0, last0_q, d0_q};
   end
 
   // What is for nobody here, beat by beat; tuser on tlast: it is ours, or broken.

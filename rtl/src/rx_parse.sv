@@ -1,8 +1,8 @@
 // Judges received frames, N bits a cycle: Ethernet, ARP, IPv4, UDP, ICMP echo requests, and the
 // header, the CRC and the length of Samplewire packets (docs/protocol.md#2.2 to 2.8).
 //
-// A beat every clock for ever. Each beat comes out 5 cycles after it came in, and with a frame's
-// last beat its verdict. A frame of ours has ok_o; each other raises one event, that of the first
+// A beat every clock for ever. Each beat comes out 5 cycles after it came in, at 128 bits 6, and with
+// a frame's last beat its verdict. A frame of ours has ok_o; each other raises one event, that of the first
 // check in the order of the list below that it fails. With Addressed low the frame's addresses have
 // been looked at before; MAC errors, runts and oversize too. Bytes behind the IP packet are padding
 // and not looked at. Does not store, does not look at the fields of a body but a REPORT's n.
@@ -52,6 +52,8 @@ module rx_parse #(
   localparam int unsigned BytesMin = 60;
   localparam int unsigned IdxW = $clog2(BytesMax / Nb + 1);
   localparam int unsigned IcmpMax = 128;
+  // Cycles that sums and CRC take longer at 128 bits.
+  localparam int unsigned Late = N == 128 ? 1 : 0;
 
   // Beats in which the fields lie, and the 16-bit lane of a byte offset.
   localparam int unsigned BTotal = 16 / Nb;
@@ -86,16 +88,20 @@ module rx_parse #(
   logic [Lb:0] n0_q;
   logic [N-1:0] d0_q;
   logic [IdxW-1:0] idx0_q;
+  logic [3:0] beat0_q;  // the same, but stays at 15: the fields lie before
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      v0_q   <= 1'b0;
-      idx0_q <= '0;
+      v0_q    <= 1'b0;
+      idx0_q  <= '0;
+      beat0_q <= '0;
     end else begin
       v0_q <= valid_i;
       if (v0_q) begin
         if (last0_q) idx0_q <= '0;
         else if (idx0_q != IdxW'(BytesMax / Nb)) idx0_q <= idx0_q + 1'b1;
+        if (last0_q) beat0_q <= '0;
+        else if (beat0_q != 4'd15) beat0_q <= beat0_q + 1'b1;
       end
     end
   end
@@ -124,26 +130,28 @@ module rx_parse #(
   logic runt_q, oversize_q, bad_q;
   logic [3:0] ptype_q;
   logic [15:0] total_q;
+  logic has_beat_q;     // left_q is a beat or more
+  logic [16:0] ranges_q;  // 8 bytes each: what a REPORT of total_q's length has, a cycle behind it
   logic [15:0] left_q;  // bytes from the beginning of stage 0's beat to the end of the IP packet
 
   logic [16:0] left_d;  // negative: none
-  assign left_d = (idx0_q == IdxW'(BTotal) ? 17'(`SW_WORD(16)) : 17'(left_q))
-      - (idx0_q == IdxW'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
+  assign left_d = (beat0_q == 4'(BTotal) ? 17'(`SW_WORD(16)) : 17'(left_q))
+      - (beat0_q == 4'(BTotal) ? 17'(Nb * (BTotal + 1) - 14) : 17'(Nb));
 
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
-      if (idx0_q == IdxW'(0)) begin
+      if (beat0_q == 4'(0)) begin
         us_q <= {d0_q[7:0], d0_q[15:8], d0_q[23:16], d0_q[31:24], d0_q[39:32], d0_q[47:40]}
             == self_i.mac || !Addressed;
         broadcast_q <= &d0_q[47:0] || !Addressed;
       end
-      if (idx0_q == IdxW'(12 / Nb)) begin
+      if (beat0_q == 4'(12 / Nb)) begin
         arp_q <= `SW_WORD(12) == 16'h0806;
         ip_q <= `SW_WORD(12) == 16'h0800;
         v45_q <= `SW_WORD(14)[15:8] == 8'h45;
         arp_form_q <= `SW_WORD(14) == 16'h0001;
       end
-      if (idx0_q == IdxW'(BTotal)) begin
+      if (beat0_q == 4'(BTotal)) begin
         total_q <= `SW_WORD(16);
         // What is an address length and an operation in ARP.
         arp_form_q <= arp_form_q && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604
@@ -152,15 +160,15 @@ module rx_parse #(
         udp_q <= `SW_WORD(22)[7:0] == 8'd17;
         icmp_q <= `SW_WORD(22)[7:0] == 8'd1;
       end
-      if (idx0_q == IdxW'(30 / Nb)) dst_hi_q <= `SW_WORD(30) == self_i.ip[31:16] || !Addressed;
-      if (idx0_q == IdxW'(BDest)) begin
+      if (beat0_q == 4'(30 / Nb)) dst_hi_q <= `SW_WORD(30) == self_i.ip[31:16] || !Addressed;
+      if (beat0_q == 4'(BDest)) begin
         dst_lo_q <= `SW_WORD(32) == self_i.ip[15:0] || !Addressed;
         echo_q <= `SW_WORD(34) == 16'h0800;
         port_q <= `SW_WORD(36) == self_i.port || !Addressed;
         udp_len_q <= `SW_WORD(38) + 16'd20 == total_q;
         arp_dst_hi_q <= `SW_WORD(38) == self_i.ip[31:16] || !Addressed;
       end
-      if (idx0_q == IdxW'(BHeader)) begin
+      if (beat0_q == 4'(BHeader)) begin
         arp_dst_lo_q <= `SW_WORD(40) == self_i.ip[15:0] || !Addressed;
         sum_given_q <= |`SW_WORD(40);
         version_q <= `SW_WORD(42)[15:12] == sw_pkg::Version;
@@ -168,17 +176,17 @@ module rx_parse #(
         reserved_q <= `SW_WORD(42)[6];
         tag_q <= stream_tag_valid_i && {`SW_WORD(44), `SW_WORD(46)} == stream_tag_i;
       end
-      if (idx0_q == IdxW'(BCount)) begin
-        // This beat begins with byte 96; at 104 the ranges and 4 bytes of CRC are left.
-        n_right_q <= left_d == 17'({`SW_WORD(102) - 16'(Nb / 8 - 1), 3'b100});
+      if (beat0_q == 4'(BCount)) begin
+        n_right_q <= {2'd0, ranges_q} == {`SW_WORD(102), 3'd0};
       end
-      left_q <= left_d[16] ? '0 : left_d[15:0];
+      left_q     <= left_d[16] ? '0 : left_d[15:0];
+      has_beat_q <= !left_d[16] && |left_d[15:Lb];
 
       bad_q <= bad0_q;
-      fits_q <= idx0_q > IdxW'(BTotal) && left_q <= 16'(n0_q);
-      runt_q <= idx0_q < IdxW'(BytesMin / Nb)
-          || (idx0_q == IdxW'(BytesMin / Nb) && n0_q < (Lb + 1)'(BytesMin % Nb));
-      oversize_q <= idx0_q == IdxW'(BytesMax / Nb);
+      fits_q <= beat0_q > 4'(BTotal) && left_q <= 16'(n0_q);
+      runt_q <= beat0_q < 4'(BytesMin / Nb)
+          || (beat0_q == 4'(BytesMin / Nb) && n0_q < (Lb + 1)'(BytesMin % Nb));
+      oversize_q <= Addressed && idx0_q == IdxW'(BytesMax / Nb);
     end
   end
 
@@ -191,13 +199,13 @@ module rx_parse #(
 
   logic whole_beat;  // all of the beat, as far as it is known
   logic [Nb-1:0] counts;
-  assign whole_beat = idx0_q <= IdxW'(BTotal) || |left_q[15:Lb];
+  assign whole_beat = beat0_q <= 4'(BTotal) || has_beat_q;
   always_comb begin
     clean = d0_q;
     for (int i = 0; i < int'(Nb); i++) begin
       counts[i] = whole_beat || left_q[Lb-1:0] > Lb'(i);
-      if (idx0_q == IdxW'(12 / Nb) && i < 14 % int'(Nb)) counts[i] = 1'b0;
-      if (Nb < 14 && idx0_q == IdxW'(0)) counts[i] = 1'b0;
+      if (beat0_q == 4'(12 / Nb) && i < 14 % int'(Nb)) counts[i] = 1'b0;
+      if (Nb < 14 && beat0_q == 4'(0)) counts[i] = 1'b0;
       if (!counts[i]) clean[8*i+:8] = 8'h00;
     end
   end
@@ -213,8 +221,8 @@ module rx_parse #(
     if (v0_q) begin
       d1_q <= clean;
       last1_q <= last0_q;
-      idx1_q <= idx0_q > IdxW'(15) ? 4'd15 : 4'(idx0_q);
-      left1_q <= idx0_q <= IdxW'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
+      idx1_q <= beat0_q;
+      left1_q <= beat0_q <= 4'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
     end
   end
 
@@ -240,7 +248,9 @@ module rx_parse #(
   logic v2_q;
   logic [3:0] idx2_q;
   logic [N+15:0] summed;
-  logic [Sw-1:0] addresses, others, sum_q, addresses_q;
+  logic [Sw-1:0] addresses, others, addresses_q;
+  logic [19:0] sum_q;
+  logic [15:0] extra;  // not yet in sum_q
 
   assign summed = {last1_q ? 16'd0 : clean[15:0], d1_q};
   always_comb begin
@@ -253,47 +263,67 @@ module rx_parse #(
     end
   end
 
-  always_ff @(posedge clk_i) begin
-    v2_q <= go1;
-    if (go1) begin
-      idx2_q <= idx1_q;
-      sum_q  <= addresses + others;
-      if (idx1_q == 4'(BAddress)) addresses_q <= addresses;
+  // For UDP the sum begins again with the pseudo header: the addresses, 17, and the length of UDP,
+  // that of IP less 20: -3 with the first beat behind the header, the rest with the next.
+  function automatic logic [15:0] extra_of(input logic [3:0] beat);
+    extra_of = '0;
+    if (udp_q && beat == 4'(BAddress + 1)) extra_of = 16'hFFFC;
+    if (udp_q && beat == 4'(BAddress + 2)) extra_of = total_q;
+  endfunction
+
+  if (Late == 0) begin : g_sum
+    assign extra = extra_of(idx2_q);
+    always_ff @(posedge clk_i) begin
+      v2_q <= go1;
+      if (go1) begin
+        idx2_q <= idx1_q;
+        sum_q  <= 20'(addresses + others);
+        if (idx1_q == 4'(BAddress)) addresses_q <= addresses;
+      end
+    end
+  end else begin : g_late_sum
+    assign extra = '0;
+    logic vs_q;
+    logic [3:0] idxs_q;
+    logic [Sw-1:0] some_q, others_q;
+    always_ff @(posedge clk_i) begin
+      vs_q     <= go1;
+      idxs_q   <= idx1_q;
+      some_q   <= addresses;
+      others_q <= others;
+      v2_q     <= vs_q;
+      if (vs_q) begin
+        idx2_q <= idxs_q;
+        sum_q  <= 20'(some_q + others_q) + 20'(extra_of(idxs_q));
+        if (idxs_q == 4'(BAddress)) addresses_q <= some_q;
+      end
     end
   end
 
   // Stage 3: the sum from the IP header on. A right header adds nothing to it, so an ICMP message
-  // needs no more. For UDP it begins again with the pseudo header: the addresses, 17, and the length
-  // of UDP, that of IP less 20: -3 now, the rest next.
+  // needs no more.
   logic [19:0] acc_q, base;
-  logic [16:0] folded, whole_q;
-  logic [15:0] extra;
-  logic is_whole, head1_q, head2_q;  // the sum of the header is in acc_q, in whole_q
+  logic [16:0] folded;
+  logic is_whole_q, head1_q, head2_q;  // the sum of the header is in acc_q, in is_whole_q
   assign folded = 17'(acc_q[15:0]) + 17'(acc_q[19:16]);
-  assign is_whole = whole_q == 17'h0FFFF;
   always_comb begin
-    base  = 20'(folded);
-    extra = '0;
+    base = 20'(folded);
     if (idx2_q == 4'd0) base = '0;
-    if (udp_q && idx2_q == 4'(BAddress + 1)) begin
-      base  = 20'(addresses_q);
-      extra = 16'hFFFC;
-    end
-    if (udp_q && idx2_q == 4'(BAddress + 2)) extra = total_q;
+    if (udp_q && idx2_q == 4'(BAddress + 1)) base = 20'(addresses_q);
   end
 
   always_ff @(posedge clk_i) begin
-    if (v2_q) acc_q <= base + 20'(sum_q) + 20'(extra);
-    whole_q <= folded;
+    if (v2_q) acc_q <= base + sum_q + 20'(extra);
+    is_whole_q <= folded == 17'h0FFFF;
     head1_q <= v2_q && idx2_q == 4'(BAddress);
     head2_q <= head1_q;
   end
 
   // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
-  // sums and the CRC come in three cycles more.
+  // sums and the CRC come in `Wait` cycles more.
   why_e why_d;
   sw_pkg::class_e cls_d;
-  logic is_ip_d, needs_crc_d, other_d, done_q, body_fits;
+  logic is_ip_d, needs_crc_d, other_d, body_fits;
   localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of total_q
 
   // Constants below 256 need no carry chain over 16 bits each.
@@ -321,9 +351,19 @@ module rx_parse #(
     endcase
     {body_short, body_over} = {1'b0, total_q[7:0]} - {1'b0, body_least};
     body_equal = !is_long && body_over == '0;
-    body_fits = (body_exact ? body_equal : is_long || !body_short)
-        && (ptype_q != sw_pkg::TypeReport || n_right_q);
   end
+
+  // What lengths say is known before the last beat, and a cycle later told in a bit each.
+  logic has_ip_q, has_heads_q, has_echo_q, has_packet_q, body_right_q;
+  always_ff @(posedge clk_i) begin
+    has_ip_q <= is_long || reaches(total_q[7:0], 8'd20);
+    has_heads_q <= is_long || reaches(total_q[7:0], Heads);
+    has_echo_q <= !(is_long || reaches(total_q[7:0], 8'(21 + IcmpMax)));
+    has_packet_q <= is_long || reaches(total_q[7:0], Heads + 8'd26);
+    body_right_q <= body_exact ? body_equal : is_long || !body_short;
+    ranges_q <= 17'(total_q) - 17'(Heads + 8'd66);
+  end
+  assign body_fits = body_right_q && (ptype_q != sw_pkg::TypeReport || n_right_q);
 
   always_comb begin
     is_ip_d = !arp_q;
@@ -343,12 +383,12 @@ module rx_parse #(
     end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why_d = WhyNotOurs;
     else if (fragment_q) why_d = WhyFragment;
     else if (!(udp_q && port_q || icmp_q && echo_q)) why_d = WhyNoPort;
-    else if (!fits_q || !(is_long || reaches(total_q[7:0], Heads))) why_d = WhyLength;
+    else if (!fits_q || !has_heads_q) why_d = WhyLength;
     else if (icmp_q) begin
-      if (is_long || reaches(total_q[7:0], 8'(21 + IcmpMax))) why_d = WhyLength;
+      if (!has_echo_q) why_d = WhyLength;
     end else if (!udp_len_q) why_d = WhyLength;
     else if (!sum_given_q) why_d = WhyUdpSum;
-    else if (!(is_long || reaches(total_q[7:0], Heads + 8'd26))) why_d = WhyBody;
+    else if (!has_packet_q) why_d = WhyBody;
     else if (!version_q) begin
       // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
       needs_crc_d = 1'b0;
@@ -357,9 +397,9 @@ module rx_parse #(
     end else if (ptype_q > sw_pkg::TypeCloseAck || reserved_q) why_d = WhyForm;
     else if (!body_fits) why_d = WhyBody;
     // Too short for a header comes before a wrong CRC, which cannot be looked for then.
-    if (!(is_long || reaches(total_q[7:0], Heads + 8'd26))) needs_crc_d = 1'b0;
+    if (!has_packet_q) needs_crc_d = 1'b0;
     // A header that ends before itself has no sum.
-    if (!(is_long || reaches(total_q[7:0], 8'd20))) is_ip_d = 1'b0;
+    if (!has_ip_q) is_ip_d = 1'b0;
   end
 
   typedef struct packed {
@@ -370,66 +410,57 @@ module rx_parse #(
     logic other;
   } verdict_t;
 
-  verdict_t verdict2_q, verdict3_q, verdict4_q;
-  logic done2_q, done3_q, done4_q;
+  localparam int unsigned Wait = 3 + Late;
+  verdict_t verdict_q[Wait];
+  logic [Wait:0] done_q;
   logic ip_sum_ok_q, crc_ok_q;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) begin
-      done_q  <= 1'b0;
-      done2_q <= 1'b0;
-      done3_q <= 1'b0;
-      done4_q <= 1'b0;
-    end else begin
-      done_q  <= v0_q && last0_q;
-      done2_q <= done_q;
-      done3_q <= done2_q;
-      done4_q <= done3_q;
-    end
-  end
 
   always_ff @(posedge clk_i) begin
-    verdict2_q.why <= why_d;
-    verdict2_q.cls <= cls_d;
-    verdict2_q.is_ip <= is_ip_d;
-    verdict2_q.needs_crc <= needs_crc_d;
-    verdict2_q.other <= other_d;
-    verdict3_q <= verdict2_q;
-    verdict4_q <= verdict3_q;
-    if (head2_q) ip_sum_ok_q <= is_whole;
+    done_q <= rst_i ? '0 : {done_q[Wait-1:0], v0_q && last0_q};
+    verdict_q[0].why <= why_d;
+    verdict_q[0].cls <= cls_d;
+    verdict_q[0].is_ip <= is_ip_d;
+    verdict_q[0].needs_crc <= needs_crc_d;
+    verdict_q[0].other <= other_d;
+    for (int i = 1; i < int'(Wait); i++) verdict_q[i] <= verdict_q[i-1];
+    if (head2_q) ip_sum_ok_q <= is_whole_q;
     crc_ok_q <= crc_ok;
   end
 
+  verdict_t verdict;  // with the sums and the CRC
+  assign verdict = verdict_q[Wait-1];
+
   why_e why, why_q;
   always_comb begin
-    why = verdict4_q.why;
-    if (verdict4_q.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
-    else if (verdict4_q.is_ip && why > WhyUdpSum && !is_whole) why = WhyUdpSum;
-    else if (verdict4_q.needs_crc && why > WhyCrc && !crc_ok_q) why = WhyCrc;
+    why = verdict.why;
+    if (verdict.is_ip && why > WhyIpSum && !ip_sum_ok_q) why = WhyIpSum;
+    else if (verdict.is_ip && why > WhyUdpSum && !is_whole_q) why = WhyUdpSum;
+    else if (verdict.needs_crc && why > WhyCrc && !crc_ok_q) why = WhyCrc;
   end
 
-  logic done5_q;
+  logic judged_q;
   always_ff @(posedge clk_i) begin
     why_q <= why;
-    cls_o <= verdict4_q.cls;
-    other_version_o <= verdict4_q.other;
-    done5_q <= done4_q && !rst_i;
+    cls_o <= verdict.cls;
+    other_version_o <= verdict.other;
+    judged_q <= done_q[Wait] && !rst_i;
   end
 
   assign ok_o          = why_q == WhyNone;
   assign stray_o       = why_q == WhyNotOurs || why_q == WhyNoPort;
-  assign ev_bad_o      = done5_q && why_q == WhyBad;
-  assign ev_oversize_o = done5_q && why_q == WhyOversize;
-  assign ev_runt_o     = done5_q && why_q == WhyRunt;
-  assign ev_not_ours_o = done5_q && stray_o;
-  assign ev_fragment_o = done5_q && why_q == WhyFragment;
-  assign ev_ip_sum_o   = done5_q && why_q == WhyIpSum;
-  assign ev_length_o   = done5_q && (why_q == WhyLength || why_q == WhyBody);
-  assign ev_udp_sum_o  = done5_q && why_q == WhyUdpSum;
-  assign ev_form_o     = done5_q && why_q == WhyForm;
-  assign ev_crc_o      = done5_q && why_q == WhyCrc;
+  assign ev_bad_o      = judged_q && why_q == WhyBad;
+  assign ev_oversize_o = judged_q && why_q == WhyOversize;
+  assign ev_runt_o     = judged_q && why_q == WhyRunt;
+  assign ev_not_ours_o = judged_q && stray_o;
+  assign ev_fragment_o = judged_q && why_q == WhyFragment;
+  assign ev_ip_sum_o   = judged_q && why_q == WhyIpSum;
+  assign ev_length_o   = judged_q && (why_q == WhyLength || why_q == WhyBody);
+  assign ev_udp_sum_o  = judged_q && why_q == WhyUdpSum;
+  assign ev_form_o     = judged_q && why_q == WhyForm;
+  assign ev_crc_o      = judged_q && why_q == WhyCrc;
 
   // The beats wait for their verdict.
-  localparam int unsigned Delay = 5;
+  localparam int unsigned Delay = 5 + Late;
   logic [N-1:0] data_q[Delay];
   logic [Lb:0] count_q[Delay];
   logic valid_q[Delay], final_q[Delay];
