@@ -106,11 +106,11 @@ module nack_walker #(
   // Where the seq lies: from `oldest` on, and whether its low bits wrapped on the way there.
   logic is_wrapped, is_before, is_end;
   logic [Lw-1:0] offset;
-  logic [Sw:0] departed;
+  logic [Lw-1:0] ahead;  // of `sent`; negative: before it
   assign {is_wrapped, offset} = {1'b0, seq_q} - {1'b0, oldest_i[Lw-1:0]};
-  assign departed  = sent_i[Sw:0] - oldest_i[Sw:0];
+  assign ahead     = seq_q - sent_i[Lw-1:0];
   assign is_before = offset[Lw-1];
-  assign is_end    = (!is_before && offset[Sw:0] >= departed) || left_q == '0;
+  assign is_end    = (!is_before && !ahead[Lw-1]) || left_q == '0;
 
   // docs/protocol.md#4.1.
   logic [31:0] since;

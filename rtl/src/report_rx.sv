@@ -72,13 +72,15 @@ module report_rx (
   logic live_q;        // it is of the present stream and not refused
   logic taken_q;       // it is the newest
   logic is_newer_q;
-  logic [5:0] left_q;
+  logic [5:0] left_q;  // ranges
+  logic more_q;        // a beat of ranges is one that is wanted
   logic [31:0] hi, lo, number_q, settled_q, marked_q;
   logic step, is_range, is_done, n_large;
+  sw_pkg::check_e check_q;
 
   assign hi       = sw_pkg::be32(c_data_i[31:0]);  // first on the wire
   assign lo       = sw_pkg::be32(c_data_i[63:32]);
-  assign is_range = beat_q == BeatRange && live_q && taken_q && left_q != 0;
+  assign is_range = beat_q == BeatRange && more_q;
 
   always_comb begin
     unique case (beat_q)
@@ -92,19 +94,47 @@ module report_rx (
   assign step      = c_valid_i && is_done;
   assign n_large   = |lo[15:6];
 
+  // What `window` is to compare in a cycle is known in the one before.
+  function automatic sw_pkg::check_e check_of(input logic [2:0] beat, input logic [1:0] cycle);
+    check_of = sw_pkg::CheckReleased;  // also of a range
+    if (beat == BeatReleased && cycle == 2'd1) check_of = sw_pkg::CheckLimit;
+    if (beat == BeatReleased && cycle[1]) check_of = sw_pkg::CheckGrowth;
+    if (beat == BeatSettled) check_of = cycle[0] ? sw_pkg::CheckHighest : sw_pkg::CheckSettled;
+  endfunction
+
+  // Sums of these few bits are written out: a carry chain would take a level of its own.
+  logic [2:0] beat_next;
+  logic [1:0] step_next;
   always_comb begin
-    if (beat_q == BeatReleased) begin
-      unique case (step_q)
-        2'd0:    rep_check_o = sw_pkg::CheckReleased;
-        2'd1:    rep_check_o = sw_pkg::CheckLimit;
-        default: rep_check_o = sw_pkg::CheckGrowth;
-      endcase
-    end else if (beat_q == BeatSettled) begin
-      rep_check_o = step_q[0] ? sw_pkg::CheckHighest : sw_pkg::CheckSettled;
+    unique case (beat_q)
+      BeatNumber:   beat_next = BeatReleased;
+      BeatReleased: beat_next = BeatSettled;
+      BeatSettled:  beat_next = BeatEcho;
+      BeatEcho:     beat_next = BeatReceived;
+      BeatReceived: beat_next = BeatSkipped;
+      default:      beat_next = BeatRange;
+    endcase
+    step_next = {step_q[1] ^ step_q[0], !step_q[0]};
+    if (is_range && step_q[0]) step_next = step_q;
+    if (!c_valid_i) step_next = step_q;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (rst_i || (step && c_last_i)) begin
+      beat_q  <= BeatNumber;
+      step_q  <= '0;
+      check_q <= check_of(BeatNumber, 2'd0);
+    end else if (step) begin
+      beat_q  <= beat_next;
+      step_q  <= '0;
+      check_q <= check_of(beat_next, 2'd0);
     end else begin
-      rep_check_o = sw_pkg::CheckReleased;  // of a range
+      step_q  <= step_next;
+      check_q <= check_of(beat_q, step_next);
     end
   end
+
+  assign rep_check_o      = check_q;
   assign rep_step_o       = c_valid_i && (beat_q == BeatReleased || beat_q == BeatSettled);
   assign rep_hi_o         = hi;
   assign rep_lo_o         = lo;
@@ -115,7 +145,8 @@ module report_rx (
   assign alive_o      = rep_valid_o && rep_ok_i;
   assign taken_o      = alive_o && is_newer_q;
   assign ev_refused_o = rep_valid_o && !rep_ok_i;
-  assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q && lo != marked_q;
+  assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q
+      && !sw_pkg::same32(lo, marked_q);
 
   assign rng_valid_o   = c_valid_i && is_range && step_q[0] && !flush_i;
   assign rng_first_o   = hi;
@@ -125,29 +156,25 @@ module report_rx (
 
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
-      beat_q     <= BeatNumber;
-      step_q     <= '0;
       live_q     <= 1'b0;
       taken_q    <= 1'b0;
-      left_q     <= '0;
+      more_q     <= 1'b0;
       reported_o <= 1'b0;
     end else begin
-      if (step) step_q <= '0;
-      else if (c_valid_i && !(is_range && step_q[0])) step_q <= step_q + 1'b1;
       if (step) begin
-        if (c_last_i) beat_q <= BeatNumber;
-        else if (beat_q != BeatRange) beat_q <= beat_q + 1'b1;
-        if (beat_q == BeatNumber) live_q <= stream_tag_valid_i && c_meta_i.tag == stream_tag_i;
+        if (beat_q == BeatNumber)
+          live_q <= stream_tag_valid_i && sw_pkg::same32(c_meta_i.tag, stream_tag_i);
         if (beat_q == BeatEcho) begin
           taken_q <= taken_o;
           if (!rep_ok_i) live_q <= 1'b0;
           if (taken_o) reported_o <= 1'b1;
         end
-        if (beat_q == BeatSkipped) left_q <= n_large ? '1 : lo[5:0];
-        if (is_range) left_q <= left_q - 1'b1;
+        if (beat_q == BeatSkipped) more_q <= live_q && taken_q && (n_large || |lo[5:0]);
+        if (is_range) more_q <= left_q != 6'd1;
       end
       if (flush_i) begin
         live_q     <= 1'b0;
+        more_q     <= 1'b0;
         reported_o <= 1'b0;
       end
     end
@@ -159,6 +186,8 @@ module report_rx (
       is_newer_q <= !reported_o || sw_pkg::before32(number_o, hi);
     end
     if (step && beat_q == BeatSettled) settled_q <= hi;
+    if (step && beat_q == BeatSkipped) left_q <= n_large ? '1 : lo[5:0];
+    else if (step) left_q <= left_q - 1'b1;
     if (taken_o) begin
       number_o           <= number_q;
       report_time_o      <= time_ns_i[35:4];

@@ -67,9 +67,10 @@ module window #(
   seq_t oldest_q, sent_q, next_q, limit_q;
   logic full_q, has_new_q, credit_came_q;
 
-  // Of held packets only the low bits differ: the distances are at most Slots.
-  logic [Sw:0] departed;
-  assign departed = sent_q[Sw:0] - oldest_q[Sw:0];
+  // Of held packets only the low bits differ: the distances are at most Slots. A cycle late: no
+  // REPORT can name a packet that departs in the cycle of its check, and no check follows a release
+  // at once.
+  logic [Sw:0] departed_q;
 
   // The first half of a step: how far the number lies behind what it is compared with. The
   // subtraction is written as a sum that takes the number inverted, and inverted itself: the choice
@@ -111,7 +112,7 @@ module window #(
   logic has_more, is_beyond, fails;
   logic bad_q, is_past_q, is_ancient_q, grows_q;
   assign has_more  = has_top_q || has_promise_q || has_middle_q;  // Slots * 2 or more, or negative
-  assign is_beyond = !is_negative_q && (has_more || low_q > departed);
+  assign is_beyond = !is_negative_q && (has_more || low_q > departed_q);
   always_comb begin
     unique case (check_q)
       sw_pkg::CheckReleased: fails = is_beyond || (rep_is_newer_i && is_negative_q);
@@ -137,13 +138,14 @@ module window #(
     end
   end
 
-  assign rep_ok_o      = step_q ? !fails : !bad_q;
+  // The step that may be behind it is the last one.
+  assign rep_ok_o      = !bad_q && !(step_q && is_beyond);
   assign rep_is_near_o = !has_more || is_ones_q;
 
   logic take, grow, no_credit;
   assign take = rep_valid_i && rep_ok_o;
   assign grow = take && grows_q;
-  assign no_credit = sent_q == limit_q;
+  assign no_credit = sw_pkg::same32(32'(sent_q), 32'(limit_q));
 
   seq_t next_d;
   logic is_sent;
@@ -153,6 +155,7 @@ module window #(
   always_ff @(posedge clk_i) begin
     sent_q <= sent_q + seq_t'(depart_new_i);
     next_q <= next_d;
+    departed_q <= sent_q[Sw:0] - oldest_q[Sw:0];
     if (take && !is_past_q) oldest_q <= released_q;
     if (grow) limit_q <= promised_q;
     full_q <= (next_d[Sw:0] ^ oldest_q[Sw:0]) == {1'b1, {Sw{1'b0}}};
@@ -162,6 +165,7 @@ module window #(
       oldest_q      <= FirstSeq;
       sent_q        <= FirstSeq;
       next_q        <= FirstSeq;
+      departed_q    <= '0;
       limit_q       <= FirstSeq;
       full_q        <= 1'b0;
       has_new_q     <= 1'b0;

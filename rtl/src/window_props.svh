@@ -59,7 +59,7 @@
       if (f_done >= 3'd1) begin
         assert (is_past_q == f_released[SeqWidth-1]);
         assert (is_ancient_q == (f_released[SeqWidth-1] && !f_released[SeqWidth-2]));
-        if (!bad_q) assert (is_past_q || f_released <= seq_t'(departed));
+        if (!bad_q) assert (is_past_q || f_released <= f_depth);
       end
       if (f_done >= 3'd2 && !bad_q) assert (f_promise <= (seq_t'(1) << PromiseBits));
       if (f_done >= 3'd3 && grows_q)
@@ -71,8 +71,9 @@
   assign f_held   = next_q - oldest_q;
   assign f_depth  = sent_q - oldest_q;
   assign f_credit = limit_q - sent_q;
-  logic f_flushed_q = 1;
+  logic f_flushed_q = 1, f_took_q = 0;
   always_ff @(posedge clk_i) begin
+    f_took_q    <= take && !rst_i;
     f_oldest_q  <= oldest_q;
     f_limit_q   <= limit_q;
     f_flushed_q <= flush_i || rst_i;
@@ -83,6 +84,7 @@
       // docs/protocol.md#1.7: oldest <= sent <= next <= oldest + Slots.
       assert (f_held <= seq_t'(Slots));
       assert (f_depth <= f_held);
+      assert (seq_t'(departed_q) + seq_t'(f_departed_q) == f_depth || f_took_q || f_flushed_q);
       // docs/protocol.md#5.4: never beyond credit.
       assert (!f_credit[SeqWidth-1]);
       assert (f_credit <= (seq_t'(1) << PromiseBits) + seq_t'(Slots));

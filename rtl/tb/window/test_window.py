@@ -134,11 +134,11 @@ async def window_follows_its_rules_across_the_wrap(dut):
                 credit_since = 0
             model.oldest = max(model.oldest, released)
             model.limit = max(model.limit, limit)
-        model.next += commit
-        model.sent += depart
-        # What departs in the cycle of a step counts for it: a REPORT that names it is not wrong.
+        # What departs in the cycle of a step is none that a REPORT can name.
         if step:
             is_bad |= model.fails(check, hi, lo, released, newer, ranges, last)
+        model.next += commit
+        model.sent += depart
         if commit or depart:
             credit_since = 0
     assert taken > 50 and refused > 50 and model.next > (1 << 32)
