@@ -165,13 +165,15 @@ module counters #(
 
   // What was added since the slot of the sum was visited: 48 additions of 32 bits at most.
   logic [37:0] sum_q;
-  logic        is_sum;
+  logic        is_sum_q;  // slot_q is the sum's
 
-  initial sum_q = '0;
+  initial begin
+    sum_q = '0;
+    is_sum_q = 1'b0;
+  end
 
-  assign is_sum = slot_q == SlotSum;
-
-  always_ff @(posedge clk_i) sum_q <= (is_sum ? 38'd0 : sum_q) + {6'd0, add_i};
+  always_ff @(posedge clk_i) is_sum_q <= scan_q == SlotSum;
+  always_ff @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
 
   // A visit: fetch position and count; then look the position up and write the count.
   (* ram_style = "block" *) logic [63:0] count_mem[64];
@@ -233,7 +235,7 @@ module counters #(
 
   assign low = Steps[place_of_slot_q*6+:6];
   assign moved = low - old_q[5:0];
-  assign count = old_q + {26'd0, is_sum ? sum_q : {32'd0, moved}};
+  assign count = old_q + {26'd0, is_sum_q ? sum_q : {32'd0, moved}};
 
   always_comb begin
     unique case (entry_q)

@@ -1,8 +1,8 @@
 // Registers over AXI4-Lite, as rtl/regs/registers.toml names them, with the counters behind them.
 //
-// A write is taken when its address and its data are both there, in either order, and answered one
-// cycle later; a read is answered two cycles later. One of each is under way at a time. A write of
-// less than a whole word, an address that is none, and a read of what is not readable answer
+// A write is taken a cycle after its address and its data are both there, in either order, and
+// answered one cycle later; a read is answered three cycles later. One of each is under way at a
+// time. A write of less than a whole word, an address that is none, and a read of what is not readable answer
 // SLVERR and do nothing. Reads wait while a snapshot is being made, at most 2 * 48 + 2 cycles, so
 // that a snapshot may be read right after it was asked for; each 64-bit value of it is of one
 // cycle.
@@ -11,6 +11,8 @@
 // counted, from the configuration of the device on. What is written is read back from a memory
 // beside the registers, except `control`. Fields that registers.toml calls memory stand in it
 // alone: key_data_o is the register at key_addr_i, a word of the control half, in the same cycle.
+//
+// At 512 bits events are counted a cycle late, all of them.
 //
 // tpl_data_o is one cycle after tpl_addr_i. Clock crossings: none; the bus runs on the core clock.
 `default_nettype none
@@ -91,11 +93,21 @@ module csr #(
   logic       write_template;
   logic [4:0] write_word;
 
-  assign write = s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid;
+  // What the bus shows stands still until it is taken: it is judged before.
+  logic write_q, to_control_q, to_template_q;
+
   assign write_word = s_axil_awaddr[6:2];
-  assign write_control = write && (&s_axil_wstrb) && is_control(s_axil_awaddr)
-                         && sw_regs_pkg::ControlWritable[write_word];
-  assign write_template = write && (&s_axil_wstrb) && is_template(s_axil_awaddr);
+
+  always_ff @(posedge clk_i) begin
+    write_q <= s_axil_awvalid && s_axil_wvalid && !s_axil_bvalid && !write_q && !rst_i;
+    to_control_q <= (&s_axil_wstrb) && is_control(s_axil_awaddr)
+                    && sw_regs_pkg::ControlWritable[write_word];
+    to_template_q <= (&s_axil_wstrb) && is_template(s_axil_awaddr);
+  end
+
+  assign write = write_q;
+  assign write_control = write_q && to_control_q;
+  assign write_template = write_q && to_template_q;
 
   assign s_axil_awready = write;
   assign s_axil_wready  = write;
@@ -161,24 +173,24 @@ module csr #(
     tpl_data_o[63:32] <= template_hi_mem[tpl_addr_i];
   end
 
-  // Reads.
+  // Reads: a register first, then what the snapshot has at the address instead.
   logic        read;
   logic        reading_q;
+  logic        answers_q;
   logic [10:0] addr_q;
   logic        snapshot_busy;
   logic [63:0] snapshot;
   logic [31:0] data;
   logic        readable;
 
-  assign s_axil_arready = !reading_q && !s_axil_rvalid && !snapshot_busy && !cmd_q.snapshot;
+  assign s_axil_arready = !reading_q && !answers_q && !s_axil_rvalid && !snapshot_busy
+                          && !cmd_q.snapshot;
   assign read = s_axil_arvalid && s_axil_arready;
 
   always_comb begin
     data = '0;
-    readable = 1'b1;
-    if (is_counters(addr_q)) begin
-      data = addr_q[2] ? snapshot[63:32] : snapshot[31:0];
-    end else if (is_status(addr_q)) begin
+    readable = is_counters(addr_q);
+    if (is_status(addr_q)) begin
       data = sw_regs_pkg::status_word(addr_q[5:2], status_i, 16'(W), 16'(SlotBytes), Slots,
                                       16'(NackDepth), 8'(Channels));
       readable = sw_regs_pkg::StatusReadable[addr_q[5:2]];
@@ -186,38 +198,65 @@ module csr #(
       data = control_mem[addr_q[6:2]];
       if (addr_q[6:2] == sw_regs_pkg::OffControl[6:2]) data = sw_regs_pkg::control_word(cfg_q);
       readable = sw_regs_pkg::ControlReadable[addr_q[6:2]];
-    end else begin
-      readable = 1'b0;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (read) addr_q <= s_axil_araddr;
     reading_q <= read;
+    answers_q <= reading_q;
     if (s_axil_rready) s_axil_rvalid <= 1'b0;
     if (reading_q) begin
+      s_axil_rdata <= readable ? data : 32'd0;
+      s_axil_rresp <= readable ? RespOkay : RespSlverr;
+    end
+    if (answers_q) begin
       s_axil_rvalid <= 1'b1;
-      s_axil_rdata  <= readable ? data : 32'd0;
-      s_axil_rresp  <= readable ? RespOkay : RespSlverr;
+      if (is_counters(addr_q)) s_axil_rdata <= addr_q[2] ? snapshot[63:32] : snapshot[31:0];
     end
     if (rst_i) begin
       reading_q     <= 1'b0;
+      answers_q     <= 1'b0;
       s_axil_rvalid <= 1'b0;
     end
+  end
+
+  sw_regs_pkg::event_t events;
+  logic [31:0] samples_lost;
+
+  if (W == 512) begin : g_late_events
+    sw_regs_pkg::event_t events_q;
+    logic [31:0] samples_lost_q;
+
+    initial begin
+      events_q = '0;
+      samples_lost_q = '0;
+    end
+
+    always_ff @(posedge clk_i) begin
+      events_q       <= event_i;
+      samples_lost_q <= samples_lost_i;
+    end
+
+    assign events       = events_q;
+    assign samples_lost = samples_lost_q;
+  end else begin : g_events
+    assign events       = event_i;
+    assign samples_lost = samples_lost_i;
   end
 
   counters #(
       .Events(sw_regs_pkg::NumEvents)
   ) u_counters (
       .clk_i       (clk_i),
-      .event_i     (event_i),
-      .add_i       (samples_lost_i),
+      .event_i     (events),
+      .add_i       (samples_lost),
       .time_ns_i   (time_ns_i),
       .sync_index_i(sync_index_i),
       .sync_time_i (sync_time_i),
       .snapshot_i  (cmd_q.snapshot),
       .busy_o      (snapshot_busy),
-      .rd_addr_i   (s_axil_araddr[8:3]),
+      .rd_addr_i   (addr_q[8:3]),
       .rd_data_o   (snapshot)
   );
 

@@ -77,12 +77,12 @@ module pacer (
       end
       PhaseChoose: begin
         step_q <= is_idle ? '0 : step;
-        if (!is_idle) paid_q <= paid_q + time_t'(step);
-        else if (is_full) paid_q <= paid_q + excess[TimeWidth-1:0];
+        if (is_full) paid_q <= paid_q + excess[TimeWidth-1:0];
         phase_q <= PhaseMultiply;
       end
       PhaseMultiply: begin
         product_q <= step_q * rate_i;
+        paid_q    <= paid_q + time_t'(step_q);
         phase_q   <= PhasePay;
       end
       default: if (is_paying) phase_q <= PhaseMeasure;

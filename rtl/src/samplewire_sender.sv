@@ -368,6 +368,9 @@ module samplewire_sender #(
   assign events.mac_tx_dropped  = mac_tx_dropped_i;
   assign events.mac_rx_dropped  = mac_rx_dropped_i;
 
+  logic [15:0] ring_fill_q;
+  always_ff @(posedge clk_i) ring_fill_q <= 16'((Sw + 1)'(next - oldest));
+
   assign status.state            = state;
   assign status.stream_tag_valid = stream_tag_valid;
   assign status.gate_armed       = gate_armed_i;
@@ -376,7 +379,7 @@ module samplewire_sender #(
   assign status.stream_tag       = stream_tag;
   assign status.peer_ip          = peer.ip;
   assign status.peer_port        = peer.port;
-  assign status.ring_fill        = 16'(next - oldest);
+  assign status.ring_fill        = ring_fill_q;
   assign status.oldest           = oldest;
   assign status.sent             = sent;
   assign status.next             = next;
