@@ -98,5 +98,5 @@
       assert (full_q || f_held != seq_t'(Slots));
       if (has_new_q && !f_departed_q) assert (sent_q != next_q && sent_q != limit_q);
     end
-    cover (full_o && rep_valid_i && rep_ok_o && released_q == next_q);
+    cover (full_o && rep_valid_i && rep_ok_o && released_q == sent_q && sent_q != oldest_q);
   end
