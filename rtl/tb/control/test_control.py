@@ -263,7 +263,7 @@ async def the_first_range_comes_soon_after_the_last_beat(dut):
             n,
             waited,
         )
-        assert waited <= (34 if tb.bytes == 8 or n <= 8 else 45)
+        assert waited <= (35 if tb.bytes == 8 else 37 if n <= 8 else 48)
 
 
 def control_frame(size: int) -> tuple[bytes, bytes]:
