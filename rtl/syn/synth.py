@@ -42,7 +42,8 @@ HEAD = """\
 Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
 by itself, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
 the longest path between registers, memories and ports; MUXF and carry chains count nothing behind
-their LUTs (`rtl/syn/netlist.py` has the rules). `samplewire_sender` is without the ring, a black
+their LUTs (`rtl/syn/netlist.py` has the rules). Sums modulo 2 are built as trees of six, what a LUT
+takes (`rtl/syn/xor_tree.v`). `samplewire_sender` is without the ring, a black
 box to it, as large as its slots; sources, `rfdc_adapter` and `mac_fifo` stand beside the sender and
 have rows of their own. What grows by more than 5 % and 50 LUT fails `synth.py --check` until this
 table is written again.
