@@ -9,7 +9,8 @@
 // Four bits a cycle, low ones first. A round is, for x and y under k as for l and k under the
 // round's number: x = (x ror 8) + y ^ k, y = (y rol 3) ^ x. A turn to the right by 8 is two places
 // of four bits: what is written goes to the place of what was read, and the words begin two places
-// further after each round. Of y the upper three bits of the place before are kept.
+// further after each round. Of y the upper three bits of the place before are kept. A place is read
+// in one cycle and worked on in the next, while the one behind it is read.
 //
 // Throughput: one value in 578 cycles. Latency: start_i to busy_o low 562 cycles. Key and blocks are
 // written before, 16 bits at a time, low ones first: 8 words of the key, 4 of each block. The value
@@ -56,9 +57,9 @@ module cookie (
   (* ram_style = "distributed" *) logic [3:0] l_mem[32];
 
   logic [2:0] place, x_place, l_place, y_past_q, k_past_q;
-  logic [3:0] x, y, k, l, x_round, y_round, l_round, k_round, key, block, number;
+  logic [3:0] x, y, k, l, x_round, y_round, l_round, k_round, number;
   logic [4:0] x_sum, l_sum;
-  logic       x_carry_q, l_carry_q, is_round, is_first, write_x, write_y;
+  logic       x_carry_q, l_carry_q, is_round, is_first;
 
   assign is_round = state_q == Round;
   assign is_first = place_q[2:0] == 3'd0;
@@ -72,46 +73,64 @@ module cookie (
   assign k = k_mem[place];
   assign l = l_mem[{l_word_q, l_place}];
 
-  assign x_sum   = {1'b0, x} + {1'b0, y} + 5'(x_carry_q && !is_first);
-  assign l_sum   = {1'b0, l} + {1'b0, k} + 5'(l_carry_q && !is_first);
-  assign number  = place[2:1] != 2'd0 ? 4'd0 : place[0] ? {3'd0, round_q[4]} : round_q[3:0];
-  assign x_round = x_sum[3:0] ^ k;
-  assign y_round = {y[0], y_past_q} ^ x_round;
-  assign l_round = l_sum[3:0] ^ number;
-  assign k_round = {k[0], k_past_q} ^ l_round;
-
   // A word of the key or of a block.
   (* ram_style = "distributed" *) logic [15:0] words_mem[16];
   logic [15:0] given;
   logic [2:0]  which;
   assign which = state_q == Key ? place_q[4:2] : {is_second_q, place_q[4:3]};
   assign given = words_mem[{state_q != Key, which}];
-  assign key   = given[4*place_q[1:0]+:4];
-  assign block = key;
 
   always_ff @(posedge clk_i) begin
     if (we_i) words_mem[waddr_i] <= wdata_i;
   end
 
-  assign write_y = is_round || (state_q == Block && !place_q[4] && place_q[2]);
-  assign write_x = is_round || (state_q == Block && place_q[4] && place_q[2]);
+  // What was read, and where what becomes of it goes.
+  logic [3:0] x_q, y_q, k_q, l_q, given_q, number_q;
+  logic [2:0] at_q, x_at_q;
+  logic [4:0] l_at_q;
+  logic       in_round_q, begins_q, ends_q, adds_q, write_x_q, write_y_q, write_k_q, write_l_q;
 
-  logic [3:0] x_d, y_d, k_d, l_d;
-  assign y_d = is_round ? y_round : block ^ (is_second_q ? y : 4'd0);
-  assign x_d = is_round ? x_round : block ^ (is_second_q ? x : 4'd0);
-  assign k_d = is_round ? k_round : key;
-  assign l_d = is_round ? l_round : key;
+  assign number = place[2:1] != 2'd0 ? 4'd0 : place[0] ? {3'd0, round_q[4]} : round_q[3:0];
 
   always_ff @(posedge clk_i) begin
-    if (write_x) x_mem[x_place] <= x_d;
-    if (write_y) y_mem[place] <= y_d;
-    if (is_round || (state_q == Key && place_q[4:3] == 2'd0)) k_mem[place] <= k_d;
+    {x_q, y_q, k_q, l_q} <= {x, y, k, l};
+    given_q    <= given[4*place_q[1:0]+:4];
+    number_q   <= number;
+    at_q       <= place;
+    x_at_q     <= x_place;
+    l_at_q     <= {l_word_q, l_place};
+    in_round_q <= is_round;
+    begins_q   <= is_first;
+    ends_q     <= &place_q[2:0];
+    adds_q     <= is_second_q;
+    write_y_q  <= is_round || (state_q == Block && !place_q[4] && place_q[2]);
+    write_x_q  <= is_round || (state_q == Block && place_q[4] && place_q[2]);
+    write_k_q  <= is_round || (state_q == Key && place_q[4:3] == 2'd0);
     // Before the first round l_word_q names the last word written: words 1 to 3 of the key are l.
-    if (is_round || state_q == Key) l_mem[{l_word_q, l_place}] <= l_d;
+    write_l_q  <= is_round || state_q == Key;
+  end
+
+  assign x_sum   = {1'b0, x_q} + {1'b0, y_q} + 5'(x_carry_q && !begins_q);
+  assign l_sum   = {1'b0, l_q} + {1'b0, k_q} + 5'(l_carry_q && !begins_q);
+  assign x_round = x_sum[3:0] ^ k_q;
+  assign y_round = {y_q[0], y_past_q} ^ x_round;
+  assign l_round = l_sum[3:0] ^ number_q;
+  assign k_round = {k_q[0], k_past_q} ^ l_round;
+
+  logic [3:0] x_d, y_d, k_d, l_d;
+  assign y_d = in_round_q ? y_round : given_q ^ (adds_q ? y_q : 4'd0);
+  assign x_d = in_round_q ? x_round : given_q ^ (adds_q ? x_q : 4'd0);
+  assign k_d = in_round_q ? k_round : given_q;
+  assign l_d = in_round_q ? l_round : given_q;
+
+  always_ff @(posedge clk_i) begin
+    if (write_x_q) x_mem[x_at_q] <= x_d;
+    if (write_y_q) y_mem[at_q] <= y_d;
+    if (write_k_q) k_mem[at_q] <= k_d;
+    if (write_l_q) l_mem[l_at_q] <= l_d;
     // The last place of a word is the one before its first in the round to come.
-    if (write_y) y_past_q <= (is_round && !(&place_q[2:0])) ? y[3:1] : y_d[3:1];
-    if (is_round || (state_q == Key && place_q[4:3] == 2'd0))
-      k_past_q <= (is_round && !(&place_q[2:0])) ? k[3:1] : k_d[3:1];
+    if (write_y_q) y_past_q <= (in_round_q && !ends_q) ? y_q[3:1] : y_d[3:1];
+    if (write_k_q) k_past_q <= (in_round_q && !ends_q) ? k_q[3:1] : k_d[3:1];
     x_carry_q <= x_sum[4];
     l_carry_q <= l_sum[4];
   end
