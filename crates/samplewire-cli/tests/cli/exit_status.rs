@@ -22,7 +22,7 @@ fn time_that_is_over_is_0() {
 
 #[test]
 fn usage_is_1_and_help_0() {
-    run::<&str>(&[]).expect_error(1, &["Usage: samplewire <COMMAND>"]);
+    run::<&str>(&[]).expect_error(1, &["Usage: samplewire [OPTIONS] <COMMAND>"]);
     run(&["play"]).expect_error(1, &["play"]);
     run(&["record", "127.0.0.1"]).expect_error(1, &["<FILE>"]);
     run(&["--help"]).expect(0);
