@@ -10,7 +10,7 @@ use crate::source::RATE_HZ_MAX;
 use samplewire_proto::wire::Format;
 
 /// The metadata of a recording, checked field by field. Of the annotations only those that name gaps
-/// are read, by [`crate::verify`].
+/// are read, by [`crate::verify()`].
 ///
 /// ```
 /// use samplewire::format::Format;

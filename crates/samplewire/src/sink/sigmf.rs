@@ -24,7 +24,7 @@ use crate::source::StreamInfo;
 /// its first sample, once a second and at the end. So both are valid also when the process is
 /// killed: then samples that were still gathered are not in the file, up to 1 MiB or a second, 4 MiB
 /// of a direct file; and the hash is not in the metadata. What the last second brought of gaps is in the journal, which
-/// is always ahead of the data: with it [`crate::verify`] accounts for every sample of the file.
+/// is always ahead of the data: with it [`crate::verify()`] accounts for every sample of the file.
 ///
 /// Each run of samples without a gap is a capture with `core:global_index`; each gap is an
 /// annotation with its cause. The hash is made beside
