@@ -152,6 +152,31 @@ const REORDER_TOLERANCE_MAX: u32 = 62_500_000;
 /// Departures are sound over 34 s; a peer must be given up well before.
 const DEAD_MAX: Nanos = Nanos::from_millis(15_000);
 
+/// What a device that plays does when samples are not there in time (`docs/protocol.md#6.10`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Underflow {
+    /// It plays zeros, keeps the grid, and drops what comes late.
+    #[default]
+    Zeros,
+    /// It ends the stream.
+    Stop,
+}
+
+impl Underflow {
+    /// The number in an OPEN.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Zeros => 0,
+            Self::Stop => 1,
+        }
+    }
+
+    /// What a number in an OPEN asks for; those of later versions are not known and ask for zeros.
+    pub const fn from_number(number: u8) -> Self {
+        if number == 1 { Self::Stop } else { Self::Zeros }
+    }
+}
+
 /// How a stream ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {

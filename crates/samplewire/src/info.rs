@@ -7,6 +7,9 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::wire::{Format, VERSION};
 
+use crate::sigmf::Notes;
+use crate::source::StreamInfo;
+
 /// A device's stream as its ACCEPT described it, and what the opening measured of the path.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DeviceInfo {
@@ -55,6 +58,20 @@ impl DeviceInfo {
     /// Bytes of one sample of all channels.
     pub fn frame_bytes(&self) -> usize {
         self.format.sample_bytes() * usize::from(self.channels)
+    }
+
+    /// The stream as sources and sinks know it.
+    pub fn stream_info(&self) -> StreamInfo {
+        StreamInfo {
+            format: self.format,
+            channels: self.channels,
+            rate_numerator: self.rate_numerator,
+            rate_denominator: self.rate_denominator,
+            centre_frequency_hz: self.centre_frequency_hz,
+            name: self.name.clone(),
+            len_samples: None,
+            notes: Notes::default(),
+        }
     }
 
     /// `None` with the number when the format is of a later version.

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod bell;
+pub mod device;
 mod error;
 pub mod find;
 pub mod format;
@@ -25,5 +26,8 @@ pub use info::DeviceInfo;
 pub use opening::probe;
 pub use port::{DEFAULT_PORT, draw_owner, resolve};
 pub use receiver::{Block, Receiver, ReceiverOptions};
-pub use transmitter::{Transmitter, TransmitterOptions};
+pub use samplewire_proto::receiver::Delivery;
+pub use samplewire_proto::stream::{End, Underflow};
+pub use samplewire_proto::{Cause, Gap, SampleIndex};
+pub use transmitter::{SendOptions, Transmitter, TransmitterOptions};
 pub use verify::verify;

@@ -5,12 +5,15 @@ use std::time::Duration;
 
 use samplewire_io::{Batch, Ecn, Link, Outgoing};
 use samplewire_proto::Nanos;
+use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenConfigError, OpenEvent, Opener};
-use samplewire_proto::wire::{self, Role};
+use samplewire_proto::stream::Terms;
+use samplewire_proto::wire::{self, HEADER_LEN, RefuseReason, Role, TRAILER_CRC32C};
 
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
-use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, peer_of, seed};
+use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of, seed};
+use crate::transmitter::Form;
 
 /// Asks a device what it streams, without opening the stream.
 ///
@@ -22,11 +25,41 @@ use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, peer_of, seed};
 pub fn probe(address: SocketAddr, timeout: Duration) -> Result<DeviceInfo, OpenError> {
     let options = samplewire_io::UdpOptions::new();
     let mut link: Box<dyn Link> = Box::new(samplewire_io::Udp::client(address, &options)?);
-    let limits = Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout };
+    let limits =
+        Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
     let config = OpenConfig::new(Role::Describe, 0, 0);
     let mut batch = Batch::new(16, PACKET_BYTES_MAX);
     let accept = open(&mut link, address, Clock::start(), config, limits, &mut batch)?;
     describe(address, &accept)
+}
+
+/// Opens the stream that the configuration names, or where none was chosen the first after it that
+/// is free and goes the way of its role.
+pub(crate) fn open_first(
+    link: &mut Box<dyn Link>,
+    (address, clock): (SocketAddr, Clock),
+    config: OpenConfig,
+    limits: Limits,
+    batch: &mut Batch,
+) -> Result<AcceptInfo, OpenError> {
+    let (mut busy, mut other_way) = (None, None);
+    for stream in 0..STREAMS_TRIED_MAX {
+        let config = if stream == 0 { config } else { config.with_stream(stream) };
+        let error = match open(link, address, clock, config, limits, batch) {
+            Err(error) if !limits.is_stream_chosen => error,
+            settled => return settled,
+        };
+        let OpenError::Refused { reason, .. } = error else { return Err(error) };
+        match reason {
+            // Whoever has the stream may do with it what this end cannot.
+            RefuseReason::Busy => busy = busy.or(Some(error)),
+            RefuseReason::Role => other_way = other_way.or(Some(error)),
+            // The device has no more.
+            RefuseReason::NoSuchStream if stream > 0 => break,
+            _ => return Err(error),
+        }
+    }
+    Err(busy.or(other_way).expect("a stream was refused"))
 }
 
 /// Runs an opening over `link` until it is accepted.
@@ -82,6 +115,8 @@ pub(crate) struct Limits {
     pub(crate) packet_bytes_max: usize,
     pub(crate) window: u32,
     pub(crate) timeout: Duration,
+    /// Only the stream that was named will do.
+    pub(crate) is_stream_chosen: bool,
 }
 
 impl Limits {
@@ -110,6 +145,83 @@ pub(crate) fn describe(address: SocketAddr, accept: &AcceptInfo) -> Result<Devic
     DeviceInfo::from_accept(address, accept).map_err(|number| OpenError::Format { address, number })
 }
 
+/// Checks what only this layer knows of a device's offer.
+pub(crate) fn check_offer(info: &DeviceInfo, accept: &AcceptInfo) -> Result<(), OpenError> {
+    let offer = |what, value: u64| OpenError::Offer { address: info.address, what, value };
+    let frame_bytes = info.frame_bytes() as u64;
+    if info.channels == 0 {
+        return Err(offer("channels", 0));
+    }
+    let needed = u64::from(info.packet_samples) * frame_bytes;
+    if accept.params.trailer_kind != TRAILER_CRC32C {
+        return Err(offer("trailer kind", u64::from(accept.params.trailer_kind)));
+    }
+    if needed != u64::from(info.payload_bytes) {
+        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
+    }
+    if accept.params.data_len() > PACKET_BYTES_MAX {
+        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
+    }
+    Ok(())
+}
+
+/// What packets to a device that plays look like.
+pub(crate) fn form(info: &DeviceInfo, accept: &AcceptInfo) -> Result<Form, OpenError> {
+    let payload_bytes = usize::from(info.payload_bytes);
+    let granularity_bytes = usize::from(accept.params.granularity_bytes);
+    let fits = granularity_bytes > 0
+        && granularity_bytes.is_multiple_of(8)
+        && payload_bytes.is_multiple_of(granularity_bytes);
+    if !fits {
+        let (what, value) = ("granularity", granularity_bytes as u64);
+        return Err(OpenError::Offer { address: info.address, what, value });
+    }
+    let frame_bytes = info.frame_bytes();
+    if frame_bytes.next_multiple_of(8) + 8 > payload_bytes {
+        let (what, value) = ("payload bytes", payload_bytes as u64);
+        return Err(OpenError::Offer { address: info.address, what, value });
+    }
+    Ok(Form { payload_bytes, frame_bytes, granularity_bytes })
+}
+
+/// The terms of an opened stream, seen from here, with a window of this end's.
+pub(crate) fn terms(accept: &AcceptInfo, window: u32) -> Terms {
+    let params = &accept.params;
+    Terms {
+        local_tag: accept.tag,
+        peer_tag: accept.peer_tag,
+        is_opener: true,
+        first_seq: params.first_seq,
+        first_index: params.first_index,
+        packet_samples: params.packet_samples,
+        payload_bytes: params.payload_bytes,
+        payload_offset: params.payload_offset.max(HEADER_LEN as u8),
+        window,
+        reorder_tolerance: params.reorder_tolerance,
+        dead_after: Nanos::from_millis(u64::from(params.dead_ms)),
+        idle_after: Nanos::from_millis(u64::from(params.idle_ms)),
+        ranges_max: params.ranges_max,
+        rtt: accept.rtt,
+    }
+}
+
+/// The owner that was chosen, or one that nobody else has.
+pub(crate) fn owner(chosen: Option<u64>) -> Result<u64, OpenError> {
+    Ok(match chosen {
+        Some(owner) => owner,
+        None => draw_owner()?,
+    })
+}
+
+/// A delivery as an OPEN says it: its number, and the deadline in microseconds.
+pub(crate) const fn delivery_on_the_wire(delivery: Delivery) -> (u8, u32) {
+    match delivery {
+        Delivery::Complete => (0, 0),
+        Delivery::Deadline(deadline) => (1, (deadline.0 / 1_000) as u32),
+        Delivery::BestEffort => (2, 0),
+    }
+}
+
 fn out_of_range(error: OpenConfigError) -> OpenError {
     let (option, value, range) = match error {
         OpenConfigError::Window(window) => ("window", u64::from(window), "1..=16777216 packets"),
@@ -119,3 +231,6 @@ fn out_of_range(error: OpenConfigError) -> OpenError {
     };
     OpenError::OptionRange { option, value, range }
 }
+
+/// How many streams of a device are looked at for one of the right way.
+const STREAMS_TRIED_MAX: u16 = 8;

@@ -3,10 +3,11 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::time::Instant;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use samplewire_io::Word;
-use samplewire_proto::session::Peer;
+use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::wire::HEADER_LEN;
 use samplewire_proto::{Nanos, Tag};
 
@@ -23,6 +24,11 @@ impl Clock {
 
     pub(crate) fn now(&self) -> Nanos {
         Nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+
+    /// The instant of a time of this clock.
+    pub(crate) fn instant_of(&self, now: Nanos) -> Instant {
+        self.origin + Duration::from_nanos(now.0)
     }
 }
 
@@ -79,6 +85,38 @@ pub fn resolve(text: &str) -> io::Result<SocketAddr> {
     };
     addresses.next().ok_or_else(|| io::Error::other(format!("{text} has no address")))
 }
+
+/// What a port counts besides its streams.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PortCounts {
+    /// Counters of the listener, over all sessions.
+    pub(crate) listen: ListenStats,
+    /// Packets whose CRC was wrong.
+    pub(crate) corrupted: u64,
+    /// Packets that were not of the protocol.
+    pub(crate) foreign: u64,
+}
+
+/// The I/O thread of a port, whose end is waited for when its last handle goes.
+#[derive(Debug)]
+pub(crate) struct PortThread(pub(crate) Option<JoinHandle<()>>);
+
+impl Drop for PortThread {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            thread.join().expect("the I/O thread does not panic");
+        }
+    }
+}
+
+/// How long a port goes on after its program is gone, for the other side to learn of it.
+pub(crate) const LINGER_MAX: Nanos = Nanos::from_millis(1_500);
+
+/// The longest wait for a link that is full.
+pub(crate) const LINK_FULL_PAUSE: Duration = Duration::from_millis(1);
+
+/// Ranges of a REPORT that a host takes; hardware takes 32.
+pub(crate) const RANGES_MAX: u16 = 128;
 
 /// The port on which devices listen.
 pub const DEFAULT_PORT: u16 = 9100;

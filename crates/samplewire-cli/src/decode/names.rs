@@ -58,6 +58,7 @@ pub(super) fn of_close(reason: CloseReason) -> String {
         CloseReason::DeviceFault => "device fault",
         CloseReason::PeerSilent => "peer silent",
         CloseReason::Protocol => "protocol",
+        CloseReason::Underflow => "underflow",
         CloseReason::Unknown(number) => return format!("reason {number}"),
     };
     name.into()
@@ -81,6 +82,8 @@ pub(super) const fn of_tlv(kind: u16) -> Option<&'static str> {
         TlvKind::GAIN => "gain",
         TlvKind::BANDWIDTH => "bandwidth",
         TlvKind::REFERENCE => "reference",
+        TlvKind::RANGES => "ranges",
+        TlvKind::UNDERFLOW => "underflow",
         _ => return None,
     })
 }

@@ -245,6 +245,9 @@ fn tlv_words(f: &mut Formatter<'_>, tlvs: &Tlvs<'_>) -> fmt::Result {
             }
             (TlvKind::REFERENCE, [0]) => f.write_str("lost")?,
             (TlvKind::REFERENCE, [1]) => f.write_str("locked")?,
+            (TlvKind::RANGES, &[a, b]) => write!(f, "{}", u16::from_be_bytes([a, b]))?,
+            (TlvKind::UNDERFLOW, [0]) => f.write_str("zeros")?,
+            (TlvKind::UNDERFLOW, [1]) => f.write_str("stop")?,
             _ => write!(f, "{}", Hex(value))?,
         }
     }

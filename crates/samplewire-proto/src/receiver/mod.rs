@@ -190,6 +190,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.highest_end.before(self.limit)
     }
 
+    /// The index after the last sample accounted for.
+    pub const fn next_index(&self) -> SampleIndex {
+        self.account.next_index()
+    }
+
     /// Whether packets are held that wait for one before them.
     pub fn has_waiting(&self) -> bool {
         self.next != self.highest_end
@@ -198,6 +203,18 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// States the consumer's position, which REPORT carries.
     pub const fn set_consumed(&mut self, index: SampleIndex) {
         self.consumed_index = index;
+    }
+
+    /// Whether anything of the sender has come and was taken.
+    pub const fn is_heard(&self) -> bool {
+        self.settled.newest().is_some()
+    }
+
+    /// States what a device that plays has counted so far: packets of which samples came after
+    /// their time, and samples that were not there at their time (`docs/protocol.md#6.10`).
+    pub const fn note_play(&mut self, late_packets: u64, underflow_samples: u64) {
+        self.stats.late_to_play = late_packets;
+        self.stats.underflow_samples = underflow_samples;
     }
 
     /// Says that the socket has dropped `packets` since the last call, before what comes next.
@@ -403,8 +420,22 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     /// Ends the stream before its time. Nothing more is delivered; the sender is told.
     pub fn cancel(&mut self, now: Nanos) {
+        self.cancel_for(now, CloseReason::Cancelled);
+    }
+
+    /// Like [`Receiver::cancel`], and tells the sender why.
+    pub fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
         if matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
-            self.start_cancel(now, CloseReason::Cancelled, End::Cancelled);
+            self.start_cancel(now, reason, End::Cancelled);
+        }
+    }
+
+    /// Ends the stream because its sender has opened it anew: what has come is still delivered.
+    pub fn replaced(&mut self) {
+        match self.phase {
+            Phase::Flowing | Phase::Draining { .. } => self.break_off(End::PeerRestarted),
+            Phase::Cancelling { .. } | Phase::Lingering { .. } => self.phase = Phase::Ended,
+            Phase::Breaking(_) | Phase::Ended => {}
         }
     }
 

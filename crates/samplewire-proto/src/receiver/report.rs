@@ -50,7 +50,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             received: self.stats.received as u32,
             marked: self.stats.marked as u32,
             skipped: self.stats.skipped as u32,
-            late: self.stats.late as u16,
+            late: self.stats.late.wrapping_add(self.stats.late_to_play) as u16,
         };
         self.number += 1;
         self.stats.reports += 1;
@@ -73,7 +73,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.account.next_index(),
             self.released_for_sender(),
         );
-        let source_lost = self.stats.source_lost;
+        let source_lost = self.lost_count();
         Close { reason, last: self.number, source_lost }.emit(&header, out)
     }
 
@@ -82,9 +82,15 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         let ack = CloseAck {
             reason: CloseAckReason::Done,
             echoed_tag: self.terms.local_tag,
-            source_lost: self.stats.source_lost,
+            source_lost: self.lost_count(),
         };
         ack.emit(&header, out)
+    }
+
+    /// What a closing packet says of lost samples: a device tells what was not there to be played,
+    /// a host repeats what it has heard of the source (`docs/protocol.md#2.17`).
+    const fn lost_count(&self) -> u64 {
+        if self.terms.is_opener { self.stats.source_lost } else { self.stats.underflow_samples }
     }
 
     pub(super) fn header(

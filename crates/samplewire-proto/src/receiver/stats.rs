@@ -24,6 +24,10 @@ pub struct ReceiverStats {
     pub duplicates: u64,
     /// Packets that came after they had been given up.
     pub late: u64,
+    /// At a device that plays: packets of which samples came after their time.
+    pub late_to_play: u64,
+    /// At a device that plays: samples that were not there at their time.
+    pub underflow_samples: u64,
     /// Packets given up.
     pub skipped: u64,
     /// Gap events.

@@ -59,7 +59,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         }
         let has_seen = |close: Departure| fields.hold != u32::MAX && !fields.echo.before(close);
         self.is_close_taken |= self.close_departure.is_some_and(has_seen);
-        self.stats.take_report(fields);
+        self.stats.take_report(header.index, fields);
         for range in report.ranges.iter() {
             self.take_range(range.first, range.count, fields.settled);
         }
@@ -85,6 +85,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.answer_close = true;
         } else if lies_within {
             self.answer_close = true;
+            self.take_underflow(close.source_lost);
             self.end(End::ClosedByPeer(close.reason));
         } else {
             self.stats.closes_refused += 1;
@@ -95,9 +96,17 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let is_done = ack.reason == CloseAckReason::Done && header.seq == self.next;
         if matches!(self.phase, Phase::Closing(_)) && is_done && self.sent == self.next {
             self.oldest = self.next;
+            self.take_underflow(ack.source_lost);
             self.end(End::Finished { final_index: self.next_index });
         } else {
             self.stats.unexpected += 1;
+        }
+    }
+
+    /// What a device that played says at the end; a host repeats this end's own count.
+    const fn take_underflow(&mut self, samples: u64) {
+        if self.terms.is_opener {
+            self.stats.underflow_at_peer = samples;
         }
     }
 

@@ -1,5 +1,6 @@
 //! What a sender counts; meanings and remedies in `docs/statistics.md`.
 
+use crate::number::SampleIndex;
 use crate::wire::ReportFields;
 
 /// Counters of a sender since its start.
@@ -35,11 +36,18 @@ pub struct SenderStats {
     pub skipped_by_peer: u32,
     /// The receiver's own count of late packets, modulo 2^16.
     pub late_at_peer: u16,
+    /// The index that the receiver's program has come to, or that a device plays, as it last
+    /// reported.
+    pub position_of_peer: SampleIndex,
+    /// Samples that were not there when the device was to play them, as it said when the stream
+    /// closed; only at an opener.
+    pub underflow_at_peer: u64,
     marked: u32,
 }
 
 impl SenderStats {
-    pub(crate) fn take_report(&mut self, fields: &ReportFields) {
+    pub(crate) fn take_report(&mut self, position: SampleIndex, fields: &ReportFields) {
+        self.position_of_peer = position;
         if self.marked != fields.marked {
             self.congestion += 1;
             self.marked = fields.marked;

@@ -12,14 +12,16 @@ mod fingerprint;
 
 use super::bucket::Bucket;
 use super::cookie::Cookies;
+use super::open_config::RANGES_MAX_DEFAULT;
 use super::params::TLVS_LEN_MAX;
 use super::slot::Opened;
 use super::{AcceptParams, ListenConfig, ListenStats, OpenRequest, Peer, Secrets, StreamSlot};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Seq, Tag};
+use crate::stream::Underflow;
 use crate::wire::{
     self, Accept, Challenge, CloseAck, CloseAckReason, Flags, Header, Open, OpenPrefix, Packet,
-    PacketType, Refuse, RefuseReason, Role, TRAILER_CRC32C, WireError,
+    PacketType, Refuse, RefuseReason, Role, TRAILER_CRC32C, TlvKind, Tlvs, WireError,
 };
 
 /// Answers the openers of a device's streams; slot `n` of the storage is stream `n`.
@@ -309,6 +311,8 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
             pad: open.pad,
             start_index: header.index,
             first_seq: header.seq,
+            ranges_max: ranges_of(&open.tlvs),
+            underflow: underflow_of(&open.tlvs),
             len_in,
             len_out: len_in.min(len_taken).min(len_sent),
             departure: header.departure,
@@ -385,4 +389,15 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     fn slot_mask(&self) -> u32 {
         self.slots.as_ref().len().next_power_of_two() as u32 - 1
     }
+}
+
+/// How many ranges an OPEN takes; a sender that takes none repairs nothing.
+fn ranges_of(tlvs: &Tlvs<'_>) -> u16 {
+    let value = tlvs.find(TlvKind::RANGES).and_then(|value| value.first_chunk());
+    value.map_or(RANGES_MAX_DEFAULT, |value| u16::from_be_bytes(*value).max(1))
+}
+
+fn underflow_of(tlvs: &Tlvs<'_>) -> Underflow {
+    let number = tlvs.find(TlvKind::UNDERFLOW).and_then(|value| value.first());
+    number.map_or(Underflow::Zeros, |&number| Underflow::from_number(number))
 }

@@ -2,7 +2,8 @@
 
 use super::Peer;
 use crate::number::{Nanos, SampleIndex, Seq};
-use crate::wire::Role;
+use crate::stream::Underflow;
+use crate::wire::{Role, TlvKind, TlvWriter, Tlvs};
 
 /// What to open, and how long to try.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,8 @@ pub struct OpenConfig {
     pub(super) start_index: SampleIndex,
     pub(super) first_seq: Seq,
     pub(super) timeout: Nanos,
+    ranges_max: u16,
+    underflow: Underflow,
 }
 
 impl OpenConfig {
@@ -39,7 +42,15 @@ impl OpenConfig {
             start_index: 0,
             first_seq: Seq(0),
             timeout: Nanos::from_millis(3_000),
+            ranges_max: RANGES_MAX_DEFAULT,
+            underflow: Underflow::Zeros,
         }
+    }
+
+    /// Another stream of the device.
+    pub const fn with_stream(mut self, stream: u16) -> Self {
+        self.stream = stream;
+        self
     }
 
     /// How the receiver will deliver: 0 complete (the default), 1 by a deadline, 2 best effort;
@@ -107,6 +118,30 @@ impl OpenConfig {
         self
     }
 
+    /// How many ranges of a REPORT this end takes when it sends, from 1; default 32. More repairs
+    /// more holes a round trip.
+    pub const fn with_ranges_max(mut self, ranges_max: u16) -> Self {
+        self.ranges_max = if ranges_max == 0 { 1 } else { ranges_max };
+        self
+    }
+
+    /// What the device is to do when samples are not there in time; default zeros.
+    pub const fn with_underflow(mut self, underflow: Underflow) -> Self {
+        self.underflow = underflow;
+        self
+    }
+
+    /// What an OPEN says besides its fields: only an opener that sends has terms to name.
+    pub(super) fn tlvs<'b>(&self, buf: &'b mut [u8; TLVS_LEN_MAX]) -> Tlvs<'b> {
+        if self.role != Role::Send {
+            return Tlvs::EMPTY;
+        }
+        TlvWriter::new(buf)
+            .push(TlvKind::RANGES, &self.ranges_max.to_be_bytes())
+            .push(TlvKind::UNDERFLOW, &[self.underflow.number()])
+            .finish()
+    }
+
     /// How long to try, 1 ms to 1 h; default 3 s. Shorter than 1 s may take lost packets for an
     /// absent peer.
     ///
@@ -141,6 +176,13 @@ pub enum OpenConfigError {
 /// What every IPv4 path carries unfragmented to a host (RFC 791).
 pub(super) const PACKET_BYTES_MIN: u16 = 576;
 const IP_OVERHEAD_MAX: u16 = 128;
+
+/// What an opener that sends takes unless its OPEN says otherwise.
+pub(super) const RANGES_MAX_DEFAULT: u16 = 32;
+
+/// The TLVs of an OPEN in bytes: a `u16` and a `u8`, 4 bytes more for each.
+pub(super) const TLVS_LEN_MAX: usize = (4 + 2) + (4 + 1);
+
 const TIMEOUT_MIN: Nanos = Nanos::from_millis(1);
 const TIMEOUT_MAX: Nanos = Nanos::from_millis(3_600_000);
 

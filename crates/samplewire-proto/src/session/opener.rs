@@ -22,12 +22,13 @@
 mod fingerprint;
 
 use super::cookie::NONCE_STEPS;
+use super::open_config::TLVS_LEN_MAX;
 use super::{AcceptInfo, AcceptParams, OpenConfig, OpenEvent, Secrets};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Tag};
 use crate::wire::{
     Accept, Challenge, Flags, Header, OPEN_LEN_MIN, Open, Packet, PacketType, Refuse, RefuseReason,
-    Role, TRAILER_CRC32C, Tlvs,
+    Role, TRAILER_CRC32C,
 };
 
 /// Opens one stream.
@@ -136,7 +137,8 @@ impl Opener {
             seq: self.config.first_seq,
             departure: self.clock.stamp(now),
         };
-        Some(self.open().emit(&header, open_len, out))
+        let mut tlv_buf = [0; TLVS_LEN_MAX];
+        Some(self.open(&mut tlv_buf).emit(&header, open_len, out))
     }
 
     /// Takes a packet of `len_bytes` bytes that [`parse`](crate::wire::parse) has checked.
@@ -303,7 +305,7 @@ impl Opener {
         }
     }
 
-    fn open(&self) -> Open<'static> {
+    fn open<'b>(&self, tlv_buf: &'b mut [u8; TLVS_LEN_MAX]) -> Open<'b> {
         let cookie = match self.state {
             State::Trying { cookie, .. } => cookie,
             State::Asking { .. } | State::Done => [0; 16],
@@ -321,7 +323,7 @@ impl Opener {
             pad: self.config.pad,
             trailer_kind: TRAILER_CRC32C,
             deadline_us: self.config.deadline_us,
-            tlvs: Tlvs::EMPTY,
+            tlvs: self.config.tlvs(tlv_buf),
         }
     }
 

@@ -6,6 +6,7 @@ mod fingerprint;
 use super::cookie::LIFETIME_MAX;
 use super::{AcceptParams, Peer};
 use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
+use crate::stream::Underflow;
 use crate::wire::Role;
 
 /// Who has a stream.
@@ -105,6 +106,10 @@ pub struct OpenRequest {
     pub start_index: SampleIndex,
     /// The seq of the first packet, when the opener sends.
     pub first_seq: Seq,
+    /// How many ranges of a REPORT the opener takes, when it sends.
+    pub ranges_max: u16,
+    /// What to do when samples are not there in time, when the opener sends.
+    pub underflow: Underflow,
     /// The UDP payload that came through from the opener in bytes: the longest DATA it may send.
     pub len_in: u16,
     /// The UDP payload that the ACCEPT will have in bytes: the longest DATA that may be sent.

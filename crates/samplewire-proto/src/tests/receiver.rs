@@ -562,3 +562,28 @@ fn report_and_close_tell_the_positions_of_both_ends() {
         assert_eq!((header.index, header.seq, close.last), (16, Seq(released), Seq(1)));
     }
 }
+
+/// `docs/protocol.md#6.10`, `#2.17`
+#[test]
+fn device_that_plays_reports_what_is_late_and_closes_with_what_was_missing() {
+    let mut bench = Bench::with(Delivery::Complete, |terms| terms.is_opener = false);
+    assert!(!bench.receiver.is_heard());
+    bench.data(0);
+    bench.deliver();
+    assert!(bench.receiver.is_heard());
+    bench.receiver.set_consumed(16);
+    bench.receiver.note_play(3, 40);
+    let report = bench.report().expect("the first is due");
+    let (header, Packet::Report(report)) = wire::parse(&report).expect("a packet") else {
+        panic!("REPORT is REPORT")
+    };
+    assert_eq!((header.index, report.fields.late), (16, 3));
+    bench.receiver.cancel_for(bench.now, CloseReason::Underflow);
+    let left = bench.leave();
+    let close = left.iter().find_map(|bytes| match wire::parse(bytes) {
+        Ok((_, Packet::Close(close))) => Some(close),
+        _ => None,
+    });
+    let close = close.expect("it closes");
+    assert_eq!((close.reason, close.source_lost), (CloseReason::Underflow, 40));
+}

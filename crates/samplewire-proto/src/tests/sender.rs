@@ -9,8 +9,8 @@ use crate::sender::{
 };
 use crate::stream::{End, Terms};
 use crate::wire::{
-    self, CloseAckReason, CloseReason, Flags, Header, Mark, Packet, PacketType, ReportFields,
-    SeqRange,
+    self, Close, CloseAckReason, CloseReason, Flags, Header, Mark, Packet, PacketType,
+    ReportFields, SeqRange,
 };
 
 const RTT: Nanos = Nanos::from_millis(8);
@@ -648,4 +648,28 @@ fn second_close_or_cancel_hastens_nothing_and_wakes_no_dead() {
     bench.sender.close(bench.now);
     bench.sender.cancel(bench.now);
     assert_eq!(bench.sender.phase(), Phase::Ended);
+}
+
+/// `docs/protocol.md#2.17`, `#2.18`
+#[test]
+fn opener_learns_how_far_the_device_plays_and_what_was_not_there() {
+    for is_opener in [true, false] {
+        let mut bench = Bench::with(|terms| terms.is_opener = is_opener, SenderConfig::default());
+        bench.report(0, 4);
+        let header =
+            Header { index: 1 << 40, ..packets::header(PacketType::Report, SENDER_TAG, Seq(2)) };
+        let mut bytes = vec![0; ReportFields::packet_len(0)];
+        bench.fields(0, 4).emit(&header, &[], &mut bytes);
+        assert!(bench.hand(&bytes));
+        assert_eq!(bench.sender.stats().position_of_peer, 1 << 40);
+        let mut bytes = vec![0; 64];
+        let close = Close { reason: CloseReason::Underflow, last: Seq(2), source_lost: 40 };
+        let header = packets::header(PacketType::Close, SENDER_TAG, Seq(0));
+        let len = close.emit(&header, &mut bytes);
+        assert!(bench.hand(&bytes[..len]));
+        let end = Some(End::ClosedByPeer(CloseReason::Underflow));
+        assert_eq!(bench.sender.poll_event(), end);
+        let expected = if is_opener { 40 } else { 0 };
+        assert_eq!(bench.sender.stats().underflow_at_peer, expected);
+    }
 }

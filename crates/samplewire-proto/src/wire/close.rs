@@ -11,7 +11,8 @@ pub struct Close {
     pub reason: CloseReason,
     /// From a sender the number of the newest REPORT that it took; from a receiver that of its last.
     pub last: Seq,
-    /// How many samples the source lost in all, from a receiver as far as it has heard.
+    /// How many samples the source lost in all, from a receiver as far as it has heard; from a
+    /// device that plays, how many were not there when they were to be played.
     pub source_lost: u64,
 }
 
@@ -54,6 +55,8 @@ pub enum CloseReason {
     PeerSilent,
     /// The peer broke the protocol.
     Protocol,
+    /// Samples were not there when they were to be played, and the opener wished to stop then.
+    Underflow,
     /// A number of a later version.
     Unknown(u16),
 }
@@ -68,6 +71,7 @@ impl CloseReason {
             Self::DeviceFault => 3,
             Self::PeerSilent => 4,
             Self::Protocol => 5,
+            Self::Underflow => 6,
             Self::Unknown(number) => number,
         }
     }
@@ -81,6 +85,7 @@ impl CloseReason {
             3 => Self::DeviceFault,
             4 => Self::PeerSilent,
             5 => Self::Protocol,
+            6 => Self::Underflow,
             other => Self::Unknown(other),
         }
     }

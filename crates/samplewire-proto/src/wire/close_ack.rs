@@ -11,7 +11,8 @@ pub struct CloseAck {
     pub reason: CloseAckReason,
     /// The tag that the answered packet carried: only its sender can know it.
     pub echoed_tag: Tag,
-    /// How many samples the source lost in all, from a receiver as far as it has heard.
+    /// How many samples the source lost in all, from a receiver as far as it has heard; from a
+    /// device that plays, how many were not there when they were to be played.
     pub source_lost: u64,
 }
 

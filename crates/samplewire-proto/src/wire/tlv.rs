@@ -166,6 +166,11 @@ impl TlvKind {
     pub const BANDWIDTH: u16 = 6;
     /// The reference of the sample clock: `u8`, 1 = locked, 0 = lost.
     pub const REFERENCE: u16 = 7;
+    /// How many ranges of a REPORT an opener that sends takes: `u16`.
+    pub const RANGES: u16 = 8;
+    /// What the device does that an opener sends to when samples are not there in time: `u8`,
+    /// 0 = plays zeros, 1 = stops.
+    pub const UNDERFLOW: u16 = 9;
 }
 
 /// The length of a kind in bytes.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Instant;
 
 use samplewire_circuit::{Sample, SharedQuantum, Tag, Tags, ViewError};
 use samplewire_proto::{Cause, Gap, SampleIndex};
@@ -18,12 +19,13 @@ pub struct Block {
     pub(super) len_samples: usize,
     pub(super) gaps: Gaps,
     pub(super) tags: Tags,
+    pub(super) at: Instant,
     pub(super) shared: Arc<Shared>,
 }
 
 impl Block {
     /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
-    /// block only carries gaps, at the end of a stream.
+    /// block only carries gaps or tags, at the end of a stream or before a pause.
     pub fn bytes(&self) -> &[u8] {
         self.samples.as_ref().map_or(&[], |quantum| &quantum.data()[self.range.clone()])
     }
@@ -46,9 +48,19 @@ impl Block {
         self.len_samples
     }
 
-    /// Whether the block only carries gaps.
+    /// Whether the block only carries gaps or tags.
     pub const fn is_empty(&self) -> bool {
         self.len_samples == 0
+    }
+
+    /// When the last of the samples was in order at this host.
+    pub const fn arrived_at(&self) -> Instant {
+        self.at
+    }
+
+    /// Whether there is something in it besides samples.
+    pub(super) fn carries_something(&self) -> bool {
+        self.gaps.len > 0 || !self.tags.is_empty()
     }
 
     /// The gaps just before the first sample, in order.

@@ -3,6 +3,7 @@
 mod block;
 mod engine;
 mod guard;
+mod inflow;
 mod options;
 mod places;
 mod shared;
@@ -15,25 +16,27 @@ use std::time::{Duration, Instant};
 use samplewire_circuit::{Pool, PoolConfig, Tags};
 use samplewire_io::{Batch, Link, LinkError};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
-use samplewire_proto::session::{AcceptInfo, OpenConfig};
-use samplewire_proto::stream::{End, Terms};
-use samplewire_proto::wire::{HEADER_LEN, Role, TRAILER_CRC32C};
+use samplewire_proto::session::OpenConfig;
+use samplewire_proto::stream::{End, Terms, TermsError};
+use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
-use crate::quantum;
+use crate::quantum::{self, HOLD_MAX};
 use crate::sync::{Ordering, fence};
 
 pub use block::Block;
 use block::Gaps;
-use engine::{Engine, Item, items_max};
+use engine::Engine;
 use guard::Guard;
+pub(crate) use inflow::Inflow;
+use inflow::{Item, WAIT_MAX, items_max};
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
 use places::Places;
-use shared::Shared;
+pub(crate) use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
 
 /// The receiving end of a stream.
@@ -49,6 +52,8 @@ pub struct Receiver {
     thread: Option<JoinHandle<()>>,
     end: Option<Result<End, LinkError>>,
     next_index: SampleIndex,
+    /// What is played is told by a player, and what is taken is not.
+    is_played: bool,
 }
 
 impl Receiver {
@@ -78,52 +83,53 @@ impl Receiver {
     ) -> Result<Self, OpenError> {
         let clock = Clock::start();
         let config = open_config(options)?;
+        let receiver_config = receiver_config(options)?;
         let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let accept =
-            opening::open(&mut link, address, clock, config, options.limits(), &mut batch)?;
+        let limits = options.limits();
+        let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
         let info = opening::describe(address, &accept)?;
-        check_offer(&info, &accept)?;
-        let (terms, config) = terms(&accept, options)?;
-        let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
-        let slots_bytes = size_of_val(&slots[..]);
-        let now = clock.now();
-        let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), now)?;
+        opening::check_offer(&info, &accept)?;
+        // A promise beyond what the device holds would never be used, and set REPORTs too far
+        // apart.
+        let window = options.window.min(accept.params.window.max(1));
+        let terms = opening::terms(&accept, window);
         let payload_bytes = usize::from(info.payload_bytes);
         let packet_samples = info.packet_samples as usize;
-        let quantum_packets =
-            quantum::packets(payload_bytes, packet_samples, info.rate_hz(), terms.window);
+        let quantum_packets = quantum::packets(
+            payload_bytes,
+            packet_samples,
+            (HOLD_MAX, info.rate_hz()),
+            terms.window,
+        );
         let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
         let pool = Pool::new(PoolConfig::new(quanta, quantum_packets as usize * payload_bytes))?;
-        let items_len = items_max(terms.window, quantum_packets);
-        let memory_bytes = pool.memory_bytes()
-            + slots_bytes
-            + items_len * size_of::<Item>()
-            + batch.memory_bytes();
-        let places =
-            Places::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
-        let (producer, items) = rtrb::RingBuffer::new(items_len);
+        let pool_bytes = pool.memory_bytes();
+        let guard = Guard::new(terms.local_tag, terms.peer_tag);
         let shared = Arc::new(Shared::new(link.waker()));
-        let engine = Engine::new(
-            (link, address, clock),
-            (receiver, Guard::new(terms.local_tag, terms.peer_tag)),
-            places,
-            batch,
-            producer,
-            Arc::clone(&shared),
-            info.frame_bytes(),
-        );
+        let (inflow, outlet) = flow(
+            (address, clock),
+            (terms, receiver_config),
+            (pool, quantum_packets),
+            (info.frame_bytes(), WAIT_MAX),
+            shared,
+        )?;
+        let memory_bytes = pool_bytes + outlet.memory_bytes + batch.memory_bytes();
+        let engine = Engine::new(link, clock, inflow, batch, guard);
         let thread = std::thread::Builder::new()
             .name("samplewire-rx".to_owned())
             .spawn(move || engine.run())?;
-        Ok(Self {
-            next_index: info.first_index,
-            info,
-            memory_bytes,
-            items,
-            shared,
-            thread: Some(thread),
-            end: None,
-        })
+        let mut receiver = Self::of_flow(info, outlet);
+        receiver.memory_bytes = memory_bytes;
+        receiver.thread = Some(thread);
+        Ok(receiver)
+    }
+
+    /// A receiver whose stream runs in another's I/O thread.
+    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet) -> Self {
+        let Outlet { items, shared, memory_bytes } = outlet;
+        let next_index = info.first_index;
+        let (thread, end, is_played) = (None, None, false);
+        Self { info, memory_bytes, items, shared, thread, end, next_index, is_played }
     }
 
     /// What the device said of the stream.
@@ -160,8 +166,11 @@ impl Receiver {
                     (block.index, block.len_samples) = (run.index, run.len_samples);
                     block.samples = Some(samples);
                     self.next_index = run.index + run.len_samples as u64;
+                    block.at = run.at;
                     self.take_trailing_tags(&mut block);
-                    self.shared.set_consumed(run.index);
+                    if !self.is_played {
+                        self.shared.set_consumed(run.index);
+                    }
                     return Some(block);
                 }
                 Ok(Item::Gap(gap)) => {
@@ -178,19 +187,22 @@ impl Receiver {
                 }
                 Ok(Item::End(end)) => {
                     self.end = Some(end);
-                    let has_gaps = !block.gaps.as_slice().is_empty();
-                    return has_gaps.then_some(block);
+                    return block.carries_something().then_some(block);
                 }
                 Err(rtrb::PopError::Empty) if self.end.is_some() => return None,
                 Err(rtrb::PopError::Empty) => {
                     let is_over = self.wait_for_item(until);
                     if is_over {
-                        let has_gaps = !block.gaps.as_slice().is_empty();
-                        return has_gaps.then_some(block);
+                        return block.carries_something().then_some(block);
                     }
                 }
             }
         }
+    }
+
+    /// Whether nothing more comes: the end has been reached, or its I/O thread is gone.
+    pub fn is_over(&self) -> bool {
+        self.end.is_some() || self.is_drained()
     }
 
     /// Ends the stream, waits for the other side to know, and returns the final counters.
@@ -210,6 +222,7 @@ impl Receiver {
             len_samples: 0,
             gaps: Gaps::new(),
             tags: Tags::default(),
+            at: Instant::now(),
             shared: Arc::clone(&self.shared),
         }
     }
@@ -226,13 +239,13 @@ impl Receiver {
 
     /// Waits for an item; `true` when the time is over.
     fn wait_for_item(&self, until: Option<Instant>) -> bool {
-        let left = until.map_or(WAIT_MAX, |until| until.saturating_duration_since(Instant::now()));
+        let left = until.map_or(SLEEP_MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return true;
         }
         self.shared.bell.announce();
         if self.items.is_empty() && !self.items.is_abandoned() {
-            self.shared.bell.wait(left.min(WAIT_MAX));
+            self.shared.bell.wait(left.min(SLEEP_MAX));
         }
         self.is_drained()
     }
@@ -248,10 +261,41 @@ impl Receiver {
         self.items.is_empty()
     }
 
+    /// Leaves it to a player to say what has been used.
+    pub(crate) const fn leave_position(&mut self) {
+        self.is_played = true;
+    }
+
+    /// States what has been played of the stream: the index that is played now, packets that came
+    /// late, and samples that were not there at their time (`docs/protocol.md#6.10`).
+    pub(crate) fn note_play(&self, now: SampleIndex, late_packets: u64, underflow_samples: u64) {
+        self.shared.set_consumed(now);
+        self.shared.set_played(late_packets, underflow_samples);
+    }
+
+    /// Whether packets have come that wait for one before them.
+    pub(crate) fn is_missing(&self) -> bool {
+        self.shared.is_missing()
+    }
+
+    /// Asks for the end of the stream, and says why.
+    pub(crate) fn stop_for(&self, reason: CloseReason) {
+        self.shared.stop_for(reason);
+    }
+
     fn stop(&mut self) {
         self.shared.stop();
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("the I/O thread does not panic");
+        match self.thread.take() {
+            Some(thread) => thread.join().expect("the I/O thread does not panic"),
+            None => self.wait_for_the_port(),
+        }
+    }
+
+    /// Waits until the port's thread has let go of the stream, or tried for long enough.
+    fn wait_for_the_port(&self) {
+        let until = Instant::now() + PORT_PATIENCE;
+        while !self.items.is_abandoned() && Instant::now() < until {
+            std::thread::sleep(PORT_PAUSE);
         }
     }
 }
@@ -262,7 +306,7 @@ impl Iterator for Receiver {
     /// The next block; `None` when the stream has ended.
     fn next(&mut self) -> Option<Block> {
         loop {
-            if let Some(block) = self.next_within(WAIT_MAX) {
+            if let Some(block) = self.next_within(SLEEP_MAX) {
                 return Some(block);
             }
             if self.end.is_some() || self.is_drained() {
@@ -274,77 +318,67 @@ impl Iterator for Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        if self.thread.is_some() {
-            self.stop();
+        match &self.thread {
+            Some(_) => self.stop(),
+            None => self.shared.stop(),
         }
     }
 }
 
+/// The program's end of a stream under way.
+pub(crate) struct Outlet {
+    items: rtrb::Consumer<Item>,
+    shared: Arc<Shared>,
+    /// Slots and rings, in bytes.
+    pub(crate) memory_bytes: usize,
+}
+
+/// Makes both ends of a stream of these terms, over quanta of the pool.
+pub(crate) fn flow(
+    (peer, clock): (SocketAddr, Clock),
+    (terms, config): (Terms, ReceiverConfig),
+    (pool, quantum_packets): (Pool, u32),
+    (frame_bytes, hold_max): (usize, Nanos),
+    shared: Arc<Shared>,
+) -> Result<(Inflow, Outlet), TermsError> {
+    let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
+    let items_len = items_max(terms.window, quantum_packets);
+    let memory_bytes = size_of_val(&slots[..]) + items_len * size_of::<Item>();
+    let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), clock.now())?;
+    let payload_bytes = usize::from(terms.payload_bytes);
+    let places = Places::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
+    let (producer, items) = rtrb::RingBuffer::new(items_len);
+    let inflow = Inflow::new(
+        (peer, clock),
+        receiver,
+        places,
+        producer,
+        Arc::clone(&shared),
+        (frame_bytes, hold_max),
+    );
+    Ok((inflow, Outlet { items, shared, memory_bytes }))
+}
+
 fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {
-    let owner = match options.owner {
-        Some(owner) => owner,
-        None => crate::port::draw_owner()?,
-    };
-    let (delivery, deadline_us) = match options.delivery {
-        Delivery::Complete => (0, 0),
-        Delivery::Deadline(deadline) => (1, (deadline.0 / 1_000) as u32),
-        Delivery::BestEffort => (2, 0),
-    };
-    let config = OpenConfig::new(Role::Receive, options.stream, owner);
+    let owner = opening::owner(options.owner)?;
+    let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery);
+    let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
     Ok(config.with_delivery(delivery, deadline_us))
 }
 
-/// Checks what only this layer knows of a device's offer.
-fn check_offer(info: &DeviceInfo, accept: &AcceptInfo) -> Result<(), OpenError> {
-    let offer = |what, value: u64| OpenError::Offer { address: info.address, what, value };
-    let frame_bytes = info.frame_bytes() as u64;
-    if info.channels == 0 {
-        return Err(offer("channels", 0));
-    }
-    let needed = u64::from(info.packet_samples) * frame_bytes;
-    if accept.params.trailer_kind != TRAILER_CRC32C {
-        return Err(offer("trailer kind", u64::from(accept.params.trailer_kind)));
-    }
-    if needed != u64::from(info.payload_bytes) {
-        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
-    }
-    if accept.params.data_len() > PACKET_BYTES_MAX {
-        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
-    }
-    Ok(())
-}
-
-fn terms(
-    accept: &AcceptInfo,
-    options: &ReceiverOptions,
-) -> Result<(Terms, ReceiverConfig), OpenError> {
-    let params = &accept.params;
-    let terms = Terms {
-        local_tag: accept.tag,
-        peer_tag: accept.peer_tag,
-        is_opener: true,
-        first_seq: params.first_seq,
-        first_index: params.first_index,
-        packet_samples: params.packet_samples,
-        payload_bytes: params.payload_bytes,
-        payload_offset: params.payload_offset.max(HEADER_LEN as u8),
-        // A promise beyond what the device holds would never be used, and set REPORTs too far apart.
-        window: options.window.min(params.window.max(1)),
-        reorder_tolerance: params.reorder_tolerance,
-        dead_after: Nanos::from_millis(u64::from(params.dead_ms)),
-        idle_after: Nanos::from_millis(u64::from(params.idle_ms)),
-        ranges_max: params.ranges_max,
-        rtt: accept.rtt,
-    };
-    let config = ReceiverConfig::new().with_delivery(options.delivery).map_err(|_| {
+fn receiver_config(options: &ReceiverOptions) -> Result<ReceiverConfig, OpenError> {
+    ReceiverConfig::new().with_delivery(options.delivery).map_err(|_| {
         let value = match options.delivery {
             Delivery::Deadline(deadline) => deadline.0 / 1_000,
             _ => 0,
         };
         OpenError::OptionRange { option: "deadline in us", value, range: "1..=30000000" }
-    })?;
-    Ok((terms, config))
+    })
 }
 
 /// The longest sleep of a waiting program: it looks whether the I/O thread still runs.
-const WAIT_MAX: Duration = Duration::from_millis(200);
+const SLEEP_MAX: Duration = Duration::from_millis(200);
+
+/// How long a port's thread may take to end a stream that was closed, and how often it is looked.
+const PORT_PATIENCE: Duration = Duration::from_millis(1_500);
+const PORT_PAUSE: Duration = Duration::from_millis(1);

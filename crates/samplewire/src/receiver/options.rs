@@ -13,7 +13,7 @@ use crate::opening::Limits;
 pub struct ReceiverOptions {
     pub(super) delivery: Delivery,
     pub(super) window: u32,
-    pub(super) stream: u16,
+    pub(super) stream: Option<u16>,
     pub(super) owner: Option<u64>,
     pub(super) timeout: Duration,
     pub(super) packet_bytes_max: usize,
@@ -21,12 +21,12 @@ pub struct ReceiverOptions {
 }
 
 impl ReceiverOptions {
-    /// Complete delivery, a window of 1,024 packets, stream 0, 3 s to open.
+    /// Complete delivery, a window of 1,024 packets, the first stream that sends, 3 s to open.
     pub fn new() -> Self {
         Self {
             delivery: Delivery::Complete,
             window: WINDOW_DEFAULT,
-            stream: 0,
+            stream: None,
             owner: None,
             timeout: Duration::from_secs(3),
             packet_bytes_max: 9_000,
@@ -49,10 +49,10 @@ impl ReceiverOptions {
         self
     }
 
-    /// The device's stream; default 0.
+    /// The device's stream; default: its first that sends.
     #[must_use]
     pub const fn stream(mut self, stream: u16) -> Self {
-        self.stream = stream;
+        self.stream = Some(stream);
         self
     }
 
@@ -91,6 +91,7 @@ impl ReceiverOptions {
             packet_bytes_max: self.packet_bytes_max,
             window: self.window,
             timeout: self.timeout,
+            is_stream_chosen: self.stream.is_some(),
         }
     }
 

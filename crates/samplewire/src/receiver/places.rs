@@ -5,7 +5,7 @@ use samplewire_proto::Seq;
 
 /// The quanta that are lent to seqs `[next, attached_end)`.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(crate) struct Places {
     ring: Box<[Option<Quantum>]>,
     pool: Pool,
     quantum_packets: u32,
@@ -24,7 +24,7 @@ struct Place {
 }
 
 impl Places {
-    pub(super) fn new(
+    pub(crate) fn new(
         pool: Pool,
         first_seq: Seq,
         window: u32,
@@ -44,7 +44,7 @@ impl Places {
     }
 
     /// Lends free quanta to seqs up to `promise_end` and returns the end of what is lent.
-    pub(super) fn attach(&mut self, promise_end: Seq) -> Seq {
+    pub(crate) fn attach(&mut self, promise_end: Seq) -> Seq {
         while self.attached_end.before(promise_end) {
             let quantum = self.place(self.attached_end).quantum;
             if self.ring[quantum].is_some() {
@@ -59,13 +59,13 @@ impl Places {
     }
 
     /// Whether a quantum more could be lent if one were free.
-    pub(super) fn lacks_quanta(&self, promise_end: Seq) -> bool {
+    pub(crate) fn lacks_quanta(&self, promise_end: Seq) -> bool {
         self.attached_end.before(promise_end)
             && self.ring[self.place(self.attached_end).quantum].is_none()
     }
 
     /// Puts a payload in its place; a short one is followed by zeros.
-    pub(super) fn store(&mut self, seq: Seq, payload: &[u8]) {
+    pub(crate) fn store(&mut self, seq: Seq, payload: &[u8]) {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
         let quantum = self.ring[place.quantum].as_mut().expect("only granted seqs are stored");
@@ -76,24 +76,24 @@ impl Places {
     }
 
     /// The payload of the lowest undelivered seq, which was stored.
-    pub(super) fn next_payload(&self) -> &[u8] {
+    pub(crate) fn next_payload(&self) -> &[u8] {
         let place = self.place(self.next);
         let offset = place.packet as usize * self.payload_bytes;
         let quantum = self.ring[place.quantum].as_ref().expect("only granted seqs are stored");
         &quantum.data()[offset..offset + self.payload_bytes]
     }
 
-    pub(super) const fn quantum_packets(&self) -> u32 {
+    pub(crate) const fn quantum_packets(&self) -> u32 {
         self.quantum_packets
     }
 
     /// Where the payload of the lowest undelivered seq starts in its quantum, in bytes.
-    pub(super) fn next_offset(&self) -> usize {
+    pub(crate) fn next_offset(&self) -> usize {
         self.place(self.next).packet as usize * self.payload_bytes
     }
 
     /// Moves past the lowest undelivered seq; gives up the quantum when it was its last.
-    pub(super) fn advance(&mut self) -> Option<Quantum> {
+    pub(crate) fn advance(&mut self) -> Option<Quantum> {
         let place = self.place(self.next);
         self.next += 1;
         self.next_position += 1;
@@ -103,7 +103,7 @@ impl Places {
 
     /// Gives up the quantum under delivery before it is full, in exchange for a free one for the
     /// rest of its seqs. `None` when delivery stands between two quanta or no quantum is free.
-    pub(super) fn exchange(&mut self) -> Option<Quantum> {
+    pub(crate) fn exchange(&mut self) -> Option<Quantum> {
         let place = self.place(self.next);
         if place.packet == 0 {
             return None;
@@ -114,7 +114,7 @@ impl Places {
     }
 
     /// Gives up the quantum under delivery for good, at the end of the stream.
-    pub(super) fn take_last(&mut self) -> Option<Quantum> {
+    pub(crate) fn take_last(&mut self) -> Option<Quantum> {
         let place = self.place(self.next);
         if place.packet == 0 { None } else { self.ring[place.quantum].take() }
     }

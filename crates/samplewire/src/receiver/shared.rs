@@ -1,9 +1,10 @@
 //! What the I/O thread and the program share besides the ring of items.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use samplewire_io::Waker;
 use samplewire_proto::receiver::ReceiverStats;
+use samplewire_proto::wire::CloseReason;
 
 use crate::bell::{Bell, lock};
 use crate::sync::Mutex;
@@ -11,11 +12,18 @@ use crate::wait_flag::WaitFlag;
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// The I/O thread waits for a free quantum.
     starved: WaitFlag,
     stop: AtomicBool,
+    /// Why, as the CLOSE says.
+    stop_reason: AtomicU16,
     consumed: AtomicU64,
+    /// What a player counts: packets that were late, samples that were not there.
+    late_packets: AtomicU64,
+    underflow_samples: AtomicU64,
+    /// A packet is missing before others that have come.
+    is_missing: AtomicBool,
     /// Rings when there are items for the program.
     pub(super) bell: Bell,
     snapshot: Mutex<Snapshot>,
@@ -40,11 +48,15 @@ pub struct Snapshot {
 }
 
 impl Shared {
-    pub(super) fn new(waker: Waker) -> Self {
+    pub(crate) fn new(waker: Waker) -> Self {
         Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
+            stop_reason: AtomicU16::new(CloseReason::Cancelled.number()),
             consumed: AtomicU64::new(0),
+            late_packets: AtomicU64::new(0),
+            underflow_samples: AtomicU64::new(0),
+            is_missing: AtomicBool::new(false),
             bell: Bell::new(),
             snapshot: Mutex::new(Snapshot::default()),
             waker,
@@ -63,7 +75,17 @@ impl Shared {
         self.starved.announce();
     }
 
-    pub(super) fn stop(&self) {
+    pub(super) fn stop_for(&self, reason: CloseReason) {
+        // Relaxed: ordered by the request.
+        self.stop_reason.store(reason.number(), Ordering::Relaxed);
+        self.stop();
+    }
+
+    pub(super) fn stop_reason(&self) -> CloseReason {
+        CloseReason::from_number(self.stop_reason.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
         self.waker.wake();
@@ -81,6 +103,27 @@ impl Shared {
 
     pub(super) fn consumed(&self) -> u64 {
         self.consumed.load(Ordering::Relaxed)
+    }
+
+    /// States what a player has counted so far.
+    pub(super) fn set_played(&self, late_packets: u64, underflow_samples: u64) {
+        // Relaxed: counts for the peer; nothing is ordered by them.
+        self.late_packets.store(late_packets, Ordering::Relaxed);
+        self.underflow_samples.store(underflow_samples, Ordering::Relaxed);
+    }
+
+    pub(super) fn played(&self) -> (u64, u64) {
+        let late_packets = self.late_packets.load(Ordering::Relaxed);
+        (late_packets, self.underflow_samples.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn set_missing(&self, is_missing: bool) {
+        // Relaxed: it names a cause for people.
+        self.is_missing.store(is_missing, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_missing(&self) -> bool {
+        self.is_missing.load(Ordering::Relaxed)
     }
 
     pub(super) fn publish(&self, snapshot: &Snapshot) {

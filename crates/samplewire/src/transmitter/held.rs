@@ -7,7 +7,7 @@ use samplewire_proto::Seq;
 
 /// Where the payload of each seq of the window lies.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(crate) struct Held {
     quanta: Box<[Option<Quantum>]>,
     /// By seq modulo their number, a power of two.
     places: Box<[Place]>,

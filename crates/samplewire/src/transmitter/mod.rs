@@ -3,53 +3,65 @@
 mod dull;
 mod engine;
 mod held;
-mod offer;
 mod options;
 mod outbox;
+mod outflow;
 mod play;
+mod send_options;
 mod shared;
 mod slicer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
-use samplewire_io::{Batch, Link, Udp};
+use samplewire_io::{Batch, Capabilities, Link, Udp, Waker};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
-use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 use samplewire_proto::wire::{CloseReason, Flags};
 
+use crate::device::{Device, DeviceConfig};
 use crate::error::OpenError;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
-use crate::receiver::WINDOW_DEFAULT;
+use crate::info::DeviceInfo;
+use crate::opening;
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PortThread};
+use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 
-use engine::{Engine, Submit};
+use engine::Engine;
 use held::Held;
-use offer::Offer;
 pub use options::TransmitterOptions;
+pub(crate) use outflow::Outflow;
+use outflow::Submit;
 pub use play::{Overflow, PlayError, PlaySummary};
+pub use send_options::SendOptions;
 use shared::Shared;
 pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
+pub(crate) use slicer::Form;
 
-/// The sending end of a stream: a device that waits to be opened, one receiver at a time.
+/// The sending end of a stream: a device that waits to be opened, one receiver at a time, or a
+/// program that opens a device which plays.
 ///
-/// [`Transmitter::wait_session`], then [`Transmitter::play`] a source, or fill quanta with
-/// [`Transmitter::quantum`] and [`Transmitter::submit`] and end with [`Transmitter::finish`].
+/// [`Transmitter::wait_session`], then [`Transmitter::play`] or [`Transmitter::send_burst`] a
+/// source, or fill quanta with [`Transmitter::quantum`] and [`Transmitter::submit`]; end with
+/// [`Transmitter::finish`].
 #[derive(Debug)]
 pub struct Transmitter {
     info: StreamInfo,
+    /// The device, where this end opened.
+    device: Option<DeviceInfo>,
     local: SocketAddr,
-    capabilities: samplewire_io::Capabilities,
+    capabilities: Capabilities,
     memory_bytes: usize,
     pool: Pool,
     submit: rtrb::Producer<Submit>,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    /// Waited for when the last handle goes.
+    _thread: Arc<PortThread>,
     seen_session: u64,
+    /// The index after what was submitted last.
+    next_index: SampleIndex,
 }
 
 /// A quantum to fill: [`Filling::bytes_mut`] is room for whole packets of the session.
@@ -101,53 +113,93 @@ impl Transmitter {
         info: &StreamInfo,
         options: &TransmitterOptions,
     ) -> Result<Self, OpenError> {
-        let capabilities = link.capabilities();
-        let offer = Offer::new(info, options, capabilities.mtu_bytes)?;
-        let config = SenderConfig::default().with_link_bps(options.link_bps).map_err(|_| {
-            let (option, value) = ("link rate", options.link_bps);
-            OpenError::OptionRange { option, value, range: "10000..=10^13 bit/s, or 0" }
-        })?;
-        let mtu_bytes = options.packet_bytes_max.min(capabilities.mtu_bytes).max(576) as u16;
-        let listen = ListenConfig::new().with_packet_bytes_max(mtu_bytes).map_err(|_| {
-            let (option, value) = ("mtu", u64::from(mtu_bytes));
-            OpenError::OptionRange { option, value, range: "576..=9000 bytes" }
-        })?;
-        let boot_id = u64::from_be_bytes(*seed()?.first_chunk().expect("16 bytes"));
-        let listener = Listener::new([StreamSlot::default(); 1], listen, seed()?, boot_id);
-        let quanta = offer.window.div_ceil(offer.quantum_packets) as usize + crate::quantum::SPARE;
-        let pool = Pool::new(PoolConfig::new(quanta, offer.quantum_bytes()))?;
-        let held = Held::new(offer.window, quanta);
-        let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
-        let slots = (offer.window as usize).next_power_of_two();
-        let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let memory_bytes = pool.memory_bytes()
-            + held.memory_bytes()
-            + slots * size_of::<SendSlot>()
-            + batch.memory_bytes();
-        let shared = Arc::new(Shared::new(link.waker()));
-        let local = link.local_addr();
-        let engine = Engine::new(
-            (link, Clock::start()),
-            listener,
-            (offer, config),
-            held,
-            submitted,
-            Arc::clone(&shared),
-        );
+        let config = DeviceConfig { sends: Some(info), plays: None, clock: None };
+        let device = Device::listen_over(link, config, options)?;
+        Ok(device.transmitter.expect("the port sends"))
+    }
+
+    /// Opens the stream of the device at `address` that plays. The session is there at once:
+    /// [`Transmitter::wait_session`] gives it when the device has said how much it takes.
+    ///
+    /// # Errors
+    /// Nothing answers, the device refuses, or an option is out of range.
+    ///
+    /// # Blocking
+    /// Until the stream is open, at most for the time that the options set.
+    pub fn open(address: SocketAddr, options: &SendOptions) -> Result<Self, OpenError> {
+        let link = Udp::client(address, &options.udp)?;
+        Self::open_over(Box::new(link), address, options)
+    }
+
+    /// Like [`Transmitter::open`], over a link of the caller's: with faults, a capture, in memory.
+    ///
+    /// # Errors
+    /// See [`Transmitter::open`].
+    ///
+    /// # Blocking
+    /// See [`Transmitter::open`].
+    pub fn open_over(
+        mut link: Box<dyn Link>,
+        address: SocketAddr,
+        options: &SendOptions,
+    ) -> Result<Self, OpenError> {
+        let clock = Clock::start();
+        let sender_config = sender_config(options.link_bps)?;
+        let config = options.open_config()?;
+        let limits = options.limits();
+        let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
+        let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
+        let device = opening::describe(address, &accept)?;
+        opening::check_offer(&device, &accept)?;
+        let form = opening::form(&device, &accept)?;
+        let terms = opening::terms(&accept, options.window);
+        let held = (HOLD_MAX, device.rate_hz());
+        let packet_samples = terms.packet_samples as usize;
+        let quantum_packets =
+            quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
+        let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
+        let sizes = (terms.window, quantum_packets, quantum_bytes);
+        let (mut outflow, handle) = outflow(clock, sender_config, sizes, link.waker())?;
+        outflow.begin(clock.now(), terms, form, address, quantum_packets)?;
+        let (local, capabilities) = (link.local_addr(), link.capabilities());
+        let batch_bytes = batch.memory_bytes();
+        let engine = Engine::new((link, address, clock), outflow, batch);
         let thread = std::thread::Builder::new()
             .name("samplewire-tx".to_owned())
-            .spawn(move || engine.run(batch))?;
-        Ok(Self {
-            info: info.clone(),
+            .spawn(move || engine.run())?;
+        let thread = Arc::new(PortThread(Some(thread)));
+        let about = (device.stream_info(), local, capabilities);
+        let mut transmitter = Self::of_port(handle, about, batch_bytes, thread);
+        transmitter.device = Some(device);
+        Ok(transmitter)
+    }
+
+    /// The program's half of a port.
+    pub(crate) fn of_port(
+        handle: Handle,
+        (info, local, capabilities): (StreamInfo, SocketAddr, Capabilities),
+        batch_bytes: usize,
+        thread: Arc<PortThread>,
+    ) -> Self {
+        let Handle { pool, submit, shared, memory_bytes } = handle;
+        Self {
+            info,
+            device: None,
             local,
             capabilities,
-            memory_bytes,
+            memory_bytes: memory_bytes + batch_bytes,
             pool,
             submit,
             shared,
-            thread: Some(thread),
+            _thread: thread,
             seen_session: 0,
-        })
+            next_index: 0,
+        }
+    }
+
+    /// What the device said of the stream, where this end opened it.
+    pub const fn device(&self) -> Option<&DeviceInfo> {
+        self.device.as_ref()
     }
 
     /// The stream.
@@ -155,7 +207,7 @@ impl Transmitter {
         &self.info
     }
 
-    /// The address that receivers open.
+    /// The local address; that of a device is the one which receivers open.
     pub const fn local_addr(&self) -> SocketAddr {
         self.local
     }
@@ -192,7 +244,7 @@ impl Transmitter {
             })
         });
         let Some(session) = session.transpose()? else { return Ok(None) };
-        self.seen_session = session.id;
+        (self.seen_session, self.next_index) = (session.id, session.first_index);
         Ok(Some(session))
     }
 
@@ -224,17 +276,25 @@ impl Transmitter {
     ///
     /// An index that is not the end of the last quantum needs [`Flags::OVERFLOW`] (samples were
     /// lost at the source) or [`Flags::START`] (set on purpose). Less than whole packets ends a
-    /// burst.
+    /// burst, and so does [`Flags::END_OF_BURST`], also without samples.
     ///
     /// # Panics
-    /// When `len_bytes` exceeds the quantum or is no whole number of samples.
+    /// When `len_bytes` exceeds the quantum or is no whole number of samples, or the index lies
+    /// before the end of the last quantum of the session, or after it without a reason.
     pub fn submit(&mut self, filling: Filling, len_bytes: usize, index: SampleIndex, flags: Flags) {
         assert!(len_bytes <= filling.room_bytes, "{len_bytes} bytes exceed the quantum");
         assert!(
             len_bytes.is_multiple_of(self.info.frame_bytes()),
             "{len_bytes} bytes split a sample"
         );
-        if len_bytes > 0 {
+        let expected = self.next_index;
+        let may_jump = flags.contains(Flags::START) || flags.contains(Flags::OVERFLOW);
+        assert!(
+            index == expected || (index > expected && may_jump),
+            "index {index} does not follow {expected}"
+        );
+        if len_bytes > 0 || flags.contains(Flags::END_OF_BURST) {
+            self.next_index = index + (len_bytes / self.info.frame_bytes()) as u64;
             let Filling { quantum, session, .. } = filling;
             self.push(Submit::Samples { session, quantum, len_bytes, index, flags });
         }
@@ -279,6 +339,11 @@ impl Transmitter {
     pub fn cancel(&mut self, session: &Session) -> Result<SessionEnd, TransmitError> {
         self.push(Submit::Cancel { session: session.id });
         self.wait_end(session)
+    }
+
+    /// Says why the session takes no more samples, if it does not.
+    fn check(&self, session: &Session) -> Result<(), TransmitError> {
+        session_error(&self.shared, session.id).map_or(Ok(()), Err)
     }
 
     fn wait_end(&mut self, session: &Session) -> Result<SessionEnd, TransmitError> {
@@ -330,10 +395,41 @@ impl Transmitter {
 impl Drop for Transmitter {
     fn drop(&mut self) {
         self.shared.stop();
-        if let Some(thread) = self.thread.take() {
-            thread.join().expect("the I/O thread does not panic");
-        }
     }
+}
+
+/// The program's half of an [`Outflow`].
+pub(crate) struct Handle {
+    pool: Pool,
+    submit: rtrb::Producer<Submit>,
+    shared: Arc<Shared>,
+    memory_bytes: usize,
+}
+
+/// Makes both halves: a window, the packets and the bytes of a quantum.
+pub(crate) fn outflow(
+    clock: Clock,
+    config: SenderConfig,
+    (window, quantum_packets, quantum_bytes): (u32, u32, usize),
+    waker: Waker,
+) -> Result<(Outflow, Handle), OpenError> {
+    let quanta = window.div_ceil(quantum_packets) as usize + quantum::SPARE;
+    let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes))?;
+    let held = Held::new(window, quanta);
+    let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
+    let slots = (window as usize).next_power_of_two();
+    let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
+    let shared = Arc::new(Shared::new(waker));
+    let outflow = Outflow::new(clock, config, held, submitted, Arc::clone(&shared));
+    Ok((outflow, Handle { pool, submit, shared, memory_bytes }))
+}
+
+/// The sender's choices.
+pub(crate) fn sender_config(link_bps: u64) -> Result<SenderConfig, OpenError> {
+    SenderConfig::default().with_link_bps(link_bps).map_err(|_| {
+        let (option, value) = ("link rate", link_bps);
+        OpenError::OptionRange { option, value, range: "10000..=10^13 bit/s, or 0" }
+    })
 }
 
 /// Why `session` takes no more samples, if it does not.

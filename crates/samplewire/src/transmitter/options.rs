@@ -2,23 +2,27 @@
 
 use samplewire_io::UdpOptions;
 
-/// Choices for [`Transmitter::listen`](super::Transmitter::listen), with the defaults of the
-/// command line.
+use crate::receiver::WINDOW_DEFAULT;
+
+/// Choices for the port of a device, whichever way its streams go
+/// ([`Transmitter::listen`](super::Transmitter::listen),
+/// [`Device::listen_over`](crate::device::Device::listen_over)), with the defaults of the command
+/// line.
 #[derive(Clone, Debug)]
 pub struct TransmitterOptions {
-    pub(super) window: u32,
-    pub(super) payload_bytes: Option<u16>,
-    pub(super) link_bps: u64,
-    pub(super) reorder_tolerance_ns: u64,
-    pub(super) packet_bytes_max: usize,
-    pub(super) udp: UdpOptions,
+    pub(crate) window: u32,
+    pub(crate) payload_bytes: Option<u16>,
+    pub(crate) link_bps: u64,
+    pub(crate) reorder_tolerance_ns: u64,
+    pub(crate) packet_bytes_max: usize,
+    pub(crate) udp: UdpOptions,
 }
 
 impl TransmitterOptions {
     /// A window of 1,024 packets, the payload that the path was shown to carry, no pacing.
     pub fn new() -> Self {
         Self {
-            window: super::WINDOW_DEFAULT,
+            window: WINDOW_DEFAULT,
             payload_bytes: None,
             link_bps: 0,
             reorder_tolerance_ns: 50_000,
@@ -27,7 +31,8 @@ impl TransmitterOptions {
         }
     }
 
-    /// Packets held for repair, 1 to 2^24; default 1,024. Memory is window times payload.
+    /// Packets held for repair, or that may wait to be played, 1 to 2^24; default 1,024. Memory is
+    /// window times payload.
     #[must_use]
     pub const fn window(mut self, packets: u32) -> Self {
         self.window = packets;

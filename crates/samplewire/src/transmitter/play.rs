@@ -50,6 +50,8 @@ struct Play {
     lost: u64,
     /// Lost since the last quantum that was sent.
     lost_before: u64,
+    /// The index of the next sample is set on purpose.
+    is_start: bool,
 }
 
 impl Transmitter {
@@ -68,7 +70,13 @@ impl Transmitter {
         overflow: Overflow,
         mut should_stop: impl FnMut() -> bool,
     ) -> Result<PlaySummary, PlayError> {
-        let mut play = Play { index: session.first_index, samples: 0, lost: 0, lost_before: 0 };
+        let mut play = Play {
+            index: session.first_index,
+            samples: 0,
+            lost: 0,
+            lost_before: 0,
+            is_start: false,
+        };
         let result = self.play_on(session, source, overflow, &mut should_stop, &mut play);
         let end = match result {
             Ok(()) => self.finish(session, play.lost_before)?,
@@ -80,6 +88,79 @@ impl Transmitter {
             Err(error) => return Err(error),
         };
         Ok(PlaySummary { samples: play.samples, overflow_samples: play.lost, end })
+    }
+
+    /// Sends `source` as one burst whose first sample has index `first`, until it ends or
+    /// `should_stop` says so; it is asked before each quantum, and is told the index that the burst
+    /// has come to. The session stays open.
+    ///
+    /// # Errors
+    /// The source or the port failed, or the session has ended.
+    ///
+    /// # Panics
+    /// When `first` lies before the end of what was sent before.
+    ///
+    /// # Blocking
+    /// Until all is handed over to be sent: the last window of it may not have departed.
+    pub fn send_burst(
+        &mut self,
+        session: &Session,
+        source: &mut dyn Source,
+        first: SampleIndex,
+        mut should_stop: impl FnMut(SampleIndex) -> bool,
+    ) -> Result<SampleIndex, PlayError> {
+        let mut play = Play { index: first, samples: 0, lost: 0, lost_before: 0, is_start: true };
+        let mut has_more = true;
+        let mut result = Ok(());
+        while has_more && !should_stop(play.index) {
+            if let Some(filling) = self.quantum(session, SEND_PATIENCE)? {
+                match self.fill(source, filling, &mut play) {
+                    Ok(is_filled) => has_more = is_filled,
+                    Err(error) => (has_more, result) = (false, Err(error.into())),
+                }
+            }
+        }
+        // What was sent is a whole burst, also when its source has failed.
+        loop {
+            if let Some(filling) = self.quantum(session, SEND_PATIENCE)? {
+                let flags = if play.is_start { Flags::START } else { Flags::NONE };
+                self.submit(filling, 0, play.index, flags | Flags::END_OF_BURST);
+                return result.map(|()| play.index);
+            }
+        }
+    }
+
+    /// Waits until the device has all that was submitted and says that it has played what lies
+    /// before `index`, so that what it counts is complete; `false` when `timeout` passes first.
+    ///
+    /// # Errors
+    /// The port failed, or the session has ended.
+    ///
+    /// # Blocking
+    /// At most for `timeout`.
+    pub fn wait_played(
+        &mut self,
+        session: &Session,
+        index: SampleIndex,
+        timeout: Duration,
+    ) -> Result<bool, TransmitError> {
+        let until = Instant::now() + timeout;
+        let mut reports_before = None;
+        loop {
+            self.check(session)?;
+            let stats = self.stats().stream;
+            if self.pool.free() == self.pool.len() && stats.position_of_peer >= index {
+                // A REPORT may have left just before the last sample was looked at.
+                let before = *reports_before.get_or_insert(stats.reports);
+                if stats.reports >= before + 2 {
+                    return Ok(true);
+                }
+            }
+            if Instant::now() >= until {
+                return Ok(false);
+            }
+            std::thread::sleep(PLAYED_PAUSE);
+        }
     }
 
     fn play_on(
@@ -149,9 +230,12 @@ impl Transmitter {
                 }
             }
         }
-        let flags = if play.lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE };
+        let mut flags = if play.lost_before > 0 { Flags::OVERFLOW } else { Flags::NONE };
+        if play.is_start {
+            flags = flags | Flags::START;
+        }
         if len_bytes > 0 {
-            play.lost_before = 0;
+            (play.lost_before, play.is_start) = (0, false);
         }
         self.submit(filling, len_bytes, play.index, flags);
         let samples = (len_bytes / self.info.frame_bytes()) as u64;
@@ -168,3 +252,9 @@ fn wait_until(at: Instant) {
         std::thread::sleep(left);
     }
 }
+
+/// How long a wait for room lasts before it is looked whether to stop.
+const SEND_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How often it is looked how far a device has played; its counters are as old.
+const PLAYED_PAUSE: Duration = Duration::from_millis(10);

@@ -15,7 +15,7 @@ use crate::wait_flag::WaitFlag;
 
 /// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// Rings when a session opens or ends, or quanta come back.
     pub(super) bell: Bell,
     /// The I/O thread sleeps and does not see what is submitted.

@@ -8,6 +8,17 @@ use samplewire_proto::{SampleIndex, Seq};
 
 use super::held::Held;
 
+/// What packets of a session look like.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Form {
+    /// Payload of a full packet.
+    pub(crate) payload_bytes: usize,
+    /// Bytes of one sample of all channels.
+    pub(crate) frame_bytes: usize,
+    /// The payload that ends a burst is a multiple of this (`docs/protocol.md#6.5`).
+    pub(crate) granularity_bytes: usize,
+}
+
 /// A quantum of which not all packets are pushed.
 #[derive(Debug)]
 pub(super) struct Slicer {
@@ -16,8 +27,9 @@ pub(super) struct Slicer {
     left_bytes: usize,
     index: SampleIndex,
     flags: Flags,
-    payload_bytes: usize,
-    frame_bytes: usize,
+    /// The burst ends with these samples, and no packet has said so.
+    ends_burst: bool,
+    form: Form,
 }
 
 impl Slicer {
@@ -27,19 +39,12 @@ impl Slicer {
         quantum: Quantum,
         len_bytes: usize,
         (index, flags): (SampleIndex, Flags),
-        payload_bytes: usize,
-        frame_bytes: usize,
+        form: Form,
     ) -> Self {
         let quantum = held.insert(quantum);
-        Self {
-            quantum,
-            offset_bytes: 0,
-            left_bytes: len_bytes,
-            index,
-            flags,
-            payload_bytes,
-            frame_bytes,
-        }
+        let ends_burst = flags.contains(Flags::END_OF_BURST);
+        let flags = flags.without(Flags::END_OF_BURST);
+        Self { quantum, offset_bytes: 0, left_bytes: len_bytes, index, flags, ends_burst, form }
     }
 
     /// Pushes packets while there is room; `true` when all are pushed.
@@ -48,14 +53,14 @@ impl Slicer {
         sender: &mut Sender<S>,
         held: &mut Held,
     ) -> Result<bool, PushError> {
-        while self.left_bytes > 0 {
+        while self.left_bytes > 0 || self.ends_burst {
             if sender.free_slots() == 0 {
                 return Ok(false);
             }
             let taken_bytes = self.push_one(sender, held)?;
-            self.offset_bytes += self.payload_bytes;
+            self.offset_bytes += self.form.payload_bytes;
             self.left_bytes -= taken_bytes;
-            self.index += (taken_bytes / self.frame_bytes) as u64;
+            self.index += (taken_bytes / self.form.frame_bytes) as u64;
             self.flags = Flags::NONE;
         }
         held.close(self.quantum, sender.next_seq());
@@ -67,11 +72,12 @@ impl Slicer {
         sender: &mut Sender<S>,
         held: &mut Held,
     ) -> Result<usize, PushError> {
-        let (taken_bytes, flags, len_bytes) = if self.left_bytes >= self.payload_bytes {
-            (self.payload_bytes, self.flags, self.payload_bytes)
+        let payload_bytes = self.form.payload_bytes;
+        let (taken_bytes, flags, len_bytes) = if self.left_bytes >= payload_bytes {
+            (payload_bytes, self.flags, payload_bytes)
         } else {
-            let taken_bytes = self.end_burst(held);
-            let len_bytes = taken_bytes.next_multiple_of(8) + COUNT_BYTES;
+            let (taken_bytes, len_bytes) = self.end_burst(held);
+            self.ends_burst &= taken_bytes < self.left_bytes;
             (taken_bytes, self.flags | Flags::END_OF_BURST, len_bytes)
         };
         let seq: Seq = sender.next_seq();
@@ -80,7 +86,7 @@ impl Slicer {
         let packet = NewPacket {
             index: self.index,
             flags,
-            burst_samples: (taken_bytes / self.frame_bytes) as u32,
+            burst_samples: (taken_bytes / self.form.frame_bytes) as u32,
             len_bytes: len_bytes as u16,
             payload_crc: crc32c(payload),
         };
@@ -90,18 +96,21 @@ impl Slicer {
     }
 
     /// Ends the burst in this packet: pads the samples and writes how many are valid. Samples that
-    /// do not fit beside their count move to a packet of their own.
-    fn end_burst(&self, held: &mut Held) -> usize {
-        let room = (self.payload_bytes - COUNT_BYTES) / self.frame_bytes * self.frame_bytes;
+    /// do not fit beside their count move to a packet of their own. The bytes of samples, and of
+    /// payload.
+    fn end_burst(&self, held: &mut Held) -> (usize, usize) {
+        let Form { payload_bytes, frame_bytes, granularity_bytes } = self.form;
+        let room = (payload_bytes - COUNT_BYTES) / frame_bytes * frame_bytes;
         let taken_bytes = self.left_bytes.min(room);
-        let (start, next) = (self.offset_bytes, self.offset_bytes + self.payload_bytes);
+        let (start, next) = (self.offset_bytes, self.offset_bytes + payload_bytes);
         let data = held.quantum_mut(self.quantum).data_mut();
         data.copy_within(start + taken_bytes..start + self.left_bytes, next);
-        let padded = taken_bytes.next_multiple_of(8);
-        data[start + taken_bytes..start + padded].fill(0);
-        let samples = (taken_bytes / self.frame_bytes) as u64;
-        data[start + padded..start + padded + COUNT_BYTES].copy_from_slice(&samples.to_be_bytes());
-        taken_bytes
+        let len_bytes = (taken_bytes + COUNT_BYTES).next_multiple_of(granularity_bytes);
+        let count_at = len_bytes - COUNT_BYTES;
+        data[start + taken_bytes..start + count_at].fill(0);
+        let samples = (taken_bytes / frame_bytes) as u64;
+        data[start + count_at..start + len_bytes].copy_from_slice(&samples.to_be_bytes());
+        (taken_bytes, len_bytes)
     }
 }
 

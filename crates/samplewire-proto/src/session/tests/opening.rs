@@ -3,6 +3,7 @@
 use super::world::*;
 use crate::number::{Nanos, Seq, Tag};
 use crate::session::{AcceptInfo, OpenConfig, OpenEvent};
+use crate::stream::Underflow;
 use crate::wire::{RefuseReason, Role};
 
 fn ms(ms: u64) -> Nanos {
@@ -239,6 +240,23 @@ fn sender_opens_on_what_its_own_direction_carries() {
     let info = accepted(world.run());
     assert_eq!(info.packet_bytes_out, 4_096);
     assert_eq!(world.open_stream(info.peer_tag), Some(2));
+}
+
+/// `docs/protocol.md#2.13`
+#[test]
+fn opener_that_sends_names_its_ranges_and_what_an_underflow_is_to_do() {
+    let send = OpenConfig::new(Role::Send, 2, OWNER).with_first_seq(Seq(77));
+    let receive = OpenConfig::new(Role::Receive, 2, OWNER);
+    for (config, ranges_max, underflow) in [
+        (send, 32, Underflow::Zeros),
+        (send.with_ranges_max(128).with_underflow(Underflow::Stop), 128, Underflow::Stop),
+        (receive.with_ranges_max(128).with_underflow(Underflow::Stop), 32, Underflow::Zeros),
+    ] {
+        let mut world = World::new(20, config);
+        accepted(world.run());
+        let request = world.openings.last().expect("it was asked");
+        assert_eq!((request.ranges_max, request.underflow), (ranges_max, underflow));
+    }
 }
 
 #[test]

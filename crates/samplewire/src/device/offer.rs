@@ -1,15 +1,19 @@
 //! What a device offers: the terms that an opening gets.
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use samplewire_proto::SampleIndex;
 use samplewire_proto::session::{AcceptParams, Name, OpenRequest};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
-use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
+use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
 
-use super::TransmitterOptions;
 use crate::error::OpenError;
+use crate::info::DeviceInfo;
 use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
 use crate::quantum;
 use crate::source::StreamInfo;
+use crate::transmitter::TransmitterOptions;
 
 /// The stream and the choices, checked against each other.
 #[derive(Clone, Debug)]
@@ -31,6 +35,7 @@ impl Offer {
         info: &StreamInfo,
         options: &TransmitterOptions,
         mtu_bytes: usize,
+        hold_max: Duration,
     ) -> Result<Self, OpenError> {
         let range = |option, value: u64, range| OpenError::OptionRange { option, value, range };
         if info.channels == 0 {
@@ -76,8 +81,9 @@ impl Offer {
         }
         let payload_bytes_max = options.payload_bytes.map_or(payload_max, usize::from);
         let packet_samples = payload_bytes_max / frame_bytes;
+        let held = (hold_max, info.rate_hz());
         let quantum_packets =
-            quantum::packets(payload_bytes_max, packet_samples, info.rate_hz(), options.window);
+            quantum::packets(payload_bytes_max, packet_samples, held, options.window);
         Ok(Self {
             info: info.clone(),
             frame_bytes,
@@ -105,11 +111,13 @@ impl Offer {
     pub(super) fn params(
         &self,
         request: &OpenRequest,
+        is_out: bool,
         first_index: SampleIndex,
     ) -> Option<AcceptParams> {
-        let offset = (HEADER_LEN + usize::from(request.pad)).min(PAYLOAD_OFFSET_MAX.into());
-        let room =
-            usize::from(request.len_out).min(PACKET_BYTES_MAX).checked_sub(offset + TRAILER_LEN)?;
+        let pad = if is_out { usize::from(request.pad) } else { 0 };
+        let offset = (HEADER_LEN + pad).min(PAYLOAD_OFFSET_MAX.into());
+        let proven = usize::from(if is_out { request.len_out } else { request.len_in });
+        let room = proven.min(PACKET_BYTES_MAX).checked_sub(offset + TRAILER_LEN)?;
         let payload_bytes = match self.payload_bytes {
             Some(bytes) if usize::from(bytes) <= room => usize::from(bytes),
             Some(_) => return None,
@@ -132,13 +140,36 @@ impl Offer {
             reorder_tolerance: self.reorder_tolerance,
             dead_ms: DEAD_MS,
             idle_ms: IDLE_MS,
-            ranges_max: RANGES_MAX,
+            ranges_max: crate::port::RANGES_MAX,
             granularity_bytes: 8,
             time_ns: 0,
             centre_frequency_hz: self.info.centre_frequency_hz,
             name: Name::new(&self.info.name),
             ..AcceptParams::default()
         })
+    }
+
+    /// A stream of these terms, of or to `address`.
+    pub(super) fn describe(&self, address: SocketAddr, params: &AcceptParams) -> DeviceInfo {
+        DeviceInfo {
+            address,
+            name: self.info.name.clone(),
+            stream: params.stream,
+            streams: params.streams,
+            boot_id: 0,
+            format: self.info.format,
+            channels: params.channels,
+            rate_numerator: params.rate_numerator,
+            rate_denominator: params.rate_denominator,
+            centre_frequency_hz: params.centre_frequency_hz,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            payload_bytes: params.payload_bytes,
+            window: params.window,
+            path_mtu_bytes: 0,
+            rtt: Duration::from_nanos(super::RTT_INITIAL.0),
+            version: VERSION,
+        }
     }
 
     /// The largest multiple of 64 bytes, or of the unit where no such one fits.
@@ -161,6 +192,3 @@ fn lcm(a: usize, b: usize) -> usize {
 
 const DEAD_MS: u16 = 15_000;
 const IDLE_MS: u16 = 100;
-
-/// What a host takes; hardware takes 32.
-const RANGES_MAX: u16 = 128;

@@ -1,0 +1,89 @@
+//! The clock of a device's samples: index is time.
+
+use std::time::{Duration, Instant};
+
+use samplewire_proto::SampleIndex;
+
+use crate::source::StreamInfo;
+
+/// Says which sample a converter is at: index 0 at its start, and on at its rate, whatever flows.
+///
+/// ```
+/// use std::time::{Duration, Instant};
+/// use samplewire::device::SampleClock;
+/// use samplewire::format::Format;
+/// use samplewire::source::StreamInfo;
+///
+/// let start = Instant::now();
+/// let clock = SampleClock::start(&StreamInfo::new(Format::Sc16, 1, 2e6)?, start);
+/// assert_eq!(clock.index_at(start + Duration::from_millis(1)), 2_000);
+/// assert_eq!(clock.instant_of(2_000), start + Duration::from_millis(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct SampleClock {
+    origin: Instant,
+    rate_numerator: u128,
+    rate_denominator: u128,
+}
+
+impl SampleClock {
+    /// Starts at `origin` with the rate of `info`.
+    ///
+    /// # Panics
+    /// When the rate is not known.
+    pub fn start(info: &StreamInfo, origin: Instant) -> Self {
+        assert_ne!(info.rate_numerator, 0, "a clock has a rate");
+        Self {
+            origin,
+            rate_numerator: info.rate_numerator.into(),
+            rate_denominator: info.rate_denominator.max(1).into(),
+        }
+    }
+
+    /// The first index whose time lies after `now`: all before it have been played or sampled.
+    pub fn index_at(&self, now: Instant) -> SampleIndex {
+        let elapsed_ns = now.saturating_duration_since(self.origin).as_nanos();
+        let samples = elapsed_ns * self.rate_numerator / (self.rate_denominator * NS_PER_S);
+        u64::try_from(samples).unwrap_or(u64::MAX)
+    }
+
+    /// The instant at which `index` is sampled or played, to the next nanosecond; some centuries
+    /// ahead at the latest.
+    pub fn instant_of(&self, index: SampleIndex) -> Instant {
+        let samples_ns = u128::from(index) * self.rate_denominator * NS_PER_S;
+        let elapsed_ns = samples_ns.div_ceil(self.rate_numerator).min(ELAPSED_NS_MAX);
+        self.origin + Duration::from_nanos(elapsed_ns as u64)
+    }
+
+    /// How many samples there are in `span`.
+    pub fn samples_in(&self, span: Duration) -> u64 {
+        self.index_at(self.origin + span)
+    }
+}
+
+const NS_PER_S: u128 = 1_000_000_000;
+
+/// A clock's `Instant` overflows beyond.
+const ELAPSED_NS_MAX: u128 = i64::MAX as u128;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::wire::Format;
+
+    use super::*;
+
+    #[test]
+    fn instant_of_an_index_is_the_first_at_which_it_is_counted() {
+        let info = StreamInfo::new(Format::Sc16, 1, 30.72e6 / 7.0).unwrap();
+        let clock = SampleClock::start(&info, Instant::now());
+        for index in [0, 1, 2, 1_000_003, 1 << 40] {
+            let at = clock.instant_of(index);
+            assert_eq!(clock.index_at(at), index);
+            if index > 0 {
+                assert_eq!(clock.index_at(at - Duration::from_nanos(1)), index - 1);
+            }
+        }
+        assert!(clock.instant_of(u64::MAX) > clock.instant_of(1 << 50));
+    }
+}

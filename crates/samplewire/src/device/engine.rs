@@ -1,0 +1,356 @@
+//! The I/O thread of a device's port: a listener, a stream out and a stream in, over one link.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
+use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
+use samplewire_proto::stream::{End, Terms};
+use samplewire_proto::wire::{self, Packet, RefuseReason, Role, WireError};
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::SampleClock;
+use super::offer::Offer;
+use super::plays::Plays;
+use crate::port::{
+    Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of, tag_word,
+};
+use crate::transmitter::{Form, Outflow};
+
+/// Everything the thread owns.
+pub(super) struct Engine {
+    link: Box<dyn Link>,
+    clock: Clock,
+    listener: Listener<Box<[StreamSlot]>>,
+    boot_id: u64,
+    /// Streams that go out come before those that come in.
+    sends: Option<Sends>,
+    plays: Option<Plays>,
+    samples: Option<SampleClock>,
+    answer: Box<[u8]>,
+    counts: PortCounts,
+}
+
+/// What sends.
+pub(super) struct Sends {
+    pub(super) offer: Offer,
+    pub(super) outflow: Outflow,
+}
+
+impl Engine {
+    pub(super) fn new(
+        (link, clock): (Box<dyn Link>, Clock),
+        (listener, boot_id): (Listener<Box<[StreamSlot]>>, u64),
+        (sends, plays): (Option<Sends>, Option<Plays>),
+        samples: Option<SampleClock>,
+    ) -> Self {
+        let answer = vec![0; IP_BYTES_MAX].into();
+        let counts = PortCounts::default();
+        Self { link, clock, listener, boot_id, sends, plays, samples, answer, counts }
+    }
+
+    /// Runs until the program stops it; then the open streams are cancelled.
+    pub(super) fn run(mut self, mut batch: Batch) {
+        let mut stopped_at = None;
+        loop {
+            if let Err(error) = self.turn(&mut batch) {
+                if let Some(sends) = &self.sends {
+                    sends.outflow.fail(&error);
+                }
+                if let Some(plays) = &mut self.plays {
+                    plays.fail(error);
+                }
+                return;
+            }
+            let sends_is_stopped = self.sends.as_ref().is_none_or(|it| it.outflow.is_stopped());
+            let plays_is_stopped = self.plays.as_ref().is_none_or(Plays::is_stopped);
+            if sends_is_stopped && plays_is_stopped {
+                let now = self.clock.now();
+                let since = *stopped_at.get_or_insert(now);
+                let is_open = self.sends.as_ref().is_some_and(|it| it.outflow.is_open())
+                    || self.plays.as_ref().is_some_and(Plays::is_open);
+                if !is_open || now.since(since) > LINGER_MAX {
+                    return;
+                }
+            }
+        }
+    }
+
+    fn turn(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        let now = self.clock.now();
+        self.link.recv(batch)?;
+        let has_arrivals = !batch.is_empty();
+        self.take_arrivals(now, batch)?;
+        self.announce(now);
+        let (has_pushed, took_all) = self.run_sends(now)?;
+        self.run_plays(now)?;
+        if !took_all {
+            return self.link.wait(LINK_FULL_PAUSE);
+        }
+        let dull_pause = self.sends.as_ref().and_then(|sends| sends.outflow.dull_pause(now));
+        if has_arrivals && let Some(pause) = dull_pause {
+            std::thread::sleep(pause);
+        }
+        if has_arrivals || has_pushed { Ok(()) } else { self.wait(now) }
+    }
+
+    fn run_sends(&mut self, now: Nanos) -> Result<(bool, bool), LinkError> {
+        let Some(Sends { outflow, .. }) = &mut self.sends else { return Ok((false, true)) };
+        if outflow.is_stopped() {
+            outflow.cancel(now);
+        }
+        outflow.recycle();
+        let has_pushed = outflow.push();
+        let took_all = outflow.transmit(now, &mut *self.link)?;
+        if let Some(tag) = outflow.note_end(now, &mut *self.link) {
+            self.release(tag);
+        }
+        if let Some(Sends { outflow, .. }) = &mut self.sends {
+            self.counts.listen = *self.listener.stats();
+            outflow.publish(now, &self.counts);
+        }
+        Ok((has_pushed, took_all))
+    }
+
+    fn run_plays(&mut self, now: Nanos) -> Result<(), LinkError> {
+        let Some(plays) = &mut self.plays else { return Ok(()) };
+        if let Some(tag) = plays.advance(now, &mut *self.link)? {
+            self.release(tag);
+        }
+        Ok(())
+    }
+
+    fn take_arrivals(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
+        for (bytes, meta) in batch {
+            let parsed = wire::parse(bytes);
+            if let Some(Sends { outflow, .. }) = &mut self.sends
+                && let Ok((header, packet)) = &parsed
+                && outflow.handle(now, meta.peer, header, packet)
+            {
+                continue;
+            }
+            if let Some(inflow) = self.plays.as_mut().and_then(Plays::inflow)
+                && inflow.peer() == meta.peer
+            {
+                inflow.note_drops(meta);
+                match &parsed {
+                    Ok((_, Packet::Open(_))) => {}
+                    Ok((header, packet)) => {
+                        if inflow.handle(now, header, packet, meta.ecn) {
+                            continue;
+                        }
+                    }
+                    Err(WireError::Crc) => inflow.snapshot.corrupted += 1,
+                    Err(_) => inflow.snapshot.foreign += 1,
+                }
+            }
+            match self.listener.handle(now, peer_of(meta.peer), bytes) {
+                Ok(()) => {}
+                Err(WireError::Crc) => self.counts.corrupted += 1,
+                Err(_) => self.counts.foreign += 1,
+            }
+            self.answer(now, meta.peer)?;
+        }
+        Ok(())
+    }
+
+    fn answer(&mut self, now: Nanos, peer: SocketAddr) -> Result<(), LinkError> {
+        if let Some(ListenEvent::Opening { request, .. }) = self.listener.poll_event() {
+            match self.handle_opening(now, peer, &request) {
+                Ok(()) => {}
+                Err(Some(reason)) => self.listener.refuse(&request, reason, 0),
+                // As if the OPEN were lost.
+                Err(None) => {}
+            }
+        }
+        while let Some((_, len)) = self.listener.poll_transmit(now, &mut self.answer) {
+            let parts: [&[u8]; 3] = [&self.answer[..len], &[], &[]];
+            self.link.send(&[Outgoing { peer, ecn: Ecn::NotEct, parts }])?;
+        }
+        Ok(())
+    }
+
+    fn handle_opening(
+        &mut self,
+        now: Nanos,
+        peer: SocketAddr,
+        request: &OpenRequest,
+    ) -> Result<(), Option<RefuseReason>> {
+        let is_out = request.stream == 0 && self.sends.is_some();
+        let wishes_out = match request.role {
+            Role::Describe => is_out,
+            Role::Receive => true,
+            Role::Send => false,
+        };
+        if wishes_out != is_out {
+            return Err(Some(RefuseReason::Role));
+        }
+        if request.role != Role::Describe && self.is_too_early(now, is_out) {
+            return Err(None);
+        }
+        let params = self.params(request, is_out).map_err(Some)?;
+        let accepted = self.listener.accept(now, request, &params);
+        // Only a description has no tag.
+        let Some(tag) = accepted.map_err(|_| Some(RefuseReason::PacketSize))? else {
+            return Ok(());
+        };
+        if is_out {
+            self.begin_out(now, peer, request, &params, tag);
+        } else if let Some(plays) = &mut self.plays {
+            let ids = (tag, self.boot_id);
+            plays.begin(now, (request, peer), &params, ids, &mut *self.link);
+            self.favour();
+        }
+        Ok(())
+    }
+
+    /// Whether a stream of that way has begun just now: one cookie is good for 256 OPENs, and each
+    /// takeover costs the memory of a stream anew (`docs/protocol.md#3.14`).
+    fn is_too_early(&self, now: Nanos, is_out: bool) -> bool {
+        let waits = if is_out {
+            self.sends.as_ref().and_then(|sends| sends.outflow.waits_for_report(now))
+        } else {
+            self.plays.as_ref().and_then(|plays| plays.waits_for_sender(now))
+        };
+        waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
+    }
+
+    fn params(&self, request: &OpenRequest, is_out: bool) -> Result<AcceptParams, RefuseReason> {
+        let now_index = self.samples.map(|clock| clock.index_at(Instant::now()));
+        let (offer, next_index) = match (&self.sends, &self.plays) {
+            (Some(sends), _) if is_out => (&sends.offer, sends.outflow.next_index()),
+            (_, Some(plays)) => (&plays.offer, plays.next_index()),
+            _ => return Err(RefuseReason::NoSuchStream),
+        };
+        let first_index = now_index.map_or(next_index, |index| index.max(next_index));
+        let first_index = match request.start_index {
+            0 => first_index,
+            index if is_out && index != first_index => return Err(RefuseReason::StartIndex),
+            index if index < first_index || index > INDEX_MAX => {
+                return Err(RefuseReason::StartIndex);
+            }
+            index => index,
+        };
+        let streams = u16::from(self.sends.is_some()) + u16::from(self.plays.is_some());
+        let params = offer.params(request, is_out, first_index).ok_or(RefuseReason::PacketSize)?;
+        Ok(AcceptParams { streams, ..params })
+    }
+
+    fn begin_out(
+        &mut self,
+        now: Nanos,
+        peer: SocketAddr,
+        request: &OpenRequest,
+        params: &AcceptParams,
+        tag: Tag,
+    ) {
+        let Some(Sends { offer, outflow }) = &mut self.sends else { return };
+        outflow.end(now, End::PeerRestarted, &mut *self.link);
+        let terms = Terms {
+            local_tag: tag,
+            peer_tag: request.peer_tag,
+            is_opener: false,
+            first_seq: params.first_seq,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            payload_bytes: params.payload_bytes,
+            payload_offset: params.payload_offset,
+            window: offer.window,
+            reorder_tolerance: params.reorder_tolerance,
+            dead_after: Nanos::from_millis(params.dead_ms.into()),
+            idle_after: Nanos::from_millis(params.idle_ms.into()),
+            ranges_max: params.ranges_max,
+            rtt: super::RTT_INITIAL,
+        };
+        let payload_bytes = usize::from(params.payload_bytes);
+        let form =
+            Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };
+        outflow
+            .begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
+            .expect("the offer was checked when it was made");
+        self.favour();
+    }
+
+    /// Tells the programs of streams whose peers have spoken, and forgets those whose peers do not:
+    /// the opener has tried again, or is gone.
+    fn announce(&mut self, now: Nanos) {
+        let mut is_news = self.sends.as_mut().is_some_and(|sends| sends.outflow.announce());
+        is_news |= self.plays.as_mut().is_some_and(Plays::announce);
+        if is_news {
+            self.favour();
+        }
+        let is_late = |waited: Option<Nanos>| waited.is_some_and(|span| span > FIRST_WORD_PATIENCE);
+        if let Some(Sends { outflow, .. }) = &mut self.sends
+            && is_late(outflow.waits_for_report(now))
+            && let Some(tag) = outflow.end(now, End::PeerSilent, &mut *self.link)
+        {
+            self.release(tag);
+        }
+        if let Some(plays) = &mut self.plays
+            && is_late(plays.waits_for_sender(now))
+            && let Some(tag) = plays.end(now, &mut *self.link)
+        {
+            self.release(tag);
+        }
+    }
+
+    fn release(&mut self, tag: Tag) {
+        self.listener.release(tag);
+        self.favour();
+    }
+
+    /// Lets the packets of streams that flow come before those of strangers; a link that cannot do
+    /// so receives as before.
+    fn favour(&mut self) {
+        let out = self.sends.as_ref().and_then(|sends| sends.outflow.announced_tag());
+        let inward = self.plays.as_ref().and_then(Plays::announced_tag);
+        let words = [out, inward].map(|tag| [tag_word(tag.unwrap_or(Tag::NONE))]);
+        let alternatives: &[&[_]] = match (out, inward) {
+            (Some(_), Some(_)) => &[&words[0], &words[1]],
+            (Some(_), None) => &[&words[0]],
+            (None, Some(_)) => &[&words[1]],
+            (None, None) => {
+                self.link.favour(None);
+                return;
+            }
+        };
+        self.link.favour(Some(&Favoured { alternatives }));
+    }
+
+    fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
+        let mut until = match &self.sends {
+            Some(sends) => sends.outflow.wakes_at(now),
+            None => now + SLEEP_MAX,
+        };
+        if let Some(plays) = &mut self.plays {
+            match plays.wakes_at(now) {
+                Some(at) => until = until.min(at),
+                None => return Ok(()),
+            }
+        }
+        let span = until.since(self.clock.now());
+        if span == Nanos(0) {
+            return Ok(());
+        }
+        let may_sleep = self.sends.as_ref().is_none_or(|sends| sends.outflow.fall_asleep());
+        let result = if may_sleep { self.link.wait(Duration::from_nanos(span.0)) } else { Ok(()) };
+        if let Some(sends) = &self.sends {
+            sends.outflow.awake();
+        }
+        result
+    }
+}
+
+/// What a host pads the end of a burst to, in bytes.
+const GRANULARITY: usize = 8;
+
+/// The largest index of a packet (`docs/protocol.md#1.2`).
+const INDEX_MAX: SampleIndex = 1 << 63;
+
+/// How long a stream whose peer has not spoken is not taken over (`docs/protocol.md#3.14`).
+const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);
+
+/// How long an accepted stream waits for its peer's first word.
+const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
+
+const SLEEP_MAX: Nanos = Nanos::from_millis(100);

@@ -1,0 +1,166 @@
+//! The program's handle on streams that are sent to this device.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire_io::{Capabilities, Waker};
+use samplewire_proto::stream::Underflow;
+
+use crate::bell::{Bell, lock};
+use crate::info::DeviceInfo;
+use crate::port::PortThread;
+use crate::receiver::{Outlet, Receiver};
+use crate::source::StreamInfo;
+use crate::sync::Mutex;
+
+/// The receiving end of a device: it waits to be opened, by one sender at a time.
+///
+/// [`Inlet::wait_session`], then iterate over the [`Receiver`] that it gives, or let a
+/// [`Player`](super::Player) play it.
+#[derive(Debug)]
+pub struct Inlet {
+    pub(super) info: StreamInfo,
+    pub(super) memory_bytes: usize,
+    pub(super) capabilities: Capabilities,
+    pub(super) shared: Arc<Shared>,
+    /// Waited for when the last handle goes.
+    pub(super) _thread: Arc<PortThread>,
+}
+
+/// A stream that somebody sends to this device.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Counts the sessions of an inlet, from 1.
+    pub id: u64,
+    /// What the sender wants when samples are not there in time.
+    pub underflow: Underflow,
+    /// What comes; its `info` tells of the sender.
+    pub receiver: Receiver,
+}
+
+/// The port of a device broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the port failed: {0}")]
+pub struct PortError(pub(super) String);
+
+impl Inlet {
+    /// The stream that this device takes.
+    pub const fn info(&self) -> &StreamInfo {
+        &self.info
+    }
+
+    /// What the link was granted.
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// Memory of the quanta in bytes; slots and rings come with each session.
+    pub const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// The next stream that a sender has opened; `None` when `timeout` passes first.
+    ///
+    /// # Errors
+    /// The I/O thread broke.
+    ///
+    /// # Blocking
+    /// At most for `timeout`.
+    pub fn wait_session(&mut self, timeout: Duration) -> Result<Option<Incoming>, PortError> {
+        let until = Instant::now().checked_add(timeout);
+        loop {
+            if let Some(arrived) = self.shared.take()? {
+                let Arrived { id, underflow, info, outlet } = arrived;
+                let receiver = Receiver::of_flow(info, outlet);
+                return Ok(Some(Incoming { id, underflow, receiver }));
+            }
+            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                return Ok(None);
+            }
+            self.shared.bell.announce();
+            if !self.shared.has_news() {
+                self.shared.bell.wait(left.min(WAIT_MAX));
+            }
+        }
+    }
+}
+
+impl Drop for Inlet {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
+
+/// A stream that has been opened and was not yet taken by the program.
+pub(super) struct Arrived {
+    pub(super) id: u64,
+    pub(super) underflow: Underflow,
+    pub(super) info: DeviceInfo,
+    pub(super) outlet: Outlet,
+}
+
+/// What the I/O thread and the program share between streams.
+pub(super) struct Shared {
+    bell: Bell,
+    stop: AtomicBool,
+    state: Mutex<State>,
+    waker: Waker,
+}
+
+#[derive(Default)]
+struct State {
+    arrived: Option<Arrived>,
+    failure: Option<String>,
+}
+
+impl Shared {
+    pub(super) fn new(waker: Waker) -> Self {
+        let (stop, state) = (AtomicBool::new(false), Mutex::new(State::default()));
+        Self { bell: Bell::new(), stop, state, waker }
+    }
+
+    /// One that was not taken is replaced: it has ended.
+    pub(super) fn put(&self, arrived: Arrived) {
+        lock(&self.state).arrived = Some(arrived);
+        self.bell.ring();
+    }
+
+    fn take(&self) -> Result<Option<Arrived>, PortError> {
+        let mut state = lock(&self.state);
+        match &state.failure {
+            Some(failure) => Err(PortError(failure.clone())),
+            None => Ok(state.arrived.take()),
+        }
+    }
+
+    fn has_news(&self) -> bool {
+        let state = lock(&self.state);
+        state.arrived.is_some() || state.failure.is_some()
+    }
+
+    pub(super) fn fail(&self, failure: String) {
+        lock(&self.state).failure = Some(failure);
+        self.bell.ring();
+    }
+
+    fn stop(&self) {
+        // Release: nothing the program did before must be seen later than the request.
+        self.stop.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+}
+
+impl std::fmt::Debug for Shared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shared").field("stop", &self.stop).finish_non_exhaustive()
+    }
+}
+
+/// The longest sleep of a waiting program.
+const WAIT_MAX: Duration = Duration::from_millis(200);

@@ -1,0 +1,164 @@
+//! A device in software: a port that sends a stream, plays another, or both at once.
+
+mod clock;
+mod engine;
+mod inlet;
+mod line;
+mod offer;
+mod player;
+mod plays;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use samplewire_circuit::{Pool, PoolConfig};
+use samplewire_io::{Batch, Link};
+use samplewire_proto::Nanos;
+use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
+
+use crate::error::OpenError;
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PortThread, seed};
+use crate::quantum::{self, HOLD_MAX};
+use crate::source::StreamInfo;
+use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
+
+pub use clock::SampleClock;
+use engine::{Engine, Sends};
+pub use inlet::{Incoming, Inlet, PortError};
+pub use line::{PlayCounts, Underrun, UnderrunCause};
+use offer::Offer;
+pub use player::{Played, Player};
+use plays::Plays;
+
+/// What a device's port does.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DeviceConfig<'a> {
+    /// The stream that it sends.
+    pub sends: Option<&'a StreamInfo>,
+    /// The stream that it takes, and plays.
+    pub plays: Option<&'a StreamInfo>,
+    /// The clock of its samples; without one indexes go on from session to session, and samples are
+    /// taken as fast as they are used.
+    pub clock: Option<SampleClock>,
+}
+
+/// The handles of a device's port. Where it does both, its first stream is the one that it sends.
+#[derive(Debug)]
+pub struct Device {
+    /// The local address.
+    pub address: SocketAddr,
+    /// Sends, when the port sends.
+    pub transmitter: Option<Transmitter>,
+    /// Receives, when the port plays.
+    pub inlet: Option<Inlet>,
+}
+
+impl Device {
+    /// Listens over `link`.
+    ///
+    /// # Errors
+    /// An option is out of range, or the system refuses memory or a thread.
+    ///
+    /// # Panics
+    /// When the port does neither.
+    pub fn listen_over(
+        link: Box<dyn Link>,
+        config: DeviceConfig<'_>,
+        options: &TransmitterOptions,
+    ) -> Result<Self, OpenError> {
+        let streams = usize::from(config.sends.is_some()) + usize::from(config.plays.is_some());
+        assert_ne!(streams, 0, "a device sends or plays");
+        let (clock, address) = (Clock::start(), link.local_addr());
+        let capabilities = link.capabilities();
+        let mtu_bytes = capabilities.mtu_bytes;
+        let out = config.sends.map(|info| half_out(info, options, mtu_bytes)).transpose()?;
+        let hold_max = if config.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
+        let inward =
+            config.plays.map(|info| half_in(info, options, mtu_bytes, hold_max)).transpose()?;
+        let boot_id = u64::from_be_bytes(*seed()?.first_chunk().expect("16 bytes"));
+        let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
+        let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
+        let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
+        let batch_bytes = batch.memory_bytes();
+        let (sends, handle) = match out {
+            Some((offer, config)) => {
+                let (outflow, handle) = crate::transmitter::outflow(
+                    clock,
+                    config,
+                    (offer.window, offer.quantum_packets, offer.quantum_bytes()),
+                    link.waker(),
+                )?;
+                (Some(Sends { offer, outflow }), Some(handle))
+            }
+            None => (None, None),
+        };
+        let inlet_shared = Arc::new(inlet::Shared::new(link.waker()));
+        let (plays, pool_bytes) = match inward {
+            Some((offer, pool)) => {
+                let bytes = pool.memory_bytes();
+                let hold_max = Nanos(hold_max.as_nanos() as u64);
+                let shared = Arc::clone(&inlet_shared);
+                (Some(Plays::new(clock, offer, pool, hold_max, shared)), bytes)
+            }
+            None => (None, 0),
+        };
+        let engine = Engine::new((link, clock), (listener, boot_id), (sends, plays), config.clock);
+        let name = if config.sends.is_some() { "samplewire-tx" } else { "samplewire-rx" };
+        let thread =
+            std::thread::Builder::new().name(name.to_owned()).spawn(move || engine.run(batch))?;
+        let thread = Arc::new(PortThread(Some(thread)));
+        let transmitter = handle.zip(config.sends).map(|(handle, info): (Handle, _)| {
+            let about = (info.clone(), address, capabilities.clone());
+            Transmitter::of_port(handle, about, batch_bytes, Arc::clone(&thread))
+        });
+        let inlet = config.plays.map(|info| Inlet {
+            info: info.clone(),
+            memory_bytes: pool_bytes + if config.sends.is_some() { 0 } else { batch_bytes },
+            capabilities,
+            shared: inlet_shared,
+            _thread: thread,
+        });
+        Ok(Self { address, transmitter, inlet })
+    }
+}
+
+fn half_out(
+    info: &StreamInfo,
+    options: &TransmitterOptions,
+    mtu_bytes: usize,
+) -> Result<(Offer, SenderConfig), OpenError> {
+    let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
+    Ok((offer, crate::transmitter::sender_config(options.link_bps)?))
+}
+
+fn half_in(
+    info: &StreamInfo,
+    options: &TransmitterOptions,
+    mtu_bytes: usize,
+    hold_max: Duration,
+) -> Result<(Offer, Pool), OpenError> {
+    let offer = Offer::new(info, options, mtu_bytes, hold_max)?;
+    let quanta = offer.window.div_ceil(offer.quantum_packets) as usize + quantum::SPARE;
+    let pool = Pool::new(PoolConfig::new(quanta, offer.quantum_bytes()))?;
+    Ok((offer, pool))
+}
+
+fn listen_config(
+    options: &TransmitterOptions,
+    mtu_bytes: usize,
+) -> Result<ListenConfig, OpenError> {
+    let mtu_bytes = options.packet_bytes_max.min(mtu_bytes).max(576) as u16;
+    ListenConfig::new().with_packet_bytes_max(mtu_bytes).map_err(|_| {
+        let (option, value) = ("mtu", u64::from(mtu_bytes));
+        OpenError::OptionRange { option, value, range: "576..=9000 bytes" }
+    })
+}
+
+/// Before anything is measured.
+const RTT_INITIAL: Nanos = Nanos::from_millis(1);
+
+/// How long samples that are played by a clock may wait for their quantum to fill: what is in order
+/// is to be where it is played.
+const PLAY_HOLD_MAX: Duration = Duration::from_micros(50);

@@ -1,0 +1,237 @@
+//! Plays a stream into a sink, by a clock or as fast as it comes.
+
+use std::time::{Duration, Instant};
+
+use samplewire_circuit::TagKind;
+use samplewire_proto::SampleIndex;
+use samplewire_proto::stream::{End, Underflow};
+use samplewire_proto::wire::CloseReason;
+
+use super::SampleClock;
+use super::line::{Line, Piece, PlayCounts, Step, Underrun, UnderrunCause};
+use crate::receiver::{Block, Receiver, ReceiverSnapshot};
+use crate::sink::{Sink, SinkError};
+
+/// Plays one stream (`docs/protocol.md#6.10`).
+///
+/// A sample is in time when it is in order at this host before its instant. What is not is played as
+/// zeros and belongs to an [`Underrun`]; when it comes after all it is late, and dropped. Between
+/// bursts nothing is played, and the sink sees the index jump. Blocks that wait to be played are the
+/// credit that the sender has not.
+pub struct Player<'a> {
+    receiver: Receiver,
+    clock: Option<SampleClock>,
+    underflow: Underflow,
+    sink: &'a mut dyn Sink,
+    line: Line<Block>,
+    frame_bytes: usize,
+    zeros: Box<[u8]>,
+    /// An index that was set on purpose, and whose samples have not come.
+    starts_at: Option<SampleIndex>,
+    is_stopped: bool,
+}
+
+/// How playing ended.
+#[derive(Debug)]
+pub struct Played {
+    /// How the stream ended; `None` when the port let go of it before that was known.
+    pub end: Option<End>,
+    /// It was ended here because samples were not there in time.
+    pub is_stopped: bool,
+    /// What was counted.
+    pub counts: PlayCounts,
+    /// The first index of the stream, and the one after the last that was played.
+    pub indexes: std::ops::Range<SampleIndex>,
+    /// Counters of the receiver.
+    pub stats: ReceiverSnapshot,
+}
+
+impl<'a> Player<'a> {
+    /// Plays `receiver` into `sink`; without a clock as fast as it comes.
+    pub fn new(
+        mut receiver: Receiver,
+        clock: Option<SampleClock>,
+        underflow: Underflow,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
+        receiver.leave_position();
+        let frame_bytes = receiver.info().frame_bytes();
+        let line = Line::new(u64::from(receiver.info().packet_samples.max(1)));
+        let zeros = vec![0; ZEROS_BYTES.max(frame_bytes) / frame_bytes * frame_bytes].into();
+        let (starts_at, is_stopped) = (None, false);
+        Self { receiver, clock, underflow, sink, line, frame_bytes, zeros, starts_at, is_stopped }
+    }
+
+    /// The stream that is played.
+    pub const fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// What has been counted so far.
+    pub const fn counts(&self) -> &PlayCounts {
+        self.line.counts()
+    }
+
+    /// Plays for about `span`, and tells of each underrun that is over. `false` when the stream has
+    /// ended and all of it has been played.
+    ///
+    /// # Errors
+    /// The sink takes no more.
+    ///
+    /// # Blocking
+    /// For about `span`.
+    pub fn run(
+        &mut self,
+        span: Duration,
+        mut tell: impl FnMut(&Underrun),
+    ) -> Result<bool, SinkError> {
+        let until = Instant::now() + span;
+        loop {
+            // What is in hand after this look was in time for all that is due by it.
+            let now = Instant::now();
+            while let Some(block) = self.receiver.next_within(Duration::ZERO) {
+                self.take(block);
+            }
+            let is_over = self.receiver.is_over();
+            if is_over {
+                self.line.end_stream();
+            }
+            self.play_due(now, &mut tell)?;
+            self.note(now);
+            if is_over && self.line.is_empty() {
+                return Ok(false);
+            }
+            if now >= until {
+                return Ok(true);
+            }
+            let span = self.idle_span(now).min(until - now);
+            if is_over {
+                std::thread::sleep(span);
+            } else if let Some(block) = self.receiver.next_within(span) {
+                self.take(block);
+            }
+        }
+    }
+
+    /// Closes the stream, whatever has come, and sums up.
+    pub fn finish(self) -> Played {
+        let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
+        let first_index = self.receiver.info().first_index;
+        let next_index = self.line.next().unwrap_or(first_index);
+        let (counts, is_stopped) = (*self.line.counts(), self.is_stopped);
+        // Blocks hold quanta.
+        drop(self.line);
+        let stats = self.receiver.close();
+        let indexes = first_index.min(next_index)..next_index;
+        Played { end, is_stopped, counts, indexes, stats }
+    }
+
+    fn take(&mut self, block: Block) {
+        let (first, end) = (block.index(), block.index() + block.len() as u64);
+        for gap in block.gaps() {
+            self.line.push_gap(gap.first, gap.end(), gap.cause);
+        }
+        let mut ends_burst = false;
+        // Tags may come before the samples that they belong to, and the end of a burst with what
+        // follows it.
+        for tag in block.tags() {
+            match tag.kind {
+                TagKind::Start => self.starts_at = Some(tag.index),
+                TagKind::EndOfBurst if tag.index == end && !block.is_empty() => ends_burst = true,
+                TagKind::EndOfBurst => self.line.end_burst(tag.index),
+                _ => {}
+            }
+        }
+        if block.is_empty() {
+            return;
+        }
+        let is_start = self.starts_at.take_if(|index| *index == first).is_some();
+        let in_time = self.clock.map_or(0, |clock| clock.index_at(block.arrived_at()));
+        self.line.push(Piece { first, end, in_time, is_start, body: block });
+        if ends_burst {
+            self.line.end_burst(end);
+        }
+    }
+
+    fn play_due(
+        &mut self,
+        now: Instant,
+        tell: &mut impl FnMut(&Underrun),
+    ) -> Result<(), SinkError> {
+        // Without a clock nothing runs out.
+        let due_end = self.clock.map_or(self.line.end(), |clock| clock.index_at(now));
+        let is_missing = self.receiver.is_missing();
+        let dry = if is_missing { UnderrunCause::RepairLate } else { UnderrunCause::SenderBehind };
+        while !self.is_stopped {
+            match self.line.poll(due_end, dry) {
+                None => return Ok(()),
+                Some(Step::Tell(underrun)) => tell(&underrun),
+                Some(Step::Play(piece, due)) => {
+                    let at = |index| (index - piece.first) as usize * self.frame_bytes;
+                    self.sink.write(due.start, &piece.body.bytes()[at(due.start)..at(due.end)])?;
+                }
+                Some(Step::Zeros(due)) if self.underflow == Underflow::Zeros => {
+                    write_zeros(self.sink, &self.zeros, self.frame_bytes, due)?;
+                }
+                Some(Step::Zeros(_)) => {
+                    self.is_stopped = true;
+                    self.receiver.stop_for(CloseReason::Underflow);
+                    if let Some(underrun) = self.line.underrun() {
+                        tell(&underrun);
+                    }
+                }
+            }
+        }
+        // Nothing more is played.
+        self.line.stop();
+        Ok(())
+    }
+
+    /// Until something is due, or may have to be, at most for a moment.
+    fn idle_span(&self, now: Instant) -> Duration {
+        let due = match (&self.clock, self.line.next_at()) {
+            (Some(clock), Some(next)) => clock.instant_of(next).saturating_duration_since(now),
+            _ => PAUSE_MAX,
+        };
+        due.clamp(PAUSE_MIN, PAUSE_MAX)
+    }
+
+    /// Tells the sender how far it is.
+    fn note(&self, now: Instant) {
+        let position = match (&self.clock, self.line.next()) {
+            (Some(clock), _) => clock.index_at(now),
+            (None, Some(next)) => next,
+            (None, None) => self.receiver.info().first_index,
+        };
+        let counts = self.line.counts();
+        self.receiver.note_play(position, counts.late_packets, counts.underrun_samples);
+    }
+}
+
+impl std::fmt::Debug for Player<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Player").field("receiver", &self.receiver).finish_non_exhaustive()
+    }
+}
+
+fn write_zeros(
+    sink: &mut dyn Sink,
+    zeros: &[u8],
+    frame_bytes: usize,
+    mut due: std::ops::Range<SampleIndex>,
+) -> Result<(), SinkError> {
+    let samples_max = (zeros.len() / frame_bytes) as u64;
+    while !due.is_empty() {
+        let count = samples_max.min(due.end - due.start);
+        sink.write(due.start, &zeros[..count as usize * frame_bytes])?;
+        due.start += count;
+    }
+    Ok(())
+}
+
+/// Zeros are written in pieces of this size.
+const ZEROS_BYTES: usize = 64 << 10;
+
+/// How long it sleeps at least, so that samples are played some at a time, and at most.
+const PAUSE_MIN: Duration = Duration::from_micros(200);
+const PAUSE_MAX: Duration = Duration::from_millis(1);

@@ -1,0 +1,200 @@
+//! The half of a device's port that receives: terms, places, and the program that plays.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use samplewire_circuit::Pool;
+use samplewire_io::{Link, LinkError};
+use samplewire_proto::receiver::{Delivery, ReceiverConfig};
+use samplewire_proto::session::{AcceptParams, OpenRequest};
+use samplewire_proto::stream::Terms;
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::inlet::{Arrived, Shared};
+use super::offer::Offer;
+use crate::info::DeviceInfo;
+use crate::port::Clock;
+use crate::receiver::{self, Inflow};
+
+/// What receives.
+pub(super) struct Plays {
+    clock: Clock,
+    pub(super) offer: Offer,
+    pool: Pool,
+    stream: Option<Stream>,
+    sessions: u64,
+    next_index: SampleIndex,
+    /// How long samples may wait for their quantum to fill.
+    hold_max: Nanos,
+    shared: Arc<Shared>,
+}
+
+/// An open stream.
+struct Stream {
+    inflow: Inflow,
+    tag: Tag,
+    opened_at: Nanos,
+    /// What the program gets once the sender has spoken.
+    arrived: Option<Arrived>,
+}
+
+impl Plays {
+    pub(super) const fn new(
+        clock: Clock,
+        offer: Offer,
+        pool: Pool,
+        hold_max: Nanos,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self { clock, offer, pool, stream: None, sessions: 0, next_index: 0, hold_max, shared }
+    }
+
+    /// Begins a stream that the listener has accepted; one that is open ends.
+    pub(super) fn begin(
+        &mut self,
+        now: Nanos,
+        (request, peer): (&OpenRequest, SocketAddr),
+        params: &AcceptParams,
+        (tag, boot_id): (Tag, u64),
+        link: &mut dyn Link,
+    ) {
+        self.end(now, link);
+        let terms = Terms {
+            local_tag: tag,
+            peer_tag: request.peer_tag,
+            is_opener: false,
+            first_seq: params.first_seq,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            payload_bytes: params.payload_bytes,
+            payload_offset: params.payload_offset,
+            window: self.offer.window.min(request.window.max(1)),
+            reorder_tolerance: params.reorder_tolerance,
+            dead_after: Nanos::from_millis(params.dead_ms.into()),
+            idle_after: Nanos::from_millis(params.idle_ms.into()),
+            ranges_max: request.ranges_max,
+            rtt: super::RTT_INITIAL,
+        };
+        let payload_bytes = usize::from(params.payload_bytes);
+        let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
+        let shared = Arc::new(receiver::Shared::new(link.waker()));
+        let frame_bytes = self.offer.frame_bytes;
+        let (inflow, mut outlet) = receiver::flow(
+            (peer, self.clock),
+            (terms, config_of(request)),
+            (self.pool.clone(), quantum_packets),
+            (frame_bytes, self.hold_max),
+            shared,
+        )
+        .expect("the offer was checked when it was made");
+        self.sessions += 1;
+        let info = DeviceInfo {
+            boot_id,
+            path_mtu_bytes: request.len_in.saturating_add(request.peer.ip_overhead()),
+            ..self.offer.describe(peer, params)
+        };
+        outlet.memory_bytes += self.pool.memory_bytes();
+        let (id, underflow) = (self.sessions, request.underflow);
+        let arrived = Arrived { id, underflow, info, outlet };
+        self.stream = Some(Stream { inflow, tag, opened_at: now, arrived: Some(arrived) });
+    }
+
+    pub(super) const fn next_index(&self) -> SampleIndex {
+        self.next_index
+    }
+
+    /// The open stream, and its peer.
+    pub(super) fn inflow(&mut self) -> Option<&mut Inflow> {
+        self.stream.as_mut().map(|stream| &mut stream.inflow)
+    }
+
+    /// How long the open stream has waited for a first word of its sender; `None` when that came.
+    pub(super) fn waits_for_sender(&self, now: Nanos) -> Option<Nanos> {
+        let stream = self.stream.as_ref().filter(|stream| stream.arrived.is_some())?;
+        Some(now.since(stream.opened_at))
+    }
+
+    /// The tag of the open stream, once its sender has spoken.
+    pub(super) fn announced_tag(&self) -> Option<Tag> {
+        self.stream.as_ref().filter(|stream| stream.arrived.is_none()).map(|stream| stream.tag)
+    }
+
+    /// Gives the program a stream whose sender has spoken; says whether it did.
+    pub(super) fn announce(&mut self) -> bool {
+        let Some(stream) = &mut self.stream else { return false };
+        if !stream.inflow.receiver.is_heard() {
+            return false;
+        }
+        let Some(arrived) = stream.arrived.take() else { return false };
+        self.shared.put(arrived);
+        true
+    }
+
+    /// Does what is due; the tag of a stream that is over.
+    pub(super) fn advance(
+        &mut self,
+        now: Nanos,
+        link: &mut dyn Link,
+    ) -> Result<Option<Tag>, LinkError> {
+        let is_stopped = self.shared.is_stopped();
+        let Some(stream) = &mut self.stream else { return Ok(None) };
+        if is_stopped {
+            stream.inflow.receiver.cancel(now);
+        }
+        stream.inflow.advance(now, link)?;
+        if stream.inflow.is_publishing(now, true) {
+            stream.inflow.publish(now);
+        }
+        // What nobody has been told of has nobody to take it.
+        let is_over = stream.inflow.is_over()
+            || (stream.arrived.is_some() || is_stopped) && stream.inflow.receiver.is_ended();
+        Ok(if is_over { self.end(now, link) } else { None })
+    }
+
+    /// Ends the open stream as it stands: what has come in order is still the program's.
+    pub(super) fn end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
+        let mut stream = self.stream.take()?;
+        stream.inflow.receiver.replaced();
+        // A link that fails is found out by the next turn.
+        let _failed = stream.inflow.advance(now, link).is_err();
+        stream.inflow.publish(now);
+        self.next_index = self.next_index.max(stream.inflow.next_index());
+        Some(stream.tag)
+    }
+
+    /// The port broke, and why.
+    pub(super) fn fail(&mut self, error: LinkError) {
+        self.shared.fail(error.to_string());
+        if let Some(stream) = &mut self.stream {
+            stream.inflow.fail(Some(error));
+        }
+    }
+
+    pub(super) const fn is_open(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    /// Until when nothing is to be done unless something comes; `None` when something is at once.
+    pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
+        match &mut self.stream {
+            Some(stream) => stream.inflow.wakes_at(now),
+            None => Some(now + SLEEP_MAX),
+        }
+    }
+}
+
+/// The delivery that the opener wished for; one of a later version is complete.
+fn config_of(request: &OpenRequest) -> ReceiverConfig {
+    let delivery = match request.delivery {
+        1 => Delivery::Deadline(Nanos(u64::from(request.deadline_us) * 1_000)),
+        2 => Delivery::BestEffort,
+        _ => Delivery::Complete,
+    };
+    ReceiverConfig::new().with_delivery(delivery).unwrap_or_default()
+}
+
+const SLEEP_MAX: Nanos = Nanos::from_millis(100);

@@ -1,0 +1,397 @@
+//! A stream under way towards this program: protocol -> quanta -> ring of items. Whose link it is,
+//! and whose thread, is the caller's: an opener's ([`super::engine`]) or a device's.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Instant;
+
+use samplewire_circuit::{Quantum, SharedQuantum, Tag, TagKind};
+use samplewire_io::{Ecn, Link, LinkError, Meta, Outgoing};
+use samplewire_proto::receiver::{Delivered, Placement, REPORT_BYTES, Receiver, RecvSlot};
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
+use samplewire_proto::{Gap, Nanos, SampleIndex};
+
+use super::places::Places;
+use super::shared::{Shared, Snapshot};
+use crate::port::Clock;
+
+/// What goes to the program, in order.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// Samples without a gap inside.
+    Run { samples: SharedQuantum, run: Run },
+    /// Samples that are missing before the next run.
+    Gap(Gap),
+    /// What changed at an index of the next run, or at the end of the last.
+    Tag(Tag),
+    /// The stream is over.
+    End(Result<End, LinkError>),
+}
+
+/// Consecutive samples within a quantum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) offset_bytes: usize,
+    pub(crate) len_bytes: usize,
+    pub(crate) index: SampleIndex,
+    pub(crate) len_samples: usize,
+    /// When the last of them was in order.
+    pub(crate) at: Instant,
+}
+
+/// What has been delivered of the quantum that is being filled.
+#[derive(Clone, Copy, Debug)]
+enum Part {
+    Run(Run),
+    Gap(Gap),
+    Tag(Tag),
+}
+
+/// A receiver, its places, and what waits for the program.
+pub(crate) struct Inflow {
+    peer: SocketAddr,
+    clock: Clock,
+    pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
+    places: Places,
+    items: rtrb::Producer<Item>,
+    shared: Arc<Shared>,
+    frame_bytes: usize,
+    /// How long samples may wait for their quantum to fill once the stream pauses.
+    hold_max: Nanos,
+    parts: Vec<Part>,
+    /// A quantum that is delivered and waits for room in the ring of items.
+    blocked: Option<Option<Quantum>>,
+    /// Since when samples wait in a quantum that is not full.
+    waits_since: Option<Nanos>,
+    local_drops: Option<u32>,
+    /// How the stream ended, until the program has been told.
+    end: Option<Result<End, LinkError>>,
+    pub(crate) snapshot: Snapshot,
+    published_at: Nanos,
+}
+
+impl Inflow {
+    pub(crate) fn new(
+        (peer, clock): (SocketAddr, Clock),
+        receiver: Receiver<Box<[RecvSlot]>>,
+        places: Places,
+        items: rtrb::Producer<Item>,
+        shared: Arc<Shared>,
+        (frame_bytes, hold_max): (usize, Nanos),
+    ) -> Self {
+        let parts = Vec::with_capacity(parts_max(places.quantum_packets()));
+        Self {
+            peer,
+            clock,
+            receiver,
+            places,
+            items,
+            shared,
+            frame_bytes,
+            hold_max,
+            parts,
+            blocked: None,
+            waits_since: None,
+            local_drops: None,
+            end: None,
+            snapshot: Snapshot::default(),
+            published_at: Nanos(0),
+        }
+    }
+
+    pub(crate) const fn peer(&self) -> SocketAddr {
+        self.peer
+    }
+
+    /// The index after the last sample accounted for.
+    pub(crate) const fn next_index(&self) -> SampleIndex {
+        self.receiver.next_index()
+    }
+
+    /// Whether the end is acknowledged and the program has everything, or wants nothing more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.receiver.is_ended() && (self.end.is_none() || self.shared.is_stopped())
+    }
+
+    /// Counts what the socket has dropped so far, before what came behind it is handed over.
+    pub(crate) fn note_drops(&mut self, meta: &Meta) {
+        if let Some(dropped) = meta.dropped {
+            let fresh = dropped.wrapping_sub(self.local_drops.unwrap_or(0));
+            self.local_drops = Some(dropped);
+            self.snapshot.socket_dropped += u64::from(fresh);
+            self.receiver.note_local_drops(fresh);
+        }
+    }
+
+    /// Takes a packet of the peer's; `false` when it is not of this stream.
+    pub(crate) fn handle(
+        &mut self,
+        now: Nanos,
+        header: &Header,
+        packet: &Packet<'_>,
+        ecn: Ecn,
+    ) -> bool {
+        let Packet::Data(body) = packet else {
+            return self.receiver.handle(now, header, packet);
+        };
+        let foreign = self.receiver.stats().foreign;
+        let placement = self.receiver.handle_data(now, header, body, ecn == Ecn::Ce);
+        if let Placement::Store { seq, payload_at } = placement {
+            self.places.store(seq, &body[payload_at..]);
+        }
+        self.receiver.stats().foreign == foreign
+    }
+
+    /// Does what is due, once everything that has come has been handed over: delivers, promises,
+    /// reports, ends.
+    pub(crate) fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
+        if self.shared.is_stopped() {
+            self.receiver.cancel_for(now, self.shared.stop_reason());
+        }
+        self.receiver.handle_timeout(now);
+        self.receiver.set_consumed(self.shared.consumed());
+        let (late_packets, underflow_samples) = self.shared.played();
+        self.receiver.note_play(late_packets, underflow_samples);
+        self.deliver(now);
+        self.shared.set_missing(self.receiver.has_waiting());
+        self.grant();
+        self.transmit(now, link)?;
+        if let Some(end) = self.receiver.poll_event() {
+            self.publish(now);
+            self.end = Some(Ok(end));
+        }
+        self.finish();
+        Ok(())
+    }
+
+    /// The link has failed: what has arrived is still the program's. `true` when it has it all.
+    pub(crate) fn fail(&mut self, error: Option<LinkError>) -> bool {
+        if let Some(error) = error {
+            self.end = Some(Err(error));
+        }
+        self.finish();
+        self.end.is_none() || self.shared.is_stopped()
+    }
+
+    /// Moves everything that is in order into the hands of the program.
+    fn deliver(&mut self, now: Nanos) {
+        if let Some(quantum) = self.blocked.take()
+            && !self.flush(quantum)
+        {
+            return;
+        }
+        let parts_before = self.parts.len();
+        while let Some(delivered) = self.receiver.poll_delivery(now) {
+            let full = match delivered {
+                Delivered::Gap(gap) => {
+                    self.parts.push(Part::Gap(gap));
+                    continue;
+                }
+                Delivered::Skipped { .. } => self.places.advance(),
+                Delivered::Packet { index, samples, flags, .. } => {
+                    if flags.contains(Flags::META) {
+                        self.push_meta(index);
+                    } else {
+                        self.push_packet(now, index, samples, flags);
+                    }
+                    self.places.advance()
+                }
+            };
+            if let Some(quantum) = full
+                && !self.flush(Some(quantum))
+            {
+                return;
+            }
+        }
+        self.hand_over_late(now, self.parts.len() != parts_before);
+    }
+
+    /// Appends a packet's samples to the last run, or starts one.
+    fn push_packet(&mut self, now: Nanos, index: SampleIndex, samples: u32, flags: Flags) {
+        let (offset_bytes, len_samples) = (self.places.next_offset(), samples as usize);
+        let len_bytes = len_samples * self.frame_bytes;
+        let at = self.clock.instant_of(now);
+        if flags.contains(Flags::START) {
+            self.push_tag(index, TagKind::Start);
+        }
+        match self.parts.last_mut() {
+            Some(Part::Run(run))
+                if run.offset_bytes + run.len_bytes == offset_bytes
+                    && run.index + run.len_samples as u64 == index =>
+            {
+                run.len_bytes += len_bytes;
+                run.len_samples += len_samples;
+                run.at = at;
+            }
+            _ => {
+                self.parts.push(Part::Run(Run { offset_bytes, len_bytes, index, len_samples, at }))
+            }
+        }
+        if flags.contains(Flags::END_OF_BURST) {
+            self.push_tag(index + u64::from(samples), TagKind::EndOfBurst);
+        }
+    }
+
+    /// Turns the TLVs of a META packet into tags; those of a later version are skipped.
+    fn push_meta(&mut self, index: SampleIndex) {
+        let mut kinds = arrayvec::ArrayVec::<TagKind, META_TAGS_MAX>::new();
+        if let Ok(tlvs) = Tlvs::parse(self.places.next_payload()) {
+            for (kind, value) in tlvs.iter() {
+                let Some(bits) = value.first_chunk() else { continue };
+                let number = f64::from_be_bytes(*bits);
+                let tag = match kind {
+                    TlvKind::CENTRE_FREQUENCY => TagKind::Frequency { hz: number },
+                    TlvKind::GAIN => TagKind::Gain { db: number },
+                    _ => continue,
+                };
+                if kinds.try_push(tag).is_err() {
+                    break;
+                }
+            }
+        }
+        for kind in kinds {
+            self.push_tag(index, kind);
+        }
+    }
+
+    fn push_tag(&mut self, index: SampleIndex, kind: TagKind) {
+        self.parts.push(Part::Tag(Tag { index, kind }));
+    }
+
+    /// Samples must not wait for their quantum to fill when the stream pauses.
+    fn hand_over_late(&mut self, now: Nanos, has_grown: bool) {
+        if self.parts.is_empty() {
+            self.waits_since = None;
+        } else if has_grown || self.waits_since.is_none() {
+            self.waits_since = Some(now);
+        } else if self.waits_since.is_some_and(|since| now.since(since) >= self.hold_max)
+            && !self.receiver.has_waiting()
+            && let Some(quantum) = self.places.exchange()
+        {
+            self.flush(Some(quantum));
+        }
+    }
+
+    /// Hands the rest over at the end of the stream, as the ring of items has room.
+    fn finish(&mut self) {
+        if self.end.is_none() {
+            return;
+        }
+        if let Some(quantum) = self.blocked.take()
+            && !self.flush(quantum)
+        {
+            return;
+        }
+        if !self.parts.is_empty() {
+            let last = self.places.take_last();
+            if !self.flush(last) {
+                return;
+            }
+        }
+        if self.items.is_full() {
+            return;
+        }
+        if let Some(end) = self.end.take() {
+            self.items.push(Item::End(end)).expect("the room was checked");
+            self.shared.bell.ring();
+        }
+    }
+
+    /// Pushes the parts of a quantum to the program; keeps all of them when the ring has no room.
+    fn flush(&mut self, quantum: Option<Quantum>) -> bool {
+        if self.items.slots() < self.parts.len() {
+            self.blocked = Some(quantum);
+            return false;
+        }
+        self.waits_since = None;
+        let samples = quantum.map(Quantum::share);
+        for part in self.parts.drain(..) {
+            let item = match (part, &samples) {
+                (Part::Run(run), Some(samples)) => Item::Run { samples: samples.clone(), run },
+                (Part::Run(_), None) => unreachable!("a run lies in a quantum"),
+                (Part::Gap(gap), _) => Item::Gap(gap),
+                (Part::Tag(tag), _) => Item::Tag(tag),
+            };
+            self.items.push(item).expect("the room was checked");
+        }
+        self.shared.bell.ring();
+        true
+    }
+
+    fn grant(&mut self) {
+        let promise_end = self.receiver.promise_end();
+        let attached_end = self.places.attach(promise_end);
+        self.receiver.grant(attached_end.min(promise_end));
+    }
+
+    fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
+        let mut out = [0; REPORT_BYTES];
+        while let Some(len) = self.receiver.poll_transmit(now, &mut out) {
+            let packet =
+                Outgoing { peer: self.peer, ecn: Ecn::NotEct, parts: [&out[..len], &[], &[]] };
+            // A REPORT that finds the socket full is as good as lost: the next one says more.
+            link.send(&[packet])?;
+        }
+        Ok(())
+    }
+
+    /// Until when nothing is to be done unless something comes; `None` when something is at once.
+    pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
+        let promise_end = self.receiver.promise_end();
+        let is_blocked = self.blocked.is_some() || self.end.is_some();
+        if is_blocked || self.places.lacks_quanta(promise_end) {
+            self.shared.starve();
+            let has_more = self.places.attach(promise_end).distance(self.receiver.limit()) > 0;
+            if has_more && !is_blocked && !self.receiver.is_ended() {
+                return None;
+            }
+            self.snapshot.starved += u64::from(!self.receiver.has_open_credit());
+        }
+        let mut until = self.receiver.poll_timeout(now).unwrap_or(now + SLEEP_MAX);
+        until = until.min(now + SLEEP_MAX);
+        if let Some(since) = self.waits_since
+            && !self.receiver.has_waiting()
+        {
+            until = until.min((since + self.hold_max).max(now + self.hold_max));
+        }
+        if is_blocked {
+            until = (now + WAIT_MAX).min(until.max(now));
+        }
+        Some(until)
+    }
+
+    /// Whether the counters are to be published.
+    pub(crate) fn is_publishing(&self, now: Nanos, is_idle: bool) -> bool {
+        let pause = if is_idle { PUBLISH_PAUSE_IDLE } else { PUBLISH_PAUSE };
+        now.since(self.published_at) >= pause || self.receiver.is_ended()
+    }
+
+    pub(crate) fn publish(&mut self, now: Nanos) {
+        self.published_at = now;
+        self.snapshot.stream = *self.receiver.stats();
+        self.snapshot.rtt_ns = self.receiver.rtt().0;
+        self.shared.publish(&self.snapshot);
+    }
+}
+
+/// Room for the parts of one quantum: each packet may have a gap, a run and two tags.
+const fn parts_max(quantum_packets: u32) -> usize {
+    quantum_packets as usize * (3 + META_TAGS_MAX) + 4
+}
+
+/// Room in the ring of items for a window of packets under delivery.
+pub(crate) const fn items_max(window: u32, quantum_packets: u32) -> usize {
+    2 * window as usize + 2 * parts_max(quantum_packets)
+}
+
+/// Tags that one META packet may set; more are skipped.
+const META_TAGS_MAX: usize = 4;
+
+/// How long samples may wait for their quantum to fill once the stream pauses, where nobody plays
+/// them; and how often it is looked whether a program that is behind has made room.
+pub(crate) const WAIT_MAX: Nanos = Nanos::from_millis(1);
+
+const SLEEP_MAX: Nanos = Nanos::from_millis(100);
+const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);
+const PUBLISH_PAUSE_IDLE: Nanos = Nanos::from_millis(2);

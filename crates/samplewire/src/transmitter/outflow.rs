@@ -1,0 +1,355 @@
+//! The streams that this program sends, one after another: ring of quanta -> protocol -> link.
+//! Whose link it is, and whose thread, is the caller's: an opener's ([`super::engine`]) or a
+//! device's.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use samplewire_circuit::Quantum;
+use samplewire_io::{Ecn, Link, LinkError, Outgoing};
+use samplewire_proto::sender::{CONTROL_BYTES, SendSlot, Sender, SenderConfig, Transmit};
+use samplewire_proto::stream::{End, Terms, TermsError};
+use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::dull::Dull;
+use super::held::Held;
+use super::outbox::Outbox;
+use super::shared::{Session, SessionEnd, Shared, Snapshot};
+use super::slicer::{Form, Slicer};
+use crate::port::{Clock, PortCounts};
+
+/// What the program submits, in order.
+#[derive(Debug)]
+pub(crate) enum Submit {
+    /// Samples of a session.
+    Samples { session: u64, quantum: Quantum, len_bytes: usize, index: SampleIndex, flags: Flags },
+    /// No more samples come; `lost` more were lost at the source after the last.
+    Close { session: u64, lost: u64, reason: CloseReason },
+    /// The session is to end with what has departed.
+    Cancel { session: u64 },
+}
+
+/// The sender's half of a port.
+pub(crate) struct Outflow {
+    clock: Clock,
+    config: SenderConfig,
+    stream: Option<Stream>,
+    sessions: u64,
+    next_index: SampleIndex,
+    held: Held,
+    outbox: Outbox,
+    dull: Dull,
+    submitted: rtrb::Consumer<Submit>,
+    shared: Arc<Shared>,
+    snapshot: Snapshot,
+    published_at: Nanos,
+}
+
+/// An open stream.
+struct Stream {
+    session: Session,
+    form: Form,
+    tag: Tag,
+    sender: Sender<Box<[SendSlot]>>,
+    slicer: Option<Slicer>,
+    opened_at: Nanos,
+    /// The program knows of it: the receiver has reported.
+    is_announced: bool,
+}
+
+impl Outflow {
+    pub(crate) fn new(
+        clock: Clock,
+        config: SenderConfig,
+        held: Held,
+        submitted: rtrb::Consumer<Submit>,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self {
+            clock,
+            config,
+            stream: None,
+            sessions: 0,
+            next_index: 0,
+            held,
+            outbox: Outbox::default(),
+            dull: Dull::default(),
+            submitted,
+            shared,
+            snapshot: Snapshot::default(),
+            published_at: Nanos(0),
+        }
+    }
+
+    /// Begins a stream; one that is open has ended before ([`Outflow::end`]).
+    ///
+    /// # Errors
+    /// A term is out of range.
+    pub(crate) fn begin(
+        &mut self,
+        now: Nanos,
+        terms: Terms,
+        form: Form,
+        peer: SocketAddr,
+        quantum_packets: u32,
+    ) -> Result<(), TermsError> {
+        let slots = vec![SendSlot::default(); (terms.window as usize).next_power_of_two()];
+        let sender = Sender::new(terms, self.config, slots.into_boxed_slice(), now)?;
+        self.sessions += 1;
+        let session = Session {
+            id: self.sessions,
+            peer,
+            first_index: terms.first_index,
+            payload_bytes: form.payload_bytes,
+            packet_samples: terms.packet_samples,
+            quantum_packets,
+        };
+        self.stream = Some(Stream {
+            session,
+            form,
+            tag: terms.local_tag,
+            sender,
+            slicer: None,
+            opened_at: now,
+            is_announced: false,
+        });
+        Ok(())
+    }
+
+    /// Where the next stream starts, or the present one goes on.
+    pub(crate) fn next_index(&self) -> SampleIndex {
+        self.stream.as_ref().map_or(self.next_index, |stream| stream.sender.next_index())
+    }
+
+    pub(crate) const fn is_open(&self) -> bool {
+        self.stream.is_some()
+    }
+
+    /// The tag of the open stream, once its receiver has reported.
+    pub(crate) fn announced_tag(&self) -> Option<Tag> {
+        self.stream.as_ref().filter(|stream| stream.is_announced).map(|stream| stream.tag)
+    }
+
+    /// How long the open stream has waited for its first REPORT; `None` when that has come.
+    pub(crate) fn waits_for_report(&self, now: Nanos) -> Option<Nanos> {
+        let stream = self.stream.as_ref().filter(|stream| !stream.is_announced)?;
+        Some(now.since(stream.opened_at))
+    }
+
+    /// Takes a packet; `false` when it is not of the open stream.
+    pub(crate) fn handle(
+        &mut self,
+        now: Nanos,
+        peer: SocketAddr,
+        header: &Header,
+        packet: &Packet<'_>,
+    ) -> bool {
+        let Some(stream) = self.stream.as_mut().filter(|it| it.session.peer == peer) else {
+            return false;
+        };
+        let before = stream.sender.stats().reports;
+        let is_ours = stream.sender.handle(now, header, packet);
+        if is_ours {
+            self.dull.note(now, u64::from(stream.sender.stats().reports == before));
+        }
+        is_ours
+    }
+
+    /// How long to look away from a peer whose packets change nothing.
+    pub(crate) fn dull_pause(&self, now: Nanos) -> Option<Duration> {
+        self.dull.pause(now)
+    }
+
+    /// Tells the program of a stream once its receiver has reported; says whether it did.
+    pub(crate) fn announce(&mut self) -> bool {
+        let Some(stream) = &mut self.stream else { return false };
+        if stream.is_announced || !stream.sender.is_reported() {
+            return false;
+        }
+        stream.is_announced = true;
+        let session = stream.session;
+        self.shared.with_state(|state| state.session = Some(session));
+        self.shared.bell.ring();
+        true
+    }
+
+    /// Gives released quanta back to the program.
+    pub(crate) fn recycle(&mut self) {
+        let Some(stream) = &self.stream else { return };
+        let released = stream.sender.released();
+        self.outbox.forget_before(released);
+        if self.held.release(released) {
+            self.shared.bell.ring();
+        }
+    }
+
+    /// Takes what is submitted while the window has room; says whether anything was pushed.
+    pub(crate) fn push(&mut self) -> bool {
+        let mut has_pushed = false;
+        loop {
+            if let Some(stream) = &mut self.stream
+                && let Some(slicer) = &mut stream.slicer
+            {
+                let before = stream.sender.next_seq();
+                let is_done = slicer.push(&mut stream.sender, &mut self.held);
+                has_pushed |= stream.sender.next_seq() != before;
+                match is_done {
+                    Ok(true) => stream.slicer = None,
+                    Ok(false) => return has_pushed,
+                    // The stream has ended; its quanta go back when that is noted.
+                    Err(_) => return has_pushed,
+                }
+            }
+            let Ok(submit) = self.submitted.pop() else { return has_pushed };
+            self.take(submit);
+        }
+    }
+
+    fn take(&mut self, submit: Submit) {
+        let Some(stream) = &mut self.stream else { return };
+        let present = stream.session.id;
+        match submit {
+            Submit::Samples { session, quantum, len_bytes, index, flags } if session == present => {
+                let held = &mut self.held;
+                let run = (index, flags);
+                stream.slicer = Some(Slicer::new(held, quantum, len_bytes, run, stream.form));
+            }
+            Submit::Close { session, lost, reason } if session == present => {
+                stream.sender.lose_at_source(lost);
+                stream.sender.close_for(self.clock.now(), reason);
+            }
+            Submit::Cancel { session } if session == present => {
+                stream.sender.cancel(self.clock.now());
+            }
+            // Left over from a session that has ended: dropping it gives the quantum back.
+            _ => {}
+        }
+    }
+
+    /// Sends what may depart; `false` when the link is full.
+    pub(crate) fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<bool, LinkError> {
+        let Some(stream) = &mut self.stream else { return Ok(true) };
+        stream.sender.handle_timeout(now);
+        let mut control = [0; CONTROL_BYTES];
+        for _ in 0..BATCHES_MAX {
+            while !self.outbox.is_full() {
+                match stream.sender.poll_transmit(self.clock.now(), &mut control) {
+                    Some(Transmit::Data(data)) => self.outbox.push_data(data),
+                    Some(Transmit::Control { len_bytes }) => {
+                        self.outbox.push_control(&control[..len_bytes]);
+                    }
+                    None => break,
+                }
+            }
+            let was_full = self.outbox.is_full();
+            if !self.outbox.send(link, stream.session.peer, &self.held)? {
+                return Ok(false);
+            }
+            if !was_full {
+                break;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Lets go of a stream that has ended; its tag.
+    pub(crate) fn note_end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
+        let end = self.stream.as_mut()?.sender.poll_event()?;
+        self.end(now, end, link)
+    }
+
+    /// Ends the open stream as it stands, if there is one; its tag.
+    pub(crate) fn end(&mut self, now: Nanos, end: End, link: &mut dyn Link) -> Option<Tag> {
+        let stream = self.stream.take()?;
+        // Answers to a receiver's CLOSE are still due.
+        let mut sender = stream.sender;
+        let mut control = [0; CONTROL_BYTES];
+        while let Some(Transmit::Control { len_bytes }) = sender.poll_transmit(now, &mut control) {
+            let parts: [&[u8]; 3] = [&control[..len_bytes], &[], &[]];
+            let peer = stream.session.peer;
+            // A lost answer is asked for again, and then answered as unknown.
+            if link.send(&[Outgoing { peer, ecn: Ecn::NotEct, parts }]).is_err() {
+                break;
+            }
+        }
+        self.next_index = sender.next_index();
+        self.outbox.clear();
+        self.held.clear();
+        let final_index = sender.next_index();
+        let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
+        self.snapshot.stream = session_end.stats;
+        let snapshot = self.snapshot;
+        if stream.is_announced {
+            self.shared.with_state(|state| {
+                state.session = None;
+                state.ended = Some((stream.session.id, session_end));
+                state.snapshot = snapshot;
+            });
+            self.shared.bell.ring();
+        }
+        Some(stream.tag)
+    }
+
+    /// Cancels the open stream because the program is gone.
+    pub(crate) fn cancel(&mut self, now: Nanos) {
+        if let Some(stream) = &mut self.stream {
+            stream.sender.cancel(now);
+        }
+    }
+
+    /// The port broke, and why.
+    pub(crate) fn fail(&self, error: &LinkError) {
+        self.shared.with_state(|state| state.failure = Some(error.to_string()));
+        self.shared.bell.ring();
+    }
+
+    /// Whether the program is gone.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.shared.is_stopped()
+    }
+
+    /// Until when nothing is to be done unless something comes or is submitted.
+    pub(crate) fn wakes_at(&self, now: Nanos) -> Nanos {
+        let until = match &self.stream {
+            Some(stream) => stream.sender.poll_timeout(now).unwrap_or(now),
+            None => now + SLEEP_MAX,
+        };
+        until.min(now + SLEEP_MAX)
+    }
+
+    /// Announces a sleep; says whether it may begin: what is submitted from here on ends it.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        self.shared.fall_asleep();
+        let has_slicer = self.stream.as_ref().is_some_and(|stream| stream.slicer.is_some());
+        has_slicer || self.submitted.is_empty()
+    }
+
+    pub(crate) fn awake(&self) {
+        self.shared.awake();
+    }
+
+    /// Shows the program the counters, now and then.
+    pub(crate) fn publish(&mut self, now: Nanos, port: &PortCounts) {
+        if now.since(self.published_at) < PUBLISH_PAUSE {
+            return;
+        }
+        self.published_at = now;
+        self.snapshot.listen = port.listen;
+        self.snapshot.corrupted = port.corrupted;
+        self.snapshot.foreign = port.foreign;
+        if let Some(stream) = &self.stream {
+            self.snapshot.stream = *stream.sender.stats();
+            self.snapshot.rtt_ns = stream.sender.rtt().0;
+        }
+        let snapshot = self.snapshot;
+        self.shared.with_state(|state| state.snapshot = snapshot);
+    }
+}
+
+/// Batches that one turn sends before it looks at what has arrived.
+const BATCHES_MAX: usize = 2;
+
+const SLEEP_MAX: Nanos = Nanos::from_millis(100);
+const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);

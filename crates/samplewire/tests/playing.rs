@@ -1,0 +1,424 @@
+//! From host to device: what is played is what was sent, at its time, or lies in an underrun.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::device::{
+    Device, DeviceConfig, Played, Player, SampleClock, Underrun, UnderrunCause,
+};
+use samplewire::format::Format;
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::sink::{self, SinkOptions};
+use samplewire::source::{
+    CounterSource, ReaderSource, Repeat, Source, SourceOptions, StreamInfo, counter_mismatch,
+    open_recording,
+};
+use samplewire::transmitter::{Overflow, PlayError, TransmitError};
+use samplewire::{
+    Cause, Delivery, End, OpenError, SampleIndex, SendOptions, Transmitter, TransmitterOptions,
+    Underflow,
+};
+use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_proto::Nanos;
+use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
+
+/// A device that plays one session into a raw file.
+struct Stage {
+    address: SocketAddr,
+    clock: Option<SampleClock>,
+    thread: JoinHandle<(Played, Vec<Underrun>)>,
+}
+
+impl Stage {
+    fn start(info: &StreamInfo, has_clock: bool, file: &Path) -> Self {
+        Self::with(info, has_clock, file, &FaultSpec::new(), &FaultSpec::new(), 1_024)
+    }
+
+    /// Faults of what comes to the device, and of what it answers.
+    fn with(
+        info: &StreamInfo,
+        has_clock: bool,
+        file: &Path,
+        data: &FaultSpec,
+        feedback: &FaultSpec,
+        window: u32,
+    ) -> Self {
+        let clock = has_clock.then(|| SampleClock::start(info, Instant::now()));
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+        let link = Faults::new(udp, feedback, data).expect("good faults");
+        let options = TransmitterOptions::new().window(window);
+        let config = DeviceConfig { sends: None, plays: Some(info), clock };
+        let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
+        let mut inlet = device.inlet.expect("it plays");
+        let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
+        let thread = std::thread::spawn(move || {
+            let incoming = inlet.wait_session(Duration::from_secs(20)).expect("the port works");
+            let incoming = incoming.expect("a sender comes");
+            let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+            let mut underruns = vec![];
+            let tell = |underruns: &mut Vec<Underrun>, underrun: &Underrun| {
+                underruns.push(*underrun);
+            };
+            while player
+                .run(Duration::from_millis(50), |underrun| tell(&mut underruns, underrun))
+                .expect("the file takes it")
+            {}
+            let played = player.finish();
+            sink.finish().expect("the file takes it");
+            (played, underruns)
+        });
+        Self { address: device.address, clock, thread }
+    }
+
+    fn finish(self) -> (Played, Vec<Underrun>) {
+        self.thread.join().expect("the device does not panic")
+    }
+}
+
+fn file(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("playing-{test}"));
+    if folder.exists() {
+        std::fs::remove_dir_all(&folder).expect("the folder is ours");
+    }
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    folder.join("played.raw")
+}
+
+fn sc16(rate_hz: f64) -> StreamInfo {
+    StreamInfo::new(Format::Sc16, 1, rate_hz).expect("a rate in range")
+}
+
+/// Counts from 0.
+fn counter(samples: u64) -> Box<dyn Source> {
+    let bytes: Vec<u8> = (0..samples as u32).flat_map(u32::to_le_bytes).collect();
+    let options = SourceOptions::new().format(Format::Sc16).rate_hz(1e6);
+    let reader = std::io::Cursor::new(bytes);
+    Box::new(ReaderSource::new(reader, "counter", &options).expect("all is known"))
+}
+
+/// Sends `source` as one burst `lead` after the opening, and waits until it is played.
+fn send(
+    transmitter: &mut Transmitter,
+    source: &mut dyn Source,
+    lead: Duration,
+    mut on_quantum: impl FnMut(SampleIndex),
+) -> (SampleIndex, Result<End, PlayError>) {
+    let session = transmitter.wait_session(Duration::from_secs(5)).expect("the port works");
+    let session = session.expect("it is open");
+    let rate_hz = transmitter.info().rate_hz();
+    let first = session.first_index + (lead.as_secs_f64() * rate_hz) as u64;
+    let told = |index: SampleIndex| {
+        on_quantum(index - first);
+        false
+    };
+    let end = transmitter.send_burst(&session, source, first, told).and_then(|end| {
+        assert!(transmitter.wait_played(&session, end, Duration::from_secs(10))?);
+        Ok(transmitter.finish(&session, 0)?.end)
+    });
+    (first, end)
+}
+
+/// 50 MB of a real recording through every fault each way are played byte for byte.
+#[test]
+fn recording_is_played_whole_through_faults() {
+    let folder = std::env::var_os("SAMPLEWIRE_TEST_DATA").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
+        PathBuf::from,
+    );
+    let path = folder.join("modes1.sigmf-meta");
+    if !path.exists() {
+        println!("skipped: no test data at {}", folder.display());
+        return;
+    }
+    let recording = std::fs::read(folder.join("modes1.sigmf-data")).expect("the samples");
+    let options = SourceOptions::new().repeat(Repeat::Times(70));
+    let mut source = open_recording(&path, &options).expect("a recording");
+    let fault = || FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01);
+    let file = file("whole");
+    let info = source.info().clone();
+    let (data, feedback) = (fault().seed(5), fault().seed(6));
+    let stage = Stage::with(&info, false, &file, &data, &feedback, 1_024);
+    let options = SendOptions::new().mtu(1_500);
+    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let (_, end) = send(&mut transmitter, &mut source, Duration::ZERO, |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    let (played, underruns) = stage.finish();
+    assert!(matches!(played.end, Some(End::Finished { .. })), "{played:?}");
+    assert!(played.stats.stream.repaired > 100 && played.stats.corrupted > 5, "{played:?}");
+    assert_eq!((underruns.len(), played.counts.bursts), (0, 1));
+    let bytes = std::fs::read(&file).expect("the file");
+    assert_eq!(bytes.len(), recording.len() * 70);
+    assert!(bytes.chunks(recording.len()).all(|round| round == recording));
+}
+
+/// Holds what was played against what was sent: zeros in the underruns, the samples elsewhere.
+fn check_played(bytes: &[u8], first: SampleIndex, underruns: &[Underrun]) {
+    let samples = bytes.as_chunks::<4>().0;
+    for (at, sample) in samples.iter().enumerate() {
+        let index = first + at as u64;
+        let lacks = underruns.iter().any(|it| (it.first..it.end()).contains(&index));
+        let expected = if lacks { 0 } else { at as u32 };
+        assert_eq!(u32::from_le_bytes(*sample), expected, "sample {at}, index {index}");
+    }
+}
+
+#[test]
+fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
+    let (info, file) = (sc16(1e6), file("pause"));
+    // 142 ms of samples wait at either end at most.
+    let faults = FaultSpec::new();
+    let stage = Stage::with(&info, true, &file, &faults, &faults, 64);
+    let mut transmitter =
+        Transmitter::open(stage.address, &SendOptions::new().window(64)).expect("it answers");
+    let mut pauses = vec![600_000, 1_800_000];
+    let (first, end) =
+        send(&mut transmitter, &mut *counter(3_000_000), Duration::from_millis(100), |sent| {
+            if pauses.first().is_some_and(|&at| sent >= at) {
+                pauses.remove(0);
+                std::thread::sleep(Duration::from_millis(500));
+            }
+        });
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    let underflow_samples = transmitter.stats().stream.underflow_at_peer;
+    let (played, underruns) = stage.finish();
+    println!("{underruns:?} {:?}", played.counts);
+    assert!(!underruns.is_empty(), "it paused for longer than the device holds");
+    assert!(underruns.iter().any(|it| it.samples > 100_000), "{underruns:?}");
+    assert!(underruns.iter().all(|it| it.cause == UnderrunCause::SenderBehind), "{underruns:?}");
+    let lacking: u64 = underruns.iter().map(|it| it.samples).sum();
+    assert_eq!((played.counts.underrun_samples, underflow_samples), (lacking, lacking));
+    assert_eq!(played.counts.played + lacking, 3_000_000);
+    assert_eq!(played.counts.late_samples, lacking, "all came after all");
+    let bytes = std::fs::read(&file).expect("the file");
+    assert_eq!(bytes.len(), 12_000_000);
+    check_played(&bytes, first, &underruns);
+}
+
+#[test]
+fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
+    let (info, file) = (sc16(1e6), file("stop"));
+    let stage = Stage::start(&info, true, &file);
+    let options = SendOptions::new().underflow(Underflow::Stop);
+    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let mut has_paused = false;
+    let mut source = counter(4_000_000);
+    let (first, end) = send(&mut transmitter, &mut *source, Duration::from_millis(100), |sent| {
+        if sent >= 200_000 && !has_paused {
+            has_paused = true;
+            std::thread::sleep(Duration::from_secs(3));
+        }
+    });
+    let Err(PlayError::Transmit(TransmitError::Ended(end))) = end else { panic!("{end:?}") };
+    assert_eq!(end.end, End::ClosedByPeer(CloseReason::Underflow));
+    let (played, underruns) = stage.finish();
+    assert!(played.is_stopped);
+    assert_eq!(underruns.len(), 1, "{underruns:?}");
+    let bytes = std::fs::read(&file).expect("the file");
+    assert_eq!(first + bytes.len() as u64 / 4, underruns[0].first);
+    assert_eq!(counter_mismatch(0, &bytes), None);
+}
+
+#[test]
+fn burst_without_a_lead_is_late_and_says_by_how_much() {
+    let (info, file) = (sc16(1e6), file("late"));
+    let stage = Stage::start(&info, true, &file);
+    let mut transmitter =
+        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    std::thread::sleep(Duration::from_millis(50));
+    let (first, end) = send(&mut transmitter, &mut *counter(100_000), Duration::ZERO, |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    assert!(transmitter.stats().stream.late_at_peer > 0);
+    let (_, underruns) = stage.finish();
+    assert_eq!((underruns[0].first, underruns[0].cause), (first, UnderrunCause::BurstLate));
+    assert!(underruns[0].samples > 45_000, "{underruns:?}");
+    check_played(&std::fs::read(&file).expect("the file"), first, &underruns);
+}
+
+#[test]
+fn bursts_are_played_at_their_times_with_nothing_between_them() {
+    let (info, file) = (sc16(1e6), file("bursts").with_extension("sigmf-meta"));
+    let stage = Stage::start(&info, true, &file);
+    let clock = stage.clock.expect("it has one");
+    let mut transmitter =
+        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    let session = transmitter.wait_session(Duration::from_secs(5)).expect("it works");
+    let session = session.expect("it is open");
+    let mut firsts = vec![];
+    // Lengths of packets, of parts of them, and of one sample.
+    for samples in [1, 2_224, 2_223, 4_448, 10_000, 2_222] {
+        let first = clock.index_at(Instant::now()) + 150_000;
+        firsts.push((first, samples));
+        let source = &mut *counter(samples);
+        let end = transmitter.send_burst(&session, source, first, |_| false).expect("it is sent");
+        assert_eq!(end, first + samples);
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let end = firsts.last().map(|(first, samples)| first + samples).expect("some");
+    assert!(transmitter.wait_played(&session, end, Duration::from_secs(5)).expect("it is open"));
+    transmitter.finish(&session, 0).expect("the port works");
+    let (played, underruns) = stage.finish();
+    assert_eq!(underruns, []);
+    assert_eq!((played.counts.bursts, played.counts.underrun_samples), (6, 0));
+    let text = std::fs::read_to_string(&file).expect("the metadata");
+    let metadata = samplewire::sigmf::Metadata::parse(&text).expect("valid");
+    let found: Vec<_> = metadata.captures.iter().map(|it| it.global_index).collect();
+    let expected: Vec<_> = firsts.iter().map(|(first, _)| Some(*first)).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn losses_past_their_deadline_are_played_as_zeros_with_their_cause() {
+    let (info, file) = (sc16(1e6), file("deadline"));
+    let data = FaultSpec::new().loss(0.05).seed(7);
+    let stage = Stage::with(&info, true, &file, &data, &FaultSpec::new(), 1_024);
+    let options = SendOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let (first, end) =
+        send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    let (_, underruns) = stage.finish();
+    assert!(underruns.len() > 50, "{}", underruns.len());
+    let gaps = underruns.iter().filter(|it| it.cause == UnderrunCause::Gap(Cause::NeverAsked));
+    assert!(gaps.count() > 50);
+    check_played(&std::fs::read(&file).expect("the file"), first, &underruns);
+}
+
+#[test]
+fn start_in_the_past_is_refused_and_one_ahead_taken() {
+    let (info, file) = (sc16(1e6), file("start"));
+    let stage = Stage::start(&info, true, &file);
+    std::thread::sleep(Duration::from_millis(20));
+    let options = |index| SendOptions::new().start_index(index);
+    match Transmitter::open(stage.address, &options(5)) {
+        Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    let mut transmitter =
+        Transmitter::open(stage.address, &options(500_000)).expect("half a second ahead");
+    let (first, end) = send(&mut transmitter, &mut *counter(1_000), Duration::ZERO, |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    assert_eq!(first, 500_000);
+    let (played, underruns) = stage.finish();
+    assert_eq!((underruns.len(), played.indexes.end), (0, 501_000));
+}
+
+#[test]
+fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() {
+    let (info, file) = (sc16(1e6), file("role"));
+    let stage = Stage::start(&info, true, &file);
+    match Receiver::open(stage.address, &ReceiverOptions::new()) {
+        Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let sender = Transmitter::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    match Transmitter::open(sender.local_addr(), &SendOptions::new()) {
+        Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    let mut transmitter =
+        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    send(&mut transmitter, &mut *counter(10), Duration::from_millis(50), |_| ()).1.expect("sent");
+    stage.finish();
+}
+
+#[test]
+fn device_sends_and_plays_at_once_on_one_port() {
+    let (info, file) = (sc16(2e6), file("duplex"));
+    let clock = SampleClock::start(&info, Instant::now());
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let config = DeviceConfig { sends: Some(&info), plays: Some(&info), clock: Some(clock) };
+    let options = TransmitterOptions::new();
+    let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+    let (mut sender, mut inlet) =
+        (device.transmitter.expect("it sends"), device.inlet.expect("it plays"));
+    let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let session = sender.wait_session(Duration::from_secs(5)).expect("the port works");
+            let session = session.expect("a receiver comes");
+            let mut source = CounterSource::new(2e6, session.first_index).expect("in range");
+            let pace = Overflow::Lose { rate_hz: 2e6 };
+            sender.play(&session, &mut source, pace, || false).expect("it plays");
+        });
+        scope.spawn(|| {
+            let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+            let incoming = incoming.expect("a sender comes");
+            let mut player =
+                Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut *sink);
+            while player.run(Duration::from_millis(50), |_| ()).expect("the file takes it") {}
+            assert_eq!(player.finish().counts.underruns, 0);
+            sink.finish().expect("the file takes it");
+        });
+        let mut receiver =
+            Receiver::open(device.address, &ReceiverOptions::new()).expect("it answers");
+        let mut transmitter =
+            Transmitter::open(device.address, &SendOptions::new()).expect("it answers");
+        let seen = transmitter.device().expect("it opened").clone();
+        assert_eq!((receiver.info().stream, seen.stream, seen.streams), (0, 1, 2));
+        assert_eq!(receiver.info().boot_id, seen.boot_id, "their indexes are comparable");
+        let apart = seen.first_index.abs_diff(receiver.info().first_index);
+        assert!(apart < 400_000, "one clock: {apart} samples apart");
+        let taker = scope.spawn(move || {
+            let mut samples = 0;
+            while samples < 2_000_000 {
+                let block = receiver.next().expect("samples");
+                assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
+                samples += block.len();
+            }
+            receiver.close();
+        });
+        let (_, end) =
+            send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
+        assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+        taker.join().expect("what comes is what was sent");
+    });
+    let bytes = std::fs::read(&file).expect("the file");
+    assert_eq!(bytes.len(), 4_000_000);
+    assert_eq!(counter_mismatch(0, &bytes), None);
+}
+
+#[test]
+fn same_owner_takes_a_stream_to_the_device_over() {
+    let (info, file) = (sc16(1e6), file("takeover"));
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let config = DeviceConfig { sends: None, plays: Some(&info), clock: None };
+    let options = TransmitterOptions::new();
+    let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+    let mut inlet = device.inlet.expect("it plays");
+    let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
+    let player = std::thread::spawn(move || {
+        let mut ends = vec![];
+        for _ in 0..2 {
+            let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+            let incoming = incoming.expect("a sender comes");
+            let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut *sink);
+            while player.run(Duration::from_millis(20), |_| ()).expect("the file takes it") {}
+            ends.push(player.finish().end);
+        }
+        ends
+    });
+    let options = SendOptions::new().owner(7).delivery(Delivery::Deadline(Nanos(1_000_000)));
+    let mut first = Transmitter::open(device.address, &options).expect("it is free");
+    let session = first.wait_session(Duration::from_secs(5)).expect("it works").expect("open");
+    let mut filling = first.quantum(&session, Duration::from_secs(1)).expect("open").expect("room");
+    filling.bytes_mut().fill(1);
+    first.submit(filling, 4_000, session.first_index, Flags::START);
+    std::thread::sleep(Duration::from_millis(100));
+    match Transmitter::open(device.address, &SendOptions::new().owner(8)) {
+        Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
+        other => panic!("{other:?}"),
+    }
+    let mut second = Transmitter::open(device.address, &options).expect("the same owner");
+    let (_, end) = send(&mut second, &mut *counter(1_000), Duration::ZERO, |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    assert!(matches!(first.finish(&session, 0).map(|end| end.end), Ok(End::PeerRestarted)));
+    let ends = player.join().expect("the device does not panic");
+    assert_eq!(ends[0], Some(End::PeerRestarted));
+    assert!(matches!(ends[1], Some(End::Finished { .. })), "{ends:?}");
+}
