@@ -3,6 +3,7 @@
 use std::io;
 
 use samplewire::OpenError;
+use samplewire::device::PortError;
 use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
 use samplewire::transmitter::PlayError;
@@ -69,6 +70,9 @@ pub(crate) enum Failure {
     /// A recording cannot be looked at.
     #[error(transparent)]
     Verify(#[from] VerifyError),
+    /// The port of a device that plays broke.
+    #[error(transparent)]
+    Port(#[from] PortError),
     /// A capture cannot be read, or not to its end.
     #[error("{path}: {source}")]
     Input { path: String, source: CaptureError },
@@ -93,7 +97,7 @@ impl Failure {
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
             Self::Open(_) | Self::NobodyFound { .. } => Outcome::Unreachable,
-            Self::Play(_) | Self::StudyMissing { .. } => Outcome::Missing,
+            Self::Play(_) | Self::Port(_) | Self::StudyMissing { .. } => Outcome::Missing,
             _ => Outcome::Usage,
         }
     }
@@ -203,6 +207,14 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
              smaller --payload"
         }
         RefuseReason::Version => "use the same version of samplewire at both ends",
+        RefuseReason::Role => {
+            "the device has no stream of that way: record receives what a device sends, replay sends \
+             to one that plays (emulate --play)"
+        }
+        RefuseReason::StartIndex => {
+            "that index has passed, or lies too far ahead: `samplewire probe` tells where the device \
+             is, and --at +TIME starts from there"
+        }
         RefuseReason::Window => "choose a larger --window",
         _ => return None,
     };

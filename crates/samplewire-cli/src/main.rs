@@ -23,6 +23,7 @@ mod memory;
 mod outcome;
 mod probe;
 mod record;
+mod replay;
 mod settings;
 mod shell;
 mod sim;
@@ -66,6 +67,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Probe(arguments) => probe::run(arguments),
         Command::Record(arguments) => record::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
+        Command::Replay(arguments) => replay::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),

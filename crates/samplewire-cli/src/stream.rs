@@ -1,7 +1,6 @@
 //! A stream in words, and a device's stream as sinks and people know it.
 
 use samplewire::DeviceInfo;
-use samplewire::sigmf::Notes;
 use samplewire::source::StreamInfo;
 
 use crate::figures::{exact, grouped, span};
@@ -32,16 +31,7 @@ pub(crate) fn path_words(info: &DeviceInfo) -> String {
 
 /// The stream that a device described.
 pub(crate) fn stream_of(info: &DeviceInfo) -> StreamInfo {
-    StreamInfo {
-        format: info.format,
-        channels: info.channels,
-        rate_numerator: info.rate_numerator,
-        rate_denominator: info.rate_denominator,
-        centre_frequency_hz: info.centre_frequency_hz,
-        name: info.name.clone(),
-        len_samples: None,
-        notes: Notes::default(),
-    }
+    info.stream_info()
 }
 
 #[cfg(test)]

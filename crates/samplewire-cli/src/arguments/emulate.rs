@@ -1,5 +1,7 @@
 //! Options of `emulate`.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
@@ -17,9 +19,19 @@ pub(crate) struct EmulateArguments {
     pub(crate) listen: String,
 
     /// What to stream: FILE (SigMF or raw), - (standard input), counter, tone:FREQ, chirp, noise,
-    /// scene or null; a file of such a name is ./counter
-    #[arg(long, value_name = "SOURCE", default_value = "scene")]
-    pub(crate) source: SourceSpec,
+    /// scene or null; a file of such a name is ./counter [default: scene, or nothing with --play]
+    #[arg(long, value_name = "SOURCE")]
+    pub(crate) source: Option<SourceSpec>,
+
+    /// Take a stream too and play it into this file, session after session: names as of record.
+    /// The device then has a clock: index is time, what is not there in time is an underrun, and
+    /// with --rate max there is no clock and no underrun
+    #[arg(long, value_name = "FILE")]
+    pub(crate) play: Option<PathBuf>,
+
+    /// Replace files that exist (--play)
+    #[arg(long)]
+    pub(crate) overwrite: bool,
 
     /// How often a file is played in a session: N or forever; generators do not end
     #[arg(long = "loop", value_name = "N", default_value = "1")]
@@ -31,12 +43,12 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "RATE", value_parser = values::pace)]
     pub(crate) rate: Option<Pace>,
 
-    /// Sample format of raw data or a generator: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default:
-    /// the recording's own, sc16 for generators]
+    /// Sample format of raw data, a generator or what is played: sc8, sc16, fc32, r8, r16, rf32 or
+    /// uc8 [default: the recording's own, sc16 for generators; what is played is as the source]
     #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
-    /// Interleaved channels of raw data [default: 1]
+    /// Interleaved channels of raw data, and of what is played [default: 1, or the source's]
     #[arg(long, value_name = "N")]
     pub(crate) channels: Option<u16>,
 
@@ -44,7 +56,8 @@ pub(crate) struct EmulateArguments {
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Packets held for repair, 1 to 16777216; memory is window times payload
+    /// Packets held for repair, or that wait to be played, 1 to 16777216; memory is window times
+    /// payload
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
@@ -61,12 +74,13 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
 
-    /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives;
-    /// keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed
+    /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives (the
+    /// other way round where it only plays); keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 
-    /// End after one session; the exit status is then that of the session
+    /// End after one session (one each way where there are two); the exit status is then that of
+    /// the session
     #[arg(long)]
     pub(crate) once: bool,
 
@@ -77,5 +91,10 @@ pub(crate) struct EmulateArguments {
 
 const AFTER_HELP: &str = "\
 One receiver at a time is served. After a session the source starts from its beginning, and the \
-sample index goes on. Ctrl-C ends the session, and the device with exit status 0; a second one does \
-not wait until the receiver has what it lacks.";
+sample index goes on. With both --source and --play the device does both at once, for one host or \
+for two. Ctrl-C ends the session, and the device with exit status 0; a second one does not wait \
+until the receiver has what it lacks.
+
+Examples:
+  samplewire emulate --source scene --rate 20M
+  samplewire emulate --play out.sigmf-data --rate 2M";

@@ -8,6 +8,7 @@ mod emulate;
 mod find;
 mod probe;
 mod record;
+mod replay;
 mod sim;
 mod study;
 pub(crate) mod values;
@@ -24,6 +25,7 @@ pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
 pub(crate) use probe::ProbeArguments;
 pub(crate) use record::RecordArguments;
+pub(crate) use replay::ReplayArguments;
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
 pub(crate) use verify::VerifyArguments;
@@ -54,6 +56,8 @@ pub(crate) enum Command {
     Record(RecordArguments),
     /// Prove that a recording is what was recorded, and every index there or named as missing
     Verify(VerifyArguments),
+    /// Send a recording to a device, which plays it at its time
+    Replay(ReplayArguments),
     /// Show device and receiver at work in one process, over a wire that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
@@ -98,6 +102,8 @@ Try it:
   samplewire record 127.0.0.1 out.sigmf-data --nsamps 1e8 in another
   samplewire verify out.sigmf-data                        what it holds
   samplewire demo                                         both in one
+  samplewire emulate --play out.sigmf-data --rate 2M      a device that plays, and
+  samplewire replay in.sigmf-meta 127.0.0.1               what it plays
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable or refused, 3 \
 samples missing, or a recording that is not what its metadata say, 4 a threshold (--fail-on), 130 interrupted (the file is closed and valid)";
@@ -116,9 +122,19 @@ mod tests {
     #[test]
     fn help_fits_80_columns() {
         let mut command = Cli::command();
-        for verb in
-            ["decode", "dissector", "find", "study", "completions", "man", "verify", "record"]
-        {
+        let verbs = [
+            "decode",
+            "dissector",
+            "find",
+            "study",
+            "completions",
+            "man",
+            "verify",
+            "record",
+            "emulate",
+            "replay",
+        ];
+        for verb in verbs {
             let verb = command.find_subcommand_mut(verb).unwrap();
             let help = verb.clone().term_width(80).render_long_help().to_string();
             let longest = help.lines().map(|line| line.chars().count()).max();

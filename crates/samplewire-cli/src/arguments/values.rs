@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use samplewire::Underflow;
 use samplewire::format::{self, Format};
 use samplewire::source::parse_quantity;
 use samplewire_proto::Nanos;
@@ -74,6 +75,33 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .ok_or_else(|| format!("`{text}` is no time such as 5ms, 1.5s or 2min"))
 }
 
+/// When a burst starts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum At {
+    /// At an index of the device.
+    Index(u64),
+    /// So long after the opening.
+    After(Duration),
+}
+
+/// Reads `81920000` or `+0.5s`.
+pub(crate) fn at(text: &str) -> Result<At, String> {
+    match text.strip_prefix('+') {
+        Some("0") => Ok(At::After(Duration::ZERO)),
+        Some(span) => Ok(At::After(time(span)?)),
+        None => Ok(At::Index(count(text)?)),
+    }
+}
+
+/// Reads `zeros` or `stop`.
+pub(crate) fn underflow(text: &str) -> Result<Underflow, String> {
+    match text {
+        "zeros" => Ok(Underflow::Zeros),
+        "stop" => Ok(Underflow::Stop),
+        _ => Err(format!("`{text}` is neither zeros nor stop")),
+    }
+}
+
 /// Reads `complete`, `deadline:5ms` or `best-effort`.
 pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
     match text.split_once(':') {
@@ -129,11 +157,17 @@ pub(crate) enum Subject {
     Duplicate,
     /// Times there was no memory to promise.
     Stall,
+    /// Samples that were not there when a device was to play them.
+    Underflow,
 }
 
 impl Subject {
-    const ALL: [Self; 6] =
+    /// What is counted of a stream that is received.
+    const RECEIVED: [Self; 6] =
         [Self::Gap, Self::Late, Self::Repaired, Self::Corrupted, Self::Duplicate, Self::Stall];
+
+    /// What is counted of a stream that is sent.
+    const SENT: [Self; 4] = [Self::Late, Self::Underflow, Self::Repaired, Self::Stall];
 
     /// The name on the command line.
     pub(crate) const fn as_str(self) -> &'static str {
@@ -144,17 +178,27 @@ impl Subject {
             Self::Corrupted => "corrupted",
             Self::Duplicate => "duplicate",
             Self::Stall => "stall",
+            Self::Underflow => "underflow",
         }
     }
 }
 
-/// Reads `gap=0`; clap splits a list at its commas.
+/// Reads `gap=0` for a stream that is received; clap splits a list at its commas.
 pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
+    threshold_of(text, &Subject::RECEIVED)
+}
+
+/// Reads `late=0` for a stream that is sent.
+pub(crate) fn threshold_of_sent(text: &str) -> Result<Threshold, String> {
+    threshold_of(text, &Subject::SENT)
+}
+
+fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {
     let (name, count) = text.split_once('=').ok_or_else(|| format!("`{text}`: write {text}=N"))?;
-    let subject = Subject::ALL.into_iter().find(|subject| subject.as_str() == name);
-    let subject = subject.ok_or_else(|| {
-        let known = Subject::ALL.map(Subject::as_str).join(", ");
-        format!("`{name}` is not counted; known are {known}")
+    let subject = subjects.iter().find(|subject| subject.as_str() == name);
+    let subject = *subject.ok_or_else(|| {
+        let known: Vec<_> = subjects.iter().map(|subject| subject.as_str()).collect();
+        format!("`{name}` is not counted; known are {}", known.join(", "))
     })?;
     Ok(Threshold { subject, count_max: whole(count, 0)? })
 }
@@ -207,6 +251,26 @@ mod tests {
         for text in ["deadline", "deadline:31s", "deadline:0", "whole"] {
             assert!(delivery(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn start_is_an_index_or_a_time_from_now() {
+        assert_eq!(at("81920000"), Ok(At::Index(81_920_000)));
+        assert_eq!(at("+250ms"), Ok(At::After(Duration::from_millis(250))));
+        assert_eq!(at("+0"), Ok(At::After(Duration::ZERO)));
+        for text in ["soon", "-5", "+soon", "0.5s", "+-1"] {
+            assert!(at(text).is_err(), "{text}");
+        }
+        assert_eq!(underflow("stop"), Ok(Underflow::Stop));
+        assert!(underflow("wait").unwrap_err().contains("`wait`"));
+    }
+
+    #[test]
+    fn thresholds_of_what_is_sent_are_others() {
+        let zero = Threshold { subject: Subject::Underflow, count_max: 0 };
+        assert_eq!(threshold_of_sent("underflow=0"), Ok(zero));
+        assert!(threshold_of_sent("gap=0").unwrap_err().contains("known are late, underflow"));
+        assert!(threshold("underflow=0").is_err());
     }
 
     #[test]

@@ -201,6 +201,9 @@ impl Summary {
             Subject::Corrupted => self.snapshot.corrupted,
             Subject::Duplicate => self.snapshot.stream.duplicates,
             Subject::Stall => self.snapshot.starved,
+            Subject::Underflow => {
+                unreachable!("nothing is played, and the option does not read it")
+            }
         }
     }
 }

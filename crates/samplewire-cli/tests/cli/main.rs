@@ -12,6 +12,7 @@ mod interruption;
 mod json;
 mod kills;
 mod mutations;
+mod playing;
 mod recording;
 mod restarts;
 mod settings;

@@ -20,7 +20,7 @@ use crate::source::StreamInfo;
 /// assert_eq!(clock.instant_of(2_000), start + Duration::from_millis(1));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SampleClock {
     origin: Instant,
     rate_numerator: u128,

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
 use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
-use samplewire_proto::wire::{self, Packet, RefuseReason, Role, WireError};
+use samplewire_proto::wire::{self, RefuseReason, Role, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::SampleClock;
@@ -129,20 +129,10 @@ impl Engine {
             {
                 continue;
             }
-            if let Some(inflow) = self.plays.as_mut().and_then(Plays::inflow)
-                && inflow.peer() == meta.peer
+            if let Some(plays) = &mut self.plays
+                && plays.handle(now, meta, &parsed)
             {
-                inflow.note_drops(meta);
-                match &parsed {
-                    Ok((_, Packet::Open(_))) => {}
-                    Ok((header, packet)) => {
-                        if inflow.handle(now, header, packet, meta.ecn) {
-                            continue;
-                        }
-                    }
-                    Err(WireError::Crc) => inflow.snapshot.corrupted += 1,
-                    Err(_) => inflow.snapshot.foreign += 1,
-                }
+                continue;
             }
             match self.listener.handle(now, peer_of(meta.peer), bytes) {
                 Ok(()) => {}

@@ -100,6 +100,8 @@ pub(super) enum Step<'a, B> {
 pub(super) struct Line<B> {
     waiting: VecDeque<Entry<B>>,
     packet_samples: u64,
+    /// The first index of the first burst.
+    first: Option<SampleIndex>,
     /// The first index that has not been played; `None` before the first burst.
     next: Option<SampleIndex>,
     /// The burst goes on at `next`.
@@ -107,6 +109,8 @@ pub(super) struct Line<B> {
     underrun: Option<Underrun>,
     /// An underrun that is over and was not told.
     over: Option<Underrun>,
+    /// Nothing more comes.
+    is_closed: bool,
     counts: PlayCounts,
 }
 
@@ -115,10 +119,12 @@ impl<B> Line<B> {
         Self {
             waiting: VecDeque::new(),
             packet_samples,
+            first: None,
             next: None,
             is_in_burst: false,
             underrun: None,
             over: None,
+            is_closed: false,
             counts: PlayCounts::default(),
         }
     }
@@ -133,6 +139,11 @@ impl<B> Line<B> {
 
     pub(super) const fn counts(&self) -> &PlayCounts {
         &self.counts
+    }
+
+    /// What lies between the first sample of all and the one that comes next.
+    pub(super) fn indexes(&self) -> Option<Range<SampleIndex>> {
+        Some(self.first?..self.next?)
     }
 
     pub(super) const fn next(&self) -> Option<SampleIndex> {
@@ -171,10 +182,7 @@ impl<B> Line<B> {
 
     /// The stream is over: nothing is expected any more.
     pub(super) fn end_stream(&mut self) {
-        if self.waiting.is_empty() {
-            self.is_in_burst = false;
-            self.over = self.over.or(self.underrun.take());
-        }
+        self.is_closed = true;
     }
 
     /// The index after all that waits; 0 when nothing does.
@@ -201,6 +209,12 @@ impl<B> Line<B> {
             }
             let next = self.next;
             let (due, turn) = match self.waiting.front_mut() {
+                None if self.is_closed => {
+                    self.is_in_burst = false;
+                    self.over = self.underrun.take();
+                    self.over?;
+                    continue;
+                }
                 None => {
                     let next = next.filter(|&next| self.is_in_burst && next < due_end)?;
                     return Some(self.lack(next..due_end, dry));
@@ -228,6 +242,7 @@ impl<B> Line<B> {
                         let begins = piece.is_start || next.is_none();
                         self.counts.bursts += u64::from(begins);
                         if begins && next.is_none_or(|next| next < *at) {
+                            self.first = self.first.or(Some(*at));
                             self.next = Some(*at);
                             self.over = self.underrun.take();
                             continue;
@@ -421,6 +436,15 @@ mod tests {
         line.end_stream();
         assert_eq!(run(&mut line, 50), ["underrun 10+2 sender behind"]);
         assert!(line.is_empty());
+    }
+
+    #[test]
+    fn stream_that_ends_lacks_nothing_behind_its_last_sample() {
+        let mut line = Line::new(10);
+        line.push(start(0, 10, 0));
+        line.end_stream();
+        assert_eq!(run(&mut line, 50), ["play 0..10"]);
+        assert_eq!(line.counts().underruns, 0);
     }
 
     #[test]

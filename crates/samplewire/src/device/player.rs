@@ -40,7 +40,7 @@ pub struct Played {
     pub is_stopped: bool,
     /// What was counted.
     pub counts: PlayCounts,
-    /// The first index of the stream, and the one after the last that was played.
+    /// The first index of the first burst, and the one after the last that was played.
     pub indexes: std::ops::Range<SampleIndex>,
     /// Counters of the receiver.
     pub stats: ReceiverSnapshot,
@@ -117,12 +117,11 @@ impl<'a> Player<'a> {
     pub fn finish(self) -> Played {
         let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
         let first_index = self.receiver.info().first_index;
-        let next_index = self.line.next().unwrap_or(first_index);
+        let indexes = self.line.indexes().unwrap_or(first_index..first_index);
         let (counts, is_stopped) = (*self.line.counts(), self.is_stopped);
         // Blocks hold quanta.
         drop(self.line);
         let stats = self.receiver.close();
-        let indexes = first_index.min(next_index)..next_index;
         Played { end, is_stopped, counts, indexes, stats }
     }
 

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use samplewire_circuit::Pool;
-use samplewire_io::{Link, LinkError};
+use samplewire_io::{Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{AcceptParams, OpenRequest};
 use samplewire_proto::stream::Terms;
+use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::inlet::{Arrived, Shared};
@@ -22,6 +23,8 @@ pub(super) struct Plays {
     pub(super) offer: Offer,
     pool: Pool,
     stream: Option<Stream>,
+    /// A stream of which the program has everything, and whose sender may ask again for the end.
+    lingering: Option<Inflow>,
     sessions: u64,
     next_index: SampleIndex,
     /// How long samples may wait for their quantum to fill.
@@ -46,7 +49,17 @@ impl Plays {
         hold_max: Nanos,
         shared: Arc<Shared>,
     ) -> Self {
-        Self { clock, offer, pool, stream: None, sessions: 0, next_index: 0, hold_max, shared }
+        Self {
+            clock,
+            offer,
+            pool,
+            stream: None,
+            lingering: None,
+            sessions: 0,
+            next_index: 0,
+            hold_max,
+            shared,
+        }
     }
 
     /// Begins a stream that the listener has accepted; one that is open ends.
@@ -103,9 +116,29 @@ impl Plays {
         self.next_index
     }
 
-    /// The open stream, and its peer.
-    pub(super) fn inflow(&mut self) -> Option<&mut Inflow> {
-        self.stream.as_mut().map(|stream| &mut stream.inflow)
+    /// Takes a packet, or what is none; `false` when it is not of a stream to here.
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        meta: &Meta,
+        parsed: &Result<(Header, Packet<'_>), WireError>,
+    ) -> bool {
+        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
+        let inflows = open.into_iter().chain(&mut self.lingering);
+        for inflow in inflows.filter(|inflow| inflow.peer() == meta.peer) {
+            inflow.note_drops(meta);
+            match parsed {
+                Ok((_, Packet::Open(_))) => {}
+                Ok((header, packet)) => {
+                    if inflow.handle(now, header, packet, meta.ecn) {
+                        return true;
+                    }
+                }
+                Err(WireError::Crc) => inflow.snapshot.corrupted += 1,
+                Err(_) => inflow.snapshot.foreign += 1,
+            }
+        }
+        false
     }
 
     /// How long the open stream has waited for a first word of its sender; `None` when that came.
@@ -137,6 +170,12 @@ impl Plays {
         link: &mut dyn Link,
     ) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
+        if let Some(inflow) = &mut self.lingering {
+            inflow.advance(now, link)?;
+            if inflow.is_over() {
+                self.lingering = None;
+            }
+        }
         let Some(stream) = &mut self.stream else { return Ok(None) };
         if is_stopped {
             stream.inflow.receiver.cancel(now);
@@ -144,6 +183,13 @@ impl Plays {
         stream.inflow.advance(now, link)?;
         if stream.inflow.is_publishing(now, true) {
             stream.inflow.publish(now);
+        }
+        if stream.inflow.lingers() && stream.arrived.is_none() {
+            let Stream { mut inflow, tag, .. } = self.stream.take().expect("it is open");
+            inflow.publish(now);
+            self.next_index = self.next_index.max(inflow.next_index());
+            self.lingering = Some(inflow);
+            return Ok(Some(tag));
         }
         // What nobody has been told of has nobody to take it.
         let is_over = stream.inflow.is_over()
@@ -171,7 +217,7 @@ impl Plays {
     }
 
     pub(super) const fn is_open(&self) -> bool {
-        self.stream.is_some()
+        self.stream.is_some() || self.lingering.is_some()
     }
 
     pub(super) fn is_stopped(&self) -> bool {
@@ -180,10 +226,12 @@ impl Plays {
 
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
-        match &mut self.stream {
-            Some(stream) => stream.inflow.wakes_at(now),
-            None => Some(now + SLEEP_MAX),
+        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
+        let mut until = now + SLEEP_MAX;
+        for inflow in open.into_iter().chain(&mut self.lingering) {
+            until = until.min(inflow.wakes_at(now)?);
         }
+        Some(until)
     }
 }
 

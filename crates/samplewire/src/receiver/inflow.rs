@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use samplewire_circuit::{Quantum, SharedQuantum, Tag, TagKind};
 use samplewire_io::{Ecn, Link, LinkError, Meta, Outgoing};
-use samplewire_proto::receiver::{Delivered, Placement, REPORT_BYTES, Receiver, RecvSlot};
+use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Receiver, RecvSlot};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
 use samplewire_proto::{Gap, Nanos, SampleIndex};
@@ -112,6 +112,11 @@ impl Inflow {
     /// Whether the end is acknowledged and the program has everything, or wants nothing more.
     pub(crate) fn is_over(&self) -> bool {
         self.receiver.is_ended() && (self.end.is_none() || self.shared.is_stopped())
+    }
+
+    /// Whether the program has everything, and only repeated ends are still answered.
+    pub(crate) fn lingers(&self) -> bool {
+        matches!(self.receiver.phase(), Phase::Lingering { .. }) && self.end.is_none()
     }
 
     /// Counts what the socket has dropped so far, before what came behind it is handed over.

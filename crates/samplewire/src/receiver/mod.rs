@@ -287,7 +287,8 @@ impl Receiver {
         self.shared.stop();
         match self.thread.take() {
             Some(thread) => thread.join().expect("the I/O thread does not panic"),
-            None => self.wait_for_the_port(),
+            None if self.end.is_none() => self.wait_for_the_port(),
+            None => {}
         }
     }
 

@@ -57,7 +57,7 @@ impl Paths {
 
     /// The files of `path` if it names a SigMF recording: by its extension, or because it names no
     /// file itself and metadata stand beside it.
-    pub(crate) fn existing(path: &Path) -> Option<Self> {
+    pub fn existing(path: &Path) -> Option<Self> {
         let paths = Self::of(path);
         (is_sigmf(path) || (!path.is_file() && paths.meta.is_file())).then_some(paths)
     }

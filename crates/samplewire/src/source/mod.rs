@@ -4,6 +4,7 @@
 //! command's `--source` is a [`SourceSpec`], which [`SourceSpec::open`] turns into any of them.
 //! Reading allocates nothing.
 
+mod converting;
 mod counter;
 mod info;
 mod looped;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 
 use samplewire_proto::wire::Format;
 
+pub use converting::ConvertingSource;
 pub use counter::{CounterSource, counter_mismatch};
 pub(crate) use info::RATE_HZ_MAX;
 pub use info::StreamInfo;

@@ -79,6 +79,19 @@ impl Filling {
     }
 }
 
+/// Counters of a transmitter; good also when that is gone.
+#[derive(Clone, Debug)]
+pub struct StatsHandle {
+    shared: Arc<Shared>,
+}
+
+impl StatsHandle {
+    /// Counters as of some milliseconds ago.
+    pub fn stats(&self) -> TransmitterSnapshot {
+        self.shared.with_state(|state| state.snapshot)
+    }
+}
+
 /// Why samples can no longer be sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum TransmitError {
@@ -225,6 +238,11 @@ impl Transmitter {
     /// Counters as of some milliseconds ago.
     pub fn stats(&self) -> TransmitterSnapshot {
         self.shared.with_state(|state| state.snapshot)
+    }
+
+    /// A handle on these counters, for a look at them while the transmitter is in use.
+    pub fn stats_handle(&self) -> StatsHandle {
+        StatsHandle { shared: Arc::clone(&self.shared) }
     }
 
     /// The open session, when a receiver has opened one since the last call that returned one;

@@ -6,6 +6,7 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use super::{Filling, Session, SessionEnd, TransmitError, Transmitter};
+use crate::device::SampleClock;
 use crate::source::{Source, SourceError};
 
 /// What a source does whose samples find no room.
@@ -19,6 +20,9 @@ pub enum Overflow {
         /// Samples per second.
         rate_hz: f64,
     },
+    /// As [`Overflow::Lose`], and the index of each sample is its time by this clock, which the
+    /// device plays by too.
+    Keep(SampleClock),
 }
 
 /// What was played.
@@ -131,20 +135,20 @@ impl Transmitter {
     }
 
     /// Waits until the device has all that was submitted and says that it has played what lies
-    /// before `index`, so that what it counts is complete; `false` when `timeout` passes first.
+    /// before `index`, so that what it counts is complete; `false` when `should_stop`, which is
+    /// asked every 10 ms, says so first.
     ///
     /// # Errors
     /// The port failed, or the session has ended.
     ///
     /// # Blocking
-    /// At most for `timeout`.
+    /// As long as the device plays.
     pub fn wait_played(
         &mut self,
         session: &Session,
         index: SampleIndex,
-        timeout: Duration,
+        mut should_stop: impl FnMut() -> bool,
     ) -> Result<bool, TransmitError> {
-        let until = Instant::now() + timeout;
         let mut reports_before = None;
         loop {
             self.check(session)?;
@@ -156,7 +160,7 @@ impl Transmitter {
                     return Ok(true);
                 }
             }
-            if Instant::now() >= until {
+            if should_stop() {
                 return Ok(false);
             }
             std::thread::sleep(PLAYED_PAUSE);
@@ -172,15 +176,19 @@ impl Transmitter {
         play: &mut Play,
     ) -> Result<(), PlayError> {
         let room_bytes = session.quantum_packets as usize * session.payload_bytes;
+        let room_samples = (room_bytes / self.info.frame_bytes()) as u64;
         let mut discarded = vec![0; room_bytes];
         let start = Instant::now();
         while !should_stop() {
             let patience = match overflow {
                 Overflow::Wait => Duration::from_millis(100),
                 Overflow::Lose { rate_hz } => {
-                    let due = (play.index - session.first_index) as f64
-                        + (room_bytes / self.info.frame_bytes()) as f64;
+                    let due = (play.index - session.first_index + room_samples) as f64;
                     wait_until(start + Duration::from_secs_f64(due / rate_hz));
+                    Duration::ZERO
+                }
+                Overflow::Keep(clock) => {
+                    wait_until(clock.instant_of(play.index + room_samples));
                     Duration::ZERO
                 }
             };
@@ -191,7 +199,7 @@ impl Transmitter {
                     }
                 }
                 (None, Overflow::Wait) => {}
-                (None, Overflow::Lose { .. }) => {
+                (None, Overflow::Lose { .. } | Overflow::Keep(_)) => {
                     let samples = (source.read(&mut discarded)? / self.info.frame_bytes()) as u64;
                     if samples == 0 {
                         return Ok(());

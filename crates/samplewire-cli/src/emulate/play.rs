@@ -1,0 +1,202 @@
+//! The half of a device that plays: one session after another into one file.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire::End;
+use samplewire::device::{Incoming, Inlet, Played, Player, SampleClock};
+use samplewire::sink::{self, Sink, SinkOptions};
+use samplewire_proto::wire::CloseReason;
+
+use super::underruns::UnderrunLines;
+use crate::arguments::EmulateArguments;
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+
+/// What plays, and into what.
+pub(super) struct Stage {
+    inlet: Inlet,
+    clock: Option<SampleClock>,
+    sink: Box<dyn Sink>,
+    interrupt: Interrupt,
+    /// Nobody waits for it any more.
+    given_up: Arc<AtomicBool>,
+}
+
+impl Stage {
+    /// Opens the file that is played into.
+    ///
+    /// # Errors
+    /// It is there already, or cannot be created.
+    pub(super) fn open(
+        arguments: &EmulateArguments,
+        inlet: Inlet,
+        clock: Option<SampleClock>,
+        interrupt: Interrupt,
+    ) -> Result<Option<Self>, Failure> {
+        let Some(file) = &arguments.play else { return Ok(None) };
+        let options = SinkOptions::new().overwrite(arguments.overwrite);
+        let sink = sink::open(file, inlet.info(), &options).map_err(Failure::Create)?;
+        let given_up = Arc::new(AtomicBool::new(false));
+        Ok(Some(Self { inlet, clock, sink, interrupt, given_up }))
+    }
+
+    /// The flag that ends it.
+    pub(super) fn given_up(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.given_up)
+    }
+
+    fn is_over(&self) -> bool {
+        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        self.interrupt.signal().is_some() || self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// Plays one session, or one after another until it is interrupted.
+    pub(super) fn serve(mut self, once: bool, console: &mut Console) -> Result<Outcome, Failure> {
+        let mut outcome = Outcome::Whole;
+        while !self.is_over() {
+            let incoming = self.inlet.wait_session(super::SESSION_PAUSE)?;
+            let Some(incoming) = incoming else { continue };
+            let played = self.play(incoming, console)?;
+            if once {
+                outcome = played;
+                break;
+            }
+        }
+        let files = self.sink.finish().map_err(Failure::Create)?;
+        let names: Vec<_> = files.files.iter().map(|path| path.display().to_string()).collect();
+        if !names.is_empty() {
+            let samples = grouped(files.samples);
+            console.line(format_args!("played into {}: {samples} samples", names.join(", ")));
+        }
+        Ok(outcome)
+    }
+
+    fn play(&mut self, incoming: Incoming, console: &mut Console) -> Result<Outcome, Failure> {
+        let Incoming { id, underflow, receiver } = incoming;
+        let info = receiver.info().clone();
+        console.line(format_args!(
+            "play {id}: {} opened at index {}, packets of {} bytes",
+            info.address,
+            info.first_index,
+            grouped(info.payload_bytes.into())
+        ));
+        let started = Instant::now();
+        let mut cadence = Cadence::new(STATUS_PERIOD, started);
+        let mut lines = UnderrunLines::new(self.clock.map_or(0.0, |_| info.rate_hz()));
+        let mut player = Player::new(receiver, self.clock, underflow, &mut *self.sink);
+        loop {
+            let runs = player.run(TURN, |underrun| lines.print(console, underrun));
+            let has_more = runs.map_err(Failure::Create)?;
+            let now = Instant::now();
+            if cadence.is_due(now) {
+                lines.next_second(console);
+                if console.has_status() {
+                    let counts = player.counts();
+                    console.status(&format!(
+                        "play {id}: {}  {} samples  {} underruns  {} late",
+                        span((now - started).as_secs_f64()),
+                        grouped(counts.played),
+                        grouped(counts.underruns),
+                        grouped(counts.late_samples)
+                    ));
+                }
+            }
+            let is_given_up = self.given_up.load(Ordering::Relaxed);
+            if !has_more || is_given_up || self.interrupt.signal().is_some() {
+                break;
+            }
+        }
+        lines.next_second(console);
+        let played = player.finish();
+        print(console, id, &played, info.frame_bytes(), started.elapsed());
+        let beyond_credit = played.stats.stream.beyond_credit;
+        if beyond_credit > 0 {
+            let packets = grouped(beyond_credit);
+            let error = format!("overflow: {packets} packets came beyond the credit of the sender");
+            let tip = "the sender breaks the protocol: please report it to who made it";
+            console.error(format_args!("{error}"), Some(tip));
+        }
+        Ok(outcome(&played))
+    }
+}
+
+fn print(console: &mut Console, id: u64, played: &Played, frame_bytes: usize, elapsed: Duration) {
+    let Played { counts, stats, .. } = played;
+    console.line(format_args!(
+        "play {id}: {}: {} samples in {}, {}",
+        end_words(played),
+        grouped(counts.played),
+        span(elapsed.as_secs_f64()),
+        measured(bits_per_second(counts.played * frame_bytes as u64, elapsed), "b/s")
+    ));
+    console.line(format_args!("  indexes    {}", indexes_words(played.indexes.clone())));
+    console.line(format_args!("  bursts     {}", grouped(counts.bursts)));
+    console.line(format_args!(
+        "  underruns  {}, of {} samples",
+        grouped(counts.underruns),
+        grouped(counts.underrun_samples)
+    ));
+    console.line(format_args!(
+        "  late       {} samples in {} packets",
+        grouped(counts.late_samples),
+        grouped(counts.late_packets)
+    ));
+    let stream = &stats.stream;
+    console.line(format_args!(
+        "  packets    {} received, {} repaired, {} given up, {} duplicates",
+        grouped(stream.received),
+        grouped(stream.repaired),
+        grouped(stream.skipped),
+        grouped(stream.duplicates)
+    ));
+    console.line(format_args!(
+        "             {} reordered, {} corrupted, {} beyond credit, {} dropped by the socket",
+        grouped(stream.reordered),
+        grouped(stats.corrupted),
+        grouped(stream.beyond_credit),
+        grouped(stats.socket_dropped)
+    ));
+}
+
+fn outcome(played: &Played) -> Outcome {
+    let is_whole = played.counts.underruns == 0;
+    match played.end {
+        _ if played.stats.stream.beyond_credit > 0 => Outcome::Unreachable,
+        _ if played.is_stopped => Outcome::Missing,
+        Some(End::Finished { .. } | End::ClosedByPeer(CloseReason::Cancelled) | End::Cancelled)
+        | None => {
+            if is_whole {
+                Outcome::Whole
+            } else {
+                Outcome::Missing
+            }
+        }
+        Some(_) => Outcome::Unreachable,
+    }
+}
+
+/// How a session ended, seen from the device.
+fn end_words(played: &Played) -> String {
+    match played.end {
+        _ if played.is_stopped => "stopped at an underrun, as the sender wished".into(),
+        Some(End::Finished { .. }) => "finished".into(),
+        Some(End::ClosedByPeer(CloseReason::Cancelled)) => "cancelled by the sender".into(),
+        Some(End::ClosedByPeer(reason)) => format!("closed by the sender ({reason:?})"),
+        Some(End::PeerRestarted) => "the sender is gone, or opened the stream anew".into(),
+        Some(End::PeerSilent) => "the sender fell silent".into(),
+        Some(End::Violation(violation)) => format!("the sender broke the protocol: {violation}"),
+        Some(End::Cancelled | End::CircuitBreaker) | None => "ended here".into(),
+    }
+}
+
+/// How long it plays before it looks at anything else.
+const TURN: Duration = Duration::from_millis(20);
+
+/// How often the status line is rewritten.
+const STATUS_PERIOD: Duration = Duration::from_secs(1);

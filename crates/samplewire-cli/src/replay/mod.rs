@@ -1,0 +1,333 @@
+//! `replay`: a recording to a device, which plays it.
+
+mod bursts;
+mod json;
+mod progress;
+mod stop;
+mod summary;
+
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use samplewire::source::{ConvertingSource, Source, SourceOptions, open_recording};
+use samplewire::transmitter::{PlayError, Session, SessionEnd, TransmitError};
+use samplewire::{DeviceInfo, SampleIndex, SendOptions, Transmitter, Underflow};
+use samplewire_io::Udp;
+use samplewire_io::faults::Direction;
+
+use crate::arguments::ReplayArguments;
+use crate::arguments::values::{At, delivery_words};
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::faults::{FaultPair, print_counts};
+use crate::figures::{exact, grouped, measured, span};
+use crate::interrupt::Interrupt;
+use crate::memory::check_window;
+use crate::outcome::Outcome;
+use crate::probe::Device;
+use crate::stream::{path_words, stream_words};
+use crate::wiring::{self, Flow, Wiring};
+
+use bursts::Limited;
+use json::{Document, Start};
+use progress::Progress;
+use stop::Stop;
+use summary::Summary;
+
+/// Replays, and tells of it in the form that was asked for.
+pub(crate) fn run(arguments: &ReplayArguments) -> Result<Outcome, Failure> {
+    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
+    let mut console = Console::new(lines, arguments.progress);
+    let mut document = Document::default();
+    let result = replay(arguments, &mut console, &mut document);
+    if let Err(failure) = &result {
+        document.error = Some(failure.to_string());
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
+    }
+    result
+}
+
+fn replay(
+    arguments: &ReplayArguments,
+    console: &mut Console,
+    document: &mut Document,
+) -> Result<Outcome, Failure> {
+    let address = wiring::address(&arguments.address)?;
+    let faults = FaultPair::new(&arguments.faults)?;
+    let source = open_source(arguments)?;
+    let socket = Udp::client(address, &wiring::udp_options())
+        .map_err(|error| Failure::Open(error.into()))?;
+    let mut wiring = Wiring::new(socket);
+    if let Some(faults) = &faults {
+        wiring = wiring.with_faults(&faults.data, &faults.feedback)?;
+    }
+    let capabilities = wiring.link.capabilities();
+    let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
+    check_window(arguments.window, packet_bytes)?;
+    let Wiring { link, logs } = wiring;
+    let mut transmitter = Transmitter::open_over(link, address, &send_options(arguments))?;
+    let started = Instant::now();
+    let interrupt = Interrupt::install()?;
+    let device = transmitter.device().expect("this end opened").clone();
+    let mut source = fitted(source, arguments, &device, console)?;
+    let first = first_index(arguments, &device);
+    announce(arguments, console, document, (&transmitter, &device, first));
+    if let Some(faults) = &faults {
+        faults.print(console);
+    }
+    wiring::print_buffer(console, &capabilities, Flow::Out, true);
+    let progress = Progress::new(started, first, device.frame_bytes(), console, document);
+    let mut replay = Replay { arguments, transmitter: &mut transmitter, progress, interrupt };
+    let (stop, end) = replay.run(&mut *source, first)?;
+    let sent = replay.progress.finish(replay.transmitter);
+    let snapshot = transmitter.stats();
+    let memory_bytes = transmitter.memory_bytes();
+    let elapsed = started.elapsed();
+    let summary = Summary {
+        stop,
+        sent,
+        end,
+        snapshot,
+        elapsed,
+        memory_bytes,
+        frame_bytes: device.frame_bytes(),
+    };
+    let crossed = summary.crossed(&arguments.fail_on);
+    let outcome = summary.outcome(&crossed);
+    summary.print(console, outcome, &crossed);
+    if let Some(faults) = &logs.faults {
+        print_counts(console, "data", &faults.counts(Direction::Transmit));
+        print_counts(console, "feedback", &faults.counts(Direction::Receive));
+    }
+    document.end = Some(summary.json(outcome, &crossed));
+    if summary.stop.is_error() {
+        let text = summary.stop.words();
+        console.error(format_args!("{text}"), summary.stop.tip());
+        document.error = Some(text);
+    }
+    Ok(outcome)
+}
+
+/// A replay under way.
+struct Replay<'a> {
+    arguments: &'a ReplayArguments,
+    transmitter: &'a mut Transmitter,
+    progress: Progress<'a>,
+    interrupt: Interrupt,
+}
+
+impl Replay<'_> {
+    /// Sends all bursts, waits until they are played, and closes.
+    fn run(
+        &mut self,
+        source: &mut dyn Source,
+        first: SampleIndex,
+    ) -> Result<(Stop, Option<SessionEnd>), Failure> {
+        let session = match self.transmitter.wait_session(self.arguments.timeout) {
+            Ok(Some(session)) => session,
+            Ok(None) => return Ok((Stop::NoCredit(self.arguments.timeout), None)),
+            Err(error) => return Ok((Stop::Port(error.to_string()), None)),
+        };
+        let sent = self.send(&session, source, first);
+        let stop = match sent {
+            Ok(stop) => stop,
+            Err(PlayError::Source(error)) => {
+                // What came before is still to be played.
+                self.transmitter.finish(&session, 0).map_err(PlayError::from)?;
+                return Err(error.into());
+            }
+            Err(PlayError::Transmit(TransmitError::Ended(end))) => {
+                return Ok((Stop::Broken(end.end), Some(*end)));
+            }
+            Err(PlayError::Transmit(error)) => return Ok((Stop::Port(error.to_string()), None)),
+        };
+        let closed = match stop {
+            Stop::Finished => self.transmitter.finish(&session, 0),
+            _ => self.transmitter.cancel(&session),
+        };
+        Ok(match closed {
+            Ok(end) => (stop.of_end(end.end), Some(end)),
+            Err(error) => (Stop::Port(error.to_string()), None),
+        })
+    }
+
+    fn send(
+        &mut self,
+        session: &Session,
+        source: &mut dyn Source,
+        first: SampleIndex,
+    ) -> Result<Stop, PlayError> {
+        let Self { arguments, transmitter, progress, interrupt } = self;
+        let pause = arguments.pause.unwrap_or_default().as_secs_f64();
+        let pause_samples = (pause * transmitter.info().rate_hz()).round() as u64;
+        let mut next = first;
+        loop {
+            let mut burst = Limited::new(source, arguments.burst);
+            let stats = transmitter.stats_handle();
+            let told = |index| {
+                progress.look(&stats.stats(), index);
+                interrupt.signal().is_some()
+            };
+            let end = transmitter.send_burst(session, &mut burst, next, told)?;
+            progress.burst(next, end);
+            next = end;
+            if interrupt.signal().is_some() || burst.has_ended() {
+                break;
+            }
+            next += pause_samples;
+        }
+        if let Some(signal) = interrupt.signal() {
+            return Ok(Stop::Signal(signal));
+        }
+        let stats = transmitter.stats_handle();
+        let mut moved = (0, Instant::now());
+        let mut has_stalled = false;
+        let is_played = transmitter.wait_played(session, next, || {
+            let snapshot = stats.stats();
+            progress.look(&snapshot, next);
+            let position = snapshot.stream.position_of_peer;
+            if position != moved.0 {
+                moved = (position, Instant::now());
+            }
+            has_stalled = moved.1.elapsed() > STALL_MAX;
+            has_stalled || interrupt.signal().is_some()
+        })?;
+        Ok(match (is_played, interrupt.signal()) {
+            (true, _) => Stop::Finished,
+            (false, Some(signal)) => Stop::Signal(signal),
+            (false, None) => Stop::Stalled(moved.0),
+        })
+    }
+}
+
+fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> {
+    let mut options = SourceOptions::new().repeat(arguments.repeat).verify(arguments.verify);
+    let is_raw = samplewire::sigmf::Paths::existing(&arguments.file).is_none();
+    if is_raw {
+        // Raw samples have no rate, and none is needed: the device's clock is what counts.
+        options = options.rate_hz(RAW_RATE_HZ);
+    }
+    if let Some(format) = arguments.format {
+        options = options.format(format);
+    }
+    if let Some(channels) = arguments.channels {
+        options = options.channels(channels);
+    }
+    Ok(Box::new(open_recording(&arguments.file, &options)?))
+}
+
+/// The source as the device takes it.
+fn fitted(
+    source: Box<dyn Source>,
+    arguments: &ReplayArguments,
+    device: &DeviceInfo,
+    console: &mut Console,
+) -> Result<Box<dyn Source>, Failure> {
+    let info = source.info();
+    let file = arguments.file.display();
+    if info.channels != device.channels {
+        let (has, takes) = (info.channels, device.channels);
+        return Err(Failure::Contradiction(format!(
+            "{file} has {has} channels, and {} takes {takes}",
+            device.address
+        )));
+    }
+    let (rate, device_rate) = (info.rate_hz(), device.rate_hz());
+    let is_rate_known = samplewire::sigmf::Paths::existing(&arguments.file).is_some();
+    if is_rate_known && device_rate > 0.0 && rate != device_rate {
+        let (rate, device_rate) = (exact(rate, "S/s"), exact(device_rate, "S/s"));
+        console.warn(format_args!("{file} was taken at {rate} and is played at {device_rate}"));
+    }
+    if info.format == device.format {
+        return Ok(source);
+    }
+    let converted = ConvertingSource::new(source, device.format);
+    Ok(Box::new(converted.map_err(|error| {
+        Failure::Contradiction(format!("{file} does not fit {}: {error}", device.address))
+    })?))
+}
+
+fn send_options(arguments: &ReplayArguments) -> SendOptions {
+    let mut options = SendOptions::new()
+        .delivery(arguments.delivery)
+        .underflow(arguments.underflow)
+        .timeout(arguments.timeout)
+        .window(arguments.window);
+    if let At::Index(index) = arguments.at {
+        options = options.start_index(index);
+    }
+    if let Some(mtu_bytes) = arguments.mtu {
+        options = options.mtu(mtu_bytes);
+    }
+    if let Some(link_bps) = arguments.link_rate {
+        options = options.link_bps(link_bps as u64);
+    }
+    if let Some(owner) = arguments.owner {
+        options = options.owner(owner);
+    }
+    options
+}
+
+fn first_index(arguments: &ReplayArguments, device: &DeviceInfo) -> SampleIndex {
+    match arguments.at {
+        At::Index(_) => device.first_index,
+        At::After(lead) => {
+            device.first_index + (lead.as_secs_f64() * device.rate_hz()).round() as u64
+        }
+    }
+}
+
+/// States what was agreed and what is taken.
+fn announce(
+    arguments: &ReplayArguments,
+    console: &mut Console,
+    document: &mut Document,
+    (transmitter, device, first_index): (&Transmitter, &DeviceInfo, SampleIndex),
+) {
+    // A clock before 1970 is written as 1970.
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let delivery = delivery_words(arguments.delivery);
+    let underflow = match arguments.underflow {
+        Underflow::Zeros => "zeros",
+        Underflow::Stop => "stop",
+    };
+    let file = arguments.file.display().to_string();
+    let address = device.address;
+    console.line(format_args!("samplewire {VERSION}: replaying {file} to {address}"));
+    console.line(format_args!("  plays      {}", stream_words(&device.stream_info())));
+    console.line(format_args!("  path       {}", path_words(device)));
+    let lead = (first_index - device.first_index) as f64 / device.rate_hz().max(f64::MIN_POSITIVE);
+    console.line(format_args!(
+        "  start      index {first_index}, {} after the opening; underflow: {underflow}",
+        span(lead)
+    ));
+    console.line(format_args!("  delivery   {delivery}"));
+    console.line(format_args!(
+        "  window     {} packets of {} bytes, {} at the device; {} of memory",
+        grouped(arguments.window.into()),
+        grouped(device.payload_bytes.into()),
+        grouped(device.window.into()),
+        measured(transmitter.memory_bytes() as f64, "B")
+    ));
+    document.start = Some(Start {
+        version: VERSION,
+        unix_time_s: since_1970.as_secs_f64(),
+        device: Device::new(device),
+        file,
+        delivery,
+        underflow,
+        first_index,
+        window_packets: arguments.window,
+        memory_bytes: transmitter.memory_bytes(),
+    });
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Any rate: nothing depends on it.
+const RAW_RATE_HZ: f64 = 1.0;
+
+/// How long a device may stay at one index before it is given up.
+const STALL_MAX: std::time::Duration = std::time::Duration::from_secs(10);

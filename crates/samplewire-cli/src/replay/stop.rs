@@ -1,0 +1,102 @@
+//! Why a replay stopped.
+
+use std::time::Duration;
+
+use samplewire::{End, SampleIndex};
+use samplewire_proto::wire::CloseReason;
+
+use crate::outcome::Outcome;
+
+/// Why a replay stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Stop {
+    /// All was sent and played.
+    Finished,
+    /// A signal came.
+    Signal(u8),
+    /// The device opened and never took anything.
+    NoCredit(Duration),
+    /// The device has stopped playing at this index.
+    Stalled(SampleIndex),
+    /// The stream broke off.
+    Broken(End),
+    /// The port failed.
+    Port(String),
+}
+
+impl Stop {
+    /// With how the stream then ended.
+    pub(super) fn of_end(self, end: End) -> Self {
+        match (&self, end) {
+            (Self::Finished, End::Finished { .. }) => self,
+            (Self::Finished, end) => Self::Broken(end),
+            _ => self,
+        }
+    }
+
+    /// The outcome by the reason alone, before anything is counted.
+    pub(super) const fn outcome(&self) -> Outcome {
+        match self {
+            Self::Finished => Outcome::Whole,
+            Self::Signal(signal) => Outcome::Interrupted { signal: *signal },
+            Self::Broken(End::ClosedByPeer(CloseReason::Underflow)) => Outcome::Missing,
+            Self::NoCredit(_) | Self::Stalled(_) | Self::Broken(_) | Self::Port(_) => {
+                Outcome::Unreachable
+            }
+        }
+    }
+
+    /// The reason in words.
+    pub(super) fn words(&self) -> String {
+        match self {
+            Self::Finished => "all is played".into(),
+            Self::Signal(signal) => format!("signal {signal} came"),
+            Self::NoCredit(span) => format!("the device took nothing for {span:?} (--timeout)"),
+            Self::Stalled(index) => format!("the device has stopped playing at index {index}"),
+            Self::Broken(end) => broken_words(*end),
+            Self::Port(error) => error.clone(),
+        }
+    }
+
+    /// What to do next, where the words do not say so themselves.
+    pub(super) const fn tip(&self) -> Option<&'static str> {
+        match self {
+            Self::Broken(End::ClosedByPeer(CloseReason::Underflow)) => Some(
+                "a longer lead (--at) and a larger --window bridge longer pauses; the device knows \
+                 at which index",
+            ),
+            Self::Broken(End::PeerSilent) | Self::Stalled(_) | Self::NoCredit(_) => {
+                Some("`samplewire probe` tells whether the device still answers")
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it is an error.
+    pub(super) const fn is_error(&self) -> bool {
+        !matches!(self, Self::Finished | Self::Signal(_))
+    }
+}
+
+fn broken_words(end: End) -> String {
+    match end {
+        End::Finished { .. } => "the stream ended".into(),
+        End::Cancelled => "the stream was closed here".into(),
+        End::ClosedByPeer(CloseReason::Underflow) => {
+            "samples were not there in time, and the device stopped (--underflow stop)".into()
+        }
+        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
+            "the device closed the stream".into()
+        }
+        End::ClosedByPeer(reason) => format!("the device closed the stream ({reason:?})"),
+        End::PeerRestarted => {
+            "the device no longer knows the stream: it restarted, or another took the stream over"
+                .into()
+        }
+        End::PeerSilent => "the device fell silent".into(),
+        End::CircuitBreaker => {
+            "given up: for long, more than half of the packets were retransmissions".into()
+        }
+        End::Violation(violation) => format!("the device broke the protocol: {violation}"),
+    }
+}

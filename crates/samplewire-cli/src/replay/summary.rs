@@ -1,0 +1,160 @@
+//! How a replay went: the outcome, the counters, the thresholds.
+
+use std::time::Duration;
+
+use samplewire::transmitter::{SessionEnd, TransmitterSnapshot};
+
+use super::json::{Counters, End};
+use super::progress::Sent;
+use super::stop::Stop;
+use crate::arguments::values::{Subject, Threshold};
+use crate::console::Console;
+use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::outcome::Outcome;
+
+/// A replay that is over.
+#[derive(Debug)]
+pub(super) struct Summary {
+    pub(super) stop: Stop,
+    pub(super) sent: Sent,
+    /// How the session ended, where the port did not fail.
+    pub(super) end: Option<SessionEnd>,
+    pub(super) snapshot: TransmitterSnapshot,
+    pub(super) elapsed: Duration,
+    pub(super) memory_bytes: usize,
+    pub(super) frame_bytes: usize,
+}
+
+/// A threshold, and the count that is above it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Crossed {
+    threshold: Threshold,
+    count: u64,
+}
+
+impl Summary {
+    /// The thresholds that were crossed.
+    pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
+        let crossed = thresholds
+            .iter()
+            .map(|&threshold| Crossed { threshold, count: self.count(threshold.subject) });
+        crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
+    }
+
+    /// The outcome: what broke the replay off, then thresholds, then what was not there in time.
+    pub(super) fn outcome(&self, crossed: &[Crossed]) -> Outcome {
+        let is_whole = self.underflow().unwrap_or(0) == 0 && self.sent.late_packets == 0;
+        match self.stop.outcome() {
+            Outcome::Whole if !crossed.is_empty() => Outcome::Threshold,
+            Outcome::Whole if is_whole => Outcome::Whole,
+            Outcome::Whole => Outcome::Missing,
+            other => other,
+        }
+    }
+
+    /// Prints it for people.
+    pub(super) fn print(&self, console: &mut Console, outcome: Outcome, crossed: &[Crossed]) {
+        let Self { sent, snapshot, elapsed, .. } = self;
+        let stream = &snapshot.stream;
+        console.line(format_args!(
+            "{}: {} samples in {}, {}",
+            outcome_words(outcome),
+            grouped(sent.samples),
+            span(elapsed.as_secs_f64()),
+            measured(bits_per_second(self.bytes(), *elapsed), "b/s")
+        ));
+        console.line(format_args!("  ended      {}", self.stop.words()));
+        console.line(format_args!("  indexes    {}", indexes_words(sent.first..sent.end)));
+        console.line(format_args!("  bursts     {}", grouped(sent.bursts)));
+        let underflow = match self.underflow() {
+            Some(samples) => format!("{} samples were not there in time", grouped(samples)),
+            None => "the device could not say how much was not there in time".into(),
+        };
+        console.line(format_args!("  underflow  {underflow}"));
+        console.line(format_args!(
+            "  packets    {} sent, {} retransmissions, {} late, {} given up, {} credit stalls",
+            grouped(stream.packets),
+            grouped(stream.retransmissions),
+            grouped(sent.late_packets),
+            grouped(stream.skipped_by_peer.into()),
+            grouped(stream.credit_stalls)
+        ));
+        console.line(format_args!(
+            "  feedback   {} reports, {} corrupted, {} foreign; round trip {}",
+            grouped(stream.reports),
+            grouped(snapshot.corrupted),
+            grouped(snapshot.foreign + stream.foreign),
+            span(snapshot.rtt_ns as f64 / 1e9)
+        ));
+        for Crossed { threshold: Threshold { subject, count_max }, count } in crossed {
+            let (count, count_max) = (grouped(*count), grouped(*count_max));
+            console.line(format_args!(
+                "  threshold  {}: {count}, and at most {count_max} are good",
+                subject.as_str()
+            ));
+        }
+    }
+
+    /// It in JSON.
+    pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
+        let named = |crossed: &Crossed| {
+            let Threshold { subject, count_max } = crossed.threshold;
+            format!("{}={count_max}", subject.as_str())
+        };
+        End {
+            result: outcome.as_str(),
+            exit_status: outcome.code(),
+            reason: self.stop.words(),
+            seconds: self.elapsed.as_secs_f64(),
+            first_index: self.sent.first,
+            end_index: self.sent.end,
+            bursts: self.sent.bursts,
+            bytes: self.bytes(),
+            goodput_bps: bits_per_second(self.bytes(), self.elapsed),
+            samples_sent: self.sent.samples,
+            samples_underflow: self.underflow(),
+            counters: Counters::new(self.sent.late_packets, &self.snapshot),
+            memory_bytes: self.memory_bytes,
+            thresholds_crossed: crossed.iter().map(named).collect(),
+        }
+    }
+
+    /// Samples that the device lacked, where it said so at the end.
+    fn underflow(&self) -> Option<u64> {
+        use samplewire::End as StreamEnd;
+        let end = self.end.filter(|end| {
+            matches!(end.end, StreamEnd::Finished { .. } | StreamEnd::ClosedByPeer(_))
+        })?;
+        Some(end.stats.underflow_at_peer)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.sent.samples * self.frame_bytes as u64
+    }
+
+    fn count(&self, subject: Subject) -> u64 {
+        match subject {
+            Subject::Late => self.sent.late_packets,
+            Subject::Underflow => self.underflow().unwrap_or(0),
+            Subject::Repaired => self.snapshot.stream.retransmissions,
+            Subject::Stall => self.snapshot.stream.credit_stalls,
+            Subject::Gap | Subject::Corrupted | Subject::Duplicate => {
+                unreachable!(
+                    "what is received is not counted here, and the option does not read it"
+                )
+            }
+        }
+    }
+}
+
+/// The first words of the summary.
+const fn outcome_words(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Whole => "whole",
+        Outcome::Usage => "not replayed",
+        Outcome::Unreachable => "broken off",
+        Outcome::Missing => "not in time",
+        Outcome::Threshold => "above a threshold",
+        Outcome::Interrupted { .. } => "interrupted",
+    }
+}
