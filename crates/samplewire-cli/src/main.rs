@@ -19,9 +19,11 @@ mod faults;
 mod figures;
 mod find;
 mod interrupt;
+mod latency;
 mod memory;
 mod outcome;
 mod probe;
+mod rate;
 mod record;
 mod replay;
 mod settings;
@@ -68,6 +70,8 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Record(arguments) => record::run(arguments),
         Command::Verify(arguments) => verify::run(arguments),
         Command::Replay(arguments) => replay::run(arguments),
+        Command::Rate(arguments) => rate::run(arguments),
+        Command::Latency(arguments) => latency::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),

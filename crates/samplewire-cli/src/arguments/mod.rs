@@ -6,7 +6,9 @@ mod decode;
 mod demo;
 mod emulate;
 mod find;
+mod latency;
 mod probe;
+mod rate;
 mod record;
 mod replay;
 mod sim;
@@ -23,7 +25,9 @@ pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
+pub(crate) use latency::LatencyArguments;
 pub(crate) use probe::ProbeArguments;
+pub(crate) use rate::{RateArguments, Way};
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
 pub(crate) use sim::{SimArguments, SimRun};
@@ -58,6 +62,10 @@ pub(crate) enum Command {
     Verify(VerifyArguments),
     /// Send a recording to a device, which plays it at its time
     Replay(ReplayArguments),
+    /// Measure how much goes through, and what is lost, late or lacking
+    Rate(RateArguments),
+    /// Measure how long before its time a burst must be sent to a device
+    Latency(LatencyArguments),
     /// Show device and receiver at work in one process, over a wire that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
@@ -133,6 +141,8 @@ mod tests {
             "record",
             "emulate",
             "replay",
+            "rate",
+            "latency",
         ];
         for verb in verbs {
             let verb = command.find_subcommand_mut(verb).unwrap();

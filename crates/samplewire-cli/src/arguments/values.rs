@@ -169,6 +169,17 @@ impl Subject {
     /// What is counted of a stream that is sent.
     const SENT: [Self; 4] = [Self::Late, Self::Underflow, Self::Repaired, Self::Stall];
 
+    /// What is counted of streams both ways.
+    const BOTH: [Self; 7] = [
+        Self::Gap,
+        Self::Late,
+        Self::Underflow,
+        Self::Repaired,
+        Self::Corrupted,
+        Self::Duplicate,
+        Self::Stall,
+    ];
+
     /// The name on the command line.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
@@ -191,6 +202,11 @@ pub(crate) fn threshold(text: &str) -> Result<Threshold, String> {
 /// Reads `late=0` for a stream that is sent.
 pub(crate) fn threshold_of_sent(text: &str) -> Result<Threshold, String> {
     threshold_of(text, &Subject::SENT)
+}
+
+/// Reads `gap=0` or `underflow=0` for streams both ways.
+pub(crate) fn threshold_of_both(text: &str) -> Result<Threshold, String> {
+    threshold_of(text, &Subject::BOTH)
 }
 
 fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {

@@ -11,6 +11,7 @@ mod harness;
 mod interruption;
 mod json;
 mod kills;
+mod measuring;
 mod mutations;
 mod playing;
 mod recording;

@@ -1,0 +1,155 @@
+//! `latency`: how long before its time a burst must be sent, from the samples that ask for it.
+
+mod histogram;
+mod json;
+mod trial;
+
+use std::time::Duration;
+
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::{SendOptions, Transmitter};
+
+use crate::arguments::LatencyArguments;
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::figures::{grouped, span};
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+use crate::probe::Device;
+use crate::stream::stream_words;
+use crate::wiring;
+
+use histogram::{BAR_MAX, Histogram, bar};
+use json::{Document, Lead, RoundTrips};
+use trial::{Broken, Trial};
+
+/// Measures, and tells of it in the form that was asked for.
+pub(crate) fn run(arguments: &LatencyArguments) -> Result<Outcome, Failure> {
+    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
+    let mut console = Console::new(lines, false);
+    let mut document = Document::default();
+    let result = measure(arguments, &mut console, &mut document);
+    if let Err(failure) = &result {
+        document.error = Some(failure.to_string());
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
+    }
+    result
+}
+
+fn measure(
+    arguments: &LatencyArguments,
+    console: &mut Console,
+    document: &mut Document,
+) -> Result<Outcome, Failure> {
+    let address = wiring::address(&arguments.address)?;
+    let interrupt = Interrupt::install()?;
+    document.version = env!("CARGO_PKG_VERSION");
+    let mut round_trips = Vec::new();
+    for _ in 0..arguments.rounds {
+        if let Some(signal) = interrupt.signal() {
+            return Ok(Outcome::Interrupted { signal });
+        }
+        round_trips.push(samplewire::probe(address, arguments.timeout)?.rtt);
+    }
+    if let Some(histogram) = Histogram::of(round_trips) {
+        print_round_trips(console, &histogram);
+        document.round_trips = Some(RoundTrips::new(&histogram));
+    }
+    // One owner: a device that has no second stream then says so, and not that it is busy.
+    let owner = samplewire::draw_owner()?;
+    let receiver =
+        ReceiverOptions::new().owner(owner).timeout(arguments.timeout).udp(wiring::udp_options());
+    let receiver = Receiver::open(address, &receiver)?;
+    let sender =
+        SendOptions::new().owner(owner).timeout(arguments.timeout).udp(wiring::udp_options());
+    let transmitter = Transmitter::open(address, &sender)?;
+    check(arguments, &receiver, &transmitter)?;
+    let device = transmitter.device().expect("this end opened");
+    console.line(format_args!("device     {}", stream_words(&device.stream_info())));
+    document.device = Some(Device::new(device));
+    console.line(format_args!("lead       bursts     late"));
+    let mut trial = match Trial::new(receiver, transmitter, arguments) {
+        Ok(trial) => trial,
+        Err(broken) => return Ok(tell(console, document, &broken)),
+    };
+    for &lead in &arguments.leads {
+        let late = match trial.run(lead, &interrupt) {
+            Ok(late) => late,
+            Err(broken) => return Ok(tell(console, document, &broken)),
+        };
+        if let Some(signal) = interrupt.signal() {
+            return Ok(Outcome::Interrupted { signal });
+        }
+        let share = late as f64 / arguments.bursts as f64;
+        console.line(format_args!(
+            "{:<10} {:>6} {:>8}  {:>5.1} %  {}",
+            span(lead.as_secs_f64()),
+            grouped(arguments.bursts),
+            grouped(late),
+            share * 100.0,
+            bar(share)
+        ));
+        document.leads.push(Lead {
+            lead_s: lead.as_secs_f64(),
+            bursts: arguments.bursts,
+            bursts_late: late,
+        });
+    }
+    trial.close();
+    Ok(Outcome::Whole)
+}
+
+fn tell(console: &mut Console, document: &mut Document, broken: &Broken) -> Outcome {
+    let text = broken.0.clone();
+    console.error(format_args!("{text}"), None);
+    document.error = Some(text);
+    Outcome::Unreachable
+}
+
+/// Checks that a lead means something: one clock, and bursts of one packet.
+fn check(
+    arguments: &LatencyArguments,
+    receiver: &Receiver,
+    transmitter: &Transmitter,
+) -> Result<(), Failure> {
+    let from = receiver.info();
+    let to = transmitter.device().expect("this end opened");
+    let refuse = |text: String| Err(Failure::Contradiction(text));
+    if from.boot_id != to.boot_id || from.rate_numerator == 0 || from.rate_hz() != to.rate_hz() {
+        return refuse(format!("the two streams of {} have no clock in common", from.address));
+    }
+    let room = to.payload_bytes as usize - COUNT_BYTES;
+    let samples_max = (room / to.frame_bytes()) as u64;
+    if arguments.nsamps > samples_max {
+        let (nsamps, address) = (arguments.nsamps, from.address);
+        return refuse(format!(
+            "--nsamps {nsamps}: a packet to {address} has room for {samples_max}"
+        ));
+    }
+    Ok(())
+}
+
+fn print_round_trips(console: &mut Console, histogram: &Histogram) {
+    let at = |share| span(histogram.at(share).as_secs_f64());
+    console.line(format_args!(
+        "round trip {} times: least {}, median {}, 99 % {}, most {}",
+        grouped(histogram.len() as u64),
+        at(0.0),
+        at(0.5),
+        at(0.99),
+        at(1.0)
+    ));
+    let bins = histogram.bins();
+    let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);
+    for (below, count) in bins {
+        let bar = "#".repeat(count * BAR_MAX / most);
+        let below = span(Duration::as_secs_f64(&below));
+        console.line(format_args!("  below {below:>9} {:>6}  {bar}", grouped(count as u64)));
+    }
+}
+
+/// The count that ends a burst, beside its samples.
+const COUNT_BYTES: usize = 8;

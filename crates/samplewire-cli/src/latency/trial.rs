@@ -1,0 +1,126 @@
+//! Bursts in answer to samples.
+
+use std::time::{Duration, Instant};
+
+use samplewire::receiver::Receiver;
+use samplewire::transmitter::{Session, TransmitError};
+use samplewire::{SampleIndex, Transmitter};
+use samplewire_proto::wire::Flags;
+
+use crate::arguments::LatencyArguments;
+use crate::interrupt::Interrupt;
+
+/// Both streams of a device at work.
+pub(super) struct Trial {
+    receiver: Receiver,
+    transmitter: Transmitter,
+    session: Session,
+    rate_hz: f64,
+    bursts: u64,
+    samples: u64,
+    /// The index after the last burst.
+    next: SampleIndex,
+    late_seen: u16,
+}
+
+/// Why it cannot go on.
+#[derive(Debug)]
+pub(super) struct Broken(pub(super) String);
+
+impl From<TransmitError> for Broken {
+    fn from(error: TransmitError) -> Self {
+        Self(format!("sending: {error}"))
+    }
+}
+
+impl Trial {
+    pub(super) fn new(
+        receiver: Receiver,
+        mut transmitter: Transmitter,
+        arguments: &LatencyArguments,
+    ) -> Result<Self, Broken> {
+        let Some(session) = transmitter.wait_session(arguments.timeout)? else {
+            return Err(Broken("the device took no burst (--timeout)".into()));
+        };
+        Ok(Self {
+            rate_hz: receiver.info().rate_hz(),
+            bursts: arguments.bursts,
+            samples: arguments.nsamps,
+            next: session.first_index,
+            late_seen: transmitter.stats().stream.late_at_peer,
+            receiver,
+            transmitter,
+            session,
+        })
+    }
+
+    /// Sends the bursts of one lead; how many were late.
+    pub(super) fn run(&mut self, lead: Duration, interrupt: &Interrupt) -> Result<u64, Broken> {
+        let lead_samples = (lead.as_secs_f64() * self.rate_hz).round() as u64;
+        let mut sent = 0;
+        let mut heard = Instant::now();
+        while sent < self.bursts && interrupt.signal().is_none() {
+            let Some(newest) = self.newest(&mut heard)? else { continue };
+            let first = newest + lead_samples;
+            // Bursts do not overlap, and one that is late does not make the next so.
+            if first < self.next + lead_samples {
+                continue;
+            }
+            self.send(first)?;
+            sent += 1;
+        }
+        let until = Instant::now() + lead + PLAYED_MAX;
+        let (session, next) = (self.session, self.next);
+        let is_late = || Instant::now() > until;
+        if sent > 0 && !self.transmitter.wait_played(&session, next, is_late)? {
+            return Err(Broken(format!("the device has not come to index {next}")));
+        }
+        let late = self.transmitter.stats().stream.late_at_peer;
+        let count = late.wrapping_sub(self.late_seen);
+        self.late_seen = late;
+        // While it was waited, samples have come.
+        while self.receiver.next_within(Duration::ZERO).is_some() {}
+        Ok(count.into())
+    }
+
+    /// The index after the newest sample that has come.
+    fn newest(&mut self, heard: &mut Instant) -> Result<Option<SampleIndex>, Broken> {
+        let mut newest = None;
+        let mut patience = WAIT_MAX;
+        while let Some(block) = self.receiver.next_within(patience) {
+            newest = Some(block.index() + block.len() as u64);
+            patience = Duration::ZERO;
+        }
+        if newest.is_some() {
+            *heard = Instant::now();
+        } else if self.receiver.is_over() || heard.elapsed() > SILENCE_MAX {
+            return Err(Broken("the device sends no samples any more".into()));
+        }
+        Ok(newest)
+    }
+
+    fn send(&mut self, first: SampleIndex) -> Result<(), Broken> {
+        let Some(mut filling) = self.transmitter.quantum(&self.session, SILENCE_MAX)? else {
+            return Err(Broken("the device takes no more bursts".into()));
+        };
+        let len_bytes = self.samples as usize * self.transmitter.info().frame_bytes();
+        filling.bytes_mut()[..len_bytes].fill(0);
+        let flags = Flags::START | Flags::END_OF_BURST;
+        self.transmitter.submit(filling, len_bytes, first, flags);
+        self.next = first + self.samples;
+        Ok(())
+    }
+
+    /// Ends both streams; what was measured does not depend on how.
+    pub(super) fn close(mut self) {
+        let _ended = self.transmitter.finish(&self.session, 0).is_ok();
+        self.receiver.close();
+    }
+}
+
+/// How long samples are waited for at a time, and in all.
+const WAIT_MAX: Duration = Duration::from_millis(20);
+const SILENCE_MAX: Duration = Duration::from_secs(5);
+
+/// How long after the last burst the device may take to say that it is played.
+const PLAYED_MAX: Duration = Duration::from_secs(5);

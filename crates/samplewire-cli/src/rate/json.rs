@@ -1,0 +1,130 @@
+//! The JSON of `rate`. Fields are added in later versions, never changed.
+
+use serde::Serialize;
+
+use crate::probe::Device;
+
+/// The whole of a measurement.
+#[derive(Debug, Default, Serialize)]
+pub(super) struct Document {
+    /// What was agreed; null when a stream was not opened.
+    pub(super) start: Option<Start>,
+    /// One for each second, and one for the rest.
+    pub(super) intervals: Vec<Interval>,
+    /// Intervals that are not listed: the list is bounded.
+    pub(super) intervals_left_out: u64,
+    /// The sums; null when a stream was not opened.
+    pub(super) end: Option<End>,
+    /// What went wrong; not there when nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) error: Option<String>,
+}
+
+impl Document {
+    /// Keeps an interval while there is room.
+    pub(super) fn push_interval(&mut self, interval: Interval) {
+        if self.intervals.len() < INTERVALS_MAX {
+            self.intervals.push(interval);
+        } else {
+            self.intervals_left_out += 1;
+        }
+    }
+}
+
+/// What was agreed.
+#[derive(Debug, Serialize)]
+pub(super) struct Start {
+    /// The version of this command.
+    pub(super) version: &'static str,
+    /// The stream that is received, null where none is.
+    pub(super) receive: Option<Device>,
+    /// The stream that is sent, null where none is.
+    pub(super) transmit: Option<Device>,
+    /// Packets of each on their way.
+    pub(super) window_packets: u32,
+}
+
+/// What happened in a second.
+#[derive(Debug, Serialize)]
+pub(super) struct Interval {
+    /// When it began, in seconds since the opening.
+    pub(super) start_s: f64,
+    /// When it ended.
+    pub(super) end_s: f64,
+    /// From the device, null where nothing is received.
+    pub(super) receive: Option<Flow>,
+    /// To the device, null where nothing is sent.
+    pub(super) transmit: Option<Flow>,
+}
+
+/// One way in a second.
+#[derive(Debug, Serialize)]
+pub(super) struct Flow {
+    /// Bytes of samples delivered, or handed over to be sent.
+    pub(super) bytes: u64,
+    /// These in bits per second.
+    pub(super) goodput_bps: f64,
+    /// Samples delivered, or handed over.
+    pub(super) samples: u64,
+    /// Samples missing; 0 for what is sent.
+    pub(super) samples_missing: u64,
+    /// Packets that came too late.
+    pub(super) packets_late: u64,
+    /// Packets that were sent again.
+    pub(super) packets_repaired: u64,
+}
+
+/// The sums.
+#[derive(Debug, Serialize)]
+pub(super) struct End {
+    /// `whole`, `missing`, `threshold`, `interrupted` or `unreachable`.
+    pub(super) result: &'static str,
+    /// The exit status of the command.
+    pub(super) exit_status: u8,
+    /// From the device, null where nothing was received.
+    pub(super) receive: Option<Receive>,
+    /// To the device, null where nothing was sent.
+    pub(super) transmit: Option<Transmit>,
+    /// The thresholds that were crossed, in words.
+    pub(super) thresholds_crossed: Vec<String>,
+}
+
+/// What was received; meanings in `docs/statistics.md`.
+#[derive(Debug, Serialize)]
+pub(super) struct Receive {
+    pub(super) seconds: f64,
+    pub(super) bytes: u64,
+    pub(super) goodput_bps: f64,
+    pub(super) samples_delivered: u64,
+    pub(super) samples_missing: u64,
+    pub(super) gaps: u64,
+    pub(super) packets_received: u64,
+    pub(super) packets_repaired: u64,
+    pub(super) packets_late: u64,
+    pub(super) packets_reordered: u64,
+    pub(super) packets_duplicate: u64,
+    pub(super) packets_corrupted: u64,
+    pub(super) packets_dropped_by_socket: u64,
+    pub(super) credit_stalls: u64,
+    pub(super) rtt_ns: u64,
+}
+
+/// What was sent; meanings in `docs/statistics.md`.
+#[derive(Debug, Serialize)]
+pub(super) struct Transmit {
+    pub(super) seconds: f64,
+    pub(super) bytes: u64,
+    pub(super) goodput_bps: f64,
+    pub(super) samples_sent: u64,
+    /// Null where the device could not say.
+    pub(super) samples_underflow: Option<u64>,
+    pub(super) packets_sent: u64,
+    pub(super) packets_repaired: u64,
+    pub(super) packets_late: u64,
+    pub(super) packets_corrupted: u64,
+    pub(super) credit_stalls: u64,
+    pub(super) rtt_ns: u64,
+}
+
+/// A day.
+const INTERVALS_MAX: usize = 86_400;

@@ -1,0 +1,203 @@
+//! `rate`: how much goes through, and what is lost, late or lacking on the way.
+
+mod json;
+mod receive;
+mod tally;
+mod transmit;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::{SendOptions, Transmitter};
+
+use crate::arguments::{RateArguments, Way};
+use crate::cadence::Cadence;
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::figures::span;
+use crate::interrupt::Interrupt;
+use crate::outcome::Outcome;
+use crate::probe::Device;
+use crate::stream::{path_words, stream_words};
+use crate::wiring;
+
+use json::{Document, Start};
+use receive::Receiving;
+use tally::{Received, Sent, Tally};
+use transmit::Transmitting;
+
+/// Measures, and tells of it in the form that was asked for.
+pub(crate) fn run(arguments: &RateArguments) -> Result<Outcome, Failure> {
+    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
+    let mut console = Console::new(lines, false);
+    let mut document = Document::default();
+    let result = measure(arguments, &mut console, &mut document);
+    if let Err(failure) = &result {
+        document.error = Some(failure.to_string());
+    }
+    if arguments.json {
+        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
+    }
+    result
+}
+
+fn measure(
+    arguments: &RateArguments,
+    console: &mut Console,
+    document: &mut Document,
+) -> Result<Outcome, Failure> {
+    let address = wiring::address(&arguments.address)?;
+    // One owner: a device that has no second stream then says so, and not that it is busy.
+    let owner = samplewire::draw_owner()?;
+    let receiver = match arguments.way {
+        Way::Receive | Way::Both => {
+            Some(Receiver::open(address, &receiver_options(arguments).owner(owner))?)
+        }
+        Way::Transmit => None,
+    };
+    let transmitter = match arguments.way {
+        Way::Transmit | Way::Both => {
+            Some(Transmitter::open(address, &send_options(arguments).owner(owner))?)
+        }
+        Way::Receive => None,
+    };
+    let interrupt = Interrupt::install()?;
+    announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
+    let is_over = AtomicBool::new(false);
+    let started = Instant::now();
+    let mut receiving = receiver.map(Receiving::new);
+    let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
+    let watched =
+        (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
+    let (received, sent) = std::thread::scope(|scope| {
+        let received = receiving.take().map(|it| scope.spawn(|| it.run(&is_over)));
+        let sent = transmitting.take().map(|it| scope.spawn(|| it.run(&is_over)));
+        let mut cadence = Cadence::new(Duration::from_secs(1), started);
+        let mut told = Tally::default();
+        loop {
+            std::thread::sleep(PAUSE);
+            let now = Instant::now();
+            let has_ended = received.as_ref().is_some_and(|it| it.is_finished())
+                || sent.as_ref().is_some_and(|it| it.is_finished());
+            let elapsed = now - started;
+            let ends = has_ended || interrupt.signal().is_some() || elapsed >= arguments.duration;
+            if ends || cadence.is_due(now) {
+                let tally = Tally::of(elapsed, &watched.0, &watched.1);
+                let interval = tally.since(&told);
+                console.line(format_args!("{}", interval.words()));
+                document.push_interval(interval.json());
+                told = tally;
+            }
+            if ends {
+                // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+                is_over.store(true, Ordering::Relaxed);
+                let received = received.map(|it| it.join().expect("receiving does not panic"));
+                return (received, sent.map(|it| it.join().expect("sending does not panic")));
+            }
+        }
+    });
+    let signal = interrupt.signal();
+    Ok(conclude(arguments, console, document, (received, sent), signal))
+}
+
+fn conclude(
+    arguments: &RateArguments,
+    console: &mut Console,
+    document: &mut Document,
+    (received, sent): (Option<Received>, Option<Sent>),
+    signal: Option<u8>,
+) -> Outcome {
+    let (received, sent) = (received.as_ref(), sent.as_ref());
+    let crossed = tally::crossed(&arguments.fail_on, received, sent);
+    let is_broken =
+        received.is_some_and(|it| it.error.is_some()) || sent.is_some_and(|it| it.error.is_some());
+    let is_whole = received.is_none_or(Received::is_whole) && sent.is_none_or(Sent::is_whole);
+    let outcome = match signal {
+        Some(signal) => Outcome::Interrupted { signal },
+        None if is_broken => Outcome::Unreachable,
+        None if !crossed.is_empty() => Outcome::Threshold,
+        None if is_whole || !arguments.fail_on.is_empty() => Outcome::Whole,
+        None => Outcome::Missing,
+    };
+    if let Some(received) = received {
+        received.print(console);
+    }
+    if let Some(sent) = sent {
+        sent.print(console);
+    }
+    for words in &crossed {
+        console.line(format_args!("threshold  {words}"));
+    }
+    let errors = [received.and_then(|it| it.error.clone()), sent.and_then(|it| it.error.clone())];
+    for error in errors.iter().flatten() {
+        console.error(format_args!("{error}"), None);
+    }
+    document.error = errors.into_iter().flatten().next();
+    document.end = Some(json::End {
+        result: outcome.as_str(),
+        exit_status: outcome.code(),
+        receive: received.map(Received::json),
+        transmit: sent.map(Sent::json),
+        thresholds_crossed: crossed,
+    });
+    outcome
+}
+
+fn announce(
+    arguments: &RateArguments,
+    console: &mut Console,
+    document: &mut Document,
+    receiver: Option<&Receiver>,
+    transmitter: Option<&Transmitter>,
+) {
+    let from = receiver.map(Receiver::info);
+    let to = transmitter.and_then(Transmitter::device);
+    console.line(format_args!(
+        "samplewire {VERSION}: measuring {} for {}",
+        arguments.address,
+        span(arguments.duration.as_secs_f64())
+    ));
+    for (word, info) in [("from", from), ("to", to)] {
+        if let Some(info) = info {
+            let (stream, path) = (stream_words(&info.stream_info()), path_words(info));
+            console.line(format_args!("  {word:<10} {stream}; {path}"));
+        }
+    }
+    document.start = Some(Start {
+        version: VERSION,
+        receive: from.map(Device::new),
+        transmit: to.map(Device::new),
+        window_packets: arguments.window,
+    });
+}
+
+fn receiver_options(arguments: &RateArguments) -> ReceiverOptions {
+    let options = ReceiverOptions::new()
+        .delivery(arguments.delivery)
+        .window(arguments.window)
+        .timeout(arguments.timeout)
+        .udp(wiring::udp_options());
+    match arguments.mtu {
+        Some(bytes) => options.mtu(bytes),
+        None => options,
+    }
+}
+
+fn send_options(arguments: &RateArguments) -> SendOptions {
+    let options = SendOptions::new()
+        .delivery(arguments.delivery)
+        .window(arguments.window)
+        .timeout(arguments.timeout)
+        .udp(wiring::udp_options());
+    match arguments.mtu {
+        Some(bytes) => options.mtu(bytes),
+        None => options,
+    }
+}
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// How often it is looked whether something is due.
+const PAUSE: Duration = Duration::from_millis(20);

@@ -1,0 +1,310 @@
+//! What was counted, each second and in all.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::transmitter::TransmitterSnapshot;
+
+use super::{json, receive, transmit};
+use crate::account::Account;
+use crate::arguments::values::{Subject, Threshold};
+use crate::console::Console;
+use crate::figures::{bits_per_second, grouped, measured, span};
+
+/// Sums at one moment, or what came between two.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Tally {
+    start: Duration,
+    end: Duration,
+    receive: Option<Flow>,
+    transmit: Option<Flow>,
+}
+
+/// One way.
+#[derive(Clone, Copy, Debug, Default)]
+struct Flow {
+    bytes: u64,
+    samples: u64,
+    missing: u64,
+    late: u64,
+    repaired: u64,
+    stalls: u64,
+}
+
+impl Tally {
+    pub(super) fn of(
+        elapsed: Duration,
+        receive: &Option<Arc<receive::Watch>>,
+        transmit: &Option<Arc<transmit::Watch>>,
+    ) -> Self {
+        // Relaxed: figures for display.
+        let receive = receive.as_ref().map(|watch| {
+            let samples = watch.samples.load(Ordering::Relaxed);
+            Flow {
+                bytes: samples * watch.frame_bytes,
+                samples,
+                missing: watch.missing.load(Ordering::Relaxed),
+                late: watch.late.load(Ordering::Relaxed),
+                repaired: watch.repaired.load(Ordering::Relaxed),
+                stalls: 0,
+            }
+        });
+        let transmit = transmit.as_ref().map(|watch| {
+            let samples = watch.samples.load(Ordering::Relaxed);
+            let stream = watch.stats.stats().stream;
+            Flow {
+                bytes: samples * watch.frame_bytes,
+                samples,
+                missing: 0,
+                late: watch.late.load(Ordering::Relaxed),
+                repaired: stream.retransmissions,
+                stalls: stream.credit_stalls,
+            }
+        });
+        Self { start: Duration::ZERO, end: elapsed, receive, transmit }
+    }
+
+    /// What came since `before`.
+    pub(super) fn since(&self, before: &Self) -> Self {
+        let flow = |now: Option<Flow>, before: Option<Flow>| {
+            let before = before.unwrap_or_default();
+            now.map(|now| Flow {
+                bytes: now.bytes - before.bytes,
+                samples: now.samples - before.samples,
+                missing: now.missing - before.missing,
+                late: now.late - before.late,
+                repaired: now.repaired.saturating_sub(before.repaired),
+                stalls: now.stalls.saturating_sub(before.stalls),
+            })
+        };
+        Self {
+            start: before.end,
+            end: self.end,
+            receive: flow(self.receive, before.receive),
+            transmit: flow(self.transmit, before.transmit),
+        }
+    }
+
+    pub(super) fn words(&self) -> String {
+        let elapsed = self.end - self.start;
+        let mut words = format!("{:>8}", span(self.end.as_secs_f64()));
+        if let Some(flow) = &self.receive {
+            words += &format!(
+                "  received {}, {} missing, {} late, {} repaired",
+                measured(bits_per_second(flow.bytes, elapsed), "b/s"),
+                grouped(flow.missing),
+                grouped(flow.late),
+                grouped(flow.repaired)
+            );
+        }
+        if let Some(flow) = &self.transmit {
+            words += &format!(
+                "  sent {}, {} late, {} repaired, {} stalls",
+                measured(bits_per_second(flow.bytes, elapsed), "b/s"),
+                grouped(flow.late),
+                grouped(flow.repaired),
+                grouped(flow.stalls)
+            );
+        }
+        words
+    }
+
+    pub(super) fn json(&self) -> json::Interval {
+        let elapsed = self.end - self.start;
+        let flow = |flow: Option<Flow>| {
+            flow.map(|flow| json::Flow {
+                bytes: flow.bytes,
+                goodput_bps: bits_per_second(flow.bytes, elapsed),
+                samples: flow.samples,
+                samples_missing: flow.missing,
+                packets_late: flow.late,
+                packets_repaired: flow.repaired,
+            })
+        };
+        json::Interval {
+            start_s: self.start.as_secs_f64(),
+            end_s: self.end.as_secs_f64(),
+            receive: flow(self.receive),
+            transmit: flow(self.transmit),
+        }
+    }
+}
+
+/// What was received in all.
+#[derive(Debug)]
+pub(super) struct Received {
+    pub(super) account: Account,
+    pub(super) snapshot: ReceiverSnapshot,
+    pub(super) elapsed: Duration,
+    pub(super) frame_bytes: usize,
+    /// What broke it off.
+    pub(super) error: Option<String>,
+}
+
+impl Received {
+    pub(super) fn is_whole(&self) -> bool {
+        self.account.missing() == 0 && self.account.holds()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.account.delivered() * self.frame_bytes as u64
+    }
+
+    pub(super) fn print(&self, console: &mut Console) {
+        let Self { account, snapshot, elapsed, .. } = self;
+        let stream = &snapshot.stream;
+        console.line(format_args!(
+            "received   {} samples in {}, {}",
+            grouped(account.delivered()),
+            span(elapsed.as_secs_f64()),
+            measured(bits_per_second(self.bytes(), *elapsed), "b/s")
+        ));
+        console.line(format_args!(
+            "  missing    {} samples in {} gaps",
+            grouped(account.missing()),
+            grouped(account.gaps())
+        ));
+        console.line(format_args!(
+            "  packets    {} received, {} repaired, {} late, {} reordered, {} duplicates",
+            grouped(stream.received),
+            grouped(stream.repaired),
+            grouped(stream.late),
+            grouped(stream.reordered),
+            grouped(stream.duplicates)
+        ));
+        console.line(format_args!(
+            "             {} corrupted, {} dropped by the socket; {} credit stalls",
+            grouped(snapshot.corrupted),
+            grouped(snapshot.socket_dropped),
+            grouped(snapshot.starved)
+        ));
+    }
+
+    pub(super) fn json(&self) -> json::Receive {
+        let stream = &self.snapshot.stream;
+        json::Receive {
+            seconds: self.elapsed.as_secs_f64(),
+            bytes: self.bytes(),
+            goodput_bps: bits_per_second(self.bytes(), self.elapsed),
+            samples_delivered: self.account.delivered(),
+            samples_missing: self.account.missing(),
+            gaps: self.account.gaps(),
+            packets_received: stream.received,
+            packets_repaired: stream.repaired,
+            packets_late: stream.late,
+            packets_reordered: stream.reordered,
+            packets_duplicate: stream.duplicates,
+            packets_corrupted: self.snapshot.corrupted,
+            packets_dropped_by_socket: self.snapshot.socket_dropped,
+            credit_stalls: self.snapshot.starved,
+            rtt_ns: self.snapshot.rtt_ns,
+        }
+    }
+}
+
+/// What was sent in all.
+#[derive(Debug)]
+pub(super) struct Sent {
+    pub(super) samples: u64,
+    pub(super) late: u64,
+    /// Samples that were not there in time, where the device said so.
+    pub(super) underflow: Option<u64>,
+    pub(super) snapshot: TransmitterSnapshot,
+    pub(super) elapsed: Duration,
+    pub(super) frame_bytes: usize,
+    /// What broke it off.
+    pub(super) error: Option<String>,
+}
+
+impl Sent {
+    pub(super) fn is_whole(&self) -> bool {
+        self.underflow == Some(0) && self.late == 0
+    }
+
+    fn bytes(&self) -> u64 {
+        self.samples * self.frame_bytes as u64
+    }
+
+    pub(super) fn print(&self, console: &mut Console) {
+        let stream = &self.snapshot.stream;
+        console.line(format_args!(
+            "sent       {} samples in {}, {}",
+            grouped(self.samples),
+            span(self.elapsed.as_secs_f64()),
+            measured(bits_per_second(self.bytes(), self.elapsed), "b/s")
+        ));
+        let underflow = match self.underflow {
+            Some(samples) => format!("{} samples were not there in time", grouped(samples)),
+            None => "the device could not say how much was not there in time".into(),
+        };
+        console.line(format_args!("  underflow  {underflow}"));
+        console.line(format_args!(
+            "  packets    {} sent, {} retransmissions, {} late; {} credit stalls",
+            grouped(stream.packets),
+            grouped(stream.retransmissions),
+            grouped(self.late),
+            grouped(stream.credit_stalls)
+        ));
+    }
+
+    pub(super) fn json(&self) -> json::Transmit {
+        let stream = &self.snapshot.stream;
+        json::Transmit {
+            seconds: self.elapsed.as_secs_f64(),
+            bytes: self.bytes(),
+            goodput_bps: bits_per_second(self.bytes(), self.elapsed),
+            samples_sent: self.samples,
+            samples_underflow: self.underflow,
+            packets_sent: stream.packets,
+            packets_repaired: stream.retransmissions,
+            packets_late: self.late,
+            packets_corrupted: self.snapshot.corrupted,
+            credit_stalls: stream.credit_stalls,
+            rtt_ns: self.snapshot.rtt_ns,
+        }
+    }
+}
+
+/// The thresholds that were crossed, in words.
+pub(super) fn crossed(
+    thresholds: &[Threshold],
+    received: Option<&Received>,
+    sent: Option<&Sent>,
+) -> Vec<String> {
+    let count = |subject: Subject| {
+        let of_received = received.map_or(0, |it| match subject {
+            Subject::Gap => it.account.missing(),
+            Subject::Late => it.snapshot.stream.late,
+            Subject::Repaired => it.snapshot.stream.repaired,
+            Subject::Corrupted => it.snapshot.corrupted,
+            Subject::Duplicate => it.snapshot.stream.duplicates,
+            Subject::Stall => it.snapshot.starved,
+            Subject::Underflow => 0,
+        });
+        let of_sent = sent.map_or(0, |it| match subject {
+            Subject::Late => it.late,
+            Subject::Repaired => it.snapshot.stream.retransmissions,
+            Subject::Corrupted => it.snapshot.corrupted,
+            Subject::Stall => it.snapshot.stream.credit_stalls,
+            // What the device could not say is not known to be good.
+            Subject::Underflow => it.underflow.unwrap_or(u64::MAX),
+            Subject::Gap | Subject::Duplicate => 0,
+        });
+        of_received.saturating_add(of_sent)
+    };
+    thresholds
+        .iter()
+        .filter(|threshold| count(threshold.subject) > threshold.count_max)
+        .map(|threshold| {
+            let Threshold { subject, count_max } = *threshold;
+            let found = match count(subject) {
+                u64::MAX => "not known".into(),
+                count => grouped(count),
+            };
+            let count_max = grouped(count_max);
+            format!("{}: {found}, and at most {count_max} are good", subject.as_str())
+        })
+        .collect()
+}

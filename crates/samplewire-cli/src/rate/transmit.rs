@@ -1,0 +1,120 @@
+//! To the device: zeros, at the rate that it takes them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use samplewire::source::NullSource;
+use samplewire::transmitter::{PlayError, StatsHandle, TransmitError};
+use samplewire::{End, Transmitter};
+
+use super::tally::Sent;
+use crate::arguments::RateArguments;
+
+/// A transmitter at work.
+pub(super) struct Transmitting {
+    transmitter: Transmitter,
+    lead: Duration,
+    timeout: Duration,
+    watch: Arc<Watch>,
+}
+
+/// What others may see of it meanwhile.
+#[derive(Debug)]
+pub(super) struct Watch {
+    /// Samples handed over.
+    pub(super) samples: AtomicU64,
+    /// Packets that came after their time.
+    pub(super) late: AtomicU64,
+    pub(super) stats: StatsHandle,
+    pub(super) frame_bytes: u64,
+}
+
+impl Transmitting {
+    pub(super) fn new(transmitter: Transmitter, arguments: &RateArguments) -> Self {
+        let watch = Arc::new(Watch {
+            samples: AtomicU64::new(0),
+            late: AtomicU64::new(0),
+            stats: transmitter.stats_handle(),
+            frame_bytes: transmitter.info().frame_bytes() as u64,
+        });
+        Self { transmitter, lead: arguments.lead, timeout: arguments.timeout, watch }
+    }
+
+    pub(super) fn watch(&self) -> Arc<Watch> {
+        Arc::clone(&self.watch)
+    }
+
+    /// Sends until it is over, waits until that is played, and closes.
+    pub(super) fn run(mut self, is_over: &AtomicBool) -> Sent {
+        let started = Instant::now();
+        let frame_bytes = self.transmitter.info().frame_bytes();
+        let mut late = Late::default();
+        let result = self.send(is_over, &mut late);
+        late.look(&self.watch);
+        let elapsed = started.elapsed();
+        let snapshot = self.transmitter.stats();
+        let samples = self.watch.samples.load(Ordering::Relaxed);
+        let late = late.packets;
+        let (underflow, error) = match result {
+            Ok(underflow) => (underflow, None),
+            Err(error) => (None, Some(format!("sending: {error}"))),
+        };
+        Sent { samples, late, underflow, snapshot, elapsed, frame_bytes, error }
+    }
+
+    fn send(&mut self, is_over: &AtomicBool, late: &mut Late) -> Result<Option<u64>, PlayError> {
+        let Self { transmitter, lead, timeout, watch } = self;
+        let Some(session) = transmitter.wait_session(*timeout)? else {
+            let text = format!("the device took nothing for {timeout:?}");
+            return Err(PlayError::Transmit(TransmitError::Port(text)));
+        };
+        let info = transmitter.info();
+        let mut zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
+        let first = session.first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
+        let end = transmitter.send_burst(&session, &mut zeros, first, |index| {
+            // Relaxed: figures for display, and a flag that is looked at again soon.
+            watch.samples.store(index - first, Ordering::Relaxed);
+            late.look(watch);
+            is_over.load(Ordering::Relaxed)
+        })?;
+        watch.samples.store(end - first, Ordering::Relaxed);
+        let mut moved = (0, Instant::now());
+        transmitter.wait_played(&session, end, || {
+            let position = late.look(watch);
+            if position != moved.0 {
+                moved = (position, Instant::now());
+            }
+            moved.1.elapsed() > STALL_MAX
+        })?;
+        let end = transmitter.finish(&session, 0)?;
+        match end.end {
+            End::Finished { .. } => Ok(Some(end.stats.underflow_at_peer)),
+            other => {
+                let text = format!("the stream ended with {other:?}");
+                Err(PlayError::Transmit(TransmitError::Port(text)))
+            }
+        }
+    }
+}
+
+/// Late packets, which the wire counts modulo 2^16.
+#[derive(Debug, Default)]
+struct Late {
+    seen: u16,
+    packets: u64,
+}
+
+impl Late {
+    /// Looks at the counters; the index that is played.
+    fn look(&mut self, watch: &Watch) -> u64 {
+        let stream = watch.stats.stats().stream;
+        self.packets += u64::from(stream.late_at_peer.wrapping_sub(self.seen));
+        self.seen = stream.late_at_peer;
+        watch.late.store(self.packets, Ordering::Relaxed);
+        stream.position_of_peer
+    }
+}
+
+/// How long a device may stay at one index before it is given up.
+const STALL_MAX: Duration = Duration::from_secs(10);

@@ -1,0 +1,75 @@
+//! `rate` and `latency`.
+
+use std::time::Duration;
+
+use crate::harness::{Device, Running, run};
+
+#[test]
+fn rate_of_both_ways_is_that_of_the_device_with_nothing_lost() {
+    let device = Device::start(&[
+        "--source", "counter", "--play", "null", "--rate", "1M", "--window", "4096",
+    ]);
+    let arguments = ["rate", &device.address, "--way", "both", "--duration", "4s", "--json"];
+    let list = ["--lead", "1500ms", "--fail-on", "gap=0,late=0,underflow=0"];
+    let ran = run(&[&arguments[..], &list[..]].concat()).expect(0);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let end = &document["end"];
+    assert_eq!(end["result"], "whole");
+    let delivered = end["receive"]["samples_delivered"].as_u64().unwrap();
+    assert!((3_000_000..5_000_000).contains(&delivered), "{delivered} in 4 s at 1 MS/s");
+    assert_eq!(end["transmit"]["samples_underflow"], 0);
+    assert!(end["transmit"]["samples_sent"].as_u64().unwrap() > 1_000_000);
+    let intervals = document["intervals"].as_array().unwrap();
+    assert!(intervals.len() >= 2, "{intervals:?}");
+    let by_second: u64 =
+        intervals.iter().map(|it| it["receive"]["samples"].as_u64().unwrap()).sum();
+    assert!(by_second <= delivered && by_second > 1_000_000, "{by_second} of {delivered}");
+    device.interrupt().expect(0);
+}
+
+#[test]
+fn rate_tells_each_second_and_fails_above_a_threshold() {
+    let arguments = ["--source", "null", "--rate", "1M", "--fault", "data:loss=0.2,seed=2"];
+    let device = Device::start(&arguments);
+    let arguments = ["rate", &device.address, "--duration", "1500ms", "--mtu", "1500"];
+    let ran = run(&[&arguments[..], &["--fail-on", "repaired=1"]].concat()).expect(4);
+    assert!(ran.text().contains("1.0 s  received "), "{}", ran.text());
+    assert!(ran.text().contains("threshold  repaired: "), "{}", ran.text());
+    let best_effort = ["--delivery", "best-effort"];
+    let ran = run(&[&arguments[..], &best_effort[..]].concat()).expect(3);
+    assert!(!ran.text().contains("missing    0 samples"), "{}", ran.text());
+    run(&[&arguments[..], &["--way", "transmit"]].concat())
+        .expect_error(2, &["refused: Role", "emulate --play"]);
+    run(&["rate", &device.address, "--way", "up"]).expect_error(1, &["receive, transmit, both"]);
+    run(&["rate", &device.address, "--fail-on", "speed=1"]).expect_error(1, &["underflow"]);
+}
+
+#[test]
+fn interrupted_rate_is_130() {
+    let device = Device::start(&["--source", "null", "--rate", "1M"]);
+    let rate = Running::start(&["rate", &device.address, "--duration", "1min"]);
+    std::thread::sleep(Duration::from_millis(800));
+    rate.signal(libc::SIGINT);
+    let ran = rate.finish().expect(130);
+    assert!(ran.text().contains("received "), "{}", ran.text());
+}
+
+#[test]
+fn bursts_without_a_lead_are_late_and_those_with_a_long_one_are_not() {
+    let device = Device::start(&["--source", "counter", "--play", "null", "--rate", "1M"]);
+    let arguments = ["latency", &device.address, "--leads", "1us,1500ms", "--bursts", "3"];
+    let ran = run(&[&arguments[..], &["--rounds", "10", "--json"]].concat()).expect(0);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let leads = document["leads"].as_array().unwrap();
+    assert_eq!((&leads[0]["bursts"], &leads[0]["bursts_late"]), (&3.into(), &3.into()));
+    assert_eq!((&leads[1]["bursts"], &leads[1]["bursts_late"]), (&3.into(), &0.into()));
+    assert_eq!(document["round_trips"]["count"], 10);
+    let ran = run(&[&arguments[..], &["--rounds", "3"]].concat()).expect(0);
+    assert!(ran.text().contains("round trip 3 times: least "), "{}", ran.text());
+    assert!(ran.text().contains("100.0 %  ####"), "{}", ran.text());
+    assert!(ran.text().lines().all(|line| line.chars().count() <= 80), "{}", ran.text());
+    let long = ["latency", &device.address, "--nsamps", "1M", "--rounds", "0"];
+    run(&long).expect_error(1, &["--nsamps 1000000", "has room for"]);
+    let sender = Device::start(&["--source", "null", "--rate", "1M"]);
+    run(&["latency", &sender.address, "--rounds", "0"]).expect_error(2, &["refused: Role"]);
+}
