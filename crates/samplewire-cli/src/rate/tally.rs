@@ -87,28 +87,29 @@ impl Tally {
         }
     }
 
+    /// A line for each way, of 80 columns at most.
     pub(super) fn words(&self) -> String {
         let elapsed = self.end - self.start;
-        let mut words = format!("{:>8}", span(self.end.as_secs_f64()));
-        if let Some(flow) = &self.receive {
-            words += &format!(
-                "  received {}, {} missing, {} late, {} repaired",
+        let received = self.receive.map(|flow| {
+            format!(
+                "received {}, {} missing, {} late, {} repaired",
                 measured(bits_per_second(flow.bytes, elapsed), "b/s"),
                 grouped(flow.missing),
                 grouped(flow.late),
                 grouped(flow.repaired)
-            );
-        }
-        if let Some(flow) = &self.transmit {
-            words += &format!(
-                "  sent {}, {} late, {} repaired, {} stalls",
+            )
+        });
+        let sent = self.transmit.map(|flow| {
+            format!(
+                "sent     {}, {} late, {} repaired, {} stalls",
                 measured(bits_per_second(flow.bytes, elapsed), "b/s"),
                 grouped(flow.late),
                 grouped(flow.repaired),
                 grouped(flow.stalls)
-            );
-        }
-        words
+            )
+        });
+        let lines: Vec<_> = received.into_iter().chain(sent).collect();
+        format!("{:>8}  {}", span(self.end.as_secs_f64()), lines.join("\n          "))
     }
 
     pub(super) fn json(&self) -> json::Interval {

@@ -116,3 +116,77 @@ impl Slicer {
 
 /// The count of valid samples that ends the last packet of a burst.
 const COUNT_BYTES: usize = 8;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_circuit::{Pool, PoolConfig};
+    use samplewire_proto::sender::SenderConfig;
+    use samplewire_proto::stream::Terms;
+    use samplewire_proto::{Nanos, Tag};
+
+    use super::*;
+
+    const PAYLOAD: usize = 192;
+
+    /// What `samples` of 4 bytes that end a burst become: the payload of each packet, in bytes, and
+    /// the count in its last 8.
+    fn ends(samples: usize, granularity_bytes: usize) -> Vec<(usize, u64)> {
+        let terms = Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: true,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: PAYLOAD as u32 / 4,
+            payload_bytes: PAYLOAD as u16,
+            payload_offset: 22,
+            window: 8,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos(0),
+        };
+        let slots = vec![SendSlot::default(); 8];
+        let mut sender = Sender::new(terms, SenderConfig::default(), slots, Nanos(0)).unwrap();
+        let mut held = Held::new(8, 1);
+        let pool = Pool::new(PoolConfig::new(1, 4 * PAYLOAD)).unwrap();
+        let mut quantum = pool.take().unwrap();
+        quantum.set_len(4 * PAYLOAD);
+        quantum.data_mut().fill(0xFF);
+        let form = Form { payload_bytes: PAYLOAD, frame_bytes: 4, granularity_bytes };
+        let run = (0, Flags::START | Flags::END_OF_BURST);
+        let mut slicer = Slicer::new(&mut held, quantum, 4 * samples, run, form);
+        assert!(slicer.push(&mut sender, &mut held).unwrap());
+        assert_eq!(sender.next_index(), samples as u64);
+        let payload_of = |seq: u32| held.payload(Seq(seq), PAYLOAD);
+        let full = (samples / (PAYLOAD / 4)) as u32;
+        (full..sender.next_seq().0)
+            .map(|seq| {
+                let payload = payload_of(seq);
+                // The count is the first that is no sample: samples are all ones, padding is zero.
+                let len_bytes = (0..=PAYLOAD - COUNT_BYTES)
+                    .step_by(granularity_bytes)
+                    .filter(|end| *end >= COUNT_BYTES)
+                    .chain([PAYLOAD])
+                    .find(|end| payload[end - 8] == 0)
+                    .unwrap();
+                let count = payload[len_bytes - 8..len_bytes].try_into().unwrap();
+                (len_bytes, u64::from_be_bytes(count))
+            })
+            .collect()
+    }
+
+    /// `docs/protocol.md#6.5`
+    #[test]
+    fn burst_ends_at_the_granularity_with_its_count_last() {
+        assert_eq!(ends(10, 8), [(48, 10)]);
+        assert_eq!(ends(10, 64), [(64, 10)]);
+        assert_eq!(ends(14, 64), [(64, 14)]);
+        assert_eq!(ends(15, 64), [(128, 15)]);
+        assert_eq!(ends(46, 64), [(192, 46)]);
+        assert_eq!(ends(47, 64), [(192, 46), (64, 1)], "one sample has no room beside the count");
+        assert_eq!(ends(48, 64), [(64, 0)], "a full packet, and an end without samples");
+        assert_eq!(ends(0, 8), [(8, 0)]);
+    }
+}
