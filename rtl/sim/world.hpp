@@ -133,7 +133,8 @@ class World {
  private:
   // Between two looks at whether a run is over.
   static constexpr unsigned kCyclesAtOnce = 64;
-  static constexpr unsigned kQuietCycles = 4'000;
+  // The longest that the board works on an answer: an ACCEPT of 8,192 bytes, with its cookie.
+  static constexpr unsigned kQuietCycles = 16'000;
   // Resets are known to the other side of a FIFO after so long; a shorter one may be missed there.
   static constexpr unsigned kResetCyclesMin = 8;
 
