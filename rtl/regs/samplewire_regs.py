@@ -113,7 +113,7 @@ REGISTERS = {
     )),
     "silence": Register(0x0A4, "rw", (
         Field("dead_ms", 0, 16, 0, 0x3A98),
-        Field("idle_ms", 16, 16, 0, 0x3E8),
+        Field("idle_ms", 16, 16, 0, 0x64),
     )),
     "template_words": Register(0x0A8, "rw", (
         Field("template_words", 0, 7, 0, 0x0),
@@ -185,7 +185,6 @@ COUNTERS = (
     "ended_finished",
     "ended_silent",
     "ended_broken",
-    "ended_restarted",
     "ended_half_open",
     "unknown",
     "frames_received",

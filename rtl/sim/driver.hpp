@@ -21,7 +21,7 @@ struct Setup {
   uint32_t window_packets = 0;     // told in ACCEPT
   uint32_t tolerance_16ns = 3125;  // 50 us
   uint32_t dead_ms = 15000;
-  uint32_t idle_ms = 1000;
+  uint32_t idle_ms = 100;
   const char* name = "samplewire board";
 };
 

@@ -294,7 +294,7 @@ module samplewire_sender #(
   logic [7:0]  k_tkeep;
   logic        k_tvalid, k_tready, k_tlast;
   logic [5:0]  tpl_addr;
-  logic [22:0] told;
+  logic [21:0] told;
 
   session u_session (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
@@ -329,7 +329,6 @@ module samplewire_sender #(
   assign events.control_frames     = told[sw_pkg::EventControl];
   assign events.ended_finished     = told[sw_pkg::EventFinished];
   assign events.ended_by_peer      = told[sw_pkg::EventClosed];
-  assign events.ended_restarted    = told[sw_pkg::EventRestarted];
   assign events.ended_silent       = told[sw_pkg::EventSilent];
   assign events.ended_half_open    = told[sw_pkg::EventHalfOpen];
   assign events.ended_broken       = told[sw_pkg::EventBreaker];

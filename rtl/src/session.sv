@@ -84,7 +84,7 @@ module session (
   output logic [7:0]       m_axis_tkeep,
   output logic             m_axis_tlast,
 
-  output logic [22:0]      event_o,             // ctl_event_e
+  output logic [21:0]      event_o,             // ctl_event_e
   output logic             ev_dropped_o
 );
 
@@ -107,7 +107,7 @@ module session (
 
   assign tpl_addr_o = addr[7:2];
   assign key_addr_o = port[5:1];
-  assign event_o    = is_event ? 23'd1 << event_which : 23'd0;
+  assign event_o    = is_event ? 22'd1 << event_which : 22'd0;
 
   // ------------------------------------------------------------------ what it writes
   sw_pkg::state_e state_q;

@@ -240,14 +240,13 @@ package sw_pkg;
     EventMark        = 5'd12,
     EventFinished    = 5'd13,
     EventClosed      = 5'd14,
-    EventRestarted   = 5'd15,
-    EventSilent      = 5'd16,
-    EventHalfOpen    = 5'd17,
-    EventBreaker     = 5'd18,
-    EventControl     = 5'd19,  // a packet of the session that is no MARK has left
-    EventArp         = 5'd20,
-    EventIcmp        = 5'd21,
-    EventSuppressed  = 5'd22
+    EventSilent      = 5'd15,
+    EventHalfOpen    = 5'd16,
+    EventBreaker     = 5'd17,
+    EventControl     = 5'd18,  // a packet of the session that is no MARK has left
+    EventArp         = 5'd19,
+    EventIcmp        = 5'd20,
+    EventSuppressed  = 5'd21
   } ctl_event_e;
 
   function automatic logic [15:0] be16(input logic [15:0] v);

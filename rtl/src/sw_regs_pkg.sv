@@ -72,7 +72,6 @@ package sw_regs_pkg;
     logic frames_received;
     logic unknown;
     logic ended_half_open;
-    logic ended_restarted;
     logic ended_broken;
     logic ended_silent;
     logic ended_finished;
@@ -95,7 +94,7 @@ package sw_regs_pkg;
     logic packets;
   } event_t;
 
-  localparam int unsigned NumEvents = 40;
+  localparam int unsigned NumEvents = 39;
   localparam int unsigned NumValues = 4;  // entries before counter 0
 
   localparam logic [10:0] WindowCounters = 11'h200;
@@ -153,7 +152,7 @@ package sw_regs_pkg;
     24'h0,  // pace_rate
     20'h4e20,  // pace_burst_ns
     16'h3a98,  // dead_ms
-    16'h3e8,  // idle_ms
+    16'h64,  // idle_ms
     7'h0,  // template_words
     64'h0,  // source_index
     64'h0,  // source_count
@@ -173,7 +172,7 @@ package sw_regs_pkg;
       5'h05: control_reset = 32'h0000238c;
       5'h06: control_reset = 32'h00000580;
       5'h08: control_reset = 32'h00004e20;
-      5'h09: control_reset = 32'h03e83a98;
+      5'h09: control_reset = 32'h00643a98;
       default: control_reset = 32'h0;
     endcase
   endfunction
@@ -231,7 +230,7 @@ package sw_regs_pkg;
       status.peer_ip,
       status.stream_tag,
       {18'd0, status.sync_count, status.sync_armed, status.gate_armed, status.stream_tag_valid, status.state},
-      {8'd44, channels, nack_depth},
+      {8'd43, channels, nack_depth},
       slots,
       {slot_bytes, width},
       {16'h1, 16'h0},

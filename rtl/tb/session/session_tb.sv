@@ -60,7 +60,7 @@ module session_tb (
   output logic [7:0]   m_axis_tkeep,
   output logic         m_axis_tlast,
 
-  output logic [23:0][15:0] events_o   // how often each came, modulo 2^16
+  output logic [22:0][15:0] events_o   // how often each came, modulo 2^16
 );
 
   logic [63:0] time_q;
@@ -114,8 +114,8 @@ module session_tb (
     endcase
   end
 
-  logic [22:0] told;
-  logic [23:0] event_bits;
+  logic [21:0] told;
+  logic [22:0] event_bits;
   logic        dropped;
   sw_pkg::state_e state;
   sw_pkg::peer_t  peer;
@@ -145,7 +145,7 @@ module session_tb (
     .event_o(told), .ev_dropped_o(dropped)
   );
 
-  for (genvar i = 0; i < 24; i++) begin : g_events
+  for (genvar i = 0; i < 23; i++) begin : g_events
     always_ff @(posedge clk_i) events_o[i] <= rst_i ? 16'd0 : events_o[i] + 16'(event_bits[i]);
   end
 
