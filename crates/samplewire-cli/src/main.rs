@@ -13,6 +13,7 @@ mod console;
 mod decode;
 mod demo;
 mod dissector;
+mod document;
 mod emulate;
 mod failure;
 mod faults;

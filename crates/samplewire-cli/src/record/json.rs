@@ -7,45 +7,24 @@ use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::Cause;
 use serde::Serialize;
 
+use crate::document::push_bounded;
 use crate::probe::Device;
 
 /// The whole of a recording.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Document {
-    /// What was agreed; null when the stream was not opened.
-    pub(super) start: Option<Start>,
-    /// One for each second, and one for the rest.
-    pub(super) intervals: Vec<Interval>,
-    /// Intervals that are not listed: the list is bounded.
-    pub(super) intervals_left_out: u64,
+    #[serde(flatten)]
+    pub(super) run: crate::document::Document<Start, Interval, End>,
     /// The gaps in the order of their indexes.
     pub(super) gaps: Vec<GapEntry>,
     /// Gaps that are not listed: the list is bounded. The counts in `end` hold all.
     pub(super) gaps_left_out: u64,
-    /// The sums; null when the stream was not opened.
-    pub(super) end: Option<End>,
-    /// What went wrong; not there when nothing did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
 }
 
 impl Document {
-    /// Keeps an interval while there is room.
-    pub(super) fn push_interval(&mut self, interval: Interval) {
-        if self.intervals.len() < INTERVALS_MAX {
-            self.intervals.push(interval);
-        } else {
-            self.intervals_left_out += 1;
-        }
-    }
-
     /// Keeps a gap while there is room.
     pub(super) fn push_gap(&mut self, gap: GapEntry) {
-        if self.gaps.len() < GAPS_MAX {
-            self.gaps.push(gap);
-        } else {
-            self.gaps_left_out += 1;
-        }
+        push_bounded(&mut self.gaps, &mut self.gaps_left_out, GAPS_MAX, gap);
     }
 }
 
@@ -306,9 +285,6 @@ const fn cause_key(cause: RecordedCause) -> &'static str {
         RecordedCause::DeviceRestarted => "device_restarted",
     }
 }
-
-/// A day.
-const INTERVALS_MAX: usize = 86_400;
 
 /// Some 8 MB of memory, and twice that of text.
 const GAPS_MAX: usize = 100_000;

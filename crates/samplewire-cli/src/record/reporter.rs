@@ -82,7 +82,7 @@ impl Reporter {
         self.frame_bytes = frame_bytes as u64;
         match &mut self.form {
             Form::Words => {}
-            Form::Json(document) => document.start = Some(start),
+            Form::Json(document) => document.run.start = Some(start),
             Form::JsonStream => self.event(&Event::Start(&start)),
         }
     }
@@ -108,7 +108,7 @@ impl Reporter {
         let interval = interval(&before, &now, self.frame_bytes);
         match &mut self.form {
             Form::Words => self.gap_lines.next_second(&mut self.console),
-            Form::Json(document) => document.push_interval(interval),
+            Form::Json(document) => document.run.push_interval(interval),
             Form::JsonStream => self.event(&Event::Interval(&interval)),
         }
     }
@@ -142,7 +142,7 @@ impl Reporter {
     pub(super) fn end(&mut self, end: End) {
         match &mut self.form {
             Form::Words => {}
-            Form::Json(document) => document.end = Some(end),
+            Form::Json(document) => document.run.end = Some(end),
             Form::JsonStream => self.event(&Event::End(&end)),
         }
     }
@@ -151,7 +151,7 @@ impl Reporter {
     pub(super) fn error(&mut self, text: String) {
         match &mut self.form {
             Form::Words => {}
-            Form::Json(document) => document.error = Some(text),
+            Form::Json(document) => document.run.error = Some(text),
             Form::JsonStream => self.event(&Event::Error(&text)),
         }
     }

@@ -7,31 +7,7 @@ use serde::Serialize;
 use crate::probe::Device;
 
 /// The whole of a replay.
-#[derive(Debug, Default, Serialize)]
-pub(super) struct Document {
-    /// What was agreed; null when the stream was not opened.
-    pub(super) start: Option<Start>,
-    /// One for each second, and one for the rest.
-    pub(super) intervals: Vec<Interval>,
-    /// Intervals that are not listed: the list is bounded.
-    pub(super) intervals_left_out: u64,
-    /// The sums; null when the stream was not opened.
-    pub(super) end: Option<End>,
-    /// What went wrong; not there when nothing did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) error: Option<String>,
-}
-
-impl Document {
-    /// Keeps an interval while there is room.
-    pub(super) fn push_interval(&mut self, interval: Interval) {
-        if self.intervals.len() < INTERVALS_MAX {
-            self.intervals.push(interval);
-        } else {
-            self.intervals_left_out += 1;
-        }
-    }
-}
+pub(super) type Document = crate::document::Document<Start, Interval, End>;
 
 /// What was agreed.
 #[derive(Debug, Serialize)]
@@ -155,6 +131,3 @@ impl Counters {
         }
     }
 }
-
-/// A day.
-const INTERVALS_MAX: usize = 86_400;

@@ -1,0 +1,46 @@
+//! The JSON document of a command that runs for a time, in the manner of iperf3: what was agreed,
+//! what happened in each second, the sums.
+
+use serde::Serialize;
+
+/// One object for the whole run; `S`, `I` and `E` are the command's own.
+#[derive(Debug, Serialize)]
+pub(crate) struct Document<S, I, E> {
+    /// What was agreed; null when the stream was not opened.
+    pub(crate) start: Option<S>,
+    /// One for each second, and one for the rest.
+    pub(crate) intervals: Vec<I>,
+    /// Intervals that are not listed: the list is bounded.
+    pub(crate) intervals_left_out: u64,
+    /// The sums; null when the stream was not opened.
+    pub(crate) end: Option<E>,
+    /// What went wrong; not there when nothing did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) error: Option<String>,
+}
+
+impl<S, I, E> Document<S, I, E> {
+    /// Keeps an interval while there is room.
+    pub(crate) fn push_interval(&mut self, interval: I) {
+        push_bounded(&mut self.intervals, &mut self.intervals_left_out, INTERVALS_MAX, interval);
+    }
+}
+
+impl<S, I, E> Default for Document<S, I, E> {
+    fn default() -> Self {
+        let (start, end, error) = (None, None, None);
+        Self { start, intervals: Vec::new(), intervals_left_out: 0, end, error }
+    }
+}
+
+/// Keeps an item of a list that is bounded, or counts it.
+pub(crate) fn push_bounded<T>(list: &mut Vec<T>, left_out: &mut u64, max: usize, item: T) {
+    if list.len() < max {
+        list.push(item);
+    } else {
+        *left_out += 1;
+    }
+}
+
+/// A day.
+const INTERVALS_MAX: usize = 86_400;
