@@ -98,8 +98,6 @@ module tx_path #(
       .last_departure_i(last_departure_o),
       .rep_valid_i, .rep_ok_o,
       .rep_is_near_o(),
-      .close_seq_i(32'd0),
-      .close_ok_o(),
       .oldest_o, .sent_o, .next_o, .limit_o,
       .full_o(full),
       .has_new_o(has_new),
