@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Assemble program.txt into src/ctl_rom.sv, or check it with --check. Python 3.11 alone.
+"""Assemble program.txt into src/ctl_rom.sv, check it with --check, list it with --list. Python 3.11.
 
 A line holds one instruction, or a definition; what follows a semicolon is a comment.
 
@@ -34,6 +34,7 @@ SOURCES = HERE.parent / "src"
 PROGRAM = HERE / "program.txt"
 ROM = SOURCES / "ctl_rom.sv"
 WORDS = 2048
+PER_LINE = 3
 # Work memory: the frame that is built, then variables.
 VARIABLES = range(304, 512)
 ALU = {"ld": 1, "and": 2, "xor": 3, "add": 4, "adc": 5, "sub": 6, "sbc": 7}
@@ -210,9 +211,9 @@ class Assembler:
 def module(words: list[tuple[int, str]]) -> str:
     """The text of src/ctl_rom.sv."""
     width = len(str(len(words) - 1))
-    body = "\n".join(
-        f"    rom[{n:{width}}] = 36'h{word:09x};  // {code}" for n, (word, code) in enumerate(words)
-    )
+    entries = [f"rom[{n:{width}}] = 36'h{word:09x};" for n, (word, _) in enumerate(words)]
+    lines = (entries[n : n + PER_LINE] for n in range(0, len(entries), PER_LINE))
+    body = "\n".join(f"    {'  '.join(line)}" for line in lines)
     return f"""\
 // Written by rtl/ctl/assemble.py from rtl/ctl/program.txt; not edited by hand.
 `default_nettype none
@@ -253,6 +254,9 @@ def main() -> int:
         if not ROM.exists() or ROM.read_text() != text:
             print(f"{ROM.name} is not what {PROGRAM.name} says: run rtl/ctl/assemble.py")
             return 1
+        return 0
+    if sys.argv[1:] == ["--list"]:
+        print("\n".join(f"{n:4} {word:09x}  {code}" for n, (word, code) in enumerate(words)))
         return 0
     ROM.write_text(text)
     print(f"{len(words)} instructions of {WORDS}")

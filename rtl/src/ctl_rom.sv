@@ -12,1325 +12,446 @@ module ctl_rom (
 
   initial begin
     for (int n = 1319; n < 2048; n++) rom[n] = '0;
-    rom[   0] = 36'h1013b0000;  // mv state, #IDLE
-    rom[   1] = 36'h101920000;  // mv zero, #0
-    rom[   2] = 36'h101300000;  // mv ms, #0
-    rom[   3] = 36'h02400000b;  // ld TimeLo
-    rom[   4] = 36'h105320000;  // st begun_lo
-    rom[   5] = 36'h10531000a;  // mv begun_hi, TimeHi
-    rom[   6] = 36'h101360040;  // mv unknown_left, #64
-    rom[   7] = 36'h101370040;  // mv replies_left, #64
-    rom[   8] = 36'h101380000;  // mv epoch, #0
-    rom[   9] = 36'h101390000;  // mv epoch_ms, #0
-    rom[  10] = 36'h1013a0000;  // mv openings, #0
-    rom[  11] = 36'h101510000;  // mv is_recent, #0
-    rom[  12] = 36'h02400000b;  // ld TimeLo
-    rom[  13] = 36'h0d0000132;  // sub [begun_lo]
-    rom[  14] = 36'h105340000;  // st since_lo
-    rom[  15] = 36'h02400000a;  // ld TimeHi
-    rom[  16] = 36'h0f0000131;  // sbc [begun_hi]
-    rom[  17] = 36'h105330000;  // st since_hi
-    rom[  18] = 36'ha00000023;  // jnz later
-    rom[  19] = 36'h030000134;  // ld [since_lo]
-    rom[  20] = 36'h0c000f424;  // sub #62500
-    rom[  21] = 36'hb00000030;  // jc one_later
-    rom[  22] = 36'h024000008;  // ld Flags
-    rom[  23] = 36'h04000000c;  // and #bit Alive | bit Taken
-    rom[  24] = 36'ha000000e8;  // jnz report
-    rom[  25] = 36'h024000008;  // ld Flags
-    rom[  26] = 36'h040000010;  // and #bit Close
-    rom[  27] = 36'ha000000df;  // jnz close
-    rom[  28] = 36'h024000008;  // ld Flags
-    rom[  29] = 36'h040000020;  // and #bit Due
-    rom[  30] = 36'ha00000179;  // jnz due
-    rom[  31] = 36'h024000008;  // ld Flags
-    rom[  32] = 36'h040000040;  // and #bit Frame
-    rom[  33] = 36'ha0000024b;  // jnz frame
-    rom[  34] = 36'h80000000c;  // jmp loop
-    rom[  35] = 36'h030000134;  // ld [since_lo]
-    rom[  36] = 36'h0c0000900;  // sub #0x0900
-    rom[  37] = 36'h030000133;  // ld [since_hi]
-    rom[  38] = 36'h0e000003d;  // sbc #0x003d
-    rom[  39] = 36'hc00000030;  // jnc one_later
-    rom[  40] = 36'h030000132;  // ld [begun_lo]
-    rom[  41] = 36'h080000900;  // add #0x0900
-    rom[  42] = 36'h105320000;  // st begun_lo
-    rom[  43] = 36'h030000131;  // ld [begun_hi]
-    rom[  44] = 36'h0a000003d;  // adc #0x003d
-    rom[  45] = 36'h105310000;  // st begun_hi
-    rom[  46] = 36'h101350040;  // mv step, #64
-    rom[  47] = 36'h800000037;  // jmp pass
-    rom[  48] = 36'h030000132;  // ld [begun_lo]
-    rom[  49] = 36'h08000f424;  // add #62500
-    rom[  50] = 36'h105320000;  // st begun_lo
-    rom[  51] = 36'h030000131;  // ld [begun_hi]
-    rom[  52] = 36'h0a0000000;  // adc #0
-    rom[  53] = 36'h105310000;  // st begun_hi
-    rom[  54] = 36'h101350001;  // mv step, #1
-    rom[  55] = 36'h030000130;  // ld [ms]
-    rom[  56] = 36'h090000135;  // add [step]
-    rom[  57] = 36'h105300000;  // st ms
-    rom[  58] = 36'h030000136;  // ld [unknown_left]
-    rom[  59] = 36'h090000135;  // add [step]
-    rom[  60] = 36'h105360000;  // st unknown_left
-    rom[  61] = 36'h0c0000040;  // sub #64
-    rom[  62] = 36'hc00000040;  // jnc fill_replies
-    rom[  63] = 36'h101360040;  // mv unknown_left, #64
-    rom[  64] = 36'h030000137;  // ld [replies_left]
-    rom[  65] = 36'h090000135;  // add [step]
-    rom[  66] = 36'h105370000;  // st replies_left
-    rom[  67] = 36'h0c0000040;  // sub #64
-    rom[  68] = 36'hc00000046;  // jnc turn_epoch
-    rom[  69] = 36'h101370040;  // mv replies_left, #64
-    rom[  70] = 36'h030000130;  // ld [ms]
-    rom[  71] = 36'h0d0000139;  // sub [epoch_ms]
-    rom[  72] = 36'h0c0001f40;  // sub #8000
-    rom[  73] = 36'hc00000050;  // jnc grow_old
-    rom[  74] = 36'h030000139;  // ld [epoch_ms]
-    rom[  75] = 36'h080001f40;  // add #8000
-    rom[  76] = 36'h105390000;  // st epoch_ms
-    rom[  77] = 36'h030000138;  // ld [epoch]
-    rom[  78] = 36'h080000001;  // add #1
-    rom[  79] = 36'h105380000;  // st epoch
-    rom[  80] = 36'h030000151;  // ld [is_recent]
-    rom[  81] = 36'h900000057;  // jz silence
-    rom[  82] = 36'h030000130;  // ld [ms]
-    rom[  83] = 36'h0d0000150;  // sub [opened_ms]
-    rom[  84] = 36'h0c0003e81;  // sub #16001
-    rom[  85] = 36'hc00000057;  // jnc silence
-    rom[  86] = 36'h101510000;  // mv is_recent, #0
-    rom[  87] = 36'h03000013b;  // ld [state]
-    rom[  88] = 36'h0c0000001;  // sub #OPENING
-    rom[  89] = 36'h0c0000003;  // sub #3
-    rom[  90] = 36'hb00000016;  // jc poll
-    rom[  91] = 36'he000000c5;  // call ack_missing
-    rom[  92] = 36'ha0000006b;  // jnz not_only_ack
-    rom[  93] = 36'h0200003e8;  // ld #1000
-    rom[  94] = 36'he000000be;  // call compare_silence
-    rom[  95] = 36'hb00000070;  // jc dead_yet
-    rom[  96] = 36'h03000016d;  // ld [used]
-    rom[  97] = 36'h0c0001000;  // sub #0x1000
-    rom[  98] = 36'hb00000070;  // jc dead_yet
-    rom[  99] = 36'h11170016d;  // mv span+1, [used]
-    rom[ 100] = 36'h1116f016e;  // mv span, [used+1]
-    rom[ 101] = 36'he000000cf;  // call sixteenfold
-    rom[ 102] = 36'h030000170;  // ld [span+1]
-    rom[ 103] = 36'h080000001;  // add #1
-    rom[ 104] = 36'he000000be;  // call compare_silence
-    rom[ 105] = 36'hb00000070;  // jc dead_yet
-    rom[ 106] = 36'h8000000db;  // jmp finished
-    rom[ 107] = 36'h030000153;  // ld [has_report]
-    rom[ 108] = 36'ha00000070;  // jnz dead_yet
-    rom[ 109] = 36'h020000bb8;  // ld #3000
-    rom[ 110] = 36'he000000be;  // call compare_silence
-    rom[ 111] = 36'hc00000073;  // jnc gone_silent
-    rom[ 112] = 36'h024000053;  // ld silence.lo
-    rom[ 113] = 36'he000000be;  // call compare_silence
-    rom[ 114] = 36'hb0000007c;  // jc idle_yet
-    rom[ 115] = 36'he000000c5;  // call ack_missing
-    rom[ 116] = 36'h9000000db;  // jz finished
-    rom[ 117] = 36'h030000153;  // ld [has_report]
-    rom[ 118] = 36'h900000079;  // jz half_open
-    rom[ 119] = 36'h7000f0000;  // ev Silent
-    rom[ 120] = 36'h8000000dc;  // jmp ended
-    rom[ 121] = 36'h700100000;  // ev HalfOpen
-    rom[ 122] = 36'h1013b0000;  // mv state, #IDLE
-    rom[ 123] = 36'h8000000dd;  // jmp show_state
-    rom[ 124] = 36'h030000130;  // ld [ms]
-    rom[ 125] = 36'h0d0000154;  // sub [mark_ms]
-    rom[ 126] = 36'h0c4000052;  // sub silence.hi
-    rom[ 127] = 36'hc00000081;  // jnc breaker
-    rom[ 128] = 36'h600090004;  // out Control, #bit Idle
-    rom[ 129] = 36'h02400001e;  // ld Repeats
-    rom[ 130] = 36'h105a30000;  // st difference
-    rom[ 131] = 36'h0d0000177;  // sub [repeats_then]
-    rom[ 132] = 36'h090000179;  // add [repeats+1]
-    rom[ 133] = 36'h105790000;  // st repeats+1
-    rom[ 134] = 36'h030000178;  // ld [repeats]
-    rom[ 135] = 36'h0a0000000;  // adc #0
-    rom[ 136] = 36'h105780000;  // st repeats
-    rom[ 137] = 36'h1117701a3;  // mv repeats_then, [difference]
-    rom[ 138] = 36'h030000130;  // ld [ms]
-    rom[ 139] = 36'h0d0000173;  // sub [second_ms]
-    rom[ 140] = 36'h0c00003e8;  // sub #1000
-    rom[ 141] = 36'hc00000016;  // jnc poll
-    rom[ 142] = 36'h030000173;  // ld [second_ms]
-    rom[ 143] = 36'h0800003e8;  // add #1000
-    rom[ 144] = 36'h105730000;  // st second_ms
-    rom[ 145] = 36'he000000b8;  // call read_sent
-    rom[ 146] = 36'h03000017b;  // ld [news+1]
-    rom[ 147] = 36'h105a30000;  // st difference
-    rom[ 148] = 36'h0d0000176;  // sub [sent_then+1]
-    rom[ 149] = 36'h1057b0000;  // st news+1
-    rom[ 150] = 36'h1117601a3;  // mv sent_then+1, [difference]
-    rom[ 151] = 36'h03000017a;  // ld [news]
-    rom[ 152] = 36'h105a30000;  // st difference
-    rom[ 153] = 36'h0f0000175;  // sbc [sent_then]
-    rom[ 154] = 36'h1057a0000;  // st news
-    rom[ 155] = 36'h1117501a3;  // mv sent_then, [difference]
-    rom[ 156] = 36'h03000017b;  // ld [news+1]
-    rom[ 157] = 36'h0d0000179;  // sub [repeats+1]
-    rom[ 158] = 36'h03000017a;  // ld [news]
-    rom[ 159] = 36'h0f0000178;  // sbc [repeats]
-    rom[ 160] = 36'hb000000b2;  // jc good_second
-    rom[ 161] = 36'h03000017b;  // ld [news+1]
-    rom[ 162] = 36'h090000179;  // add [repeats+1]
-    rom[ 163] = 36'h105a30000;  // st difference
-    rom[ 164] = 36'h03000017a;  // ld [news]
-    rom[ 165] = 36'h0b0000178;  // adc [repeats]
-    rom[ 166] = 36'ha000000aa;  // jnz bad_second
-    rom[ 167] = 36'h0300001a3;  // ld [difference]
-    rom[ 168] = 36'h0c0000064;  // sub #100
-    rom[ 169] = 36'hc000000b2;  // jnc good_second
-    rom[ 170] = 36'he000000b5;  // call begin_second
-    rom[ 171] = 36'h030000174;  // ld [seconds]
-    rom[ 172] = 36'h080000001;  // add #1
-    rom[ 173] = 36'h105740000;  // st seconds
-    rom[ 174] = 36'h0c000000a;  // sub #10
-    rom[ 175] = 36'ha00000016;  // jnz poll
-    rom[ 176] = 36'h700110000;  // ev Breaker
-    rom[ 177] = 36'h8000000dc;  // jmp ended
-    rom[ 178] = 36'he000000b5;  // call begin_second
-    rom[ 179] = 36'h101740000;  // mv seconds, #0
-    rom[ 180] = 36'h800000016;  // jmp poll
-    rom[ 181] = 36'h101780000;  // mv repeats, #0
-    rom[ 182] = 36'h101790000;  // mv repeats+1, #0
-    rom[ 183] = 36'hf00000000;  // ret
-    rom[ 184] = 36'h1057a001a;  // mv news, SentHi
-    rom[ 185] = 36'h1057b001b;  // mv news+1, SentLo
-    rom[ 186] = 36'h02400001a;  // ld SentHi
-    rom[ 187] = 36'h07000017a;  // xor [news]
-    rom[ 188] = 36'ha000000b8;  // jnz read_sent
-    rom[ 189] = 36'hf00000000;  // ret
-    rom[ 190] = 36'h105a30000;  // st difference
-    rom[ 191] = 36'h030000130;  // ld [ms]
-    rom[ 192] = 36'h0d0000152;  // sub [alive_ms]
-    rom[ 193] = 36'h105350000;  // st step
-    rom[ 194] = 36'h0300001a3;  // ld [difference]
-    rom[ 195] = 36'h0d0000135;  // sub [step]
-    rom[ 196] = 36'hf00000000;  // ret
-    rom[ 197] = 36'h03000013b;  // ld [state]
-    rom[ 198] = 36'h060000003;  // xor #CLOSING
-    rom[ 199] = 36'ha000000ce;  // jnz ack_known
-    rom[ 200] = 36'h030000158;  // ld [is_shown]
-    rom[ 201] = 36'h060000001;  // xor #1
-    rom[ 202] = 36'ha000000ce;  // jnz ack_known
-    rom[ 203] = 36'h024000008;  // ld Flags
-    rom[ 204] = 36'h040000300;  // and #bit AllSent | bit Released
-    rom[ 205] = 36'h060000300;  // xor #bit AllSent | bit Released
-    rom[ 206] = 36'hf00000000;  // ret
-    rom[ 207] = 36'h101a40004;  // mv words, #4
-    rom[ 208] = 36'h03000016f;  // ld [span]
-    rom[ 209] = 36'h09000016f;  // add [span]
-    rom[ 210] = 36'h1056f0000;  // st span
-    rom[ 211] = 36'h030000170;  // ld [span+1]
-    rom[ 212] = 36'h0b0000170;  // adc [span+1]
-    rom[ 213] = 36'h105700000;  // st span+1
-    rom[ 214] = 36'h0300001a4;  // ld [words]
-    rom[ 215] = 36'h0c0000001;  // sub #1
-    rom[ 216] = 36'h105a40000;  // st words
-    rom[ 217] = 36'ha000000d0;  // jnz sixteen
-    rom[ 218] = 36'hf00000000;  // ret
-    rom[ 219] = 36'h7000d0000;  // ev Finished
-    rom[ 220] = 36'h1013b0004;  // mv state, #ENDED
-    rom[ 221] = 36'h61008013b;  // out State, [state]
-    rom[ 222] = 36'h80000000c;  // jmp loop
-    rom[ 223] = 36'h03000013b;  // ld [state]
-    rom[ 224] = 36'h0c0000001;  // sub #OPENING
-    rom[ 225] = 36'h0c0000002;  // sub #2
-    rom[ 226] = 36'hb000000e6;  // jc close_heard
-    rom[ 227] = 36'h1013b0003;  // mv state, #CLOSING
-    rom[ 228] = 36'h61008013b;  // out State, [state]
-    rom[ 229] = 36'h6000b0008;  // out Pulse, #bit Restart
-    rom[ 230] = 36'h6000a0010;  // out Clear, #bit Close
-    rom[ 231] = 36'h80000000c;  // jmp loop
-    rom[ 232] = 36'h024000008;  // ld Flags
-    rom[ 233] = 36'h040000004;  // and #bit Alive
-    rom[ 234] = 36'h9000000f7;  // jz report_taken
-    rom[ 235] = 36'h6000a0004;  // out Clear, #bit Alive
-    rom[ 236] = 36'h111520130;  // mv alive_ms, [ms]
-    rom[ 237] = 36'h03000013b;  // ld [state]
-    rom[ 238] = 36'h0c0000001;  // sub #OPENING
-    rom[ 239] = 36'h0c0000003;  // sub #3
-    rom[ 240] = 36'hb000000f7;  // jc report_taken
-    rom[ 241] = 36'h101530001;  // mv has_report, #1
-    rom[ 242] = 36'h03000013b;  // ld [state]
-    rom[ 243] = 36'h060000001;  // xor #OPENING
-    rom[ 244] = 36'ha000000f7;  // jnz report_taken
-    rom[ 245] = 36'h1013b0002;  // mv state, #FLOWING
-    rom[ 246] = 36'h61008013b;  // out State, [state]
-    rom[ 247] = 36'h024000008;  // ld Flags
-    rom[ 248] = 36'h040000008;  // and #bit Taken
-    rom[ 249] = 36'h90000000c;  // jz loop
-    rom[ 250] = 36'h6000a0008;  // out Clear, #bit Taken
-    rom[ 251] = 36'h115600400;  // mv new, rep[0]
-    rom[ 252] = 36'h115610401;  // mv new+1, rep[1]
-    rom[ 253] = 36'h115620402;  // mv new+2, rep[2]
-    rom[ 254] = 36'h115630403;  // mv new+3, rep[3]
-    rom[ 255] = 36'h11564040c;  // mv new+4, rep[12]
-    rom[ 256] = 36'h11565040d;  // mv new+5, rep[13]
-    rom[ 257] = 36'h11566040e;  // mv new+6, rep[14]
-    rom[ 258] = 36'h11567040f;  // mv new+7, rep[15]
-    rom[ 259] = 36'h10568000e;  // mv new+8, TakenHi
-    rom[ 260] = 36'h10569000f;  // mv new+9, TakenLo
-    rom[ 261] = 36'h024000008;  // ld Flags
-    rom[ 262] = 36'h040000008;  // and #bit Taken
-    rom[ 263] = 36'ha0000000c;  // jnz loop
-    rom[ 264] = 36'h101590001;  // mv is_taken, #1
-    rom[ 265] = 36'h1115a0160;  // mv number, [new]
-    rom[ 266] = 36'h1115b0161;  // mv number+1, [new+1]
-    rom[ 267] = 36'h1115c0162;  // mv echo, [new+2]
-    rom[ 268] = 36'h1115d0163;  // mv echo+1, [new+3]
-    rom[ 269] = 36'h1115e0168;  // mv taken, [new+8]
-    rom[ 270] = 36'h1115f0169;  // mv taken+1, [new+9]
-    rom[ 271] = 36'h030000155;  // ld [is_close_left]
-    rom[ 272] = 36'h90000011b;  // jz round_trip
-    rom[ 273] = 36'h030000165;  // ld [new+5]
-    rom[ 274] = 36'h0d0000157;  // sub [close_stamp+1]
-    rom[ 275] = 36'h030000164;  // ld [new+4]
-    rom[ 276] = 36'h0f0000156;  // sbc [close_stamp]
-    rom[ 277] = 36'hd0000011b;  // jn round_trip
-    rom[ 278] = 36'h030000166;  // ld [new+6]
-    rom[ 279] = 36'h050000167;  // and [new+7]
-    rom[ 280] = 36'h06000ffff;  // xor #0xffff
-    rom[ 281] = 36'h90000011b;  // jz round_trip
-    rom[ 282] = 36'h101580001;  // mv is_shown, #1
-    rom[ 283] = 36'h030000169;  // ld [new+9]
-    rom[ 284] = 36'h0d0000165;  // sub [new+5]
-    rom[ 285] = 36'h105700000;  // st span+1
-    rom[ 286] = 36'h030000168;  // ld [new+8]
-    rom[ 287] = 36'h0f0000164;  // sbc [new+4]
-    rom[ 288] = 36'h1056f0000;  // st span
-    rom[ 289] = 36'hd0000000c;  // jn loop
-    rom[ 290] = 36'h030000170;  // ld [span+1]
-    rom[ 291] = 36'h0d0000167;  // sub [new+7]
-    rom[ 292] = 36'h105700000;  // st span+1
-    rom[ 293] = 36'h03000016f;  // ld [span]
-    rom[ 294] = 36'h0f0000166;  // sbc [new+6]
-    rom[ 295] = 36'h1056f0000;  // st span
-    rom[ 296] = 36'hc0000000c;  // jnc loop
-    rom[ 297] = 36'h02000be41;  // ld #0xbe41
-    rom[ 298] = 36'h0d0000170;  // sub [span+1]
-    rom[ 299] = 36'h020002540;  // ld #0x2540
-    rom[ 300] = 36'h0f000016f;  // sbc [span]
-    rom[ 301] = 36'hc0000000c;  // jnc loop
-    rom[ 302] = 36'h03000016a;  // ld [is_measured]
-    rom[ 303] = 36'h90000015a;  // jz rtt_is_span
-    rom[ 304] = 36'h03000016e;  // ld [used+1]
-    rom[ 305] = 36'h09000016e;  // add [used+1]
-    rom[ 306] = 36'h105720000;  // st other+1
-    rom[ 307] = 36'h03000016d;  // ld [used]
-    rom[ 308] = 36'h0b000016d;  // adc [used]
-    rom[ 309] = 36'h105710000;  // st other
-    rom[ 310] = 36'h030000172;  // ld [other+1]
-    rom[ 311] = 36'h0d0000170;  // sub [span+1]
-    rom[ 312] = 36'h030000171;  // ld [other]
-    rom[ 313] = 36'h0f000016f;  // sbc [span]
-    rom[ 314] = 36'hb0000013d;  // jc rtt_is_bound
-    rom[ 315] = 36'h1116f0171;  // mv span, [other]
-    rom[ 316] = 36'h111700172;  // mv span+1, [other+1]
-    rom[ 317] = 36'h030000170;  // ld [span+1]
-    rom[ 318] = 36'h0d000016c;  // sub [rtt+1]
-    rom[ 319] = 36'h105720000;  // st other+1
-    rom[ 320] = 36'h03000016f;  // ld [span]
-    rom[ 321] = 36'h0f000016b;  // sbc [rtt]
-    rom[ 322] = 36'h105710000;  // st other
-    rom[ 323] = 36'hc00000151;  // jnc rtt_falls
-    rom[ 324] = 36'h101a40003;  // mv words, #3
-    rom[ 325] = 36'he0000015f;  // call half_other
-    rom[ 326] = 36'h0300001a4;  // ld [words]
-    rom[ 327] = 36'h0c0000001;  // sub #1
-    rom[ 328] = 36'h105a40000;  // st words
-    rom[ 329] = 36'ha00000145;  // jnz rtt_eighth
-    rom[ 330] = 36'h03000016c;  // ld [rtt+1]
-    rom[ 331] = 36'h090000172;  // add [other+1]
-    rom[ 332] = 36'h105700000;  // st span+1
-    rom[ 333] = 36'h03000016b;  // ld [rtt]
-    rom[ 334] = 36'h0b0000171;  // adc [other]
-    rom[ 335] = 36'h1056f0000;  // st span
-    rom[ 336] = 36'h80000015a;  // jmp rtt_is_span
-    rom[ 337] = 36'h03000016c;  // ld [rtt+1]
-    rom[ 338] = 36'h090000170;  // add [span+1]
-    rom[ 339] = 36'h105720000;  // st other+1
-    rom[ 340] = 36'h03000016b;  // ld [rtt]
-    rom[ 341] = 36'h0b000016f;  // adc [span]
-    rom[ 342] = 36'h105710000;  // st other
-    rom[ 343] = 36'he0000015f;  // call half_other
-    rom[ 344] = 36'h1116f0171;  // mv span, [other]
-    rom[ 345] = 36'h111700172;  // mv span+1, [other+1]
-    rom[ 346] = 36'h1016a0001;  // mv is_measured, #1
-    rom[ 347] = 36'h1116b016f;  // mv rtt, [span]
-    rom[ 348] = 36'h1116c0170;  // mv rtt+1, [span+1]
-    rom[ 349] = 36'he0000016e;  // call use_rtt
-    rom[ 350] = 36'h80000000c;  // jmp loop
-    rom[ 351] = 36'h030000171;  // ld [other]
-    rom[ 352] = 36'h040000001;  // and #1
-    rom[ 353] = 36'h105a30000;  // st difference
-    rom[ 354] = 36'h030000171;  // ld [other]
-    rom[ 355] = 36'h024000001;  // ld Half
-    rom[ 356] = 36'h105710000;  // st other
-    rom[ 357] = 36'h030000172;  // ld [other+1]
-    rom[ 358] = 36'h024000001;  // ld Half
-    rom[ 359] = 36'h105720000;  // st other+1
-    rom[ 360] = 36'h0300001a3;  // ld [difference]
-    rom[ 361] = 36'h90000016d;  // jz half_done
-    rom[ 362] = 36'h030000172;  // ld [other+1]
-    rom[ 363] = 36'h060008000;  // xor #0x8000
-    rom[ 364] = 36'h105720000;  // st other+1
-    rom[ 365] = 36'hf00000000;  // ret
-    rom[ 366] = 36'h1116d016b;  // mv used, [rtt]
-    rom[ 367] = 36'h1116e016c;  // mv used+1, [rtt+1]
-    rom[ 368] = 36'h03000016d;  // ld [used]
-    rom[ 369] = 36'ha00000176;  // jnz rtt_used
-    rom[ 370] = 36'h03000016e;  // ld [used+1]
-    rom[ 371] = 36'h0c0000271;  // sub #625
-    rom[ 372] = 36'hb00000176;  // jc rtt_used
-    rom[ 373] = 36'h1016e0271;  // mv used+1, #625
-    rom[ 374] = 36'h61018016d;  // out RttHi, [used]
-    rom[ 375] = 36'h61019016e;  // out RttLo, [used+1]
-    rom[ 376] = 36'hf00000000;  // ret
-    rom[ 377] = 36'h1117d0144;  // mv to_tag, [peer_tag]
-    rom[ 378] = 36'h1117e0145;  // mv to_tag+1, [peer_tag+1]
-    rom[ 379] = 36'he000001c7;  // call read_account
-    rom[ 380] = 36'he000001e2;  // call read_oldest
-    rom[ 381] = 36'h03000013b;  // ld [state]
-    rom[ 382] = 36'h060000003;  // xor #CLOSING
-    rom[ 383] = 36'ha00000183;  // jnz mark
-    rom[ 384] = 36'h024000008;  // ld Flags
-    rom[ 385] = 36'h040000100;  // and #bit AllSent
-    rom[ 386] = 36'ha000001ad;  // jnz say_close
-    rom[ 387] = 36'h1017c1100;  // mv first, #MARK
-    rom[ 388] = 36'h1017f003a;  // mv bytes, #58
-    rom[ 389] = 36'h60000013c;  // out P, #peer
-    rom[ 390] = 36'he000001f1;  // call head_index
-    rom[ 391] = 36'h024000008;  // ld Flags
-    rom[ 392] = 36'h040000020;  // and #bit Due
-    rom[ 393] = 36'h90000000c;  // jz loop
-    rom[ 394] = 36'he00000223;  // call place
-    rom[ 395] = 36'h40400001a;  // putc SentHi
-    rom[ 396] = 36'h40400001b;  // putc SentLo
-    rom[ 397] = 36'h40400000c;  // putc StampHi
-    rom[ 398] = 36'h40400000d;  // putc StampLo
-    rom[ 399] = 36'h41000018f;  // putc [oldest]
-    rom[ 400] = 36'h410000190;  // putc [oldest+1]
-    rom[ 401] = 36'h41000015a;  // putc [number]
-    rom[ 402] = 36'h41000015b;  // putc [number+1]
-    rom[ 403] = 36'h41000015c;  // putc [echo]
-    rom[ 404] = 36'h41000015d;  // putc [echo+1]
-    rom[ 405] = 36'h030000159;  // ld [is_taken]
-    rom[ 406] = 36'h9000001aa;  // jz no_hold
-    rom[ 407] = 36'h02400000d;  // ld StampLo
-    rom[ 408] = 36'h0d000015f;  // sub [taken+1]
-    rom[ 409] = 36'h105910000;  // st hold_lo
-    rom[ 410] = 36'h02400000c;  // ld StampHi
-    rom[ 411] = 36'h0f000015e;  // sbc [taken]
-    rom[ 412] = 36'h404000000;  // putc A
-    rom[ 413] = 36'h410000191;  // putc [hold_lo]
-    rom[ 414] = 36'he000001e8;  // call put_lost
-    rom[ 415] = 36'h400000000;  // putc #0
-    rom[ 416] = 36'h400000000;  // putc #0
-    rom[ 417] = 36'h400000000;  // putc #0
-    rom[ 418] = 36'h400000000;  // putc #0
-    rom[ 419] = 36'he00000228;  // call seal
-    rom[ 420] = 36'h600050004;  // out Send, #4
-    rom[ 421] = 36'h6000b0006;  // out Pulse, #bit Done | bit Left
-    rom[ 422] = 36'h7000c0000;  // ev Mark
-    rom[ 423] = 36'h600090000;  // out Control, #0
-    rom[ 424] = 36'h111540130;  // mv mark_ms, [ms]
-    rom[ 425] = 36'h80000000c;  // jmp loop
-    rom[ 426] = 36'h40000ffff;  // putc #0xffff
-    rom[ 427] = 36'h40000ffff;  // putc #0xffff
-    rom[ 428] = 36'h80000019e;  // jmp after_hold
-    rom[ 429] = 36'h1017c1700;  // mv first, #CLOSE
-    rom[ 430] = 36'h1017f002a;  // mv bytes, #42
-    rom[ 431] = 36'h60000013c;  // out P, #peer
-    rom[ 432] = 36'he000001f1;  // call head_index
-    rom[ 433] = 36'he00000223;  // call place
-    rom[ 434] = 36'h40400001a;  // putc SentHi
-    rom[ 435] = 36'h40400001b;  // putc SentLo
-    rom[ 436] = 36'h40400000c;  // putc StampHi
-    rom[ 437] = 36'h40400000d;  // putc StampLo
-    rom[ 438] = 36'h024000008;  // ld Flags
-    rom[ 439] = 36'h040000003;  // and #bit Reason0 | bit Reason1
-    rom[ 440] = 36'h404000000;  // putc A
-    rom[ 441] = 36'h400000000;  // putc #0
-    rom[ 442] = 36'h41000015a;  // putc [number]
-    rom[ 443] = 36'h41000015b;  // putc [number+1]
-    rom[ 444] = 36'he000001e8;  // call put_lost
-    rom[ 445] = 36'h030000155;  // ld [is_close_left]
-    rom[ 446] = 36'ha000001c2;  // jnz close_again
-    rom[ 447] = 36'h101550001;  // mv is_close_left, #1
-    rom[ 448] = 36'h10556000c;  // mv close_stamp, StampHi
-    rom[ 449] = 36'h10557000d;  // mv close_stamp+1, StampLo
-    rom[ 450] = 36'he00000228;  // call seal
-    rom[ 451] = 36'h600050004;  // out Send, #4
-    rom[ 452] = 36'h6000b0006;  // out Pulse, #bit Done | bit Left
-    rom[ 453] = 36'h700120000;  // ev Control
-    rom[ 454] = 36'h8000001a7;  // jmp said
-    rom[ 455] = 36'h105870010;  // mv index, Index3
-    rom[ 456] = 36'h105880011;  // mv index+1, Index2
-    rom[ 457] = 36'h105890012;  // mv index+2, Index1
-    rom[ 458] = 36'h1058a0013;  // mv index+3, Index0
-    rom[ 459] = 36'h024000012;  // ld Index1
-    rom[ 460] = 36'h070000189;  // xor [index+2]
-    rom[ 461] = 36'ha000001c7;  // jnz read_account
-    rom[ 462] = 36'h024000011;  // ld Index2
-    rom[ 463] = 36'h070000188;  // xor [index+1]
-    rom[ 464] = 36'ha000001c7;  // jnz read_account
-    rom[ 465] = 36'h024000010;  // ld Index3
-    rom[ 466] = 36'h070000187;  // xor [index]
-    rom[ 467] = 36'ha000001c7;  // jnz read_account
-    rom[ 468] = 36'h1058b0014;  // mv lost, Lost3
-    rom[ 469] = 36'h1058c0015;  // mv lost+1, Lost2
-    rom[ 470] = 36'h1058d0016;  // mv lost+2, Lost1
-    rom[ 471] = 36'h1058e0017;  // mv lost+3, Lost0
-    rom[ 472] = 36'h024000016;  // ld Lost1
-    rom[ 473] = 36'h07000018d;  // xor [lost+2]
-    rom[ 474] = 36'ha000001d4;  // jnz read_lost
-    rom[ 475] = 36'h024000015;  // ld Lost2
-    rom[ 476] = 36'h07000018c;  // xor [lost+1]
-    rom[ 477] = 36'ha000001d4;  // jnz read_lost
-    rom[ 478] = 36'h024000014;  // ld Lost3
-    rom[ 479] = 36'h07000018b;  // xor [lost]
-    rom[ 480] = 36'ha000001d4;  // jnz read_lost
-    rom[ 481] = 36'hf00000000;  // ret
-    rom[ 482] = 36'h1058f0018;  // mv oldest, OldestHi
-    rom[ 483] = 36'h105900019;  // mv oldest+1, OldestLo
-    rom[ 484] = 36'h024000018;  // ld OldestHi
-    rom[ 485] = 36'h07000018f;  // xor [oldest]
-    rom[ 486] = 36'ha000001e2;  // jnz read_oldest
-    rom[ 487] = 36'hf00000000;  // ret
-    rom[ 488] = 36'h41000018b;  // putc [lost]
-    rom[ 489] = 36'h41000018c;  // putc [lost+1]
-    rom[ 490] = 36'h41000018d;  // putc [lost+2]
-    rom[ 491] = 36'h41000018e;  // putc [lost+3]
-    rom[ 492] = 36'hf00000000;  // ret
-    rom[ 493] = 36'h101870000;  // mv index, #0
-    rom[ 494] = 36'h101880000;  // mv index+1, #0
-    rom[ 495] = 36'h101890000;  // mv index+2, #0
-    rom[ 496] = 36'h1018a0000;  // mv index+3, #0
-    rom[ 497] = 36'h600010000;  // out Q, #0
-    rom[ 498] = 36'h210001800;  // put [P+]
-    rom[ 499] = 36'h210001800;  // put [P+]
-    rom[ 500] = 36'h210001800;  // put [P+]
-    rom[ 501] = 36'h204000047;  // put mac_hi.lo
-    rom[ 502] = 36'h204000044;  // put mac_lo.hi
-    rom[ 503] = 36'h204000045;  // put mac_lo.lo
-    rom[ 504] = 36'h200000800;  // put #0x0800
-    rom[ 505] = 36'h600030000;  // out Sum, #0
-    rom[ 506] = 36'h300004500;  // puts #0x4500
-    rom[ 507] = 36'h03000017f;  // ld [bytes]
-    rom[ 508] = 36'h08000001c;  // add #28
-    rom[ 509] = 36'h304000000;  // puts A
-    rom[ 510] = 36'h200000000;  // put #0
-    rom[ 511] = 36'h300004000;  // puts #0x4000
-    rom[ 512] = 36'h300004011;  // puts #0x4011
-    rom[ 513] = 36'h200000000;  // put #0
-    rom[ 514] = 36'h304000048;  // puts ip.hi
-    rom[ 515] = 36'h304000049;  // puts ip.lo
-    rom[ 516] = 36'h310001800;  // puts [P+]
-    rom[ 517] = 36'h310001800;  // puts [P+]
-    rom[ 518] = 36'h500000000;  // sum #0
-    rom[ 519] = 36'h500000000;  // sum #0
-    rom[ 520] = 36'h024000002;  // ld Sum
-    rom[ 521] = 36'h06000ffff;  // xor #0xffff
-    rom[ 522] = 36'h1040c0000;  // st AT_IP_SUM
-    rom[ 523] = 36'h500003aeb;  // sum #0x3aeb
-    rom[ 524] = 36'h30400004b;  // puts port.lo
-    rom[ 525] = 36'h310001800;  // puts [P+]
-    rom[ 526] = 36'h03000017f;  // ld [bytes]
-    rom[ 527] = 36'h080000008;  // add #8
-    rom[ 528] = 36'h304000000;  // puts A
-    rom[ 529] = 36'h200000000;  // put #0
-    rom[ 530] = 36'h03000017f;  // ld [bytes]
-    rom[ 531] = 36'h08000002e;  // add #46
-    rom[ 532] = 36'h024000001;  // ld Half
-    rom[ 533] = 36'h024000001;  // ld Half
-    rom[ 534] = 36'h024000001;  // ld Half
-    rom[ 535] = 36'h06000ffff;  // xor #0xffff
-    rom[ 536] = 36'h080000001;  // add #1
-    rom[ 537] = 36'h105800000;  // st less_words
-    rom[ 538] = 36'h600040000;  // out Crc, #0
-    rom[ 539] = 36'h41000017c;  // putc [first]
-    rom[ 540] = 36'h41000017d;  // putc [to_tag]
-    rom[ 541] = 36'h41000017e;  // putc [to_tag+1]
-    rom[ 542] = 36'h410000187;  // putc [index]
-    rom[ 543] = 36'h410000188;  // putc [index+1]
-    rom[ 544] = 36'h410000189;  // putc [index+2]
-    rom[ 545] = 36'h41000018a;  // putc [index+3]
-    rom[ 546] = 36'hf00000000;  // ret
-    rom[ 547] = 36'h6000b0001;  // out Pulse, #bit Want
-    rom[ 548] = 36'h024000008;  // ld Flags
-    rom[ 549] = 36'h040000080;  // and #bit Grant
-    rom[ 550] = 36'h900000224;  // jz place_wait
-    rom[ 551] = 36'hf00000000;  // ret
-    rom[ 552] = 36'h600000000;  // out P, #0
-    rom[ 553] = 36'h304000003;  // puts CrcHi
-    rom[ 554] = 36'h304000004;  // puts CrcLo
-    rom[ 555] = 36'h610020180;  // out Count, [less_words]
-    rom[ 556] = 36'h500000000;  // sum #0
-    rom[ 557] = 36'h500000000;  // sum #0
-    rom[ 558] = 36'h024000002;  // ld Sum
-    rom[ 559] = 36'h06000ffff;  // xor #0xffff
-    rom[ 560] = 36'ha00000232;  // jnz sum_said
-    rom[ 561] = 36'h02000ffff;  // ld #0xffff
-    rom[ 562] = 36'h104140000;  // st AT_UDP_SUM
-    rom[ 563] = 36'hf00000000;  // ret
-    rom[ 564] = 36'h400000000;  // putc #0
-    rom[ 565] = 36'h400000000;  // putc #0
-    rom[ 566] = 36'h6000b0001;  // out Pulse, #bit Want
-    rom[ 567] = 36'h024000008;  // ld Flags
-    rom[ 568] = 36'h040000080;  // and #bit Grant
-    rom[ 569] = 36'h900000237;  // jz no_seq_wait
-    rom[ 570] = 36'h40400000c;  // putc StampHi
-    rom[ 571] = 36'h40400000d;  // putc StampLo
-    rom[ 572] = 36'h6000b0002;  // out Pulse, #bit Done
-    rom[ 573] = 36'hf00000000;  // ret
-    rom[ 574] = 36'h115810003;  // mv to, rx[AT_MAC]
-    rom[ 575] = 36'h115820004;  // mv to+1, rx[AT_MAC+1]
-    rom[ 576] = 36'h115830005;  // mv to+2, rx[AT_MAC+2]
-    rom[ 577] = 36'h11584000d;  // mv to+3, rx[AT_IP]
-    rom[ 578] = 36'h11585000e;  // mv to+4, rx[AT_IP+1]
-    rom[ 579] = 36'h115860011;  // mv to+5, rx[AT_PORT]
-    rom[ 580] = 36'h600000181;  // out P, #to
-    rom[ 581] = 36'hf00000000;  // ret
-    rom[ 582] = 36'h700090000;  // ev Malformed
-    rom[ 583] = 36'h800000249;  // jmp done
-    rom[ 584] = 36'h7000a0000;  // ev Unexpected
-    rom[ 585] = 36'h6000b0010;  // out Pulse, #bit Release
-    rom[ 586] = 36'h80000000c;  // jmp loop
-    rom[ 587] = 36'h034000006;  // ld rx[AT_TYPE]
-    rom[ 588] = 36'h060000806;  // xor #0x0806
-    rom[ 589] = 36'h9000004c3;  // jz arp
-    rom[ 590] = 36'h03400000b;  // ld rx[AT_PROTOCOL]
-    rom[ 591] = 36'h0400000ff;  // and #0x00ff
-    rom[ 592] = 36'h060000001;  // xor #1
-    rom[ 593] = 36'h9000004e4;  // jz icmp
-    rom[ 594] = 36'h024000008;  // ld Flags
-    rom[ 595] = 36'h040001000;  // and #bit Enable
-    rom[ 596] = 36'h900000249;  // jz done
-    rom[ 597] = 36'h034000015;  // ld rx[AT_FIRST]
-    rom[ 598] = 36'h024000001;  // ld Half
-    rom[ 599] = 36'h024000001;  // ld Half
-    rom[ 600] = 36'h024000001;  // ld Half
-    rom[ 601] = 36'h024000001;  // ld Half
-    rom[ 602] = 36'h024000001;  // ld Half
-    rom[ 603] = 36'h024000001;  // ld Half
-    rom[ 604] = 36'h024000001;  // ld Half
-    rom[ 605] = 36'h024000001;  // ld Half
-    rom[ 606] = 36'h04000000f;  // and #0x000f
-    rom[ 607] = 36'h105930000;  // st kind
-    rom[ 608] = 36'h1157d0020;  // mv to_tag, rx[AT_BODY]
-    rom[ 609] = 36'h1157e0021;  // mv to_tag+1, rx[AT_BODY+1]
-    rom[ 610] = 36'h101940000;  // mv is_ours, #0
-    rom[ 611] = 36'h03400000d;  // ld rx[AT_IP]
-    rom[ 612] = 36'h07000013f;  // xor [peer+3]
-    rom[ 613] = 36'ha0000026d;  // jnz not_ours
-    rom[ 614] = 36'h03400000e;  // ld rx[AT_IP+1]
-    rom[ 615] = 36'h070000140;  // xor [peer+4]
-    rom[ 616] = 36'ha0000026d;  // jnz not_ours
-    rom[ 617] = 36'h034000011;  // ld rx[AT_PORT]
-    rom[ 618] = 36'h070000141;  // xor [peer+5]
-    rom[ 619] = 36'ha0000026d;  // jnz not_ours
-    rom[ 620] = 36'h101940001;  // mv is_ours, #1
-    rom[ 621] = 36'h030000193;  // ld [kind]
-    rom[ 622] = 36'h060000003;  // xor #3
-    rom[ 623] = 36'h9000002ff;  // jz open
-    rom[ 624] = 36'h030000193;  // ld [kind]
-    rom[ 625] = 36'h060000004;  // xor #4
-    rom[ 626] = 36'h900000248;  // jz unexpected
-    rom[ 627] = 36'h030000193;  // ld [kind]
-    rom[ 628] = 36'h060000006;  // xor #6
-    rom[ 629] = 36'h900000248;  // jz unexpected
-    rom[ 630] = 36'h101950000;  // mv is_known, #0
-    rom[ 631] = 36'h034000016;  // ld rx[AT_TAG]
-    rom[ 632] = 36'h070000142;  // xor [tag]
-    rom[ 633] = 36'ha00000288;  // jnz not_known
-    rom[ 634] = 36'h034000017;  // ld rx[AT_TAG+1]
-    rom[ 635] = 36'h070000143;  // xor [tag+1]
-    rom[ 636] = 36'ha00000288;  // jnz not_known
-    rom[ 637] = 36'h03000013b;  // ld [state]
-    rom[ 638] = 36'h0c0000001;  // sub #OPENING
-    rom[ 639] = 36'h0c0000003;  // sub #3
-    rom[ 640] = 36'hc00000287;  // jnc known
-    rom[ 641] = 36'h03000013b;  // ld [state]
-    rom[ 642] = 36'h060000004;  // xor #ENDED
-    rom[ 643] = 36'ha00000288;  // jnz not_known
-    rom[ 644] = 36'h030000193;  // ld [kind]
-    rom[ 645] = 36'h060000007;  // xor #7
-    rom[ 646] = 36'ha00000288;  // jnz not_known
-    rom[ 647] = 36'h101950001;  // mv is_known, #1
-    rom[ 648] = 36'h030000193;  // ld [kind]
-    rom[ 649] = 36'h060000008;  // xor #8
-    rom[ 650] = 36'h900000290;  // jz closing_bytes
-    rom[ 651] = 36'h030000195;  // ld [is_known]
-    rom[ 652] = 36'h900000294;  // jz of_no_stream
-    rom[ 653] = 36'h030000193;  // ld [kind]
-    rom[ 654] = 36'h060000007;  // xor #7
-    rom[ 655] = 36'ha00000248;  // jnz unexpected
-    rom[ 656] = 36'h034000013;  // ld rx[AT_UDP_BYTES]
-    rom[ 657] = 36'h060000032;  // xor #50
-    rom[ 658] = 36'ha00000246;  // jnz malformed
-    rom[ 659] = 36'h8000002b5;  // jmp closing
-    rom[ 660] = 36'h034000016;  // ld rx[AT_TAG]
-    rom[ 661] = 36'ha00000298;  // jnz has_tag
-    rom[ 662] = 36'h034000017;  // ld rx[AT_TAG+1]
-    rom[ 663] = 36'h900000248;  // jz unexpected
-    rom[ 664] = 36'h034000013;  // ld rx[AT_UDP_BYTES]
-    rom[ 665] = 36'h0c0000032;  // sub #50
-    rom[ 666] = 36'hc00000248;  // jnc unexpected
-    rom[ 667] = 36'h030000136;  // ld [unknown_left]
-    rom[ 668] = 36'h9000002b3;  // jz unanswered
-    rom[ 669] = 36'h0c0000001;  // sub #1
-    rom[ 670] = 36'h105360000;  // st unknown_left
-    rom[ 671] = 36'h700070000;  // ev Unknown
-    rom[ 672] = 36'h1017c1800;  // mv first, #CLOSE_ACK
-    rom[ 673] = 36'h1017f002a;  // mv bytes, #42
-    rom[ 674] = 36'h1017d0000;  // mv to_tag, #0
-    rom[ 675] = 36'h1017e0000;  // mv to_tag+1, #0
-    rom[ 676] = 36'he0000023e;  // call address
-    rom[ 677] = 36'he000001ed;  // call head_none
-    rom[ 678] = 36'he00000234;  // call no_seq
-    rom[ 679] = 36'h400000001;  // putc #1
-    rom[ 680] = 36'h400000000;  // putc #0
-    rom[ 681] = 36'h414000016;  // putc rx[AT_TAG]
-    rom[ 682] = 36'h414000017;  // putc rx[AT_TAG+1]
-    rom[ 683] = 36'h400000000;  // putc #0
-    rom[ 684] = 36'h400000000;  // putc #0
-    rom[ 685] = 36'h400000000;  // putc #0
-    rom[ 686] = 36'h400000000;  // putc #0
-    rom[ 687] = 36'he00000228;  // call seal
-    rom[ 688] = 36'h600050004;  // out Send, #4
-    rom[ 689] = 36'h700120000;  // ev Control
-    rom[ 690] = 36'h800000249;  // jmp done
-    rom[ 691] = 36'h700080000;  // ev Unanswered
-    rom[ 692] = 36'h800000249;  // jmp done
-    rom[ 693] = 36'h034000021;  // ld rx[AT_BODY+1]
-    rom[ 694] = 36'ha00000246;  // jnz malformed
-    rom[ 695] = 36'h030000194;  // ld [is_ours]
-    rom[ 696] = 36'h900000248;  // jz unexpected
-    rom[ 697] = 36'h030000193;  // ld [kind]
-    rom[ 698] = 36'h060000008;  // xor #8
-    rom[ 699] = 36'ha000002ce;  // jnz peer_closes
-    rom[ 700] = 36'h030000195;  // ld [is_known]
-    rom[ 701] = 36'h900000248;  // jz unexpected
-    rom[ 702] = 36'h03000013b;  // ld [state]
-    rom[ 703] = 36'h060000003;  // xor #CLOSING
-    rom[ 704] = 36'ha00000248;  // jnz unexpected
-    rom[ 705] = 36'h034000020;  // ld rx[AT_BODY]
-    rom[ 706] = 36'ha00000248;  // jnz unexpected
-    rom[ 707] = 36'h024000008;  // ld Flags
-    rom[ 708] = 36'h040000100;  // and #bit AllSent
-    rom[ 709] = 36'h900000248;  // jz unexpected
-    rom[ 710] = 36'h03400001c;  // ld rx[AT_SEQ]
-    rom[ 711] = 36'h06400001c;  // xor NextHi
-    rom[ 712] = 36'ha00000248;  // jnz unexpected
-    rom[ 713] = 36'h03400001d;  // ld rx[AT_SEQ+1]
-    rom[ 714] = 36'h06400001d;  // xor NextLo
-    rom[ 715] = 36'ha00000248;  // jnz unexpected
-    rom[ 716] = 36'h6000b0010;  // out Pulse, #bit Release
-    rom[ 717] = 36'h8000000db;  // jmp finished
-    rom[ 718] = 36'h03000013b;  // ld [state]
-    rom[ 719] = 36'h060000004;  // xor #ENDED
-    rom[ 720] = 36'h9000002e9;  // jz answer_close
-    rom[ 721] = 36'he000001e2;  // call read_oldest
-    rom[ 722] = 36'he000000b8;  // call read_sent
-    rom[ 723] = 36'h03000017b;  // ld [news+1]
-    rom[ 724] = 36'h0d0000190;  // sub [oldest+1]
-    rom[ 725] = 36'h1057b0000;  // st news+1
-    rom[ 726] = 36'h03000017a;  // ld [news]
-    rom[ 727] = 36'h0f000018f;  // sbc [oldest]
-    rom[ 728] = 36'h1057a0000;  // st news
-    rom[ 729] = 36'h03400001d;  // ld rx[AT_SEQ+1]
-    rom[ 730] = 36'h0d0000190;  // sub [oldest+1]
-    rom[ 731] = 36'h105900000;  // st oldest+1
-    rom[ 732] = 36'h03400001c;  // ld rx[AT_SEQ]
-    rom[ 733] = 36'h0f000018f;  // sbc [oldest]
-    rom[ 734] = 36'h1058f0000;  // st oldest
-    rom[ 735] = 36'h03000017b;  // ld [news+1]
-    rom[ 736] = 36'h0d0000190;  // sub [oldest+1]
-    rom[ 737] = 36'h03000017a;  // ld [news]
-    rom[ 738] = 36'h0f000018f;  // sbc [oldest]
-    rom[ 739] = 36'hb000002e6;  // jc taken_close
-    rom[ 740] = 36'h7000b0000;  // ev CloseRefused
-    rom[ 741] = 36'h800000249;  // jmp done
-    rom[ 742] = 36'h7000e0000;  // ev Closed
-    rom[ 743] = 36'h1013b0004;  // mv state, #ENDED
-    rom[ 744] = 36'h61008013b;  // out State, [state]
-    rom[ 745] = 36'h1017c1800;  // mv first, #CLOSE_ACK
-    rom[ 746] = 36'h1017f002a;  // mv bytes, #42
-    rom[ 747] = 36'h1117d0144;  // mv to_tag, [peer_tag]
-    rom[ 748] = 36'h1117e0145;  // mv to_tag+1, [peer_tag+1]
-    rom[ 749] = 36'he0000023e;  // call address
-    rom[ 750] = 36'he00000223;  // call place
-    rom[ 751] = 36'he000001c7;  // call read_account
-    rom[ 752] = 36'he000001f1;  // call head_index
-    rom[ 753] = 36'h40400001c;  // putc NextHi
-    rom[ 754] = 36'h40400001d;  // putc NextLo
-    rom[ 755] = 36'h40400000c;  // putc StampHi
-    rom[ 756] = 36'h40400000d;  // putc StampLo
-    rom[ 757] = 36'h400000000;  // putc #0
-    rom[ 758] = 36'h400000000;  // putc #0
-    rom[ 759] = 36'h414000016;  // putc rx[AT_TAG]
-    rom[ 760] = 36'h414000017;  // putc rx[AT_TAG+1]
-    rom[ 761] = 36'he000001e8;  // call put_lost
-    rom[ 762] = 36'he00000228;  // call seal
-    rom[ 763] = 36'h600050004;  // out Send, #4
-    rom[ 764] = 36'h6000b0002;  // out Pulse, #bit Done
-    rom[ 765] = 36'h700120000;  // ev Control
-    rom[ 766] = 36'h800000249;  // jmp done
-    rom[ 767] = 36'h700000000;  // ev Opens
-    rom[ 768] = 36'h034000013;  // ld rx[AT_UDP_BYTES]
-    rom[ 769] = 36'h0c0000088;  // sub #136
-    rom[ 770] = 36'hc00000246;  // jnc malformed
-    rom[ 771] = 36'h101990000;  // mv retry_ms, #0
-    rom[ 772] = 36'h034000015;  // ld rx[AT_FIRST]
-    rom[ 773] = 36'h04000f000;  // and #0xf000
-    rom[ 774] = 36'h105a30000;  // st difference
-    rom[ 775] = 36'h060001000;  // xor #0x1000
-    rom[ 776] = 36'h90000030e;  // jz wish
-    rom[ 777] = 36'h0300001a3;  // ld [difference]
-    rom[ 778] = 36'h060000600;  // xor #0x0600
-    rom[ 779] = 36'h1057c0000;  // st first
-    rom[ 780] = 36'h101980005;  // mv refused, #5
-    rom[ 781] = 36'h8000004b5;  // jmp refuse_as
-    rom[ 782] = 36'h034000022;  // ld rx[AT_ROLE]
-    rom[ 783] = 36'h024000001;  // ld Half
-    rom[ 784] = 36'h024000001;  // ld Half
-    rom[ 785] = 36'h024000001;  // ld Half
-    rom[ 786] = 36'h024000001;  // ld Half
-    rom[ 787] = 36'h024000001;  // ld Half
-    rom[ 788] = 36'h024000001;  // ld Half
-    rom[ 789] = 36'h024000001;  // ld Half
-    rom[ 790] = 36'h024000001;  // ld Half
-    rom[ 791] = 36'h105970000;  // st role
-    rom[ 792] = 36'h0c0000003;  // sub #3
-    rom[ 793] = 36'hb00000246;  // jc malformed
-    rom[ 794] = 36'h034000016;  // ld rx[AT_TAG]
-    rom[ 795] = 36'ha00000248;  // jnz unexpected
-    rom[ 796] = 36'h034000017;  // ld rx[AT_TAG+1]
-    rom[ 797] = 36'ha00000248;  // jnz unexpected
-    rom[ 798] = 36'h03000017d;  // ld [to_tag]
-    rom[ 799] = 36'ha00000322;  // jnz wish_tag
-    rom[ 800] = 36'h03000017e;  // ld [to_tag+1]
-    rom[ 801] = 36'h900000248;  // jz unexpected
-    rom[ 802] = 36'h03400003a;  // ld rx[AT_ZERO]
-    rom[ 803] = 36'ha00000246;  // jnz malformed
-    rom[ 804] = 36'h03400003b;  // ld rx[AT_ZERO+1]
-    rom[ 805] = 36'ha00000246;  // jnz malformed
-    rom[ 806] = 36'he0000037c;  // call mac_key
-    rom[ 807] = 36'h1119d0138;  // mv epoch_used, [epoch]
-    rom[ 808] = 36'h61428000d;  // out Mac+8, rx[AT_IP]
-    rom[ 809] = 36'h614290011;  // out Mac+9, rx[AT_PORT]
-    rom[ 810] = 36'h6102a019d;  // out Mac+10, [epoch_used]
-    rom[ 811] = 36'h6142b000e;  // out Mac+11, rx[AT_IP+1]
-    rom[ 812] = 36'h1019c0000;  // mv domain, #0
-    rom[ 813] = 36'he00000388;  // call mac
-    rom[ 814] = 36'h03000019c;  // ld [domain]
-    rom[ 815] = 36'ha00000332;  // jnz cookie_second
-    rom[ 816] = 36'h60000002c;  // out P, #AT_COOKIE
-    rom[ 817] = 36'h800000333;  // jmp cookie_compare
-    rom[ 818] = 36'h600000030;  // out P, #AT_COOKIE+4
-    rom[ 819] = 36'h1019e0000;  // mv matches, #0
-    rom[ 820] = 36'h03000019f;  // ld [value]
-    rom[ 821] = 36'h074001800;  // xor rx[P+]
-    rom[ 822] = 36'h105a30000;  // st difference
-    rom[ 823] = 36'h020000000;  // ld #0
-    rom[ 824] = 36'h0d00001a3;  // sub [difference]
-    rom[ 825] = 36'h03000019e;  // ld [matches]
-    rom[ 826] = 36'h0a0000000;  // adc #0
-    rom[ 827] = 36'h1059e0000;  // st matches
-    rom[ 828] = 36'h0300001a0;  // ld [value+1]
-    rom[ 829] = 36'h074001800;  // xor rx[P+]
-    rom[ 830] = 36'h105a30000;  // st difference
-    rom[ 831] = 36'h020000000;  // ld #0
-    rom[ 832] = 36'h0d00001a3;  // sub [difference]
-    rom[ 833] = 36'h03000019e;  // ld [matches]
-    rom[ 834] = 36'h0a0000000;  // adc #0
-    rom[ 835] = 36'h1059e0000;  // st matches
-    rom[ 836] = 36'h0300001a1;  // ld [value+2]
-    rom[ 837] = 36'h074001800;  // xor rx[P+]
-    rom[ 838] = 36'h105a30000;  // st difference
-    rom[ 839] = 36'h020000000;  // ld #0
-    rom[ 840] = 36'h0d00001a3;  // sub [difference]
-    rom[ 841] = 36'h03000019e;  // ld [matches]
-    rom[ 842] = 36'h0a0000000;  // adc #0
-    rom[ 843] = 36'h1059e0000;  // st matches
-    rom[ 844] = 36'h0300001a2;  // ld [value+3]
-    rom[ 845] = 36'h074001800;  // xor rx[P+]
-    rom[ 846] = 36'h105a30000;  // st difference
-    rom[ 847] = 36'h020000000;  // ld #0
-    rom[ 848] = 36'h0d00001a3;  // sub [difference]
-    rom[ 849] = 36'h03000019e;  // ld [matches]
-    rom[ 850] = 36'h0a0000000;  // adc #0
-    rom[ 851] = 36'h060000004;  // xor #4
-    rom[ 852] = 36'ha00000359;  // jnz cookie_wrong
-    rom[ 853] = 36'h03000019c;  // ld [domain]
-    rom[ 854] = 36'ha000003a5;  // jnz proven
-    rom[ 855] = 36'h1019c0001;  // mv domain, #1
-    rom[ 856] = 36'h80000032d;  // jmp cookie_half
-    rom[ 857] = 36'h03000019d;  // ld [epoch_used]
-    rom[ 858] = 36'h070000138;  // xor [epoch]
-    rom[ 859] = 36'ha00000360;  // jnz challenge
-    rom[ 860] = 36'h030000138;  // ld [epoch]
-    rom[ 861] = 36'h0c0000001;  // sub #1
-    rom[ 862] = 36'h1059d0000;  // st epoch_used
-    rom[ 863] = 36'h800000328;  // jmp cookie
-    rom[ 864] = 36'h1017c1400;  // mv first, #CHALLENGE
-    rom[ 865] = 36'h1017f0032;  // mv bytes, #50
-    rom[ 866] = 36'he0000023e;  // call address
-    rom[ 867] = 36'he000001ed;  // call head_none
-    rom[ 868] = 36'he00000234;  // call no_seq
-    rom[ 869] = 36'he00000372;  // call put_nonce
-    rom[ 870] = 36'h6102a0138;  // out Mac+10, [epoch]
-    rom[ 871] = 36'h1019c0000;  // mv domain, #0
-    rom[ 872] = 36'he00000388;  // call mac
-    rom[ 873] = 36'he00000377;  // call put_value
-    rom[ 874] = 36'h1019c0001;  // mv domain, #1
-    rom[ 875] = 36'he00000388;  // call mac
-    rom[ 876] = 36'he00000377;  // call put_value
-    rom[ 877] = 36'he00000228;  // call seal
-    rom[ 878] = 36'h600050004;  // out Send, #4
-    rom[ 879] = 36'h700010000;  // ev Challenged
-    rom[ 880] = 36'h700120000;  // ev Control
-    rom[ 881] = 36'h800000249;  // jmp done
-    rom[ 882] = 36'h414000024;  // putc rx[AT_NONCE]
-    rom[ 883] = 36'h414000025;  // putc rx[AT_NONCE+1]
-    rom[ 884] = 36'h414000026;  // putc rx[AT_NONCE+2]
-    rom[ 885] = 36'h414000027;  // putc rx[AT_NONCE+3]
-    rom[ 886] = 36'hf00000000;  // ret
-    rom[ 887] = 36'h41000019f;  // putc [value]
-    rom[ 888] = 36'h4100001a0;  // putc [value+1]
-    rom[ 889] = 36'h4100001a1;  // putc [value+2]
-    rom[ 890] = 36'h4100001a2;  // putc [value+3]
-    rom[ 891] = 36'hf00000000;  // ret
-    rom[ 892] = 36'h60420005b;  // out Mac, secret_0.lo
-    rom[ 893] = 36'h60421005a;  // out Mac+1, secret_0.hi
-    rom[ 894] = 36'h60422005d;  // out Mac+2, secret_1.lo
-    rom[ 895] = 36'h60423005c;  // out Mac+3, secret_1.hi
-    rom[ 896] = 36'h60424005f;  // out Mac+4, secret_2.lo
-    rom[ 897] = 36'h60425005e;  // out Mac+5, secret_2.hi
-    rom[ 898] = 36'h604260061;  // out Mac+6, secret_3.lo
-    rom[ 899] = 36'h604270060;  // out Mac+7, secret_3.hi
-    rom[ 900] = 36'h6142d0026;  // out Mac+13, rx[AT_NONCE+2]
-    rom[ 901] = 36'h6142e0025;  // out Mac+14, rx[AT_NONCE+1]
-    rom[ 902] = 36'h6142f0024;  // out Mac+15, rx[AT_NONCE]
-    rom[ 903] = 36'hf00000000;  // ret
-    rom[ 904] = 36'h034000027;  // ld rx[AT_NONCE+3]
-    rom[ 905] = 36'h04000ff00;  // and #0xff00
-    rom[ 906] = 36'h07000019c;  // xor [domain]
-    rom[ 907] = 36'h6042c0000;  // out Mac+12, A
-    rom[ 908] = 36'h6000b0020;  // out Pulse, #bit Mac
-    rom[ 909] = 36'h024000008;  // ld Flags
-    rom[ 910] = 36'h040000800;  // and #bit MacBusy
-    rom[ 911] = 36'ha0000038d;  // jnz mac_wait
-    rom[ 912] = 36'h6000b0040;  // out Pulse, #bit MacNext
-    rom[ 913] = 36'h020000000;  // ld #0
-    rom[ 914] = 36'h020000000;  // ld #0
-    rom[ 915] = 36'h020000000;  // ld #0
-    rom[ 916] = 36'h105a20009;  // mv value+3, Mac
-    rom[ 917] = 36'h6000b0040;  // out Pulse, #bit MacNext
-    rom[ 918] = 36'h020000000;  // ld #0
-    rom[ 919] = 36'h020000000;  // ld #0
-    rom[ 920] = 36'h020000000;  // ld #0
-    rom[ 921] = 36'h105a10009;  // mv value+2, Mac
-    rom[ 922] = 36'h6000b0040;  // out Pulse, #bit MacNext
-    rom[ 923] = 36'h020000000;  // ld #0
-    rom[ 924] = 36'h020000000;  // ld #0
-    rom[ 925] = 36'h020000000;  // ld #0
-    rom[ 926] = 36'h105a00009;  // mv value+1, Mac
-    rom[ 927] = 36'h6000b0040;  // out Pulse, #bit MacNext
-    rom[ 928] = 36'h020000000;  // ld #0
-    rom[ 929] = 36'h020000000;  // ld #0
-    rom[ 930] = 36'h020000000;  // ld #0
-    rom[ 931] = 36'h1059f0009;  // mv value, Mac
-    rom[ 932] = 36'hf00000000;  // ret
-    rom[ 933] = 36'h101960000;  // mv is_fit, #0
-    rom[ 934] = 36'h02400004d;  // ld payload.lo
-    rom[ 935] = 36'h080000022;  // add #34
-    rom[ 936] = 36'h105a30000;  // st difference
-    rom[ 937] = 36'h034000013;  // ld rx[AT_UDP_BYTES]
-    rom[ 938] = 36'h0d00001a3;  // sub [difference]
-    rom[ 939] = 36'hc000003b3;  // jnc not_fit
-    rom[ 940] = 36'h02400004d;  // ld payload.lo
-    rom[ 941] = 36'h080000036;  // add #54
-    rom[ 942] = 36'h105a30000;  // st difference
-    rom[ 943] = 36'h034000036;  // ld rx[AT_LARGEST]
-    rom[ 944] = 36'h0d00001a3;  // sub [difference]
-    rom[ 945] = 36'hc000003b3;  // jnc not_fit
-    rom[ 946] = 36'h101960001;  // mv is_fit, #1
-    rom[ 947] = 36'h101980002;  // mv refused, #2
-    rom[ 948] = 36'h034000023;  // ld rx[AT_STREAM]
-    rom[ 949] = 36'ha000004b4;  // jnz refuse
-    rom[ 950] = 36'h101980009;  // mv refused, #9
-    rom[ 951] = 36'h034000037;  // ld rx[AT_TRAILER]
-    rom[ 952] = 36'h0400000ff;  // and #0x00ff
-    rom[ 953] = 36'ha000004b4;  // jnz refuse
-    rom[ 954] = 36'h101a50000;  // mv accept_tag, #0
-    rom[ 955] = 36'h101a60000;  // mv accept_tag+1, #0
-    rom[ 956] = 36'h030000197;  // ld [role]
-    rom[ 957] = 36'h900000465;  // jz described
-    rom[ 958] = 36'h1019a0000;  // mv is_same, #0
-    rom[ 959] = 36'h034000024;  // ld rx[AT_NONCE]
-    rom[ 960] = 36'h070000146;  // xor [nonce]
-    rom[ 961] = 36'ha000003cc;  // jnz other_nonce
-    rom[ 962] = 36'h034000025;  // ld rx[AT_NONCE+1]
-    rom[ 963] = 36'h070000147;  // xor [nonce+1]
-    rom[ 964] = 36'ha000003cc;  // jnz other_nonce
-    rom[ 965] = 36'h034000026;  // ld rx[AT_NONCE+2]
-    rom[ 966] = 36'h070000148;  // xor [nonce+2]
-    rom[ 967] = 36'ha000003cc;  // jnz other_nonce
-    rom[ 968] = 36'h034000027;  // ld rx[AT_NONCE+3]
-    rom[ 969] = 36'h070000149;  // xor [nonce+3]
-    rom[ 970] = 36'ha000003cc;  // jnz other_nonce
-    rom[ 971] = 36'h1019a0001;  // mv is_same, #1
-    rom[ 972] = 36'h03400001f;  // ld rx[AT_DEPARTURE+1]
-    rom[ 973] = 36'h0d000014f;  // sub [opened+1]
-    rom[ 974] = 36'h03400001e;  // ld rx[AT_DEPARTURE]
-    rom[ 975] = 36'h0f000014e;  // sbc [opened]
-    rom[ 976] = 36'h040008000;  // and #0x8000
-    rom[ 977] = 36'h1059b0000;  // st is_before
-    rom[ 978] = 36'h03000013b;  // ld [state]
-    rom[ 979] = 36'h0c0000001;  // sub #OPENING
-    rom[ 980] = 36'h0c0000003;  // sub #3
-    rom[ 981] = 36'hb000003e9;  // jc not_live
-    rom[ 982] = 36'h030000194;  // ld [is_ours]
-    rom[ 983] = 36'h9000003da;  // jz live_other
-    rom[ 984] = 36'h03000019a;  // ld [is_same]
-    rom[ 985] = 36'ha00000467;  // jnz repeated
-    rom[ 986] = 36'h101980001;  // mv refused, #1
-    rom[ 987] = 36'h034000028;  // ld rx[AT_OWNER]
-    rom[ 988] = 36'h07000014a;  // xor [owner]
-    rom[ 989] = 36'ha000004b3;  // jnz busy
-    rom[ 990] = 36'h034000029;  // ld rx[AT_OWNER+1]
-    rom[ 991] = 36'h07000014b;  // xor [owner+1]
-    rom[ 992] = 36'ha000004b3;  // jnz busy
-    rom[ 993] = 36'h03400002a;  // ld rx[AT_OWNER+2]
-    rom[ 994] = 36'h07000014c;  // xor [owner+2]
-    rom[ 995] = 36'ha000004b3;  // jnz busy
-    rom[ 996] = 36'h03400002b;  // ld rx[AT_OWNER+3]
-    rom[ 997] = 36'h07000014d;  // xor [owner+3]
-    rom[ 998] = 36'ha000004b3;  // jnz busy
-    rom[ 999] = 36'h03000019b;  // ld [is_before]
-    rom[1000] = 36'h8000003ea;  // jmp late_yet
-    rom[1001] = 36'h03000019a;  // ld [is_same]
-    rom[1002] = 36'h9000003f1;  // jz can_be_met
-    rom[1003] = 36'h030000194;  // ld [is_ours]
-    rom[1004] = 36'h9000003f1;  // jz can_be_met
-    rom[1005] = 36'h030000151;  // ld [is_recent]
-    rom[1006] = 36'h9000003f1;  // jz can_be_met
-    rom[1007] = 36'h700050000;  // ev Late
-    rom[1008] = 36'h800000249;  // jmp done
-    rom[1009] = 36'h101980003;  // mv refused, #3
-    rom[1010] = 36'h030000197;  // ld [role]
-    rom[1011] = 36'h060000002;  // xor #2
-    rom[1012] = 36'h9000004b4;  // jz refuse
-    rom[1013] = 36'h101980008;  // mv refused, #8
-    rom[1014] = 36'h034000022;  // ld rx[AT_ROLE]
-    rom[1015] = 36'h0400000ff;  // and #0x00ff
-    rom[1016] = 36'h0c0000003;  // sub #3
-    rom[1017] = 36'hb000004b4;  // jc refuse
-    rom[1018] = 36'h10198000a;  // mv refused, #10
-    rom[1019] = 36'h034000018;  // ld rx[AT_INDEX]
-    rom[1020] = 36'ha000004b4;  // jnz refuse
-    rom[1021] = 36'h034000019;  // ld rx[AT_INDEX+1]
-    rom[1022] = 36'ha000004b4;  // jnz refuse
-    rom[1023] = 36'h03400001a;  // ld rx[AT_INDEX+2]
-    rom[1024] = 36'ha000004b4;  // jnz refuse
-    rom[1025] = 36'h03400001b;  // ld rx[AT_INDEX+3]
-    rom[1026] = 36'ha000004b4;  // jnz refuse
-    rom[1027] = 36'h101980006;  // mv refused, #6
-    rom[1028] = 36'h034000034;  // ld rx[AT_WINDOW]
-    rom[1029] = 36'ha00000408;  // jnz has_window
-    rom[1030] = 36'h034000035;  // ld rx[AT_WINDOW+1]
-    rom[1031] = 36'h9000004b4;  // jz refuse
-    rom[1032] = 36'h101980004;  // mv refused, #4
-    rom[1033] = 36'h030000196;  // ld [is_fit]
-    rom[1034] = 36'h9000004b4;  // jz refuse
-    rom[1035] = 36'h604280057;  // out Mac+8, boot_lo.lo
-    rom[1036] = 36'h604290056;  // out Mac+9, boot_lo.hi
-    rom[1037] = 36'h6042a0059;  // out Mac+10, boot_hi.lo
-    rom[1038] = 36'h024000058;  // ld boot_hi.hi
-    rom[1039] = 36'h07000013a;  // xor [openings]
-    rom[1040] = 36'h6042b0000;  // out Mac+11, A
-    rom[1041] = 36'h1019c0002;  // mv domain, #2
-    rom[1042] = 36'he00000388;  // call mac
-    rom[1043] = 36'h03000013a;  // ld [openings]
-    rom[1044] = 36'h080000001;  // add #1
-    rom[1045] = 36'h1053a0000;  // st openings
-    rom[1046] = 36'h600090002;  // out Control, #bit Hold
-    rom[1047] = 36'h024000008;  // ld Flags
-    rom[1048] = 36'h040000400;  // and #bit TxBusy
-    rom[1049] = 36'ha00000417;  // jnz drain
-    rom[1050] = 36'h03000013b;  // ld [state]
-    rom[1051] = 36'h0c0000001;  // sub #OPENING
-    rom[1052] = 36'h0c0000003;  // sub #3
-    rom[1053] = 36'hb0000041f;  // jc begin
-    rom[1054] = 36'h700060000;  // ev Takeover
-    rom[1055] = 36'h600090003;  // out Control, #bit Hold | bit Flush
-    rom[1056] = 36'h03000013a;  // ld [openings]
-    rom[1057] = 36'h04000000f;  // and #0x000f
-    rom[1058] = 36'h105a30000;  // st difference
-    rom[1059] = 36'h0300001a0;  // ld [value+1]
-    rom[1060] = 36'h04000fff0;  // and #0xfff0
-    rom[1061] = 36'h0700001a3;  // xor [difference]
-    rom[1062] = 36'h105430000;  // st tag+1
-    rom[1063] = 36'h03000019f;  // ld [value]
-    rom[1064] = 36'ha0000042a;  // jnz tag_drawn
-    rom[1065] = 36'h020000001;  // ld #1
-    rom[1066] = 36'h105420000;  // st tag
-    rom[1067] = 36'h6100c0142;  // out TagHi, [tag]
-    rom[1068] = 36'h6100d0143;  // out TagLo, [tag+1]
-    rom[1069] = 36'h11144017d;  // mv peer_tag, [to_tag]
-    rom[1070] = 36'h11145017e;  // mv peer_tag+1, [to_tag+1]
-    rom[1071] = 36'h6100e0144;  // out PeerTagHi, [peer_tag]
-    rom[1072] = 36'h6100f0145;  // out PeerTagLo, [peer_tag+1]
-    rom[1073] = 36'he0000023e;  // call address
-    rom[1074] = 36'h1113c0181;  // mv peer, [to]
-    rom[1075] = 36'h1113d0182;  // mv peer+1, [to+1]
-    rom[1076] = 36'h1113e0183;  // mv peer+2, [to+2]
-    rom[1077] = 36'h1113f0184;  // mv peer+3, [to+3]
-    rom[1078] = 36'h111400185;  // mv peer+4, [to+4]
-    rom[1079] = 36'h111410186;  // mv peer+5, [to+5]
-    rom[1080] = 36'h61010013c;  // out PeerMac2, [peer]
-    rom[1081] = 36'h61011013d;  // out PeerMac1, [peer+1]
-    rom[1082] = 36'h61012013e;  // out PeerMac0, [peer+2]
-    rom[1083] = 36'h61013013f;  // out PeerIpHi, [peer+3]
-    rom[1084] = 36'h610140140;  // out PeerIpLo, [peer+4]
-    rom[1085] = 36'h610150141;  // out PeerPort, [peer+5]
-    rom[1086] = 36'h614160034;  // out WindowHi, rx[AT_WINDOW]
-    rom[1087] = 36'h614170035;  // out WindowLo, rx[AT_WINDOW+1]
-    rom[1088] = 36'h115460024;  // mv nonce, rx[AT_NONCE]
-    rom[1089] = 36'h115470025;  // mv nonce+1, rx[AT_NONCE+1]
-    rom[1090] = 36'h115480026;  // mv nonce+2, rx[AT_NONCE+2]
-    rom[1091] = 36'h115490027;  // mv nonce+3, rx[AT_NONCE+3]
-    rom[1092] = 36'h1154a0028;  // mv owner, rx[AT_OWNER]
-    rom[1093] = 36'h1154b0029;  // mv owner+1, rx[AT_OWNER+1]
-    rom[1094] = 36'h1154c002a;  // mv owner+2, rx[AT_OWNER+2]
-    rom[1095] = 36'h1154d002b;  // mv owner+3, rx[AT_OWNER+3]
-    rom[1096] = 36'h1154e001e;  // mv opened, rx[AT_DEPARTURE]
-    rom[1097] = 36'h1154f001f;  // mv opened+1, rx[AT_DEPARTURE+1]
-    rom[1098] = 36'h111500130;  // mv opened_ms, [ms]
-    rom[1099] = 36'h111520130;  // mv alive_ms, [ms]
-    rom[1100] = 36'h111540130;  // mv mark_ms, [ms]
-    rom[1101] = 36'h111730130;  // mv second_ms, [ms]
-    rom[1102] = 36'h101510001;  // mv is_recent, #1
-    rom[1103] = 36'h101530000;  // mv has_report, #0
-    rom[1104] = 36'h101550000;  // mv is_close_left, #0
-    rom[1105] = 36'h101580000;  // mv is_shown, #0
-    rom[1106] = 36'h101590000;  // mv is_taken, #0
-    rom[1107] = 36'h1015a0000;  // mv number, #0
-    rom[1108] = 36'h1015b0000;  // mv number+1, #0
-    rom[1109] = 36'h1015c0000;  // mv echo, #0
-    rom[1110] = 36'h1015d0000;  // mv echo+1, #0
-    rom[1111] = 36'h1016a0000;  // mv is_measured, #0
-    rom[1112] = 36'h1016b0000;  // mv rtt, #0
-    rom[1113] = 36'h1016cf424;  // mv rtt+1, #62500
-    rom[1114] = 36'he0000016e;  // call use_rtt
-    rom[1115] = 36'h101740000;  // mv seconds, #0
-    rom[1116] = 36'h101750000;  // mv sent_then, #0
-    rom[1117] = 36'h101760000;  // mv sent_then+1, #0
-    rom[1118] = 36'h10577001e;  // mv repeats_then, Repeats
-    rom[1119] = 36'he000000b5;  // call begin_second
-    rom[1120] = 36'h1013b0001;  // mv state, #OPENING
-    rom[1121] = 36'h61008013b;  // out State, [state]
-    rom[1122] = 36'h600090000;  // out Control, #0
-    rom[1123] = 36'h700020000;  // ev Accepted
-    rom[1124] = 36'h800000468;  // jmp accept_stream
-    rom[1125] = 36'h700020000;  // ev Accepted
-    rom[1126] = 36'h80000046a;  // jmp accept
-    rom[1127] = 36'h700030000;  // ev Repeated
-    rom[1128] = 36'h111a50142;  // mv accept_tag, [tag]
-    rom[1129] = 36'h111a60143;  // mv accept_tag+1, [tag+1]
-    rom[1130] = 36'h1017c1500;  // mv first, #ACCEPT
-    rom[1131] = 36'h024000055;  // ld template_words.lo
-    rom[1132] = 36'h04000007f;  // and #0x007f
-    rom[1133] = 36'h105a40000;  // st words
-    rom[1134] = 36'h0c0000002;  // sub #2
-    rom[1135] = 36'hb00000471;  // jc accept_many
-    rom[1136] = 36'h101a40002;  // mv words, #2
-    rom[1137] = 36'h020000040;  // ld #64
-    rom[1138] = 36'h0d00001a4;  // sub [words]
-    rom[1139] = 36'hb00000475;  // jc accept_words
-    rom[1140] = 36'h101a40040;  // mv words, #64
-    rom[1141] = 36'h101a30000;  // mv difference, #0
-    rom[1142] = 36'h030000196;  // ld [is_fit]
-    rom[1143] = 36'h90000047f;  // jz accept_bytes
-    rom[1144] = 36'h02400004d;  // ld payload.lo
-    rom[1145] = 36'h024000001;  // ld Half
-    rom[1146] = 36'h024000001;  // ld Half
-    rom[1147] = 36'h024000001;  // ld Half
-    rom[1148] = 36'h0d00001a4;  // sub [words]
-    rom[1149] = 36'hc0000047f;  // jnc accept_bytes
-    rom[1150] = 36'h105a30000;  // st difference
-    rom[1151] = 36'h0300001a4;  // ld [words]
-    rom[1152] = 36'h0900001a3;  // add [difference]
-    rom[1153] = 36'h080000003;  // add #3
-    rom[1154] = 36'h1057f0000;  // st bytes
-    rom[1155] = 36'h09000017f;  // add [bytes]
-    rom[1156] = 36'h1057f0000;  // st bytes
-    rom[1157] = 36'h09000017f;  // add [bytes]
-    rom[1158] = 36'h1057f0000;  // st bytes
-    rom[1159] = 36'h09000017f;  // add [bytes]
-    rom[1160] = 36'h080000002;  // add #2
-    rom[1161] = 36'h1057f0000;  // st bytes
-    rom[1162] = 36'he0000023e;  // call address
-    rom[1163] = 36'he000001c7;  // call read_account
-    rom[1164] = 36'he000001f1;  // call head_index
-    rom[1165] = 36'he00000234;  // call no_seq
-    rom[1166] = 36'he00000372;  // call put_nonce
-    rom[1167] = 36'h4100001a5;  // putc [accept_tag]
-    rom[1168] = 36'h4100001a6;  // putc [accept_tag+1]
-    rom[1169] = 36'h600000006;  // out P, #6
-    rom[1170] = 36'h020000006;  // ld #6
-    rom[1171] = 36'h0d00001a4;  // sub [words]
-    rom[1172] = 36'h0d00001a4;  // sub [words]
-    rom[1173] = 36'h0d00001a4;  // sub [words]
-    rom[1174] = 36'h0d00001a4;  // sub [words]
-    rom[1175] = 36'h604020000;  // out Count, A
-    rom[1176] = 36'h418009800;  // rep putc tpl[P+]
-    rom[1177] = 36'h0300001a3;  // ld [difference]
-    rom[1178] = 36'h9000004af;  // jz seal_accept
-    rom[1179] = 36'h200000000;  // put #0
-    rom[1180] = 36'h200000000;  // put #0
-    rom[1181] = 36'h200000000;  // put #0
-    rom[1182] = 36'h200000000;  // put #0
-    rom[1183] = 36'h020000000;  // ld #0
-    rom[1184] = 36'h0d00001a3;  // sub [difference]
-    rom[1185] = 36'h0d00001a3;  // sub [difference]
-    rom[1186] = 36'h0d00001a3;  // sub [difference]
-    rom[1187] = 36'h0d00001a3;  // sub [difference]
-    rom[1188] = 36'h604020000;  // out Count, A
-    rom[1189] = 36'h510008192;  // rep sum [zero]
-    rom[1190] = 36'he00000228;  // call seal
-    rom[1191] = 36'h0300001a4;  // ld [words]
-    rom[1192] = 36'h080000008;  // add #8
-    rom[1193] = 36'h105a40000;  // st words
-    rom[1194] = 36'h0900001a4;  // add [words]
-    rom[1195] = 36'h105a40000;  // st words
-    rom[1196] = 36'h0900001a4;  // add [words]
-    rom[1197] = 36'h604010000;  // out Q, A
-    rom[1198] = 36'h8000004b0;  // jmp accepted
-    rom[1199] = 36'he00000228;  // call seal
-    rom[1200] = 36'h600050004;  // out Send, #4
-    rom[1201] = 36'h700120000;  // ev Control
-    rom[1202] = 36'h800000249;  // jmp done
-    rom[1203] = 36'h1019903e8;  // mv retry_ms, #1000
-    rom[1204] = 36'h1017c1600;  // mv first, #REFUSE
-    rom[1205] = 36'h1017f002a;  // mv bytes, #42
-    rom[1206] = 36'he0000023e;  // call address
-    rom[1207] = 36'he000001ed;  // call head_none
-    rom[1208] = 36'he00000234;  // call no_seq
-    rom[1209] = 36'he00000372;  // call put_nonce
-    rom[1210] = 36'h410000198;  // putc [refused]
-    rom[1211] = 36'h400000002;  // putc #2
-    rom[1212] = 36'h400000000;  // putc #0
-    rom[1213] = 36'h410000199;  // putc [retry_ms]
-    rom[1214] = 36'he00000228;  // call seal
-    rom[1215] = 36'h600050004;  // out Send, #4
-    rom[1216] = 36'h700040000;  // ev Refused
-    rom[1217] = 36'h700120000;  // ev Control
-    rom[1218] = 36'h800000249;  // jmp done
-    rom[1219] = 36'h03400000e;  // ld rx[14]
-    rom[1220] = 36'he00000512;  // call may_reply
-    rom[1221] = 36'h900000510;  // jz suppressed
-    rom[1222] = 36'he0000051f;  // call reply_head
-    rom[1223] = 36'h200000806;  // put #0x0806
-    rom[1224] = 36'h200000001;  // put #0x0001
-    rom[1225] = 36'h200000800;  // put #0x0800
-    rom[1226] = 36'h200000604;  // put #0x0604
-    rom[1227] = 36'h200000002;  // put #0x0002
-    rom[1228] = 36'h204000047;  // put mac_hi.lo
-    rom[1229] = 36'h204000044;  // put mac_lo.hi
-    rom[1230] = 36'h204000045;  // put mac_lo.lo
-    rom[1231] = 36'h204000048;  // put ip.hi
-    rom[1232] = 36'h204000049;  // put ip.lo
-    rom[1233] = 36'h214000003;  // put rx[AT_MAC]
-    rom[1234] = 36'h214000004;  // put rx[AT_MAC+1]
-    rom[1235] = 36'h214000005;  // put rx[AT_MAC+2]
-    rom[1236] = 36'h21400000e;  // put rx[14]
-    rom[1237] = 36'h21400000f;  // put rx[15]
-    rom[1238] = 36'h200000000;  // put #0
-    rom[1239] = 36'h200000000;  // put #0
-    rom[1240] = 36'h200000000;  // put #0
-    rom[1241] = 36'h200000000;  // put #0
-    rom[1242] = 36'h200000000;  // put #0
-    rom[1243] = 36'h200000000;  // put #0
-    rom[1244] = 36'h200000000;  // put #0
-    rom[1245] = 36'h200000000;  // put #0
-    rom[1246] = 36'h200000000;  // put #0
-    rom[1247] = 36'h600000000;  // out P, #0
-    rom[1248] = 36'h60002fff8;  // out Count, #0xfff8
-    rom[1249] = 36'h600050004;  // out Send, #4
-    rom[1250] = 36'h700130000;  // ev Arp
-    rom[1251] = 36'h800000249;  // jmp done
-    rom[1252] = 36'h03400000d;  // ld rx[AT_IP]
-    rom[1253] = 36'he00000512;  // call may_reply
-    rom[1254] = 36'h900000510;  // jz suppressed
-    rom[1255] = 36'he0000051f;  // call reply_head
-    rom[1256] = 36'h600000006;  // out P, #AT_TYPE
-    rom[1257] = 36'h60002fff9;  // out Count, #0xfff9
-    rom[1258] = 36'h214009800;  // rep put rx[P+]
-    rom[1259] = 36'h204000048;  // put ip.hi
-    rom[1260] = 36'h204000049;  // put ip.lo
-    rom[1261] = 36'h21400000d;  // put rx[AT_IP]
-    rom[1262] = 36'h21400000e;  // put rx[AT_IP+1]
-    rom[1263] = 36'h200000000;  // put #0
-    rom[1264] = 36'h614030012;  // out Sum, rx[18]
-    rom[1265] = 36'h500000800;  // sum #0x0800
-    rom[1266] = 36'h500000000;  // sum #0
-    rom[1267] = 36'h204000002;  // put Sum
-    rom[1268] = 36'h034000008;  // ld rx[8]
-    rom[1269] = 36'h08000000e;  // add #14
-    rom[1270] = 36'h1057f0000;  // st bytes
-    rom[1271] = 36'h0c000003c;  // sub #60
-    rom[1272] = 36'hb000004fa;  // jc icmp_long
-    rom[1273] = 36'h1017f003c;  // mv bytes, #60
-    rom[1274] = 36'h600000013;  // out P, #19
-    rom[1275] = 36'h03000017f;  // ld [bytes]
-    rom[1276] = 36'h080000001;  // add #1
-    rom[1277] = 36'h024000001;  // ld Half
-    rom[1278] = 36'h105a40000;  // st words
-    rom[1279] = 36'h020000013;  // ld #19
-    rom[1280] = 36'h0d00001a4;  // sub [words]
-    rom[1281] = 36'h604020000;  // out Count, A
-    rom[1282] = 36'h214009800;  // rep put rx[P+]
-    rom[1283] = 36'h03000017f;  // ld [bytes]
-    rom[1284] = 36'h080000007;  // add #7
-    rom[1285] = 36'h024000001;  // ld Half
-    rom[1286] = 36'h024000001;  // ld Half
-    rom[1287] = 36'h024000001;  // ld Half
-    rom[1288] = 36'h105a40000;  // st words
-    rom[1289] = 36'h020000000;  // ld #0
-    rom[1290] = 36'h0d00001a4;  // sub [words]
-    rom[1291] = 36'h604020000;  // out Count, A
-    rom[1292] = 36'h600000000;  // out P, #0
-    rom[1293] = 36'h61005017f;  // out Send, [bytes]
-    rom[1294] = 36'h700140000;  // ev Icmp
-    rom[1295] = 36'h800000249;  // jmp done
-    rom[1296] = 36'h700150000;  // ev Suppressed
-    rom[1297] = 36'h800000249;  // jmp done
-    rom[1298] = 36'h0c000e000;  // sub #0xe000
-    rom[1299] = 36'hb0000051d;  // jc no_reply
-    rom[1300] = 36'h034000003;  // ld rx[AT_MAC]
-    rom[1301] = 36'h040000100;  // and #0x0100
-    rom[1302] = 36'ha0000051d;  // jnz no_reply
-    rom[1303] = 36'h030000137;  // ld [replies_left]
-    rom[1304] = 36'h90000051c;  // jz replies_over
-    rom[1305] = 36'h0c0000001;  // sub #1
-    rom[1306] = 36'h105370000;  // st replies_left
-    rom[1307] = 36'h020000001;  // ld #1
-    rom[1308] = 36'hf00000000;  // ret
-    rom[1309] = 36'h020000000;  // ld #0
-    rom[1310] = 36'hf00000000;  // ret
-    rom[1311] = 36'h600010000;  // out Q, #0
-    rom[1312] = 36'h214000003;  // put rx[AT_MAC]
-    rom[1313] = 36'h214000004;  // put rx[AT_MAC+1]
-    rom[1314] = 36'h214000005;  // put rx[AT_MAC+2]
-    rom[1315] = 36'h204000047;  // put mac_hi.lo
-    rom[1316] = 36'h204000044;  // put mac_lo.hi
-    rom[1317] = 36'h204000045;  // put mac_lo.lo
-    rom[1318] = 36'hf00000000;  // ret
+    rom[   0] = 36'h1013b0000;  rom[   1] = 36'h101920000;  rom[   2] = 36'h101300000;
+    rom[   3] = 36'h02400000b;  rom[   4] = 36'h105320000;  rom[   5] = 36'h10531000a;
+    rom[   6] = 36'h101360040;  rom[   7] = 36'h101370040;  rom[   8] = 36'h101380000;
+    rom[   9] = 36'h101390000;  rom[  10] = 36'h1013a0000;  rom[  11] = 36'h101510000;
+    rom[  12] = 36'h02400000b;  rom[  13] = 36'h0d0000132;  rom[  14] = 36'h105340000;
+    rom[  15] = 36'h02400000a;  rom[  16] = 36'h0f0000131;  rom[  17] = 36'h105330000;
+    rom[  18] = 36'ha00000023;  rom[  19] = 36'h030000134;  rom[  20] = 36'h0c000f424;
+    rom[  21] = 36'hb00000030;  rom[  22] = 36'h024000008;  rom[  23] = 36'h04000000c;
+    rom[  24] = 36'ha000000e8;  rom[  25] = 36'h024000008;  rom[  26] = 36'h040000010;
+    rom[  27] = 36'ha000000df;  rom[  28] = 36'h024000008;  rom[  29] = 36'h040000020;
+    rom[  30] = 36'ha00000179;  rom[  31] = 36'h024000008;  rom[  32] = 36'h040000040;
+    rom[  33] = 36'ha0000024b;  rom[  34] = 36'h80000000c;  rom[  35] = 36'h030000134;
+    rom[  36] = 36'h0c0000900;  rom[  37] = 36'h030000133;  rom[  38] = 36'h0e000003d;
+    rom[  39] = 36'hc00000030;  rom[  40] = 36'h030000132;  rom[  41] = 36'h080000900;
+    rom[  42] = 36'h105320000;  rom[  43] = 36'h030000131;  rom[  44] = 36'h0a000003d;
+    rom[  45] = 36'h105310000;  rom[  46] = 36'h101350040;  rom[  47] = 36'h800000037;
+    rom[  48] = 36'h030000132;  rom[  49] = 36'h08000f424;  rom[  50] = 36'h105320000;
+    rom[  51] = 36'h030000131;  rom[  52] = 36'h0a0000000;  rom[  53] = 36'h105310000;
+    rom[  54] = 36'h101350001;  rom[  55] = 36'h030000130;  rom[  56] = 36'h090000135;
+    rom[  57] = 36'h105300000;  rom[  58] = 36'h030000136;  rom[  59] = 36'h090000135;
+    rom[  60] = 36'h105360000;  rom[  61] = 36'h0c0000040;  rom[  62] = 36'hc00000040;
+    rom[  63] = 36'h101360040;  rom[  64] = 36'h030000137;  rom[  65] = 36'h090000135;
+    rom[  66] = 36'h105370000;  rom[  67] = 36'h0c0000040;  rom[  68] = 36'hc00000046;
+    rom[  69] = 36'h101370040;  rom[  70] = 36'h030000130;  rom[  71] = 36'h0d0000139;
+    rom[  72] = 36'h0c0001f40;  rom[  73] = 36'hc00000050;  rom[  74] = 36'h030000139;
+    rom[  75] = 36'h080001f40;  rom[  76] = 36'h105390000;  rom[  77] = 36'h030000138;
+    rom[  78] = 36'h080000001;  rom[  79] = 36'h105380000;  rom[  80] = 36'h030000151;
+    rom[  81] = 36'h900000057;  rom[  82] = 36'h030000130;  rom[  83] = 36'h0d0000150;
+    rom[  84] = 36'h0c0003e81;  rom[  85] = 36'hc00000057;  rom[  86] = 36'h101510000;
+    rom[  87] = 36'h03000013b;  rom[  88] = 36'h0c0000001;  rom[  89] = 36'h0c0000003;
+    rom[  90] = 36'hb00000016;  rom[  91] = 36'he000000c5;  rom[  92] = 36'ha0000006b;
+    rom[  93] = 36'h0200003e8;  rom[  94] = 36'he000000be;  rom[  95] = 36'hb00000070;
+    rom[  96] = 36'h03000016d;  rom[  97] = 36'h0c0001000;  rom[  98] = 36'hb00000070;
+    rom[  99] = 36'h11170016d;  rom[ 100] = 36'h1116f016e;  rom[ 101] = 36'he000000cf;
+    rom[ 102] = 36'h030000170;  rom[ 103] = 36'h080000001;  rom[ 104] = 36'he000000be;
+    rom[ 105] = 36'hb00000070;  rom[ 106] = 36'h8000000db;  rom[ 107] = 36'h030000153;
+    rom[ 108] = 36'ha00000070;  rom[ 109] = 36'h020000bb8;  rom[ 110] = 36'he000000be;
+    rom[ 111] = 36'hc00000073;  rom[ 112] = 36'h024000053;  rom[ 113] = 36'he000000be;
+    rom[ 114] = 36'hb0000007c;  rom[ 115] = 36'he000000c5;  rom[ 116] = 36'h9000000db;
+    rom[ 117] = 36'h030000153;  rom[ 118] = 36'h900000079;  rom[ 119] = 36'h7000f0000;
+    rom[ 120] = 36'h8000000dc;  rom[ 121] = 36'h700100000;  rom[ 122] = 36'h1013b0000;
+    rom[ 123] = 36'h8000000dd;  rom[ 124] = 36'h030000130;  rom[ 125] = 36'h0d0000154;
+    rom[ 126] = 36'h0c4000052;  rom[ 127] = 36'hc00000081;  rom[ 128] = 36'h600090004;
+    rom[ 129] = 36'h02400001e;  rom[ 130] = 36'h105a30000;  rom[ 131] = 36'h0d0000177;
+    rom[ 132] = 36'h090000179;  rom[ 133] = 36'h105790000;  rom[ 134] = 36'h030000178;
+    rom[ 135] = 36'h0a0000000;  rom[ 136] = 36'h105780000;  rom[ 137] = 36'h1117701a3;
+    rom[ 138] = 36'h030000130;  rom[ 139] = 36'h0d0000173;  rom[ 140] = 36'h0c00003e8;
+    rom[ 141] = 36'hc00000016;  rom[ 142] = 36'h030000173;  rom[ 143] = 36'h0800003e8;
+    rom[ 144] = 36'h105730000;  rom[ 145] = 36'he000000b8;  rom[ 146] = 36'h03000017b;
+    rom[ 147] = 36'h105a30000;  rom[ 148] = 36'h0d0000176;  rom[ 149] = 36'h1057b0000;
+    rom[ 150] = 36'h1117601a3;  rom[ 151] = 36'h03000017a;  rom[ 152] = 36'h105a30000;
+    rom[ 153] = 36'h0f0000175;  rom[ 154] = 36'h1057a0000;  rom[ 155] = 36'h1117501a3;
+    rom[ 156] = 36'h03000017b;  rom[ 157] = 36'h0d0000179;  rom[ 158] = 36'h03000017a;
+    rom[ 159] = 36'h0f0000178;  rom[ 160] = 36'hb000000b2;  rom[ 161] = 36'h03000017b;
+    rom[ 162] = 36'h090000179;  rom[ 163] = 36'h105a30000;  rom[ 164] = 36'h03000017a;
+    rom[ 165] = 36'h0b0000178;  rom[ 166] = 36'ha000000aa;  rom[ 167] = 36'h0300001a3;
+    rom[ 168] = 36'h0c0000064;  rom[ 169] = 36'hc000000b2;  rom[ 170] = 36'he000000b5;
+    rom[ 171] = 36'h030000174;  rom[ 172] = 36'h080000001;  rom[ 173] = 36'h105740000;
+    rom[ 174] = 36'h0c000000a;  rom[ 175] = 36'ha00000016;  rom[ 176] = 36'h700110000;
+    rom[ 177] = 36'h8000000dc;  rom[ 178] = 36'he000000b5;  rom[ 179] = 36'h101740000;
+    rom[ 180] = 36'h800000016;  rom[ 181] = 36'h101780000;  rom[ 182] = 36'h101790000;
+    rom[ 183] = 36'hf00000000;  rom[ 184] = 36'h1057a001a;  rom[ 185] = 36'h1057b001b;
+    rom[ 186] = 36'h02400001a;  rom[ 187] = 36'h07000017a;  rom[ 188] = 36'ha000000b8;
+    rom[ 189] = 36'hf00000000;  rom[ 190] = 36'h105a30000;  rom[ 191] = 36'h030000130;
+    rom[ 192] = 36'h0d0000152;  rom[ 193] = 36'h105350000;  rom[ 194] = 36'h0300001a3;
+    rom[ 195] = 36'h0d0000135;  rom[ 196] = 36'hf00000000;  rom[ 197] = 36'h03000013b;
+    rom[ 198] = 36'h060000003;  rom[ 199] = 36'ha000000ce;  rom[ 200] = 36'h030000158;
+    rom[ 201] = 36'h060000001;  rom[ 202] = 36'ha000000ce;  rom[ 203] = 36'h024000008;
+    rom[ 204] = 36'h040000300;  rom[ 205] = 36'h060000300;  rom[ 206] = 36'hf00000000;
+    rom[ 207] = 36'h101a40004;  rom[ 208] = 36'h03000016f;  rom[ 209] = 36'h09000016f;
+    rom[ 210] = 36'h1056f0000;  rom[ 211] = 36'h030000170;  rom[ 212] = 36'h0b0000170;
+    rom[ 213] = 36'h105700000;  rom[ 214] = 36'h0300001a4;  rom[ 215] = 36'h0c0000001;
+    rom[ 216] = 36'h105a40000;  rom[ 217] = 36'ha000000d0;  rom[ 218] = 36'hf00000000;
+    rom[ 219] = 36'h7000d0000;  rom[ 220] = 36'h1013b0004;  rom[ 221] = 36'h61008013b;
+    rom[ 222] = 36'h80000000c;  rom[ 223] = 36'h03000013b;  rom[ 224] = 36'h0c0000001;
+    rom[ 225] = 36'h0c0000002;  rom[ 226] = 36'hb000000e6;  rom[ 227] = 36'h1013b0003;
+    rom[ 228] = 36'h61008013b;  rom[ 229] = 36'h6000b0008;  rom[ 230] = 36'h6000a0010;
+    rom[ 231] = 36'h80000000c;  rom[ 232] = 36'h024000008;  rom[ 233] = 36'h040000004;
+    rom[ 234] = 36'h9000000f7;  rom[ 235] = 36'h6000a0004;  rom[ 236] = 36'h111520130;
+    rom[ 237] = 36'h03000013b;  rom[ 238] = 36'h0c0000001;  rom[ 239] = 36'h0c0000003;
+    rom[ 240] = 36'hb000000f7;  rom[ 241] = 36'h101530001;  rom[ 242] = 36'h03000013b;
+    rom[ 243] = 36'h060000001;  rom[ 244] = 36'ha000000f7;  rom[ 245] = 36'h1013b0002;
+    rom[ 246] = 36'h61008013b;  rom[ 247] = 36'h024000008;  rom[ 248] = 36'h040000008;
+    rom[ 249] = 36'h90000000c;  rom[ 250] = 36'h6000a0008;  rom[ 251] = 36'h115600400;
+    rom[ 252] = 36'h115610401;  rom[ 253] = 36'h115620402;  rom[ 254] = 36'h115630403;
+    rom[ 255] = 36'h11564040c;  rom[ 256] = 36'h11565040d;  rom[ 257] = 36'h11566040e;
+    rom[ 258] = 36'h11567040f;  rom[ 259] = 36'h10568000e;  rom[ 260] = 36'h10569000f;
+    rom[ 261] = 36'h024000008;  rom[ 262] = 36'h040000008;  rom[ 263] = 36'ha0000000c;
+    rom[ 264] = 36'h101590001;  rom[ 265] = 36'h1115a0160;  rom[ 266] = 36'h1115b0161;
+    rom[ 267] = 36'h1115c0162;  rom[ 268] = 36'h1115d0163;  rom[ 269] = 36'h1115e0168;
+    rom[ 270] = 36'h1115f0169;  rom[ 271] = 36'h030000155;  rom[ 272] = 36'h90000011b;
+    rom[ 273] = 36'h030000165;  rom[ 274] = 36'h0d0000157;  rom[ 275] = 36'h030000164;
+    rom[ 276] = 36'h0f0000156;  rom[ 277] = 36'hd0000011b;  rom[ 278] = 36'h030000166;
+    rom[ 279] = 36'h050000167;  rom[ 280] = 36'h06000ffff;  rom[ 281] = 36'h90000011b;
+    rom[ 282] = 36'h101580001;  rom[ 283] = 36'h030000169;  rom[ 284] = 36'h0d0000165;
+    rom[ 285] = 36'h105700000;  rom[ 286] = 36'h030000168;  rom[ 287] = 36'h0f0000164;
+    rom[ 288] = 36'h1056f0000;  rom[ 289] = 36'hd0000000c;  rom[ 290] = 36'h030000170;
+    rom[ 291] = 36'h0d0000167;  rom[ 292] = 36'h105700000;  rom[ 293] = 36'h03000016f;
+    rom[ 294] = 36'h0f0000166;  rom[ 295] = 36'h1056f0000;  rom[ 296] = 36'hc0000000c;
+    rom[ 297] = 36'h02000be41;  rom[ 298] = 36'h0d0000170;  rom[ 299] = 36'h020002540;
+    rom[ 300] = 36'h0f000016f;  rom[ 301] = 36'hc0000000c;  rom[ 302] = 36'h03000016a;
+    rom[ 303] = 36'h90000015a;  rom[ 304] = 36'h03000016e;  rom[ 305] = 36'h09000016e;
+    rom[ 306] = 36'h105720000;  rom[ 307] = 36'h03000016d;  rom[ 308] = 36'h0b000016d;
+    rom[ 309] = 36'h105710000;  rom[ 310] = 36'h030000172;  rom[ 311] = 36'h0d0000170;
+    rom[ 312] = 36'h030000171;  rom[ 313] = 36'h0f000016f;  rom[ 314] = 36'hb0000013d;
+    rom[ 315] = 36'h1116f0171;  rom[ 316] = 36'h111700172;  rom[ 317] = 36'h030000170;
+    rom[ 318] = 36'h0d000016c;  rom[ 319] = 36'h105720000;  rom[ 320] = 36'h03000016f;
+    rom[ 321] = 36'h0f000016b;  rom[ 322] = 36'h105710000;  rom[ 323] = 36'hc00000151;
+    rom[ 324] = 36'h101a40003;  rom[ 325] = 36'he0000015f;  rom[ 326] = 36'h0300001a4;
+    rom[ 327] = 36'h0c0000001;  rom[ 328] = 36'h105a40000;  rom[ 329] = 36'ha00000145;
+    rom[ 330] = 36'h03000016c;  rom[ 331] = 36'h090000172;  rom[ 332] = 36'h105700000;
+    rom[ 333] = 36'h03000016b;  rom[ 334] = 36'h0b0000171;  rom[ 335] = 36'h1056f0000;
+    rom[ 336] = 36'h80000015a;  rom[ 337] = 36'h03000016c;  rom[ 338] = 36'h090000170;
+    rom[ 339] = 36'h105720000;  rom[ 340] = 36'h03000016b;  rom[ 341] = 36'h0b000016f;
+    rom[ 342] = 36'h105710000;  rom[ 343] = 36'he0000015f;  rom[ 344] = 36'h1116f0171;
+    rom[ 345] = 36'h111700172;  rom[ 346] = 36'h1016a0001;  rom[ 347] = 36'h1116b016f;
+    rom[ 348] = 36'h1116c0170;  rom[ 349] = 36'he0000016e;  rom[ 350] = 36'h80000000c;
+    rom[ 351] = 36'h030000171;  rom[ 352] = 36'h040000001;  rom[ 353] = 36'h105a30000;
+    rom[ 354] = 36'h030000171;  rom[ 355] = 36'h024000001;  rom[ 356] = 36'h105710000;
+    rom[ 357] = 36'h030000172;  rom[ 358] = 36'h024000001;  rom[ 359] = 36'h105720000;
+    rom[ 360] = 36'h0300001a3;  rom[ 361] = 36'h90000016d;  rom[ 362] = 36'h030000172;
+    rom[ 363] = 36'h060008000;  rom[ 364] = 36'h105720000;  rom[ 365] = 36'hf00000000;
+    rom[ 366] = 36'h1116d016b;  rom[ 367] = 36'h1116e016c;  rom[ 368] = 36'h03000016d;
+    rom[ 369] = 36'ha00000176;  rom[ 370] = 36'h03000016e;  rom[ 371] = 36'h0c0000271;
+    rom[ 372] = 36'hb00000176;  rom[ 373] = 36'h1016e0271;  rom[ 374] = 36'h61018016d;
+    rom[ 375] = 36'h61019016e;  rom[ 376] = 36'hf00000000;  rom[ 377] = 36'h1117d0144;
+    rom[ 378] = 36'h1117e0145;  rom[ 379] = 36'he000001c7;  rom[ 380] = 36'he000001e2;
+    rom[ 381] = 36'h03000013b;  rom[ 382] = 36'h060000003;  rom[ 383] = 36'ha00000183;
+    rom[ 384] = 36'h024000008;  rom[ 385] = 36'h040000100;  rom[ 386] = 36'ha000001ad;
+    rom[ 387] = 36'h1017c1100;  rom[ 388] = 36'h1017f003a;  rom[ 389] = 36'h60000013c;
+    rom[ 390] = 36'he000001f1;  rom[ 391] = 36'h024000008;  rom[ 392] = 36'h040000020;
+    rom[ 393] = 36'h90000000c;  rom[ 394] = 36'he00000223;  rom[ 395] = 36'h40400001a;
+    rom[ 396] = 36'h40400001b;  rom[ 397] = 36'h40400000c;  rom[ 398] = 36'h40400000d;
+    rom[ 399] = 36'h41000018f;  rom[ 400] = 36'h410000190;  rom[ 401] = 36'h41000015a;
+    rom[ 402] = 36'h41000015b;  rom[ 403] = 36'h41000015c;  rom[ 404] = 36'h41000015d;
+    rom[ 405] = 36'h030000159;  rom[ 406] = 36'h9000001aa;  rom[ 407] = 36'h02400000d;
+    rom[ 408] = 36'h0d000015f;  rom[ 409] = 36'h105910000;  rom[ 410] = 36'h02400000c;
+    rom[ 411] = 36'h0f000015e;  rom[ 412] = 36'h404000000;  rom[ 413] = 36'h410000191;
+    rom[ 414] = 36'he000001e8;  rom[ 415] = 36'h400000000;  rom[ 416] = 36'h400000000;
+    rom[ 417] = 36'h400000000;  rom[ 418] = 36'h400000000;  rom[ 419] = 36'he00000228;
+    rom[ 420] = 36'h600050004;  rom[ 421] = 36'h6000b0006;  rom[ 422] = 36'h7000c0000;
+    rom[ 423] = 36'h600090000;  rom[ 424] = 36'h111540130;  rom[ 425] = 36'h80000000c;
+    rom[ 426] = 36'h40000ffff;  rom[ 427] = 36'h40000ffff;  rom[ 428] = 36'h80000019e;
+    rom[ 429] = 36'h1017c1700;  rom[ 430] = 36'h1017f002a;  rom[ 431] = 36'h60000013c;
+    rom[ 432] = 36'he000001f1;  rom[ 433] = 36'he00000223;  rom[ 434] = 36'h40400001a;
+    rom[ 435] = 36'h40400001b;  rom[ 436] = 36'h40400000c;  rom[ 437] = 36'h40400000d;
+    rom[ 438] = 36'h024000008;  rom[ 439] = 36'h040000003;  rom[ 440] = 36'h404000000;
+    rom[ 441] = 36'h400000000;  rom[ 442] = 36'h41000015a;  rom[ 443] = 36'h41000015b;
+    rom[ 444] = 36'he000001e8;  rom[ 445] = 36'h030000155;  rom[ 446] = 36'ha000001c2;
+    rom[ 447] = 36'h101550001;  rom[ 448] = 36'h10556000c;  rom[ 449] = 36'h10557000d;
+    rom[ 450] = 36'he00000228;  rom[ 451] = 36'h600050004;  rom[ 452] = 36'h6000b0006;
+    rom[ 453] = 36'h700120000;  rom[ 454] = 36'h8000001a7;  rom[ 455] = 36'h105870010;
+    rom[ 456] = 36'h105880011;  rom[ 457] = 36'h105890012;  rom[ 458] = 36'h1058a0013;
+    rom[ 459] = 36'h024000012;  rom[ 460] = 36'h070000189;  rom[ 461] = 36'ha000001c7;
+    rom[ 462] = 36'h024000011;  rom[ 463] = 36'h070000188;  rom[ 464] = 36'ha000001c7;
+    rom[ 465] = 36'h024000010;  rom[ 466] = 36'h070000187;  rom[ 467] = 36'ha000001c7;
+    rom[ 468] = 36'h1058b0014;  rom[ 469] = 36'h1058c0015;  rom[ 470] = 36'h1058d0016;
+    rom[ 471] = 36'h1058e0017;  rom[ 472] = 36'h024000016;  rom[ 473] = 36'h07000018d;
+    rom[ 474] = 36'ha000001d4;  rom[ 475] = 36'h024000015;  rom[ 476] = 36'h07000018c;
+    rom[ 477] = 36'ha000001d4;  rom[ 478] = 36'h024000014;  rom[ 479] = 36'h07000018b;
+    rom[ 480] = 36'ha000001d4;  rom[ 481] = 36'hf00000000;  rom[ 482] = 36'h1058f0018;
+    rom[ 483] = 36'h105900019;  rom[ 484] = 36'h024000018;  rom[ 485] = 36'h07000018f;
+    rom[ 486] = 36'ha000001e2;  rom[ 487] = 36'hf00000000;  rom[ 488] = 36'h41000018b;
+    rom[ 489] = 36'h41000018c;  rom[ 490] = 36'h41000018d;  rom[ 491] = 36'h41000018e;
+    rom[ 492] = 36'hf00000000;  rom[ 493] = 36'h101870000;  rom[ 494] = 36'h101880000;
+    rom[ 495] = 36'h101890000;  rom[ 496] = 36'h1018a0000;  rom[ 497] = 36'h600010000;
+    rom[ 498] = 36'h210001800;  rom[ 499] = 36'h210001800;  rom[ 500] = 36'h210001800;
+    rom[ 501] = 36'h204000047;  rom[ 502] = 36'h204000044;  rom[ 503] = 36'h204000045;
+    rom[ 504] = 36'h200000800;  rom[ 505] = 36'h600030000;  rom[ 506] = 36'h300004500;
+    rom[ 507] = 36'h03000017f;  rom[ 508] = 36'h08000001c;  rom[ 509] = 36'h304000000;
+    rom[ 510] = 36'h200000000;  rom[ 511] = 36'h300004000;  rom[ 512] = 36'h300004011;
+    rom[ 513] = 36'h200000000;  rom[ 514] = 36'h304000048;  rom[ 515] = 36'h304000049;
+    rom[ 516] = 36'h310001800;  rom[ 517] = 36'h310001800;  rom[ 518] = 36'h500000000;
+    rom[ 519] = 36'h500000000;  rom[ 520] = 36'h024000002;  rom[ 521] = 36'h06000ffff;
+    rom[ 522] = 36'h1040c0000;  rom[ 523] = 36'h500003aeb;  rom[ 524] = 36'h30400004b;
+    rom[ 525] = 36'h310001800;  rom[ 526] = 36'h03000017f;  rom[ 527] = 36'h080000008;
+    rom[ 528] = 36'h304000000;  rom[ 529] = 36'h200000000;  rom[ 530] = 36'h03000017f;
+    rom[ 531] = 36'h08000002e;  rom[ 532] = 36'h024000001;  rom[ 533] = 36'h024000001;
+    rom[ 534] = 36'h024000001;  rom[ 535] = 36'h06000ffff;  rom[ 536] = 36'h080000001;
+    rom[ 537] = 36'h105800000;  rom[ 538] = 36'h600040000;  rom[ 539] = 36'h41000017c;
+    rom[ 540] = 36'h41000017d;  rom[ 541] = 36'h41000017e;  rom[ 542] = 36'h410000187;
+    rom[ 543] = 36'h410000188;  rom[ 544] = 36'h410000189;  rom[ 545] = 36'h41000018a;
+    rom[ 546] = 36'hf00000000;  rom[ 547] = 36'h6000b0001;  rom[ 548] = 36'h024000008;
+    rom[ 549] = 36'h040000080;  rom[ 550] = 36'h900000224;  rom[ 551] = 36'hf00000000;
+    rom[ 552] = 36'h600000000;  rom[ 553] = 36'h304000003;  rom[ 554] = 36'h304000004;
+    rom[ 555] = 36'h610020180;  rom[ 556] = 36'h500000000;  rom[ 557] = 36'h500000000;
+    rom[ 558] = 36'h024000002;  rom[ 559] = 36'h06000ffff;  rom[ 560] = 36'ha00000232;
+    rom[ 561] = 36'h02000ffff;  rom[ 562] = 36'h104140000;  rom[ 563] = 36'hf00000000;
+    rom[ 564] = 36'h400000000;  rom[ 565] = 36'h400000000;  rom[ 566] = 36'h6000b0001;
+    rom[ 567] = 36'h024000008;  rom[ 568] = 36'h040000080;  rom[ 569] = 36'h900000237;
+    rom[ 570] = 36'h40400000c;  rom[ 571] = 36'h40400000d;  rom[ 572] = 36'h6000b0002;
+    rom[ 573] = 36'hf00000000;  rom[ 574] = 36'h115810003;  rom[ 575] = 36'h115820004;
+    rom[ 576] = 36'h115830005;  rom[ 577] = 36'h11584000d;  rom[ 578] = 36'h11585000e;
+    rom[ 579] = 36'h115860011;  rom[ 580] = 36'h600000181;  rom[ 581] = 36'hf00000000;
+    rom[ 582] = 36'h700090000;  rom[ 583] = 36'h800000249;  rom[ 584] = 36'h7000a0000;
+    rom[ 585] = 36'h6000b0010;  rom[ 586] = 36'h80000000c;  rom[ 587] = 36'h034000006;
+    rom[ 588] = 36'h060000806;  rom[ 589] = 36'h9000004c3;  rom[ 590] = 36'h03400000b;
+    rom[ 591] = 36'h0400000ff;  rom[ 592] = 36'h060000001;  rom[ 593] = 36'h9000004e4;
+    rom[ 594] = 36'h024000008;  rom[ 595] = 36'h040001000;  rom[ 596] = 36'h900000249;
+    rom[ 597] = 36'h034000015;  rom[ 598] = 36'h024000001;  rom[ 599] = 36'h024000001;
+    rom[ 600] = 36'h024000001;  rom[ 601] = 36'h024000001;  rom[ 602] = 36'h024000001;
+    rom[ 603] = 36'h024000001;  rom[ 604] = 36'h024000001;  rom[ 605] = 36'h024000001;
+    rom[ 606] = 36'h04000000f;  rom[ 607] = 36'h105930000;  rom[ 608] = 36'h1157d0020;
+    rom[ 609] = 36'h1157e0021;  rom[ 610] = 36'h101940000;  rom[ 611] = 36'h03400000d;
+    rom[ 612] = 36'h07000013f;  rom[ 613] = 36'ha0000026d;  rom[ 614] = 36'h03400000e;
+    rom[ 615] = 36'h070000140;  rom[ 616] = 36'ha0000026d;  rom[ 617] = 36'h034000011;
+    rom[ 618] = 36'h070000141;  rom[ 619] = 36'ha0000026d;  rom[ 620] = 36'h101940001;
+    rom[ 621] = 36'h030000193;  rom[ 622] = 36'h060000003;  rom[ 623] = 36'h9000002ff;
+    rom[ 624] = 36'h030000193;  rom[ 625] = 36'h060000004;  rom[ 626] = 36'h900000248;
+    rom[ 627] = 36'h030000193;  rom[ 628] = 36'h060000006;  rom[ 629] = 36'h900000248;
+    rom[ 630] = 36'h101950000;  rom[ 631] = 36'h034000016;  rom[ 632] = 36'h070000142;
+    rom[ 633] = 36'ha00000288;  rom[ 634] = 36'h034000017;  rom[ 635] = 36'h070000143;
+    rom[ 636] = 36'ha00000288;  rom[ 637] = 36'h03000013b;  rom[ 638] = 36'h0c0000001;
+    rom[ 639] = 36'h0c0000003;  rom[ 640] = 36'hc00000287;  rom[ 641] = 36'h03000013b;
+    rom[ 642] = 36'h060000004;  rom[ 643] = 36'ha00000288;  rom[ 644] = 36'h030000193;
+    rom[ 645] = 36'h060000007;  rom[ 646] = 36'ha00000288;  rom[ 647] = 36'h101950001;
+    rom[ 648] = 36'h030000193;  rom[ 649] = 36'h060000008;  rom[ 650] = 36'h900000290;
+    rom[ 651] = 36'h030000195;  rom[ 652] = 36'h900000294;  rom[ 653] = 36'h030000193;
+    rom[ 654] = 36'h060000007;  rom[ 655] = 36'ha00000248;  rom[ 656] = 36'h034000013;
+    rom[ 657] = 36'h060000032;  rom[ 658] = 36'ha00000246;  rom[ 659] = 36'h8000002b5;
+    rom[ 660] = 36'h034000016;  rom[ 661] = 36'ha00000298;  rom[ 662] = 36'h034000017;
+    rom[ 663] = 36'h900000248;  rom[ 664] = 36'h034000013;  rom[ 665] = 36'h0c0000032;
+    rom[ 666] = 36'hc00000248;  rom[ 667] = 36'h030000136;  rom[ 668] = 36'h9000002b3;
+    rom[ 669] = 36'h0c0000001;  rom[ 670] = 36'h105360000;  rom[ 671] = 36'h700070000;
+    rom[ 672] = 36'h1017c1800;  rom[ 673] = 36'h1017f002a;  rom[ 674] = 36'h1017d0000;
+    rom[ 675] = 36'h1017e0000;  rom[ 676] = 36'he0000023e;  rom[ 677] = 36'he000001ed;
+    rom[ 678] = 36'he00000234;  rom[ 679] = 36'h400000001;  rom[ 680] = 36'h400000000;
+    rom[ 681] = 36'h414000016;  rom[ 682] = 36'h414000017;  rom[ 683] = 36'h400000000;
+    rom[ 684] = 36'h400000000;  rom[ 685] = 36'h400000000;  rom[ 686] = 36'h400000000;
+    rom[ 687] = 36'he00000228;  rom[ 688] = 36'h600050004;  rom[ 689] = 36'h700120000;
+    rom[ 690] = 36'h800000249;  rom[ 691] = 36'h700080000;  rom[ 692] = 36'h800000249;
+    rom[ 693] = 36'h034000021;  rom[ 694] = 36'ha00000246;  rom[ 695] = 36'h030000194;
+    rom[ 696] = 36'h900000248;  rom[ 697] = 36'h030000193;  rom[ 698] = 36'h060000008;
+    rom[ 699] = 36'ha000002ce;  rom[ 700] = 36'h030000195;  rom[ 701] = 36'h900000248;
+    rom[ 702] = 36'h03000013b;  rom[ 703] = 36'h060000003;  rom[ 704] = 36'ha00000248;
+    rom[ 705] = 36'h034000020;  rom[ 706] = 36'ha00000248;  rom[ 707] = 36'h024000008;
+    rom[ 708] = 36'h040000100;  rom[ 709] = 36'h900000248;  rom[ 710] = 36'h03400001c;
+    rom[ 711] = 36'h06400001c;  rom[ 712] = 36'ha00000248;  rom[ 713] = 36'h03400001d;
+    rom[ 714] = 36'h06400001d;  rom[ 715] = 36'ha00000248;  rom[ 716] = 36'h6000b0010;
+    rom[ 717] = 36'h8000000db;  rom[ 718] = 36'h03000013b;  rom[ 719] = 36'h060000004;
+    rom[ 720] = 36'h9000002e9;  rom[ 721] = 36'he000001e2;  rom[ 722] = 36'he000000b8;
+    rom[ 723] = 36'h03000017b;  rom[ 724] = 36'h0d0000190;  rom[ 725] = 36'h1057b0000;
+    rom[ 726] = 36'h03000017a;  rom[ 727] = 36'h0f000018f;  rom[ 728] = 36'h1057a0000;
+    rom[ 729] = 36'h03400001d;  rom[ 730] = 36'h0d0000190;  rom[ 731] = 36'h105900000;
+    rom[ 732] = 36'h03400001c;  rom[ 733] = 36'h0f000018f;  rom[ 734] = 36'h1058f0000;
+    rom[ 735] = 36'h03000017b;  rom[ 736] = 36'h0d0000190;  rom[ 737] = 36'h03000017a;
+    rom[ 738] = 36'h0f000018f;  rom[ 739] = 36'hb000002e6;  rom[ 740] = 36'h7000b0000;
+    rom[ 741] = 36'h800000249;  rom[ 742] = 36'h7000e0000;  rom[ 743] = 36'h1013b0004;
+    rom[ 744] = 36'h61008013b;  rom[ 745] = 36'h1017c1800;  rom[ 746] = 36'h1017f002a;
+    rom[ 747] = 36'h1117d0144;  rom[ 748] = 36'h1117e0145;  rom[ 749] = 36'he0000023e;
+    rom[ 750] = 36'he00000223;  rom[ 751] = 36'he000001c7;  rom[ 752] = 36'he000001f1;
+    rom[ 753] = 36'h40400001c;  rom[ 754] = 36'h40400001d;  rom[ 755] = 36'h40400000c;
+    rom[ 756] = 36'h40400000d;  rom[ 757] = 36'h400000000;  rom[ 758] = 36'h400000000;
+    rom[ 759] = 36'h414000016;  rom[ 760] = 36'h414000017;  rom[ 761] = 36'he000001e8;
+    rom[ 762] = 36'he00000228;  rom[ 763] = 36'h600050004;  rom[ 764] = 36'h6000b0002;
+    rom[ 765] = 36'h700120000;  rom[ 766] = 36'h800000249;  rom[ 767] = 36'h700000000;
+    rom[ 768] = 36'h034000013;  rom[ 769] = 36'h0c0000088;  rom[ 770] = 36'hc00000246;
+    rom[ 771] = 36'h101990000;  rom[ 772] = 36'h034000015;  rom[ 773] = 36'h04000f000;
+    rom[ 774] = 36'h105a30000;  rom[ 775] = 36'h060001000;  rom[ 776] = 36'h90000030e;
+    rom[ 777] = 36'h0300001a3;  rom[ 778] = 36'h060000600;  rom[ 779] = 36'h1057c0000;
+    rom[ 780] = 36'h101980005;  rom[ 781] = 36'h8000004b5;  rom[ 782] = 36'h034000022;
+    rom[ 783] = 36'h024000001;  rom[ 784] = 36'h024000001;  rom[ 785] = 36'h024000001;
+    rom[ 786] = 36'h024000001;  rom[ 787] = 36'h024000001;  rom[ 788] = 36'h024000001;
+    rom[ 789] = 36'h024000001;  rom[ 790] = 36'h024000001;  rom[ 791] = 36'h105970000;
+    rom[ 792] = 36'h0c0000003;  rom[ 793] = 36'hb00000246;  rom[ 794] = 36'h034000016;
+    rom[ 795] = 36'ha00000248;  rom[ 796] = 36'h034000017;  rom[ 797] = 36'ha00000248;
+    rom[ 798] = 36'h03000017d;  rom[ 799] = 36'ha00000322;  rom[ 800] = 36'h03000017e;
+    rom[ 801] = 36'h900000248;  rom[ 802] = 36'h03400003a;  rom[ 803] = 36'ha00000246;
+    rom[ 804] = 36'h03400003b;  rom[ 805] = 36'ha00000246;  rom[ 806] = 36'he0000037c;
+    rom[ 807] = 36'h1119d0138;  rom[ 808] = 36'h61428000d;  rom[ 809] = 36'h614290011;
+    rom[ 810] = 36'h6102a019d;  rom[ 811] = 36'h6142b000e;  rom[ 812] = 36'h1019c0000;
+    rom[ 813] = 36'he00000388;  rom[ 814] = 36'h03000019c;  rom[ 815] = 36'ha00000332;
+    rom[ 816] = 36'h60000002c;  rom[ 817] = 36'h800000333;  rom[ 818] = 36'h600000030;
+    rom[ 819] = 36'h1019e0000;  rom[ 820] = 36'h03000019f;  rom[ 821] = 36'h074001800;
+    rom[ 822] = 36'h105a30000;  rom[ 823] = 36'h020000000;  rom[ 824] = 36'h0d00001a3;
+    rom[ 825] = 36'h03000019e;  rom[ 826] = 36'h0a0000000;  rom[ 827] = 36'h1059e0000;
+    rom[ 828] = 36'h0300001a0;  rom[ 829] = 36'h074001800;  rom[ 830] = 36'h105a30000;
+    rom[ 831] = 36'h020000000;  rom[ 832] = 36'h0d00001a3;  rom[ 833] = 36'h03000019e;
+    rom[ 834] = 36'h0a0000000;  rom[ 835] = 36'h1059e0000;  rom[ 836] = 36'h0300001a1;
+    rom[ 837] = 36'h074001800;  rom[ 838] = 36'h105a30000;  rom[ 839] = 36'h020000000;
+    rom[ 840] = 36'h0d00001a3;  rom[ 841] = 36'h03000019e;  rom[ 842] = 36'h0a0000000;
+    rom[ 843] = 36'h1059e0000;  rom[ 844] = 36'h0300001a2;  rom[ 845] = 36'h074001800;
+    rom[ 846] = 36'h105a30000;  rom[ 847] = 36'h020000000;  rom[ 848] = 36'h0d00001a3;
+    rom[ 849] = 36'h03000019e;  rom[ 850] = 36'h0a0000000;  rom[ 851] = 36'h060000004;
+    rom[ 852] = 36'ha00000359;  rom[ 853] = 36'h03000019c;  rom[ 854] = 36'ha000003a5;
+    rom[ 855] = 36'h1019c0001;  rom[ 856] = 36'h80000032d;  rom[ 857] = 36'h03000019d;
+    rom[ 858] = 36'h070000138;  rom[ 859] = 36'ha00000360;  rom[ 860] = 36'h030000138;
+    rom[ 861] = 36'h0c0000001;  rom[ 862] = 36'h1059d0000;  rom[ 863] = 36'h800000328;
+    rom[ 864] = 36'h1017c1400;  rom[ 865] = 36'h1017f0032;  rom[ 866] = 36'he0000023e;
+    rom[ 867] = 36'he000001ed;  rom[ 868] = 36'he00000234;  rom[ 869] = 36'he00000372;
+    rom[ 870] = 36'h6102a0138;  rom[ 871] = 36'h1019c0000;  rom[ 872] = 36'he00000388;
+    rom[ 873] = 36'he00000377;  rom[ 874] = 36'h1019c0001;  rom[ 875] = 36'he00000388;
+    rom[ 876] = 36'he00000377;  rom[ 877] = 36'he00000228;  rom[ 878] = 36'h600050004;
+    rom[ 879] = 36'h700010000;  rom[ 880] = 36'h700120000;  rom[ 881] = 36'h800000249;
+    rom[ 882] = 36'h414000024;  rom[ 883] = 36'h414000025;  rom[ 884] = 36'h414000026;
+    rom[ 885] = 36'h414000027;  rom[ 886] = 36'hf00000000;  rom[ 887] = 36'h41000019f;
+    rom[ 888] = 36'h4100001a0;  rom[ 889] = 36'h4100001a1;  rom[ 890] = 36'h4100001a2;
+    rom[ 891] = 36'hf00000000;  rom[ 892] = 36'h60420005b;  rom[ 893] = 36'h60421005a;
+    rom[ 894] = 36'h60422005d;  rom[ 895] = 36'h60423005c;  rom[ 896] = 36'h60424005f;
+    rom[ 897] = 36'h60425005e;  rom[ 898] = 36'h604260061;  rom[ 899] = 36'h604270060;
+    rom[ 900] = 36'h6142d0026;  rom[ 901] = 36'h6142e0025;  rom[ 902] = 36'h6142f0024;
+    rom[ 903] = 36'hf00000000;  rom[ 904] = 36'h034000027;  rom[ 905] = 36'h04000ff00;
+    rom[ 906] = 36'h07000019c;  rom[ 907] = 36'h6042c0000;  rom[ 908] = 36'h6000b0020;
+    rom[ 909] = 36'h024000008;  rom[ 910] = 36'h040000800;  rom[ 911] = 36'ha0000038d;
+    rom[ 912] = 36'h6000b0040;  rom[ 913] = 36'h020000000;  rom[ 914] = 36'h020000000;
+    rom[ 915] = 36'h020000000;  rom[ 916] = 36'h105a20009;  rom[ 917] = 36'h6000b0040;
+    rom[ 918] = 36'h020000000;  rom[ 919] = 36'h020000000;  rom[ 920] = 36'h020000000;
+    rom[ 921] = 36'h105a10009;  rom[ 922] = 36'h6000b0040;  rom[ 923] = 36'h020000000;
+    rom[ 924] = 36'h020000000;  rom[ 925] = 36'h020000000;  rom[ 926] = 36'h105a00009;
+    rom[ 927] = 36'h6000b0040;  rom[ 928] = 36'h020000000;  rom[ 929] = 36'h020000000;
+    rom[ 930] = 36'h020000000;  rom[ 931] = 36'h1059f0009;  rom[ 932] = 36'hf00000000;
+    rom[ 933] = 36'h101960000;  rom[ 934] = 36'h02400004d;  rom[ 935] = 36'h080000022;
+    rom[ 936] = 36'h105a30000;  rom[ 937] = 36'h034000013;  rom[ 938] = 36'h0d00001a3;
+    rom[ 939] = 36'hc000003b3;  rom[ 940] = 36'h02400004d;  rom[ 941] = 36'h080000036;
+    rom[ 942] = 36'h105a30000;  rom[ 943] = 36'h034000036;  rom[ 944] = 36'h0d00001a3;
+    rom[ 945] = 36'hc000003b3;  rom[ 946] = 36'h101960001;  rom[ 947] = 36'h101980002;
+    rom[ 948] = 36'h034000023;  rom[ 949] = 36'ha000004b4;  rom[ 950] = 36'h101980009;
+    rom[ 951] = 36'h034000037;  rom[ 952] = 36'h0400000ff;  rom[ 953] = 36'ha000004b4;
+    rom[ 954] = 36'h101a50000;  rom[ 955] = 36'h101a60000;  rom[ 956] = 36'h030000197;
+    rom[ 957] = 36'h900000465;  rom[ 958] = 36'h1019a0000;  rom[ 959] = 36'h034000024;
+    rom[ 960] = 36'h070000146;  rom[ 961] = 36'ha000003cc;  rom[ 962] = 36'h034000025;
+    rom[ 963] = 36'h070000147;  rom[ 964] = 36'ha000003cc;  rom[ 965] = 36'h034000026;
+    rom[ 966] = 36'h070000148;  rom[ 967] = 36'ha000003cc;  rom[ 968] = 36'h034000027;
+    rom[ 969] = 36'h070000149;  rom[ 970] = 36'ha000003cc;  rom[ 971] = 36'h1019a0001;
+    rom[ 972] = 36'h03400001f;  rom[ 973] = 36'h0d000014f;  rom[ 974] = 36'h03400001e;
+    rom[ 975] = 36'h0f000014e;  rom[ 976] = 36'h040008000;  rom[ 977] = 36'h1059b0000;
+    rom[ 978] = 36'h03000013b;  rom[ 979] = 36'h0c0000001;  rom[ 980] = 36'h0c0000003;
+    rom[ 981] = 36'hb000003e9;  rom[ 982] = 36'h030000194;  rom[ 983] = 36'h9000003da;
+    rom[ 984] = 36'h03000019a;  rom[ 985] = 36'ha00000467;  rom[ 986] = 36'h101980001;
+    rom[ 987] = 36'h034000028;  rom[ 988] = 36'h07000014a;  rom[ 989] = 36'ha000004b3;
+    rom[ 990] = 36'h034000029;  rom[ 991] = 36'h07000014b;  rom[ 992] = 36'ha000004b3;
+    rom[ 993] = 36'h03400002a;  rom[ 994] = 36'h07000014c;  rom[ 995] = 36'ha000004b3;
+    rom[ 996] = 36'h03400002b;  rom[ 997] = 36'h07000014d;  rom[ 998] = 36'ha000004b3;
+    rom[ 999] = 36'h03000019b;  rom[1000] = 36'h8000003ea;  rom[1001] = 36'h03000019a;
+    rom[1002] = 36'h9000003f1;  rom[1003] = 36'h030000194;  rom[1004] = 36'h9000003f1;
+    rom[1005] = 36'h030000151;  rom[1006] = 36'h9000003f1;  rom[1007] = 36'h700050000;
+    rom[1008] = 36'h800000249;  rom[1009] = 36'h101980003;  rom[1010] = 36'h030000197;
+    rom[1011] = 36'h060000002;  rom[1012] = 36'h9000004b4;  rom[1013] = 36'h101980008;
+    rom[1014] = 36'h034000022;  rom[1015] = 36'h0400000ff;  rom[1016] = 36'h0c0000003;
+    rom[1017] = 36'hb000004b4;  rom[1018] = 36'h10198000a;  rom[1019] = 36'h034000018;
+    rom[1020] = 36'ha000004b4;  rom[1021] = 36'h034000019;  rom[1022] = 36'ha000004b4;
+    rom[1023] = 36'h03400001a;  rom[1024] = 36'ha000004b4;  rom[1025] = 36'h03400001b;
+    rom[1026] = 36'ha000004b4;  rom[1027] = 36'h101980006;  rom[1028] = 36'h034000034;
+    rom[1029] = 36'ha00000408;  rom[1030] = 36'h034000035;  rom[1031] = 36'h9000004b4;
+    rom[1032] = 36'h101980004;  rom[1033] = 36'h030000196;  rom[1034] = 36'h9000004b4;
+    rom[1035] = 36'h604280057;  rom[1036] = 36'h604290056;  rom[1037] = 36'h6042a0059;
+    rom[1038] = 36'h024000058;  rom[1039] = 36'h07000013a;  rom[1040] = 36'h6042b0000;
+    rom[1041] = 36'h1019c0002;  rom[1042] = 36'he00000388;  rom[1043] = 36'h03000013a;
+    rom[1044] = 36'h080000001;  rom[1045] = 36'h1053a0000;  rom[1046] = 36'h600090002;
+    rom[1047] = 36'h024000008;  rom[1048] = 36'h040000400;  rom[1049] = 36'ha00000417;
+    rom[1050] = 36'h03000013b;  rom[1051] = 36'h0c0000001;  rom[1052] = 36'h0c0000003;
+    rom[1053] = 36'hb0000041f;  rom[1054] = 36'h700060000;  rom[1055] = 36'h600090003;
+    rom[1056] = 36'h03000013a;  rom[1057] = 36'h04000000f;  rom[1058] = 36'h105a30000;
+    rom[1059] = 36'h0300001a0;  rom[1060] = 36'h04000fff0;  rom[1061] = 36'h0700001a3;
+    rom[1062] = 36'h105430000;  rom[1063] = 36'h03000019f;  rom[1064] = 36'ha0000042a;
+    rom[1065] = 36'h020000001;  rom[1066] = 36'h105420000;  rom[1067] = 36'h6100c0142;
+    rom[1068] = 36'h6100d0143;  rom[1069] = 36'h11144017d;  rom[1070] = 36'h11145017e;
+    rom[1071] = 36'h6100e0144;  rom[1072] = 36'h6100f0145;  rom[1073] = 36'he0000023e;
+    rom[1074] = 36'h1113c0181;  rom[1075] = 36'h1113d0182;  rom[1076] = 36'h1113e0183;
+    rom[1077] = 36'h1113f0184;  rom[1078] = 36'h111400185;  rom[1079] = 36'h111410186;
+    rom[1080] = 36'h61010013c;  rom[1081] = 36'h61011013d;  rom[1082] = 36'h61012013e;
+    rom[1083] = 36'h61013013f;  rom[1084] = 36'h610140140;  rom[1085] = 36'h610150141;
+    rom[1086] = 36'h614160034;  rom[1087] = 36'h614170035;  rom[1088] = 36'h115460024;
+    rom[1089] = 36'h115470025;  rom[1090] = 36'h115480026;  rom[1091] = 36'h115490027;
+    rom[1092] = 36'h1154a0028;  rom[1093] = 36'h1154b0029;  rom[1094] = 36'h1154c002a;
+    rom[1095] = 36'h1154d002b;  rom[1096] = 36'h1154e001e;  rom[1097] = 36'h1154f001f;
+    rom[1098] = 36'h111500130;  rom[1099] = 36'h111520130;  rom[1100] = 36'h111540130;
+    rom[1101] = 36'h111730130;  rom[1102] = 36'h101510001;  rom[1103] = 36'h101530000;
+    rom[1104] = 36'h101550000;  rom[1105] = 36'h101580000;  rom[1106] = 36'h101590000;
+    rom[1107] = 36'h1015a0000;  rom[1108] = 36'h1015b0000;  rom[1109] = 36'h1015c0000;
+    rom[1110] = 36'h1015d0000;  rom[1111] = 36'h1016a0000;  rom[1112] = 36'h1016b0000;
+    rom[1113] = 36'h1016cf424;  rom[1114] = 36'he0000016e;  rom[1115] = 36'h101740000;
+    rom[1116] = 36'h101750000;  rom[1117] = 36'h101760000;  rom[1118] = 36'h10577001e;
+    rom[1119] = 36'he000000b5;  rom[1120] = 36'h1013b0001;  rom[1121] = 36'h61008013b;
+    rom[1122] = 36'h600090000;  rom[1123] = 36'h700020000;  rom[1124] = 36'h800000468;
+    rom[1125] = 36'h700020000;  rom[1126] = 36'h80000046a;  rom[1127] = 36'h700030000;
+    rom[1128] = 36'h111a50142;  rom[1129] = 36'h111a60143;  rom[1130] = 36'h1017c1500;
+    rom[1131] = 36'h024000055;  rom[1132] = 36'h04000007f;  rom[1133] = 36'h105a40000;
+    rom[1134] = 36'h0c0000002;  rom[1135] = 36'hb00000471;  rom[1136] = 36'h101a40002;
+    rom[1137] = 36'h020000040;  rom[1138] = 36'h0d00001a4;  rom[1139] = 36'hb00000475;
+    rom[1140] = 36'h101a40040;  rom[1141] = 36'h101a30000;  rom[1142] = 36'h030000196;
+    rom[1143] = 36'h90000047f;  rom[1144] = 36'h02400004d;  rom[1145] = 36'h024000001;
+    rom[1146] = 36'h024000001;  rom[1147] = 36'h024000001;  rom[1148] = 36'h0d00001a4;
+    rom[1149] = 36'hc0000047f;  rom[1150] = 36'h105a30000;  rom[1151] = 36'h0300001a4;
+    rom[1152] = 36'h0900001a3;  rom[1153] = 36'h080000003;  rom[1154] = 36'h1057f0000;
+    rom[1155] = 36'h09000017f;  rom[1156] = 36'h1057f0000;  rom[1157] = 36'h09000017f;
+    rom[1158] = 36'h1057f0000;  rom[1159] = 36'h09000017f;  rom[1160] = 36'h080000002;
+    rom[1161] = 36'h1057f0000;  rom[1162] = 36'he0000023e;  rom[1163] = 36'he000001c7;
+    rom[1164] = 36'he000001f1;  rom[1165] = 36'he00000234;  rom[1166] = 36'he00000372;
+    rom[1167] = 36'h4100001a5;  rom[1168] = 36'h4100001a6;  rom[1169] = 36'h600000006;
+    rom[1170] = 36'h020000006;  rom[1171] = 36'h0d00001a4;  rom[1172] = 36'h0d00001a4;
+    rom[1173] = 36'h0d00001a4;  rom[1174] = 36'h0d00001a4;  rom[1175] = 36'h604020000;
+    rom[1176] = 36'h418009800;  rom[1177] = 36'h0300001a3;  rom[1178] = 36'h9000004af;
+    rom[1179] = 36'h200000000;  rom[1180] = 36'h200000000;  rom[1181] = 36'h200000000;
+    rom[1182] = 36'h200000000;  rom[1183] = 36'h020000000;  rom[1184] = 36'h0d00001a3;
+    rom[1185] = 36'h0d00001a3;  rom[1186] = 36'h0d00001a3;  rom[1187] = 36'h0d00001a3;
+    rom[1188] = 36'h604020000;  rom[1189] = 36'h510008192;  rom[1190] = 36'he00000228;
+    rom[1191] = 36'h0300001a4;  rom[1192] = 36'h080000008;  rom[1193] = 36'h105a40000;
+    rom[1194] = 36'h0900001a4;  rom[1195] = 36'h105a40000;  rom[1196] = 36'h0900001a4;
+    rom[1197] = 36'h604010000;  rom[1198] = 36'h8000004b0;  rom[1199] = 36'he00000228;
+    rom[1200] = 36'h600050004;  rom[1201] = 36'h700120000;  rom[1202] = 36'h800000249;
+    rom[1203] = 36'h1019903e8;  rom[1204] = 36'h1017c1600;  rom[1205] = 36'h1017f002a;
+    rom[1206] = 36'he0000023e;  rom[1207] = 36'he000001ed;  rom[1208] = 36'he00000234;
+    rom[1209] = 36'he00000372;  rom[1210] = 36'h410000198;  rom[1211] = 36'h400000002;
+    rom[1212] = 36'h400000000;  rom[1213] = 36'h410000199;  rom[1214] = 36'he00000228;
+    rom[1215] = 36'h600050004;  rom[1216] = 36'h700040000;  rom[1217] = 36'h700120000;
+    rom[1218] = 36'h800000249;  rom[1219] = 36'h03400000e;  rom[1220] = 36'he00000512;
+    rom[1221] = 36'h900000510;  rom[1222] = 36'he0000051f;  rom[1223] = 36'h200000806;
+    rom[1224] = 36'h200000001;  rom[1225] = 36'h200000800;  rom[1226] = 36'h200000604;
+    rom[1227] = 36'h200000002;  rom[1228] = 36'h204000047;  rom[1229] = 36'h204000044;
+    rom[1230] = 36'h204000045;  rom[1231] = 36'h204000048;  rom[1232] = 36'h204000049;
+    rom[1233] = 36'h214000003;  rom[1234] = 36'h214000004;  rom[1235] = 36'h214000005;
+    rom[1236] = 36'h21400000e;  rom[1237] = 36'h21400000f;  rom[1238] = 36'h200000000;
+    rom[1239] = 36'h200000000;  rom[1240] = 36'h200000000;  rom[1241] = 36'h200000000;
+    rom[1242] = 36'h200000000;  rom[1243] = 36'h200000000;  rom[1244] = 36'h200000000;
+    rom[1245] = 36'h200000000;  rom[1246] = 36'h200000000;  rom[1247] = 36'h600000000;
+    rom[1248] = 36'h60002fff8;  rom[1249] = 36'h600050004;  rom[1250] = 36'h700130000;
+    rom[1251] = 36'h800000249;  rom[1252] = 36'h03400000d;  rom[1253] = 36'he00000512;
+    rom[1254] = 36'h900000510;  rom[1255] = 36'he0000051f;  rom[1256] = 36'h600000006;
+    rom[1257] = 36'h60002fff9;  rom[1258] = 36'h214009800;  rom[1259] = 36'h204000048;
+    rom[1260] = 36'h204000049;  rom[1261] = 36'h21400000d;  rom[1262] = 36'h21400000e;
+    rom[1263] = 36'h200000000;  rom[1264] = 36'h614030012;  rom[1265] = 36'h500000800;
+    rom[1266] = 36'h500000000;  rom[1267] = 36'h204000002;  rom[1268] = 36'h034000008;
+    rom[1269] = 36'h08000000e;  rom[1270] = 36'h1057f0000;  rom[1271] = 36'h0c000003c;
+    rom[1272] = 36'hb000004fa;  rom[1273] = 36'h1017f003c;  rom[1274] = 36'h600000013;
+    rom[1275] = 36'h03000017f;  rom[1276] = 36'h080000001;  rom[1277] = 36'h024000001;
+    rom[1278] = 36'h105a40000;  rom[1279] = 36'h020000013;  rom[1280] = 36'h0d00001a4;
+    rom[1281] = 36'h604020000;  rom[1282] = 36'h214009800;  rom[1283] = 36'h03000017f;
+    rom[1284] = 36'h080000007;  rom[1285] = 36'h024000001;  rom[1286] = 36'h024000001;
+    rom[1287] = 36'h024000001;  rom[1288] = 36'h105a40000;  rom[1289] = 36'h020000000;
+    rom[1290] = 36'h0d00001a4;  rom[1291] = 36'h604020000;  rom[1292] = 36'h600000000;
+    rom[1293] = 36'h61005017f;  rom[1294] = 36'h700140000;  rom[1295] = 36'h800000249;
+    rom[1296] = 36'h700150000;  rom[1297] = 36'h800000249;  rom[1298] = 36'h0c000e000;
+    rom[1299] = 36'hb0000051d;  rom[1300] = 36'h034000003;  rom[1301] = 36'h040000100;
+    rom[1302] = 36'ha0000051d;  rom[1303] = 36'h030000137;  rom[1304] = 36'h90000051c;
+    rom[1305] = 36'h0c0000001;  rom[1306] = 36'h105370000;  rom[1307] = 36'h020000001;
+    rom[1308] = 36'hf00000000;  rom[1309] = 36'h020000000;  rom[1310] = 36'hf00000000;
+    rom[1311] = 36'h600010000;  rom[1312] = 36'h214000003;  rom[1313] = 36'h214000004;
+    rom[1314] = 36'h214000005;  rom[1315] = 36'h204000047;  rom[1316] = 36'h204000044;
+    rom[1317] = 36'h204000045;  rom[1318] = 36'hf00000000;
   end
 
   always_ff @(posedge clk_i) begin
