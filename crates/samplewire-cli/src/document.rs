@@ -3,6 +3,36 @@
 
 use serde::Serialize;
 
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+/// What a command prints as one JSON object at its end.
+pub(crate) trait Report: Serialize + Default {
+    /// Takes note of what went wrong.
+    fn fail(&mut self, words: String);
+}
+
+/// Runs a command that tells of itself in lines, or with `is_json` in one object at its end, which is
+/// printed when it fails too.
+pub(crate) fn tell<R: Report>(
+    is_json: bool,
+    wants_status: bool,
+    work: impl FnOnce(&mut Console, &mut R) -> Result<Outcome, Failure>,
+) -> Result<Outcome, Failure> {
+    let lines = if is_json { Lines::Nowhere } else { Lines::Stdout };
+    let mut report = R::default();
+    let result = work(&mut Console::new(lines, wants_status), &mut report);
+    if let Err(failure) = &result {
+        report.fail(failure.to_string());
+    }
+    if is_json {
+        let text = serde_json::to_string_pretty(&report).map_err(std::io::Error::from)?;
+        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
+    }
+    result
+}
+
 /// One object for the whole run; `S`, `I` and `E` are the command's own.
 #[derive(Debug, Serialize)]
 pub(crate) struct Document<S, I, E> {
@@ -23,6 +53,12 @@ impl<S, I, E> Document<S, I, E> {
     /// Keeps an interval while there is room.
     pub(crate) fn push_interval(&mut self, interval: I) {
         push_bounded(&mut self.intervals, &mut self.intervals_left_out, INTERVALS_MAX, interval);
+    }
+}
+
+impl<S: Serialize, I: Serialize, E: Serialize> Report for Document<S, I, E> {
+    fn fail(&mut self, words: String) {
+        self.error = Some(words);
     }
 }
 

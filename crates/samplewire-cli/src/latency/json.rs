@@ -21,6 +21,12 @@ pub(super) struct Document {
     pub(super) error: Option<String>,
 }
 
+impl crate::document::Report for Document {
+    fn fail(&mut self, words: String) {
+        self.error = Some(words);
+    }
+}
+
 /// Round trips in nanoseconds.
 #[derive(Debug, Serialize)]
 pub(super) struct RoundTrips {

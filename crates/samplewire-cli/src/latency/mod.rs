@@ -10,7 +10,8 @@ use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::{SendOptions, Transmitter};
 
 use crate::arguments::LatencyArguments;
-use crate::console::{Console, Lines};
+use crate::console::Console;
+use crate::document;
 use crate::failure::Failure;
 use crate::figures::{grouped, span};
 use crate::interrupt::Interrupt;
@@ -25,18 +26,7 @@ use trial::{Broken, Trial};
 
 /// Measures, and tells of it in the form that was asked for.
 pub(crate) fn run(arguments: &LatencyArguments) -> Result<Outcome, Failure> {
-    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
-    let mut console = Console::new(lines, false);
-    let mut document = Document::default();
-    let result = measure(arguments, &mut console, &mut document);
-    if let Err(failure) = &result {
-        document.error = Some(failure.to_string());
-    }
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
-    }
-    result
+    document::tell(arguments.json, false, |console, document| measure(arguments, console, document))
 }
 
 fn measure(

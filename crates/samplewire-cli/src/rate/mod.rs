@@ -13,7 +13,8 @@ use samplewire::{SendOptions, Transmitter};
 
 use crate::arguments::{RateArguments, Way};
 use crate::cadence::Cadence;
-use crate::console::{Console, Lines};
+use crate::console::Console;
+use crate::document;
 use crate::failure::Failure;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
@@ -29,18 +30,7 @@ use transmit::Transmitting;
 
 /// Measures, and tells of it in the form that was asked for.
 pub(crate) fn run(arguments: &RateArguments) -> Result<Outcome, Failure> {
-    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
-    let mut console = Console::new(lines, false);
-    let mut document = Document::default();
-    let result = measure(arguments, &mut console, &mut document);
-    if let Err(failure) = &result {
-        document.error = Some(failure.to_string());
-    }
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
-    }
-    result
+    document::tell(arguments.json, false, |console, document| measure(arguments, console, document))
 }
 
 fn measure(

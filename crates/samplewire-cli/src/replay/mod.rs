@@ -16,7 +16,8 @@ use samplewire_io::faults::Direction;
 
 use crate::arguments::ReplayArguments;
 use crate::arguments::values::{At, delivery_words};
-use crate::console::{Console, Lines};
+use crate::console::Console;
+use crate::document;
 use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{exact, grouped, measured, span};
@@ -35,18 +36,9 @@ use summary::Summary;
 
 /// Replays, and tells of it in the form that was asked for.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<Outcome, Failure> {
-    let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
-    let mut console = Console::new(lines, arguments.progress);
-    let mut document = Document::default();
-    let result = replay(arguments, &mut console, &mut document);
-    if let Err(failure) = &result {
-        document.error = Some(failure.to_string());
-    }
-    if arguments.json {
-        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
-        Console::new(Lines::Stdout, false).line(format_args!("{text}"));
-    }
-    result
+    document::tell(arguments.json, arguments.progress, |console, document| {
+        replay(arguments, console, document)
+    })
 }
 
 fn replay(
