@@ -30,7 +30,7 @@ len_max() {
 seconds() {
     case $1 in
         decode) echo 240 ;;
-        text | packets | sender | receiver | session) echo 120 ;;
+        text | packets | sender | receiver | session | play) echo 120 ;;
         *) echo 60 ;;
     esac
 }

@@ -14,6 +14,7 @@ pub mod crc;
 pub mod fingerprint;
 pub mod gap;
 pub mod number;
+pub mod play;
 pub mod receiver;
 pub mod sender;
 pub mod session;

@@ -7,6 +7,8 @@ mod decode;
 mod input;
 #[path = "../../../fuzz/checks/packets.rs"]
 mod packets;
+#[path = "../../../fuzz/checks/play.rs"]
+mod play;
 #[path = "../../../fuzz/checks/receiver.rs"]
 mod receiver;
 #[path = "../../../fuzz/checks/replay.rs"]
@@ -33,6 +35,11 @@ fn corpus_of_packets() {
 }
 
 #[test]
+fn corpus_of_play() {
+    corpus_passes("play", play::check);
+}
+
+#[test]
 fn corpus_of_receiver() {
     corpus_passes("receiver", receiver::check);
 }
@@ -55,6 +62,11 @@ fn corpus_of_tlvs() {
 #[test]
 fn receiver_keeps_its_promises_under_random_operations() {
     run_random(RANDOM_RUNS, receiver::check, operations);
+}
+
+#[test]
+fn play_keeps_the_grid_under_random_operations() {
+    run_random(RANDOM_RUNS, play::check, operations);
 }
 
 #[test]

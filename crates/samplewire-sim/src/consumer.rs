@@ -1,5 +1,7 @@
 //! What stands behind a receiver: a program that takes packets, or a DAC that plays on.
 
+use samplewire_proto::receiver::Delivered;
+use samplewire_proto::wire::Flags;
 use samplewire_proto::{Nanos, SampleIndex};
 
 use crate::check::Tally;
@@ -29,34 +31,43 @@ pub(crate) struct Consumer {
 enum Kind {
     Immediate,
     Slow { interval: Nanos, pause: Nanos, pause_one_in: u64, held: u32, next_at: Option<Nanos> },
-    Player(Dac),
+    Player(Box<Dac>),
 }
 
 impl Consumer {
-    /// A consumer of full packets of `packet_samples`.
-    pub(crate) fn new(spec: ConsumerSpec, packet_samples: u32, rng: Rng) -> Self {
+    /// A consumer of full packets of `packet_samples`, a `window` of them at most.
+    pub(crate) fn new(spec: ConsumerSpec, packet_samples: u32, window: u32, rng: Rng) -> Self {
         let kind = match spec {
             ConsumerSpec::Immediate => Kind::Immediate,
             ConsumerSpec::Slow { interval, pause, pause_one_in } => {
                 Kind::Slow { interval, pause, pause_one_in, held: 0, next_at: None }
             }
             ConsumerSpec::Player { interval, prefill } => {
-                Kind::Player(Dac::new(interval, packet_samples, prefill))
+                Kind::Player(Box::new(Dac::new(interval, packet_samples, prefill, window)))
             }
         };
         Self { kind, rng }
     }
 
-    /// Takes over a place; `true` when it is free again at once.
-    pub(crate) fn take(&mut self, now: Nanos, index: SampleIndex, samples: u32) -> bool {
-        match &mut self.kind {
-            Kind::Immediate => true,
-            Kind::Slow { interval, held, next_at, .. } => {
+    /// Whether it takes more.
+    pub(crate) fn has_room(&self) -> bool {
+        match &self.kind {
+            Kind::Immediate | Kind::Slow { .. } => true,
+            Kind::Player(dac) => dac.has_room(),
+        }
+    }
+
+    /// Takes what is delivered, with its place; says how many places are free at once.
+    pub(crate) fn take(&mut self, now: Nanos, delivered: &Delivered) -> u32 {
+        match (&mut self.kind, delivered) {
+            (Kind::Player(dac), _) => play(dac, now, delivered),
+            (_, Delivered::Gap(_)) => 0,
+            (Kind::Slow { interval, held, next_at, .. }, Delivered::Packet { .. }) => {
                 next_at.get_or_insert(now + *interval);
                 *held += 1;
-                false
+                0
             }
-            Kind::Player(dac) => dac.take(now, index, samples),
+            _ => 1,
         }
     }
 
@@ -108,8 +119,8 @@ impl Consumer {
     }
 
     /// Adds what a player has played to the counts of the run, at the end of its stream.
-    pub(crate) fn close(&self, tally: &mut Tally) {
-        if let Kind::Player(dac) = &self.kind {
+    pub(crate) fn close(&mut self, tally: &mut Tally) {
+        if let Kind::Player(dac) = &mut self.kind {
             dac.close(tally);
         }
     }
@@ -120,6 +131,25 @@ impl Consumer {
             Kind::Immediate => {}
             Kind::Slow { held, next_at, .. } => (*held, *next_at) = (0, None),
             Kind::Player(dac) => dac.end(),
+        }
+    }
+}
+
+fn play(dac: &mut Dac, now: Nanos, delivered: &Delivered) -> u32 {
+    match delivered {
+        Delivered::Packet { index, samples, flags, .. } => {
+            if *samples > 0 {
+                dac.take(now, *index, *samples, flags.contains(Flags::START));
+            }
+            if flags.contains(Flags::END_OF_BURST) && !flags.contains(Flags::META) {
+                dac.end_burst(index + u64::from(*samples));
+            }
+            u32::from(*samples == 0)
+        }
+        Delivered::Skipped { .. } => 1,
+        Delivered::Gap(gap) => {
+            dac.lack(gap);
+            0
         }
     }
 }

@@ -1,12 +1,13 @@
 //! A converter that plays on, whatever has come (`docs/protocol.md#6.10`).
 //!
 //! The index of a sample is its place on a grid of play times that begins once enough has come and
-//! never moves. What is not there when its time comes is played as zeros; what comes after its time
-//! is late, counted and not played.
+//! never moves. What is played when is the protocol's; here it is done, and held against the grid.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
-use samplewire_proto::{Nanos, SampleIndex};
+use samplewire_proto::play::{Entry, Line, Piece, Step, UnderrunCause};
+use samplewire_proto::{Gap, Nanos, SampleIndex};
 
 use crate::check::Tally;
 
@@ -19,87 +20,78 @@ pub(crate) struct Dac {
     prefill: u32,
     /// When which index is played: the grid.
     anchor: Option<(Nanos, SampleIndex)>,
+    line: Line<Vec<Entry>>,
+    /// The pieces in the line, each in its place.
+    waiting: VecDeque<Piece>,
     /// The first index that has not been played, as a sample or as a zero.
     next: SampleIndex,
-    /// Samples that wait, a range for each place.
-    waiting: VecDeque<(SampleIndex, SampleIndex)>,
-    is_dry: bool,
-    counts: Counts,
-}
-
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
+    /// A burst has ended since the last piece began.
+    may_rest: bool,
     delivered: u64,
-    played: u64,
-    late: u64,
     zeros: u64,
-    underruns: u64,
+    told: u64,
 }
 
 impl Dac {
-    pub(crate) fn new(interval: Nanos, packet_samples: u32, prefill: u32) -> Self {
+    /// A player for which a `window` of packets may wait.
+    pub(crate) fn new(interval: Nanos, packet_samples: u32, prefill: u32, window: u32) -> Self {
         Self {
             interval,
             packet_samples,
-            prefill,
+            prefill: prefill.min(window),
             anchor: None,
-            next: 0,
+            line: Line::new(vec![Entry::default(); 2 * window as usize + 1], packet_samples),
             waiting: VecDeque::new(),
-            is_dry: false,
-            counts: Counts::default(),
+            next: 0,
+            may_rest: true,
+            delivered: 0,
+            zeros: 0,
+            told: 0,
         }
     }
 
-    /// Takes samples, in order of their index; `true` when all of them are late. What was due by
-    /// `now` has been played.
-    pub(crate) fn take(&mut self, now: Nanos, index: SampleIndex, samples: u32) -> bool {
-        let end = index + u64::from(samples);
-        self.counts.delivered += u64::from(samples);
-        if self.anchor.is_none() {
-            self.waiting.push_back((index, end));
-            if self.waiting.len() >= self.prefill as usize {
-                let first = self.waiting[0].0;
-                self.anchor = Some((now + self.interval, first));
-                self.next = first;
-            }
-            return false;
+    pub(crate) fn has_room(&self) -> bool {
+        self.line.room() > 0
+    }
+
+    /// Takes samples, in order of their index. What was due by `now` has been played.
+    pub(crate) fn take(&mut self, now: Nanos, first: SampleIndex, samples: u32, is_start: bool) {
+        let end = first + u64::from(samples);
+        self.delivered += u64::from(samples);
+        let piece = Piece { first, end, in_time: self.due_end(now), is_start };
+        self.line.push(piece).expect("there is room");
+        self.waiting.push_back(piece);
+        if self.anchor.is_none() && self.waiting.len() >= self.prefill as usize {
+            let first = self.line.next_at().expect("something waits");
+            self.anchor = Some((now + self.interval, first));
+            self.next = first;
         }
-        self.counts.late += self.next.min(end).saturating_sub(index);
-        if end < self.next || (end == self.next && samples > 0) {
-            return true;
-        }
-        self.waiting.push_back((index.max(self.next), end));
-        false
+    }
+
+    /// Samples that are not delivered, before those that come next.
+    pub(crate) fn lack(&mut self, gap: &Gap) {
+        self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room");
+    }
+
+    /// A burst has ended before `index`.
+    pub(crate) fn end_burst(&mut self, index: SampleIndex) {
+        self.line.end_burst(index);
+        self.may_rest = true;
     }
 
     /// Plays what is due by `now` and says how many places are free again.
     pub(crate) fn run(&mut self, now: Nanos) -> u32 {
-        let due_end = self.due_end(now);
-        let mut freed = 0;
-        while let Some(&(first, end)) = self.waiting.front()
-            && first < due_end
-        {
-            self.play_zeros(first);
-            let played_end = end.min(due_end);
-            self.is_dry &= played_end == self.next;
-            self.counts.played += played_end - self.next;
-            self.next = played_end;
-            if end > due_end {
-                return freed;
-            }
-            self.waiting.pop_front();
-            freed += 1;
+        if self.anchor.is_none() {
+            return 0;
         }
-        self.play_zeros(due_end);
-        freed
+        self.play(self.due_end(now))
     }
 
     /// When a place is free again.
     pub(crate) fn next_at(&self) -> Option<Nanos> {
         let (at, first) = self.anchor?;
-        let (start, end) = *self.waiting.front()?;
-        let last = end.saturating_sub(1).max(start);
-        let span = u128::from(last - first) * u128::from(self.interval.0);
+        let end = self.waiting.front()?.end;
+        let span = u128::from((end - 1).saturating_sub(first)) * u128::from(self.interval.0);
         Some(at + Nanos((span / u128::from(self.packet_samples)) as u64))
     }
 
@@ -115,27 +107,70 @@ impl Dac {
         }
     }
 
-    /// Adds up what was played.
+    /// Plays the rest of a stream that has ended, and adds up what was played.
     ///
     /// # Panics
-    /// When an index was delivered and neither played, late nor waits, or the grid has moved.
-    pub(crate) fn close(&self, tally: &mut Tally) {
-        let Counts { delivered, played, late, zeros, underruns } = self.counts;
-        let waiting: u64 =
-            self.waiting.iter().map(|(first, end)| end - first.max(&self.next)).sum();
-        assert_eq!(delivered, played + late + waiting, "samples that a player does not know");
-        if let Some((_, first)) = self.anchor {
-            assert_eq!(self.next - first, played + zeros, "a grid that has moved");
-        }
-        tally.indexes_played += played;
-        tally.indexes_late += late;
-        tally.zeros_played += zeros;
-        tally.underruns += underruns;
+    /// When an index was delivered and neither played nor late, or lacked and not told of.
+    pub(crate) fn close(&mut self, tally: &mut Tally) {
+        self.line.end_stream();
+        self.play(SampleIndex::MAX);
+        assert!(self.line.is_empty() && self.waiting.is_empty(), "a stream that does not end");
+        let counts = self.line.counts();
+        assert_eq!(self.delivered, counts.played + counts.late_samples, "samples without a fate");
+        assert_eq!(self.zeros, counts.underrun_samples, "zeros that are not counted");
+        assert_eq!(self.told, self.zeros, "zeros that nobody was told of");
+        tally.indexes_played += counts.played;
+        tally.indexes_late += counts.late_samples;
+        tally.zeros_played += self.zeros;
+        tally.underruns += counts.underruns;
     }
 
     pub(crate) fn end(&mut self) {
+        self.line.stop();
         self.waiting.clear();
         self.anchor = None;
+    }
+
+    /// Plays all before `due_end`.
+    ///
+    /// # Panics
+    /// When something is played that is not due, is not there or was late, or the grid has moved.
+    fn play(&mut self, due_end: SampleIndex) -> u32 {
+        let mut freed = 0;
+        while let Some(step) = self.line.poll(due_end, UnderrunCause::SenderBehind) {
+            match step {
+                Step::Play(due) => {
+                    let piece = self.waiting[0];
+                    assert!(due.end <= due_end.min(piece.end), "{due:?} of {piece:?} are not due");
+                    assert!(due.start >= piece.first.max(piece.in_time), "{due:?}: {piece:?}");
+                    self.go_on(&due, piece.is_start);
+                }
+                Step::Zeros(due) => {
+                    assert!(due.end <= due_end, "zeros {due:?} are not due");
+                    self.zeros += due.end - due.start;
+                    let is_start = self.waiting.front().is_some_and(|piece| piece.is_start);
+                    self.go_on(&due, is_start);
+                }
+                Step::Release => {
+                    self.waiting.pop_front();
+                    freed += 1;
+                }
+                Step::Tell(underrun) => self.told += underrun.samples,
+            }
+        }
+        freed
+    }
+
+    /// The grid goes on; it jumps where a burst begins.
+    fn go_on(&mut self, due: &Range<SampleIndex>, is_start: bool) {
+        let may_jump = self.may_rest || is_start;
+        assert!(
+            due.start == self.next || (may_jump && due.start > self.next),
+            "{due:?} is played after {}",
+            self.next
+        );
+        self.may_rest = false;
+        self.next = due.end;
     }
 
     /// The first index whose time lies after `now`.
@@ -145,16 +180,8 @@ impl Dac {
                 let samples = u128::from(now.since(at).0 + 1) * u128::from(self.packet_samples);
                 first + (samples - 1) as u64 / self.interval.0 + 1
             }
-            _ => self.next,
-        }
-    }
-
-    fn play_zeros(&mut self, end: SampleIndex) {
-        if end > self.next {
-            self.counts.underruns += u64::from(!self.is_dry);
-            self.is_dry = true;
-            self.counts.zeros += end - self.next;
-            self.next = end;
+            Some((_, first)) => first,
+            None => 0,
         }
     }
 }
@@ -165,10 +192,10 @@ mod tests {
 
     /// Ten samples in 1,000 ns, from index 100 at 1,500 on.
     fn dac() -> Dac {
-        let mut dac = Dac::new(Nanos(1_000), 10, 2);
-        assert!(!dac.take(Nanos(400), 100, 10));
+        let mut dac = Dac::new(Nanos(1_000), 10, 2, 8);
+        dac.take(Nanos(400), 100, 10, false);
         assert_eq!((dac.plays(), dac.next_at()), (None, None));
-        assert!(!dac.take(Nanos(500), 110, 10));
+        dac.take(Nanos(500), 110, 10, false);
         dac
     }
 
@@ -180,24 +207,32 @@ mod tests {
         assert_eq!(dac.next_at(), Some(Nanos(2_400)));
         assert_eq!((dac.run(Nanos(2_399)), dac.plays()), (0, Some(109)));
         assert_eq!((dac.run(Nanos(2_400)), dac.plays()), (1, Some(110)));
-        assert_eq!((dac.counts.played, dac.counts.zeros), (10, 0));
+        assert_eq!((dac.line.counts().played, dac.zeros), (10, 0));
     }
 
     #[test]
     fn underrun_plays_zeros_keeps_the_grid_and_counts_what_is_late() {
         let mut dac = dac();
         assert_eq!((dac.run(Nanos(4_000)), dac.plays()), (2, Some(126)));
-        assert_eq!((dac.counts.zeros, dac.counts.underruns), (6, 1));
+        assert_eq!((dac.zeros, dac.line.counts().underruns), (6, 1));
         // Indexes 120 to 125 are late, the rest has its own time; a packet is missing after it.
-        assert!(!dac.take(Nanos(4_000), 120, 10));
+        dac.take(Nanos(4_000), 120, 10, false);
         assert_eq!(dac.next_at(), Some(Nanos(4_400)));
-        assert!(!dac.take(Nanos(4_000), 140, 10));
+        let gap = Gap {
+            first: 130,
+            not_repaired: 10,
+            source_lost: 0,
+            cause: samplewire_proto::Cause::Deadline,
+        };
+        dac.lack(&gap);
+        dac.take(Nanos(4_000), 140, 10, false);
         assert_eq!((dac.run(Nanos(6_400)), dac.plays()), (2, Some(150)));
-        let Counts { delivered, played, late, zeros, underruns } = dac.counts;
-        assert_eq!((delivered, played, late, zeros, underruns), (40, 34, 6, 16, 2));
-        assert!(dac.take(Nanos(6_400), 130, 0) && dac.take(Nanos(6_400), 135, 10));
+        let counts = *dac.line.counts();
+        assert_eq!((dac.delivered, counts.played, counts.late_samples), (40, 34, 6));
+        assert_eq!((dac.zeros, counts.underruns), (16, 2));
+        dac.take(Nanos(6_400), 150, 10, false);
         let mut tally = Tally::default();
         dac.close(&mut tally);
-        assert_eq!((tally.indexes_late, tally.indexes_played), (16, 34));
+        assert_eq!((tally.indexes_late, tally.indexes_played), (6, 44));
     }
 }

@@ -42,7 +42,7 @@ impl ReceiveEnd {
         turn.checker.sessions[session].receiver_begins(turn.now);
         Self {
             receiver,
-            consumer: Consumer::new(consumer, terms.packet_samples, turn.rng.fork()),
+            consumer: Consumer::new(consumer, terms.packet_samples, terms.window, turn.rng.fork()),
             session,
             tag: terms.local_tag,
             peer,
@@ -186,20 +186,16 @@ impl ReceiveEnd {
     fn deliver(&mut self, turn: &mut Turn<'_>) {
         let from = self.receiver.phase();
         let mut freed = 0;
-        while let Some(delivered) = self.receiver.poll_delivery(turn.now) {
+        while self.consumer.has_room()
+            && let Some(delivered) = self.receiver.poll_delivery(turn.now)
+        {
             let payload = match delivered {
                 Delivered::Packet { seq, .. } => Some(&self.payloads[self.place(seq)]),
                 _ => None,
             };
             let is_cut_short = matches!(self.receiver.phase(), Phase::Cancelling { .. });
             turn.checker.delivered(self.session, turn.now, &delivered, payload, is_cut_short);
-            freed += match delivered {
-                Delivered::Packet { index, samples, .. } => {
-                    u32::from(self.consumer.take(turn.now, index, samples))
-                }
-                Delivered::Skipped { .. } => 1,
-                Delivered::Gap(_) => 0,
-            };
+            freed += self.consumer.take(turn.now, &delivered);
         }
         self.give_back(turn, freed);
         let breach = turn.checker.sessions[self.session].breach;

@@ -3,7 +3,6 @@
 mod clock;
 mod engine;
 mod inlet;
-mod line;
 mod offer;
 mod player;
 mod plays;
@@ -24,10 +23,11 @@ use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
 
+pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
+
 pub use clock::SampleClock;
 use engine::{Engine, Sends};
 pub use inlet::{Incoming, Inlet, PortError};
-pub use line::{PlayCounts, Underrun, UnderrunCause};
 use offer::Offer;
 pub use player::{Played, Player};
 use plays::Plays;

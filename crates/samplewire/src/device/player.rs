@@ -1,14 +1,15 @@
 //! Plays a stream into a sink, by a clock or as fast as it comes.
 
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::TagKind;
 use samplewire_proto::SampleIndex;
+use samplewire_proto::play::{Entry, Line, Piece, PlayCounts, Step, Underrun, UnderrunCause};
 use samplewire_proto::stream::{End, Underflow};
 use samplewire_proto::wire::CloseReason;
 
 use super::SampleClock;
-use super::line::{Line, Piece, PlayCounts, Step, Underrun, UnderrunCause};
 use crate::receiver::{Block, Receiver, ReceiverSnapshot};
 use crate::sink::{Sink, SinkError};
 
@@ -23,7 +24,9 @@ pub struct Player<'a> {
     clock: Option<SampleClock>,
     underflow: Underflow,
     sink: &'a mut dyn Sink,
-    line: Line<Block>,
+    line: Line<Box<[Entry]>>,
+    /// The pieces in the line.
+    blocks: VecDeque<Block>,
     frame_bytes: usize,
     zeros: Box<[u8]>,
     /// An index that was set on purpose, and whose samples have not come.
@@ -56,10 +59,25 @@ impl<'a> Player<'a> {
     ) -> Self {
         receiver.leave_position();
         let frame_bytes = receiver.info().frame_bytes();
-        let line = Line::new(u64::from(receiver.info().packet_samples.max(1)));
+        // A block has a place of the window at least, and gaps before it.
+        let blocks_max = receiver.items_max() / 2;
+        let entries = vec![Entry::default(); 2 * blocks_max + ENTRIES_OF_A_BLOCK];
+        let line = Line::new(entries.into_boxed_slice(), receiver.info().packet_samples);
+        let blocks = VecDeque::new();
         let zeros = vec![0; ZEROS_BYTES.max(frame_bytes) / frame_bytes * frame_bytes].into();
         let (starts_at, is_stopped) = (None, false);
-        Self { receiver, clock, underflow, sink, line, frame_bytes, zeros, starts_at, is_stopped }
+        Self {
+            receiver,
+            clock,
+            underflow,
+            sink,
+            line,
+            blocks,
+            frame_bytes,
+            zeros,
+            starts_at,
+            is_stopped,
+        }
     }
 
     /// The stream that is played.
@@ -89,7 +107,9 @@ impl<'a> Player<'a> {
         loop {
             // What is in hand after this look was in time for all that is due by it.
             let now = Instant::now();
-            while let Some(block) = self.receiver.next_within(Duration::ZERO) {
+            while self.has_room()
+                && let Some(block) = self.receiver.next_within(Duration::ZERO)
+            {
                 self.take(block);
             }
             let is_over = self.receiver.is_over();
@@ -105,7 +125,7 @@ impl<'a> Player<'a> {
                 return Ok(true);
             }
             let span = self.idle_span(now).min(until - now);
-            if is_over {
+            if is_over || !self.has_room() {
                 std::thread::sleep(span);
             } else if let Some(block) = self.receiver.next_within(span) {
                 self.take(block);
@@ -120,15 +140,19 @@ impl<'a> Player<'a> {
         let indexes = self.line.indexes().unwrap_or(first_index..first_index);
         let (counts, is_stopped) = (*self.line.counts(), self.is_stopped);
         // Blocks hold quanta.
-        drop(self.line);
+        drop(self.blocks);
         let stats = self.receiver.close();
         Played { end, is_stopped, counts, indexes, stats }
+    }
+
+    fn has_room(&self) -> bool {
+        self.line.room() >= ENTRIES_OF_A_BLOCK
     }
 
     fn take(&mut self, block: Block) {
         let (first, end) = (block.index(), block.index() + block.len() as u64);
         for gap in block.gaps() {
-            self.line.push_gap(gap.first, gap.end(), gap.cause);
+            self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room for a block");
         }
         let mut ends_burst = false;
         // Tags may come before the samples that they belong to, and the end of a burst with what
@@ -146,7 +170,8 @@ impl<'a> Player<'a> {
         }
         let is_start = self.starts_at.take_if(|index| *index == first).is_some();
         let in_time = self.clock.map_or(0, |clock| clock.index_at(block.arrived_at()));
-        self.line.push(Piece { first, end, in_time, is_start, body: block });
+        self.line.push(Piece { first, end, in_time, is_start }).expect("there is room for a block");
+        self.blocks.push_back(block);
         if ends_burst {
             self.line.end_burst(end);
         }
@@ -158,17 +183,19 @@ impl<'a> Player<'a> {
         tell: &mut impl FnMut(&Underrun),
     ) -> Result<(), SinkError> {
         // Without a clock nothing runs out.
-        let due_end = self.clock.map_or(self.line.end(), |clock| clock.index_at(now));
+        let due_end = self.clock.map_or(self.line.end().unwrap_or(0), |clock| clock.index_at(now));
         let is_missing = self.receiver.is_missing();
         let dry = if is_missing { UnderrunCause::RepairLate } else { UnderrunCause::SenderBehind };
         while !self.is_stopped {
             match self.line.poll(due_end, dry) {
                 None => return Ok(()),
                 Some(Step::Tell(underrun)) => tell(&underrun),
-                Some(Step::Play(piece, due)) => {
-                    let at = |index| (index - piece.first) as usize * self.frame_bytes;
-                    self.sink.write(due.start, &piece.body.bytes()[at(due.start)..at(due.end)])?;
+                Some(Step::Play(due)) => {
+                    let block = &self.blocks[0];
+                    let at = |index| (index - block.index()) as usize * self.frame_bytes;
+                    self.sink.write(due.start, &block.bytes()[at(due.start)..at(due.end)])?;
                 }
+                Some(Step::Release) => drop(self.blocks.pop_front()),
                 Some(Step::Zeros(due)) if self.underflow == Underflow::Zeros => {
                     write_zeros(self.sink, &self.zeros, self.frame_bytes, due)?;
                 }
@@ -183,6 +210,7 @@ impl<'a> Player<'a> {
         }
         // Nothing more is played.
         self.line.stop();
+        self.blocks.clear();
         Ok(())
     }
 
@@ -230,6 +258,9 @@ fn write_zeros(
 
 /// Zeros are written in pieces of this size.
 const ZEROS_BYTES: usize = 64 << 10;
+
+/// A piece, and the gaps before it, each of which may stand for itself.
+const ENTRIES_OF_A_BLOCK: usize = 1 + Block::GAPS_MAX;
 
 /// How long it sleeps at least, so that samples are played some at a time, and at most.
 const PAUSE_MIN: Duration = Duration::from_micros(200);

@@ -261,6 +261,11 @@ impl Receiver {
         self.items.is_empty()
     }
 
+    /// Runs of samples, gaps and tags that may wait at once.
+    pub(crate) fn items_max(&self) -> usize {
+        self.items.buffer().capacity()
+    }
+
     /// Leaves it to a player to say what has been used.
     pub(crate) const fn leave_position(&mut self) {
         self.is_played = true;
