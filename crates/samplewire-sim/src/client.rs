@@ -3,7 +3,7 @@
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, OpenPhase, Opener};
-use samplewire_proto::stream::Terms;
+use samplewire_proto::stream::{Terms, Underflow};
 use samplewire_proto::wire::{self, Role};
 use samplewire_proto::{Nanos, Seq};
 
@@ -40,6 +40,8 @@ pub(crate) struct ClientSpec {
     /// It speaks another version of the protocol.
     pub(crate) is_foreign: bool,
     pub(crate) consumer: ConsumerSpec,
+    /// What is done where samples are not there at their time, when it sends.
+    pub(crate) underflow: Underflow,
     /// When it sends.
     pub(crate) source: SourceSpec,
     pub(crate) sender: SenderConfig,
@@ -222,7 +224,8 @@ impl Client {
             .and_then(|config| config.with_packet_bytes_max(spec.packet_bytes_max))
             .and_then(|config| config.with_timeout(spec.open_timeout))
             .expect("the plan draws choices in their range")
-            .with_first_seq(spec.first_seq);
+            .with_first_seq(spec.first_seq)
+            .with_underflow(spec.underflow);
         let seed = u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw());
         let opener = Box::new(Opener::new(config, seed.to_be_bytes(), turn.now));
         turn.checker.tally.openings_tried += 1;

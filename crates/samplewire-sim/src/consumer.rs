@@ -1,6 +1,7 @@
 //! What stands behind a receiver: a program that takes packets, or a DAC that plays on.
 
 use samplewire_proto::receiver::Delivered;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{Nanos, SampleIndex};
 
@@ -17,7 +18,17 @@ pub(crate) enum ConsumerSpec {
     /// One in so many nanoseconds, now and then with a pause.
     Slow { interval: Nanos, pause: Nanos, pause_one_in: u64 },
     /// A full one in so many nanoseconds, delivered or not, once so many have come: a DAC.
-    Player { interval: Nanos, prefill: u32 },
+    Player { interval: Nanos, prefill: u32, underflow: Underflow },
+}
+
+impl ConsumerSpec {
+    /// A player does as the sender wishes where samples are not there at their time.
+    pub(crate) const fn with_underflow(self, underflow: Underflow) -> Self {
+        match self {
+            Self::Player { interval, prefill, .. } => Self::Player { interval, prefill, underflow },
+            Self::Immediate | Self::Slow { .. } => self,
+        }
+    }
 }
 
 /// A consumer and the packets it holds.
@@ -42,8 +53,9 @@ impl Consumer {
             ConsumerSpec::Slow { interval, pause, pause_one_in } => {
                 Kind::Slow { interval, pause, pause_one_in, held: 0, next_at: None }
             }
-            ConsumerSpec::Player { interval, prefill } => {
-                Kind::Player(Box::new(Dac::new(interval, packet_samples, prefill, window)))
+            ConsumerSpec::Player { interval, prefill, underflow } => {
+                let dac = Dac::new((interval, packet_samples), prefill, window, underflow);
+                Kind::Player(Box::new(dac))
             }
         };
         Self { kind, rng }
@@ -118,6 +130,14 @@ impl Consumer {
         }
     }
 
+    /// Whether a player has stopped because samples were not there at their time.
+    pub(crate) const fn is_stopped(&self) -> bool {
+        match &self.kind {
+            Kind::Player(dac) => dac.is_stopped(),
+            Kind::Immediate | Kind::Slow { .. } => false,
+        }
+    }
+
     /// Adds what a player has played to the counts of the run, at the end of its stream.
     pub(crate) fn close(&mut self, tally: &mut Tally) {
         if let Kind::Player(dac) = &mut self.kind {
@@ -137,6 +157,7 @@ impl Consumer {
 
 fn play(dac: &mut Dac, now: Nanos, delivered: &Delivered) -> u32 {
     match delivered {
+        Delivered::Packet { .. } if dac.is_stopped() => 1,
         Delivered::Packet { index, samples, flags, .. } => {
             if *samples > 0 {
                 dac.take(now, *index, *samples, flags.contains(Flags::START));

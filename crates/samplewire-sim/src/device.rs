@@ -290,7 +290,8 @@ impl Device {
             let config = ReceiverConfig::new()
                 .with_delivery(delivery)
                 .expect("the client asks for a delivery in its range");
-            let end = ReceiveEnd::new(turn, session, peer, terms, config, spec.consumer);
+            let consumer = spec.consumer.with_underflow(request.underflow);
+            let end = ReceiveEnd::new(turn, session, peer, terms, config, consumer);
             return StreamEnd::Receive(end);
         }
         let source = SourceSpec { samples: terms.packet_samples, ..spec.source };

@@ -2,6 +2,7 @@
 
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos, Seq};
 
@@ -202,7 +203,10 @@ fn consumer(rng: &mut Rng, wire_time: Nanos, may_play: bool) -> ConsumerSpec {
             pause: Nanos(rng.spread(10_000..=10_000_000)),
             pause_one_in: rng.spread(100..=10_000),
         },
-        1 if may_play => ConsumerSpec::Player { interval, prefill: rng.spread(1..=64) as u32 },
+        1 if may_play => {
+            let (prefill, underflow) = (rng.spread(1..=64) as u32, Underflow::Zeros);
+            ConsumerSpec::Player { interval, prefill, underflow }
+        }
         _ => ConsumerSpec::Immediate,
     }
 }
@@ -223,6 +227,7 @@ pub(crate) fn client(
     let sessions = if kind == Kind::Churn { rng.within(2..=40) } else { rng.within(1..=3) };
     let wire_time = up.wire_time(1_500);
     ClientSpec {
+        underflow: Underflow::Zeros,
         device,
         stream,
         role: match (rng.below(20), sends) {

@@ -4,7 +4,7 @@ use samplewire_proto::receiver::{
     Delivered, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{CloseAckReason, Header, Packet};
+use samplewire_proto::wire::{CloseAckReason, CloseReason, Header, Packet};
 use samplewire_proto::{Nanos, Seq, Tag};
 
 use crate::check::{Breach, Machine, SessionId, event_of, receiver_state};
@@ -116,6 +116,9 @@ impl ReceiveEnd {
         // What has come too late for a player must find its time passed.
         let freed = self.consumer.run(turn.now);
         self.give_back(turn, freed);
+        if self.consumer.is_stopped() {
+            self.cancel_for(turn, CloseReason::Underflow);
+        }
         if let Some(index) = self.consumer.plays() {
             self.receiver.set_consumed(index);
         }
@@ -148,10 +151,14 @@ impl ReceiveEnd {
 
     /// Ends the stream from this end.
     pub(crate) fn cancel(&mut self, turn: &mut Turn<'_>) {
+        self.cancel_for(turn, CloseReason::Cancelled);
+    }
+
+    fn cancel_for(&mut self, turn: &mut Turn<'_>, reason: CloseReason) {
         let from = self.receiver.phase();
-        self.receiver.cancel(turn.now);
+        self.receiver.cancel_for(turn.now, reason);
         if self.receiver.phase() != from {
-            turn.checker.sessions[self.session].is_cancelled = true;
+            turn.checker.sessions[self.session].cancelled = Some(reason);
             self.count(turn, from, "cancel");
         }
     }

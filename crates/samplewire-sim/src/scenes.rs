@@ -7,6 +7,7 @@
 
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos};
 
@@ -79,7 +80,11 @@ fn twist(mut plan: Plan, rng: &mut Rng) -> Plan {
         // What plays on plays as fast as its source goes.
         if let Pace::Paced(interval) | Pace::Converter(interval) = client.source.pace {
             let (_, device, _) = &mut plan.devices[usize::from(client.device)];
-            device.consumer = ConsumerSpec::Player { interval, prefill: rng.spread(1..=64) as u32 };
+            let (prefill, underflow) = (rng.spread(1..=64) as u32, Underflow::Zeros);
+            device.consumer = ConsumerSpec::Player { interval, prefill, underflow };
+            if rng.one_in(3) {
+                client.underflow = Underflow::Stop;
+            }
         }
     }
     plan

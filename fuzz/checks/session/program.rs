@@ -2,6 +2,7 @@
 //! ends once.
 
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, OpenPhase, Opener, Peer};
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{Flags, OPEN_LEN_MIN, Packet, Role, parse};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
@@ -40,7 +41,9 @@ impl Program {
             .and_then(|config| config.with_timeout(timeout))
             .expect("all are in range")
             .with_first_seq(first_seq)
-            .with_start_index(u64::from(input.byte()));
+            .with_start_index(u64::from(input.byte()))
+            .with_ranges_max(first_seq.0 as u16)
+            .with_underflow(Underflow::from_number(first_seq.0 as u8));
         let seed = u128::from(input.half()) << 64 | u128::from(attempt);
         Self {
             owner,

@@ -57,7 +57,7 @@ impl Session {
             End::PeerRestarted if self.sender.is_over() => Ok(()),
             End::PeerSilent => self.check_silence(now, self.receiver_heard_at),
             End::Violation(_) if self.breach.is_some() => Ok(()),
-            End::Cancelled if self.is_cancelled => Ok(()),
+            End::Cancelled if self.cancelled.is_some() => Ok(()),
             _ => Err(format!("the receiver says {end:?}, the sender is {:?}", self.sender)),
         }
     }
@@ -79,7 +79,7 @@ impl Session {
                     ))
                 }
             }
-            End::ClosedByPeer(CloseReason::Cancelled) if self.is_cancelled => Ok(()),
+            End::ClosedByPeer(reason) if self.cancelled == Some(reason) => Ok(()),
             End::ClosedByPeer(CloseReason::Protocol)
                 if matches!(self.receiver, Side::Ended(End::Violation(_)) | Side::Gone) =>
             {

@@ -3,7 +3,7 @@
 use samplewire_proto::receiver::{Delivery, Placement};
 use samplewire_proto::sender::NewPacket;
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::{Flags, Header, PacketType};
+use samplewire_proto::wire::{CloseReason, Flags, Header, PacketType};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
 use super::gaps::Account;
@@ -91,8 +91,8 @@ pub(crate) struct Session {
     pub(crate) granted: Seq,
     pub(crate) sender: Side,
     pub(crate) receiver: Side,
-    /// The receiver was cancelled.
-    pub(crate) is_cancelled: bool,
+    /// The receiver was cancelled, and why.
+    pub(crate) cancelled: Option<CloseReason>,
     /// The sender was cancelled.
     pub(super) is_cut: bool,
     /// The sender's source failed.
@@ -125,7 +125,7 @@ impl Session {
             granted: agreed.first_seq,
             sender: Side::Absent,
             receiver: Side::Absent,
-            is_cancelled: false,
+            cancelled: None,
             is_cut: false,
             is_failed: false,
             account: Account::new(agreed.first_seq, agreed.first_index),

@@ -2,6 +2,7 @@
 
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos, Seq};
 
@@ -192,6 +193,7 @@ impl Scene {
 
     fn client(&self) -> ClientSpec {
         ClientSpec {
+            underflow: Underflow::Zeros,
             device: 0,
             stream: 0,
             role: Role::Receive,

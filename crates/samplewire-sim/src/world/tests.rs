@@ -2,6 +2,7 @@
 
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Nanos, Seq};
 
@@ -74,6 +75,7 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
         sender,
     };
     let client = ClientSpec {
+        underflow: Underflow::Zeros,
         device: 0,
         stream: 0,
         role,
@@ -146,9 +148,12 @@ fn adc_before_too_small_a_ring_names_exactly_the_overflow() {
     assert!(bounds.contains(&lost), "{lost} packets lost in a pause, not {bounds:?}");
 }
 
-fn dac(prefill: u32, faults: Vec<(Nanos, Fault)>) -> Tally {
-    let consumer = ConsumerSpec::Player { interval: converter(), prefill };
-    run(&plan(Role::Send, 4_096, consumer, faults))
+fn dac(prefill: u32, underflow: Underflow, faults: Vec<(Nanos, Fault)>) -> Tally {
+    let consumer =
+        ConsumerSpec::Player { interval: converter(), prefill, underflow: Underflow::Zeros };
+    let mut plan = plan(Role::Send, 4_096, consumer, faults);
+    plan.clients[0].underflow = underflow;
+    run(&plan)
 }
 
 /// A stall of 2 ms of the link to the device, which holds everything back.
@@ -160,7 +165,7 @@ fn stall() -> Vec<(Nanos, Fault)> {
 fn dac_plays_every_index_at_its_time_when_enough_came_before_a_stall() {
     let packets_in_stall = (Nanos::from_millis(2).0 / converter().0) as u32;
     for faults in [vec![], stall()] {
-        let tally = dac(2 * packets_in_stall, faults);
+        let tally = dac(2 * packets_in_stall, Underflow::Stop, faults);
         assert_eq!((tally.indexes_late, tally.zeros_played, tally.underruns), (0, 0, 0));
         assert_eq!(tally.indexes_delivered, PACKETS * u64::from(PACKET_SAMPLES));
     }
@@ -168,7 +173,7 @@ fn dac_plays_every_index_at_its_time_when_enough_came_before_a_stall() {
 
 #[test]
 fn dac_that_underruns_plays_zeros_and_counts_as_late_what_missed_its_time() {
-    let tally = dac(8, stall());
+    let tally = dac(8, Underflow::Zeros, stall());
     assert_eq!(tally.indexes_delivered, PACKETS * u64::from(PACKET_SAMPLES));
     assert!(tally.underruns >= 1);
     // The grid is kept: each zero stands for an index that came too late, and for no other.
@@ -181,4 +186,14 @@ fn dac_that_underruns_plays_zeros_and_counts_as_late_what_missed_its_time() {
         "{} late, {stall_samples} in the stall",
         tally.indexes_late
     );
+}
+
+#[test]
+fn dac_that_is_to_stop_when_it_runs_dry_ends_the_stream_there() {
+    let tally = dac(8, Underflow::Stop, stall());
+    assert_eq!((tally.underruns, tally.zeros_played, tally.closings), (1, 0, 2));
+    let before_the_stall = Nanos::from_millis(100).0 / converter().0 * u64::from(PACKET_SAMPLES);
+    let slack = 64 * u64::from(PACKET_SAMPLES);
+    let bounds = before_the_stall - slack..before_the_stall + slack;
+    assert!(bounds.contains(&tally.indexes_played), "{} not in {bounds:?}", tally.indexes_played);
 }
