@@ -63,9 +63,13 @@ fn replay(
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
     let device = transmitter.device().expect("this end opened").clone();
+    let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);
     announce(arguments, console, document, (&transmitter, &device, first));
+    if format != device.format {
+        console.line(format_args!("  converted  from {format} to {}", device.format));
+    }
     if let Some(faults) = &faults {
         faults.print(console);
     }

@@ -200,7 +200,8 @@ fn samples_are_converted_to_what_the_device_plays() {
     fs::write(&source, (0..40_000).map(|at| (at % 200) as u8).collect::<Vec<_>>()).unwrap();
     let played = folder.join("played.sc16");
     let device = Device::start(&["--play", text(&played), "--rate", "max:1M", "--once"]);
-    run(&["replay", text(&source), &device.address, "--format", "sc8"]).expect(0);
+    let ran = run(&["replay", text(&source), &device.address, "--format", "sc8"]).expect(0);
+    assert!(ran.text().contains("converted  from sc8 to sc16"), "{}", ran.text());
     device.finish().expect(0);
     let bytes = fs::read(&played).unwrap();
     let values = bytes.as_chunks::<2>().0.iter().map(|value| i16::from_le_bytes(*value));
@@ -289,4 +290,16 @@ fn device_sends_and_plays_at_once() {
     assert_eq!(samplewire::source::counter_mismatch(base, &bytes), None);
     assert_eq!(bytes.len(), 10_000_000);
     assert!(first.abs_diff(first_index(&sent)) < 3_000_000, "one clock");
+}
+
+#[test]
+fn recording_of_another_rate_is_played_with_a_warning() {
+    let Some(source) = real_recording() else { return };
+    let folder = folder("another-rate");
+    let played = folder.join("played.uc8");
+    let options = ["--format", "uc8", "--rate", "max:1M", "--once"];
+    let device = Device::start(&[&["--play", text(&played)], &options[..]].concat());
+    let ran = run(&["replay", text(&source), &device.address]).expect(0);
+    assert!(ran.stderr.contains("was taken at 2 MS/s and is played at 1 MS/s"), "{}", ran.stderr);
+    device.finish().expect(0);
 }
