@@ -18,9 +18,12 @@ PROGRAM = ["cargo", "run", "--quiet", "--release", "-p", "samplewire-cli", "--",
 
 def main() -> int:
     words = sys.argv[1:]
-    if not words:
-        print(__doc__, file=sys.stderr)
-        return 1
+    if not words or words[0].startswith("-"):
+        is_asked = words[:1] in (["-h"], ["--help"])
+        print(__doc__, file=sys.stdout if is_asked else sys.stderr)
+        return 0 if is_asked else 1
+    if {"-h", "--help"} & set(words):
+        return subprocess.run([*PROGRAM, *words], cwd=kept.ROOT).returncode
     about = machine.describe(kept.ROOT)
     drawn = Path("out") / f"study-{words[0]}.svg"
     (kept.ROOT / drawn).parent.mkdir(exist_ok=True)

@@ -51,7 +51,7 @@ Without --port a packet is told from other traffic by its CRC. Where one was rig
 between the same two ports is shown, right or not. Datagrams that the kernel had joined are split, \
 by the length at which the first CRC is right.
 
-Try it:
+Examples:
   samplewire record 127.0.0.1 null --nsamps 1e5 --capture out.pcapng
   samplewire decode out.pcapng --type OPEN,ACCEPT,CLOSE,BAD
   tcpdump -i eth0 -w - udp port 9100 | samplewire decode -
@@ -60,7 +60,7 @@ Exit status: 0 the whole file was read, 1 usage, or the file is no capture or br
 read before is printed).";
 
 const DISSECTOR_AFTER_HELP: &str = "\
-Try it:
+Examples:
   samplewire dissector --install
   tshark -r out.pcapng -Y 'samplewire.seq > 100 && samplewire.type == 0'
   tshark -r out.pcapng -d udp.port==9100,samplewire -V";

@@ -32,4 +32,7 @@ const AFTER_HELP: &str = "\
 Between the two, 1 % of the packets are lost, 1 % reordered, 0.1 % corrupted and 0.1 % doubled, each \
 way. Every sample that arrives is compared with what was sent, and every index is accounted for.
 
+Example:
+  samplewire demo --seconds 10s --delivery deadline:5ms
+
 Exit status: 0 when the account holds, 3 when it does not.";

@@ -128,37 +128,22 @@ mod tests {
     }
 
     #[test]
-    fn help_fits_80_columns() {
-        let mut command = Cli::command();
-        let verbs = [
-            "decode",
-            "dissector",
-            "find",
-            "study",
-            "completions",
-            "man",
-            "verify",
-            "record",
-            "emulate",
-            "replay",
-            "rate",
-            "latency",
-        ];
-        for verb in verbs {
-            let verb = command.find_subcommand_mut(verb).unwrap();
-            let help = verb.clone().term_width(80).render_long_help().to_string();
-            let longest = help.lines().map(|line| line.chars().count()).max();
-            assert!(longest <= Some(80), "{help}");
-        }
+    fn each_verb_has_a_help_of_80_columns_with_an_example() {
+        check_help(&Cli::command().term_width(80), "samplewire");
     }
 
-    #[test]
-    fn every_line_of_the_help_fits_a_wide_terminal() {
-        let mut command = Cli::command();
-        for verb in command.get_subcommands_mut() {
-            let help = verb.clone().term_width(100).render_long_help().to_string();
-            let longest = help.lines().map(|line| line.chars().count()).max();
-            assert!(longest <= Some(100), "{help}");
+    /// Checks a verb and those below it.
+    fn check_help(command: &clap::Command, words: &str) {
+        let help = command.clone().term_width(80).render_long_help().to_string();
+        let longest = help.lines().map(|line| line.chars().count()).max();
+        assert!(longest <= Some(80), "{words}: {longest:?} columns\n{help}");
+        let (_, examples) = help.split_once("Example").unwrap_or_default();
+        assert!(
+            command.has_subcommands() || examples.contains(words),
+            "no example of `{words}` in:\n{help}"
+        );
+        for verb in command.get_subcommands() {
+            check_help(verb, &format!("{words} {}", verb.get_name()));
         }
     }
 }

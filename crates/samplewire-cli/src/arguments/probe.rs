@@ -26,4 +26,7 @@ pub(crate) struct ProbeArguments {
 const AFTER_HELP: &str = "\
 A stream that another receives is not disturbed.
 
+Example:
+  samplewire probe 10.0.0.2
+
 Exit status: 0 it answers, 1 usage, 2 unreachable or refused.";

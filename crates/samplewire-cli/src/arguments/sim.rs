@@ -21,6 +21,7 @@ pub(crate) struct SimArguments {
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimRun {
     /// Run worlds drawn from seeds; a failure prints the command that replays it
+    #[command(after_help = "Example:\n  samplewire sim swarm --seeds 7..8 --pcap 7.pcapng")]
     Swarm {
         /// The seeds, the second not included
         #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = seeds)]
@@ -47,6 +48,7 @@ pub(crate) enum SimRun {
         json: bool,
     },
     /// Run seeds for a time, then count packets, faults and each transition of the state tables
+    #[command(after_help = "Example:\n  samplewire sim soak --duration 10min")]
     Soak {
         /// How long
         #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
@@ -65,6 +67,7 @@ pub(crate) enum SimRun {
         json: bool,
     },
     /// Repair latency and goodput over loss, round trip and window
+    #[command(after_help = "Example:\n  samplewire sim repair --svg repair.svg")]
     Repair {
         /// Write the table as CSV too
         #[arg(long, value_name = "FILE")]
@@ -79,6 +82,7 @@ pub(crate) enum SimRun {
         json: bool,
     },
     /// The figures that must hold, each against its bound
+    #[command(after_help = "Example:\n  samplewire sim figures")]
     Figures {
         /// Packets of each figure; more take longer and scatter less
         #[arg(long, value_name = "N", default_value_t = 10_100_000)]
@@ -89,6 +93,7 @@ pub(crate) enum SimRun {
         json: bool,
     },
     /// Search every order of events of a small network; a failure prints the events that lead to it
+    #[command(after_help = "Example:\n  samplewire sim search --states 4100000 --heal-one-in 8")]
     Search {
         /// States at most, over all scenarios
         #[arg(long, value_name = "N", default_value_t = 6_000_000)]
