@@ -159,8 +159,11 @@ fn play(dac: &mut Dac, now: Nanos, delivered: &Delivered) -> u32 {
     match delivered {
         Delivered::Packet { .. } if dac.is_stopped() => 1,
         Delivered::Packet { index, samples, flags, .. } => {
+            if flags.contains(Flags::START) {
+                dac.start(*index);
+            }
             if *samples > 0 {
-                dac.take(now, *index, *samples, flags.contains(Flags::START));
+                dac.take(now, *index, *samples);
             }
             if flags.contains(Flags::END_OF_BURST) && !flags.contains(Flags::META) {
                 dac.end_burst(index + u64::from(*samples));

@@ -28,8 +28,12 @@ pub(crate) struct Dac {
     waiting: VecDeque<Piece>,
     /// The first index that has not been played, as a sample or as a zero.
     next: SampleIndex,
-    /// A burst has ended since the last piece began.
-    may_rest: bool,
+    /// An index that was set on purpose, by a packet that may have no samples.
+    starts_at: Option<SampleIndex>,
+    /// Where the grid may jump to: a burst ended before it, or the index was set.
+    jumps: VecDeque<SampleIndex>,
+    /// A burst has ended, and nothing has come since.
+    rests: bool,
     delivered: u64,
     zeros: u64,
     told: u64,
@@ -53,7 +57,9 @@ impl Dac {
             line: Line::new(vec![Entry::default(); 2 * window as usize + 1], packet_samples),
             waiting: VecDeque::new(),
             next: 0,
-            may_rest: true,
+            starts_at: None,
+            jumps: VecDeque::new(),
+            rests: true,
             delivered: 0,
             zeros: 0,
             told: 0,
@@ -69,9 +75,11 @@ impl Dac {
     }
 
     /// Takes samples, in order of their index. What was due by `now` has been played.
-    pub(crate) fn take(&mut self, now: Nanos, first: SampleIndex, samples: u32, is_start: bool) {
+    pub(crate) fn take(&mut self, now: Nanos, first: SampleIndex, samples: u32) {
         let end = first + u64::from(samples);
         self.delivered += u64::from(samples);
+        let is_start = self.starts_at.take_if(|index| *index == first).is_some();
+        self.come(first);
         let piece = Piece { first, end, in_time: self.due_end(now), is_start };
         self.line.push(piece).expect("there is room");
         self.waiting.push_back(piece);
@@ -85,14 +93,21 @@ impl Dac {
     /// Samples that are not delivered, before those that come next.
     pub(crate) fn lack(&mut self, gap: &Gap) {
         if !self.is_stopped {
+            self.come(gap.first);
             self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room");
         }
+    }
+
+    /// The index of what comes next was set on purpose.
+    pub(crate) fn start(&mut self, index: SampleIndex) {
+        self.starts_at = Some(index);
+        self.jumps.push_back(index);
     }
 
     /// A burst has ended before `index`.
     pub(crate) fn end_burst(&mut self, index: SampleIndex) {
         self.line.end_burst(index);
-        self.may_rest = true;
+        self.rests = true;
     }
 
     /// Plays what is due by `now` and says how many places are free again.
@@ -160,7 +175,7 @@ impl Dac {
                     let piece = self.waiting[0];
                     assert!(due.end <= due_end.min(piece.end), "{due:?} of {piece:?} are not due");
                     assert!(due.start >= piece.first.max(piece.in_time), "{due:?}: {piece:?}");
-                    self.go_on(&due, piece.is_start);
+                    self.go_on(&due);
                 }
                 Step::Zeros(_) if self.underflow == Underflow::Stop => {
                     self.is_stopped = true;
@@ -170,8 +185,7 @@ impl Dac {
                 Step::Zeros(due) => {
                     assert!(due.end <= due_end, "zeros {due:?} are not due");
                     self.zeros += due.end - due.start;
-                    let is_start = self.waiting.front().is_some_and(|piece| piece.is_start);
-                    self.go_on(&due, is_start);
+                    self.go_on(&due);
                 }
                 Step::Release => {
                     self.waiting.pop_front();
@@ -183,15 +197,19 @@ impl Dac {
         freed
     }
 
+    /// Something comes that begins at an index.
+    fn come(&mut self, first: SampleIndex) {
+        if std::mem::take(&mut self.rests) {
+            self.jumps.push_back(first);
+        }
+    }
+
     /// The grid goes on; it jumps where a burst begins.
-    fn go_on(&mut self, due: &Range<SampleIndex>, is_start: bool) {
-        let may_jump = self.may_rest || is_start;
-        assert!(
-            due.start == self.next || (may_jump && due.start > self.next),
-            "{due:?} is played after {}",
-            self.next
-        );
-        self.may_rest = false;
+    fn go_on(&mut self, due: &Range<SampleIndex>) {
+        let may_jump = self.jumps.iter().any(|at| (self.next + 1..=due.start).contains(at));
+        let is_next = due.start == self.next;
+        assert!(is_next || may_jump, "{due:?} is played after {}", self.next);
+        self.jumps.retain(|at| *at > due.start);
         self.next = due.end;
     }
 
@@ -215,9 +233,9 @@ mod tests {
     /// Ten samples in 1,000 ns, from index 100 at 1,500 on.
     fn dac() -> Dac {
         let mut dac = Dac::new((Nanos(1_000), 10), 2, 8, Underflow::Zeros);
-        dac.take(Nanos(400), 100, 10, false);
+        dac.take(Nanos(400), 100, 10);
         assert_eq!((dac.plays(), dac.next_at()), (None, None));
-        dac.take(Nanos(500), 110, 10, false);
+        dac.take(Nanos(500), 110, 10);
         dac
     }
 
@@ -225,7 +243,7 @@ mod tests {
     fn player_that_is_to_stop_lets_go_of_all_when_it_runs_dry() {
         let mut dac = Dac { underflow: Underflow::Stop, ..dac() };
         assert_eq!((dac.run(Nanos(3_499)), dac.is_stopped()), (2, false));
-        dac.take(Nanos(3_499), 120, 10, false);
+        dac.take(Nanos(3_499), 120, 10);
         assert_eq!((dac.run(Nanos(4_500)), dac.is_stopped()), (1, true));
         assert_eq!((dac.held(), dac.line.counts().played), (0, 30));
     }
@@ -247,7 +265,7 @@ mod tests {
         assert_eq!((dac.run(Nanos(4_000)), dac.plays()), (2, Some(126)));
         assert_eq!((dac.zeros, dac.line.counts().underruns), (6, 1));
         // Indexes 120 to 125 are late, the rest has its own time; a packet is missing after it.
-        dac.take(Nanos(4_000), 120, 10, false);
+        dac.take(Nanos(4_000), 120, 10);
         assert_eq!(dac.next_at(), Some(Nanos(4_400)));
         let gap = Gap {
             first: 130,
@@ -256,12 +274,12 @@ mod tests {
             cause: samplewire_proto::Cause::Deadline,
         };
         dac.lack(&gap);
-        dac.take(Nanos(4_000), 140, 10, false);
+        dac.take(Nanos(4_000), 140, 10);
         assert_eq!((dac.run(Nanos(6_400)), dac.plays()), (2, Some(150)));
         let counts = *dac.line.counts();
         assert_eq!((dac.delivered, counts.played, counts.late_samples), (40, 34, 6));
         assert_eq!((dac.zeros, counts.underruns), (16, 2));
-        dac.take(Nanos(6_400), 150, 10, false);
+        dac.take(Nanos(6_400), 150, 10);
         let mut tally = Tally::default();
         dac.close(&mut tally);
         assert_eq!((tally.indexes_late, tally.indexes_played), (6, 44));
