@@ -2,10 +2,11 @@
 
     python3 bench/disk.py [--rounds N] [--gigabytes G] [--folder F] [--out FILE]
 
-Each round and folder: `dd` writes; `record` takes what a device without a clock gives it; `record`
-takes what a converter gives that cannot wait, at the lesser of 1 GB/s and 85 % of what `dd` has
-just reached. Prints medians with their spread and writes every run to bench/results. Exit: 0 when
-all that must hold does, 1 when a figure misses, 2 when a program failed.
+Each round and folder: `dd` writes; `record` takes what a device without a clock gives it, into no
+file and into one; `record` takes what a converter gives that cannot wait, at the lesser of 1 GB/s
+and 85 % of what `dd` has just reached. The one without a file says what the loopback alone carries.
+Prints medians with their spread and writes every run to bench/results. Exit: 0 when all that must
+hold does, 1 when a figure misses, 2 when a program failed.
 """
 
 import argparse
@@ -42,7 +43,7 @@ IDLE_LOOK_S = 0.3
 FRAME_BYTES = 4
 """A sample of sc16."""
 
-WINDOWS_PACKETS = {"record": 256, "converter": 8192}
+WINDOWS_PACKETS = {"no file": 256, "record": 256, "converter": 8192}
 """By case: what waits stays in the processor's cache; or rides over the pauses that two busy cores
 give each other, 73 ms at 1 GB/s."""
 
@@ -140,6 +141,7 @@ def measure(command: Path, folder: str, path: Path, turn: int, len_bytes: int) -
     try:
         dd = run_dd(folder, path, turn, len_bytes)
         yield dd
+        yield run_record(command, folder, Path("null"), turn, len_bytes, "no file", "max")
         yield run_record(command, folder, path, turn, len_bytes, "record", "max")
         rate_hz = min(TARGET_BPS, SHARE_LEAST * dd.rate_bps) / FRAME_BYTES
         yield run_record(command, folder, path, turn, len_bytes, "converter", f"{rate_hz:.0f}")
@@ -178,7 +180,7 @@ def run_record(
     """Records `len_bytes` of samples, without a hash, which is slower than disks are."""
     window = ["--window", str(WINDOWS_PACKETS[case])]
     options = ["--no-hash", "--overwrite", *window, "--json"]
-    if folder != "RAM disk":
+    if folder != "RAM disk" and case != "no file":
         options.append("--direct")
     look = Look()
     with device(command, rate, window) as address:
@@ -240,7 +242,7 @@ def figures_of(folder: str, runs: list[Run]) -> list[dict[str, object]]:
     """Rates of the cases, and what must hold, round by round."""
     rows = {
         case: [run for run in runs if (run.folder, run.case) == (folder, case)]
-        for case in ("dd", "record", "converter")
+        for case in ("dd", "no file", "record", "converter")
     }
     figures = [
         figure(f"{folder}: {case}, GB/s", [run.rate_bps / 1e9 for run in rows[case]], None)
@@ -249,6 +251,11 @@ def figures_of(folder: str, runs: list[Run]) -> list[dict[str, object]]:
     bounds = [min(TARGET_BPS, SHARE_LEAST * dd.rate_bps) for dd in rows["dd"]]
     shares = [run.rate_bps / bound for run, bound in zip(rows["record"], bounds, strict=True)]
     holds = median(shares) >= 1
+    paths = [
+        run.rate_bps / path.rate_bps
+        for run, path in zip(rows["record"], rows["no file"], strict=True)
+    ]
+    figures.append(figure(f"{folder}: record / without a file", paths, None))
     figures.append(figure(f"{folder}: record / (the lesser of 1 GB/s and .85 dd)", shares, holds))
     missing = [run.samples_missing for run in rows["converter"]]
     lossless = sum(count == 0 for count in missing)
