@@ -48,7 +48,7 @@ impl Paths {
 
     /// `NAME` of the recording `path`.
     pub(crate) fn base_of(path: &Path) -> PathBuf {
-        if path.extension().is_some_and(|it| it == "zst") && is_sigmf(&path.with_extension("")) {
+        if is_compressed(path) {
             return path.with_extension("").with_extension("");
         }
         let is_name = !is_sigmf(path) && path.extension().is_none_or(|it| it != "sigmf");
@@ -59,7 +59,8 @@ impl Paths {
     /// file itself and metadata stand beside it.
     pub fn existing(path: &Path) -> Option<Self> {
         let paths = Self::of(path);
-        (is_sigmf(path) || (!path.is_file() && paths.meta.is_file())).then_some(paths)
+        let is_named = is_sigmf(path) || is_compressed(path);
+        (is_named || (!path.is_file() && paths.meta.is_file())).then_some(paths)
     }
 
     /// The data file, which metadata may call otherwise.
@@ -69,6 +70,11 @@ impl Paths {
             None => self.data.clone(),
         }
     }
+}
+
+/// Whether the name says that a file holds the compressed data of a recording.
+fn is_compressed(path: &Path) -> bool {
+    path.extension().is_some_and(|it| it == "zst") && is_sigmf(&path.with_extension(""))
 }
 
 /// Whether the name says that a file belongs to a recording.

@@ -1,12 +1,16 @@
 //! Recordings on disk: SigMF, or raw samples.
 
+use std::fmt;
 use std::fs::{self, File};
-use std::io::{ErrorKind, Read, Seek};
+use std::io::{self, BufReader, ErrorKind, Read, Seek};
 use std::path::{Path, PathBuf};
+
+use zstd::stream::read::Decoder;
 
 use super::looped::Looped;
 use super::{Source, SourceError, SourceOptions, StreamInfo, whole_frames};
 use crate::sigmf::{Metadata, MetadataError, Paths, sha512_of};
+use crate::sink::frames_of;
 
 /// A recording, played as often as asked.
 ///
@@ -35,7 +39,8 @@ impl Source for RecordingSource {
 /// only these two exist; else raw samples.
 ///
 /// A SigMF recording's samples are played one after another, also across the gaps that its
-/// metadata tell of; its centre frequency is that of the first capture.
+/// metadata tell of; its centre frequency is that of the first capture. Compressed data are
+/// decompressed as they are read, and read once before for their length.
 ///
 /// # Errors
 /// [`SourceError`]: a file cannot be read or is truncated, the metadata are wrong or do not fit the
@@ -70,21 +75,19 @@ fn open_sigmf(
         source,
     })?;
     let metadata = Metadata::parse(&text).map_err(wrong)?;
-    if metadata.is_compressed {
-        let (field, value) = ("global.samplewire:compression".into(), "zstd".into());
-        return Err(wrong(MetadataError::Unsupported { field, value }));
-    }
     let info = sigmf_info(path, &metadata, options)?;
-    let mut data = Data::open(&paths.data_of(&metadata))?;
-    let len_samples = data.whole_samples(info.frame_bytes())?;
-    metadata.check_length(len_samples).map_err(wrong)?;
+    let data_path = paths.data_of(&metadata);
     if let (true, Some(expected)) = (options.verify, &metadata.sha512) {
-        let found = sha512_of(&mut data.file).and_then(|found| data.file.rewind().map(|()| found));
-        let found = found.map_err(|source| data.io("read", source))?;
+        let io = |source| SourceError::Io { operation: "read", path: data_path.clone(), source };
+        let found = File::open(&data_path).and_then(|mut file| sha512_of(&mut file)).map_err(io)?;
         if found != *expected {
             return Err(wrong(MetadataError::Sha512 { expected: expected.clone(), found }));
         }
     }
+    let data =
+        if metadata.is_compressed { Data::open_zstd(&data_path)? } else { Data::open(&data_path)? };
+    let len_samples = data.whole_samples(info.frame_bytes())?;
+    metadata.check_length(len_samples).map_err(wrong)?;
     data.source(info, options)
 }
 
@@ -139,9 +142,45 @@ fn file_stem(path: &Path) -> String {
 /// An open data file.
 #[derive(Debug)]
 struct Data {
-    file: File,
+    content: Content,
     path: PathBuf,
     len_bytes: u64,
+}
+
+/// What is read of it.
+enum Content {
+    Plain(File),
+    /// zstd frames, one behind another.
+    Zstd(Decoder<'static, BufReader<File>>),
+}
+
+impl Content {
+    /// From the beginning again.
+    fn rewind(&mut self, path: &Path) -> io::Result<()> {
+        match self {
+            Self::Plain(file) => file.rewind()?,
+            Self::Zstd(_) => *self = Self::Zstd(Decoder::new(File::open(path)?)?),
+        }
+        Ok(())
+    }
+}
+
+impl Read for Content {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(file) => file.read(out),
+            Self::Zstd(decoder) => decoder.read(out),
+        }
+    }
+}
+
+impl fmt::Debug for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Plain(_) => "Plain",
+            Self::Zstd(_) => "Zstd",
+        })
+    }
 }
 
 impl Data {
@@ -149,7 +188,17 @@ impl Data {
         let io = |operation, source| SourceError::Io { operation, path: path.to_owned(), source };
         let file = File::open(path).map_err(|error| io("open", error))?;
         let len_bytes = file.metadata().map_err(|error| io("measure", error))?.len();
-        Ok(Self { file, path: path.to_owned(), len_bytes })
+        Ok(Self { content: Content::Plain(file), path: path.to_owned(), len_bytes })
+    }
+
+    /// Whole frames of a compressed file: of one that a killed recorder left, what ends within a
+    /// frame is left out.
+    fn open_zstd(path: &Path) -> Result<Self, SourceError> {
+        let io = |operation, source| SourceError::Io { operation, path: path.to_owned(), source };
+        let frames = frames_of(path, u64::MAX).map_err(|error| io("decompress", error))?;
+        let decoder = File::open(path).and_then(Decoder::new).map_err(|error| io("open", error))?;
+        let (content, path) = (Content::Zstd(decoder), path.to_owned());
+        Ok(Self { content, path, len_bytes: frames.content_bytes })
     }
 
     fn whole_samples(&self, frame_bytes: usize) -> Result<u64, SourceError> {
@@ -181,7 +230,7 @@ impl Data {
 
     fn into_memory(mut self) -> Result<Vec<u8>, SourceError> {
         let mut bytes = vec![0; self.len_bytes as usize];
-        match self.file.read_exact(&mut bytes) {
+        match self.content.read_exact(&mut bytes) {
             Ok(()) => Ok(bytes),
             Err(error) if error.kind() == ErrorKind::UnexpectedEof => Err(self.shrunk(0)),
             Err(error) => Err(self.io("read", error)),
@@ -219,12 +268,13 @@ impl Rewound {
         let mut rest = &mut out[..wanted_bytes as usize];
         while !rest.is_empty() {
             if self.position_bytes == self.data.len_bytes {
-                self.data.file.rewind().map_err(|error| self.data.io("rewind", error))?;
+                let Data { content, path, .. } = &mut self.data;
+                content.rewind(path).map_err(|error| self.data.io("rewind", error))?;
                 self.position_bytes = 0;
             }
             let ahead_bytes = self.data.len_bytes - self.position_bytes;
             let piece_bytes = ahead_bytes.min(rest.len() as u64) as usize;
-            match self.data.file.read(&mut rest[..piece_bytes]) {
+            match self.data.content.read(&mut rest[..piece_bytes]) {
                 Ok(0) => return Err(self.data.shrunk(self.position_bytes)),
                 Ok(len_bytes) => {
                     self.position_bytes += len_bytes as u64;
