@@ -21,7 +21,7 @@ pub struct Word {
 
 impl Favoured<'_> {
     /// The most alternatives.
-    pub const ALTERNATIVES_MAX: usize = 4;
+    pub const ALTERNATIVES_MAX: usize = 20;
     /// The most words of an alternative.
     pub const WORDS_MAX: usize = 4;
 }

@@ -50,7 +50,7 @@ impl Stage {
         let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
         let link = Faults::new(udp, feedback, data).expect("good faults");
         let options = TransmitterOptions::new().window(window);
-        let config = DeviceConfig { sends: None, plays: Some(info), clock };
+        let config = DeviceConfig { sends: &[], plays: Some(info), clock };
         let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
         let mut inlet = device.inlet.expect("it plays");
         let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
@@ -334,11 +334,12 @@ fn device_sends_and_plays_at_once_on_one_port() {
     let clock = SampleClock::start(&info, Instant::now());
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
-    let config = DeviceConfig { sends: Some(&info), plays: Some(&info), clock: Some(clock) };
+    let config =
+        DeviceConfig { sends: std::slice::from_ref(&info), plays: Some(&info), clock: Some(clock) };
     let options = TransmitterOptions::new();
-    let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+    let mut device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
     let (mut sender, mut inlet) =
-        (device.transmitter.expect("it sends"), device.inlet.expect("it plays"));
+        (device.transmitters.pop().expect("it sends"), device.inlet.expect("it plays"));
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -390,7 +391,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let (info, file) = (sc16(1e6), file("takeover"));
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
-    let config = DeviceConfig { sends: None, plays: Some(&info), clock: None };
+    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
     let options = TransmitterOptions::new();
     let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
     let mut inlet = device.inlet.expect("it plays");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire::source::{Repeat, SourceSpec};
@@ -48,9 +49,16 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
-    /// Interleaved channels of raw data, and of what is played [default: 1, or the source's]
+    /// Interleaved channels of raw data, of counter and null, and of what is played [default: 1, or
+    /// the source's]
     #[arg(long, value_name = "N")]
     pub(crate) channels: Option<u16>,
+
+    /// How many streams to send, 1 to 16, each opened by itself or all together (record
+    /// --channels): the channels of the source are dealt to them in order, and of a signal each
+    /// has its own. They have one clock, but with --rate max, and memory and losses of their own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = streams())]
+    pub(crate) streams: u16,
 
     /// Check a recording against the SHA-512 in its metadata before it is played
     #[arg(long)]
@@ -79,8 +87,7 @@ pub(crate) struct EmulateArguments {
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 
-    /// End after one session (one each way where there are two); the exit status is then that of
-    /// the session
+    /// End after one session of each stream; the exit status is then that of the session
     #[arg(long)]
     pub(crate) once: bool,
 
@@ -89,8 +96,13 @@ pub(crate) struct EmulateArguments {
     pub(crate) progress: bool,
 }
 
+/// As many as a device has.
+fn streams() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=STREAMS_MAX as i64)
+}
+
 const AFTER_HELP: &str = "\
-One receiver at a time is served. After a session the source starts from its beginning, and the \
+One receiver at a time is served by each stream. After a session the source starts from its beginning, and the \
 sample index goes on. With both --source and --play the device does both at once, for one host or \
 for two. Ctrl-C ends the session, and the device with exit status 0; a second one does not wait \
 until the receiver has what it lacks.

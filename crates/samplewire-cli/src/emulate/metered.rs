@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use samplewire::source::{Source, SourceError, StreamInfo};
+use samplewire_proto::SampleIndex;
 
 /// Counts the bytes that pass.
 pub(super) struct Metered<'a> {
@@ -26,5 +27,9 @@ impl Source for Metered<'_> {
         // Relaxed: a figure for display.
         self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);
         Ok(len_bytes)
+    }
+
+    fn start_at(&mut self, first: SampleIndex) {
+        self.source.start_at(first);
     }
 }

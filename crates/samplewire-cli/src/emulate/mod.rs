@@ -1,27 +1,28 @@
 //! `emulate`: a device in software.
 
 mod metered;
+mod parts;
 mod play;
 mod session;
+mod supply;
 mod underruns;
 
 use std::path::Path;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use samplewire::OpenError;
 use samplewire::device::{Device, DeviceConfig, SampleClock};
 use samplewire::format::Format;
-use samplewire::source::{Source, SourceOptions, SourceSpec, StreamInfo};
-use samplewire::transmitter::{Overflow, PlayError, Transmitter, TransmitterOptions};
+use samplewire::source::{SourceSpec, StreamInfo};
+use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
 use samplewire_io::Udp;
-use samplewire_proto::SampleIndex;
+use samplewire_io::faults::Direction;
 
 use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
-use crate::faults::FaultPair;
+use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::memory::check_window;
@@ -29,114 +30,87 @@ use crate::outcome::Outcome;
 use crate::stream::stream_words;
 use crate::wiring::{self, Flow, Wiring};
 
+use parts::{Ending, Part};
 use play::Stage;
 use session::Player;
+use supply::Supply;
 
 /// Serves session after session until it is interrupted.
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.listen)?;
     let faults = FaultPair::new(&arguments.faults)?;
-    let spec = match (&arguments.source, &arguments.play) {
-        (Some(spec), _) => Some(spec),
-        (None, None) => Some(&SourceSpec::Scene),
-        (None, Some(_)) => None,
-    };
-    let source = spec.map(|spec| open_source(arguments, spec, 0)).transpose()?;
-    let sends = source.as_ref().map(|source| source.info().clone());
-    let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.as_ref()));
+    let supplies = Supply::of(arguments)?;
+    let sources = supplies.iter().map(Supply::open).collect::<Result<Vec<_>, _>>()?;
+    let sends: Vec<_> =
+        supplies.iter().zip(&sources).map(|(supply, source)| supply.info(&**source)).collect();
+    let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.first()));
     let plays = plays.transpose()?;
     let socket = Udp::bind(address, &wiring::udp_options())
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
         // Of the two, data is what carries samples.
-        wiring = match sends {
-            Some(_) => wiring.with_faults(&faults.data, &faults.feedback)?,
-            None => wiring.with_faults(&faults.feedback, &faults.data)?,
+        wiring = match sends.is_empty() {
+            false => wiring.with_faults(&faults.data, &faults.feedback)?,
+            true => wiring.with_faults(&faults.feedback, &faults.data)?,
         };
     }
     let mtu_bytes = wiring.link.capabilities().mtu_bytes;
-    check_window(arguments.window, arguments.payload.map_or(mtu_bytes, usize::from))?;
-    let clock = match (&plays, arguments.rate) {
-        (None, _) | (Some(_), Some(Pace::Max { .. })) => None,
-        (Some(info), _) => Some(SampleClock::start(info, Instant::now())),
-    };
-    let config = DeviceConfig { sends: sends.as_ref(), plays: plays.as_ref(), clock };
+    let packets = arguments.window.saturating_mul(sends.len().max(1) as u32);
+    check_window(packets, arguments.payload.map_or(mtu_bytes, usize::from))?;
+    let clock = clock(arguments, &sends, plays.as_ref());
+    let config = DeviceConfig { sends: &sends, plays: plays.as_ref(), clock };
     let device = Device::listen_over(wiring.link, config, &transmitter_options(arguments))
         .map_err(refused_to_listen)?;
-    let interrupt = Interrupt::install()?;
-    let stage = device.inlet.map(|inlet| Stage::open(arguments, inlet, clock, interrupt.clone()));
+    let ending = Ending::new(Interrupt::install()?);
+    let stage = device.inlet.map(|inlet| Stage::open(arguments, inlet, clock, ending.clone()));
     let stage = stage.transpose()?.flatten();
     let mut console = Console::new(Lines::Stdout, arguments.progress);
     console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));
-    let overflow = sends.as_ref().map(|info| overflow(arguments.rate, info, clock));
-    if let (Some(overflow), Some(transmitter), Some(spec)) = (overflow, &device.transmitter, spec) {
-        print_sends(&mut console, (arguments, spec), transmitter, overflow);
-    }
+    print_sends(&mut console, arguments, &supplies, &device.transmitters, clock);
     if let Some(info) = &plays {
         print_plays(&mut console, arguments, info, clock);
     }
     if let Some(faults) = &faults {
         faults.print(&mut console);
     }
-    let player = device.transmitter.zip(overflow).map(|(transmitter, overflow)| Player {
-        transmitter,
-        overflow,
-        faults: wiring.logs.faults,
-        interrupt,
+    let peers = match (sends.len(), &stage) {
+        (0, _) => "a sender",
+        (1, None) => "a receiver",
+        (_, None) => "receivers",
+        (1, Some(_)) => "a receiver and a sender",
+        (_, Some(_)) => "receivers and a sender",
+    };
+    console.line(format_args!("waiting for {peers}; Ctrl-C ends"));
+    let has_several = sends.len() > 1;
+    let streams = device.transmitters.into_iter().zip(supplies).zip(sources);
+    let senders = streams.map(|((transmitter, supply), source)| {
+        let overflow = overflow(arguments.rate, transmitter.info(), clock);
+        let stream = has_several.then_some(supply.stream);
+        let faults = wiring.logs.faults.clone().filter(|_| !has_several);
+        let player = Player { transmitter, stream, overflow, faults, ending: ending.clone() };
+        Part::Sends { player: Box::new(player), supply, source }
     });
-    let sender = player.zip(spec).zip(source);
-    match (sender, stage) {
-        (Some(((player, spec), source)), None) => {
-            console.line(format_args!("waiting for a receiver; Ctrl-C ends"));
-            serve(player, (spec, source), arguments, &mut console)
-        }
-        (None, Some(stage)) => {
-            console.line(format_args!("waiting for a sender; Ctrl-C ends"));
-            stage.serve(arguments.once, &mut console)
-        }
-        (Some(((player, spec), source)), Some(stage)) => {
-            console.line(format_args!("waiting for a receiver and a sender; Ctrl-C ends"));
-            // One status line is enough.
-            let mut words = Console::new(Lines::Stdout, false);
-            std::thread::scope(|scope| {
-                let given_up = stage.given_up();
-                let played = scope.spawn(move || {
-                    let played = stage.serve(arguments.once, &mut words);
-                    played.unwrap_or_else(|failure| {
-                        // The other half goes on, perhaps for long.
-                        failure.print();
-                        failure.outcome()
-                    })
-                });
-                let sent = serve(player, (spec, source), arguments, &mut console);
-                // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
-                given_up.store(sent.is_err(), Ordering::Relaxed);
-                let played = played.join().expect("playing does not panic");
-                sent.map(|sent| if sent == Outcome::Whole { played } else { sent })
-            })
-        }
-        (None, None) => unreachable!("a device sends or plays"),
+    let parts = senders.chain(stage.map(Part::Plays)).collect();
+    let outcome = parts::serve(parts, arguments.once, &ending, &mut console)?;
+    if let Some(log) = wiring.logs.faults.filter(|_| has_several) {
+        print_counts(&mut console, "data", &log.counts(Direction::Transmit));
+        print_counts(&mut console, "feedback", &log.counts(Direction::Receive));
     }
+    Ok(outcome)
 }
 
-fn serve(
-    mut player: Player,
-    (spec, mut source): (&SourceSpec, Box<dyn Source>),
+/// The clock of a device that plays, or whose streams are to have one index.
+fn clock(
     arguments: &EmulateArguments,
-    console: &mut Console,
-) -> Result<Outcome, Failure> {
-    while player.interrupt.signal().is_none() {
-        let opened = player.transmitter.wait_session(SESSION_PAUSE).map_err(PlayError::from)?;
-        let Some(session) = opened else { continue };
-        let played = player.play(&session, &mut *source, console)?;
-        let is_used_up = *spec == SourceSpec::Stdin && played.has_source_ended;
-        if arguments.once || is_used_up {
-            return Ok(played.outcome);
-        }
-        source = open_source(arguments, spec, played.next_index)?;
+    sends: &[StreamInfo],
+    plays: Option<&StreamInfo>,
+) -> Option<SampleClock> {
+    if matches!(arguments.rate, Some(Pace::Max { .. })) {
+        return None;
     }
-    Ok(Outcome::Whole)
+    let info = plays.or(sends.first().filter(|_| sends.len() > 1))?;
+    Some(SampleClock::start(info, Instant::now()))
 }
 
 /// What the device takes: as its source, unless the options say otherwise.
@@ -156,27 +130,6 @@ fn played_info(
         info.name = name.to_string_lossy().into_owned();
     }
     Ok(info)
-}
-
-fn open_source(
-    arguments: &EmulateArguments,
-    spec: &SourceSpec,
-    first_index: SampleIndex,
-) -> Result<Box<dyn Source>, Failure> {
-    let mut options = SourceOptions::new()
-        .repeat(arguments.repeat)
-        .verify(arguments.verify)
-        .first_index(first_index);
-    if let Some(Pace::Clock { rate_hz } | Pace::Max { rate_hz: Some(rate_hz) }) = arguments.rate {
-        options = options.rate_hz(rate_hz);
-    }
-    if let Some(format) = arguments.format {
-        options = options.format(format);
-    }
-    if let Some(channels) = arguments.channels {
-        options = options.channels(channels);
-    }
-    Ok(spec.open(&options)?)
 }
 
 fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -> Overflow {
@@ -211,25 +164,36 @@ fn refused_to_listen(error: OpenError) -> Failure {
 
 fn print_sends(
     console: &mut Console,
-    (arguments, spec): (&EmulateArguments, &SourceSpec),
-    transmitter: &Transmitter,
-    overflow: Overflow,
+    arguments: &EmulateArguments,
+    supplies: &[Supply<'_>],
+    transmitters: &[Transmitter],
+    clock: Option<SampleClock>,
 ) {
-    let info = transmitter.info();
-    console.line(format_args!("  stream     {}", stream_words(info)));
-    console.line(format_args!("  source     {}", source_words(spec, info)));
-    console.line(format_args!("  pace       {}", pace_words(overflow)));
+    let (Some(supply), Some(first)) = (supplies.first(), transmitters.first()) else { return };
+    for (supply, transmitter) in supplies.iter().zip(transmitters) {
+        let stream = stream_words(transmitter.info());
+        match transmitters.len() {
+            1 => console.line(format_args!("  stream     {stream}")),
+            _ => console.line(format_args!("  stream {:<3} {stream}", supply.stream)),
+        }
+    }
+    let info = first.info();
+    console.line(format_args!("  source     {}", source_words(supply.spec, info)));
+    let pace = pace_words(overflow(arguments.rate, info, clock));
+    console.line(format_args!("  pace       {pace}"));
     let payload = match arguments.payload {
         Some(bytes) => format!("{} bytes", grouped(bytes.into())),
         None => "as much as the path is shown to carry".to_owned(),
     };
     console.line(format_args!("  payload    {payload}"));
+    let memory_bytes: usize = transmitters.iter().map(Transmitter::memory_bytes).sum();
+    let each = if transmitters.len() > 1 { " each" } else { "" };
     console.line(format_args!(
-        "  window     {} packets, in {} of memory",
+        "  window     {} packets{each}, in {} of memory",
         grouped(arguments.window.into()),
-        measured(transmitter.memory_bytes() as f64, "B")
+        measured(memory_bytes as f64, "B")
     ));
-    wiring::print_buffer(console, transmitter.capabilities(), Flow::Out, true);
+    wiring::print_buffer(console, first.capabilities(), Flow::Out, true);
 }
 
 fn print_plays(

@@ -1,7 +1,5 @@
 //! The half of a device that plays: one session after another into one file.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::End;
@@ -9,13 +7,13 @@ use samplewire::device::{Incoming, Inlet, Played, Player, SampleClock};
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire_proto::wire::CloseReason;
 
+use super::parts::Ending;
 use super::underruns::UnderrunLines;
 use crate::arguments::EmulateArguments;
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
-use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
 /// What plays, and into what.
@@ -23,9 +21,7 @@ pub(super) struct Stage {
     inlet: Inlet,
     clock: Option<SampleClock>,
     sink: Box<dyn Sink>,
-    interrupt: Interrupt,
-    /// Nobody waits for it any more.
-    given_up: Arc<AtomicBool>,
+    ending: Ending,
 }
 
 impl Stage {
@@ -37,29 +33,18 @@ impl Stage {
         arguments: &EmulateArguments,
         inlet: Inlet,
         clock: Option<SampleClock>,
-        interrupt: Interrupt,
+        ending: Ending,
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.play else { return Ok(None) };
         let options = SinkOptions::new().overwrite(arguments.overwrite);
         let sink = sink::open(file, inlet.info(), &options).map_err(Failure::Create)?;
-        let given_up = Arc::new(AtomicBool::new(false));
-        Ok(Some(Self { inlet, clock, sink, interrupt, given_up }))
-    }
-
-    /// The flag that ends it.
-    pub(super) fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    fn is_over(&self) -> bool {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
-        self.interrupt.signal().is_some() || self.given_up.load(Ordering::Relaxed)
+        Ok(Some(Self { inlet, clock, sink, ending }))
     }
 
     /// Plays one session, or one after another until it is interrupted.
     pub(super) fn serve(mut self, once: bool, console: &mut Console) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::Whole;
-        while !self.is_over() {
+        while !self.ending.has_come() {
             let incoming = self.inlet.wait_session(super::SESSION_PAUSE)?;
             let Some(incoming) = incoming else { continue };
             let played = self.play(incoming, console)?;
@@ -107,8 +92,7 @@ impl Stage {
                     ));
                 }
             }
-            let is_given_up = self.given_up.load(Ordering::Relaxed);
-            if !has_more || is_given_up || self.interrupt.signal().is_some() {
+            if !has_more || self.ending.has_come() {
                 break;
             }
         }

@@ -12,20 +12,23 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
 
 use super::metered::Metered;
+use super::parts::Ending;
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::faults::{print_counts, since};
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
-use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
 
-/// The device, for one session after another.
+/// A stream of the device, for one session after another.
 pub(super) struct Player {
     pub(super) transmitter: Transmitter,
+    /// The number of the stream, where there are several.
+    pub(super) stream: Option<u16>,
     pub(super) overflow: Overflow,
+    /// Those of the port, where this stream has it for itself.
     pub(super) faults: Option<FaultLog>,
-    pub(super) interrupt: Interrupt,
+    pub(super) ending: Ending,
 }
 
 /// What became of a session.
@@ -33,7 +36,6 @@ pub(super) struct Player {
 pub(super) struct Played {
     pub(super) outcome: Outcome,
     pub(super) has_source_ended: bool,
-    pub(super) next_index: SampleIndex,
 }
 
 impl Player {
@@ -44,9 +46,12 @@ impl Player {
         source: &mut dyn Source,
         console: &mut Console,
     ) -> Result<Played, Failure> {
-        let id = session.id;
+        let id = match self.stream {
+            Some(stream) => format!("stream {stream}, session {}", session.id),
+            None => format!("session {}", session.id),
+        };
         console.line(format_args!(
-            "session {id}: {} opened from index {}, packets of {} bytes",
+            "{id}: {} opened from index {}, packets of {} bytes",
             session.peer,
             session.first_index,
             grouped(session.payload_bytes as u64)
@@ -56,37 +61,39 @@ impl Player {
         let read_bytes = AtomicU64::new(0);
         let started = Instant::now();
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
-        let interrupt = &self.interrupt;
+        let ending = &self.ending;
         let should_stop = || {
             let now = Instant::now();
             if cadence.is_due(now) && console.has_status() {
                 let bytes = read_bytes.load(Ordering::Relaxed);
                 let elapsed = now - started;
                 console.status(&format!(
-                    "session {id}: {}  {} samples  {}",
+                    "{id}: {}  {} samples  {}",
                     span(elapsed.as_secs_f64()),
                     grouped(bytes / frame_bytes),
                     measured(bits_per_second(bytes, elapsed), "b/s")
                 ));
             }
-            let is_interrupted = interrupt.signal().is_some();
+            let is_interrupted = ending.has_come();
             if is_interrupted {
                 console.line(format_args!(
-                    "session {id}: ends when the receiver has what it lacks; Ctrl-C again does not wait"
+                    "{id}: ends when the receiver has what it lacks; Ctrl-C again does not wait"
                 ));
             }
             is_interrupted
         };
         let mut metered = Metered::new(source, &read_bytes);
         let summary = self.transmitter.play(session, &mut metered, self.overflow, should_stop)?;
-        print_summary(console, session, &summary, frame_bytes, started.elapsed());
+        // Other streams end at the same time, and their lines come before or after these.
+        let _together = std::io::stdout().lock();
+        let first_index = session.first_index;
+        print_summary(console, (&id, first_index), &summary, frame_bytes, started.elapsed());
         for ((side, counts), (_, before)) in self.fault_counts().iter().zip(before) {
             print_counts(console, side, &since(counts, &before));
         }
         Ok(Played {
             outcome: outcome(&summary),
             has_source_ended: matches!(summary.end.end, End::Finished { .. }),
-            next_index: summary.end.final_index,
         })
     }
 
@@ -102,18 +109,17 @@ impl Player {
 
 fn print_summary(
     console: &mut Console,
-    session: &Session,
+    (id, first_index): (&str, SampleIndex),
     summary: &PlaySummary,
     frame_bytes: u64,
     elapsed: Duration,
 ) {
     let SessionEnd { end, stats, final_index } = summary.end;
-    let (id, first_index) = (session.id, session.first_index);
     let indexes = final_index - first_index;
     // What was submitted and had not departed when the receiver closed is not counted.
     let samples = indexes.saturating_sub(summary.overflow_samples);
     console.line(format_args!(
-        "session {id}: {}: {} samples in {}, {}",
+        "{id}: {}: {} samples in {}, {}",
         end_words(end),
         grouped(samples),
         span(elapsed.as_secs_f64()),

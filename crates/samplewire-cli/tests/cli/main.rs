@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod captures;
+mod channels;
 mod decoding;
 mod demonstration;
 mod dissector;

@@ -1,8 +1,9 @@
-//! The I/O thread of a device's port: a listener, a stream out and a stream in, over one link.
+//! The I/O thread of a device's port: a listener, the streams out and the stream in, over one link.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use arrayvec::ArrayVec;
 use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
 use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
@@ -23,15 +24,17 @@ pub(super) struct Engine {
     clock: Clock,
     listener: Listener<Box<[StreamSlot]>>,
     boot_id: u64,
-    /// Streams that go out come before those that come in.
-    sends: Option<Sends>,
+    /// Their places are their numbers; those that come in follow.
+    sends: Box<[Sends]>,
+    /// Which of them sends first in the next turn.
+    first_sends: usize,
     plays: Option<Plays>,
     samples: Option<SampleClock>,
     answer: Box<[u8]>,
     counts: PortCounts,
 }
 
-/// What sends.
+/// A stream that goes out, with memory of its own.
 pub(super) struct Sends {
     pub(super) offer: Offer,
     pub(super) outflow: Outflow,
@@ -41,12 +44,13 @@ impl Engine {
     pub(super) fn new(
         (link, clock): (Box<dyn Link>, Clock),
         (listener, boot_id): (Listener<Box<[StreamSlot]>>, u64),
-        (sends, plays): (Option<Sends>, Option<Plays>),
+        (sends, plays): (Box<[Sends]>, Option<Plays>),
         samples: Option<SampleClock>,
     ) -> Self {
         let answer = vec![0; IP_BYTES_MAX].into();
         let counts = PortCounts::default();
-        Self { link, clock, listener, boot_id, sends, plays, samples, answer, counts }
+        let first_sends = 0;
+        Self { link, clock, listener, boot_id, sends, first_sends, plays, samples, answer, counts }
     }
 
     /// Runs until the program stops it; then the open streams are cancelled.
@@ -54,20 +58,18 @@ impl Engine {
         let mut stopped_at = None;
         loop {
             if let Err(error) = self.turn(&mut batch) {
-                if let Some(sends) = &self.sends {
-                    sends.outflow.fail(&error);
-                }
+                self.sends.iter().for_each(|sends| sends.outflow.fail(&error));
                 if let Some(plays) = &mut self.plays {
                     plays.fail(error);
                 }
                 return;
             }
-            let sends_is_stopped = self.sends.as_ref().is_none_or(|it| it.outflow.is_stopped());
+            let sends_are_stopped = self.sends.iter().all(|it| it.outflow.is_stopped());
             let plays_is_stopped = self.plays.as_ref().is_none_or(Plays::is_stopped);
-            if sends_is_stopped && plays_is_stopped {
+            if sends_are_stopped && plays_is_stopped {
                 let now = self.clock.now();
                 let since = *stopped_at.get_or_insert(now);
-                let is_open = self.sends.as_ref().is_some_and(|it| it.outflow.is_open())
+                let is_open = self.sends.iter().any(|it| it.outflow.is_open())
                     || self.plays.as_ref().is_some_and(Plays::is_open);
                 if !is_open || now.since(since) > LINGER_MAX {
                     return;
@@ -87,28 +89,34 @@ impl Engine {
         if !took_all {
             return self.link.wait(LINK_FULL_PAUSE);
         }
-        let dull_pause = self.sends.as_ref().and_then(|sends| sends.outflow.dull_pause(now));
+        let dull_pause = self.sends.iter().filter_map(|it| it.outflow.dull_pause(now)).max();
         if has_arrivals && let Some(pause) = dull_pause {
             std::thread::sleep(pause);
         }
         if has_arrivals || has_pushed { Ok(()) } else { self.wait(now) }
     }
 
+    /// Sends what is due of each stream; whether anything was pushed, and whether the link took all.
+    /// Each stream is the first in its turn, so that a link that is full is full for all alike.
     fn run_sends(&mut self, now: Nanos) -> Result<(bool, bool), LinkError> {
-        let Some(Sends { outflow, .. }) = &mut self.sends else { return Ok((false, true)) };
-        if outflow.is_stopped() {
-            outflow.cancel(now);
-        }
-        outflow.recycle();
-        let has_pushed = outflow.push();
-        let took_all = outflow.transmit(now, &mut *self.link)?;
-        if let Some(tag) = outflow.note_end(now, &mut *self.link) {
-            self.release(tag);
-        }
-        if let Some(Sends { outflow, .. }) = &mut self.sends {
+        let (mut has_pushed, mut took_all) = (false, true);
+        let len = self.sends.len();
+        for place in 0..len {
+            let Sends { outflow, .. } = &mut self.sends[(self.first_sends + place) % len];
+            if outflow.is_stopped() {
+                outflow.cancel(now);
+            }
+            outflow.recycle();
+            has_pushed |= outflow.push();
+            took_all &= outflow.transmit(now, &mut *self.link)?;
+            let over = outflow.note_end(now, &mut *self.link);
             self.counts.listen = *self.listener.stats();
             outflow.publish(now, &self.counts);
+            if let Some(tag) = over {
+                self.release(tag);
+            }
         }
+        self.first_sends = (self.first_sends + 1) % len.max(1);
         Ok((has_pushed, took_all))
     }
 
@@ -123,9 +131,11 @@ impl Engine {
     fn take_arrivals(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
         for (bytes, meta) in batch {
             let parsed = wire::parse(bytes);
-            if let Some(Sends { outflow, .. }) = &mut self.sends
-                && let Ok((header, packet)) = &parsed
-                && outflow.handle(now, meta.peer, header, packet)
+            if let Ok((header, packet)) = &parsed
+                && self
+                    .sends
+                    .iter_mut()
+                    .any(|sends| sends.outflow.handle(now, meta.peer, header, packet))
             {
                 continue;
             }
@@ -166,7 +176,7 @@ impl Engine {
         peer: SocketAddr,
         request: &OpenRequest,
     ) -> Result<(), Option<RefuseReason>> {
-        let is_out = request.stream == 0 && self.sends.is_some();
+        let is_out = usize::from(request.stream) < self.sends.len();
         let wishes_out = match request.role {
             Role::Describe => is_out,
             Role::Receive => true,
@@ -175,10 +185,10 @@ impl Engine {
         if wishes_out != is_out {
             return Err(Some(RefuseReason::Role));
         }
-        if request.role != Role::Describe && self.is_too_early(now, is_out) {
+        if request.role != Role::Describe && self.is_too_early(now, request.stream) {
             return Err(None);
         }
-        let params = self.params(request, is_out).map_err(Some)?;
+        let params = self.params(request).map_err(Some)?;
         let accepted = self.listener.accept(now, request, &params);
         // Only a description has no tag.
         let Some(tag) = accepted.map_err(|_| Some(RefuseReason::PacketSize))? else {
@@ -194,34 +204,38 @@ impl Engine {
         Ok(())
     }
 
-    /// Whether a stream of that way has begun just now: one cookie is good for 256 OPENs, and each
-    /// takeover costs the memory of a stream anew (`docs/protocol.md#3.14`).
-    fn is_too_early(&self, now: Nanos, is_out: bool) -> bool {
-        let waits = if is_out {
-            self.sends.as_ref().and_then(|sends| sends.outflow.waits_for_report(now))
-        } else {
-            self.plays.as_ref().and_then(|plays| plays.waits_for_sender(now))
+    /// Whether the stream has begun just now: one cookie is good for 256 OPENs, and each takeover
+    /// costs the memory of a stream anew (`docs/protocol.md#3.14`).
+    fn is_too_early(&self, now: Nanos, stream: u16) -> bool {
+        let waits = match self.sends.get(usize::from(stream)) {
+            Some(sends) => sends.outflow.waits_for_report(now),
+            None => self.plays.as_ref().and_then(|plays| plays.waits_for_sender(now)),
         };
         waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
     }
 
-    fn params(&self, request: &OpenRequest, is_out: bool) -> Result<AcceptParams, RefuseReason> {
-        let now_index = self.samples.map(|clock| clock.index_at(Instant::now()));
-        let (offer, next_index) = match (&self.sends, &self.plays) {
-            (Some(sends), _) if is_out => (&sends.offer, sends.outflow.next_index()),
-            (_, Some(plays)) => (&plays.offer, plays.next_index()),
-            _ => return Err(RefuseReason::NoSuchStream),
+    fn params(&self, request: &OpenRequest) -> Result<AcceptParams, RefuseReason> {
+        let sends = self.sends.get(usize::from(request.stream));
+        let (offer, next_index) = match (sends, &self.plays) {
+            (Some(sends), _) => (&sends.offer, sends.outflow.next_index()),
+            (None, Some(plays)) => (&plays.offer, plays.next_index()),
+            (None, None) => return Err(RefuseReason::NoSuchStream),
         };
-        let first_index = now_index.map_or(next_index, |index| index.max(next_index));
+        let now_index = self.samples.map_or(0, |clock| clock.index_at(Instant::now()));
+        let earliest = now_index.max(next_index);
+        // A stream out that starts at a time holds its memory until then.
+        let ahead_max = match (self.samples, sends) {
+            (Some(clock), Some(_)) => clock.samples_in(START_AHEAD_MAX),
+            _ => INDEX_MAX,
+        };
         let first_index = match request.start_index {
-            0 => first_index,
-            index if is_out && index != first_index => return Err(RefuseReason::StartIndex),
-            index if index < first_index || index > INDEX_MAX => {
-                return Err(RefuseReason::StartIndex);
-            }
-            index => index,
+            0 => earliest,
+            index if index > INDEX_MAX => return Err(RefuseReason::StartIndex),
+            index if (earliest..=earliest.saturating_add(ahead_max)).contains(&index) => index,
+            _ => return Err(RefuseReason::StartIndex),
         };
-        let streams = u16::from(self.sends.is_some()) + u16::from(self.plays.is_some());
+        let streams = self.sends.len() as u16 + u16::from(self.plays.is_some());
+        let is_out = sends.is_some();
         let params = offer.params(request, is_out, first_index).ok_or(RefuseReason::PacketSize)?;
         Ok(AcceptParams { streams, ..params })
     }
@@ -234,7 +248,7 @@ impl Engine {
         params: &AcceptParams,
         tag: Tag,
     ) {
-        let Some(Sends { offer, outflow }) = &mut self.sends else { return };
+        let Sends { offer, outflow } = &mut self.sends[usize::from(request.stream)];
         outflow.end(now, End::PeerRestarted, &mut *self.link);
         let terms = Terms {
             local_tag: tag,
@@ -264,17 +278,21 @@ impl Engine {
     /// Tells the programs of streams whose peers have spoken, and forgets those whose peers do not:
     /// the opener has tried again, or is gone.
     fn announce(&mut self, now: Nanos) {
-        let mut is_news = self.sends.as_mut().is_some_and(|sends| sends.outflow.announce());
-        is_news |= self.plays.as_mut().is_some_and(Plays::announce);
+        let mut is_news = self.plays.as_mut().is_some_and(Plays::announce);
+        for sends in &mut self.sends {
+            is_news |= sends.outflow.announce();
+        }
         if is_news {
             self.favour();
         }
         let is_late = |waited: Option<Nanos>| waited.is_some_and(|span| span > FIRST_WORD_PATIENCE);
-        if let Some(Sends { outflow, .. }) = &mut self.sends
-            && is_late(outflow.waits_for_report(now))
-            && let Some(tag) = outflow.end(now, End::PeerSilent, &mut *self.link)
-        {
-            self.release(tag);
+        for place in 0..self.sends.len() {
+            let Sends { outflow, .. } = &mut self.sends[place];
+            if is_late(outflow.waits_for_report(now))
+                && let Some(tag) = outflow.end(now, End::PeerSilent, &mut *self.link)
+            {
+                self.release(tag);
+            }
         }
         if let Some(plays) = &mut self.plays
             && is_late(plays.waits_for_sender(now))
@@ -292,26 +310,19 @@ impl Engine {
     /// Lets the packets of streams that flow come before those of strangers; a link that cannot do
     /// so receives as before.
     fn favour(&mut self) {
-        let out = self.sends.as_ref().and_then(|sends| sends.outflow.announced_tag());
+        let out = self.sends.iter().filter_map(|sends| sends.outflow.announced_tag());
         let inward = self.plays.as_ref().and_then(Plays::announced_tag);
-        let words = [out, inward].map(|tag| [tag_word(tag.unwrap_or(Tag::NONE))]);
-        let alternatives: &[&[_]] = match (out, inward) {
-            (Some(_), Some(_)) => &[&words[0], &words[1]],
-            (Some(_), None) => &[&words[0]],
-            (None, Some(_)) => &[&words[1]],
-            (None, None) => {
-                self.link.favour(None);
-                return;
-            }
-        };
-        self.link.favour(Some(&Favoured { alternatives }));
+        let words: ArrayVec<_, { Favoured::ALTERNATIVES_MAX }> =
+            out.chain(inward).map(|tag| [tag_word(tag)]).collect();
+        let alternatives: ArrayVec<&[_], { Favoured::ALTERNATIVES_MAX }> =
+            words.iter().map(|word| &word[..]).collect();
+        let favoured = Favoured { alternatives: &alternatives };
+        self.link.favour((!alternatives.is_empty()).then_some(&favoured));
     }
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
-        let mut until = match &self.sends {
-            Some(sends) => sends.outflow.wakes_at(now),
-            None => now + SLEEP_MAX,
-        };
+        let of_sends = self.sends.iter().map(|sends| sends.outflow.wakes_at(now));
+        let mut until = of_sends.min().unwrap_or(now + SLEEP_MAX);
         if let Some(plays) = &mut self.plays {
             match plays.wakes_at(now) {
                 Some(at) => until = until.min(at),
@@ -322,17 +333,19 @@ impl Engine {
         if span == Nanos(0) {
             return Ok(());
         }
-        let may_sleep = self.sends.as_ref().is_none_or(|sends| sends.outflow.fall_asleep());
+        // All of them: who submits looks at the flag of its own stream.
+        let may_sleep = self.sends.iter().fold(true, |all, it| it.outflow.fall_asleep() & all);
         let result = if may_sleep { self.link.wait(Duration::from_nanos(span.0)) } else { Ok(()) };
-        if let Some(sends) = &self.sends {
-            sends.outflow.awake();
-        }
+        self.sends.iter().for_each(|sends| sends.outflow.awake());
         result
     }
 }
 
 /// What a host pads the end of a burst to, in bytes.
 const GRANULARITY: usize = 8;
+
+/// How far ahead a stream out may be told to start.
+const START_AHEAD_MAX: Duration = Duration::from_secs(60);
 
 /// The largest index of a packet (`docs/protocol.md#1.2`).
 const INDEX_MAX: SampleIndex = 1 << 63;

@@ -1,4 +1,4 @@
-//! A device in software: a port that sends a stream, plays another, or both at once.
+//! A device in software: a port that sends streams, plays another, or both at once.
 
 mod clock;
 mod engine;
@@ -12,9 +12,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig};
-use samplewire_io::{Batch, Link};
+use samplewire_io::{Batch, Favoured, Link};
 use samplewire_proto::Nanos;
-use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
 use crate::error::OpenError;
@@ -35,22 +34,23 @@ use plays::Plays;
 /// What a device's port does.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct DeviceConfig<'a> {
-    /// The stream that it sends.
-    pub sends: Option<&'a StreamInfo>,
+    /// The streams that it sends, at most [`STREAMS_MAX`]; numbered from 0.
+    pub sends: &'a [StreamInfo],
     /// The stream that it takes, and plays.
     pub plays: Option<&'a StreamInfo>,
-    /// The clock of its samples; without one indexes go on from session to session, and samples are
-    /// taken as fast as they are used.
+    /// The clock of its samples, one for all streams; without one the indexes of each go on from
+    /// session to session, and samples are taken as fast as they are used.
     pub clock: Option<SampleClock>,
 }
 
-/// The handles of a device's port. Where it does both, its first stream is the one that it sends.
+/// The handles of a device's port. Each stream is opened by itself, has a window and memory of its
+/// own, and loses samples of its own. Where the port does both, those that it sends come first.
 #[derive(Debug)]
 pub struct Device {
     /// The local address.
     pub address: SocketAddr,
-    /// Sends, when the port sends.
-    pub transmitter: Option<Transmitter>,
+    /// One for each stream that the port sends, in their order.
+    pub transmitters: Vec<Transmitter>,
     /// Receives, when the port plays.
     pub inlet: Option<Inlet>,
 }
@@ -62,18 +62,18 @@ impl Device {
     /// An option is out of range, or the system refuses memory or a thread.
     ///
     /// # Panics
-    /// When the port does neither.
+    /// When the port does neither, or sends more than [`STREAMS_MAX`] streams.
     pub fn listen_over(
         link: Box<dyn Link>,
         config: DeviceConfig<'_>,
         options: &TransmitterOptions,
     ) -> Result<Self, OpenError> {
-        let streams = usize::from(config.sends.is_some()) + usize::from(config.plays.is_some());
+        let streams = config.sends.len() + usize::from(config.plays.is_some());
         assert_ne!(streams, 0, "a device sends or plays");
+        assert!(config.sends.len() <= STREAMS_MAX, "{streams} streams of one device");
         let (clock, address) = (Clock::start(), link.local_addr());
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
-        let out = config.sends.map(|info| half_out(info, options, mtu_bytes)).transpose()?;
         let hold_max = if config.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
         let inward =
             config.plays.map(|info| half_in(info, options, mtu_bytes, hold_max)).transpose()?;
@@ -82,18 +82,9 @@ impl Device {
         let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let batch_bytes = batch.memory_bytes();
-        let (sends, handle) = match out {
-            Some((offer, config)) => {
-                let (outflow, handle) = crate::transmitter::outflow(
-                    clock,
-                    config,
-                    (offer.window, offer.quantum_packets, offer.quantum_bytes()),
-                    link.waker(),
-                )?;
-                (Some(Sends { offer, outflow }), Some(handle))
-            }
-            None => (None, None),
-        };
+        let halves = config.sends.iter().map(|info| half_out(info, options, &*link, clock));
+        let (sends, handles): (Vec<_>, Vec<_>) =
+            halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let inlet_shared = Arc::new(inlet::Shared::new(link.waker()));
         let (plays, pool_bytes) = match inward {
             Some((offer, pool)) => {
@@ -104,33 +95,42 @@ impl Device {
             }
             None => (None, 0),
         };
+        let sends = sends.into_boxed_slice();
         let engine = Engine::new((link, clock), (listener, boot_id), (sends, plays), config.clock);
-        let name = if config.sends.is_some() { "samplewire-tx" } else { "samplewire-rx" };
+        let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let thread =
             std::thread::Builder::new().name(name.to_owned()).spawn(move || engine.run(batch))?;
         let thread = Arc::new(PortThread(Some(thread)));
-        let transmitter = handle.zip(config.sends).map(|(handle, info): (Handle, _)| {
+        // The batch is the port's: the first stream says so.
+        let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
+        let transmitters = handles.into_iter().zip(config.sends).zip(batches);
+        let transmitters = transmitters.map(|((handle, info), batch_bytes)| {
             let about = (info.clone(), address, capabilities.clone());
             Transmitter::of_port(handle, about, batch_bytes, Arc::clone(&thread))
         });
+        let transmitters = transmitters.collect();
         let inlet = config.plays.map(|info| Inlet {
             info: info.clone(),
-            memory_bytes: pool_bytes + if config.sends.is_some() { 0 } else { batch_bytes },
+            memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
             capabilities,
             shared: inlet_shared,
             _thread: thread,
         });
-        Ok(Self { address, transmitter, inlet })
+        Ok(Self { address, transmitters, inlet })
     }
 }
 
 fn half_out(
     info: &StreamInfo,
     options: &TransmitterOptions,
-    mtu_bytes: usize,
-) -> Result<(Offer, SenderConfig), OpenError> {
-    let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
-    Ok((offer, crate::transmitter::sender_config(options.link_bps)?))
+    link: &dyn Link,
+    clock: Clock,
+) -> Result<(Sends, Handle), OpenError> {
+    let offer = Offer::new(info, options, link.capabilities().mtu_bytes, HOLD_MAX)?;
+    let config = crate::transmitter::sender_config(options.link_bps)?;
+    let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
+    let (outflow, handle) = crate::transmitter::outflow(clock, config, sizes, link.waker())?;
+    Ok((Sends { offer, outflow }, handle))
 }
 
 fn half_in(
@@ -155,6 +155,12 @@ fn listen_config(
         OpenError::OptionRange { option, value, range: "576..=9000 bytes" }
     })
 }
+
+/// The most streams that a device sends.
+pub const STREAMS_MAX: usize = 16;
+
+// Each stream, and one that comes in, is known to the link.
+const _: () = assert!(STREAMS_MAX < Favoured::ALTERNATIVES_MAX);
 
 /// Before anything is measured.
 const RTT_INITIAL: Nanos = Nanos::from_millis(1);

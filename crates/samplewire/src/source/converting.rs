@@ -1,5 +1,6 @@
 //! Another sample format on the way out of a source.
 
+use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
 use super::{Source, SourceError, StreamInfo};
@@ -48,6 +49,10 @@ impl Source for ConvertingSource {
             len_bytes += converted.expect("it was checked that one becomes the other");
         }
         Ok(len_bytes)
+    }
+
+    fn start_at(&mut self, first: SampleIndex) {
+        self.inner.start_at(first);
     }
 }
 

@@ -6,7 +6,8 @@ use samplewire_proto::wire::Format;
 use super::{Source, SourceError, StreamInfo, whole_frames};
 
 /// Sample `i` is the low 32 bits of `i`, little-endian: as sc16, I holds the low half and Q the
-/// high one. [`counter_mismatch`] checks what arrived. Endless.
+/// high one. Where there are several channels, each counts from a start of its own
+/// ([`counter_sample`]). [`counter_mismatch`] checks what arrived. Endless.
 #[derive(Debug)]
 pub struct CounterSource {
     info: StreamInfo,
@@ -22,6 +23,13 @@ impl CounterSource {
         let info = StreamInfo::new(Format::Sc16, 1, rate_hz)?;
         Ok(Self { info: StreamInfo { name: "counter".into(), ..info }, next: first })
     }
+
+    /// The same on so many channels, at least 1.
+    #[must_use]
+    pub fn with_channels(mut self, channels: u16) -> Self {
+        self.info.channels = channels.max(1);
+        self
+    }
 }
 
 impl Source for CounterSource {
@@ -30,18 +38,46 @@ impl Source for CounterSource {
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
-        let out = whole_frames(out, COUNTER_BYTES);
+        let out = whole_frames(out, self.info.frame_bytes());
         let first = self.next as u32;
-        for (offset, sample) in (0..).zip(out.as_chunks_mut::<COUNTER_BYTES>().0) {
-            *sample = first.wrapping_add(offset).to_le_bytes();
+        let channels = usize::from(self.info.channels);
+        let samples = out.as_chunks_mut::<COUNTER_BYTES>().0;
+        for channel in 0..self.info.channels {
+            let first = first.wrapping_add(channel_start(channel));
+            let of_channel = samples.iter_mut().skip(channel.into()).step_by(channels);
+            for (offset, sample) in (0..).zip(of_channel) {
+                *sample = first.wrapping_add(offset).to_le_bytes();
+            }
         }
-        self.next = self.next.wrapping_add((out.len() / COUNTER_BYTES) as u64);
+        self.next = self.next.wrapping_add((out.len() / self.info.frame_bytes()) as u64);
         Ok(out.len())
+    }
+
+    fn start_at(&mut self, first: SampleIndex) {
+        self.next = first;
     }
 }
 
+/// The sample of a counter at `index` on `channel`: no two channels have the same at one index.
+///
+/// ```
+/// use samplewire::source::counter_sample;
+///
+/// assert_eq!(counter_sample(7, 0), [7, 0, 0, 0]);
+/// assert_ne!(counter_sample(7, 1), counter_sample(7, 2));
+/// ```
+pub fn counter_sample(index: SampleIndex, channel: u16) -> [u8; 4] {
+    (index as u32).wrapping_add(channel_start(channel)).to_le_bytes()
+}
+
+/// What a channel says at index 0: the multiples of an odd number differ, and those of the golden
+/// ratio lie far apart, so that no channel looks like another that is late.
+const fn channel_start(channel: u16) -> u32 {
+    (channel as u32).wrapping_mul(0x9E37_79B9)
+}
+
 /// The index of the first sample in `bytes`, which begin with sample `first`, that is not what a
-/// [`CounterSource`] gives; `None` when all are. A sample cut off at the end is not looked at.
+/// [`CounterSource`] of one channel gives; `None` when all are. A sample cut off at the end is not looked at.
 ///
 /// ```
 /// use samplewire::source::counter_mismatch;
@@ -73,6 +109,20 @@ mod tests {
         assert_eq!(counter.read(&mut out[8..]).unwrap(), 12);
         assert_eq!(counter_mismatch(first, &out), None);
         assert_eq!(out[12..], [0, 0, 0, 0, 1, 0, 0, 0]);
+    }
+
+    #[test]
+    fn channels_count_from_starts_of_their_own() {
+        let mut counter = CounterSource::new(1e6, 0).unwrap().with_channels(3);
+        counter.start_at(1 << 33);
+        let mut out = [0; 30];
+        assert_eq!(counter.read(&mut out).unwrap(), 24, "whole samples of all channels");
+        assert_eq!(counter.read(&mut out[..12]).unwrap(), 12);
+        for (first, frames) in [(2, &out[..12]), (1, &out[12..24])] {
+            for (channel, sample) in (0..).zip(frames.as_chunks::<COUNTER_BYTES>().0) {
+                assert_eq!(*sample, counter_sample((1 << 33) + first, channel));
+            }
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod looped;
 mod noise;
 mod null;
 mod options;
+mod picked;
 mod quantity;
 mod ratio;
 mod reader;
@@ -22,15 +23,17 @@ mod speed;
 
 use std::path::PathBuf;
 
+use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
 pub use converting::ConvertingSource;
-pub use counter::{CounterSource, counter_mismatch};
+pub use counter::{CounterSource, counter_mismatch, counter_sample};
 pub(crate) use info::RATE_HZ_MAX;
 pub use info::StreamInfo;
 pub use noise::NoiseSource;
 pub use null::NullSource;
 pub use options::{ParseRepeatError, Repeat, SourceOptions};
+pub use picked::PickedSource;
 pub use quantity::{QuantityError, parse_quantity};
 pub use reader::ReaderSource;
 pub use recording::{RecordingSource, open_recording};
@@ -66,6 +69,10 @@ pub trait Source: Send {
     /// # Blocking
     /// As long as a file or standard input does; generators do not.
     fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError>;
+
+    /// Tells the index that the next sample has in its stream. Only a counter looks at it; other
+    /// sources give what comes next, whatever its index.
+    fn start_at(&mut self, _first: SampleIndex) {}
 }
 
 /// The part of `out` that whole samples of `frame_bytes` fill.

@@ -2,7 +2,6 @@
 
 use std::str::FromStr;
 
-use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
 /// Options of a source. What is not set comes from the recording, or is the default.
@@ -13,7 +12,6 @@ pub struct SourceOptions {
     pub(super) channels: Option<u16>,
     pub(super) repeat: Repeat,
     pub(super) seed: u64,
-    pub(super) first_index: SampleIndex,
     pub(super) verify: bool,
 }
 
@@ -26,7 +24,6 @@ impl SourceOptions {
             channels: None,
             repeat: Repeat::Times(1),
             seed: 0,
-            first_index: 0,
             verify: false,
         }
     }
@@ -46,7 +43,7 @@ impl SourceOptions {
     }
 
     /// How many channels are interleaved, 1 to 65,535. Default: the recording's; 1 for raw data
-    /// and generators. Only silence comes on several.
+    /// and generators. Of these only the counter and silence come on several.
     #[must_use]
     pub const fn channels(self, channels: u16) -> Self {
         Self { channels: Some(channels), ..self }
@@ -62,12 +59,6 @@ impl SourceOptions {
     #[must_use]
     pub const fn seed(self, seed: u64) -> Self {
         Self { seed, ..self }
-    }
-
-    /// What the counter's first sample says. Default: 0.
-    #[must_use]
-    pub const fn first_index(self, first_index: SampleIndex) -> Self {
-        Self { first_index, ..self }
     }
 
     /// Whether a recording's SHA-512 is checked when it is opened, which reads all of it. Default:

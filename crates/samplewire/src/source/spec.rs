@@ -63,7 +63,7 @@ impl SourceSpec {
         Ok(match self {
             Self::File(path) => Box::new(open_recording(path, options)?),
             Self::Stdin => Box::new(ReaderSource::stdin(options)?),
-            Self::Counter => Box::new(CounterSource::new(rate_hz, options.first_index)?),
+            Self::Counter => Box::new(CounterSource::new(rate_hz, 0)?.with_channels(channels)),
             Self::Tone { frequency_hz } => Box::new(tone(format, rate_hz, *frequency_hz)?),
             Self::Chirp => Box::new(chirp(format, rate_hz)?),
             Self::Noise => Box::new(NoiseSource::new(format, rate_hz, options.seed)?),
@@ -72,13 +72,14 @@ impl SourceSpec {
         })
     }
 
-    fn is_generator(&self) -> bool {
+    /// Whether it makes its samples itself.
+    pub fn is_generator(&self) -> bool {
         !matches!(self, Self::File(_) | Self::Stdin)
     }
 
     /// Refuses what a generator cannot do.
     fn check(&self, channels: u16, options: &SourceOptions) -> Result<(), SourceError> {
-        if channels == 0 || (channels > 1 && *self != Self::Null) {
+        if channels == 0 || (channels > 1 && !matches!(self, Self::Null | Self::Counter)) {
             return Err(SourceError::Contradiction {
                 source_name: self.to_string(),
                 option: "channels",
@@ -210,9 +211,11 @@ mod tests {
     }
 
     #[test]
-    fn silence_comes_on_several_channels() {
-        let source = spec("null").open(&SourceOptions::new().channels(4)).unwrap();
-        assert_eq!(source.info().frame_bytes(), 16);
+    fn counter_and_silence_come_on_several_channels() {
+        for text in ["counter", "null"] {
+            let source = spec(text).open(&SourceOptions::new().channels(4)).unwrap();
+            assert_eq!(source.info().frame_bytes(), 16);
+        }
         assert!(error("null", &SourceOptions::new().channels(0)).contains("channels 0"));
     }
 }

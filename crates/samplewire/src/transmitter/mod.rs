@@ -126,9 +126,10 @@ impl Transmitter {
         info: &StreamInfo,
         options: &TransmitterOptions,
     ) -> Result<Self, OpenError> {
-        let config = DeviceConfig { sends: Some(info), plays: None, clock: None };
-        let device = Device::listen_over(link, config, options)?;
-        Ok(device.transmitter.expect("the port sends"))
+        let sends = std::slice::from_ref(info);
+        let config = DeviceConfig { sends, plays: None, clock: None };
+        let mut device = Device::listen_over(link, config, options)?;
+        Ok(device.transmitters.pop().expect("the port sends"))
     }
 
     /// Opens the stream of the device at `address` that plays. The session is there at once:

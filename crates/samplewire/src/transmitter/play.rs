@@ -59,8 +59,9 @@ struct Play {
 }
 
 impl Transmitter {
-    /// Plays `source` into `session` until it ends, `should_stop` says so, or the session ends.
-    /// A session that ends early is no error: the summary says how.
+    /// Plays `source` into `session` until it ends, `should_stop` says so, or the session ends; it is
+    /// told the index of its first sample ([`Source::start_at`]). A session that ends early is no
+    /// error: the summary says how.
     ///
     /// # Errors
     /// The source or the port failed.
@@ -81,6 +82,7 @@ impl Transmitter {
             lost_before: 0,
             is_start: false,
         };
+        source.start_at(session.first_index);
         let result = self.play_on(session, source, overflow, &mut should_stop, &mut play);
         let end = match result {
             Ok(()) => self.finish(session, play.lost_before)?,

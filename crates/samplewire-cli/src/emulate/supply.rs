@@ -1,0 +1,94 @@
+//! What the streams of a device are made of.
+
+use samplewire::source::{
+    PickedSource, Source, SourceError, SourceOptions, SourceSpec, StreamInfo,
+};
+
+use crate::arguments::EmulateArguments;
+use crate::arguments::values::Pace;
+use crate::failure::Failure;
+
+/// Where the samples of one stream come from, for one session after another.
+#[derive(Clone, Copy)]
+pub(super) struct Supply<'a> {
+    arguments: &'a EmulateArguments,
+    pub(super) spec: &'a SourceSpec,
+    /// The number of the stream.
+    pub(super) stream: u16,
+}
+
+impl<'a> Supply<'a> {
+    /// That of each stream; none for a device that only plays.
+    ///
+    /// # Errors
+    /// Standard input is to be several streams, or a device that only plays to have some.
+    pub(super) fn of(arguments: &'a EmulateArguments) -> Result<Vec<Self>, Failure> {
+        let streams = arguments.streams;
+        let spec = match (&arguments.source, &arguments.play) {
+            (Some(spec), _) => spec,
+            (None, None) => &SourceSpec::Scene,
+            (None, Some(_)) if streams == 1 => return Ok(Vec::new()),
+            (None, Some(_)) => {
+                return Err(Failure::Contradiction(format!(
+                    "--streams {streams} needs a --source: with --play alone nothing is sent"
+                )));
+            }
+        };
+        if streams > 1 && *spec == SourceSpec::Stdin {
+            return Err(Failure::Contradiction(format!(
+                "--streams {streams} cannot share standard input: write it to a file first, or \
+                 send its channels in one stream (--channels)"
+            )));
+        }
+        Ok((0..streams).map(|stream| Self { arguments, spec, stream }).collect())
+    }
+
+    /// Opens it from its beginning. The channels of what has several are dealt to the streams in
+    /// order; of a signal each has its own copy.
+    ///
+    /// # Errors
+    /// It cannot be opened, or its channels cannot be dealt.
+    pub(super) fn open(&self) -> Result<Box<dyn Source>, Failure> {
+        let (arguments, streams) = (self.arguments, self.arguments.streams);
+        let mut options = SourceOptions::new()
+            .repeat(arguments.repeat)
+            .verify(arguments.verify)
+            .seed(self.stream.into());
+        if let Some(Pace::Clock { rate_hz } | Pace::Max { rate_hz: Some(rate_hz) }) = arguments.rate
+        {
+            options = options.rate_hz(rate_hz);
+        }
+        if let Some(format) = arguments.format {
+            options = options.format(format);
+        }
+        let of_generator = matches!(self.spec, SourceSpec::Counter | SourceSpec::Null);
+        if let Some(channels) = arguments.channels.or(of_generator.then_some(streams)) {
+            options = options.channels(channels);
+        }
+        let source = self.spec.open(&options)?;
+        if streams == 1 || (self.spec.is_generator() && !of_generator) {
+            return Ok(source);
+        }
+        let channels = source.info().channels;
+        if !channels.is_multiple_of(streams) {
+            return Err(Failure::Source(SourceError::Contradiction {
+                source_name: self.spec.to_string(),
+                option: "streams",
+                value: streams.to_string(),
+                actual: format!("{channels} channels, which cannot be dealt to them evenly"),
+            }));
+        }
+        let each = channels / streams;
+        let first = self.stream * each;
+        Ok(Box::new(PickedSource::new(source, first..first + each)))
+    }
+
+    /// What a device sends of it: its name tells which part.
+    pub(super) fn info(&self, source: &dyn Source) -> StreamInfo {
+        let mut info = source.info().clone();
+        if self.arguments.streams > 1 {
+            info.name = format!("{} {}", info.name, self.stream).trim_start().to_owned();
+        }
+        info
+    }
+}
