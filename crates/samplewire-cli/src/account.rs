@@ -157,7 +157,7 @@ mod tests {
 
     fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
         let cause = RecordedCause::Stream(Cause::Deadline);
-        RecordedGap { first, not_repaired, source_lost, cause }
+        RecordedGap { first, not_repaired, source_lost, cause, stream: None }
     }
 
     #[test]

@@ -33,10 +33,12 @@ pub enum OpenError {
         is_challenged: bool,
     },
     /// The device refused.
-    #[error("{address} refused: {reason:?}{}", retry_words(*.retry_ms))]
+    #[error("{address} refused{}: {reason:?}{}", stream_words(*.stream), retry_words(*.retry_ms))]
     Refused {
         /// The device's address.
         address: SocketAddr,
+        /// The number of the stream.
+        stream: u16,
         /// Why.
         reason: RefuseReason,
         /// When another attempt makes sense, in milliseconds; 0 = never.
@@ -59,6 +61,34 @@ pub enum OpenError {
         what: &'static str,
         /// Its value.
         value: u64,
+    },
+    /// Streams that were to be read in line are not of one clock, or of one kind.
+    #[error(
+        "streams {} and {} of {address} cannot be aligned: the {what} of the one is {}, of the \
+         other {}",
+        .streams[0], .streams[1], .values[0], .values[1]
+    )]
+    Apart {
+        /// The device's address.
+        address: SocketAddr,
+        /// What differs.
+        what: &'static str,
+        /// Their numbers.
+        streams: [u16; 2],
+        /// What it is of each.
+        values: [String; 2],
+    },
+    /// A stream does not begin at the index at which it was asked to.
+    #[error("stream {stream} of {address} begins at index {first}: {start} was asked for")]
+    Start {
+        /// The device's address.
+        address: SocketAddr,
+        /// The number of the stream.
+        stream: u16,
+        /// The index that was asked for.
+        start: u64,
+        /// The index that the device named.
+        first: u64,
     },
     /// A term is out of range.
     #[error(transparent)]
@@ -92,6 +122,10 @@ fn unreachable_words(is_unreachable: bool, is_challenged: bool) -> &'static str 
             ": no packet came back (is the address right, is it powered, a firewall?)"
         }
     }
+}
+
+fn stream_words(stream: u16) -> String {
+    if stream == 0 { String::new() } else { format!(" stream {stream}") }
 }
 
 fn retry_words(retry_ms: u32) -> String {

@@ -23,7 +23,7 @@ mod wait_flag;
 pub use error::OpenError;
 pub use find::find;
 pub use info::DeviceInfo;
-pub use opening::probe;
+pub use opening::{probe, probe_stream};
 pub use port::{DEFAULT_PORT, draw_owner, resolve};
 pub use receiver::{Block, Receiver, ReceiverOptions};
 pub use samplewire_proto::receiver::Delivery;

@@ -15,7 +15,7 @@ use crate::info::DeviceInfo;
 use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of, seed};
 use crate::transmitter::Form;
 
-/// Asks a device what it streams, without opening the stream.
+/// Asks a device of its first stream, without opening it.
 ///
 /// # Errors
 /// Nothing answers, or the device refuses.
@@ -23,13 +23,39 @@ use crate::transmitter::Form;
 /// # Blocking
 /// Until an answer comes, at most `timeout`.
 pub fn probe(address: SocketAddr, timeout: Duration) -> Result<DeviceInfo, OpenError> {
+    probe_stream(address, 0, timeout)
+}
+
+/// Asks a device of a stream, without opening it.
+///
+/// # Errors
+/// Nothing answers, or the device refuses.
+///
+/// # Blocking
+/// Until an answer comes, at most `timeout`.
+pub fn probe_stream(
+    address: SocketAddr,
+    stream: u16,
+    timeout: Duration,
+) -> Result<DeviceInfo, OpenError> {
     let options = samplewire_io::UdpOptions::new();
     let mut link: Box<dyn Link> = Box::new(samplewire_io::Udp::client(address, &options)?);
     let limits =
         Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
-    let config = OpenConfig::new(Role::Describe, 0, 0);
     let mut batch = Batch::new(16, PACKET_BYTES_MAX);
-    let accept = open(&mut link, address, Clock::start(), config, limits, &mut batch)?;
+    describe_over(&mut link, (address, Clock::start()), stream, limits, &mut batch)
+}
+
+/// Asks a device of a stream over a link that may open it then.
+pub(crate) fn describe_over(
+    link: &mut Box<dyn Link>,
+    (address, clock): (SocketAddr, Clock),
+    stream: u16,
+    limits: Limits,
+    batch: &mut Batch,
+) -> Result<DeviceInfo, OpenError> {
+    let config = OpenConfig::new(Role::Describe, stream, 0);
+    let accept = open(link, address, clock, config, limits, batch)?;
     describe(address, &accept)
 }
 
@@ -72,6 +98,7 @@ pub(crate) fn open(
     batch: &mut Batch,
 ) -> Result<AcceptInfo, OpenError> {
     let config = limits.apply(config, link.capabilities().mtu_bytes, address)?;
+    let stream = config.stream();
     let mut opener = Opener::new(config, seed()?, clock.now());
     let mut out = vec![0; IP_BYTES_MAX];
     loop {
@@ -91,7 +118,7 @@ pub(crate) fn open(
         match opener.poll_event() {
             Some(OpenEvent::Accepted(accept)) => return Ok(accept),
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
-                return Err(OpenError::Refused { address, reason, retry_ms });
+                return Err(OpenError::Refused { address, stream, reason, retry_ms });
             }
             Some(OpenEvent::TimedOut { answers_seen, .. }) => {
                 let is_unreachable = link.unreachable_hint() > 0 && !answers_seen;

@@ -4,14 +4,17 @@ mod rig;
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use rig::Device;
+use samplewire::device::{self, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::ReceiverOptions;
-use samplewire::source::NullSource;
+use samplewire::receiver::{Aligned, Piece, ReceiverOptions};
+use samplewire::source::{NullSource, Source};
 use samplewire::transmitter::{Overflow, TransmitterOptions};
-use samplewire_io::FaultSpec;
 use samplewire_io::faults::Direction;
+use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 
 /// The system's allocator, which counts the calls and bytes of all threads.
 struct Counting;
@@ -38,8 +41,15 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// What is counted is of all threads, so one test runs at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
+    let _alone = alone();
     let faults = FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).seed(4);
     let device = Device::start(
         "127.0.0.1:0",
@@ -49,7 +59,7 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
         Overflow::Wait,
     );
     // The device's thread has taken its own memory by then.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(100));
     let held_before = BYTES_HELD.load(Ordering::Relaxed);
     let mut receiver = device.receive(&ReceiverOptions::new());
     let mut blocks = 0;
@@ -76,4 +86,44 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
     assert!((said * 9 / 10..said * 11 / 10).contains(&bytes_held));
     receiver.close();
     device.finish();
+}
+
+#[test]
+fn streams_in_line_with_repairs_allocate_nothing() {
+    let _alone = alone();
+    let faults = FaultSpec::new().loss(0.01).corrupt(0.001).seed(5);
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let link = Faults::new(udp, &faults, &faults).expect("good faults");
+    let null = || NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range");
+    let infos = [null().info().clone(), null().info().clone()];
+    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+    let device =
+        device::Device::listen_over(Box::new(link), config, &TransmitterOptions::new()).unwrap();
+    let threads = device.transmitters.into_iter().map(|mut transmitter| {
+        std::thread::spawn(move || {
+            let session = transmitter.wait_session(Duration::from_secs(5));
+            let session = session.expect("the port works").expect("it is opened");
+            transmitter.play(&session, &mut null(), Overflow::Wait, || false).expect("it plays");
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    let mut aligned =
+        Aligned::open(device.address, &[0, 1], &ReceiverOptions::new()).expect("they open");
+    let (mut blocks, mut before) = (0, 0);
+    while blocks < 11_000 {
+        match aligned.next_within(Duration::from_secs(5)) {
+            Some(Piece::Samples(_)) => blocks += 1,
+            other => panic!("{other:?}"),
+        }
+        if blocks == 1_000 {
+            before = CALLS.load(Ordering::Relaxed);
+        }
+    }
+    let calls = CALLS.load(Ordering::Relaxed) - before;
+    let repaired: Vec<_> = aligned.stats().map(|(stats, _)| stats.stream.repaired).collect();
+    assert!(repaired.iter().all(|&count| count > 100), "{repaired:?}");
+    assert_eq!(calls, 0, "allocations over {blocks} blocks");
+    aligned.close();
+    threads.into_iter().for_each(|it| it.join().expect("it does not panic"));
 }

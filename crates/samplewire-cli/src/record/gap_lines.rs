@@ -82,7 +82,13 @@ mod tests {
     use super::*;
 
     fn gap(first: u64, not_repaired: u64, source_lost: u64, cause: Cause) -> RecordedGap {
-        RecordedGap { first, not_repaired, source_lost, cause: RecordedCause::Stream(cause) }
+        RecordedGap {
+            first,
+            not_repaired,
+            source_lost,
+            cause: RecordedCause::Stream(cause),
+            stream: None,
+        }
     }
 
     #[test]
@@ -111,7 +117,8 @@ mod tests {
     #[test]
     fn estimated_gap_says_so() {
         let cause = RecordedCause::DeviceRestarted;
-        let gap = RecordedGap { first: 7, not_repaired: 2_000, source_lost: 0, cause };
+        let gap =
+            RecordedGap { first: 7, not_repaired: 2_000, source_lost: 0, cause, stream: None };
         assert_eq!(
             gap_words(&gap, 1e6),
             "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"

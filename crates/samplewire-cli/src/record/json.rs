@@ -305,7 +305,7 @@ mod tests {
     #[test]
     fn lists_stop_at_their_bounds_and_say_so() {
         let cause = RecordedCause::DiskBehind;
-        let gap = RecordedGap { first: 0, not_repaired: 1, source_lost: 0, cause };
+        let gap = RecordedGap { first: 0, not_repaired: 1, source_lost: 0, cause, stream: None };
         let mut document = Document::default();
         for _ in 0..GAPS_MAX + 2 {
             document.push_gap(GapEntry::from(&gap));

@@ -50,7 +50,7 @@ impl Seam {
                 (samples as u64, RecordedCause::DeviceRestarted)
             }
         };
-        let gap = RecordedGap { first, not_repaired, source_lost: 0, cause };
+        let gap = RecordedGap { first, not_repaired, source_lost: 0, cause, stream: None };
         (gap.count() > 0 || gap.is_estimated()).then_some(gap)
     }
 }

@@ -47,6 +47,11 @@ impl OpenConfig {
         }
     }
 
+    /// The number of the stream.
+    pub const fn stream(&self) -> u16 {
+        self.stream
+    }
+
     /// Another stream of the device.
     pub const fn with_stream(mut self, stream: u16) -> Self {
         self.stream = stream;

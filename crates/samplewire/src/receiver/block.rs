@@ -61,6 +61,12 @@ impl Block {
         self.at
     }
 
+    /// The same samples, without the gaps before them.
+    pub(super) fn without_gaps(mut self) -> Self {
+        self.gaps = Gaps::new();
+        self
+    }
+
     /// Whether there is something in it besides samples.
     pub(super) fn carries_something(&self) -> bool {
         self.gaps.len > 0 || !self.tags.is_empty()
@@ -93,7 +99,7 @@ pub(super) struct Gaps {
 
 impl Gaps {
     /// Gaps of one block; more come in a block of their own.
-    const LEN_MAX: usize = 4;
+    pub(super) const LEN_MAX: usize = 4;
 
     pub(super) const fn new() -> Self {
         let none = Gap { first: 0, not_repaired: 0, source_lost: 0, cause: Cause::Deadline };

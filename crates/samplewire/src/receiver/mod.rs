@@ -1,5 +1,6 @@
 //! Receiving a stream: an I/O thread fills quanta, the program takes blocks.
 
+mod aligned;
 mod block;
 mod engine;
 mod guard;
@@ -28,6 +29,9 @@ use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
 use crate::quantum::{self, HOLD_MAX};
 use crate::sync::{Ordering, fence};
 
+pub use aligned::{
+    Aligned, AlignedBlock, AlignedEnd, Interleaved, LaneCounts, Part, Piece, StreamGap,
+};
 pub use block::Block;
 use block::Gaps;
 use engine::Engine;
@@ -369,7 +373,7 @@ fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {
     let owner = opening::owner(options.owner)?;
     let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery);
     let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
-    Ok(config.with_delivery(delivery, deadline_us))
+    Ok(config.with_delivery(delivery, deadline_us).with_start_index(options.start_index))
 }
 
 fn receiver_config(options: &ReceiverOptions) -> Result<ReceiverConfig, OpenError> {

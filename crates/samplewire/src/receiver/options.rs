@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_io::UdpOptions;
+use samplewire_proto::SampleIndex;
 use samplewire_proto::receiver::Delivery;
 
 use crate::opening::Limits;
@@ -14,6 +15,7 @@ pub struct ReceiverOptions {
     pub(super) delivery: Delivery,
     pub(super) window: u32,
     pub(super) stream: Option<u16>,
+    pub(super) start_index: SampleIndex,
     pub(super) owner: Option<u64>,
     pub(super) timeout: Duration,
     pub(super) packet_bytes_max: usize,
@@ -27,6 +29,7 @@ impl ReceiverOptions {
             delivery: Delivery::Complete,
             window: WINDOW_DEFAULT,
             stream: None,
+            start_index: 0,
             owner: None,
             timeout: Duration::from_secs(3),
             packet_bytes_max: 9_000,
@@ -53,6 +56,14 @@ impl ReceiverOptions {
     #[must_use]
     pub const fn stream(mut self, stream: u16) -> Self {
         self.stream = Some(stream);
+        self
+    }
+
+    /// The index of the first sample to come; default 0, which means that of now. A device refuses
+    /// one that has passed, or is too far ahead (a minute, for one with a clock).
+    #[must_use]
+    pub const fn start_index(mut self, index: SampleIndex) -> Self {
+        self.start_index = index;
         self
     }
 

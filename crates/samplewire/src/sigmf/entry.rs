@@ -73,6 +73,9 @@ impl Mark {
                 if gap.is_estimated() {
                     annotation["samplewire:estimated"] = true.into();
                 }
+                if let Some(stream) = gap.stream {
+                    annotation["samplewire:stream"] = stream.into();
+                }
             }
             MarkKind::Jump { first, count } => {
                 let last = self.end().saturating_sub(1);
@@ -105,7 +108,10 @@ impl Mark {
                     value: excerpt(&words.into()),
                     expected: "a cause of docs/statistics.md",
                 })?;
+                let number = |value: &Value| value.as_u64()?.try_into().ok();
+                let stream = object.read("samplewire:stream", "0 to 65535", number)?;
                 MarkKind::Gap(RecordedGap {
+                    stream,
                     first,
                     not_repaired: needed("samplewire:not_repaired")?,
                     source_lost: needed("samplewire:source_lost")?,
@@ -118,7 +124,11 @@ impl Mark {
 }
 
 fn gap_words(gap: &RecordedGap) -> String {
-    let RecordedGap { first, cause, .. } = gap;
+    let RecordedGap { first, .. } = gap;
+    let cause = match gap.stream {
+        Some(stream) => format!("{}, stream {stream}", gap.cause),
+        None => gap.cause.to_string(),
+    };
     if gap.is_estimated() {
         return match gap.count() {
             0 => format!("samples from {first} on are missing: {cause}"),

@@ -18,6 +18,8 @@ pub struct RecordedGap {
     pub source_lost: u64,
     /// Why.
     pub cause: RecordedCause,
+    /// The number of the stream that lacks them, in a recording of several.
+    pub stream: Option<u16>,
 }
 
 impl RecordedGap {
@@ -55,7 +57,8 @@ impl RecordedGap {
 impl From<&Gap> for RecordedGap {
     fn from(gap: &Gap) -> Self {
         let Gap { first, not_repaired, source_lost, cause } = *gap;
-        Self { first, not_repaired, source_lost, cause: RecordedCause::Stream(cause) }
+        let cause = RecordedCause::Stream(cause);
+        Self { first, not_repaired, source_lost, cause, stream: None }
     }
 }
 

@@ -102,7 +102,8 @@ mod tests {
         let input: Vec<u8> = (0..120_000_u32).map(|at| at as u8).collect();
         sink.write(1_000, &input).unwrap();
         let cause = RecordedCause::Stream(Cause::Deadline);
-        let gap = RecordedGap { first: 21_000, not_repaired: 1, source_lost: 0, cause };
+        let gap =
+            RecordedGap { first: 21_000, not_repaired: 1, source_lost: 0, cause, stream: None };
         sink.gap(&gap).unwrap();
         let kept = kept.0.lock().unwrap();
         let (starts, pieces): (Vec<_>, Vec<_>) = kept.iter().cloned().unzip();

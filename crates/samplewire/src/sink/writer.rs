@@ -210,7 +210,13 @@ mod tests {
     }
 
     fn gap(first: u64) -> RecordedGap {
-        RecordedGap { first, not_repaired: 1, source_lost: 0, cause: RecordedCause::DiskBehind }
+        RecordedGap {
+            first,
+            not_repaired: 1,
+            source_lost: 0,
+            cause: RecordedCause::DiskBehind,
+            stream: None,
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Recording {
 }
 
 fn gap(first: u64, not_repaired: u64, source_lost: u64, cause: RecordedCause) -> RecordedGap {
-    RecordedGap { first, not_repaired, source_lost, cause }
+    RecordedGap { first, not_repaired, source_lost, cause, stream: None }
 }
 
 #[test]

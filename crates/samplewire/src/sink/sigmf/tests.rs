@@ -54,7 +54,7 @@ fn info() -> StreamInfo {
 
 fn gap(first: u64, count: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
 }
 
 #[test]
@@ -226,7 +226,7 @@ fn kill(sink: SigmfSink) {
 }
 
 fn restart(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
-    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
 }
 
 fn appending() -> SinkOptions {

@@ -49,7 +49,7 @@ impl Series {
 
 fn gap(first: u64, count: u64) -> RecordedGap {
     let cause = RecordedCause::Stream(Cause::Deadline);
-    RecordedGap { first, not_repaired: count, source_lost: 0, cause }
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
 }
 
 /// 27 samples, a gap at the seam of the parts and one within.

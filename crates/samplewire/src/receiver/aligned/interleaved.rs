@@ -1,0 +1,209 @@
+//! Several streams of one device as one that has the channels of all.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use samplewire_circuit::{Pool, PoolConfig, Quantum, Tags};
+use samplewire_io::Link;
+
+use super::super::block::Gaps;
+use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece};
+use crate::error::OpenError;
+use crate::info::DeviceInfo;
+use crate::receiver::{ReceiverOptions, ReceiverSnapshot};
+
+/// Several streams of one device, read as one: sample by sample the channels of the first stream,
+/// of the second and so on.
+///
+/// Samples are copied once, into memory of its own, which is taken at the opening: while the program
+/// holds all of it nothing more is taken from the streams. One stream alone is not copied.
+#[derive(Debug)]
+pub struct Interleaved {
+    aligned: Aligned,
+    /// `None` where there is one stream.
+    pool: Option<Pool>,
+    /// A quantum that a gap has left empty.
+    spare: Option<Quantum>,
+}
+
+impl Interleaved {
+    /// Opens these streams of the device at `address`: see [`Aligned::open_over`]. With no streams
+    /// named, its first that sends.
+    ///
+    /// # Errors
+    /// See [`Aligned::open`].
+    ///
+    /// # Panics
+    /// When a stream is named twice.
+    ///
+    /// # Blocking
+    /// See [`Aligned::open`].
+    pub fn open_over<E: From<OpenError>>(
+        address: SocketAddr,
+        streams: &[u16],
+        options: &ReceiverOptions,
+        mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
+    ) -> Result<Self, E> {
+        let aligned = match streams {
+            [] => super::Receiver::open_over(link(0)?, address, options)?.into(),
+            _ => Aligned::open_over(address, streams, options, link)?,
+        };
+        let pool = match aligned.receivers.len() {
+            1 => None,
+            _ => Some(pool(&aligned).map_err(OpenError::from)?),
+        };
+        Ok(Self { aligned, pool, spare: None })
+    }
+
+    /// The streams as one that has the channels of all.
+    pub const fn info(&self) -> &DeviceInfo {
+        self.aligned.info()
+    }
+
+    /// What the device said of each stream.
+    pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
+        self.aligned.infos()
+    }
+
+    /// All memory taken, in bytes. None is taken later.
+    pub fn memory_bytes(&self) -> usize {
+        self.aligned.memory_bytes() + self.pool.as_ref().map_or(0, Pool::memory_bytes)
+    }
+
+    /// See [`Aligned::stats`].
+    pub fn stats(&self) -> impl ExactSizeIterator<Item = (ReceiverSnapshot, LaneCounts)> {
+        self.aligned.stats()
+    }
+
+    /// Why no more comes; `None` while more may come.
+    pub const fn end(&self) -> Option<&AlignedEnd> {
+        self.aligned.end()
+    }
+
+    /// The next samples or gap; `None` when `timeout` passes first, also because the program holds
+    /// all memory, or the streams have ended. Of several streams, blocks carry no tags.
+    ///
+    /// # Blocking
+    /// At most for `timeout`.
+    pub fn next_within(&mut self, timeout: Duration) -> Option<Piece<Block>> {
+        let Some(pool) = &self.pool else {
+            return Some(match self.aligned.next_within(timeout)? {
+                Piece::Samples(_) => {
+                    let block = self.aligned.line.take_piece(0);
+                    // Its gaps have been told.
+                    Piece::Samples(block.without_gaps())
+                }
+                Piece::Gap(gap) => Piece::Gap(gap),
+            });
+        };
+        let until = Instant::now() + timeout;
+        let mut quantum = match self.spare.take() {
+            Some(quantum) => quantum,
+            None => take_within(pool, timeout)?,
+        };
+        let frame_bytes = self.aligned.info.frame_bytes();
+        let samples_max = (quantum.capacity() / frame_bytes) as u64;
+        let left = until.saturating_duration_since(Instant::now());
+        match self.aligned.next_up_to(samples_max, left) {
+            Some(Piece::Samples(block)) => {
+                let (index, len_samples) = (block.index(), block.len());
+                quantum.set_len(len_samples * frame_bytes);
+                let at = interleave(&block, quantum.data_mut(), frame_bytes);
+                Some(Piece::Samples(Block {
+                    range: 0..quantum.len(),
+                    samples: Some(quantum.share()),
+                    index,
+                    len_samples,
+                    gaps: Gaps::new(),
+                    tags: Tags::default(),
+                    at,
+                    shared: Arc::clone(&self.aligned.receivers[0].shared),
+                }))
+            }
+            Some(Piece::Gap(gap)) => {
+                self.spare = Some(quantum);
+                Some(Piece::Gap(gap))
+            }
+            None => {
+                self.spare = Some(quantum);
+                None
+            }
+        }
+    }
+
+    /// See [`Aligned::close`].
+    ///
+    /// # Blocking
+    /// See [`Aligned::close`].
+    pub fn close(self) -> Vec<(ReceiverSnapshot, LaneCounts)> {
+        self.aligned.close()
+    }
+}
+
+/// As much memory as a window of one stream has, in pieces that take what its quanta hold.
+fn pool(aligned: &Aligned) -> Result<Pool, samplewire_circuit::PoolError> {
+    let info = &aligned.info;
+    let frame_bytes = info.frame_bytes();
+    let quantum_bytes = (QUANTUM_BYTES / frame_bytes).max(1) * frame_bytes;
+    let window_bytes = info.window as usize * usize::from(info.payload_bytes);
+    let quanta = (window_bytes / quantum_bytes).max(QUANTA_MIN);
+    Pool::new(PoolConfig::new(quanta, quantum_bytes))
+}
+
+/// Waits for a quantum that the program gives back.
+fn take_within(pool: &Pool, timeout: Duration) -> Option<Quantum> {
+    let until = Instant::now() + timeout;
+    loop {
+        if let Some(quantum) = pool.take() {
+            return Some(quantum);
+        }
+        let left = until.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return None;
+        }
+        std::thread::sleep(left.min(FULL_PAUSE));
+    }
+}
+
+/// Copies the samples of all streams to their places; when the last of them was in order.
+fn interleave(block: &AlignedBlock<'_>, out: &mut [u8], frame_bytes: usize) -> Instant {
+    let (mut offset, mut at) = (0, None);
+    for part in block.parts() {
+        let part_bytes = part.bytes().len() / block.len();
+        let places = &mut out[offset..];
+        match part_bytes {
+            2 => scatter::<2>(part.bytes(), places, frame_bytes),
+            4 => scatter::<4>(part.bytes(), places, frame_bytes),
+            8 => scatter::<8>(part.bytes(), places, frame_bytes),
+            16 => scatter::<16>(part.bytes(), places, frame_bytes),
+            _ => {
+                let frames = part.bytes().chunks_exact(part_bytes);
+                for (frame, place) in frames.zip(places.chunks_mut(frame_bytes)) {
+                    place[..part_bytes].copy_from_slice(frame);
+                }
+            }
+        }
+        offset += part_bytes;
+        at = at.max(Some(part.arrived_at()));
+    }
+    at.expect("there is a stream")
+}
+
+/// The common sizes, without a call for each sample.
+fn scatter<const N: usize>(frames: &[u8], places: &mut [u8], frame_bytes: usize) {
+    for (frame, place) in frames.as_chunks::<N>().0.iter().zip(places.chunks_mut(frame_bytes)) {
+        if let Some(place) = place.first_chunk_mut::<N>() {
+            *place = *frame;
+        }
+    }
+}
+
+/// What a quantum holds at most, to the next sample.
+const QUANTUM_BYTES: usize = 256 << 10;
+
+/// However small the windows are.
+const QUANTA_MIN: usize = 16;
+
+/// How often it is looked whether the program has given memory back.
+const FULL_PAUSE: Duration = Duration::from_micros(200);

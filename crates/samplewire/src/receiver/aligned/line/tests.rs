@@ -1,0 +1,277 @@
+use samplewire_proto::Cause;
+
+use super::*;
+
+/// What a stream truly has: samples and gaps, one behind another from index 0 on.
+type Truth = Vec<Stretch>;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Stretch {
+    Samples { first: u64, end: u64 },
+    Gap(Gap),
+}
+
+/// Which lane and which indexes a piece is of.
+type Body = (usize, Range<u64>);
+
+/// What a line gave.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Given {
+    /// Runs of samples, joined where they follow each other.
+    samples: Vec<Range<u64>>,
+    gaps: Vec<(usize, Gap)>,
+    end: u64,
+}
+
+/// Draws numbers from a seed (splitmix64).
+struct Draw(u64);
+
+impl Draw {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (bits ^ (bits >> 31)) % bound
+    }
+}
+
+fn gap(first: u64, count: u64, cause: Cause) -> Gap {
+    match cause {
+        Cause::SourceOverflow => Gap { first, not_repaired: 0, source_lost: count, cause },
+        _ => Gap { first, not_repaired: count, source_lost: 0, cause },
+    }
+}
+
+/// Stretches up to about `len`; `evenness` makes gaps rare.
+fn truth(draw: &mut Draw, len: u64, evenness: u64) -> Truth {
+    let (mut truth, mut at) = (Truth::new(), 0);
+    while at < len {
+        let count = 1 + draw.below(60);
+        let is_gap = draw.below(evenness) == 0;
+        truth.push(match is_gap {
+            true => Stretch::Gap(gap(at, count, Cause::ALL[draw.below(5) as usize])),
+            false => Stretch::Samples { first: at, end: at + count },
+        });
+        at += count;
+    }
+    truth
+}
+
+fn end_of(truth: &Truth) -> u64 {
+    truth.last().map_or(0, |last| match last {
+        Stretch::Samples { end, .. } => *end,
+        Stretch::Gap(gap) => gap.end(),
+    })
+}
+
+/// The gap in which an index lies; `None` when the sample is there.
+fn gap_at(truth: &Truth, index: u64) -> Option<Gap> {
+    truth.iter().find_map(|stretch| match stretch {
+        Stretch::Gap(gap) if (gap.first..gap.end()).contains(&index) => Some(*gap),
+        _ => None,
+    })
+}
+
+/// What all have, index by index.
+fn oracle(truths: &[Truth]) -> Given {
+    let mut given = Given::default();
+    while truths.iter().all(|truth| given.end < end_of(truth)) {
+        let gaps = truths.iter().map(|truth| gap_at(truth, given.end)).enumerate();
+        let gaps = gaps.filter_map(|(lane, gap)| Some((lane, gap?)));
+        // Of several that reach as far, the first.
+        match gaps.rev().max_by_key(|(_, gap)| gap.end()) {
+            Some((lane, gap)) => {
+                given.gaps.push((lane, rest(&gap, given.end)));
+                given.end = gap.end();
+            }
+            None => {
+                join(&mut given.samples, given.end..given.end + 1);
+                given.end += 1;
+            }
+        }
+    }
+    given
+}
+
+fn join(runs: &mut Vec<Range<u64>>, range: Range<u64>) {
+    match runs.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => runs.push(range),
+    }
+}
+
+/// The pieces of a stream as a receiver gives them: some gaps, then samples, cut anywhere.
+fn cut(draw: &mut Draw, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
+    let (mut pieces, mut gaps) = (Vec::new(), Vec::new());
+    for stretch in truth {
+        match *stretch {
+            Stretch::Gap(gap) => {
+                gaps.push(gap);
+                if gaps.len() == GAPS_MAX || draw.below(3) == 0 {
+                    pieces.push((std::mem::take(&mut gaps), None));
+                }
+            }
+            Stretch::Samples { mut first, end } => {
+                while first < end {
+                    let at = first + 1 + draw.below(end - first);
+                    pieces.push((std::mem::take(&mut gaps), Some(first..at)));
+                    first = at;
+                }
+            }
+        }
+    }
+    if !gaps.is_empty() {
+        pieces.push((gaps, None));
+    }
+    pieces
+}
+
+/// Runs a line whose lanes get their pieces in an order that is drawn. What was given, and of each lane its counts and whether all of it had been put there.
+fn run(draw: &mut Draw, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
+    let pieces = truths.iter().map(|truth| cut(draw, truth).into_iter());
+    let mut pieces: Vec<_> = pieces.collect();
+    let mut line = Line::<Body>::new(truths.len(), 0);
+    let mut given = Given::default();
+    loop {
+        match line.poll(1 + draw.below(40)) {
+            Step::Samples(range) => {
+                assert_eq!(range.start, given.end);
+                for lane in 0..truths.len() {
+                    let (first, body) = line.piece(lane);
+                    assert_eq!((lane, first), (body.0, body.1.start));
+                    assert!(body.1.start <= range.start && range.end <= body.1.end);
+                }
+                given.end = range.end;
+                join(&mut given.samples, range);
+            }
+            Step::Gap { lane, gap } => {
+                assert_eq!(gap.first, given.end);
+                given.end = gap.end();
+                given.gaps.push((lane, gap));
+            }
+            Step::Lacks => {
+                let lacking: Vec<_> = (0..truths.len()).filter(|&it| line.lacks(it)).collect();
+                let lane = lacking[draw.below(lacking.len() as u64) as usize];
+                match pieces[lane].next() {
+                    Some((gaps, samples)) => {
+                        let samples =
+                            samples.map(|it| (it.start, it.end - it.start, (lane, it.clone())));
+                        line.put(lane, &gaps, samples);
+                    }
+                    None => line.end(lane),
+                }
+            }
+            Step::Over => break,
+            Step::Apart { .. } => panic!("no lane jumps"),
+        }
+    }
+    assert!((0..truths.len()).any(|lane| line.has_ended(lane)));
+    let lanes = 0..truths.len();
+    (given, lanes.map(|lane| (line.counts(lane), line.has_ended(lane))).collect())
+}
+
+#[test]
+fn what_all_have_is_given_however_pieces_are_cut_and_whenever_they_come() {
+    for seed in 0..300 {
+        let mut draw = Draw(seed);
+        let (lanes, evenness) = (1 + draw.below(5), 1 + draw.below(30));
+        let truths: Vec<_> = (0..lanes)
+            .map(|_| {
+                let len = 500 + draw.below(300);
+                truth(&mut draw, len, evenness)
+            })
+            .collect();
+        let expected = oracle(&truths);
+        for round in 0..4 {
+            let (given, counts) = run(&mut draw, &truths);
+            assert_eq!(given, expected, "seed {seed}, round {round}");
+            let there: u64 = given.samples.iter().map(|run| run.end - run.start).sum();
+            let missing: u64 = given.gaps.iter().map(|(_, gap)| gap.count()).sum();
+            assert_eq!(there + missing, given.end, "seed {seed}");
+            for (truth, (counts, has_ended)) in truths.iter().zip(counts) {
+                let end = given.end.min(end_of(truth));
+                let has = (0..end).filter(|&index| gap_at(truth, index).is_none()).count() as u64;
+                // Of a lane that has not ended, the last pieces may not have come.
+                assert!(counts.discarded <= has - there, "seed {seed}: {counts:?}");
+                assert!(!has_ended || counts.discarded == has - there, "seed {seed}: {counts:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn gap_of_one_is_a_gap_for_all_and_named_for_it() {
+    let mut line = Line::new(2, 100);
+    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    line.put(0, &[], Some((100, 50, 'a')));
+    assert!(!line.lacks(0) && line.lacks(1));
+    let lost = gap(120, 10, Cause::Deadline);
+    line.put(1, &[], Some((100, 20, 'b')));
+    assert_eq!(line.poll(u64::MAX), Step::Samples(100..120));
+    assert_eq!((line.piece(0), line.piece(1)), ((100, &'a'), (100, &'b')));
+    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    line.put(1, &[lost], Some((130, 40, 'c')));
+    assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: lost });
+    assert_eq!(line.poll(u64::MAX), Step::Samples(130..150));
+    assert_eq!((line.piece(0), line.piece(1)), ((100, &'a'), (130, &'c')));
+    assert_eq!(line.counts(0), LaneCounts { discarded: 10, ..LaneCounts::default() });
+    assert_eq!(line.counts(1), LaneCounts { gaps: 1, missing: 10, discarded: 0 });
+}
+
+#[test]
+fn gaps_that_overlap_are_told_once_each_index() {
+    let mut line = Line::<()>::new(2, 0);
+    let (a, b) = (gap(0, 10, Cause::Deadline), gap(5, 20, Cause::SourceOverflow));
+    line.put(0, &[a], Some((10, 90, ())));
+    line.put(1, &[], Some((0, 5, ())));
+    assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 0, gap: a });
+    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    line.put(1, &[b], Some((25, 75, ())));
+    let rest = gap(10, 15, Cause::SourceOverflow);
+    assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: rest });
+    assert_eq!(line.poll(u64::MAX), Step::Samples(25..100));
+    assert_eq!((line.counts(0).discarded, line.counts(1).discarded), (15, 5));
+}
+
+#[test]
+fn gap_that_covers_another_is_the_one_that_is_told() {
+    let mut line = Line::<()>::new(3, 0);
+    let (short, long) = (gap(0, 10, Cause::Deadline), gap(0, 30, Cause::SourceOverflow));
+    line.put(0, &[short], Some((10, 90, ())));
+    line.put(1, &[long], Some((30, 70, ())));
+    line.put(2, &[long], Some((30, 70, ())));
+    assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: long }, "the first of the longest");
+    assert_eq!(line.poll(u64::MAX), Step::Samples(30..100));
+}
+
+#[test]
+fn end_of_one_is_the_end_of_all_whatever_others_still_have() {
+    let mut line = Line::<()>::new(2, 0);
+    line.put(0, &[], Some((0, 100, ())));
+    line.put(1, &[], Some((0, 60, ())));
+    line.end(1);
+    assert_eq!(line.poll(u64::MAX), Step::Samples(0..60));
+    assert_eq!(line.poll(u64::MAX), Step::Over);
+    assert!(line.has_ended(1) && !line.has_ended(0));
+}
+
+#[test]
+fn jump_on_purpose_is_followed_when_all_make_it_and_told_when_one_does() {
+    let mut line = Line::<()>::new(2, 0);
+    line.put(0, &[], Some((1_000, 10, ())));
+    line.put(1, &[], Some((1_000, 5, ())));
+    assert_eq!(line.poll(u64::MAX), Step::Samples(1_000..1_005));
+    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    line.put(1, &[], Some((2_000, 5, ())));
+    assert_eq!(line.poll(u64::MAX), Step::Apart { lane: 1, next: 1_005, at: 2_000 });
+}
+
+#[test]
+fn piece_of_one_stream_can_be_taken_whole() {
+    let mut line = Line::new(1, 7);
+    line.put(0, &[], Some((7, 3, String::from("x"))));
+    assert_eq!(line.poll(u64::MAX), Step::Samples(7..10));
+    assert_eq!(line.take_piece(0), "x");
+    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+}

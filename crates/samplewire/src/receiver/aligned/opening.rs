@@ -1,0 +1,139 @@
+//! Opening several streams at one index: where is the device, then all from a moment ahead.
+
+use std::net::SocketAddr;
+use std::time::{Duration, Instant};
+
+use samplewire_io::{Batch, Link};
+use samplewire_proto::SampleIndex;
+use samplewire_proto::wire::RefuseReason;
+
+use super::super::{Receiver, ReceiverOptions};
+use crate::error::OpenError;
+use crate::info::DeviceInfo;
+use crate::opening::{self, describe_over};
+use crate::port::{Clock, PACKET_BYTES_MAX};
+
+/// Opens all at one index; tries a later one when some come too late.
+pub(super) fn open<E: From<OpenError>>(
+    address: SocketAddr,
+    streams: &[u16],
+    options: &ReceiverOptions,
+    mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
+) -> Result<Vec<Receiver>, E> {
+    assert!(!streams.is_empty(), "no stream is named");
+    let is_twice = |(at, stream)| streams[..at].contains(stream);
+    assert!(!streams.iter().enumerate().any(is_twice), "a stream is named twice: {streams:?}");
+    // One that was opened in vain is taken over.
+    let owner = opening::owner(options.owner)?;
+    let options = options.clone().owner(owner);
+    let mut attempt = 0;
+    loop {
+        let links = streams.iter().map(|&stream| Ok((stream, link(stream)?)));
+        let links = links.collect::<Result<Vec<_>, E>>()?;
+        let opened = open_once(address, links, &options, LEAD_MIN * 2_u32.pow(attempt));
+        match opened {
+            Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. })
+                if attempt < RETRIES_MAX && streams.len() > 1 =>
+            {
+                attempt += 1;
+            }
+            settled => return Ok(settled?),
+        }
+    }
+}
+
+fn open_once(
+    address: SocketAddr,
+    mut links: Vec<(u16, Box<dyn Link>)>,
+    options: &ReceiverOptions,
+    lead_min: Duration,
+) -> Result<Vec<Receiver>, OpenError> {
+    // An opening takes the packets that a description takes.
+    let asked = Instant::now();
+    let infos = at_once(links.iter_mut(), |(stream, link)| {
+        let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
+        describe_over(link, (address, Clock::start()), *stream, options.limits(), &mut batch)
+    })?;
+    let lead = lead_min.max(asked.elapsed() * 4);
+    let start = infos.iter().map(|info| info.first_index + samples_in(lead, info)).max();
+    let start = start.expect("a stream is named");
+    let receivers = at_once(links, |(stream, link)| {
+        let options = options.clone().stream(stream).start_index(start);
+        Receiver::open_over(link, address, &options)
+    })?;
+    check(address, &receivers, start)?;
+    Ok(receivers)
+}
+
+/// Does `work` with each of `items`, all at once; the results in their order, or the first error.
+fn at_once<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> Result<R, OpenError> + Sync,
+) -> Result<Vec<R>, OpenError> {
+    let work = &work;
+    std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
+        let results = threads.into_iter().map(|it| it.join().expect("opening does not panic"));
+        // All are waited for, and one that is open is closed when another is not.
+        results.collect::<Vec<_>>().into_iter().collect()
+    })
+}
+
+/// Checks that the indexes of all are of one clock, and begin where they should.
+fn check(address: SocketAddr, receivers: &[Receiver], start: SampleIndex) -> Result<(), OpenError> {
+    let first = receivers[0].info();
+    for info in receivers.iter().map(Receiver::info) {
+        for ((what, one), (_, other)) in traits(first).into_iter().zip(traits(info)) {
+            if one != other {
+                let (streams, values) = ([first.stream, info.stream], [one, other]);
+                return Err(OpenError::Apart { address, what, streams, values });
+            }
+        }
+        // 0 is asked for of a device whose rate is not known, and means that of now.
+        if info.first_index != start && start != 0 {
+            let (stream, first) = (info.stream, info.first_index);
+            return Err(OpenError::Start { address, stream, start, first });
+        }
+    }
+    Ok(())
+}
+
+/// What streams must have in common.
+fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
+    let rate = format!("{}/{} Hz", info.rate_numerator, info.rate_denominator.max(1));
+    [
+        ("run of the device", format!("{:016x}", info.boot_id)),
+        ("sample rate", rate),
+        ("sample format", info.format.to_string()),
+    ]
+}
+
+/// Several streams as one that has the channels of all.
+pub(super) fn joined(receivers: &[Receiver]) -> DeviceInfo {
+    let mut joined = receivers[0].info().clone();
+    for info in receivers[1..].iter().map(Receiver::info) {
+        joined.name = [&joined.name[..], &info.name].join(" + ");
+        joined.channels = joined.channels.saturating_add(info.channels);
+        joined.centre_frequency_hz = joined
+            .centre_frequency_hz
+            .filter(|_| joined.centre_frequency_hz == info.centre_frequency_hz);
+        joined.window = joined.window.min(info.window);
+        joined.path_mtu_bytes = joined.path_mtu_bytes.min(info.path_mtu_bytes);
+        joined.rtt = joined.rtt.max(info.rtt);
+    }
+    joined
+}
+
+fn samples_in(span: Duration, info: &DeviceInfo) -> u64 {
+    (span.as_secs_f64() * info.rate_hz()).ceil() as u64
+}
+
+/// How far ahead the streams begin at least: an OPEN that is lost is repeated after 100 ms.
+const LEAD_MIN: Duration = Duration::from_millis(150);
+
+/// How often a later index is tried, each twice as far ahead as the one before.
+const RETRIES_MAX: u32 = 4;
+
+/// Answers to one question.
+const BATCH_PACKETS: usize = 16;

@@ -1,0 +1,381 @@
+//! Several streams of one device over real sockets: one start, one index, one end.
+
+use std::net::SocketAddr;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::device::{Device, DeviceConfig, SampleClock};
+use samplewire::format::Format;
+use samplewire::receiver::{
+    Aligned, AlignedEnd, Interleaved, Piece, Receiver, ReceiverOptions, StreamGap,
+};
+use samplewire::source::{
+    CounterSource, NullSource, PickedSource, Source, StreamInfo, counter_sample,
+};
+use samplewire::transmitter::{Overflow, PlaySummary, TransmitterOptions};
+use samplewire::{Cause, Delivery, End, OpenError, probe, probe_stream};
+use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
+use samplewire_proto::wire::RefuseReason;
+
+/// A device that plays each of its sources to one receiver.
+struct Sender {
+    address: SocketAddr,
+    threads: Vec<JoinHandle<Option<PlaySummary>>>,
+}
+
+impl Sender {
+    /// With a clock where `is_clocked`; else it waits for its receivers. What it sends suffers `data`.
+    fn start(sources: Vec<Box<dyn Source>>, is_clocked: bool, data: &FaultSpec) -> Self {
+        let infos: Vec<StreamInfo> = sources.iter().map(|it| it.info().clone()).collect();
+        let clock = is_clocked.then(|| SampleClock::start(&infos[0], Instant::now()));
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+        let link = Faults::new(udp, data, &FaultSpec::new()).expect("good faults");
+        let config = DeviceConfig { sends: &infos, plays: None, clock };
+        let options = TransmitterOptions::new();
+        let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
+        let overflow = clock.map_or(Overflow::Wait, Overflow::Keep);
+        let senders = device.transmitters.into_iter().zip(sources);
+        let threads = senders.map(|(mut transmitter, mut source)| {
+            std::thread::spawn(move || {
+                let session = transmitter.wait_session(Duration::from_secs(5));
+                let session = session.expect("the port works")?;
+                let played = transmitter.play(&session, &mut *source, overflow, || false);
+                Some(played.expect("it plays"))
+            })
+        });
+        Self { address: device.address, threads: threads.collect() }
+    }
+
+    /// What each stream played; `None` where nobody opened it.
+    fn finish(self) -> Vec<Option<PlaySummary>> {
+        self.threads.into_iter().map(|it| it.join().expect("it does not panic")).collect()
+    }
+}
+
+/// A counter on four channels, dealt to streams of these numbers of channels.
+fn counters(rate_hz: f64, channels: &[u16]) -> Vec<Box<dyn Source>> {
+    let mut first = 0;
+    let stream = |&count: &u16| -> Box<dyn Source> {
+        let all = CounterSource::new(rate_hz, 0).expect("in range").with_channels(4);
+        let picked = first..first + count;
+        first = picked.end;
+        Box::new(PickedSource::new(Box::new(all), picked))
+    };
+    channels.iter().map(stream).collect()
+}
+
+/// Counts on one channel, up to `left` samples, and ends or fails.
+struct Short {
+    counter: CounterSource,
+    left: usize,
+    fails: bool,
+}
+
+impl Source for Short {
+    fn info(&self) -> &StreamInfo {
+        self.counter.info()
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, samplewire::source::SourceError> {
+        let samples = (out.len() / 4).min(self.left);
+        self.left -= samples;
+        match samples {
+            0 if self.fails => Err(samplewire::source::SourceError::Rate { rate_hz: 0.0 }),
+            0 => Ok(0),
+            _ => self.counter.read(&mut out[..samples * 4]),
+        }
+    }
+
+    fn start_at(&mut self, first: u64) {
+        self.counter.start_at(first);
+    }
+}
+
+/// What came.
+#[derive(Debug, Default)]
+struct Taken {
+    first: Option<u64>,
+    samples: u64,
+    gaps: Vec<StreamGap>,
+    end: u64,
+}
+
+/// Takes `indexes` of them, and checks each sample of channels that begin with `channel`.
+fn take(aligned: &mut Aligned, indexes: u64, channel: u16) -> Taken {
+    let frames: Vec<_> = aligned.infos().map(|info| info.frame_bytes()).collect();
+    let mut taken = Taken { end: aligned.info().first_index, ..Taken::default() };
+    let started = Instant::now();
+    while taken.first.is_none_or(|first| taken.end - first < indexes) && aligned.end().is_none() {
+        assert!(started.elapsed() < Duration::from_secs(30), "{taken:?}");
+        let (first, end) = match aligned.next_within(Duration::from_millis(100)) {
+            None => continue,
+            Some(Piece::Gap(lost)) => {
+                taken.gaps.push(lost);
+                (lost.gap.first, lost.gap.end())
+            }
+            Some(Piece::Samples(block)) => {
+                let mut channel = channel;
+                assert_eq!(block.parts().len(), frames.len());
+                for (part, frame_bytes) in block.parts().zip(&frames) {
+                    assert_eq!(part.bytes().len(), block.len() * frame_bytes);
+                    for (index, frame) in (block.index()..).zip(part.bytes().chunks(*frame_bytes)) {
+                        for (channel, sample) in (channel..).zip(frame.chunks(4)) {
+                            assert_eq!(sample, counter_sample(index, channel), "{channel} {index}");
+                        }
+                    }
+                    channel += (frame_bytes / 4) as u16;
+                }
+                taken.samples += block.len() as u64;
+                (block.index(), block.index() + block.len() as u64)
+            }
+        };
+        assert_eq!(first, taken.end, "each index once");
+        taken.first.get_or_insert(first);
+        taken.end = end;
+    }
+    taken
+}
+
+fn options() -> ReceiverOptions {
+    ReceiverOptions::new().mtu(1_500)
+}
+
+#[test]
+fn streams_that_are_opened_together_begin_at_one_index_and_stay_in_line_through_faults() {
+    let faults = FaultSpec::new().loss(0.01).corrupt(0.002).reorder(0.01).duplicate(0.01).seed(7);
+    let sender = Sender::start(counters(1e6, &[1, 2, 1]), true, &faults);
+    let mut aligned = Aligned::open(sender.address, &[0, 1, 2], &options()).expect("they open");
+    let starts: Vec<_> = aligned.infos().map(|info| info.first_index).collect();
+    assert!(starts[0] > 0 && starts.iter().all(|&start| start == starts[0]), "{starts:?}");
+    assert_eq!((aligned.info().channels, aligned.info().streams), (4, 3));
+    let taken = take(&mut aligned, 1_000_000, 0);
+    assert_eq!((taken.first, taken.gaps.len()), (Some(starts[0]), 0));
+    let stats = aligned.close();
+    assert!(stats.iter().all(|(stats, _)| stats.stream.repaired > 0), "{stats:?}");
+    sender.finish();
+}
+
+#[test]
+fn gap_of_one_stream_is_told_for_all_with_its_number_and_cause() {
+    let faults = FaultSpec::new().loss(0.01).seed(8);
+    let sender = Sender::start(counters(1e6, &[1, 1]), true, &faults);
+    let options = options().delivery(Delivery::BestEffort);
+    let mut aligned = Aligned::open(sender.address, &[1, 0], &options).expect("they open");
+    // In the order in which they were named: the counter of stream 0 comes second.
+    assert_eq!(aligned.infos().map(|info| info.stream).collect::<Vec<_>>(), [1, 0]);
+    let mut own = vec![];
+    let mut seen = 0;
+    while seen < 500_000 {
+        match aligned.next_within(Duration::from_millis(100)) {
+            Some(Piece::Gap(lost)) => {
+                assert_eq!(lost.gap.cause, Cause::NeverAsked);
+                seen += lost.gap.count();
+                own.push(lost.stream);
+            }
+            Some(Piece::Samples(block)) => {
+                seen += block.len() as u64;
+                for (part, channel) in block.parts().zip([1, 0]) {
+                    for (index, sample) in (block.index()..).zip(part.bytes().chunks(4)) {
+                        assert_eq!(sample, counter_sample(index, channel));
+                    }
+                }
+            }
+            None => assert!(aligned.end().is_none(), "{:?}", aligned.end()),
+        }
+    }
+    assert!(own.contains(&0) && own.contains(&1), "{own:?}");
+    let stats = aligned.close();
+    assert!(stats.iter().all(|(_, lane)| lane.missing > 0 && lane.discarded > 0), "{stats:?}");
+    sender.finish();
+}
+
+#[test]
+fn streams_of_one_device_can_be_opened_by_themselves() {
+    let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
+    let second = probe_stream(sender.address, 1, Duration::from_secs(3)).expect("it answers");
+    assert_eq!((second.stream, second.streams), (1, 2));
+    let receiver = Receiver::open(sender.address, &options().stream(1)).expect("it is free");
+    let taken = take(&mut receiver.into(), 100_000, 1);
+    assert_eq!(taken.gaps, []);
+    let error = Receiver::open(sender.address, &options().stream(2)).expect_err("there are two");
+    assert!(error.to_string().contains("refused stream 2: NoSuchStream"), "{error}");
+    let played = sender.finish();
+    assert!(played[0].is_none() && played[1].is_some());
+}
+
+#[test]
+fn start_index_is_honoured_exactly_or_refused() {
+    let sender = Sender::start(counters(1e6, &[1]), true, &FaultSpec::new());
+    let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    let open = |index| Receiver::open(sender.address, &options().start_index(index));
+    for passed_or_far in [1, now + 100_000_000, u64::MAX] {
+        let refused = open(passed_or_far).expect_err("it has passed, or is far ahead");
+        let reason = RefuseReason::StartIndex;
+        assert!(matches!(refused, OpenError::Refused { reason: it, .. } if it == reason));
+    }
+    let receiver = open(now + 300_000).expect("it lies ahead");
+    assert_eq!(receiver.info().first_index, now + 300_000);
+    let taken = take(&mut receiver.into(), 50_000, 0);
+    assert_eq!((taken.first, taken.gaps.len()), (Some(now + 300_000), 0));
+    sender.finish();
+}
+
+#[test]
+fn streams_without_a_clock_begin_together_where_the_last_of_them_is() {
+    let sender = Sender::start(counters(50e6, &[2, 2]), false, &FaultSpec::new());
+    let mut aligned = Aligned::open(sender.address, &[0, 1], &options()).expect("they open");
+    let taken = take(&mut aligned, 2_000_000, 0);
+    assert_eq!(taken.gaps, []);
+    aligned.close();
+    sender.finish();
+}
+
+#[test]
+fn stream_that_stalls_holds_the_others_for_their_window_and_no_longer() {
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let infos = [1, 2].map(|_| CounterSource::new(1e6, 0).expect("in range").info().clone());
+    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+    let mut device =
+        Device::listen_over(Box::new(udp), config, &TransmitterOptions::new()).expect("listens");
+    let address = device.address;
+    // The second stream is open, and silent.
+    let (silent, mut flowing) =
+        (device.transmitters.pop().expect("two"), device.transmitters.pop().expect("two"));
+    let sending = std::thread::spawn(move || {
+        let session = flowing.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+        let mut source = CounterSource::new(1e6, 0).expect("in range");
+        flowing.play(&session, &mut source, Overflow::Wait, || false).expect("it plays")
+    });
+    let window = 64;
+    let options = options().window(window);
+    let mut aligned = Aligned::open(address, &[0, 1], &options).expect("they open");
+    let started = Instant::now();
+    while started.elapsed() < Duration::from_millis(700) {
+        assert!(aligned.next_within(Duration::from_millis(50)).is_none());
+    }
+    assert!(aligned.end().is_none(), "both are alive");
+    let stats: Vec<_> = aligned.stats().map(|(stats, _)| stats.stream).collect();
+    // What one block holds has been taken off the window.
+    assert!((1..=u64::from(window) * 2).contains(&stats[0].received), "{:?}", stats[0]);
+    assert_eq!(stats[1].received, 0);
+    drop(silent);
+    while aligned.end().is_none() {
+        assert!(aligned.next_within(Duration::from_millis(50)).is_none());
+        assert!(started.elapsed() < Duration::from_secs(20));
+    }
+    assert!(matches!(aligned.end(), Some(AlignedEnd::Stream { stream: 1, .. })), "{aligned:?}");
+    aligned.close();
+    sending.join().expect("it does not panic");
+}
+
+#[test]
+fn end_of_one_stream_ends_all_and_is_named() {
+    for fails in [false, true] {
+        let counter = || CounterSource::new(1e6, 0).expect("in range");
+        let short = Short { counter: counter(), left: 300_000, fails };
+        let sources: Vec<Box<dyn Source>> = vec![Box::new(counter()), Box::new(short)];
+        let infos: Vec<_> = sources.iter().map(|it| it.info().clone()).collect();
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+        let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+        let device = Device::listen_over(Box::new(udp), config, &TransmitterOptions::new());
+        let device = device.expect("it listens");
+        let threads = device.transmitters.into_iter().zip(sources).map(|(mut it, mut source)| {
+            std::thread::spawn(move || {
+                let session = it.wait_session(Duration::from_secs(5)).expect("works");
+                let session = session.expect("it is opened");
+                it.play(&session, &mut *source, Overflow::Wait, || false).is_ok()
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        let mut aligned = Aligned::open(device.address, &[0, 1], &options()).expect("they open");
+        let (mut samples, mut end) = (0, aligned.info().first_index);
+        let final_index = end + 300_000;
+        while aligned.end().is_none() {
+            if let Some(Piece::Samples(block)) = aligned.next_within(Duration::from_secs(1)) {
+                samples += block.len();
+                end = block.index() + block.len() as u64;
+            }
+        }
+        assert_eq!((samples, end), (300_000, final_index), "all that both have");
+        let Some(AlignedEnd::Stream { stream: 1, end }) = aligned.end() else {
+            panic!("{:?}", aligned.end());
+        };
+        match end {
+            Ok(End::Finished { final_index: at }) => assert!(!fails && *at == final_index),
+            Ok(End::ClosedByPeer(reason)) => assert!(fails, "{reason:?}"),
+            other => panic!("{other:?}"),
+        }
+        assert!(aligned.next_within(Duration::ZERO).is_none());
+        aligned.close();
+        let ends = threads.into_iter().map(|it| it.join().expect("it does not panic"));
+        assert_eq!(ends.collect::<Vec<_>>(), [true, !fails]);
+    }
+}
+
+#[test]
+fn streams_of_different_rates_are_refused_with_both() {
+    let mut sources = counters(1e6, &[1]);
+    sources.push(Box::new(CounterSource::new(2e6, 0).expect("in range")));
+    let sender = Sender::start(sources, false, &FaultSpec::new());
+    let error = Aligned::open(sender.address, &[0, 1], &options()).expect_err("they differ");
+    for words in ["streams 0 and 1", "sample rate", "1000000/1 Hz", "2000000/1 Hz"] {
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    sender.finish();
+    let mut sources = counters(1e6, &[1]);
+    sources.push(Box::new(NullSource::new(Format::Sc8, 1, 1e6).expect("in range")));
+    let sender = Sender::start(sources, false, &FaultSpec::new());
+    let error = Aligned::open(sender.address, &[0, 1], &options()).expect_err("they differ");
+    assert!(error.to_string().contains("sample format of the one is sc16, of the other sc8"));
+    sender.finish();
+}
+
+#[test]
+fn interleaved_streams_are_one_with_the_channels_of_all() {
+    let faults = FaultSpec::new().loss(0.01).seed(9);
+    let sender = Sender::start(counters(1e6, &[2, 1, 1]), true, &faults);
+    let link = |_| Ok::<_, OpenError>(Box::new(udp_client(sender.address)?) as Box<dyn Link>);
+    let options = options().delivery(Delivery::BestEffort);
+    let mut all =
+        Interleaved::open_over(sender.address, &[2, 0], &options, link).expect("they open");
+    assert_eq!((all.info().channels, all.info().frame_bytes()), (3, 12));
+    // Stream 2 has channel 3, stream 0 channels 0 and 1.
+    let channels = [3, 0, 1];
+    let (mut next, mut missing, mut blocks) = (all.info().first_index, 0, vec![]);
+    let end = next + 400_000;
+    while next < end {
+        match all.next_within(Duration::from_millis(100)) {
+            Some(Piece::Gap(lost)) => {
+                assert_eq!(lost.gap.first, next);
+                missing += lost.gap.count();
+                next = lost.gap.end();
+            }
+            Some(Piece::Samples(block)) => {
+                assert_eq!((block.index(), block.gaps().len()), (next, 0));
+                for frame in block.bytes().chunks(12) {
+                    for (sample, channel) in frame.chunks(4).zip(channels) {
+                        assert_eq!(sample, counter_sample(next, channel));
+                    }
+                    next += 1;
+                }
+                // A program that holds some does not hold the others up.
+                blocks.push(block);
+                if blocks.len() == 4 {
+                    blocks.clear();
+                }
+            }
+            None => assert!(all.end().is_none(), "{:?}", all.end()),
+        }
+    }
+    assert!(missing > 0);
+    blocks.clear();
+    all.close();
+    sender.finish();
+}
+
+fn udp_client(address: SocketAddr) -> Result<Udp, samplewire_io::LinkError> {
+    Udp::client(address, &UdpOptions::new())
+}
