@@ -216,6 +216,7 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
              is, and --at +TIME starts from there"
         }
         RefuseReason::Window => "choose a larger --window",
+        RefuseReason::NoSuchStream => "`samplewire probe` lists the device's streams",
         _ => return None,
     };
     Some(tip.into())

@@ -55,6 +55,15 @@ impl FaultPair {
         Ok((!texts.is_empty()).then(|| Self { text: texts.join(" "), data, feedback }))
     }
 
+    /// The same for one of several streams, drawn from seeds of its own.
+    pub(crate) fn of_stream(&self, stream: u16) -> Self {
+        let of = |spec: &FaultSpec| {
+            let seed = spec.chosen_seed();
+            spec.clone().seed(seed.wrapping_add(u64::from(stream) * SEEDS_APART))
+        };
+        Self { text: self.text.clone(), data: of(&self.data), feedback: of(&self.feedback) }
+    }
+
     /// Prints them as the user wrote them.
     pub(crate) fn print(&self, console: &mut Console) {
         console.line(format_args!("  faults     {}", self.text));
@@ -77,6 +86,20 @@ pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
     ));
 }
 
+/// What was done on several links.
+pub(crate) fn total(counts: impl Iterator<Item = Counts>) -> Counts {
+    counts.fold(Counts::default(), |all, one| Counts {
+        packets: all.packets + one.packets,
+        lost: all.lost + one.lost,
+        queue_full: all.queue_full + one.queue_full,
+        corrupted: all.corrupted + one.corrupted,
+        duplicated: all.duplicated + one.duplicated,
+        reordered: all.reordered + one.reordered,
+        delayed: all.delayed + one.delayed,
+        undelayed: all.undelayed + one.undelayed,
+    })
+}
+
 /// What was done since `before`.
 pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
     Counts {
@@ -90,6 +113,9 @@ pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
         undelayed: counts.undelayed - before.undelayed,
     }
 }
+
+/// Seeds that people choose for the two sides lie closer together.
+const SEEDS_APART: u64 = 1 << 32;
 
 #[cfg(test)]
 mod tests {

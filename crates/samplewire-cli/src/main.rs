@@ -20,6 +20,7 @@ mod faults;
 mod figures;
 mod find;
 mod interrupt;
+mod lanes;
 mod latency;
 mod memory;
 mod outcome;

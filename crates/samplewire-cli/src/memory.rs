@@ -6,17 +6,18 @@ use samplewire_proto::stream::WINDOW_MAX;
 
 use crate::failure::Failure;
 
-/// Checks that `window` packets of up to `packet_bytes` fit in the memory that is free. Where the
+/// Checks that `windows` of `window` packets of up to `packet_bytes` fit in the memory that is free. Where the
 /// system does not tell how much that is, everything fits; a window that no stream can have is
 /// refused by the stream.
 ///
 /// # Errors
 /// [`Failure::Memory`].
-pub(crate) fn check_window(window: u32, packet_bytes: usize) -> Result<(), Failure> {
+pub(crate) fn check_window(window: u32, windows: u32, packet_bytes: usize) -> Result<(), Failure> {
     if window > WINDOW_MAX {
         return Ok(());
     }
-    let needed_bytes = u64::from(window) * packet_bytes.min(IP_BYTES_MAX) as u64;
+    let packets = u64::from(window) * u64::from(windows);
+    let needed_bytes = packets * packet_bytes.min(IP_BYTES_MAX) as u64;
     let available = fs::read_to_string("/proc/meminfo").ok();
     match available.as_deref().and_then(available_bytes) {
         Some(available_bytes) if needed_bytes > available_bytes => {

@@ -15,22 +15,29 @@ use crate::wiring;
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
     let info = samplewire::probe(address, arguments.timeout)?;
+    let mut others = Vec::new();
+    for stream in 1..info.streams {
+        others.push(samplewire::probe_stream(address, stream, arguments.timeout)?);
+    }
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
-        let device = Device::new(&info);
-        let text = serde_json::to_string_pretty(&Probe { device, version: VERSION });
+        let (device, others) = (Device::new(&info), others.iter().map(Device::new).collect());
+        let text = serde_json::to_string_pretty(&Probe { device, others, version: VERSION });
         console.line(format_args!("{}", text.map_err(std::io::Error::from)?));
     } else {
-        print(&mut console, &info);
+        print(&mut console, &info, &others);
     }
     Ok(Outcome::Whole)
 }
 
-fn print(console: &mut Console, info: &DeviceInfo) {
-    let DeviceInfo { address, stream, streams, .. } = info;
-    console.line(format_args!("device     {address}"));
-    console
-        .line(format_args!("stream     {stream} of {streams}: {}", stream_words(&stream_of(info))));
+/// The first stream in full; of the others what differs.
+fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo]) {
+    console.line(format_args!("device     {}", info.address));
+    for info in std::iter::once(info).chain(others) {
+        let DeviceInfo { stream, streams, .. } = info;
+        let words = stream_words(&stream_of(info));
+        console.line(format_args!("stream     {stream} of {streams}: {words}"));
+    }
     console.line(format_args!(
         "packets    {} bytes of payload, {} samples; {} held for repair",
         grouped(info.payload_bytes.into()),
@@ -48,8 +55,11 @@ fn print(console: &mut Console, info: &DeviceInfo) {
 /// The object of `probe --json`.
 #[derive(Debug, Serialize)]
 struct Probe {
+    /// Its first stream.
     #[serde(flatten)]
     device: Device,
+    /// Its other streams.
+    others: Vec<Device>,
     /// The version of this command.
     version: &'static str,
 }

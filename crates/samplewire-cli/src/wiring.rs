@@ -4,6 +4,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use samplewire::device::STREAMS_MAX;
 use samplewire::sink::SinkError;
 use samplewire_io::{
     Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, Udp, UdpOptions,
@@ -69,6 +70,25 @@ impl Wiring {
 pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
     samplewire::resolve(text)
         .map_err(|source: io::Error| Failure::Address { text: text.to_owned(), source })
+}
+
+/// Checks the streams that `--channels` names.
+///
+/// # Errors
+/// [`Failure::Contradiction`] when one is named twice, or too many are.
+pub(crate) fn check_channels(channels: &[u16]) -> Result<(), Failure> {
+    let twice = channels.iter().enumerate().find(|&(at, it)| channels[..at].contains(it));
+    if let Some((_, stream)) = twice {
+        let words = format!("--channels names stream {stream} twice: each stream is opened once");
+        return Err(Failure::Contradiction(words));
+    }
+    if channels.len() > STREAMS_MAX {
+        return Err(Failure::Contradiction(format!(
+            "--channels names {} streams: a device has {STREAMS_MAX} at most",
+            channels.len()
+        )));
+    }
+    Ok(())
 }
 
 /// The socket options of every command.

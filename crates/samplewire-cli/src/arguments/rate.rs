@@ -20,6 +20,11 @@ pub(crate) struct RateArguments {
     #[arg(long, value_name = "WAY", default_value = "receive")]
     pub(crate) way: Way,
 
+    /// Receive these streams of the device in line, e.g. 0,1: they begin at one index, and what one
+    /// lacks counts as missing for all [default: the first stream that sends]
+    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
+    pub(crate) channels: Vec<u16>,
+
     /// How long to measure
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
     pub(crate) duration: Duration,
@@ -71,6 +76,7 @@ is started with --rate max shows what the path carries.
 
 Examples:
   samplewire rate 127.0.0.1
+  samplewire rate 10.0.0.2 --channels 0,1,2,3 --fail-on gap=0
   samplewire rate 10.0.0.2 --way both --duration 1min --fail-on gap=0,late=0,underflow=0
 
 Exit status: 0 measured, 1 usage, 2 unreachable, refused or broken off, 3 samples are missing or \

@@ -25,6 +25,12 @@ pub(crate) struct RecordArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
+    /// Record these streams of the device as one, e.g. 0,1: they begin at one index, and their
+    /// channels stand interleaved in the file. What one of them lacks is a gap for all, which names
+    /// the stream [default: the first stream that sends]
+    #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
+    pub(crate) channels: Vec<u16>,
+
     /// Stop after N sample indexes, delivered and missing ones together, so that recordings of the
     /// same N line up [default: until the stream ends]
     #[arg(long, value_name = "N", value_parser = values::count)]
@@ -114,7 +120,7 @@ pub(crate) struct RecordArguments {
     pub(crate) json_stream: bool,
 
     /// Also write the packets to a pcapng file, as they are behind the faults
-    #[arg(long, value_name = "FILE.pcapng")]
+    #[arg(long, value_name = "FILE.pcapng", conflicts_with = "channels")]
     pub(crate) capture: Option<PathBuf>,
 
     /// Make the wire bad: data:.. for what arrives, feedback:.. for what is sent; keys as of
@@ -137,6 +143,7 @@ its gaps; a raw file does not: what follows a gap stands right behind what was b
 Examples:
   samplewire record 10.0.0.2 out.sigmf-data --duration 10s
   samplewire record 10.0.0.2 out.sigmf-data --append --reconnect   survives kills of either side
+  samplewire record 10.0.0.2 both --channels 0,1                   two streams, sample by sample
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
 off, 3 samples missing (also when the disk is full, or the stream is shorter than --nsamps), 4 a \

@@ -33,6 +33,12 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
     }
 }
 
+/// Reads the number of a stream.
+pub(crate) fn stream(text: &str) -> Result<u16, String> {
+    let wrong = || format!("`{text}` is no number of a stream: 0 is the first, and 0,1 names two");
+    text.parse().map_err(|_| wrong())
+}
+
 /// Reads a rate, or another quantity above zero.
 pub(crate) fn positive(text: &str) -> Result<f64, String> {
     let number = parse_quantity(text).map_err(|error| error.to_string())?;

@@ -56,8 +56,11 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         };
     }
     let mtu_bytes = wiring.link.capabilities().mtu_bytes;
-    let packets = arguments.window.saturating_mul(sends.len().max(1) as u32);
-    check_window(packets, arguments.payload.map_or(mtu_bytes, usize::from))?;
+    check_window(
+        arguments.window,
+        sends.len().max(1) as u32,
+        arguments.payload.map_or(mtu_bytes, usize::from),
+    )?;
     let clock = clock(arguments, &sends, plays.as_ref());
     let config = DeviceConfig { sends: &sends, plays: plays.as_ref(), clock };
     let device = Device::listen_over(wiring.link, config, &transmitter_options(arguments))
@@ -91,7 +94,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         let player = Player { transmitter, stream, overflow, faults, ending: ending.clone() };
         Part::Sends { player: Box::new(player), supply, source }
     });
-    let parts = senders.chain(stage.map(Part::Plays)).collect();
+    let parts = senders.chain(stage.map(|stage| Part::Plays(Box::new(stage)))).collect();
     let outcome = parts::serve(parts, arguments.once, &ending, &mut console)?;
     if let Some(log) = wiring.logs.faults.filter(|_| has_several) {
         print_counts(&mut console, "data", &log.counts(Direction::Transmit));

@@ -39,7 +39,7 @@ pub(super) enum Part<'a> {
     /// Sends a stream.
     Sends { player: Box<Player>, supply: Supply<'a>, source: Box<dyn Source> },
     /// Plays what is sent to it.
-    Plays(Stage),
+    Plays(Box<Stage>),
 }
 
 impl Part<'_> {

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::lanes::LaneEntry;
 use crate::probe::Device;
 
 /// The whole of a measurement.
@@ -83,6 +84,8 @@ pub(super) struct Receive {
     pub(super) packets_dropped_by_socket: u64,
     pub(super) credit_stalls: u64,
     pub(super) rtt_ns: u64,
+    /// The same of each stream; above are the sums, and the longest round trip.
+    pub(super) streams: Vec<LaneEntry>,
 }
 
 /// What was sent; meanings in `docs/statistics.md`.

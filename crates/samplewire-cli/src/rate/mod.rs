@@ -5,10 +5,11 @@ mod receive;
 mod tally;
 mod transmit;
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{Aligned, Receiver, ReceiverOptions};
 use samplewire::{SendOptions, Transmitter};
 
 use crate::arguments::{RateArguments, Way};
@@ -39,12 +40,16 @@ fn measure(
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
+    wiring::check_channels(&arguments.channels)?;
+    if arguments.way == Way::Transmit && !arguments.channels.is_empty() {
+        return Err(Failure::Contradiction(
+            "--channels names streams to receive, and --way transmit receives none".into(),
+        ));
+    }
     // One owner: a device that has no second stream then says so, and not that it is busy.
     let owner = samplewire::draw_owner()?;
     let receiver = match arguments.way {
-        Way::Receive | Way::Both => {
-            Some(Receiver::open(address, &receiver_options(arguments).owner(owner))?)
-        }
+        Way::Receive | Way::Both => Some(receiver(arguments, address, owner)?),
         Way::Transmit => None,
     };
     let transmitter = match arguments.way {
@@ -139,10 +144,10 @@ fn announce(
     arguments: &RateArguments,
     console: &mut Console,
     document: &mut Document,
-    receiver: Option<&Receiver>,
+    aligned: Option<&Aligned>,
     transmitter: Option<&Transmitter>,
 ) {
-    let from = receiver.map(Receiver::info);
+    let from = aligned.map(Aligned::info);
     let to = transmitter.and_then(Transmitter::device);
     console.line(format_args!(
         "samplewire {VERSION}: measuring {} for {}",
@@ -161,6 +166,19 @@ fn announce(
         transmit: to.map(Device::new),
         window_packets: arguments.window,
     });
+}
+
+/// Opens what is received.
+fn receiver(
+    arguments: &RateArguments,
+    address: SocketAddr,
+    owner: u64,
+) -> Result<Aligned, Failure> {
+    let options = receiver_options(arguments).owner(owner);
+    Ok(match &arguments.channels[..] {
+        [] => Receiver::open(address, &options)?.into(),
+        streams => Aligned::open(address, streams, &options)?,
+    })
 }
 
 fn receiver_options(arguments: &RateArguments) -> ReceiverOptions {

@@ -5,15 +5,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::End;
-use samplewire::receiver::Receiver;
+use samplewire::receiver::{Aligned, AlignedEnd, Piece};
 use samplewire::sigmf::RecordedGap;
 
 use super::tally::Received;
 use crate::account::Account;
+use crate::lanes::{Lane, total};
 
 /// A receiver at work.
 pub(super) struct Receiving {
-    receiver: Receiver,
+    aligned: Aligned,
     watch: Arc<Watch>,
 }
 
@@ -30,9 +31,9 @@ pub(super) struct Watch {
 }
 
 impl Receiving {
-    pub(super) fn new(receiver: Receiver) -> Self {
-        let frame_bytes = receiver.info().frame_bytes() as u64;
-        Self { receiver, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
+    pub(super) fn new(aligned: Aligned) -> Self {
+        let frame_bytes = aligned.info().frame_bytes() as u64;
+        Self { aligned, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
     }
 
     pub(super) fn watch(&self) -> Arc<Watch> {
@@ -41,32 +42,39 @@ impl Receiving {
 
     /// Receives until it is over, or the stream is.
     pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
-        let info = self.receiver.info();
+        let info = self.aligned.info();
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
         let started = Instant::now();
         // Relaxed: figures for display, and a flag that is looked at again soon.
-        while !is_over.load(Ordering::Relaxed) && !self.receiver.is_over() {
-            if let Some(block) = self.receiver.next_within(PAUSE_MAX) {
-                for gap in block.gaps() {
-                    account.take_gap(&RecordedGap::from(gap));
+        while !is_over.load(Ordering::Relaxed) && self.aligned.end().is_none() {
+            match self.aligned.next_within(PAUSE_MAX) {
+                Some(Piece::Gap(lost)) => drop(account.take_gap(&RecordedGap::from(&lost.gap))),
+                Some(Piece::Samples(block)) => {
+                    account.take_samples(block.index(), block.len());
                 }
-                account.take_samples(block.index(), block.len());
+                None => {}
             }
-            let stream = self.receiver.stats().stream;
+            let stream = total(self.aligned.stats().map(|(snapshot, _)| snapshot)).stream;
             self.watch.samples.store(account.delivered(), Ordering::Relaxed);
             self.watch.missing.store(account.missing(), Ordering::Relaxed);
             self.watch.late.store(stream.late, Ordering::Relaxed);
             self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
         }
         let elapsed = started.elapsed();
-        let error = match self.receiver.end() {
-            None | Some(Ok(End::Finished { .. })) => None,
-            Some(Ok(end)) => Some(format!("receiving: the stream ended with {end:?}")),
-            Some(Err(error)) => Some(format!("receiving: {error}")),
+        let error = match self.aligned.end() {
+            None | Some(AlignedEnd::Stream { end: Ok(End::Finished { .. }), .. }) => None,
+            Some(AlignedEnd::Stream { stream, end: Ok(end) }) => {
+                Some(format!("receiving: stream {stream} ended with {end:?}"))
+            }
+            Some(AlignedEnd::Stream { end: Err(error), .. }) => Some(format!("receiving: {error}")),
+            Some(end) => Some(format!("receiving: {end:?}")),
         };
-        let snapshot = self.receiver.close();
-        Received { account, snapshot, elapsed, frame_bytes, error }
+        let streams: Vec<_> = self.aligned.infos().map(|info| info.stream).collect();
+        let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
+        let lanes: Vec<_> = streams.into_iter().zip(self.aligned.close()).map(lane).collect();
+        let snapshot = total(lanes.iter().map(|lane| lane.snapshot));
+        Received { account, snapshot, lanes, elapsed, frame_bytes, error }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::account::Account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
+use crate::lanes::{self, Lane, LaneEntry};
 
 /// Sums at one moment, or what came between two.
 #[derive(Clone, Copy, Debug, Default)]
@@ -138,6 +139,8 @@ impl Tally {
 pub(super) struct Received {
     pub(super) account: Account,
     pub(super) snapshot: ReceiverSnapshot,
+    /// The same of each stream.
+    pub(super) lanes: Vec<Lane>,
     pub(super) elapsed: Duration,
     pub(super) frame_bytes: usize,
     /// What broke it off.
@@ -181,6 +184,7 @@ impl Received {
             grouped(snapshot.socket_dropped),
             grouped(snapshot.starved)
         ));
+        lanes::print(console, &self.lanes);
     }
 
     pub(super) fn json(&self) -> json::Receive {
@@ -201,6 +205,7 @@ impl Received {
             packets_dropped_by_socket: self.snapshot.socket_dropped,
             credit_stalls: self.snapshot.starved,
             rtt_ns: self.snapshot.rtt_ns,
+            streams: self.lanes.iter().map(LaneEntry::from).collect(),
         }
     }
 }

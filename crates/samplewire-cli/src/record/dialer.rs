@@ -1,10 +1,12 @@
 //! Opening the stream, once or until it succeeds.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::thread::sleep;
 use std::time::Duration;
 
-use samplewire::{OpenError, Receiver, ReceiverOptions};
+use samplewire::receiver::Interleaved;
+use samplewire::{OpenError, ReceiverOptions};
 use samplewire_io::{Capabilities, Udp};
 
 use super::stop::Stop;
@@ -23,11 +25,13 @@ pub(super) struct Dialer<'a> {
     pub(super) owner: Option<u64>,
 }
 
-/// A stream that is open.
+/// A stream that is open, or several as one.
 pub(super) struct Line {
-    pub(super) receiver: Receiver,
+    pub(super) receiver: Interleaved,
+    /// Of the first link.
     pub(super) capabilities: Capabilities,
-    pub(super) logs: Logs,
+    /// Of each link.
+    pub(super) logs: Vec<Logs>,
 }
 
 impl<'a> Dialer<'a> {
@@ -38,6 +42,7 @@ impl<'a> Dialer<'a> {
     pub(super) fn new(arguments: &'a RecordArguments, owner: Option<u64>) -> Result<Self, Failure> {
         let address = wiring::address(&arguments.address)?;
         let faults = FaultPair::new(&arguments.faults)?;
+        wiring::check_channels(&arguments.channels)?;
         let owner = match arguments.owner.or(owner) {
             None if arguments.reconnect || arguments.append => Some(samplewire::draw_owner()?),
             owner => owner,
@@ -73,22 +78,47 @@ impl<'a> Dialer<'a> {
     }
 
     fn try_open(&self, timeout: Option<Duration>) -> Result<Line, Failure> {
+        let (mut logs, mut first) = (BTreeMap::new(), None);
+        let channels = &self.arguments.channels;
+        let options = self.options(timeout);
+        let receiver = Interleaved::open_over(self.address, channels, &options, |stream| {
+            let wiring = self.wire(stream)?;
+            let capabilities = wiring.link.capabilities();
+            self.check_memory(&capabilities)?;
+            first.get_or_insert(capabilities);
+            // A stream that is tried again has another link.
+            logs.insert(stream, wiring.logs);
+            Ok::<_, Failure>(wiring.link)
+        })?;
+        let capabilities = first.expect("there is a stream");
+        Ok(Line { receiver, capabilities, logs: logs.into_values().collect() })
+    }
+
+    /// A link for a stream.
+    fn wire(&self, stream: u16) -> Result<Wiring, Failure> {
         let Self { arguments, address, faults, .. } = self;
         let socket = Udp::client(*address, &wiring::udp_options())
             .map_err(|error| Failure::Open(error.into()))?;
         let mut wiring = Wiring::new(socket);
         if let Some(faults) = faults {
+            let faults = faults.of_stream(stream);
             wiring = wiring.with_faults(&faults.feedback, &faults.data)?;
         }
         if let Some(path) = &arguments.capture {
             wiring = wiring.with_capture(path, arguments.overwrite)?;
         }
-        let capabilities = wiring.link.capabilities();
+        Ok(wiring)
+    }
+
+    fn check_memory(&self, capabilities: &Capabilities) -> Result<(), Failure> {
+        let arguments = self.arguments;
         let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
-        check_window(arguments.window, packet_bytes)?;
-        let Wiring { link, logs } = wiring;
-        let receiver = Receiver::open_over(link, *address, &self.options(timeout))?;
-        Ok(Line { receiver, capabilities, logs })
+        // What several are made one in takes as much as one of them.
+        let windows = match arguments.channels.len() {
+            0 | 1 => 1,
+            several => several + 1,
+        };
+        check_window(arguments.window, windows as u32, packet_bytes)
     }
 
     fn options(&self, timeout: Option<Duration>) -> ReceiverOptions {

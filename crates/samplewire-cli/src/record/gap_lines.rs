@@ -68,7 +68,8 @@ fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     } else {
         gap.cause.to_string()
     };
-    format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}")
+    let stream = gap.stream.map_or(String::new(), |stream| format!(", stream {stream}"));
+    format!("gap  index {first}..{last} ({samples}{length})  cause: {cause}{stream}")
 }
 
 /// Gaps printed one by one in a second.
@@ -101,6 +102,15 @@ mod tests {
         assert_eq!(
             gap_words(&gap, 0.0),
             "gap  index 81920000..81923999 (4,000 samples)  cause: deadline"
+        );
+    }
+
+    #[test]
+    fn gap_of_one_of_several_streams_names_it() {
+        let gap = RecordedGap { stream: Some(3), ..gap(7, 0, 1, Cause::SourceOverflow) };
+        assert_eq!(
+            gap_words(&gap, 0.0),
+            "gap  index 7..7 (1 sample)  cause: source overflow, stream 3"
         );
     }
 

@@ -8,6 +8,7 @@ use samplewire_proto::Cause;
 use serde::Serialize;
 
 use crate::document::push_bounded;
+use crate::lanes::LaneEntry;
 use crate::probe::Device;
 
 /// The whole of a recording.
@@ -53,6 +54,8 @@ pub(super) struct Start {
     pub(super) unix_time_s: f64,
     /// The device, its stream, and the path to it.
     pub(super) device: Device,
+    /// The streams of it, of which `device` has the channels one behind another.
+    pub(super) streams: Vec<Device>,
     /// The file as it was given.
     pub(super) file: String,
     /// `complete`, `deadline:5ms` or `best-effort`.
@@ -105,6 +108,8 @@ pub(super) struct GapEntry {
     pub(super) cause: &'static str,
     /// Whether the counts are a time multiplied by the sample rate.
     pub(super) estimated: bool,
+    /// The stream that lacks them, where several are recorded as one; else null.
+    pub(super) stream: Option<u16>,
 }
 
 impl From<&RecordedGap> for GapEntry {
@@ -116,6 +121,7 @@ impl From<&RecordedGap> for GapEntry {
             source_lost: gap.source_lost,
             cause: cause_key(gap.cause),
             estimated: gap.is_estimated(),
+            stream: gap.stream,
         }
     }
 }
@@ -153,6 +159,8 @@ pub(super) struct End {
     pub(super) gap_samples: GapSamples,
     #[serde(flatten)]
     pub(super) counters: Counters,
+    /// The same of each stream; above are the sums, and the longest round trip.
+    pub(super) streams: Vec<LaneEntry>,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// The files that were written.
@@ -225,7 +233,7 @@ impl GapSamples {
 
 /// Counters of the receiver over the whole session; meanings in `docs/statistics.md`.
 #[derive(Debug, Serialize)]
-pub(super) struct Counters {
+pub(crate) struct Counters {
     /// DATA packets with a right checksum, duplicates included.
     packets_received: u64,
     /// Packets that were missing and came as a retransmission.

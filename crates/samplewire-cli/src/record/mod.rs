@@ -5,13 +5,14 @@ mod gap_lines;
 pub(crate) mod json;
 mod recording;
 mod reporter;
-mod sessions;
+pub(crate) mod sessions;
 mod stop;
 pub(crate) mod summary;
 
 use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use samplewire::receiver::Interleaved;
 use samplewire::sink::{self, SinkOptions, SinkSummary, Writer};
 use samplewire_io::faults::Direction;
 
@@ -20,9 +21,10 @@ use crate::arguments::RecordArguments;
 use crate::arguments::values::delivery_words;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
-use crate::faults::{FaultPair, print_counts};
+use crate::faults::{self, FaultPair, print_counts};
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
+use crate::lanes::{Lane, total};
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{path_words, stream_of, stream_words};
@@ -32,7 +34,7 @@ use dialer::{Dialer, Line};
 use json::Start;
 use recording::Recording;
 use reporter::{Form, Reporter};
-use sessions::{Contest, Seam, check_same, sum};
+use sessions::{Contest, Seam, check_same};
 use stop::Stop;
 use summary::Summary;
 
@@ -82,13 +84,15 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     );
     let (mut contest, mut openings) = (Contest::default(), 1);
     let memory_bytes = line.receiver.memory_bytes();
+    let mut lanes = Vec::new();
     let (stop, logs) = loop {
         let opened = Instant::now();
         let stop = match recording.join(seam.as_ref(), &info) {
             Ok(()) => recording.run(&mut line.receiver),
             Err(error) => Stop::of_sink(error),
         };
-        recording.before = sum(&recording.before, &line.receiver.close());
+        lanes = add(&lanes, close(line.receiver));
+        recording.before = total(lanes.iter().map(|lane| lane.snapshot));
         if !arguments.reconnect || !stop.is_lost() {
             break (stop, line.logs);
         }
@@ -130,6 +134,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         openings,
         elapsed,
         snapshot,
+        lanes,
         files,
         queue,
         memory_bytes,
@@ -138,23 +143,39 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     Ok(conclude(arguments, reporter, &summary, &logs))
 }
 
+/// Closes the streams; the final counters of each.
+fn close(receiver: Interleaved) -> Vec<Lane> {
+    let streams: Vec<_> = receiver.infos().map(|info| info.stream).collect();
+    let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
+    streams.into_iter().zip(receiver.close()).map(lane).collect()
+}
+
+/// The counters of all sessions up to `before`, and of the one after it.
+fn add(before: &[Lane], session: Vec<Lane>) -> Vec<Lane> {
+    let lanes = session.into_iter().enumerate();
+    lanes.map(|(at, lane)| before.get(at).map_or(lane, |before| before.and(&lane))).collect()
+}
+
 /// Says how it went.
 fn conclude(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
     summary: &Summary,
-    logs: &Logs,
+    logs: &[Logs],
 ) -> Outcome {
     let crossed = summary.crossed(&arguments.fail_on);
     let outcome = summary.outcome(&crossed);
     if let Some(console) = reporter.words() {
         summary.print(console, outcome, &crossed);
-        if let Some(faults) = &logs.faults {
-            print_counts(console, "data", &faults.counts(Direction::Receive));
-            print_counts(console, "feedback", &faults.counts(Direction::Transmit));
+        let faults = || logs.iter().filter_map(|logs| logs.faults.as_ref());
+        if faults().next().is_some() {
+            let of = |way| faults::total(faults().map(|log| log.counts(way)));
+            print_counts(console, "data", &of(Direction::Receive));
+            print_counts(console, "feedback", &of(Direction::Transmit));
         }
     }
-    if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
+    let capture = logs.iter().find_map(|logs| logs.capture.as_ref());
+    if let (Some(log), Some(path)) = (capture, &arguments.capture) {
         let is_told = reporter.words().is_some();
         wiring::print_capture(reporter.console(), log, path, is_told);
     }
@@ -203,6 +224,7 @@ fn announce(
         version: VERSION,
         unix_time_s: since_1970.as_secs_f64(),
         device: Device::new(info),
+        streams: receiver.infos().map(Device::new).collect(),
         file: file.clone(),
         delivery: delivery.clone(),
         window_packets: arguments.window,
@@ -220,12 +242,19 @@ fn announce(
             stream_words(&stream_of(info)),
             info.first_index
         ));
+        if receiver.infos().len() > 1 {
+            for info in receiver.infos() {
+                let words = stream_words(&stream_of(info));
+                console.line(format_args!("  stream {:<3} {words}", info.stream));
+            }
+        }
         console.line(format_args!("  path       {}", path_words(info)));
         console.line(format_args!("  delivery   {delivery}"));
         console.line(format_args!(
-            "  window     {} packets of {} bytes, in {} of memory",
+            "  window     {} packets of {} bytes{}, in {} of memory",
             grouped(arguments.window.into()),
             grouped(info.payload_bytes.into()),
+            if receiver.infos().len() > 1 { " each" } else { "" },
             measured(receiver.memory_bytes() as f64, "B")
         ));
         console.line(format_args!("  queue      up to {QUEUE_QUANTA} quanta before the file"));

@@ -2,10 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::ReceiverSnapshot;
+use samplewire::receiver::{Interleaved, Piece, ReceiverSnapshot, StreamGap};
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::{SinkError, Writer};
-use samplewire::{Block, DeviceInfo, Receiver};
+use samplewire::{Block, DeviceInfo};
 use samplewire_proto::Cause;
 
 use super::reporter::Reporter;
@@ -15,6 +15,7 @@ use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
+use crate::lanes::total;
 
 /// A recording under way.
 pub(super) struct Recording<'a> {
@@ -109,18 +110,18 @@ impl<'a> Recording<'a> {
     }
 
     /// Records until something stops it.
-    pub(super) fn run(&mut self, receiver: &mut Receiver) -> Stop {
+    pub(super) fn run(&mut self, receiver: &mut Interleaved) -> Stop {
         loop {
             let now = Instant::now();
             if let Some(stop) = self.turn(receiver, now) {
                 return stop;
             }
             if self.cadence.is_due(now) {
-                let snapshot = sum(&self.before, &receiver.stats());
+                let snapshot = self.counted(receiver);
                 self.reporter.interval(now - self.started, &self.account, &snapshot);
             }
             if self.status_cadence.is_due(now) {
-                let snapshot = sum(&self.before, &receiver.stats());
+                let snapshot = self.counted(receiver);
                 self.reporter.status(now - self.started, self.duration, &self.account, &snapshot);
             }
         }
@@ -135,7 +136,12 @@ impl<'a> Recording<'a> {
         is_over.then_some(Stop::Duration)
     }
 
-    fn turn(&mut self, receiver: &mut Receiver, now: Instant) -> Option<Stop> {
+    /// The counters of all streams and all sessions.
+    fn counted(&self, receiver: &Interleaved) -> ReceiverSnapshot {
+        sum(&self.before, &total(receiver.stats().map(|(snapshot, _)| snapshot)))
+    }
+
+    fn turn(&mut self, receiver: &mut Interleaved, now: Instant) -> Option<Stop> {
         if let Some(stop) = self.due(now) {
             return Some(stop);
         }
@@ -146,29 +152,31 @@ impl<'a> Recording<'a> {
             std::thread::sleep(FULL_PAUSE);
             return None;
         }
-        if let Some(block) = receiver.next_within(pause) {
+        if let Some(piece) = receiver.next_within(pause) {
             self.heard = now;
-            if let Err(error) = self.take(block, receiver) {
+            if let Err(error) = self.take(piece, receiver) {
                 return Some(Stop::of_sink(error));
             }
             return self.account.is_full().then_some(Stop::Samples);
         }
         match (receiver.end(), self.silence) {
-            (Some(Ok(end)), _) => Some(Stop::of_stream(*end)),
-            (Some(Err(error)), _) => Some(Stop::Port(error.to_string())),
+            (Some(end), _) => Some(Stop::of_streams(end, receiver.infos().len() > 1)),
             (None, Some(silence)) if now - self.heard > silence => Some(Stop::Silence(silence)),
             _ => None,
         }
     }
 
-    /// Accounts for a block and has it written.
-    fn take(&mut self, block: Block, receiver: &Receiver) -> Result<(), SinkError> {
-        for gap in block.gaps() {
-            let gap = self.explained(gap.into(), receiver);
-            if let Some(gap) = self.account.take_gap(&gap) {
-                self.gap(&gap)?;
+    /// Accounts for what has come and has it written.
+    fn take(&mut self, piece: Piece<Block>, receiver: &Interleaved) -> Result<(), SinkError> {
+        let block = match piece {
+            Piece::Samples(block) => block,
+            Piece::Gap(StreamGap { stream, gap }) => {
+                let stream = (receiver.infos().len() > 1).then_some(stream);
+                let gap = RecordedGap { stream, ..RecordedGap::from(&gap) };
+                let gap = self.explained(gap, receiver);
+                return self.account.take_gap(&gap).map_or(Ok(()), |gap| self.gap(&gap));
             }
-        }
+        };
         let overlap = self.account.overlap(block.index(), block.len());
         let index = block.index() + overlap as u64;
         let count = self.account.take_samples(index, block.len() - overlap);
@@ -182,8 +190,8 @@ impl<'a> Recording<'a> {
 
     /// What the source lost while the sender had no credit is the disk's: quanta that wait for it
     /// are the credit that was not there.
-    fn explained(&mut self, gap: RecordedGap, receiver: &Receiver) -> RecordedGap {
-        let starved = receiver.stats().starved;
+    fn explained(&mut self, gap: RecordedGap, receiver: &Interleaved) -> RecordedGap {
+        let starved = receiver.stats().map(|(snapshot, _)| snapshot.starved).sum();
         let had_no_credit = std::mem::replace(&mut self.starved, starved) < starved;
         let is_overflow = gap.cause == RecordedCause::Stream(Cause::SourceOverflow);
         if had_no_credit && is_overflow && self.has_disk {

@@ -84,14 +84,14 @@ impl Contest {
     /// Takes note of a session of the device's run that it began with; whether it was the last of too
     /// many that were lost at once.
     pub(super) fn is_lost_again(&mut self, stop: &Stop, lasted: Duration, same_boot: bool) -> bool {
-        let is_taken = matches!(stop, Stop::Broken(End::PeerRestarted)) && same_boot;
+        let is_taken = matches!(stop.root(), Stop::Broken(End::PeerRestarted)) && same_boot;
         self.losses = if is_taken && lasted < LASTING { self.losses + 1 } else { 0 };
         self.losses >= LOSSES_MAX
     }
 }
 
 /// The counters of all sessions up to `before`, and of the one after it.
-pub(super) fn sum(before: &ReceiverSnapshot, session: &ReceiverSnapshot) -> ReceiverSnapshot {
+pub(crate) fn sum(before: &ReceiverSnapshot, session: &ReceiverSnapshot) -> ReceiverSnapshot {
     let mut sum = *session;
     let stream = &before.stream;
     sum.stream.received += stream.received;

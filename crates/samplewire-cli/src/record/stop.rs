@@ -3,6 +3,7 @@
 use std::io;
 use std::time::Duration;
 
+use samplewire::receiver::AlignedEnd;
 use samplewire::sink::SinkError;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
@@ -26,6 +27,15 @@ pub(super) enum Stop {
     Silence(Duration),
     /// The stream broke off.
     Broken(End),
+    /// One of several streams has ended, and with it all.
+    Stream {
+        /// Its number.
+        stream: u16,
+        /// How.
+        stop: Box<Stop>,
+    },
+    /// One of several streams went on at another index than the others.
+    Apart(String),
     /// Another receiver of the same owner takes the stream again and again.
     Contested,
     /// The device came back with samples that do not fit the recording.
@@ -37,11 +47,32 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// How the stream ended, seen from the receiver.
-    pub(super) fn of_stream(end: End) -> Self {
-        match end {
-            End::Finished { .. } => Self::Finished,
-            other => Self::Broken(other),
+    /// How the stream ended, seen from the receiver, or which of several.
+    pub(super) fn of_streams(end: &AlignedEnd, has_several: bool) -> Self {
+        let (stream, stop) = match end {
+            AlignedEnd::Stream { stream, end: Ok(End::Finished { .. }) } => {
+                (*stream, Self::Finished)
+            }
+            AlignedEnd::Stream { stream, end: Ok(end) } => (*stream, Self::Broken(*end)),
+            AlignedEnd::Stream { stream, end: Err(error) } => {
+                (*stream, Self::Port(error.to_string()))
+            }
+            AlignedEnd::Apart { stream, next, at } => {
+                return Self::Apart(format!(
+                    "stream {stream} went on at index {at}, where {next} was to come: streams that \
+                     set their index apart cannot be recorded as one"
+                ));
+            }
+            other => return Self::Apart(format!("{other:?}")),
+        };
+        if has_several { Self::Stream { stream, stop: Box::new(stop) } } else { stop }
+    }
+
+    /// The reason, whichever stream it is of.
+    pub(super) fn root(&self) -> &Self {
+        match self {
+            Self::Stream { stop, .. } => stop,
+            other => other,
         }
     }
 
@@ -56,13 +87,15 @@ impl Stop {
     }
 
     /// The outcome by the reason alone, before anything is counted.
-    pub(super) const fn outcome(&self) -> Outcome {
-        match self {
+    pub(super) fn outcome(&self) -> Outcome {
+        match self.root() {
             Self::Finished | Self::Samples | Self::Duration => Outcome::Whole,
             Self::Signal(signal) => Outcome::Interrupted { signal: *signal },
             Self::ReaderGone => Outcome::Interrupted { signal: SIGPIPE },
             Self::Silence(_)
             | Self::Broken(_)
+            | Self::Stream { .. }
+            | Self::Apart(_)
             | Self::Contested
             | Self::Changed(_)
             | Self::Port(_) => Outcome::Unreachable,
@@ -80,10 +113,11 @@ impl Stop {
             Self::ReaderGone => "the reader of standard output closed it".into(),
             Self::Silence(span) => format!("no samples came for {span:?} (--timeout)"),
             Self::Broken(end) => broken_words(*end),
+            Self::Stream { stream, stop } => format!("stream {stream}: {}", stop.words()),
             Self::Contested => {
                 "another receiver of the same owner takes the stream again and again".into()
             }
-            Self::Changed(words) => words.clone(),
+            Self::Apart(words) | Self::Changed(words) => words.clone(),
             Self::Port(error) => error.clone(),
             Self::Sink(error) => error.to_string(),
         }
@@ -91,7 +125,7 @@ impl Stop {
 
     /// What to do next, where the words do not say so themselves.
     pub(super) fn tip(&self) -> Option<&'static str> {
-        match self {
+        match self.root() {
             Self::Sink(SinkError::Full { .. }) => {
                 Some("what it holds is valid; make room, or record to another disk")
             }
@@ -105,8 +139,8 @@ impl Stop {
     }
 
     /// Whether it is an error.
-    pub(super) const fn is_error(&self) -> bool {
-        match self {
+    pub(super) fn is_error(&self) -> bool {
+        match self.root() {
             Self::Finished
             | Self::Samples
             | Self::Duration
@@ -114,6 +148,8 @@ impl Stop {
             | Self::ReaderGone => false,
             Self::Silence(_)
             | Self::Broken(_)
+            | Self::Stream { .. }
+            | Self::Apart(_)
             | Self::Contested
             | Self::Changed(_)
             | Self::Port(_)
@@ -122,8 +158,8 @@ impl Stop {
     }
 
     /// Whether the stream is gone in a way that a new opening may mend (`--reconnect`).
-    pub(super) const fn is_lost(&self) -> bool {
-        match self {
+    pub(super) fn is_lost(&self) -> bool {
+        match self.root() {
             Self::Silence(_) | Self::Port(_) => true,
             Self::Broken(end) => matches!(
                 end,

@@ -12,6 +12,7 @@ use crate::account::Account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::lanes::{self, Lane, LaneEntry};
 use crate::outcome::Outcome;
 
 /// A recording that is over.
@@ -23,6 +24,8 @@ pub(super) struct Summary {
     pub(super) openings: u32,
     pub(super) elapsed: Duration,
     pub(super) snapshot: ReceiverSnapshot,
+    /// The same of each stream.
+    pub(super) lanes: Vec<Lane>,
     pub(super) files: SinkSummary,
     /// How full the queue before the file was.
     pub(super) queue: Depth,
@@ -89,6 +92,7 @@ impl Summary {
             grouped(stream.ranges),
             grouped(snapshot.starved)
         ));
+        lanes::print(console, &self.lanes);
         let Depth { max, highest, full } = self.queue;
         console.line(format_args!(
             "  queue      at most {highest} of {max} quanta waited for the file, full {} times",
@@ -132,7 +136,7 @@ impl Summary {
             grouped(missing),
             grouped(self.account.gaps())
         ));
-        if let (Stop::Finished, Some(left @ 1..)) = (&self.stop, self.account.left()) {
+        if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
             let left = grouped(left);
             console.line(format_args!("  short      the stream ended {left} before --nsamps"));
         }
@@ -166,6 +170,7 @@ impl Summary {
             gaps: self.account.gaps(),
             gap_samples: GapSamples::new(self.account.gap_samples()),
             counters: Counters::from(&self.snapshot),
+            streams: self.lanes.iter().map(LaneEntry::from).collect(),
             memory_bytes: self.memory_bytes,
             files: self.file_names().collect(),
             file_samples: self.files.samples,
@@ -180,8 +185,8 @@ impl Summary {
 
     /// Whether all indexes that were asked for were delivered.
     fn is_whole(&self) -> bool {
-        let is_short =
-            matches!(self.stop, Stop::Finished) && self.account.left().is_some_and(|left| left > 0);
+        let is_short = matches!(self.stop.root(), Stop::Finished)
+            && self.account.left().is_some_and(|left| left > 0);
         self.account.missing() == 0 && !is_short && self.account.holds()
     }
 

@@ -57,7 +57,7 @@ fn replay(
     }
     let capabilities = wiring.link.capabilities();
     let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
-    check_window(arguments.window, packet_bytes)?;
+    check_window(arguments.window, 1, packet_bytes)?;
     let Wiring { link, logs } = wiring;
     let mut transmitter = Transmitter::open_over(link, address, &send_options(arguments))?;
     let started = Instant::now();

@@ -1,4 +1,4 @@
-//! Several channels of one stream.
+//! Several channels of one stream, and several streams of one device.
 
 use std::fs;
 use std::path::Path;
@@ -16,15 +16,20 @@ const BAD_WIRE: [&str; 4] = [
     "feedback:loss=0.01,corrupt=0.001,dup=0.001,reorder=0.01,seed=12",
 ];
 
-/// Checks a recording of a counter, index by index and channel by channel, and that it is proven.
-/// The number of samples that are there.
-fn check_counter(file: &Path, channels: u16) -> u64 {
-    run(&["verify", text(file)]).expect(0);
+fn metadata(file: &Path) -> Value {
     let meta = fs::read(file.with_extension("sigmf-meta")).unwrap();
-    let meta: Value = serde_json::from_slice(&meta).unwrap();
-    assert_eq!(meta["global"]["core:num_channels"].as_u64().unwrap_or(1), u64::from(channels));
+    serde_json::from_slice(&meta).unwrap()
+}
+
+/// Checks a recording of these channels of a counter, index by index and channel by channel, and
+/// that it is proven. The number of samples that are there.
+fn check_counter(file: &Path, channels: &[u16]) -> u64 {
+    run(&["verify", text(file)]).expect(0);
+    let meta = metadata(file);
+    let num_channels = meta["global"]["core:num_channels"].as_u64().unwrap_or(1);
+    assert_eq!(num_channels, channels.len() as u64);
     let data = fs::read(file.with_extension("sigmf-data")).unwrap();
-    let mut frames = data.chunks_exact(4 * usize::from(channels));
+    let mut frames = data.chunks_exact(4 * channels.len());
     let captures = meta["captures"].as_array().unwrap();
     let start = |at: usize| captures.get(at)?["core:sample_start"].as_u64();
     let mut samples = 0;
@@ -32,7 +37,7 @@ fn check_counter(file: &Path, channels: u16) -> u64 {
         let first = capture["core:global_index"].as_u64().unwrap();
         let count = start(at + 1).map_or(usize::MAX, |next| (next - start(at).unwrap()) as usize);
         for (index, frame) in (first..).zip(frames.by_ref().take(count)) {
-            for (channel, sample) in (0..).zip(frame.chunks(4)) {
+            for (&channel, sample) in channels.iter().zip(frame.chunks(4)) {
                 let expected = counter_sample(index, channel);
                 assert_eq!(sample, expected, "channel {channel} at index {index}");
             }
@@ -53,7 +58,7 @@ fn eight_channels_stay_aligned_through_loss() {
     let ran = run(&["record", &device.address, text(&file), "--nsamps", "500k"]).expect(0);
     assert!(ran.text().contains("sc16, 8 channels"), "{}", ran.text());
     assert!(!ran.text().contains(" 0 repaired"), "{}", ran.text());
-    assert_eq!(check_counter(&file, 8), 500_000);
+    assert_eq!(check_counter(&file, &[0, 1, 2, 3, 4, 5, 6, 7]), 500_000);
 }
 
 #[test]
@@ -65,7 +70,155 @@ fn eight_channels_stay_aligned_around_gaps() {
     let file = folder("eight-channels-gaps").join("out");
     let arguments = ["record", &device.address, text(&file), "--nsamps", "500k"];
     let ran = run(&[&arguments[..], &["--delivery", "best-effort"]].concat()).expect(3);
-    let there = check_counter(&file, 8);
+    let there = check_counter(&file, &[0, 1, 2, 3, 4, 5, 6, 7]);
     assert!((450_000..500_000).contains(&there), "{there}");
     assert!(ran.text().contains("never asked"), "{}", ran.text());
+}
+
+/// A device with so many streams out, of two channels each, through a bad wire.
+fn device(streams: &str, channels: &str) -> Device {
+    let mut arguments = vec!["--source", "counter", "--rate", "1M", "--payload", "1408"];
+    arguments.extend(["--streams", streams, "--channels", channels]);
+    arguments.extend(BAD_WIRE);
+    Device::start(&arguments)
+}
+
+#[test]
+fn two_streams_are_recorded_as_one_whole_through_a_bad_wire() {
+    let device = device("2", "4");
+    let file = folder("two-streams").join("out");
+    let arguments = ["record", &device.address, text(&file), "--channels", "0,1"];
+    let more = ["--nsamps", "500k", "--json", "--fault", "data:loss=0.01,seed=1"];
+    let ran = run(&[&arguments[..], &more].concat()).expect(0);
+    assert_eq!(check_counter(&file, &[0, 1, 2, 3]), 500_000);
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let (start, end) = (&document["start"], &document["end"]);
+    assert_eq!(start["device"]["channels"], 4);
+    assert_eq!(
+        (&start["streams"][0]["stream"], &start["streams"][1]["channels"]),
+        (&0.into(), &2.into())
+    );
+    assert_eq!((&end["result"], &end["samples_missing"]), (&"whole".into(), &0.into()));
+    for counter in ["packets_received", "packets_repaired", "packets_corrupted"] {
+        let of = |value: &Value| value[counter].as_u64().unwrap();
+        let (first, second) = (of(&end["streams"][0]), of(&end["streams"][1]));
+        assert!(first > 0 && second > 0, "{counter}: {end}");
+        assert_eq!(of(end), first + second, "{counter}");
+    }
+    let ran = device.interrupt().expect(0);
+    for words in ["stream 0, session 1: closed", "stream 1, session 1: closed", "  data  "] {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+}
+
+#[test]
+fn gap_of_one_stream_stands_in_the_recording_of_both_with_its_number() {
+    let device = device("3", "3");
+    let file = folder("two-streams-gaps").join("out");
+    let arguments = ["record", &device.address, text(&file), "--channels", "2,0"];
+    let more = ["--nsamps", "500k", "--delivery", "best-effort"];
+    let ran = run(&[&arguments[..], &more].concat()).expect(3);
+    let there = check_counter(&file, &[2, 0]);
+    assert!((450_000..500_000).contains(&there), "{there}");
+    let meta = metadata(&file);
+    let of = |stream: u64| {
+        let annotations = meta["annotations"].as_array().unwrap().iter();
+        annotations.filter(|it| it["samplewire:stream"].as_u64() == Some(stream)).count()
+    };
+    assert!(of(2) > 0 && of(0) > 0 && of(1) == 0, "{meta}");
+    for words in ["never asked, stream 2", "\n  stream 0   ", "left out for others"] {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+}
+
+#[test]
+fn one_stream_of_several_is_recorded_by_its_number() {
+    let device = device("3", "3");
+    let file = folder("stream-1").join("out");
+    let arguments = ["record", &device.address, text(&file), "--channels", "1"];
+    let ran = run(&[&arguments[..], &["--nsamps", "100k"]].concat()).expect(0);
+    assert_eq!(check_counter(&file, &[1]), 100_000);
+    assert!(ran.text().contains("stream     counter 1: sc16, 1 channel"), "{}", ran.text());
+}
+
+#[test]
+fn recording_of_two_streams_is_gone_on_with_and_the_gap_between_is_exact() {
+    let device = device("2", "2");
+    let file = folder("two-streams-append").join("out");
+    for _ in 0..2 {
+        let arguments = ["record", &device.address, text(&file), "--channels", "0,1", "--append"];
+        run(&[&arguments[..], &["--nsamps", "100k"]].concat());
+    }
+    // The counter says which indexes they are, before the gap and after it.
+    let there = check_counter(&file, &[0, 1]);
+    assert!((100_000..=200_000).contains(&there), "{there}");
+    let annotations = metadata(&file)["annotations"].as_array().unwrap().clone();
+    assert_eq!(annotations.len(), 1);
+    assert_eq!(annotations[0]["samplewire:cause"], "recorder restarted");
+}
+
+#[test]
+fn stream_that_ends_is_named_and_ends_the_recording_of_all() {
+    let samples: Vec<u8> = (0..400_000_u32).flat_map(u32::to_le_bytes).collect();
+    let source = folder("streams-end").join("two.raw");
+    fs::write(&source, &samples).unwrap();
+    let arguments = ["--source", text(&source), "--format", "sc16", "--channels", "2"];
+    let more = ["--streams", "2", "--rate", "max:1M", "--once"];
+    let device = Device::start(&[&arguments[..], &more].concat());
+    let file = source.with_file_name("out");
+    let ran = run(&["record", &device.address, text(&file), "--channels", "0,1"]).expect(0);
+    assert!(ran.text().contains("whole: 200,000 samples"), "{}", ran.text());
+    assert!(ran.text().contains(": the stream ended"), "{}", ran.text());
+    assert_eq!(fs::read(file.with_extension("sigmf-data")).unwrap(), samples);
+    device.finish().expect(0);
+}
+
+#[test]
+fn rate_of_streams_in_line_counts_each() {
+    let device = device("4", "4");
+    let arguments = ["rate", &device.address, "--channels", "0,1,2,3", "--duration", "1500ms"];
+    let ran = run(&[&arguments[..], &["--json", "--fail-on", "gap=0"]].concat()).expect(0);
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let received = &document["end"]["receive"];
+    let samples = received["samples_delivered"].as_u64().unwrap();
+    assert!((500_000..2_000_000).contains(&samples), "{samples} in 1.5 s at 1 MS/s");
+    assert_eq!(received["bytes"].as_u64().unwrap(), samples * 16);
+    assert_eq!(received["streams"].as_array().unwrap().len(), 4);
+    assert_eq!(document["start"]["receive"]["channels"], 4);
+}
+
+#[test]
+fn probe_lists_all_streams() {
+    let device = device("3", "6");
+    let ran = run(&["probe", &device.address]).expect(0);
+    for words in ["stream     0 of 3: counter 0: sc16, 2 channels", "stream     2 of 3: counter 2"]
+    {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+    let ran = run(&["probe", &device.address, "--json"]).expect(0);
+    let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!((&document["stream"], &document["others"][1]["stream"]), (&0.into(), &2.into()));
+}
+
+#[test]
+fn streams_that_cannot_be_are_named() {
+    let device = device("2", "2");
+    let record =
+        |channels: &'static str| ["record", &device.address, "null", "--channels", channels];
+    run(&record("0,0")).expect_error(1, &["stream 0 twice"]);
+    run(&record("0,x")).expect_error(1, &["`x` is no number of a stream"]);
+    run(&record("0,5")).expect_error(2, &["refused stream 5: NoSuchStream", "samplewire probe"]);
+    let both = [&record("0,1")[..], &["--capture", "a.pcapng"]].concat();
+    run(&both).expect_error(1, &["--capture", "cannot be used with", "--channels"]);
+    run(&["rate", &device.address, "--way", "transmit", "--channels", "0,1"])
+        .expect_error(1, &["--channels", "--way transmit"]);
+    let emulate = |more: &[&'static str]| {
+        run(&[&["emulate", "--listen", "127.0.0.1:0", "--streams", "2"], more].concat())
+    };
+    emulate(&["--source", "-", "--format", "sc16", "--rate", "1M"])
+        .expect_error(1, &["--streams 2", "standard input"]);
+    emulate(&["--source", "null", "--channels", "3"])
+        .expect_error(1, &["3 channels, which cannot be dealt"]);
+    emulate(&["--play", "null"]).expect_error(1, &["--streams 2", "--source"]);
+    run(&["emulate", "--streams", "17"]).expect_error(1, &["17", "1..=16"]);
 }

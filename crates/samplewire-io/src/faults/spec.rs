@@ -132,6 +132,11 @@ impl FaultSpec {
         self
     }
 
+    /// Where the drawing starts.
+    pub const fn chosen_seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Where the drawing starts: the same seed and the same packets give the same faults.
     /// Default 0.
     #[must_use]

@@ -1,0 +1,91 @@
+//! Streams that are received in line: the counters of each, and their sum.
+
+use samplewire::receiver::{LaneCounts, ReceiverSnapshot};
+use serde::Serialize;
+
+use crate::console::Console;
+use crate::figures::grouped;
+use crate::record::json::Counters;
+use crate::record::sessions::sum;
+
+/// One of the streams.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lane {
+    pub(crate) stream: u16,
+    pub(crate) snapshot: ReceiverSnapshot,
+    pub(crate) counts: LaneCounts,
+}
+
+impl Lane {
+    /// What came of a stream before, and in the session after it.
+    pub(crate) fn and(&self, later: &Self) -> Self {
+        let (before, counts) = (self.counts, later.counts);
+        Self {
+            stream: later.stream,
+            snapshot: sum(&self.snapshot, &later.snapshot),
+            counts: LaneCounts {
+                gaps: before.gaps + counts.gaps,
+                missing: before.missing + counts.missing,
+                discarded: before.discarded + counts.discarded,
+            },
+        }
+    }
+}
+
+/// The sums of all; of the round trips the longest.
+pub(crate) fn total(streams: impl Iterator<Item = ReceiverSnapshot>) -> ReceiverSnapshot {
+    streams.fold(ReceiverSnapshot::default(), |all, one| {
+        let rtt_ns = all.rtt_ns.max(one.rtt_ns);
+        ReceiverSnapshot { rtt_ns, ..sum(&all, &one) }
+    })
+}
+
+/// Prints what each stream counted, where there are several.
+pub(crate) fn print(console: &mut Console, lanes: &[Lane]) {
+    if lanes.len() < 2 {
+        return;
+    }
+    for Lane { stream, snapshot, counts } in lanes {
+        console.line(format_args!(
+            "  stream {stream:<3} {} received, {} repaired, {} late, {} given up; {} credit stalls",
+            grouped(snapshot.stream.received),
+            grouped(snapshot.stream.repaired),
+            grouped(snapshot.stream.late),
+            grouped(snapshot.stream.skipped),
+            grouped(snapshot.starved)
+        ));
+        console.line(format_args!(
+            "             lacks {} samples in {} gaps; {} left out for others",
+            grouped(counts.missing),
+            grouped(counts.gaps),
+            grouped(counts.discarded)
+        ));
+    }
+}
+
+/// A stream in JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct LaneEntry {
+    /// Its number.
+    stream: u16,
+    /// Samples that it lacks itself.
+    samples_missing: u64,
+    /// Gaps of its own.
+    gaps: u64,
+    /// Samples that it has and that were left out because another stream lacks theirs.
+    samples_discarded: u64,
+    #[serde(flatten)]
+    counters: Counters,
+}
+
+impl From<&Lane> for LaneEntry {
+    fn from(lane: &Lane) -> Self {
+        Self {
+            stream: lane.stream,
+            samples_missing: lane.counts.missing,
+            gaps: lane.counts.gaps,
+            samples_discarded: lane.counts.discarded,
+            counters: Counters::from(&lane.snapshot),
+        }
+    }
+}
