@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
     let info = samplewire::probe(address, arguments.timeout)?;
     let mut others = Vec::new();
-    for stream in 1..info.streams {
+    for stream in 1..info.streams.min(LISTED_MAX) {
         others.push(samplewire::probe_stream(address, stream, arguments.timeout)?);
     }
     let mut console = Console::new(Lines::Stdout, false);
@@ -38,6 +38,12 @@ fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo]) {
         let words = stream_words(&stream_of(info));
         console.line(format_args!("stream     {stream} of {streams}: {words}"));
     }
+    if info.streams > LISTED_MAX {
+        console.line(format_args!(
+            "           (of {} streams, {LISTED_MAX} are listed)",
+            info.streams
+        ));
+    }
     console.line(format_args!(
         "packets    {} bytes of payload, {} samples; {} held for repair",
         grouped(info.payload_bytes.into()),
@@ -58,7 +64,7 @@ struct Probe {
     /// Its first stream.
     #[serde(flatten)]
     device: Device,
-    /// Its other streams.
+    /// Its other streams, the first 63 of them.
     others: Vec<Device>,
     /// The version of this command.
     version: &'static str,
@@ -123,5 +129,8 @@ impl Device {
         }
     }
 }
+
+/// Streams that are asked for, whatever a device says of their number.
+const LISTED_MAX: u16 = 64;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

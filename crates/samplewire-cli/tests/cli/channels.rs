@@ -2,11 +2,13 @@
 
 use std::fs;
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use samplewire::source::counter_sample;
 use serde_json::Value;
 
-use crate::harness::{Device, folder, run, text};
+use crate::harness::{Device, Running, folder, run, text};
 
 /// A bad wire each way.
 const BAD_WIRE: [&str; 4] = [
@@ -155,6 +157,30 @@ fn recording_of_two_streams_is_gone_on_with_and_the_gap_between_is_exact() {
     let annotations = metadata(&file)["annotations"].as_array().unwrap().clone();
     assert_eq!(annotations.len(), 1);
     assert_eq!(annotations[0]["samplewire:cause"], "recorder restarted");
+}
+
+#[test]
+fn streams_are_opened_anew_together_when_the_device_restarts() {
+    let arguments = ["--source", "counter", "--rate", "1M", "--streams", "2"];
+    let mut device = Device::start(&arguments);
+    let file = folder("two-streams-reconnect").join("out");
+    let record = ["record", &device.address, text(&file), "--channels", "0,1", "--reconnect"];
+    let recorder = Running::start(&[&record[..], &["--duration", "3s"]].concat());
+    sleep(Duration::from_millis(900));
+    device.kill();
+    let listen = ["--listen", &device.address];
+    let device = Device::start(&[&listen[..], &arguments[..]].concat());
+    let ran = recorder.finish().expect(3);
+    for words in [
+        "lost: stream ",
+        ": the device no longer knows the stream",
+        "cause: device restarted, estimated",
+        "openings   2",
+    ] {
+        assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
+    }
+    assert!(check_counter(&file, &[0, 1]) > 1_000_000);
+    device.interrupt().expect(0);
 }
 
 #[test]

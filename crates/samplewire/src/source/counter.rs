@@ -42,11 +42,14 @@ impl Source for CounterSource {
         let first = self.next as u32;
         let channels = usize::from(self.info.channels);
         let samples = out.as_chunks_mut::<COUNTER_BYTES>().0;
-        for channel in 0..self.info.channels {
-            let first = first.wrapping_add(channel_start(channel));
-            let of_channel = samples.iter_mut().skip(channel.into()).step_by(channels);
-            for (offset, sample) in (0..).zip(of_channel) {
-                *sample = first.wrapping_add(offset).to_le_bytes();
+        // One by one is three times as fast as by steps of one.
+        match channels {
+            1 => count(first, samples.iter_mut()),
+            _ => {
+                for channel in 0..self.info.channels {
+                    let first = first.wrapping_add(channel_start(channel));
+                    count(first, samples.iter_mut().skip(channel.into()).step_by(channels));
+                }
             }
         }
         self.next = self.next.wrapping_add((out.len() / self.info.frame_bytes()) as u64);
@@ -68,6 +71,12 @@ impl Source for CounterSource {
 /// ```
 pub fn counter_sample(index: SampleIndex, channel: u16) -> [u8; 4] {
     (index as u32).wrapping_add(channel_start(channel)).to_le_bytes()
+}
+
+fn count<'a>(first: u32, samples: impl Iterator<Item = &'a mut [u8; COUNTER_BYTES]>) {
+    for (offset, sample) in (0..).zip(samples) {
+        *sample = first.wrapping_add(offset).to_le_bytes();
+    }
 }
 
 /// What a channel says at index 0: the multiples of an odd number differ, and those of the golden

@@ -33,10 +33,12 @@ pub(super) fn open<E: From<OpenError>>(
         let opened = open_once(address, links, &options, LEAD_MIN * 2_u32.pow(attempt));
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. })
-                if attempt < RETRIES_MAX && streams.len() > 1 =>
+                if attempt < RETRIES_MAX =>
             {
                 attempt += 1;
             }
+            // The device was started anew in between.
+            Err(OpenError::Apart { what: RUN, .. }) if attempt < RETRIES_MAX => attempt += 1,
             settled => return Ok(settled?),
         }
     }
@@ -48,6 +50,11 @@ fn open_once(
     options: &ReceiverOptions,
     lead_min: Duration,
 ) -> Result<Vec<Receiver>, OpenError> {
+    if links.len() == 1 {
+        // In line with nothing: it begins with the index of now.
+        let (stream, link) = links.remove(0);
+        return Ok(vec![Receiver::open_over(link, address, &options.clone().stream(stream))?]);
+    }
     // An opening takes the packets that a description takes.
     let asked = Instant::now();
     let infos = at_once(links.iter_mut(), |(stream, link)| {
@@ -83,6 +90,10 @@ fn at_once<T: Send, R: Send>(
 /// Checks that the indexes of all are of one clock, and begin where they should.
 fn check(address: SocketAddr, receivers: &[Receiver], start: SampleIndex) -> Result<(), OpenError> {
     let first = receivers[0].info();
+    let channels: u64 = receivers.iter().map(|it| u64::from(it.info().channels)).sum();
+    if channels > u64::from(u16::MAX) {
+        return Err(OpenError::Offer { address, what: "channels of all streams", value: channels });
+    }
     for info in receivers.iter().map(Receiver::info) {
         for ((what, one), (_, other)) in traits(first).into_iter().zip(traits(info)) {
             if one != other {
@@ -103,7 +114,7 @@ fn check(address: SocketAddr, receivers: &[Receiver], start: SampleIndex) -> Res
 fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
     let rate = format!("{}/{} Hz", info.rate_numerator, info.rate_denominator.max(1));
     [
-        ("run of the device", format!("{:016x}", info.boot_id)),
+        (RUN, format!("{:016x}", info.boot_id)),
         ("sample rate", rate),
         ("sample format", info.format.to_string()),
     ]
@@ -114,7 +125,7 @@ pub(super) fn joined(receivers: &[Receiver]) -> DeviceInfo {
     let mut joined = receivers[0].info().clone();
     for info in receivers[1..].iter().map(Receiver::info) {
         joined.name = [&joined.name[..], &info.name].join(" + ");
-        joined.channels = joined.channels.saturating_add(info.channels);
+        joined.channels += info.channels;
         joined.centre_frequency_hz = joined
             .centre_frequency_hz
             .filter(|_| joined.centre_frequency_hz == info.centre_frequency_hz);
@@ -128,6 +139,9 @@ pub(super) fn joined(receivers: &[Receiver]) -> DeviceInfo {
 fn samples_in(span: Duration, info: &DeviceInfo) -> u64 {
     (span.as_secs_f64() * info.rate_hz()).ceil() as u64
 }
+
+/// What the indexes of two streams must be of to be comparable.
+const RUN: &str = "run of the device";
 
 /// How far ahead the streams begin at least: an OPEN that is lost is repeated after 100 ms.
 const LEAD_MIN: Duration = Duration::from_millis(150);
