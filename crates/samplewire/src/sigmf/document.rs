@@ -84,7 +84,7 @@ impl Document {
         global.insert("core:recorder".into(), RECORDER.into());
         global.insert(
             "core:extensions".into(),
-            json!([{ "name": "samplewire", "version": "1.1.0", "optional": true }]),
+            json!([{ "name": "samplewire", "version": "1.2.0", "optional": true }]),
         );
         if info.rate_numerator > 0 {
             global.insert("core:sample_rate".into(), rate(info));
