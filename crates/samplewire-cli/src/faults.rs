@@ -135,6 +135,14 @@ mod tests {
     }
 
     #[test]
+    fn each_stream_has_faults_of_its_own() {
+        let pair = FaultPair::new(&options(&["data:loss=0.5,seed=7"])).unwrap();
+        let of = |stream| pair.as_ref().unwrap().of_stream(stream).data;
+        assert_eq!(of(0), FaultSpec::new().loss(0.5).seed(7));
+        assert!(of(1) != of(0) && of(1) != of(2));
+    }
+
+    #[test]
     fn second_description_of_a_side_is_refused() {
         let failure = FaultPair::new(&options(&["data:loss=0.5", "data:dup=0.1"])).unwrap_err();
         assert!(failure.to_string().contains("data:dup=0.1"), "{failure}");

@@ -64,11 +64,7 @@ impl Receiving {
         let elapsed = started.elapsed();
         let error = match self.aligned.end() {
             None | Some(AlignedEnd::Stream { end: Ok(End::Finished { .. }), .. }) => None,
-            Some(AlignedEnd::Stream { stream, end: Ok(end) }) => {
-                Some(format!("receiving: stream {stream} ended with {end:?}"))
-            }
-            Some(AlignedEnd::Stream { end: Err(error), .. }) => Some(format!("receiving: {error}")),
-            Some(end) => Some(format!("receiving: {end:?}")),
+            Some(end) => Some(format!("receiving: {end}")),
         };
         let streams: Vec<_> = self.aligned.infos().map(|info| info.stream).collect();
         let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };

@@ -57,13 +57,7 @@ impl Stop {
             AlignedEnd::Stream { stream, end: Err(error) } => {
                 (*stream, Self::Port(error.to_string()))
             }
-            AlignedEnd::Apart { stream, next, at } => {
-                return Self::Apart(format!(
-                    "stream {stream} went on at index {at}, where {next} was to come: streams that \
-                     set their index apart cannot be recorded as one"
-                ));
-            }
-            other => return Self::Apart(format!("{other:?}")),
+            apart => return Self::Apart(apart.to_string()),
         };
         if has_several { Self::Stream { stream, stop: Box::new(stop) } } else { stop }
     }

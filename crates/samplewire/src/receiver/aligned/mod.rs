@@ -4,6 +4,7 @@ mod interleaved;
 mod line;
 mod opening;
 
+use std::fmt;
 use std::net::SocketAddr;
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -298,6 +299,20 @@ impl From<Receiver> for Aligned {
     /// One stream, which is in line with itself.
     fn from(receiver: Receiver) -> Self {
         Self::of(Box::new([receiver]))
+    }
+}
+
+impl fmt::Display for AlignedEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Stream { stream, end: Ok(end) } => write!(f, "stream {stream} ended: {end:?}"),
+            Self::Stream { stream, end: Err(error) } => write!(f, "stream {stream}: {error}"),
+            Self::Apart { stream, next, at } => write!(
+                f,
+                "stream {stream} went on at index {at}, where {next} was to come: streams that set \
+                 their index apart cannot be read in line"
+            ),
+        }
     }
 }
 
