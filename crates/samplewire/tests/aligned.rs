@@ -26,14 +26,22 @@ struct Sender {
 impl Sender {
     /// With a clock where `is_clocked`; else it waits for its receivers. What it sends suffers `data`.
     fn start(sources: Vec<Box<dyn Source>>, is_clocked: bool, data: &FaultSpec) -> Self {
+        Self::with(sources, is_clocked, data, &TransmitterOptions::new())
+    }
+
+    fn with(
+        sources: Vec<Box<dyn Source>>,
+        is_clocked: bool,
+        data: &FaultSpec,
+        options: &TransmitterOptions,
+    ) -> Self {
         let infos: Vec<StreamInfo> = sources.iter().map(|it| it.info().clone()).collect();
         let clock = is_clocked.then(|| SampleClock::start(&infos[0], Instant::now()));
         let local = "127.0.0.1:0".parse().expect("an address");
         let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
         let link = Faults::new(udp, data, &FaultSpec::new()).expect("good faults");
         let config = DeviceConfig { sends: &infos, plays: None, clock };
-        let options = TransmitterOptions::new();
-        let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
+        let device = Device::listen_over(Box::new(link), config, options).expect("it listens");
         let overflow = clock.map_or(Overflow::Wait, Overflow::Keep);
         let senders = device.transmitters.into_iter().zip(sources);
         let threads = senders.map(|(mut transmitter, mut source)| {
@@ -268,6 +276,27 @@ fn stream_that_stalls_holds_the_others_for_their_window_and_no_longer() {
     assert!(matches!(aligned.end(), Some(AlignedEnd::Stream { stream: 1, .. })), "{aligned:?}");
     aligned.close();
     sending.join().expect("it does not panic");
+}
+
+#[test]
+fn converter_loses_samples_of_the_stream_that_nobody_takes_and_of_no_other() {
+    // Quanta of large packets: full of small ones, they hold 1.25 s.
+    let held = TransmitterOptions::new().window(512);
+    let sender = Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
+    let open = |stream| Receiver::open(sender.address, &options().window(64).stream(stream));
+    let mut slow = Aligned::from(open(0).expect("it is free"));
+    let mut quick = Aligned::from(open(1).expect("it is free"));
+    let taken = take(&mut quick, 2_500_000, 1);
+    assert_eq!(taken.gaps, [], "its window is its own");
+    let taken = take(&mut slow, 2_500_000, 0);
+    assert!(!taken.gaps.is_empty());
+    for StreamGap { stream, gap } in taken.gaps {
+        assert_eq!((stream, gap.cause), (0, Cause::SourceOverflow));
+    }
+    drop((slow, quick));
+    let played = sender.finish();
+    let lost: Vec<_> = played.iter().map(|it| it.expect("both").overflow_samples).collect();
+    assert!(lost[0] > 100_000 && lost[1] == 0, "{lost:?}");
 }
 
 #[test]

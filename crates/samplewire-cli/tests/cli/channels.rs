@@ -114,6 +114,19 @@ fn two_streams_are_recorded_as_one_whole_through_a_bad_wire() {
 }
 
 #[test]
+fn eight_streams_stay_aligned_through_loss() {
+    let mut arguments = vec!["--source", "counter", "--rate", "200k", "--payload", "1408"];
+    arguments.extend(["--streams", "8"]);
+    arguments.extend(BAD_WIRE);
+    let device = Device::start(&arguments);
+    let file = folder("eight-streams").join("out");
+    let arguments = ["record", &device.address, text(&file), "--channels", "0,1,2,3,4,5,6,7"];
+    let ran = run(&[&arguments[..], &["--nsamps", "200k"]].concat()).expect(0);
+    assert_eq!(check_counter(&file, &[0, 1, 2, 3, 4, 5, 6, 7]), 200_000);
+    assert!(!ran.text().contains("received, 0 repaired"), "{}", ran.text());
+}
+
+#[test]
 fn gap_of_one_stream_stands_in_the_recording_of_both_with_its_number() {
     let device = device("3", "3");
     let file = folder("two-streams-gaps").join("out");

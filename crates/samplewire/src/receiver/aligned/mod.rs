@@ -29,23 +29,42 @@ use line::{Line, Step};
 /// all, which names the stream. A stream that stalls holds the others for their windows, and no
 /// longer: they take no credit beyond. When one ends, all do.
 ///
-/// ```no_run
+/// ```
 /// use std::time::Duration;
+/// use samplewire::device::{Device, DeviceConfig};
 /// use samplewire::receiver::{Aligned, Piece, ReceiverOptions};
+/// use samplewire::source::{CounterSource, Source, counter_sample};
+/// use samplewire::transmitter::{Overflow, TransmitterOptions};
+/// use samplewire_io::{Udp, UdpOptions};
 ///
-/// let address = "10.0.0.2:9100".parse()?;
-/// let mut aligned = Aligned::open(address, &[0, 1], &ReceiverOptions::new())?;
-/// while aligned.end().is_none() {
-///     match aligned.next_within(Duration::from_millis(100)) {
+/// // A device that counts on two streams.
+/// let counter = || CounterSource::new(1e6, 0).expect("a rate in range");
+/// let infos = [counter().info().clone(), counter().info().clone()];
+/// let link = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
+/// let config = DeviceConfig { sends: &infos, ..DeviceConfig::default() };
+/// let device = Device::listen_over(Box::new(link), config, &TransmitterOptions::new())?;
+/// for mut transmitter in device.transmitters {
+///     std::thread::spawn(move || {
+///         let session = transmitter.wait_session(Duration::from_secs(5)).unwrap().unwrap();
+///         transmitter.play(&session, &mut counter(), Overflow::Wait, || false)
+///     });
+/// }
+///
+/// let mut aligned = Aligned::open(device.address, &[0, 1], &ReceiverOptions::new())?;
+/// let mut samples = 0;
+/// while samples < 100_000 {
+///     match aligned.next_within(Duration::from_secs(5)) {
 ///         Some(Piece::Samples(block)) => {
 ///             for part in block.parts() {
-///                 println!("{}: {} bytes", block.index(), part.bytes().len());
+///                 assert_eq!(part.bytes()[..4], counter_sample(block.index(), 0));
 ///             }
+///             samples += block.len();
 ///         }
-///         Some(Piece::Gap(lost)) => println!("{} is missing: stream {}", lost.gap.first, lost.stream),
-///         None => {}
+///         Some(Piece::Gap(lost)) => panic!("stream {} lacks {:?}", lost.stream, lost.gap),
+///         None => panic!("nothing comes: {:?}", aligned.end()),
 ///     }
 /// }
+/// aligned.close();
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
