@@ -54,6 +54,38 @@ fn take(receiver: &mut Receiver, blocks: usize) -> u64 {
 }
 
 #[test]
+fn handles_show_the_credit_that_a_program_does_not_give() {
+    let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
+    let options = TransmitterOptions::new().window(256);
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut transmitter = Transmitter::listen(local, source.info(), &options).expect("listens");
+    let (address, sent) = (transmitter.local_addr(), transmitter.stats_handle());
+    assert_eq!((sent.session(), sent.stats().window), (None, 0));
+    let device = std::thread::spawn(move || {
+        let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
+        transmitter.play(&session.expect("opened"), &mut source, Overflow::Wait, || false)
+    });
+    let receiver = Receiver::open(address, &ReceiverOptions::new().window(64)).expect("answers");
+    let received = receiver.stats_handle();
+    // Nobody takes anything.
+    let until = Instant::now() + Duration::from_secs(20);
+    while received.stats().starved == 0 || sent.stats().held < 256 {
+        assert!(Instant::now() < until, "{:?}, {:?}", received.stats(), sent.stats());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let (received_last, sent_last) = (received.stats(), sent.stats());
+    assert_eq!((received_last.credit, received_last.window), (0, 64));
+    assert_eq!((sent_last.credit, sent_last.held, sent_last.window), (0, 256, 256));
+    assert!(sent.session().is_some_and(|session| session.id == 1));
+    let last = receiver.close();
+    device.join().expect("no panic").expect("it plays");
+    assert_eq!(received.stats(), last);
+    let between = sent.stats();
+    assert_eq!((between.credit, between.held, between.window), (0, 0, 0));
+    assert_eq!(sent.session(), None);
+}
+
+#[test]
 fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
     let summaries = with_device(&TransmitterOptions::new(), |address| {
         let ours = ReceiverOptions::new().owner(1);

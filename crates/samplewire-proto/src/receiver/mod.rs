@@ -195,6 +195,16 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.account.next_index()
     }
 
+    /// Packets that the sender may still send before it is granted more.
+    pub fn credit(&self) -> u32 {
+        self.limit.distance(self.highest_end).max(0) as u32
+    }
+
+    /// Packets that the terms let be on their way or await repair.
+    pub const fn window(&self) -> u32 {
+        self.terms.window
+    }
+
     /// Whether packets are held that wait for one before them.
     pub fn has_waiting(&self) -> bool {
         self.next != self.highest_end

@@ -152,6 +152,16 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.terms.window - (self.next - self.oldest)
     }
 
+    /// Packets that the receiver lets depart for the first time at present.
+    pub fn credit(&self) -> u32 {
+        self.limit.distance(self.sent).max(0) as u32
+    }
+
+    /// Packets that may be held until the receiver has accounted for them.
+    pub const fn window(&self) -> u32 {
+        self.terms.window
+    }
+
     /// The seq that the next [`Sender::push`] gets.
     pub const fn next_seq(&self) -> Seq {
         self.next

@@ -376,6 +376,8 @@ impl Inflow {
         self.published_at = now;
         self.snapshot.stream = *self.receiver.stats();
         self.snapshot.rtt_ns = self.receiver.rtt().0;
+        self.snapshot.credit = self.receiver.credit();
+        self.snapshot.window = self.receiver.window();
         self.shared.publish(&self.snapshot);
     }
 }

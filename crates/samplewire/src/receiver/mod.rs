@@ -60,6 +60,19 @@ pub struct Receiver {
     is_played: bool,
 }
 
+/// Counters of a receiver; good also when that is gone.
+#[derive(Clone, Debug)]
+pub struct StatsHandle {
+    shared: Arc<Shared>,
+}
+
+impl StatsHandle {
+    /// Counters as of some milliseconds ago; after the end, the final ones.
+    pub fn stats(&self) -> ReceiverSnapshot {
+        self.shared.snapshot()
+    }
+}
+
 impl Receiver {
     /// Opens the stream of the device at `address` and starts to receive.
     ///
@@ -149,6 +162,11 @@ impl Receiver {
     /// Counters as of some milliseconds ago; after the end, the final ones.
     pub fn stats(&self) -> ReceiverSnapshot {
         self.shared.snapshot()
+    }
+
+    /// A handle on these counters, for another thread to look at them.
+    pub fn stats_handle(&self) -> StatsHandle {
+        StatsHandle { shared: Arc::clone(&self.shared) }
     }
 
     /// How the stream ended, once iterating has.

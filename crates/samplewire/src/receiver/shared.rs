@@ -45,6 +45,10 @@ pub struct Snapshot {
     pub starved: u64,
     /// Smoothed round-trip time in nanoseconds.
     pub rtt_ns: u64,
+    /// Packets that the sender may still send before it is granted more.
+    pub credit: u32,
+    /// Packets that may be on their way or await repair.
+    pub window: u32,
 }
 
 impl Shared {

@@ -90,6 +90,11 @@ impl StatsHandle {
     pub fn stats(&self) -> TransmitterSnapshot {
         self.shared.with_state(|state| state.snapshot)
     }
+
+    /// The open session, when there is one.
+    pub fn session(&self) -> Option<Session> {
+        self.shared.with_state(|state| state.session)
+    }
 }
 
 /// Why samples can no longer be sent.

@@ -280,6 +280,7 @@ impl Outflow {
         let final_index = sender.next_index();
         let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
         self.snapshot.stream = session_end.stats;
+        (self.snapshot.credit, self.snapshot.held, self.snapshot.window) = (0, 0, 0);
         let snapshot = self.snapshot;
         if stream.is_announced {
             self.shared.with_state(|state| {
@@ -342,6 +343,9 @@ impl Outflow {
         if let Some(stream) = &self.stream {
             self.snapshot.stream = *stream.sender.stats();
             self.snapshot.rtt_ns = stream.sender.rtt().0;
+            self.snapshot.credit = stream.sender.credit();
+            self.snapshot.window = stream.sender.window();
+            self.snapshot.held = self.snapshot.window - stream.sender.free_slots();
         }
         let snapshot = self.snapshot;
         self.shared.with_state(|state| state.snapshot = snapshot);

@@ -76,6 +76,12 @@ pub struct Snapshot {
     pub foreign: u64,
     /// Smoothed round-trip time in nanoseconds.
     pub rtt_ns: u64,
+    /// Packets that the receiver lets depart for the first time at present; 0 between sessions.
+    pub credit: u32,
+    /// Packets held, departed or not, until the receiver has accounted for them; 0 between sessions.
+    pub held: u32,
+    /// The most that may be held; 0 between sessions.
+    pub window: u32,
 }
 
 impl Shared {
