@@ -58,10 +58,16 @@ impl Console {
         }
     }
 
-    /// Prints a line to standard error, whatever form the words have.
+    /// Prints a warning to standard error, whatever form the words have.
     pub(crate) fn warn(&mut self, text: fmt::Arguments<'_>) {
         self.clear_status();
         self.write_stderr(format_args!("warning: {text}\n"));
+    }
+
+    /// Prints a line to standard error, whatever form the words have.
+    pub(crate) fn note(&mut self, text: fmt::Arguments<'_>) {
+        self.clear_status();
+        self.write_stderr(format_args!("{text}\n"));
     }
 
     /// Prints an error to standard error, and what to do next.

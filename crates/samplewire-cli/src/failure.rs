@@ -1,6 +1,7 @@
 //! Why a command failed, and what to do next.
 
 use std::io;
+use std::net::SocketAddr;
 
 use samplewire::OpenError;
 use samplewire::device::PortError;
@@ -49,6 +50,12 @@ pub(crate) enum Failure {
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),
+    /// Nobody can ask what is counted.
+    #[error("--metrics {address}: {source}")]
+    Metrics { address: SocketAddr, source: io::Error },
+    /// There is nothing to show.
+    #[error("no streams")]
+    NoStreams,
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
@@ -96,7 +103,7 @@ impl Failure {
                 Outcome::Unreachable
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
-            Self::Open(_) | Self::NobodyFound { .. } => Outcome::Unreachable,
+            Self::Open(_) | Self::NobodyFound { .. } | Self::NoStreams => Outcome::Unreachable,
             Self::Play(_) | Self::Port(_) | Self::StudyMissing { .. } => Outcome::Missing,
             _ => Outcome::Usage,
         }
@@ -115,7 +122,17 @@ impl Failure {
                 Some("write HOST, HOST:PORT or [IPV6]:PORT; without a port it is 9100".into())
             }
             Self::Source(error) => source_tip(error),
-            Self::Listen(OpenError::Link(error)) => listen_tip(error),
+            Self::Listen(OpenError::Link(LinkError::System { address, source, .. })) => {
+                port_tip(*address, source, "ss -ulnp", "--listen")
+            }
+            Self::Metrics { address, source } => {
+                port_tip(*address, source, "ss -tlnp", "--metrics")
+            }
+            Self::NoStreams => Some(
+                "start `samplewire record ADDR FILE`, `samplewire emulate` or `samplewire demo`; \
+                 another user's are seen by `top --from` and their --metrics"
+                    .into(),
+            ),
             Self::Open(OpenError::Refused { reason, .. }) => refuse_tip(*reason),
             Self::Memory { .. } | Self::Open(OpenError::Pool(_)) => Some(
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
@@ -181,12 +198,11 @@ fn source_tip(error: &SourceError) -> Option<String> {
     }
 }
 
-fn listen_tip(error: &LinkError) -> Option<String> {
-    let LinkError::System { address, source, .. } = error else { return None };
+fn port_tip(address: SocketAddr, source: &io::Error, list: &str, option: &str) -> Option<String> {
     match source.kind() {
         io::ErrorKind::AddrInUse => Some(format!(
-            "`ss -ulnp 'sport = :{port}'` names the program that has it; choose another port with \
-             --listen",
+            "`{list} 'sport = :{port}'` names the program that has it; choose another port with \
+             {option}",
             port = address.port()
         )),
         io::ErrorKind::AddrNotAvailable => Some(format!(

@@ -1,5 +1,5 @@
 //! The `samplewire` command: a software device, a probe, a recorder, a verifier of recordings, a
-//! demonstration, the simulator, and a reader of captures.
+//! demonstration, a live view, the simulator, and a reader of captures.
 //!
 //! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing or a recording that is
 //! not what its metadata say, 4 a threshold, 130 interrupted (the file is closed and valid).
@@ -23,6 +23,7 @@ mod interrupt;
 mod lanes;
 mod latency;
 mod memory;
+mod metrics;
 mod outcome;
 mod probe;
 mod rate;
@@ -33,6 +34,7 @@ mod shell;
 mod sim;
 mod stream;
 mod study;
+mod top;
 mod verify;
 mod wiring;
 
@@ -74,6 +76,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Rate(arguments) => rate::run(arguments),
         Command::Latency(arguments) => latency::run(arguments),
+        Command::Top(arguments) => top::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),
         Command::Study(arguments) => study::run(arguments),

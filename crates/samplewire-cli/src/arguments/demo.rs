@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use samplewire_proto::receiver::Delivery;
 
+use super::MetricsOption;
 use super::values;
 
 /// A demonstration.
@@ -26,6 +27,9 @@ pub(crate) struct DemoArguments {
     /// complete, deadline:TIME or best-effort; all but complete show gaps
     #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
     pub(crate) delivery: Delivery,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 }
 
 const AFTER_HELP: &str = "\

@@ -8,6 +8,7 @@ use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire::source::{Repeat, SourceSpec};
 
+use super::MetricsOption;
 use super::values::{self, Pace};
 use crate::faults::FaultOption;
 
@@ -81,6 +82,9 @@ pub(crate) struct EmulateArguments {
     /// Pace packets to this many bits per second of wire time [default: not paced]
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 
     /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives (the
     /// other way round where it only plays); keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed

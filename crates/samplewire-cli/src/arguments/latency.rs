@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
+use super::MetricsOption;
 use super::values;
 
 /// How much lead a timed transmission takes.
@@ -39,6 +40,9 @@ pub(crate) struct LatencyArguments {
     /// Give up when the device does not answer the opening for this long
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 
     /// Print one JSON object at the end
     #[arg(long)]

@@ -7,12 +7,14 @@ mod demo;
 mod emulate;
 mod find;
 mod latency;
+mod metrics;
 mod probe;
 mod rate;
 mod record;
 mod replay;
 mod sim;
 mod study;
+mod top;
 pub(crate) mod values;
 mod verify;
 
@@ -26,12 +28,14 @@ pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
 pub(crate) use find::FindArguments;
 pub(crate) use latency::LatencyArguments;
+pub(crate) use metrics::MetricsOption;
 pub(crate) use probe::ProbeArguments;
 pub(crate) use rate::{RateArguments, Way};
 pub(crate) use record::RecordArguments;
 pub(crate) use replay::ReplayArguments;
 pub(crate) use sim::{SimArguments, SimRun};
 pub(crate) use study::{Study, StudyArguments, WindowArguments};
+pub(crate) use top::TopArguments;
 pub(crate) use verify::VerifyArguments;
 
 /// Samples over Ethernet: every index is delivered, or listed in a gap with its cause.
@@ -66,6 +70,8 @@ pub(crate) enum Command {
     Rate(RateArguments),
     /// Measure how long before its time a burst must be sent to a device
     Latency(LatencyArguments),
+    /// Show the streams of this host: rates, repair, window, round trip, gaps
+    Top(TopArguments),
     /// Show device and receiver at work in one process, over a wire that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
@@ -108,6 +114,7 @@ A device string stands wherever an address does, with options in it: addr=10.0.0
 Try it:
   samplewire emulate --source scene                       in one terminal
   samplewire record 127.0.0.1 out.sigmf-data --nsamps 1e8 in another
+  samplewire top                                          both, while they run
   samplewire verify out.sigmf-data                        what it holds
   samplewire demo                                         both in one
   samplewire emulate --play out.sigmf-data --rate 2M      a device that plays, and

@@ -6,6 +6,7 @@ use clap::{Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::receiver::WINDOW_DEFAULT;
 
+use super::MetricsOption;
 use super::values::{self, Threshold};
 
 /// A measurement of a device's streams.
@@ -53,6 +54,9 @@ pub(crate) struct RateArguments {
     /// (samples), late and repaired (packets, both ways together), corrupted, duplicate, stall
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold_of_both)]
     pub(crate) fail_on: Vec<Threshold>,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 
     /// Print one JSON object at the end: start, intervals, end
     #[arg(long)]

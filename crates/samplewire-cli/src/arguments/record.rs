@@ -8,6 +8,7 @@ use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire_proto::receiver::Delivery;
 
+use super::MetricsOption;
 use super::values::{self, Threshold};
 use crate::faults::FaultOption;
 
@@ -118,6 +119,9 @@ pub(crate) struct RecordArguments {
     /// Print a JSON object on a line of its own for each event: start, interval, gap, end, error
     #[arg(long)]
     pub(crate) json_stream: bool,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 
     /// Also write the packets to a pcapng file, as they are behind the faults
     #[arg(long, value_name = "FILE.pcapng", conflicts_with = "channels")]

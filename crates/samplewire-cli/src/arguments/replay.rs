@@ -9,6 +9,7 @@ use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire::source::Repeat;
 use samplewire::{Delivery, Underflow};
 
+use super::MetricsOption;
 use super::values::{self, At, Threshold};
 use crate::faults::FaultOption;
 
@@ -98,6 +99,9 @@ pub(crate) struct ReplayArguments {
     /// Print one JSON object at the end: start, intervals, end
     #[arg(long)]
     pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
 
     /// Make the wire bad: data:.. for what is sent, feedback:.. for what arrives; keys as of
     /// emulate

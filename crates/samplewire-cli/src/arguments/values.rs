@@ -1,5 +1,6 @@
 //! What stands behind an option: times, rates, deliveries, thresholds.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire::Underflow;
@@ -79,6 +80,18 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .and_then(|span| Duration::try_from_secs_f64(span).ok())
         .filter(|span| !span.is_zero())
         .ok_or_else(|| format!("`{text}` is no time such as 5ms, 1.5s or 2min"))
+}
+
+/// Reads how often something is done: no more often than people can see, or a process can answer.
+pub(crate) fn interval(text: &str) -> Result<Duration, String> {
+    let interval = time(text)?;
+    let least = Duration::from_millis(50);
+    if interval < least { Err(format!("`{text}` is less than {least:?}")) } else { Ok(interval) }
+}
+
+/// Reads `127.0.0.1:9464` or `[::1]:9464`.
+pub(crate) fn ip_and_port(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("`{text}` is no IP:PORT such as 127.0.0.1:9464 or [::1]:9464"))
 }
 
 /// When a burst starts.
@@ -262,6 +275,21 @@ mod tests {
         assert_eq!(time("20us"), Ok(Duration::from_micros(20)));
         for text in ["0", "-1s", "5m", "soon", "1e-12", "nan", "1e300"] {
             assert!(time(text).unwrap_err().contains(&format!("`{text}`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn intervals_have_a_least() {
+        assert_eq!(interval("0.5"), Ok(Duration::from_millis(500)));
+        assert_eq!(interval("49ms").unwrap_err(), "`49ms` is less than 50ms");
+        assert!(interval("often").unwrap_err().contains("`often`"));
+    }
+
+    #[test]
+    fn address_of_an_interface_needs_its_port() {
+        assert_eq!(ip_and_port("[::1]:0").unwrap().to_string(), "[::1]:0");
+        for text in ["9464", "localhost:9464", "127.0.0.1", "127.0.0.1:99999", ""] {
+            assert!(ip_and_port(text).unwrap_err().contains(&format!("`{text}`")), "{text}");
         }
     }
 

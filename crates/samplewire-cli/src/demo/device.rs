@@ -13,6 +13,7 @@ use samplewire_io::{FaultLog, FaultSpec, Udp};
 use crate::arguments::DemoArguments;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::metrics::{Entry, Registry};
 use crate::wiring::{self, Wiring};
 
 /// A device that plays for a while in a thread of its own.
@@ -22,11 +23,16 @@ pub(super) struct Device {
     pub(super) faults: FaultLog,
     is_given_up: Arc<AtomicBool>,
     thread: JoinHandle<Result<Option<PlaySummary>, PlayError>>,
+    _told: Entry,
 }
 
 impl Device {
     /// Listens on a free port of the loopback interface.
-    pub(super) fn start(arguments: &DemoArguments, interrupt: &Interrupt) -> Result<Self, Failure> {
+    pub(super) fn start(
+        arguments: &DemoArguments,
+        interrupt: &Interrupt,
+        registry: &Registry,
+    ) -> Result<Self, Failure> {
         let mut source = scene(arguments)?;
         let socket = Udp::bind((Ipv4Addr::LOCALHOST, 0).into(), &wiring::udp_options())
             .map_err(|error| Failure::Listen(error.into()))?;
@@ -36,6 +42,7 @@ impl Device {
         let mut transmitter =
             Transmitter::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
         let (address, memory_bytes) = (transmitter.local_addr(), transmitter.memory_bytes());
+        let told = registry.add_device(0, &transmitter);
         let is_given_up = Arc::new(AtomicBool::new(false));
         let (given_up, interrupt) = (Arc::clone(&is_given_up), interrupt.clone());
         let (rate_hz, length) = (arguments.rate, arguments.seconds);
@@ -52,7 +59,7 @@ impl Device {
         };
         let thread = std::thread::Builder::new().name("demo device".into()).spawn(play)?;
         let faults = logs.faults.expect("faults were put on the link");
-        Ok(Self { address, memory_bytes, faults, is_given_up, thread })
+        Ok(Self { address, memory_bytes, faults, is_given_up, thread, _told: told })
     }
 
     /// Waits until the session is over; `None` when there was none.

@@ -21,6 +21,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::stream::{path_words, stream_of, stream_words};
 
@@ -33,10 +34,11 @@ use verdict::Verdict;
 /// Streams for a while and accounts for every index.
 pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let mut console = Console::new(Lines::Stdout, false);
+    let exporter = Exporter::start("demo", arguments.metrics.address, &mut console)?;
     let interrupt = Interrupt::install()?;
     // Made before the stream is open: it takes longer than the window lasts.
     let comparison = Comparison::new(scene(arguments)?);
-    let device = Device::start(arguments, &interrupt)?;
+    let device = Device::start(arguments, &interrupt, exporter.registry())?;
     let options = ReceiverOptions::new().delivery(arguments.delivery).window(WINDOW);
     let opened = Receiver::open(device.address, &options);
     let mut receiver = match opened {
@@ -46,6 +48,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
             return Err(error.into());
         }
     };
+    let _told = exporter.registry().add_opened([receiver.counters()], None);
     print_start(&mut console, arguments, &device, &receiver);
     let first_index = receiver.info().first_index;
     let mut show = Show {

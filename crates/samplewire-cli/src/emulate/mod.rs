@@ -26,6 +26,7 @@ use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::memory::check_window;
+use crate::metrics::{self, About, Exporter};
 use crate::outcome::Outcome;
 use crate::stream::stream_words;
 use crate::wiring::{self, Flow, Wiring};
@@ -37,6 +38,8 @@ use supply::Supply;
 
 /// Serves session after session until it is interrupted.
 pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
+    let mut console = Console::new(Lines::Stdout, arguments.progress);
+    let exporter = Exporter::start("emulate", arguments.metrics.address, &mut console)?;
     let address = wiring::address(&arguments.listen)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;
@@ -66,9 +69,23 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let device = Device::listen_over(wiring.link, config, &transmitter_options(arguments))
         .map_err(refused_to_listen)?;
     let ending = Ending::new(Interrupt::install()?);
-    let stage = device.inlet.map(|inlet| Stage::open(arguments, inlet, clock, ending.clone()));
+    let _told: Vec<_> = supplies
+        .iter()
+        .zip(&device.transmitters)
+        .map(|(supply, it)| exporter.registry().add_device(supply.stream, it))
+        .collect();
+    let stage = device.inlet.map(|inlet| {
+        let about = About {
+            device: device.address,
+            // What a device plays stands behind what it sends.
+            stream: sends.len() as u16,
+            direction: metrics::Direction::Receive,
+            info: inlet.info().clone(),
+        };
+        let told = exporter.registry().add(about, metrics::View::default);
+        Stage::open(arguments, (inlet, told), clock, ending.clone())
+    });
     let stage = stage.transpose()?.flatten();
-    let mut console = Console::new(Lines::Stdout, arguments.progress);
     console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));
     print_sends(&mut console, arguments, &supplies, &device.transmitters, clock);
     if let Some(info) = &plays {

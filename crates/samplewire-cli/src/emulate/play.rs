@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire::End;
-use samplewire::device::{Incoming, Inlet, Played, Player, SampleClock};
+use samplewire::device::{Incoming, Inlet, PlayCounts, Played, Player, SampleClock};
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire_proto::wire::CloseReason;
 
@@ -14,11 +14,13 @@ use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::metrics::{Entry, Told, View};
 use crate::outcome::Outcome;
 
 /// What plays, and into what.
 pub(super) struct Stage {
     inlet: Inlet,
+    told: Entry,
     clock: Option<SampleClock>,
     sink: Box<dyn Sink>,
     ending: Ending,
@@ -31,14 +33,14 @@ impl Stage {
     /// It is there already, or cannot be created.
     pub(super) fn open(
         arguments: &EmulateArguments,
-        inlet: Inlet,
+        (inlet, told): (Inlet, Entry),
         clock: Option<SampleClock>,
         ending: Ending,
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.play else { return Ok(None) };
         let options = SinkOptions::new().overwrite(arguments.overwrite);
         let sink = sink::open(file, inlet.info(), &options).map_err(Failure::Create)?;
-        Ok(Some(Self { inlet, clock, sink, ending }))
+        Ok(Some(Self { inlet, told, clock, sink, ending }))
     }
 
     /// Plays one session, or one after another until it is interrupted.
@@ -74,10 +76,23 @@ impl Stage {
         let started = Instant::now();
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
         let mut lines = UnderrunLines::new(self.clock.map_or(0.0, |_| info.rate_hz()));
+        let told = Told::new(PlayCounts::default());
+        self.told.set({
+            let (stats, told) = (receiver.stats_handle(), told.clone());
+            let (peer, packet_samples) = (Some(info.address), info.packet_samples);
+            move || View {
+                peer,
+                packet_samples,
+                receiver: Some(stats.stats()),
+                player: Some(told.get()),
+                ..View::default()
+            }
+        });
         let mut player = Player::new(receiver, self.clock, underflow, &mut *self.sink);
         loop {
             let runs = player.run(TURN, |underrun| lines.print(console, underrun));
             let has_more = runs.map_err(Failure::Create)?;
+            told.set(*player.counts());
             let now = Instant::now();
             if cadence.is_due(now) {
                 lines.next_second(console);
@@ -98,6 +113,9 @@ impl Stage {
         }
         lines.next_second(console);
         let played = player.finish();
+        let (receiver, player) = (Some(played.stats), Some(played.counts));
+        let last = View { receiver, player, ..View::default() };
+        self.told.set(move || last.clone());
         print(console, id, &played, info.frame_bytes(), started.elapsed());
         let beyond_credit = played.stats.stream.beyond_credit;
         if beyond_credit > 0 {

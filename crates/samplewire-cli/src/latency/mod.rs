@@ -15,6 +15,7 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::{grouped, span};
 use crate::interrupt::Interrupt;
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::stream_words;
@@ -34,6 +35,7 @@ fn measure(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
+    let exporter = Exporter::start("latency", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
     let interrupt = Interrupt::install()?;
     document.version = env!("CARGO_PKG_VERSION");
@@ -57,6 +59,7 @@ fn measure(
         SendOptions::new().owner(owner).timeout(arguments.timeout).udp(wiring::udp_options());
     let transmitter = Transmitter::open(address, &sender)?;
     check(arguments, &receiver, &transmitter)?;
+    let _told = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
     console.line(format_args!("device     {}", stream_words(&device.stream_info())));
     document.device = Some(Device::new(device));

@@ -19,6 +19,7 @@ use crate::document;
 use crate::failure::Failure;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{path_words, stream_words};
@@ -39,6 +40,7 @@ fn measure(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
+    let exporter = Exporter::start("rate", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
     if arguments.way == Way::Transmit && !arguments.channels.is_empty() {
@@ -58,6 +60,9 @@ fn measure(
         }
         Way::Receive => None,
     };
+    let _told = exporter
+        .registry()
+        .add_opened(receiver.iter().flat_map(|it| it.counters()), transmitter.as_ref());
     let interrupt = Interrupt::install()?;
     announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
     let is_over = AtomicBool::new(false);

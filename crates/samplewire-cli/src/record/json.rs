@@ -280,7 +280,8 @@ impl From<&ReceiverSnapshot> for Counters {
     }
 }
 
-const fn cause_key(cause: RecordedCause) -> &'static str {
+/// The key of a cause.
+pub(crate) const fn cause_key(cause: RecordedCause) -> &'static str {
     match cause {
         RecordedCause::Stream(Cause::SourceOverflow) => "source_overflow",
         RecordedCause::Stream(Cause::Deadline) => "deadline",

@@ -8,6 +8,7 @@ mod reporter;
 pub(crate) mod sessions;
 mod stop;
 pub(crate) mod summary;
+mod watch;
 
 use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -25,6 +26,7 @@ use crate::faults::{self, FaultPair, print_counts};
 use crate::figures::{grouped, measured};
 use crate::interrupt::Interrupt;
 use crate::lanes::{Lane, total};
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{path_words, stream_of, stream_words};
@@ -37,6 +39,7 @@ use reporter::{Form, Reporter};
 use sessions::{Contest, Seam, check_same};
 use stop::Stop;
 use summary::Summary;
+use watch::Watch;
 
 /// Records, and tells of it in the form that was asked for.
 pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
@@ -57,6 +60,7 @@ pub(crate) fn run(arguments: &RecordArguments) -> Result<Outcome, Failure> {
 }
 
 fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcome, Failure> {
+    let exporter = Exporter::start("record", arguments.metrics.address, reporter.console())?;
     let found = match arguments.append {
         true => {
             sink::resumable(&arguments.file, arguments.split.is_some()).map_err(Failure::Create)?
@@ -75,10 +79,12 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let mut seam = found.as_ref().and_then(Seam::behind);
     let first_index = seam.map_or(info.first_index, |seam| seam.next_index);
+    let account = Account::new(first_index, arguments.nsamps);
     let mut recording = Recording::new(
         (&mut writer, !["-", "null"].map(OsStr::new).contains(&arguments.file.as_os_str())),
         (reporter, &interrupt),
-        Account::new(first_index, arguments.nsamps),
+        Watch::new(exporter.registry(), &account),
+        account,
         started,
         (arguments.duration, arguments.timeout),
     );

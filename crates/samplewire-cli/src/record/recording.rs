@@ -11,6 +11,7 @@ use samplewire_proto::Cause;
 use super::reporter::Reporter;
 use super::sessions::{Seam, sum};
 use super::stop::Stop;
+use super::watch::Watch;
 use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::figures::span;
@@ -24,6 +25,7 @@ pub(super) struct Recording<'a> {
     has_disk: bool,
     pub(super) reporter: &'a mut Reporter,
     pub(super) interrupt: &'a Interrupt,
+    watch: Watch,
     pub(super) account: Account,
     pub(super) started: Instant,
     pub(super) duration: Option<Duration>,
@@ -44,6 +46,7 @@ impl<'a> Recording<'a> {
     pub(super) fn new(
         (writer, has_disk): (&'a mut Writer, bool),
         (reporter, interrupt): (&'a mut Reporter, &'a Interrupt),
+        watch: Watch,
         account: Account,
         started: Instant,
         (duration, silence): (Option<Duration>, Option<Duration>),
@@ -53,6 +56,7 @@ impl<'a> Recording<'a> {
             has_disk,
             reporter,
             interrupt,
+            watch,
             account,
             started,
             duration,
@@ -111,9 +115,12 @@ impl<'a> Recording<'a> {
 
     /// Records until something stops it.
     pub(super) fn run(&mut self, receiver: &mut Interleaved) -> Stop {
+        self.watch.follow(receiver);
         loop {
             let now = Instant::now();
-            if let Some(stop) = self.turn(receiver, now) {
+            let stop = self.turn(receiver, now);
+            self.watch.tell(&self.account, now, stop.is_some());
+            if let Some(stop) = stop {
                 return stop;
             }
             if self.cadence.is_due(now) {

@@ -23,6 +23,7 @@ use crate::faults::{FaultPair, print_counts};
 use crate::figures::{exact, grouped, measured, span};
 use crate::interrupt::Interrupt;
 use crate::memory::check_window;
+use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{path_words, stream_words};
@@ -46,6 +47,7 @@ fn replay(
     console: &mut Console,
     document: &mut Document,
 ) -> Result<Outcome, Failure> {
+    let exporter = Exporter::start("replay", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let source = open_source(arguments)?;
@@ -63,6 +65,7 @@ fn replay(
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
     let device = transmitter.device().expect("this end opened").clone();
+    let _told = exporter.registry().add_opened([], Some(&transmitter));
     let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);

@@ -13,6 +13,7 @@ mod interruption;
 mod json;
 mod kills;
 mod measuring;
+mod metrics;
 mod mutations;
 mod playing;
 mod recording;

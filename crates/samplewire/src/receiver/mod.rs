@@ -169,6 +169,11 @@ impl Receiver {
         StatsHandle { shared: Arc::clone(&self.shared) }
     }
 
+    /// What is received, and the handle on its counters.
+    pub fn counters(&self) -> (&DeviceInfo, StatsHandle) {
+        (&self.info, self.stats_handle())
+    }
+
     /// How the stream ended, once iterating has.
     pub const fn end(&self) -> Option<&Result<End, LinkError>> {
         self.end.as_ref()

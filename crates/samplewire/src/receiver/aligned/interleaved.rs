@@ -11,7 +11,7 @@ use super::super::block::Gaps;
 use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
-use crate::receiver::{ReceiverOptions, ReceiverSnapshot};
+use crate::receiver::{ReceiverOptions, ReceiverSnapshot, StatsHandle};
 
 /// Several streams of one device, read as one: sample by sample the channels of the first stream,
 /// of the second and so on.
@@ -74,6 +74,11 @@ impl Interleaved {
     /// See [`Aligned::stats`].
     pub fn stats(&self) -> impl ExactSizeIterator<Item = (ReceiverSnapshot, LaneCounts)> {
         self.aligned.stats()
+    }
+
+    /// See [`Aligned::counters`].
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = (&DeviceInfo, StatsHandle)> {
+        self.aligned.counters()
     }
 
     /// Why no more comes; `None` while more may come.

@@ -14,7 +14,7 @@ use samplewire_io::{Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex};
 
-use super::{Block, Receiver, ReceiverOptions, ReceiverSnapshot};
+use super::{Block, Receiver, ReceiverOptions, ReceiverSnapshot, StatsHandle};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 
@@ -198,6 +198,11 @@ impl Aligned {
         let stats =
             |(lane, receiver): (usize, &Receiver)| (receiver.stats(), self.line.counts(lane));
         self.receivers.iter().enumerate().map(stats)
+    }
+
+    /// What each stream is, and a handle on its counters.
+    pub fn counters(&self) -> impl ExactSizeIterator<Item = (&DeviceInfo, StatsHandle)> {
+        self.receivers.iter().map(Receiver::counters)
     }
 
     /// Why no more comes; `None` while more may come.

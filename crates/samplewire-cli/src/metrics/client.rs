@@ -1,0 +1,135 @@
+//! Asks a process for its page, for a bounded time and a bounded length.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
+
+use super::text::{self, Sample, TextError};
+
+/// Where a process answers.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Endpoint {
+    /// A process of this user's.
+    Local(PathBuf),
+    /// The `--metrics` of another.
+    Tcp(SocketAddr),
+}
+
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local(path) => path.display().fmt(f),
+            Self::Tcp(address) => address.fmt(f),
+        }
+    }
+}
+
+/// Why there is no page.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum FetchError {
+    /// It is not there, or does not answer in time.
+    #[error("{endpoint}: {source}")]
+    System { endpoint: Endpoint, source: io::Error },
+    /// It answers something else.
+    #[error("{endpoint}: {words}")]
+    Answer { endpoint: Endpoint, words: String },
+    /// The page is none.
+    #[error("{endpoint}: {source}")]
+    Text { endpoint: Endpoint, source: TextError },
+}
+
+/// The page of a process.
+///
+/// # Errors
+/// See [`FetchError`].
+///
+/// # Blocking
+/// At most for [`TIME_MAX`].
+pub(crate) fn fetch(endpoint: &Endpoint) -> Result<Vec<Sample>, FetchError> {
+    let failed = |source| FetchError::System { endpoint: endpoint.clone(), source };
+    let wrong =
+        |words: &str| FetchError::Answer { endpoint: endpoint.clone(), words: words.into() };
+    let until = Instant::now() + TIME_MAX;
+    let bytes = match endpoint {
+        Endpoint::Local(path) => connect_local(path).and_then(|mut wire| {
+            wire.set_read_timeout(Some(TIME_MAX))?;
+            wire.set_write_timeout(Some(TIME_MAX))?;
+            ask(&mut wire, until)
+        }),
+        Endpoint::Tcp(address) => {
+            TcpStream::connect_timeout(address, TIME_MAX).and_then(|mut wire| {
+                wire.set_read_timeout(Some(TIME_MAX))?;
+                wire.set_write_timeout(Some(TIME_MAX))?;
+                ask(&mut wire, until)
+            })
+        }
+    };
+    let bytes = bytes.map_err(failed)?;
+    let answer = std::str::from_utf8(&bytes).map_err(|_| wrong("its answer is no text"))?;
+    let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| wrong("it speaks no HTTP"))?;
+    let status = head.split(' ').nth(1);
+    if status != Some("200") {
+        let line: String = head.lines().next().unwrap_or_default().chars().take(60).collect();
+        return Err(wrong(&format!("it answers `{line}`")));
+    }
+    text::parse(body).map_err(|source| FetchError::Text { endpoint: endpoint.clone(), source })
+}
+
+/// Whether a process listens there.
+pub(super) fn is_alive(path: &Path) -> bool {
+    match connect_local(path) {
+        Ok(_) => true,
+        // It is behind with its answers, as one that was stopped.
+        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+    }
+}
+
+/// Connects at once or not at all: one that does not accept must not hold up who asks.
+fn connect_local(path: &Path) -> io::Result<UnixStream> {
+    let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    connect(&socket, &SocketAddrUnix::new(path)?).map_err(|error| match error {
+        Errno::AGAIN => io::Error::from(io::ErrorKind::WouldBlock),
+        other => other.into(),
+    })?;
+    let wire = UnixStream::from(socket);
+    wire.set_nonblocking(false)?;
+    Ok(wire)
+}
+
+fn ask(wire: &mut (impl Read + Write), until: Instant) -> io::Result<Vec<u8>> {
+    wire.write_all(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")?;
+    let mut bytes = Vec::new();
+    let mut some = vec![0; 16 << 10];
+    loop {
+        match wire.read(&mut some) {
+            Ok(0) => return Ok(bytes),
+            Ok(len) => bytes.extend_from_slice(&some[..len]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Err(slow()),
+            Err(error) => return Err(error),
+        }
+        if bytes.len() > PAGE_BYTES_MAX {
+            return Err(io::Error::other(format!("its page exceeds {PAGE_BYTES_MAX} bytes")));
+        }
+        if Instant::now() > until {
+            return Err(slow());
+        }
+    }
+}
+
+fn slow() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("it does not answer within {TIME_MAX:?}"))
+}
+
+/// For connecting, and again for the answer.
+const TIME_MAX: Duration = Duration::from_millis(500);
+
+/// Some hundred streams.
+const PAGE_BYTES_MAX: usize = 4 << 20;

@@ -1,0 +1,175 @@
+//! The sockets by which this user's processes tell each other of their streams: one for each process,
+//! in a folder that nobody else can enter.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
+
+use super::client::{self, Endpoint};
+
+/// The socket of this process; its file goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct LocalSocket {
+    path: PathBuf,
+}
+
+/// Why there is none.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LocalError {
+    /// The folder is another's, or open to others.
+    #[error("{}: not a folder of this user alone (mode 0700)", path.display())]
+    Folder { path: PathBuf },
+    /// A process of another name space has this one's number.
+    #[error("{}: another process listens there", path.display())]
+    Taken { path: PathBuf },
+    /// The system refuses.
+    #[error("{}: {source}", path.display())]
+    System { path: PathBuf, source: io::Error },
+}
+
+impl LocalSocket {
+    /// Listens at a socket that is named by the number of this process.
+    ///
+    /// # Errors
+    /// See [`LocalError`].
+    pub(super) fn bind() -> Result<(Self, UnixListener), LocalError> {
+        let (own, _) = folders();
+        Self::bind_in(&own)
+    }
+
+    fn bind_in(folder: &Path) -> Result<(Self, UnixListener), LocalError> {
+        make(folder)?;
+        let path = folder.join(format!("{}.sock", std::process::id()));
+        if client::is_alive(&path) {
+            return Err(LocalError::Taken { path });
+        }
+        // Under its name it listens from the first moment: `sweep` takes what does not for dead.
+        let new = path.with_extension("new");
+        let bind = || {
+            if new.symlink_metadata().is_ok() {
+                fs::remove_file(&new)?;
+            }
+            let listener = UnixListener::bind(&new)?;
+            listener.set_nonblocking(true)?;
+            fs::rename(&new, &path)?;
+            Ok(listener)
+        };
+        let listener =
+            bind().map_err(|source| LocalError::System { path: path.clone(), source })?;
+        Ok((Self { path }, listener))
+    }
+}
+
+impl Drop for LocalSocket {
+    fn drop(&mut self) {
+        // One that stays is swept by `top`.
+        let _removed = fs::remove_file(&self.path).is_ok();
+    }
+}
+
+/// The sockets of this user's processes that are there; those of processes that were killed go.
+pub(crate) fn sweep() -> Vec<Endpoint> {
+    let (own, other) = folders();
+    [Some(own), other]
+        .iter()
+        .flatten()
+        .filter(|folder| is_ours(folder))
+        .flat_map(|folder| sweep_in(folder))
+        .collect()
+}
+
+fn sweep_in(folder: &Path) -> Vec<Endpoint> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = entries
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
+        .filter(|path| client::is_alive(path) || fs::remove_file(path).is_err())
+        .collect();
+    paths.sort();
+    paths.truncate(PROCESSES_MAX);
+    paths.into_iter().map(Endpoint::Local).collect()
+}
+
+/// Where a process makes its socket, and where else those of others may be: one that a timer started
+/// knows no session.
+fn folders() -> (PathBuf, Option<PathBuf>) {
+    let user = rustix::process::geteuid().as_raw();
+    let shared = Path::new("/tmp").join(format!("samplewire-{user}"));
+    let is_usable = |folder: &PathBuf| {
+        let is_own = |metadata: fs::Metadata| metadata.is_dir() && metadata.uid() == user;
+        folder.is_absolute() && folder.metadata().is_ok_and(is_own)
+    };
+    match std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(is_usable) {
+        Some(folder) => (folder.join("samplewire"), Some(shared)),
+        None => (shared, None),
+    }
+}
+
+/// Makes the folder, or checks the one that is there.
+fn make(folder: &Path) -> Result<(), LocalError> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+            Err(LocalError::System { path: folder.to_owned(), source: error })
+        }
+        _ if is_ours(folder) => Ok(()),
+        _ => Err(LocalError::Folder { path: folder.to_owned() }),
+    }
+}
+
+/// Whether it is a folder, no link, of this user's, which nobody else can enter.
+fn is_ours(folder: &Path) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    folder.symlink_metadata().is_ok_and(|metadata| {
+        metadata.is_dir() && metadata.uid() == user && metadata.mode() & 0o077 == 0
+    })
+}
+
+/// More processes are not looked at.
+const PROCESSES_MAX: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    use super::*;
+
+    #[test]
+    fn socket_is_there_while_it_is_held_and_is_swept_when_it_is_dead() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("samplewire");
+        let (socket, listener) = LocalSocket::bind_in(&folder).unwrap();
+        let path = socket.path.clone();
+        assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
+        assert_eq!(sweep_in(&folder), [Endpoint::Local(path.clone())]);
+        let taken = LocalSocket::bind_in(&folder).unwrap_err();
+        assert!(taken.to_string().ends_with(".sock: another process listens there"), "{taken}");
+        // As after a kill.
+        std::mem::forget(socket);
+        drop(listener);
+        assert!(path.exists());
+        assert_eq!(sweep_in(&folder), []);
+        assert!(!path.exists());
+        drop(LocalSocket::bind_in(&folder).unwrap());
+        assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn folder_of_another_or_open_to_others_is_refused() {
+        let root = tempfile::tempdir().unwrap();
+        let open = root.path().join("open");
+        fs::create_dir(&open).unwrap();
+        fs::set_permissions(&open, fs::Permissions::from_mode(0o750)).unwrap();
+        let link = root.path().join("link");
+        let own = root.path().join("own");
+        DirBuilder::new().mode(0o700).create(&own).unwrap();
+        symlink(&own, &link).unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "").unwrap();
+        for path in [open, link, file] {
+            let error = LocalSocket::bind_in(&path).unwrap_err();
+            assert!(matches!(error, LocalError::Folder { .. }), "{error}");
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! The page: text as Prometheus reads it (exposition format 0.0.4).
+
+use std::fmt::{self, Display, Write};
+
+use samplewire::sigmf::RecordedCause;
+use samplewire_proto::Cause;
+
+use super::stream::{About, View};
+use super::tables::{
+    GAP_SAMPLES, Kind, LISTENER, PLAYER, RECEIVER, RECEIVER_PORT, RECORDING, SENDER, SENDER_PORT,
+    Table,
+};
+use crate::record::json::cause_key;
+
+/// What a process of `verb` tells of these streams.
+pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
+    let mut page = Page(String::with_capacity(PAGE_BYTES));
+    page.head("samplewire_info", "gauge", "This process");
+    let (version, pid) = (env!("CARGO_PKG_VERSION"), std::process::id());
+    let labels = format!("pid=\"{pid}\",verb={},version=\"{version}\"", Quoted(verb));
+    page.sample("samplewire_info", &labels, 1);
+    let labelled: Vec<(String, &View)> =
+        views.iter().map(|(about, view)| (labels_of(about), view)).collect();
+    page.streams(views);
+    page.table(&labelled, &RECEIVER, |view| view.receiver.as_ref().map(|it| &it.stream));
+    page.causes(&labelled, RECEIVER.prefix, |view| {
+        let samples = view.receiver.as_ref()?.stream.gap_samples;
+        Some(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples).collect())
+    });
+    page.table(&labelled, &RECEIVER_PORT, |view| view.receiver.as_ref());
+    page.table(&labelled, &RECORDING, |view| view.recording.as_ref());
+    page.causes(&labelled, RECORDING.prefix, |view| {
+        let samples = *view.recording.as_ref()?.gap_samples();
+        Some(RecordedCause::ALL.into_iter().zip(samples).collect())
+    });
+    page.table(&labelled, &PLAYER, |view| view.player.as_ref());
+    page.table(&labelled, &SENDER, |view| view.sender.as_ref().map(|it| &it.stream));
+    page.table(&labelled, &SENDER_PORT, |view| view.sender.as_ref());
+    page.table(&labelled, &LISTENER, |view| {
+        view.sender.as_ref().filter(|_| view.is_listening).map(|it| &it.listen)
+    });
+    page.0
+}
+
+struct Page(String);
+
+impl Page {
+    /// What the streams are.
+    fn streams(&mut self, views: &[(About, View)]) {
+        if views.is_empty() {
+            return;
+        }
+        self.head("samplewire_stream_info", "gauge", "A stream, and who is at its other end");
+        for (about, view) in views {
+            let peer = view.peer.map(|peer| peer.to_string()).unwrap_or_default();
+            let labels = format!(
+                "{},peer={},name={},format=\"{}\",channels=\"{}\"",
+                labels_of(about),
+                Quoted(&peer),
+                Quoted(&about.info.name),
+                about.info.format,
+                about.info.channels
+            );
+            self.sample("samplewire_stream_info", &labels, 1);
+        }
+        let name = "samplewire_stream_sample_rate_hertz";
+        self.head(name, "gauge", "Sample rate; 0 when it is not known");
+        for (about, _) in views {
+            self.sample(name, &labels_of(about), about.info.rate_hz());
+        }
+        let name = "samplewire_stream_sample_bytes";
+        self.head(name, "gauge", "Bytes of a sample of all channels");
+        for (about, _) in views {
+            self.sample(name, &labels_of(about), about.info.frame_bytes());
+        }
+        let name = "samplewire_stream_packet_samples";
+        self.head(name, "gauge", "Samples of a full packet; 0 while that is not agreed");
+        for (about, view) in views {
+            self.sample(name, &labels_of(about), view.packet_samples);
+        }
+    }
+
+    /// Counters of one kind, of the streams that have them.
+    fn table<T>(
+        &mut self,
+        views: &[(String, &View)],
+        table: &Table<T>,
+        of: impl Fn(&View) -> Option<&T>,
+    ) {
+        let found: Vec<(&String, &T)> =
+            views.iter().filter_map(|(labels, view)| Some((labels, of(view)?))).collect();
+        if found.is_empty() {
+            return;
+        }
+        for metric in table.metrics {
+            let name = metric.full_name(table.prefix);
+            self.head(&name, metric.kind.as_str(), metric.help);
+            for (labels, counters) in &found {
+                let value = (metric.value)(counters);
+                match metric.kind {
+                    Kind::Count | Kind::Level => self.sample(&name, labels, value),
+                    Kind::Nanos => self.sample(&name, labels, Seconds(value)),
+                }
+            }
+        }
+    }
+
+    /// Samples of gaps by cause.
+    fn causes(
+        &mut self,
+        views: &[(String, &View)],
+        prefix: &str,
+        of: impl Fn(&View) -> Option<Vec<(RecordedCause, u64)>>,
+    ) {
+        let name = format!("{prefix}{GAP_SAMPLES}");
+        let mut has_head = false;
+        for (labels, view) in views {
+            for (cause, samples) in of(view).unwrap_or_default() {
+                if !std::mem::replace(&mut has_head, true) {
+                    self.head(&name, "counter", "Samples in gaps, by cause");
+                }
+                let labels = format!("{labels},cause=\"{}\"", cause_key(cause));
+                self.sample(&name, &labels, samples);
+            }
+        }
+    }
+
+    /// Help texts are ours, and have neither backslashes nor line ends.
+    fn head(&mut self, name: &str, kind: &str, help: &str) {
+        self.write(format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}\n"));
+    }
+
+    fn sample(&mut self, name: &str, labels: &str, value: impl Display) {
+        self.write(format_args!("{name}{{{labels}}} {value}\n"));
+    }
+
+    fn write(&mut self, text: fmt::Arguments<'_>) {
+        self.0.write_fmt(text).expect("strings take all");
+    }
+}
+
+fn labels_of(about: &About) -> String {
+    let About { device, stream, direction, .. } = about;
+    format!("device=\"{device}\",stream=\"{stream}\",direction=\"{}\"", direction.as_str())
+}
+
+/// The value of a label: a peer may have chosen it.
+struct Quoted<'a>(&'a str);
+
+impl Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_char('"')?;
+        for character in self.0.chars() {
+            match character {
+                '\\' => f.write_str("\\\\")?,
+                '"' => f.write_str("\\\"")?,
+                '\n' => f.write_str("\\n")?,
+                other => f.write_char(other)?,
+            }
+        }
+        f.write_char('"')
+    }
+}
+
+/// Nanoseconds, told in seconds with all their digits.
+struct Seconds(u64);
+
+impl Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{:09}", self.0 / 1_000_000_000, self.0 % 1_000_000_000)
+    }
+}
+
+/// A page of one stream; one of more grows.
+const PAGE_BYTES: usize = 16 << 10;

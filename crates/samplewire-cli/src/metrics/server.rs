@@ -1,0 +1,200 @@
+//! The thread that answers: a few connections at a time, none of which can hold up another.
+
+use std::io;
+use std::net::TcpListener;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+use super::Registry;
+use super::connection::{Connection, Wire};
+
+/// Where it is asked.
+#[derive(Debug)]
+pub(super) enum Listener {
+    Tcp(TcpListener),
+    Unix(UnixListener),
+}
+
+impl Listener {
+    fn fd(&self) -> BorrowedFd<'_> {
+        match self {
+            Self::Tcp(listener) => listener.as_fd(),
+            Self::Unix(listener) => listener.as_fd(),
+        }
+    }
+
+    fn accept(&self) -> io::Result<Box<dyn Wire>> {
+        Ok(match self {
+            Self::Tcp(listener) => {
+                let (wire, _) = listener.accept()?;
+                wire.set_nonblocking(true)?;
+                Box::new(wire)
+            }
+            Self::Unix(listener) => {
+                let (wire, _) = listener.accept()?;
+                wire.set_nonblocking(true)?;
+                Box::new(wire)
+            }
+        })
+    }
+}
+
+/// Answers until the other end of `stopped` is closed.
+pub(super) struct Server {
+    listeners: Vec<Listener>,
+    stopped: UnixStream,
+    registry: Registry,
+    /// The oldest first.
+    connections: Vec<Connection>,
+}
+
+impl Server {
+    pub(super) const fn new(
+        listeners: Vec<Listener>,
+        stopped: UnixStream,
+        registry: Registry,
+    ) -> Self {
+        Self { listeners, stopped, registry, connections: Vec::new() }
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            let ready = match self.wait() {
+                Ok(ready) => ready,
+                Err(Errno::INTR) => continue,
+                // Out of memory, say: the command goes on without this.
+                Err(_) => return,
+            };
+            let [stopped, ready @ ..] = &ready[..] else { return };
+            if *stopped {
+                return;
+            }
+            let (asked, moved) = ready.split_at(self.listeners.len());
+            let now = Instant::now();
+            let mut moved = moved.iter();
+            self.connections.retain_mut(|connection| {
+                let is_ready = moved.next().is_some_and(|is_ready| *is_ready);
+                connection.until() > now
+                    && (!is_ready || connection.advance(|| self.registry.page()))
+            });
+            for (at, _) in asked.iter().enumerate().filter(|(_, is_asked)| **is_asked) {
+                self.accept(at, now);
+            }
+        }
+    }
+
+    /// Waits until something is to be done: of the end, the listeners and the connections, which.
+    fn wait(&self) -> Result<Vec<bool>, Errno> {
+        let listeners =
+            self.listeners.iter().map(|it| PollFd::from_borrowed_fd(it.fd(), PollFlags::IN));
+        let connections =
+            self.connections.iter().map(|it| PollFd::from_borrowed_fd(it.fd(), it.wants()));
+        let mut fds: Vec<PollFd<'_>> = std::iter::once(PollFd::new(&self.stopped, PollFlags::IN))
+            .chain(listeners)
+            .chain(connections)
+            .collect();
+        let until = self.connections.iter().map(Connection::until).min();
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        // A millisecond more, so that it is over when this returns.
+        let left = left.map(|left| left + Duration::from_millis(1));
+        let timeout = left.and_then(|left| Timespec::try_from(left).ok());
+        poll(&mut fds, timeout.as_ref())?;
+        Ok(fds.iter().map(|fd| !fd.revents().is_empty()).collect())
+    }
+
+    fn accept(&mut self, at: usize, now: Instant) {
+        match self.listeners[at].accept() {
+            Ok(wire) => {
+                // Who asks at once is answered at once; who does not makes room for others.
+                if self.connections.len() == CONNECTIONS_MAX {
+                    self.connections.remove(0);
+                }
+                let mut connection = Connection::new(wire, now);
+                if connection.advance(|| self.registry.page()) {
+                    self.connections.push(connection);
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // No file descriptors are left, say: the next attempt would find the same.
+            Err(_) => std::thread::sleep(ACCEPT_PAUSE),
+        }
+    }
+}
+
+/// Connections that have not been answered.
+const CONNECTIONS_MAX: usize = 16;
+
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::{SocketAddr, TcpStream};
+    use std::thread::JoinHandle;
+
+    use super::*;
+    use crate::metrics::client::{self, Endpoint};
+
+    /// A server of no streams; closing the socket ends it.
+    fn start() -> (SocketAddr, UnixStream, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let (stop, stopped) = UnixStream::pair().unwrap();
+        let registry = Registry::of("test");
+        let server = Server::new(vec![Listener::Tcp(listener)], stopped, registry);
+        (address, stop, std::thread::spawn(move || server.run()))
+    }
+
+    fn answer_to(address: SocketAddr, request: &[u8]) -> String {
+        let mut wire = TcpStream::connect(address).unwrap();
+        wire.write_all(request).unwrap();
+        let mut answer = String::new();
+        wire.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    #[test]
+    fn who_asks_slowly_holds_up_nobody_and_the_end_waits_for_none() {
+        let (address, stop, thread) = start();
+        let mut slow: Vec<TcpStream> = Vec::new();
+        for _ in 0..3 * CONNECTIONS_MAX {
+            let mut wire = TcpStream::connect(address).unwrap();
+            wire.write_all(b"GET /metrics HTTP/1.1\r\nX-Slow: ").unwrap();
+            slow.push(wire);
+            let started = Instant::now();
+            let page = client::fetch(&Endpoint::Tcp(address)).unwrap();
+            assert_eq!(page[0].name, "samplewire_info");
+            assert!(started.elapsed() < Duration::from_secs(1));
+        }
+        // The first made room for others.
+        assert_eq!(slow[0].read(&mut [0]).unwrap_or(0), 0);
+        let started = Instant::now();
+        drop(stop);
+        thread.join().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(1));
+    }
+
+    #[test]
+    fn request_that_comes_in_pieces_or_has_no_end_is_answered() {
+        let (address, _stop, _thread) = start();
+        let mut wire = TcpStream::connect(address).unwrap();
+        for piece in ["GE", "T /metrics HT", "TP/1.1\r\n", "Host: x\r\n\r", "\n"] {
+            wire.write_all(piece.as_bytes()).unwrap();
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let mut answer = String::new();
+        wire.read_to_string(&mut answer).unwrap();
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        let endless = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 8_300]].concat();
+        assert!(answer_to(address, &endless).starts_with("HTTP/1.1 431 "));
+        assert!(answer_to(address, b"GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
+        // One that leaves in the midst.
+        drop(TcpStream::connect(address).unwrap());
+        assert!(client::fetch(&Endpoint::Tcp(address)).is_ok());
+    }
+}

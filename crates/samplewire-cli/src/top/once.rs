@@ -1,0 +1,157 @@
+//! A snapshot: for scripts, and where standard output is no terminal.
+
+use std::collections::BTreeMap;
+
+use serde::{Serialize, Serializer};
+
+use super::history::{History, Shown};
+use super::survey::Surveyor;
+use super::words::{HEADS, cause_words, cells, other_words, stream_words};
+use crate::arguments::TopArguments;
+use crate::console::{Console, Lines};
+use crate::failure::Failure;
+use crate::outcome::Outcome;
+
+/// Looks twice, an interval apart, and prints what it saw.
+pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outcome, Failure> {
+    let mut history = History::default();
+    history.take(surveyor.look());
+    std::thread::sleep(arguments.interval);
+    let mut survey = surveyor.look();
+    let errors = std::mem::take(&mut survey.errors);
+    let shown = history.take(survey);
+    let mut console = Console::new(Lines::Stdout, false);
+    if arguments.json {
+        let interval_s = arguments.interval.as_secs_f64();
+        let streams = shown.iter().map(Stream::new).collect();
+        let version = env!("CARGO_PKG_VERSION");
+        let document = Document { version, interval_s, streams, errors: &errors };
+        let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
+        console.line(format_args!("{text}"));
+    } else {
+        print(&mut console, &shown);
+        for error in &errors {
+            console.warn(format_args!("{error}"));
+        }
+    }
+    if shown.is_empty() { Err(Failure::NoStreams) } else { Ok(Outcome::Whole) }
+}
+
+fn print(console: &mut Console, shown: &[Shown]) {
+    let rows: Vec<[String; HEADS.len()]> =
+        std::iter::once(HEADS.map(str::to_owned)).chain(shown.iter().map(cells)).collect();
+    if shown.is_empty() {
+        return;
+    }
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
+    for (at, row) in rows.iter().enumerate() {
+        let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
+            // Words to the left, figures to the right.
+            if column < 3 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+        });
+        console.line(format_args!("{}", cells.collect::<Vec<_>>().join("  ").trim_end()));
+        if let Some(shown) = at.checked_sub(1).map(|at| &shown[at]) {
+            console.line(format_args!("  {}", stream_words(shown)));
+            console.line(format_args!("  missing {}; {}", cause_words(shown), other_words(shown)));
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Document<'a> {
+    /// The version of this command.
+    version: &'static str,
+    /// Between the two looks that the rates are of.
+    interval_s: f64,
+    streams: Vec<Stream<'a>>,
+    /// Processes that could not be asked, and why.
+    errors: &'a [String],
+}
+
+#[derive(Serialize)]
+struct Stream<'a> {
+    /// The process, as it numbers itself.
+    pid: Option<u64>,
+    verb: &'a str,
+    /// The device's address, whichever end this is.
+    device: &'a str,
+    /// The number of the stream at the device.
+    stream: Option<u64>,
+    /// `receive` or `transmit`, seen from the process.
+    direction: &'a str,
+    /// The other end; null while nobody has opened a device.
+    peer: Option<&'a str>,
+    name: &'a str,
+    format: &'a str,
+    channels: Option<u64>,
+    /// Samples a second of the last interval.
+    samples_per_s: f64,
+    /// These in bits.
+    bits_per_s: f64,
+    /// Packets repaired a second.
+    repaired_per_s: f64,
+    /// Packets that came, or departed for the first time.
+    packets: Number,
+    /// Those of them that came as a retransmission, or departed again.
+    packets_repaired: Number,
+    /// How much of the window is in use, from 0 to 1; null while there is none.
+    window_share: Option<f64>,
+    /// Smoothed round-trip time.
+    rtt_s: f64,
+    /// Samples missing, or not there when they were to be played.
+    samples_missing: Number,
+    /// Samples missing by cause.
+    gap_samples: BTreeMap<&'a str, Number>,
+    /// All numbers by their names in Prometheus, without `samplewire_`.
+    numbers: BTreeMap<&'a str, Number>,
+}
+
+impl<'a> Stream<'a> {
+    fn new(shown: &'a Shown) -> Self {
+        let facts = &shown.facts;
+        let rates = shown.rates.unwrap_or_default();
+        Self {
+            pid: facts.pid.parse().ok(),
+            verb: &facts.verb,
+            device: &facts.key.device,
+            stream: facts.key.stream.parse().ok(),
+            direction: &facts.key.direction,
+            peer: Some(facts.peer.as_str()).filter(|peer| !peer.is_empty()),
+            name: &facts.name,
+            format: &facts.format,
+            channels: facts.channels.parse().ok(),
+            samples_per_s: rates.samples,
+            bits_per_s: rates.bits,
+            repaired_per_s: rates.repaired,
+            packets: Number(facts.packets()),
+            packets_repaired: Number(facts.repaired()),
+            window_share: facts.window_share(),
+            rtt_s: facts.rtt(),
+            samples_missing: Number(facts.lost()),
+            gap_samples: numbers(&facts.causes),
+            numbers: numbers(&facts.numbers),
+        }
+    }
+}
+
+fn numbers(numbers: &BTreeMap<String, f64>) -> BTreeMap<&str, Number> {
+    numbers.iter().map(|(name, number)| (name.as_str(), Number(*number))).collect()
+}
+
+/// Counts are written as whole numbers.
+struct Number(f64);
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let is_count = self.0.fract() == 0.0 && (0.0..EXACT_MAX).contains(&self.0);
+        if is_count {
+            serializer.serialize_u64(self.0 as u64)
+        } else {
+            serializer.serialize_f64(self.0)
+        }
+    }
+}
+
+/// Every whole number up to here is a double.
+const EXACT_MAX: f64 = 9_007_199_254_740_992.0;

@@ -1,0 +1,220 @@
+//! One look at all processes: what each tells of its streams.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use crate::metrics::client::{self, Endpoint};
+use crate::metrics::local;
+use crate::metrics::tables::{GAP_SAMPLES, RECEIVER, RECORDING};
+use crate::metrics::text::Sample;
+
+/// Knows whom to ask, and for what.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Surveyor {
+    /// The devices whose streams are wanted; empty for all.
+    pub(super) wanted: Vec<SocketAddr>,
+    /// Processes that are asked over TCP, besides those of this user.
+    pub(super) from: Vec<SocketAddr>,
+}
+
+/// What was told at one moment.
+#[derive(Debug)]
+pub(super) struct Survey {
+    pub(super) at: Instant,
+    /// Processes that answered.
+    pub(super) processes: usize,
+    /// In the order of their keys.
+    pub(super) streams: Vec<Facts>,
+    /// What went wrong, one line for each process.
+    pub(super) errors: Vec<String>,
+}
+
+/// What distinguishes a stream from all others.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key {
+    pub(super) endpoint: Endpoint,
+    pub(super) device: String,
+    pub(super) stream: String,
+    pub(super) direction: String,
+}
+
+/// A stream as its process tells of it.
+#[derive(Clone, Debug)]
+pub(super) struct Facts {
+    pub(super) key: Key,
+    pub(super) pid: String,
+    pub(super) verb: String,
+    /// Empty while nobody has opened a device.
+    pub(super) peer: String,
+    pub(super) name: String,
+    pub(super) format: String,
+    pub(super) channels: String,
+    /// Numbers by their names, without what all begin with.
+    pub(super) numbers: BTreeMap<String, f64>,
+    /// Samples missing by cause: of the recording where there is one, else of the stream.
+    pub(super) causes: BTreeMap<String, f64>,
+}
+
+impl Surveyor {
+    /// Asks all.
+    ///
+    /// # Blocking
+    /// While every process answers, for a moment; for one that does not, up to a second.
+    pub(super) fn look(&self) -> Survey {
+        let mut endpoints = local::sweep();
+        endpoints.extend(self.from.iter().copied().map(Endpoint::Tcp));
+        let (mut processes, mut streams, mut errors) = (0, Vec::new(), Vec::new());
+        for endpoint in endpoints {
+            match client::fetch(&endpoint) {
+                Ok(samples) => {
+                    processes += 1;
+                    streams.extend(facts(&endpoint, &samples));
+                }
+                // It has ended since.
+                Err(_) if matches!(&endpoint, Endpoint::Local(path) if !path.exists()) => {}
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        streams.retain(|facts| self.wants(facts));
+        streams.sort_by(|one, other| one.key.cmp(&other.key));
+        streams.truncate(STREAMS_MAX);
+        Survey { at: Instant::now(), processes, streams, errors }
+    }
+
+    pub(super) fn wants(&self, facts: &Facts) -> bool {
+        let is_wanted = |address: &SocketAddr| {
+            let is_it = |text: &str| {
+                text.parse::<SocketAddr>().is_ok_and(|it| {
+                    // A device that listens at every address of this host.
+                    it == *address || it.ip().is_unspecified() && it.port() == address.port()
+                })
+            };
+            is_it(&facts.key.device) || is_it(&facts.peer)
+        };
+        self.wanted.is_empty() || self.wanted.iter().any(is_wanted)
+    }
+}
+
+/// The streams of one page.
+pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample]) -> Vec<Facts> {
+    let process = samples.iter().find(|sample| sample.name == "samplewire_info");
+    let of_process = |label| process.map(|it| plain(it.label(label))).unwrap_or_default();
+    let (pid, verb) = (of_process("pid"), of_process("verb"));
+    let mut streams: BTreeMap<Key, Facts> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.name == "samplewire_stream_info") {
+        let key = key(endpoint, sample);
+        let label = |name| plain(sample.label(name));
+        let facts = Facts {
+            pid: pid.clone(),
+            verb: verb.clone(),
+            peer: label("peer"),
+            name: label("name"),
+            format: label("format"),
+            channels: label("channels"),
+            numbers: BTreeMap::new(),
+            causes: BTreeMap::new(),
+            key: key.clone(),
+        };
+        streams.insert(key, facts);
+    }
+    let of_stream = format!("{}{GAP_SAMPLES}", RECEIVER.prefix);
+    let of_recording = format!("{}{GAP_SAMPLES}", RECORDING.prefix);
+    let is_recording: bool = samples.iter().any(|sample| sample.name == of_recording);
+    for sample in samples {
+        let Some(facts) = streams.get_mut(&key(endpoint, sample)) else { continue };
+        if sample.name == of_recording || sample.name == of_stream && !is_recording {
+            facts.causes.insert(plain(sample.label("cause")), sample.value);
+        } else if let Some(name) = sample.name.strip_prefix(PREFIX)
+            && sample.label("cause").is_empty()
+        {
+            facts.numbers.insert(name.to_owned(), sample.value);
+        }
+    }
+    streams.into_values().collect()
+}
+
+fn key(endpoint: &Endpoint, sample: &Sample) -> Key {
+    let label = |name| plain(sample.label(name));
+    Key {
+        endpoint: endpoint.clone(),
+        device: label("device"),
+        stream: label("stream"),
+        direction: label("direction"),
+    }
+}
+
+/// A device chooses its name: what would steer a terminal is shown as a question mark.
+fn plain(text: &str) -> String {
+    let shown = |letter: char| if letter.is_control() { '?' } else { letter };
+    text.chars().take(LABEL_CHARS_MAX).map(shown).collect()
+}
+
+impl Facts {
+    /// A number, 0 where there is none.
+    pub(super) fn number(&self, name: &str) -> f64 {
+        self.numbers.get(name).copied().unwrap_or(0.0)
+    }
+
+    pub(super) fn is_received(&self) -> bool {
+        self.key.direction == "receive"
+    }
+
+    /// Samples that have come, or have departed for the first time.
+    pub(super) fn samples(&self) -> f64 {
+        if self.is_received() {
+            self.number("receiver_samples_delivered_total")
+        } else {
+            self.number("sender_packets_total") * self.number("stream_packet_samples")
+        }
+    }
+
+    /// Packets that came, or departed for the first time.
+    pub(super) fn packets(&self) -> f64 {
+        let name =
+            if self.is_received() { "receiver_received_total" } else { "sender_packets_total" };
+        self.number(name)
+    }
+
+    /// Packets that came as a retransmission, or departed again.
+    pub(super) fn repaired(&self) -> f64 {
+        let is_received = self.is_received();
+        let name =
+            if is_received { "receiver_repaired_total" } else { "sender_retransmissions_total" };
+        self.number(name)
+    }
+
+    /// Samples that are missing, or were when they were to be played.
+    pub(super) fn lost(&self) -> f64 {
+        let missing: f64 = self.causes.values().sum();
+        missing + self.number("player_underrun_samples_total")
+    }
+
+    /// How much of the window is in use, from 0 to 1; `None` while there is none.
+    pub(super) fn window_share(&self) -> Option<f64> {
+        let (window, used) = if self.is_received() {
+            let window = self.number("receiver_port_window");
+            (window, window - self.number("receiver_port_credit"))
+        } else {
+            (self.number("sender_port_window"), self.number("sender_port_held"))
+        };
+        (window > 0.0).then(|| (used / window).clamp(0.0, 1.0))
+    }
+
+    /// Smoothed round-trip time in seconds; 0 while it is not known.
+    pub(super) fn rtt(&self) -> f64 {
+        let is_received = self.is_received();
+        let name =
+            if is_received { "receiver_port_rtt_seconds" } else { "sender_port_rtt_seconds" };
+        self.number(name)
+    }
+}
+
+/// What all names begin with.
+const PREFIX: &str = "samplewire_";
+
+/// More streams are not shown.
+const STREAMS_MAX: usize = 1_024;
+
+/// Of names that are longer the begin is shown.
+const LABEL_CHARS_MAX: usize = 256;

@@ -1,0 +1,155 @@
+//! The view of real streams, drawn where no terminal is.
+
+use std::time::{Duration, Instant};
+
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::source::{CounterSource, Source};
+use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
+
+use super::history::{History, Shown};
+use super::live::{Action, action};
+use super::survey::{Survey, Surveyor, facts};
+use super::view::Screen;
+use crate::metrics::client::Endpoint;
+use crate::metrics::{Registry, text};
+
+/// What two looks at a device and its receiver show, half a second apart.
+fn streams() -> Vec<Shown> {
+    let mut source = CounterSource::new(1e6, 0).unwrap();
+    let local = "127.0.0.1:0".parse().unwrap();
+    let options = TransmitterOptions::new();
+    let mut transmitter = Transmitter::listen(local, source.info(), &options).unwrap();
+    let registry = Registry::of("demo");
+    let _device = registry.add_device(0, &transmitter);
+    let address = transmitter.local_addr();
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
+            let stop = || is_over.load(std::sync::atomic::Ordering::Relaxed);
+            let overflow = Overflow::Lose { rate_hz: 1e6 };
+            transmitter.play(&session, &mut source, overflow, stop).unwrap();
+        });
+        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).unwrap();
+        let _receiver = registry.add_opened([receiver.counters()], None);
+        let mut history = History::default();
+        let mut look = || {
+            let until = Instant::now() + Duration::from_millis(500);
+            while Instant::now() < until {
+                receiver.next_within(Duration::from_millis(20));
+            }
+            let endpoint = Endpoint::Tcp(address);
+            let streams = facts(&endpoint, &text::parse(&registry.page()).unwrap());
+            history.take(Survey { at: Instant::now(), processes: 1, streams, errors: vec![] })
+        };
+        let first = look();
+        assert!(first.iter().all(|shown| shown.rates.is_none()));
+        let shown = look();
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        for _block in receiver.by_ref() {}
+        shown
+    })
+}
+
+fn drawn(screen: &Screen, (width, height): (u16, u16)) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen.draw(frame)).unwrap();
+    terminal.backend().to_string()
+}
+
+#[test]
+fn streams_are_drawn_at_any_size() {
+    let streams = streams();
+    assert_eq!(streams.len(), 2);
+    for shown in &streams {
+        let rates = shown.rates.unwrap();
+        assert!((5e5..2e6).contains(&rates.samples), "{rates:?}");
+        assert!((rates.bits / rates.samples - 32.0).abs() < 1e-6, "{rates:?}");
+        assert!(shown.facts.rtt() > 0.0 && shown.facts.window_share().is_some());
+        assert_eq!((shown.rate_history.len(), shown.facts.lost()), (1, 0.0));
+    }
+    let mut screen = Screen { streams, processes: 1, ..Screen::default() };
+    let page = drawn(&screen, (80, 24));
+    assert!(page.contains("samplewire top: 2 streams of 1 process "), "{page}");
+    for words in [
+        "PEER",
+        "<- 127.0.0.1:",
+        "-> 127.0.0.1:",
+        "S/s",
+        "samples/s, ",
+        "Mb/s",
+        "missing samples  none",
+    ] {
+        assert!(page.contains(words), "no `{words}` in\n{page}");
+    }
+    assert!(page.contains('█') && page.contains("0 packets/s repaired"), "{page}");
+    assert!(page.contains("demo") && page.contains("sc16, 1 channel, 1.00 MS/s"), "{page}");
+    assert!(!page.contains("BITS") && drawn(&screen, (100, 24)).contains("BITS"));
+    screen.select(1);
+    assert_eq!(screen.selected.as_ref(), Some(&screen.streams[1].facts.key));
+    screen.select(-10);
+    assert_eq!(screen.selected.as_ref(), Some(&screen.streams[0].facts.key));
+    screen.errors = vec!["one: gone".into(); 5];
+    assert!(drawn(&screen, (80, 24)).contains("one: gone"));
+    for size in [(1, 1), (3, 2), (20, 5), (40, 8), (300, 100)] {
+        drawn(&screen, size);
+    }
+    // One that was selected is gone.
+    screen.streams.remove(0);
+    assert!(drawn(&screen, (80, 24)).contains(": 1 stream of"));
+}
+
+#[test]
+fn nothing_to_show_is_said_with_what_to_do() {
+    let mut screen = Screen::default();
+    screen.select(1);
+    let page = drawn(&screen, (80, 24));
+    assert!(page.contains("no streams of this user: start `samplewire record"), "{page}");
+    assert!(page.contains("0 streams of 0 processes"), "{page}");
+    screen.is_filtered = true;
+    assert!(drawn(&screen, (80, 24)).contains("no streams of these devices"));
+}
+
+#[test]
+fn page_of_another_may_say_anything() {
+    let page = "samplewire_info{pid=\"x\",verb=\"\u{1b}[2J\"} 1\nsamplewire_stream_info{} 1\n\
+                samplewire_stream_info{device=\"d\",name=\"\\n\u{7}\"} 1\n\
+                samplewire_receiver_port_window{device=\"d\"} -5\n\
+                samplewire_sender_port_window{} NaN\nsamplewire_sender_packets_total{} 1e300\n\
+                samplewire_stream_packet_samples{} 1e300\nother{device=\"d\"} 1\n";
+    let endpoint = Endpoint::Tcp("127.0.0.1:1".parse().unwrap());
+    let mut history = History::default();
+    for _ in 0..2 {
+        let streams = facts(&endpoint, &text::parse(page).unwrap());
+        assert_eq!(streams.len(), 2);
+        assert_eq!((streams[0].verb.as_str(), streams[1].name.as_str()), ("?[2J", "??"));
+        let at = Instant::now();
+        let streams = history.take(Survey { at, processes: 1, streams, errors: vec![] });
+        drawn(&Screen { streams, ..Screen::default() }, (80, 24));
+    }
+}
+
+#[test]
+fn devices_are_found_by_their_address_and_by_their_peers() {
+    let page = "samplewire_stream_info{device=\"0.0.0.0:9100\",peer=\"10.0.0.5:4000\"} 1\n";
+    let endpoint = Endpoint::Tcp("127.0.0.1:1".parse().unwrap());
+    let facts = &facts(&endpoint, &text::parse(page).unwrap())[0];
+    for (address, is_wanted) in
+        [("10.0.0.2:9100", true), ("10.0.0.5:4000", true), ("10.0.0.2:9101", false)]
+    {
+        let wanted = vec![address.parse().unwrap()];
+        assert_eq!(Surveyor { wanted, from: vec![] }.wants(facts), is_wanted, "{address}");
+    }
+}
+
+#[test]
+fn keys_choose_and_quit() {
+    let control = |letter| KeyEvent::new(KeyCode::Char(letter), KeyModifiers::CONTROL);
+    assert_eq!(action(control('c')), Action::Quit);
+    assert_eq!(action(KeyCode::Char('q').into()), Action::Quit);
+    assert_eq!(action(KeyCode::Char('c').into()), Action::None);
+    assert_eq!(action(KeyCode::Down.into()), Action::Select(1));
+}

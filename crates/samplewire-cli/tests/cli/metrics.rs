@@ -1,0 +1,308 @@
+//! What is counted, asked for while it runs: by TCP, by `top`, and on a terminal.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::harness::{folder, run, signal, text, wait};
+
+/// A command with a folder of its own for sockets; killed when it is dropped.
+struct Metered {
+    child: Child,
+    /// Where the page is.
+    url: String,
+    /// The first line of standard output, where that was asked for.
+    first_line: String,
+    stdout: BufReader<std::process::ChildStdout>,
+}
+
+impl Metered {
+    fn start(sockets: &Path, arguments: &[&str], has_line: bool) -> Self {
+        let mut child = command(sockets)
+            .args(arguments)
+            .args(["--metrics", "127.0.0.1:0"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary was built for this test");
+        let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut url = String::new();
+        stderr.read_line(&mut url).expect("standard error can be read");
+        // What follows must find a reader.
+        std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut first_line = String::new();
+        if has_line {
+            stdout.read_line(&mut first_line).expect("standard output can be read");
+        }
+        let url = url.trim().strip_prefix("metrics: http://").expect(&url);
+        let url = url.strip_suffix("/metrics").expect(url).to_owned();
+        Self { child, url, first_line, stdout }
+    }
+
+    /// A device; where it listens is told.
+    fn device(sockets: &Path, arguments: &[&str]) -> (Self, String) {
+        let all = [&["emulate", "--listen", "127.0.0.1:0"], arguments].concat();
+        let device = Self::start(sockets, &all, true);
+        let address = device.first_line.trim().split_once("listening on ").expect("it listens").1;
+        let address = address.to_owned();
+        (device, address)
+    }
+
+    fn signal(&self, number: i32) {
+        signal(&self.child, number);
+    }
+
+    /// The page's numbers by their names and causes, as a plain client gets them.
+    fn numbers(&self) -> BTreeMap<String, f64> {
+        let page = get(&self.url, "GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n");
+        let (head, body) = page.split_once("\r\n\r\n").expect("a head");
+        assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+        let lines = body.lines().filter(|line| !line.starts_with('#'));
+        lines.map(number).collect()
+    }
+
+    /// Waits for its end; its status, and what it printed on standard output.
+    fn finish(mut self) -> (i32, String) {
+        let status = wait(&mut self.child);
+        let mut words = String::new();
+        self.stdout.read_to_string(&mut words).expect("standard output can be read");
+        (status.code().expect("it was not killed"), words)
+    }
+}
+
+impl Drop for Metered {
+    fn drop(&mut self) {
+        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
+        if !is_over && self.child.kill().is_ok() {
+            wait(&mut self.child);
+        }
+    }
+}
+
+fn command(sockets: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_samplewire"));
+    command.env("XDG_RUNTIME_DIR", sockets);
+    command
+}
+
+fn get(address: &str, request: &str) -> String {
+    let mut wire = TcpStream::connect(address).expect("it listens");
+    wire.write_all(request.as_bytes()).expect("it reads");
+    let mut answer = String::new();
+    wire.read_to_string(&mut answer).expect("it answers in words");
+    answer
+}
+
+/// `name{..}` of a line without its labels, but for the cause, and the value.
+fn number(line: &str) -> (String, f64) {
+    let (name, value) = line.rsplit_once(' ').expect("a value");
+    let cause = name.split_once("cause=\"").map_or("", |(_, rest)| rest.trim_end_matches("\"}"));
+    let name = name.split('{').next().expect("a name");
+    (format!("{name}{cause}"), value.parse().expect("a number"))
+}
+
+/// `top --once --json`, and its exit status.
+fn top(sockets: &Path, arguments: &[&str]) -> (i32, Value) {
+    let all = [&["top", "--json", "--interval", "300ms"], arguments].concat();
+    let output = command(sockets).args(all).output().expect("it runs");
+    let document = serde_json::from_slice(&output.stdout).expect("JSON");
+    (output.status.code().expect("it ends by itself"), document)
+}
+
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let started = Instant::now();
+    while !is_so() {
+        assert!(started.elapsed() < Duration::from_secs(20), "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn counters_agree_with_the_summary_and_top_sees_both_ends() {
+    let sockets = folder("metrics-sockets");
+    let source = ["--source", "counter", "--rate", "2M", "--fault", "data:loss=0.02,seed=7"];
+    let (device, address) = Metered::device(&sockets, &source);
+    let idle = device.numbers();
+    assert_eq!(idle["samplewire_listener_accepted_total"], 0.0);
+    assert_eq!(idle["samplewire_stream_packet_samples"], 0.0);
+    let arguments = ["record", &address, "null", "--json", "--delivery", "deadline:200us"];
+    let recorder = Metered::start(&sockets, &arguments, false);
+    until("gaps and repairs come", || {
+        let numbers = recorder.numbers();
+        let has = |name: &str| numbers.get(name).is_some_and(|number| *number > 0.0);
+        has("samplewire_recording_missing_samples_total")
+            && has("samplewire_receiver_repaired_total")
+    });
+    let (status, document) = top(&sockets, &[&address]);
+    assert_eq!(status, 0, "{document}");
+    let streams = document["streams"].as_array().expect("a list");
+    let of = |verb: &str| streams.iter().find(|it| it["verb"] == verb).expect("both are there");
+    let (emulated, recorded) = (of("emulate"), of("record"));
+    assert_eq!(streams.len(), 2, "{document}");
+    for (stream, direction, child) in
+        [(emulated, "transmit", &device.child), (recorded, "receive", &recorder.child)]
+    {
+        assert_eq!(stream["direction"], direction);
+        assert_eq!(stream["device"], *address);
+        assert_eq!(stream["pid"], child.id());
+        let rate = stream["samples_per_s"].as_f64().expect("a number");
+        assert!((1e6..4e6).contains(&rate), "{stream}");
+        assert!(stream["rtt_s"].as_f64() > Some(0.0), "{stream}");
+    }
+    assert_eq!(recorded["peer"], *address);
+    let missing = recorded["samples_missing"].as_f64();
+    assert!(missing > Some(0.0) && recorded["gap_samples"]["deadline"].as_f64() == missing);
+    let (_, filtered) = top(&sockets, &[&format!("addr={address},once")]);
+    assert_eq!(filtered["streams"].as_array().map(Vec::len), Some(2));
+    assert_eq!(top(&sockets, &["127.0.0.1:1"]).0, 2);
+    let elsewhere = folder("metrics-elsewhere");
+    let (_, from) = top(&elsewhere, &[&address, "--from", &recorder.url]);
+    assert!(from["streams"].as_array().expect("a list").iter().any(|it| it["verb"] == "record"));
+    // A device that stands still: what is counted stays as it is.
+    device.signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(500));
+    let last = recorder.numbers();
+    recorder.signal(libc::SIGTERM);
+    let (status, json) = recorder.finish();
+    assert_eq!(status, 143);
+    let end = serde_json::from_str::<Value>(&json).expect("JSON")["end"].clone();
+    for (name, key) in [
+        ("samplewire_recording_samples_total", "samples_delivered"),
+        ("samplewire_recording_missing_samples_total", "samples_missing"),
+        ("samplewire_recording_gaps_total", "gaps"),
+        ("samplewire_receiver_received_total", "packets_received"),
+        ("samplewire_receiver_repaired_total", "packets_repaired"),
+        ("samplewire_receiver_late_total", "packets_late"),
+        ("samplewire_receiver_skipped_total", "packets_given_up"),
+    ] {
+        assert_eq!(Some(last[name]), end[key].as_f64(), "{name}");
+    }
+    for (cause, samples) in end["gap_samples"].as_object().expect("causes") {
+        let name = format!("samplewire_recording_gap_samples_total{cause}");
+        assert_eq!(Some(last[&name]), samples.as_f64(), "{name}");
+    }
+    // The device's last counters are those of its summary.
+    device.signal(libc::SIGCONT);
+    until("the session ends", || device.numbers()["samplewire_stream_packet_samples"] == 0.0);
+    let numbers = device.numbers();
+    device.signal(libc::SIGTERM);
+    let (status, words) = device.finish();
+    assert_eq!(status, 0);
+    let [packets, repeats, stalls] = ["packets", "retransmissions", "credit_stalls"]
+        .map(|name| numbers[&format!("samplewire_sender_{name}_total")] as u64);
+    let line = format!("  packets    {packets} sent {repeats} retransmissions {stalls} credit");
+    assert!(words.replace(',', "").contains(&line), "{line} is not in\n{words}");
+    // Both have taken their sockets away.
+    assert_eq!(fs::read_dir(sockets.join("samplewire")).expect("it was made").count(), 0);
+}
+
+#[test]
+fn address_that_cannot_be_used_is_named_before_anything_begins() {
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap().to_string();
+    let file = folder("metrics-taken").join("out.raw");
+    let record = |metrics: &str| run(&["record", "127.0.0.1:1", text(&file), "--metrics", metrics]);
+    record(&address).expect_error(
+        1,
+        &[&format!("error: --metrics {address}: Address already in use"), "tip: `ss -tlnp"],
+    );
+    record("9464").expect_error(1, &["'9464'", "--metrics <IP:PORT>", "127.0.0.1:9464"]);
+    record("192.0.2.1:0").expect_error(1, &["--metrics 192.0.2.1:0: ", "`ip address` lists"]);
+    assert!(!file.exists());
+}
+
+#[test]
+fn top_sweeps_sockets_of_the_killed_and_names_what_does_not_answer() {
+    let sockets = folder("metrics-killed");
+    let (mut device, address) = Metered::device(&sockets, &["--source", "counter"]);
+    let socket = sockets.join(format!("samplewire/{}.sock", device.child.id()));
+    assert!(socket.exists());
+    assert_eq!(top(&sockets, &[&address]).0, 0);
+    device.signal(libc::SIGSTOP);
+    let (status, document) = top(&sockets, &[&address]);
+    assert_eq!((status, document["streams"].as_array().map(Vec::len)), (2, Some(0)));
+    // Others of this user may run besides, in the folder of those without a session.
+    let errors = document["errors"].as_array().expect("a list");
+    let is_it = |error: &Value| {
+        let error = error.as_str().expect("words");
+        error.contains(text(&socket)) && error.contains("does not answer")
+    };
+    assert!(errors.iter().any(is_it), "{document}");
+    device.child.kill().unwrap();
+    wait(&mut device.child);
+    assert!(socket.exists());
+    let output = command(&sockets).args(["top", &address]).output().expect("it runs");
+    let words = String::from_utf8(output.stderr).expect("words");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(words.contains("error: no streams\n  tip: start `samplewire record"), "{words}");
+    assert!(!socket.exists(), "it was swept");
+}
+
+#[test]
+fn folder_that_others_can_enter_is_not_used_and_the_verb_goes_on() {
+    use std::os::unix::fs::PermissionsExt;
+    let sockets = folder("metrics-open");
+    let open = sockets.join("samplewire");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, fs::Permissions::from_mode(0o755)).unwrap();
+    let output = command(&sockets).args(["demo", "--seconds", "300ms"]).output().expect("it runs");
+    let words = String::from_utf8(output.stderr).expect("words");
+    assert_eq!(output.status.code(), Some(0), "{words}");
+    assert!(words.contains("warning: `samplewire top` does not see this: "), "{words}");
+    assert!(words.contains("not a folder of this user alone (mode 0700)"), "{words}");
+}
+
+#[test]
+fn live_view_draws_on_a_terminal_and_q_gives_it_back() {
+    let sockets = folder("metrics-live");
+    let (_device, _) = Metered::device(&sockets, &["--source", "scene", "--rate", "1M"]);
+    for quit in [b"q".as_slice(), b"\x03"] {
+        let (mut screen, mut child) = on_terminal(&sockets, &["top"]);
+        let mut seen = Vec::new();
+        until("it draws", || {
+            let mut some = [0; 4_096];
+            let len = screen.read(&mut some).expect("it draws");
+            seen.extend_from_slice(&some[..len]);
+            let words = String::from_utf8_lossy(&seen);
+            words.contains("emulate") && words.contains("nobody yet")
+        });
+        screen.write_all(b"j\x1b[A").unwrap();
+        screen.write_all(quit).unwrap();
+        let mut some = [0; 4_096];
+        while let Ok(len @ 1..) = screen.read(&mut some) {
+            seen.extend_from_slice(&some[..len]);
+        }
+        let words = String::from_utf8_lossy(&seen);
+        assert!(words.contains("\x1b[?1049h") && words.contains("\x1b[?1049l"), "{words}");
+        assert_eq!(wait(&mut child).code(), Some(0));
+    }
+}
+
+/// Starts the command on a terminal of its own, of 100 columns and 30 lines.
+fn on_terminal(sockets: &Path, arguments: &[&str]) -> (fs::File, Child) {
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    use rustix::termios::{Winsize, tcsetwinsize};
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("terminals are there");
+    grantpt(&master).expect("it is ours");
+    unlockpt(&master).expect("it is ours");
+    let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).expect("it takes a size");
+    let name = ptsname(&master, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("ASCII");
+    let slave = fs::File::options().read(true).write(true).open(name).expect("it opens");
+    let mut command = command(sockets);
+    command.args(arguments).env("TERM", "xterm-256color");
+    command
+        .stdin(slave.try_clone().expect("a handle"))
+        .stdout(slave.try_clone().expect("a handle"));
+    let child = command.stderr(slave).spawn().expect("the binary was built for this test");
+    (fs::File::from(master), child)
+}
