@@ -106,11 +106,12 @@ fn streams() -> clap::builder::RangedI64ValueParser<u16> {
 }
 
 const AFTER_HELP: &str = "\
-One receiver at a time is served by each stream. After a session the source starts from its beginning, and the \
-sample index goes on. With both --source and --play the device does both at once, for one host or \
-for two. Ctrl-C ends the session, and the device with exit status 0; a second one does not wait \
+One receiver at a time is served by each stream. After a session the source starts from its \
+beginning, and the sample index goes on. With both --source and --play the device does both at \
+once, for one host or for two. Ctrl-C ends the session, and the device with exit status 0; a second one does not wait \
 until the receiver has what it lacks.
 
 Examples:
   samplewire emulate --source scene --rate 20M
+  samplewire emulate --source counter --streams 4 --rate 1M
   samplewire emulate --play out.sigmf-data --rate 2M";
