@@ -1,6 +1,6 @@
 //! One look at all processes: what each tells of its streams.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::time::Instant;
 
@@ -120,10 +120,15 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample]) -> Vec<Facts> {
     }
     let of_stream = format!("{}{GAP_SAMPLES}", RECEIVER.prefix);
     let of_recording = format!("{}{GAP_SAMPLES}", RECORDING.prefix);
-    let is_recording: bool = samples.iter().any(|sample| sample.name == of_recording);
+    let recorded: BTreeSet<Key> = samples
+        .iter()
+        .filter(|sample| sample.name == of_recording)
+        .map(|sample| key(endpoint, sample))
+        .collect();
     for sample in samples {
-        let Some(facts) = streams.get_mut(&key(endpoint, sample)) else { continue };
-        if sample.name == of_recording || sample.name == of_stream && !is_recording {
+        let key = key(endpoint, sample);
+        let Some(facts) = streams.get_mut(&key) else { continue };
+        if sample.name == of_recording || sample.name == of_stream && !recorded.contains(&key) {
             facts.causes.insert(plain(sample.label("cause")), sample.value);
         } else if let Some(name) = sample.name.strip_prefix(PREFIX)
             && sample.label("cause").is_empty()

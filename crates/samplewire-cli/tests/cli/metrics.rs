@@ -205,6 +205,33 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
 }
 
 #[test]
+fn streams_of_one_recording_are_told_apart() {
+    let sockets = folder("metrics-channels");
+    let source = ["--source", "counter", "--rate", "1M", "--streams", "2"];
+    let (_device, address) = Metered::device(&sockets, &source);
+    let arguments = ["record", &address, "null", "--channels", "0,1"];
+    let recorder = Metered::start(&sockets, &arguments, false);
+    until("samples come", || {
+        let recorded = recorder.numbers().get("samplewire_recording_samples_total").copied();
+        recorded > Some(0.0)
+    });
+    let (status, document) = top(&sockets, &[&address]);
+    assert_eq!(status, 0, "{document}");
+    let streams = document["streams"].as_array().expect("a list");
+    for verb in ["emulate", "record"] {
+        let of_verb = streams.iter().filter(|stream| stream["verb"] == verb);
+        let numbers: Vec<_> = of_verb.map(|stream| stream["stream"].as_u64()).collect();
+        assert_eq!(numbers, [Some(0), Some(1)], "{document}");
+    }
+    for stream in streams.iter().filter(|stream| stream["verb"] == "record") {
+        let rate = stream["samples_per_s"].as_f64().expect("a number");
+        assert!((5e5..2e6).contains(&rate), "{stream}");
+        let has_account = stream["numbers"].get("recording_samples_total").is_some();
+        assert_eq!(has_account, stream["stream"] == 0, "{stream}");
+    }
+}
+
+#[test]
 fn address_that_cannot_be_used_is_named_before_anything_begins() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
