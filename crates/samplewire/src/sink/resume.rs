@@ -71,10 +71,12 @@ impl Found {
     /// as none.
     pub(super) fn read(paths: &Paths) -> Result<Option<Self>, SinkError> {
         let Some(text) = read(&paths.meta)? else {
-            return match len_of(&paths.data)? {
-                0 => Ok(None),
-                _ => Err(SinkError::Exists { path: paths.data.clone() }),
-            };
+            for path in [paths.data.clone(), paths.compressed()] {
+                if len_of(&path)? > 0 {
+                    return Err(SinkError::Exists { path });
+                }
+            }
+            return Ok(None);
         };
         let wrong = |path: &Path, error: &dyn ToString| SinkError::Wrong {
             path: path.to_owned(),

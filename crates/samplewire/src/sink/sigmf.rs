@@ -75,13 +75,14 @@ impl SigmfSink {
     }
 
     fn create(paths: Paths, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
-        // An empty data file without metadata is what a recorder left that was killed at once.
-        let overwrite = options.overwrite || options.append;
-        if !overwrite && paths.meta.exists() {
+        if !options.overwrite && !options.append && paths.meta.exists() {
             return Err(SinkError::Exists { path: paths.meta });
         }
         let frame_bytes = info.frame_bytes();
         let (data_path, other_path) = data_paths(&paths, options.compress);
+        // Without metadata, an empty data file is what a recorder left that was killed at once.
+        let is_left_over = std::fs::metadata(&data_path).is_ok_and(|data| data.len() == 0);
+        let overwrite = options.overwrite || options.append || is_left_over;
         let (unit_bytes, is_direct) =
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
         let data = DataFile::create(&data_path, unit_bytes, overwrite, is_direct)?;

@@ -55,7 +55,9 @@ impl SplitSink {
         let mut summary = SinkSummary::default();
         if options.append {
             for before in 1..number {
-                finish_part(&base, before, info, options)?;
+                // A kill may have come between the last one's end and its hash.
+                let wants_hash = options.sha512 && before + 1 == number;
+                finish_part(&base, before, wants_hash, info, options)?;
             }
         } else {
             (1..=parts).try_for_each(|stale| check_unused(&base, stale))?;
@@ -172,12 +174,10 @@ pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
     name.into()
 }
 
-/// How many parts there are, one behind another.
+/// How many parts there are, one behind another. An empty data file without metadata, which a
+/// recorder left that was killed as it began a part, is none.
 pub(crate) fn parts_of(base: &Path) -> u32 {
-    let is_there = |&number: &u32| {
-        let paths = Paths::of(&part_path(base, number));
-        paths.meta.exists() || paths.data.exists()
-    };
+    let is_there = |&number: &u32| Paths::of(&part_path(base, number)).meta.exists();
     (1..).take_while(is_there).last().unwrap_or(0)
 }
 
@@ -191,11 +191,14 @@ fn files_of(base: &Path, number: u32, is_compressed: bool) -> [PathBuf; 2] {
 fn finish_part(
     base: &Path,
     number: u32,
+    wants_hash: bool,
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<(), SinkError> {
     let path = part_path(base, number);
-    if Found::read(&Paths::of(&path))?.is_some_and(|found| found.is_finished()) {
+    let is_done =
+        |found: Found| found.is_finished() && (found.metadata.sha512.is_some() || !wants_hash);
+    if Found::read(&Paths::of(&path))?.is_some_and(is_done) {
         return Ok(());
     }
     let options = SinkOptions { part: Some(number), ..options.clone() };

@@ -139,6 +139,37 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(report.boots[0].indexes, 100..220);
 }
 
+/// Kills of a recorder as it began a part, and between the end of a part and its hash.
+#[test]
+fn series_killed_between_its_parts_is_gone_on_with() {
+    for is_compressed in [false, true] {
+        let series = Series::new();
+        let append = SinkOptions::new().append(true).compress(is_compressed);
+        let mut sink = series.open(&append).unwrap();
+        write(&mut sink);
+        sink.finish().unwrap();
+        let parts = parts_of(&series.path());
+        let data = Paths::of(&part_path(&series.path(), parts + 1));
+        let data = if is_compressed { data.compressed() } else { data.data };
+        fs::write(&data, []).unwrap();
+        let meta = Paths::of(&part_path(&series.path(), parts - 1)).meta;
+        let mut document: serde_json::Value =
+            serde_json::from_str(&fs::read_to_string(&meta).unwrap()).unwrap();
+        document["global"].as_object_mut().unwrap().remove("core:sha512").unwrap();
+        fs::write(&meta, document.to_string()).unwrap();
+        let report = series.report();
+        assert_eq!((report.faults.len(), report.hash), (0, Hash::Absent));
+        let next = resumable(&series.path(), true).unwrap().unwrap().next_index.unwrap();
+        let mut sink = series.open(&append).unwrap();
+        sink.session(7).unwrap();
+        sink.write(next, &[4; 200]).unwrap();
+        sink.finish().unwrap();
+        let report = series.report();
+        assert_eq!((report.faults, report.hash), (vec![], Hash::Matches));
+        assert!(parts_of(&series.path()) > parts);
+    }
+}
+
 #[test]
 fn series_that_is_there_is_kept_unless_told_otherwise() {
     let series = Series::new();
