@@ -14,7 +14,7 @@ use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
-use crate::metrics::{Entry, Told, View};
+use crate::metrics::{Entry, Told, View, ended};
 use crate::outcome::Outcome;
 
 /// What plays, and into what.
@@ -113,7 +113,7 @@ impl Stage {
         }
         lines.next_second(console);
         let played = player.finish();
-        let (receiver, player) = (Some(played.stats), Some(played.counts));
+        let (receiver, player) = (Some(ended(&played.stats)), Some(played.counts));
         let last = View { receiver, player, ..View::default() };
         self.told.set(move || last.clone());
         print(console, id, &played, info.frame_bytes(), started.elapsed());

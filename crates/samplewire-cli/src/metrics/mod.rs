@@ -2,7 +2,8 @@
 //!
 //! A thread of its own answers over TCP (`--metrics`) and over a socket of this user's (`top`). It
 //! reads the snapshots that progress lines read, when it is asked, and touches nothing else of a
-//! stream: one who asks too often, too slowly or nonsense costs that thread's time alone.
+//! stream: one who asks too often, too slowly or nonsense costs that thread's time alone. What it
+//! tells is up to 20 ms old.
 
 pub(crate) mod client;
 mod connection;
@@ -13,6 +14,8 @@ mod stream;
 pub(crate) mod tables;
 pub(crate) mod text;
 
+use std::fmt::Display;
+use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -26,7 +29,7 @@ use crate::failure::Failure;
 
 use local::LocalSocket;
 use server::{Listener, Server};
-pub(crate) use stream::{About, Direction, View};
+pub(crate) use stream::{About, Direction, View, ended};
 
 /// Answers until it is dropped.
 #[derive(Debug)]
@@ -44,7 +47,7 @@ impl Exporter {
     /// port may be one that the system chose; warns where `top` cannot see it.
     ///
     /// # Errors
-    /// [`Failure::Metrics`] when `address` cannot be listened at.
+    /// [`Failure::Metrics`] when `address` cannot be listened at; without one there are none.
     pub(crate) fn start(
         verb: &'static str,
         address: Option<SocketAddr>,
@@ -59,22 +62,31 @@ impl Exporter {
             console.note(format_args!("metrics: http://{bound}/metrics"));
             listeners.push(Listener::Tcp(listener));
         }
-        let local = match LocalSocket::bind() {
-            Ok((local, listener)) => {
+        let unseen = |console: &mut Console, error: &dyn Display| {
+            console.warn(format_args!("`samplewire top` does not see this: {error}"));
+        };
+        let mut local = None;
+        match LocalSocket::bind() {
+            Ok((socket, listener)) => {
                 listeners.push(Listener::Unix(listener));
-                Some(local)
+                local = Some(socket);
             }
-            Err(error) => {
-                console.warn(format_args!("`samplewire top` does not see this: {error}"));
+            Err(error) => unseen(console, &error),
+        }
+        let registry = Registry::of(verb);
+        let is_asked = !listeners.is_empty();
+        let served = match (is_asked.then(|| serve(listeners, registry.clone())), address) {
+            (Some(Err(source)), Some(address)) => return Err(Failure::Metrics { address, source }),
+            (Some(Err(error)), None) => {
+                unseen(console, &error);
                 None
             }
+            (Some(Ok(served)), _) => Some(served),
+            (None, _) => None,
         };
-        let registry = Registry::of(verb);
-        let (stop, stopped) = UnixStream::pair()?;
-        let server = Server::new(listeners, stopped, registry.clone());
-        let thread =
-            std::thread::Builder::new().name("metrics".into()).spawn(move || server.run())?;
-        Ok(Self { registry, stop: Some(stop), thread: Some(thread), _local: local })
+        let local = local.filter(|_| served.is_some());
+        let (stop, thread) = served.unzip();
+        Ok(Self { registry, stop, thread, _local: local })
     }
 
     /// The list of what is told of.
@@ -87,9 +99,18 @@ impl Drop for Exporter {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            thread.join().expect("answering does not panic");
+            // A panic of it has been told of, and takes nothing from the streams.
+            let _is_whole = thread.join().is_ok();
         }
     }
+}
+
+/// Answers in a thread of its own, until the socket is closed that this returns.
+fn serve(listeners: Vec<Listener>, registry: Registry) -> io::Result<(UnixStream, JoinHandle<()>)> {
+    let (stop, stopped) = UnixStream::pair()?;
+    let server = Server::new(listeners, stopped, registry);
+    let thread = std::thread::Builder::new().name("metrics".into()).spawn(move || server.run())?;
+    Ok((stop, thread))
 }
 
 /// The streams of a command.

@@ -74,6 +74,11 @@ impl About {
     }
 }
 
+/// What a session counted that is over: of its credit, its window and its round trip nothing is left.
+pub(crate) fn ended(last: &ReceiverSnapshot) -> ReceiverSnapshot {
+    ReceiverSnapshot { rtt_ns: 0, credit: 0, window: 0, ..*last }
+}
+
 /// Tells of a receiver that this end opened.
 pub(crate) fn of_receiver(
     info: &DeviceInfo,
@@ -89,11 +94,14 @@ pub(crate) fn of_transmitter(transmitter: &Transmitter) -> impl Fn() -> View + S
     let opened = transmitter.device().map(|device| device.address);
     let is_listening = opened.is_none();
     move || {
-        let session = stats.session();
+        let (session, mut sender) = (stats.session(), stats.stats());
+        if session.is_none() {
+            sender.rtt_ns = 0;
+        }
         View {
             peer: session.map(|session| session.peer).or(opened),
             packet_samples: session.map_or(0, |session| session.packet_samples),
-            sender: Some(stats.stats()),
+            sender: Some(sender),
             is_listening,
             ..View::default()
         }

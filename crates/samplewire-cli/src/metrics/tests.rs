@@ -183,3 +183,10 @@ fn entry_may_be_replaced_and_goes_when_it_is_dropped() {
     drop(entries);
     assert!(!registry.page().contains("samplewire_stream_info"));
 }
+
+#[test]
+fn thread_that_panicked_takes_nothing_with_it() {
+    let thread = std::thread::spawn(|| panic!("as it should"));
+    let registry = Registry::of("test");
+    drop(Exporter { registry, stop: None, thread: Some(thread), _local: None });
+}

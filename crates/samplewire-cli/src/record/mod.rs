@@ -98,7 +98,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
             Err(error) => Stop::of_sink(error),
         };
         lanes = add(&lanes, close(line.receiver));
-        recording.before = total(lanes.iter().map(|lane| lane.snapshot));
+        recording.close(total(lanes.iter().map(|lane| lane.snapshot)));
         if !arguments.reconnect || !stop.is_lost() {
             break (stop, line.logs);
         }

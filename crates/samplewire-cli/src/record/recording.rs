@@ -87,6 +87,12 @@ impl<'a> Recording<'a> {
         self.writer.session(info.boot_id)
     }
 
+    /// Takes note that a session is over; up to its end all counted this.
+    pub(super) fn close(&mut self, counted: ReceiverSnapshot) {
+        self.before = counted;
+        self.watch.close();
+    }
+
     /// Tells people that the stream is gone and is opened anew.
     pub(super) fn lost(&mut self, stop: &Stop) {
         if let Some(console) = self.reporter.words() {

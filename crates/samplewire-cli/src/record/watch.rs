@@ -1,5 +1,6 @@
 //! What others may see of a recording while it runs.
 
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
@@ -7,7 +8,7 @@ use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
 use super::sessions::sum;
 use crate::account::Account;
 use crate::cadence::Cadence;
-use crate::metrics::{About, Direction, Entry, Registry, Told, View};
+use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
 
 /// Tells of the streams of a recording, over all their openings.
 #[derive(Debug)]
@@ -21,6 +22,7 @@ pub(super) struct Watch {
 #[derive(Debug)]
 struct Lane {
     entry: Entry,
+    peer: SocketAddr,
     stats: StatsHandle,
     /// What was counted before the present opening.
     before: ReceiverSnapshot,
@@ -54,13 +56,28 @@ impl Watch {
                     ..View::default()
                 }
             };
+            let peer = info.address;
             if let Some(lane) = self.lanes.get_mut(at) {
                 lane.entry.set(look);
-                (lane.stats, lane.before) = (stats, before);
+                (lane.peer, lane.stats, lane.before) = (peer, stats, before);
             } else {
                 let entry = self.registry.add(About::opened(info, Direction::Receive), look);
-                self.lanes.push(Lane { entry, stats, before });
+                self.lanes.push(Lane { entry, peer, stats, before });
             }
+        }
+    }
+
+    /// Tells that the opening is over, once its receiver is closed.
+    pub(super) fn close(&self) {
+        for (at, lane) in self.lanes.iter().enumerate() {
+            let account = (at == 0).then(|| self.account.clone());
+            let (peer, counted) = (Some(lane.peer), sum(&lane.before, &lane.stats.stats()));
+            lane.entry.set(move || View {
+                peer,
+                receiver: Some(ended(&counted)),
+                recording: account.as_ref().map(Told::get),
+                ..View::default()
+            });
         }
     }
 
