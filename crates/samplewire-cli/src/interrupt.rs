@@ -1,5 +1,6 @@
 //! Signals that end a command: noted once, so that files are closed and the other side is told.
 
+use std::ffi::c_int;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -20,9 +21,22 @@ impl Interrupt {
     /// # Errors
     /// The system takes no handler.
     pub(crate) fn install() -> io::Result<Self> {
+        Self::of(&[SIGINT, SIGTERM, SIGHUP])
+    }
+
+    /// As [`Interrupt::install`], but for SIGHUP, which ends the process as if nobody took note: a
+    /// terminal that is gone cannot be given back.
+    ///
+    /// # Errors
+    /// The system takes no handler.
+    pub(crate) fn install_for_terminal() -> io::Result<Self> {
+        Self::of(&[SIGINT, SIGTERM])
+    }
+
+    fn of(signals: &[c_int]) -> io::Result<Self> {
         let signal = Arc::new(AtomicUsize::new(0));
         let is_second = Arc::new(AtomicBool::new(false));
-        for number in [SIGINT, SIGTERM, SIGHUP] {
+        for &number in signals {
             // In the order in which they run: only the second signal finds the flag set.
             flag::register_conditional_shutdown(number, 128 + number, Arc::clone(&is_second))?;
             flag::register(number, Arc::clone(&is_second))?;

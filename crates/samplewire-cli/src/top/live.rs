@@ -1,10 +1,15 @@
 //! The live view: a thread asks the processes, so that one which is slow holds up no key.
 
+use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use signal_hook::consts::SIGHUP;
+use signal_hook::low_level;
 
 use super::history::History;
 use super::survey::{Survey, Surveyor};
@@ -15,7 +20,7 @@ use crate::outcome::Outcome;
 
 /// Shows the streams until the user quits.
 pub(super) fn run(surveyor: Surveyor, interval: Duration) -> Result<Outcome, Failure> {
-    let interrupt = Interrupt::install()?;
+    let interrupt = Interrupt::install_for_terminal()?;
     let is_filtered = !surveyor.wanted.is_empty();
     let (sender, surveys) = mpsc::sync_channel(1);
     std::thread::Builder::new().name("survey".into()).spawn(move || {
@@ -28,8 +33,12 @@ pub(super) fn run(surveyor: Surveyor, interval: Duration) -> Result<Outcome, Fai
         }
     })?;
     // A panic gives the terminal back too: the hook that this installs sees to it.
-    let mut terminal = ratatui::try_init()?;
+    let mut terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
     let result = watch(&mut terminal, &surveys, &interrupt, is_filtered);
+    if is_gone(Duration::ZERO)? {
+        // Nothing can be given back, and no word reaches anybody.
+        low_level::emulate_default_handler(SIGHUP)?;
+    }
     ratatui::restore();
     result
 }
@@ -41,11 +50,15 @@ fn watch(
     is_filtered: bool,
 ) -> Result<Outcome, Failure> {
     let mut history = History::default();
-    let mut screen = Screen { is_filtered, ..Screen::default() };
+    let mut screen = Screen { is_filtered, is_asking: true, ..Screen::default() };
     let mut is_changed = true;
-    while interrupt.signal().is_none() {
+    loop {
+        if let Some(signal) = interrupt.signal() {
+            return Ok(Outcome::Interrupted { signal });
+        }
         match surveys.try_recv() {
             Ok(mut survey) => {
+                screen.is_asking = false;
                 screen.processes = survey.processes;
                 screen.errors = std::mem::take(&mut survey.errors);
                 screen.streams = history.take(survey);
@@ -57,23 +70,43 @@ fn watch(
         if std::mem::take(&mut is_changed) {
             terminal.draw(|frame| screen.draw(frame))?;
         }
-        if event::poll(PAUSE)? {
-            match event::read()? {
-                Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
-                    Action::Quit => return Ok(Outcome::Whole),
-                    Action::Select(steps) => screen.select(steps),
-                    Action::None => continue,
-                },
-                Event::Resize(..) => {}
-                _ => continue,
-            }
-            is_changed = true;
+        if is_gone(Duration::ZERO)? {
+            return Ok(Outcome::Interrupted { signal: SIGHUP as u8 });
         }
+        if !event::poll(Duration::ZERO)? {
+            is_gone(PAUSE)?;
+            continue;
+        }
+        match event::read()? {
+            Event::Key(key) if key.kind != KeyEventKind::Release => match action(key) {
+                Action::Quit => return Ok(Outcome::Whole),
+                Action::Select(steps) => screen.select(steps),
+                Action::None => continue,
+            },
+            Event::Resize(..) => {}
+            _ => continue,
+        }
+        is_changed = true;
     }
-    match interrupt.signal() {
-        Some(signal) => Ok(Outcome::Interrupted { signal }),
-        None => Ok(Outcome::Whole),
+}
+
+/// Waits for a key; whether the terminal is gone. crossterm would read from it forever, and not
+/// every process that has a terminal gets a signal when it goes.
+fn is_gone(pause: Duration) -> io::Result<bool> {
+    let (stdin, stdout) = (io::stdin(), io::stdout());
+    let mut fds = vec![PollFd::new(&stdout, PollFlags::empty())];
+    // Else keys are seen after the pause: one that is at its end would never let it wait.
+    if stdin.is_terminal() {
+        fds.push(PollFd::new(&stdin, PollFlags::IN));
     }
+    let pause = Timespec::try_from(pause).expect("pauses are short");
+    match poll(&mut fds, Some(&pause)) {
+        Ok(_) => {}
+        // A signal; it is looked at next.
+        Err(Errno::INTR) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    }
+    Ok(fds.iter().any(|fd| fd.revents().intersects(PollFlags::HUP | PollFlags::ERR)))
 }
 
 /// What a key does.

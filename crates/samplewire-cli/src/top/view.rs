@@ -18,6 +18,8 @@ pub(super) struct Screen {
     /// Processes that answered.
     pub(super) processes: usize,
     pub(super) errors: Vec<String>,
+    /// Nobody has answered yet.
+    pub(super) is_asking: bool,
     /// The streams are those of some devices alone.
     pub(super) is_filtered: bool,
     /// The stream whose details are shown; else the first.
@@ -51,7 +53,11 @@ impl Screen {
             self.errors.iter().take(ERRORS_MAX).map(|error| Line::from(error.as_str())).collect();
         frame.render_widget(Paragraph::new(lines).yellow(), errors);
         let Some(selected) = self.streams.get(self.at()) else {
-            let hint = if self.is_filtered { HINT_FILTERED } else { HINT };
+            let hint = match (self.is_asking, self.is_filtered) {
+                (true, _) => "asking ...",
+                (false, true) => HINT_FILTERED,
+                (false, false) => HINT,
+            };
             frame.render_widget(Paragraph::new(hint).wrap(Wrap { trim: true }), body);
             return;
         };
