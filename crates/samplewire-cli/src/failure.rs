@@ -54,8 +54,8 @@ pub(crate) enum Failure {
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
     /// There is nothing to show.
-    #[error("no streams")]
-    NoStreams,
+    #[error("no streams{}", if *has_others { " of these devices" } else { "" })]
+    NoStreams { has_others: bool },
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
@@ -103,7 +103,9 @@ impl Failure {
                 Outcome::Unreachable
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
-            Self::Open(_) | Self::NobodyFound { .. } | Self::NoStreams => Outcome::Unreachable,
+            Self::Open(_) | Self::NobodyFound { .. } | Self::NoStreams { .. } => {
+                Outcome::Unreachable
+            }
             Self::Play(_) | Self::Port(_) | Self::StudyMissing { .. } => Outcome::Missing,
             _ => Outcome::Usage,
         }
@@ -128,7 +130,10 @@ impl Failure {
             Self::Metrics { address, source } => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
             }
-            Self::NoStreams => Some(
+            Self::NoStreams { has_others: true } => {
+                Some("`samplewire top` alone shows the others".into())
+            }
+            Self::NoStreams { .. } => Some(
                 "start `samplewire record ADDR FILE`, `samplewire emulate` or `samplewire demo`; \
                  another user's are seen by `top --from` and their --metrics"
                     .into(),

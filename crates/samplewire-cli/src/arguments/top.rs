@@ -36,10 +36,12 @@ pub(crate) struct TopArguments {
 }
 
 const AFTER_HELP: &str = "\
-REPAIR is the share of packets that were repaired, WINDOW how much of the window
-is in use: of a sender what is held, of a receiver what it has not granted; 100 %
-for long is a program, or a window, that holds the stream up. LOST are samples.
-What each counter means is in docs/statistics.md.
+SAMPLES and BITS of a sender are at most: packets that are not full count as
+full. REPAIR is the share of packets that were repaired. WINDOW is how much of
+the window is in use: of a sender what is held, of a receiver what it has not
+granted; 100 % for long is a program, or a window, that holds the stream up. Of
+a device that plays it is what waits for its time, and 100 % is well. LOST are
+samples. What each counter means is in docs/statistics.md.
 
 Examples:
   samplewire top

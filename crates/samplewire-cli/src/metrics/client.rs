@@ -75,18 +75,30 @@ pub(crate) fn fetch(endpoint: &Endpoint) -> Result<Vec<Sample>, FetchError> {
     let (head, body) = answer.split_once("\r\n\r\n").ok_or_else(|| wrong("it speaks no HTTP"))?;
     let status = head.split(' ').nth(1);
     if status != Some("200") {
-        let line: String = head.lines().next().unwrap_or_default().chars().take(60).collect();
+        let line = head.lines().next().unwrap_or_default();
+        let line: String = line.escape_debug().take(LINE_CHARS_MAX).collect();
         return Err(wrong(&format!("it answers `{line}`")));
+    }
+    // Of a number that is cut the rest is a number too.
+    if content_length(head).is_some_and(|length| length != body.len()) {
+        return Err(wrong("its answer breaks off"));
     }
     text::parse(body).map_err(|source| FetchError::Text { endpoint: endpoint.clone(), source })
 }
 
 /// Whether a process listens there.
-pub(super) fn is_alive(path: &Path) -> bool {
+///
+/// # Errors
+/// That cannot be told: there are no file descriptors left, say.
+pub(super) fn listens(path: &Path) -> io::Result<bool> {
     match connect_local(path) {
-        Ok(_) => true,
-        // It is behind with its answers, as one that was stopped.
-        Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        Ok(_) => Ok(true),
+        Err(error) => match error.kind() {
+            // It is behind with its answers, as one that was stopped.
+            io::ErrorKind::WouldBlock => Ok(true),
+            io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Ok(false),
+            _ => Err(error),
+        },
     }
 }
 
@@ -124,6 +136,14 @@ fn ask(wire: &mut (impl Read + Write), until: Instant) -> io::Result<Vec<u8>> {
     }
 }
 
+/// How long the body is that follows; `None` where the head does not say.
+fn content_length(head: &str) -> Option<usize> {
+    let fields = head.lines().filter_map(|line| line.split_once(':'));
+    let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
+    // One that is no number is the length of nothing.
+    lengths.next().map(|(_, length)| length.trim().parse().unwrap_or(usize::MAX))
+}
+
 fn slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("it does not answer within {TIME_MAX:?}"))
 }
@@ -133,3 +153,48 @@ const TIME_MAX: Duration = Duration::from_millis(500);
 
 /// Some hundred streams.
 const PAGE_BYTES_MAX: usize = 4 << 20;
+
+/// How much of an answer an error shows.
+const LINE_CHARS_MAX: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+
+    /// The words for an answer that is none of ours.
+    fn error_for(answer: &'static str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut wire, _) = listener.accept().unwrap();
+            // All of it is read: else the answer may be lost with a reset.
+            let mut request = Vec::new();
+            while !request.ends_with(b"\r\n\r\n") {
+                let mut some = [0; 256];
+                let len = wire.read(&mut some).unwrap();
+                request.extend_from_slice(&some[..len]);
+            }
+            wire.write_all(answer.as_bytes()).unwrap();
+        });
+        let error = fetch(&Endpoint::Tcp(address)).unwrap_err().to_string();
+        server.join().unwrap();
+        error.strip_prefix(&format!("{address}: ")).unwrap().to_owned()
+    }
+
+    #[test]
+    fn answers_of_others_are_named_and_steer_no_terminal() {
+        for (answer, words) in [
+            ("HTTP/1.1 302 \u{1b}]0;x\u{7}\u{9b}2J\r\n\r\n", "302 \\u{1b}]0;x\\u{7}\\u{9b}2J`"),
+            ("HTTP/1.1 200 OK\r\n\r\na \u{1b}[2J\n", "line 1 is not of Prometheus"),
+            ("220 mail.example ESMTP\r\n", "it speaks no HTTP"),
+            ("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\na 12", "its answer breaks off"),
+            ("HTTP/1.1 200 OK\r\ncontent-length:x\r\n\r\na 12", "its answer breaks off"),
+        ] {
+            let error = error_for(answer);
+            assert!(error.contains(words), "{error}");
+            assert!(!error.chars().any(char::is_control), "{error:?}");
+        }
+    }
+}

@@ -1,11 +1,13 @@
 //! The sockets by which this user's processes tell each other of their streams: one for each process,
 //! in a folder that nobody else can enter.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use super::client::{self, Endpoint};
 
@@ -42,7 +44,8 @@ impl LocalSocket {
     fn bind_in(folder: &Path) -> Result<(Self, UnixListener), LocalError> {
         make(folder)?;
         let path = folder.join(format!("{}.sock", std::process::id()));
-        if client::is_alive(&path) {
+        let failed = |source| LocalError::System { path: path.clone(), source };
+        if client::listens(&path).map_err(failed)? {
             return Err(LocalError::Taken { path });
         }
         // Under its name it listens from the first moment: `sweep` takes what does not for dead.
@@ -56,8 +59,7 @@ impl LocalSocket {
             fs::rename(&new, &path)?;
             Ok(listener)
         };
-        let listener =
-            bind().map_err(|source| LocalError::System { path: path.clone(), source })?;
+        let listener = bind().map_err(failed)?;
         Ok((Self { path }, listener))
     }
 }
@@ -69,27 +71,54 @@ impl Drop for LocalSocket {
     }
 }
 
-/// The sockets of this user's processes that are there; those of processes that were killed go.
-pub(crate) fn sweep() -> Vec<Endpoint> {
+/// The sockets of this user's processes that are there, and what cannot be looked at; those of
+/// processes that were killed go.
+pub(crate) fn sweep() -> (Vec<Endpoint>, Vec<LocalError>) {
     let (own, other) = folders();
-    [Some(own), other]
-        .iter()
-        .flatten()
-        .filter(|folder| is_ours(folder))
-        .flat_map(|folder| sweep_in(folder))
-        .collect()
+    let (mut endpoints, mut errors) = (Vec::new(), Vec::new());
+    for folder in std::iter::once(own).chain(other) {
+        match sweep_in(&folder, SystemTime::now()) {
+            Ok(found) => endpoints.extend(found),
+            Err(error) => errors.push(error),
+        }
+    }
+    (endpoints, errors)
 }
 
-fn sweep_in(folder: &Path) -> Vec<Endpoint> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
-    let mut paths: Vec<PathBuf> = entries
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| path.extension().is_some_and(|extension| extension == "sock"))
-        .filter(|path| client::is_alive(path) || fs::remove_file(path).is_err())
-        .collect();
+fn sweep_in(folder: &Path, now: SystemTime) -> Result<Vec<Endpoint>, LocalError> {
+    let failed = |source| LocalError::System { path: folder.to_owned(), source };
+    if !folder.try_exists().map_err(failed)? {
+        return Ok(Vec::new());
+    }
+    if !is_ours(folder) {
+        return Err(LocalError::Folder { path: folder.to_owned() });
+    }
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(folder).map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        match path.extension().and_then(OsStr::to_str) {
+            Some("sock") => {
+                // Where that cannot be told, asking for the page tells why.
+                let is_dead = matches!(client::listens(&path), Ok(false));
+                if !(is_dead && fs::remove_file(&path).is_ok()) {
+                    paths.push(path);
+                }
+            }
+            // Of one that was killed before it listened.
+            Some("new") if age(&path, now).is_some_and(|age| age > NEW_MAX) => {
+                let _removed = fs::remove_file(&path).is_ok();
+            }
+            _ => {}
+        }
+    }
     paths.sort();
     paths.truncate(PROCESSES_MAX);
-    paths.into_iter().map(Endpoint::Local).collect()
+    Ok(paths.into_iter().map(Endpoint::Local).collect())
+}
+
+/// How long it has been there; `None` where nobody knows.
+fn age(path: &Path, now: SystemTime) -> Option<Duration> {
+    now.duration_since(path.symlink_metadata().ok()?.modified().ok()?).ok()
 }
 
 /// Where a process makes its socket, and where else those of others may be: one that a timer started
@@ -129,6 +158,9 @@ fn is_ours(folder: &Path) -> bool {
 /// More processes are not looked at.
 const PROCESSES_MAX: usize = 256;
 
+/// One that is as old listens under its name, or never will.
+const NEW_MAX: Duration = Duration::from_secs(60);
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
@@ -142,17 +174,32 @@ mod tests {
         let (socket, listener) = LocalSocket::bind_in(&folder).unwrap();
         let path = socket.path.clone();
         assert_eq!(fs::metadata(&folder).unwrap().mode() & 0o777, 0o700);
-        assert_eq!(sweep_in(&folder), [Endpoint::Local(path.clone())]);
+        let sweep = || sweep_in(&folder, SystemTime::now()).unwrap();
+        assert_eq!(sweep(), [Endpoint::Local(path.clone())]);
         let taken = LocalSocket::bind_in(&folder).unwrap_err();
         assert!(taken.to_string().ends_with(".sock: another process listens there"), "{taken}");
         // As after a kill.
         std::mem::forget(socket);
         drop(listener);
         assert!(path.exists());
-        assert_eq!(sweep_in(&folder), []);
+        assert_eq!(sweep(), []);
         assert!(!path.exists());
         drop(LocalSocket::bind_in(&folder).unwrap());
         assert_eq!(fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn what_was_left_before_it_listened_is_swept_after_a_while() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("samplewire");
+        make(&folder).unwrap();
+        let new = folder.join("1.new");
+        fs::write(&new, "").unwrap();
+        for (seconds, is_there) in [(0, true), (50, true), (70, false)] {
+            let now = SystemTime::now() + Duration::from_secs(seconds);
+            assert_eq!(sweep_in(&folder, now).unwrap(), []);
+            assert_eq!(new.exists(), is_there, "{seconds}");
+        }
     }
 
     #[test]
@@ -169,6 +216,8 @@ mod tests {
         fs::write(&file, "").unwrap();
         for path in [open, link, file] {
             let error = LocalSocket::bind_in(&path).unwrap_err();
+            assert!(matches!(error, LocalError::Folder { .. }), "{error}");
+            let error = sweep_in(&path, SystemTime::now()).unwrap_err();
             assert!(matches!(error, LocalError::Folder { .. }), "{error}");
         }
     }

@@ -35,6 +35,8 @@ pub(super) struct Shown {
 /// What happened in a second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rates {
+    /// Seconds between the two answers that this is of.
+    pub(super) interval: f64,
     pub(super) samples: f64,
     pub(super) bits: f64,
     pub(super) repaired: f64,
@@ -46,7 +48,7 @@ impl History {
         let mut before = std::mem::take(&mut self.tracks);
         let shown = |facts: Facts| {
             let track = before.remove(&facts.key);
-            let (track, rates) = Track::follow(track, &facts, survey.at);
+            let (track, rates) = Track::follow(track, &facts);
             let shown = Shown {
                 rates,
                 rate_history: track.rates.iter().copied().collect(),
@@ -61,8 +63,8 @@ impl History {
 }
 
 impl Track {
-    fn follow(before: Option<Self>, facts: &Facts, at: Instant) -> (Self, Option<Rates>) {
-        let (samples, repaired) = (facts.samples(), facts.repaired());
+    fn follow(before: Option<Self>, facts: &Facts) -> (Self, Option<Rates>) {
+        let (at, samples, repaired) = (facts.at, facts.samples(), facts.repaired());
         let Some(mut track) = before else {
             let (rates, repairs) = (VecDeque::new(), VecDeque::new());
             return (Self { at, samples, repaired, rates, repairs }, None);
@@ -75,6 +77,7 @@ impl Track {
         };
         let samples_rate = rate(track.samples, samples);
         let rates = Rates {
+            interval: seconds,
             samples: samples_rate,
             bits: samples_rate * facts.number("stream_sample_bytes") * 8.0,
             repaired: rate(track.repaired, repaired),
@@ -95,3 +98,53 @@ fn push(history: &mut VecDeque<u64>, rate: f64) {
 
 /// As wide as a wide terminal.
 const HISTORY_LEN: usize = 400;
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::metrics::client::Endpoint;
+    use crate::metrics::text;
+    use crate::top::survey::facts;
+
+    /// A stream of two processes, as far as each is at its own moment.
+    fn look(of_processes: [(Instant, u64); 2]) -> Survey {
+        let streams = of_processes.iter().enumerate().flat_map(|(process, (at, samples))| {
+            let of = "{device=\"d\",stream=\"0\",direction=\"receive\"}";
+            let page = format!(
+                "samplewire_stream_info{of} 1\nsamplewire_stream_sample_bytes{of} 4\n\
+                 samplewire_receiver_samples_delivered_total{of} {samples}\n\
+                 samplewire_receiver_repaired_total{of} {repaired}\n",
+                repaired = samples / 1_000
+            );
+            let endpoint = Endpoint::Local(process.to_string().into());
+            facts(&endpoint, &text::parse(&page).unwrap(), *at)
+        });
+        Survey { processes: 2, streams: streams.collect(), ..Survey::default() }
+    }
+
+    #[test]
+    fn rates_are_of_the_time_between_two_answers_of_one_process() {
+        let (start, second) = (Instant::now(), Duration::from_secs(1));
+        let mut history = History::default();
+        let first = history.take(look([(start, 7_000), (start, 0)]));
+        assert!(first.iter().all(|shown| shown.rates.is_none() && shown.rate_history.is_empty()));
+        // The other answered late.
+        let shown =
+            history.take(look([(start + second, 1_007_000), (start + second * 2, 2_000_000)]));
+        let expected = Rates { interval: 1.0, samples: 1e6, bits: 32e6, repaired: 1e3 };
+        assert_eq!(shown[0].rates, Some(expected));
+        assert_eq!(shown[1].rates, Some(Rates { interval: 2.0, ..expected }));
+        // It counts from zero again, and then stands still.
+        let shown =
+            history.take(look([(start + second * 2, 500_000), (start + second * 4, 2_000_000)]));
+        assert_eq!(shown[0].rates.unwrap().samples, 5e5);
+        assert_eq!(shown[1].rates.unwrap().samples, 0.0);
+        assert_eq!(shown[1].rate_history, [1_000_000, 0]);
+        // Twice at the same moment: nothing is known of it.
+        let shown =
+            history.take(look([(start + second * 2, 600_000), (start + second * 5, 2_000_000)]));
+        assert_eq!(shown[0].rates.unwrap().samples, 0.0);
+    }
+}

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Serialize, Serializer};
 
-use super::history::{History, Shown};
+use super::history::{History, Rates, Shown};
 use super::survey::Surveyor;
 use super::words::{HEADS, cause_words, cells, other_words, stream_words};
 use crate::arguments::TopArguments;
@@ -18,14 +18,13 @@ pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outco
     history.take(surveyor.look());
     std::thread::sleep(arguments.interval);
     let mut survey = surveyor.look();
-    let errors = std::mem::take(&mut survey.errors);
+    let (errors, has_others) = (std::mem::take(&mut survey.errors), survey.has_others);
     let shown = history.take(survey);
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
-        let interval_s = arguments.interval.as_secs_f64();
         let streams = shown.iter().map(Stream::new).collect();
         let version = env!("CARGO_PKG_VERSION");
-        let document = Document { version, interval_s, streams, errors: &errors };
+        let document = Document { version, streams, errors: &errors };
         let text = serde_json::to_string_pretty(&document).map_err(std::io::Error::from)?;
         console.line(format_args!("{text}"));
     } else {
@@ -34,7 +33,7 @@ pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outco
             console.warn(format_args!("{error}"));
         }
     }
-    if shown.is_empty() { Err(Failure::NoStreams) } else { Ok(Outcome::Whole) }
+    if shown.is_empty() { Err(Failure::NoStreams { has_others }) } else { Ok(Outcome::Whole) }
 }
 
 fn print(console: &mut Console, shown: &[Shown]) {
@@ -62,10 +61,8 @@ fn print(console: &mut Console, shown: &[Shown]) {
 struct Document<'a> {
     /// The version of this command.
     version: &'static str,
-    /// Between the two looks that the rates are of.
-    interval_s: f64,
     streams: Vec<Stream<'a>>,
-    /// Processes that could not be asked, and why.
+    /// Processes and folders that could not be looked at, and why.
     errors: &'a [String],
 }
 
@@ -85,12 +82,14 @@ struct Stream<'a> {
     name: &'a str,
     format: &'a str,
     channels: Option<u64>,
-    /// Samples a second of the last interval.
-    samples_per_s: f64,
+    /// Time between the two answers that the rates are of; these are null where there was one alone.
+    interval_s: Option<f64>,
+    /// Samples a second; of a sender at most.
+    samples_per_s: Option<f64>,
     /// These in bits.
-    bits_per_s: f64,
+    bits_per_s: Option<f64>,
     /// Packets repaired a second.
-    repaired_per_s: f64,
+    repaired_per_s: Option<f64>,
     /// Packets that came, or departed for the first time.
     packets: Number,
     /// Those of them that came as a retransmission, or departed again.
@@ -110,7 +109,7 @@ struct Stream<'a> {
 impl<'a> Stream<'a> {
     fn new(shown: &'a Shown) -> Self {
         let facts = &shown.facts;
-        let rates = shown.rates.unwrap_or_default();
+        let rate = |of: fn(&Rates) -> f64| shown.rates.as_ref().map(of);
         Self {
             pid: facts.pid.parse().ok(),
             verb: &facts.verb,
@@ -121,9 +120,10 @@ impl<'a> Stream<'a> {
             name: &facts.name,
             format: &facts.format,
             channels: facts.channels.parse().ok(),
-            samples_per_s: rates.samples,
-            bits_per_s: rates.bits,
-            repaired_per_s: rates.repaired,
+            interval_s: rate(|rates| rates.interval),
+            samples_per_s: rate(|rates| rates.samples),
+            bits_per_s: rate(|rates| rates.bits),
+            repaired_per_s: rate(|rates| rates.repaired),
             packets: Number(facts.packets()),
             packets_repaired: Number(facts.repaired()),
             window_share: facts.window_share(),

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use crate::metrics::client::{self, Endpoint};
+use crate::metrics::client::{self, Endpoint, FetchError};
 use crate::metrics::local;
 use crate::metrics::tables::{GAP_SAMPLES, RECEIVER, RECORDING};
 use crate::metrics::text::Sample;
@@ -18,15 +19,16 @@ pub(super) struct Surveyor {
     pub(super) from: Vec<SocketAddr>,
 }
 
-/// What was told at one moment.
-#[derive(Debug)]
+/// What all told.
+#[derive(Debug, Default)]
 pub(super) struct Survey {
-    pub(super) at: Instant,
     /// Processes that answered.
     pub(super) processes: usize,
     /// In the order of their keys.
     pub(super) streams: Vec<Facts>,
-    /// What went wrong, one line for each process.
+    /// There are others, of devices that are not wanted.
+    pub(super) has_others: bool,
+    /// What went wrong, one line for each process or folder.
     pub(super) errors: Vec<String>,
 }
 
@@ -42,6 +44,8 @@ pub(super) struct Key {
 /// A stream as its process tells of it.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
+    /// When the process had told of it.
+    pub(super) at: Instant,
     pub(super) key: Key,
     pub(super) pid: String,
     pub(super) verb: String,
@@ -60,34 +64,40 @@ impl Surveyor {
     /// Asks all.
     ///
     /// # Blocking
-    /// While every process answers, for a moment; for one that does not, up to a second.
+    /// While every process answers, for a moment; for some that do not, up to a second, and for each
+    /// [`ASKED_AT_ONCE`] more as long again.
     pub(super) fn look(&self) -> Survey {
-        let mut endpoints = local::sweep();
+        let (mut endpoints, errors) = local::sweep();
         endpoints.extend(self.from.iter().copied().map(Endpoint::Tcp));
-        let (mut processes, mut streams, mut errors) = (0, Vec::new(), Vec::new());
-        for endpoint in endpoints {
-            match client::fetch(&endpoint) {
+        let mut errors: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let (mut processes, mut streams) = (0, Vec::new());
+        for Answer { endpoint, at, page } in ask(endpoints) {
+            match page {
                 Ok(samples) => {
                     processes += 1;
-                    streams.extend(facts(&endpoint, &samples));
+                    streams.extend(facts(&endpoint, &samples, at));
                 }
                 // It has ended since.
                 Err(_) if matches!(&endpoint, Endpoint::Local(path) if !path.exists()) => {}
                 Err(error) => errors.push(error.to_string()),
             }
         }
+        let told = streams.len();
         streams.retain(|facts| self.wants(facts));
+        let has_others = streams.len() < told;
         streams.sort_by(|one, other| one.key.cmp(&other.key));
         streams.truncate(STREAMS_MAX);
-        Survey { at: Instant::now(), processes, streams, errors }
+        Survey { processes, streams, has_others, errors }
     }
 
     pub(super) fn wants(&self, facts: &Facts) -> bool {
+        let is_local = matches!(facts.key.endpoint, Endpoint::Local(_));
         let is_wanted = |address: &SocketAddr| {
             let is_it = |text: &str| {
                 text.parse::<SocketAddr>().is_ok_and(|it| {
                     // A device that listens at every address of this host.
-                    it == *address || it.ip().is_unspecified() && it.port() == address.port()
+                    let is_at_every = is_local && it.ip().is_unspecified();
+                    it == *address || is_at_every && it.port() == address.port()
                 })
             };
             is_it(&facts.key.device) || is_it(&facts.peer)
@@ -96,8 +106,40 @@ impl Surveyor {
     }
 }
 
-/// The streams of one page.
-pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample]) -> Vec<Facts> {
+/// What came of asking a process.
+struct Answer {
+    endpoint: Endpoint,
+    /// When it came.
+    at: Instant,
+    page: Result<Vec<Sample>, FetchError>,
+}
+
+/// Asks several at once, so that one which is slow holds up few others; in the order of endpoints.
+fn ask(endpoints: Vec<Endpoint>) -> Vec<Answer> {
+    let threads = endpoints.len().min(ASKED_AT_ONCE);
+    let rest = Mutex::new(endpoints.into_iter());
+    let next = || rest.lock().unwrap_or_else(PoisonError::into_inner).next();
+    let ask_on = || {
+        let answer = |endpoint| {
+            let page = client::fetch(&endpoint);
+            Answer { endpoint, at: Instant::now(), page }
+        };
+        std::iter::from_fn(next).map(answer).collect::<Vec<_>>()
+    };
+    let mut answers = std::thread::scope(|scope| {
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, ask_on).ok();
+        // Where there are no more threads, those that there are take longer.
+        let others: Vec<_> = (1..threads).map_while(start).collect();
+        let own = ask_on();
+        let of_others = others.into_iter().flat_map(|it| it.join().expect("asking does not panic"));
+        own.into_iter().chain(of_others).collect::<Vec<_>>()
+    });
+    answers.sort_by(|one, other| one.endpoint.cmp(&other.endpoint));
+    answers
+}
+
+/// The streams of one page, which came at `at`.
+pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec<Facts> {
     let process = samples.iter().find(|sample| sample.name == "samplewire_info");
     let of_process = |label| process.map(|it| plain(it.label(label))).unwrap_or_default();
     let (pid, verb) = (of_process("pid"), of_process("verb"));
@@ -106,6 +148,7 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample]) -> Vec<Facts> {
         let key = key(endpoint, sample);
         let label = |name| plain(sample.label(name));
         let facts = Facts {
+            at,
             pid: pid.clone(),
             verb: verb.clone(),
             peer: label("peer"),
@@ -165,7 +208,8 @@ impl Facts {
         self.key.direction == "receive"
     }
 
-    /// Samples that have come, or have departed for the first time.
+    /// Samples that have come, or at most have departed for the first time: of these packets are
+    /// counted, and some are not full.
     pub(super) fn samples(&self) -> f64 {
         if self.is_received() {
             self.number("receiver_samples_delivered_total")
@@ -189,10 +233,11 @@ impl Facts {
         self.number(name)
     }
 
-    /// Samples that are missing, or were when they were to be played.
+    /// Samples that are missing; of a player those that were when they were to be played, among
+    /// which are the stream's gaps.
     pub(super) fn lost(&self) -> f64 {
-        let missing: f64 = self.causes.values().sum();
-        missing + self.number("player_underrun_samples_total")
+        let of_player = self.numbers.get("player_underrun_samples_total").copied();
+        of_player.unwrap_or_else(|| self.causes.values().sum())
     }
 
     /// How much of the window is in use, from 0 to 1; `None` while there is none.
@@ -217,6 +262,9 @@ impl Facts {
 
 /// What all names begin with.
 const PREFIX: &str = "samplewire_";
+
+/// Processes that are asked at the same time.
+const ASKED_AT_ONCE: usize = 16;
 
 /// More streams are not shown.
 const STREAMS_MAX: usize = 1_024;

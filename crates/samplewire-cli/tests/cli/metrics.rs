@@ -4,10 +4,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{InputModes, LocalModes, OutputModes, Winsize, tcgetattr, tcsetwinsize};
 use serde_json::Value;
 
 use crate::harness::{folder, run, signal, text, wait};
@@ -153,8 +158,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
         assert_eq!(stream["direction"], direction);
         assert_eq!(stream["device"], *address);
         assert_eq!(stream["pid"], child.id());
-        let rate = stream["samples_per_s"].as_f64().expect("a number");
-        assert!((1e6..4e6).contains(&rate), "{stream}");
+        assert!(stream["samples_per_s"].as_f64() > Some(0.0), "{stream}");
         assert!(stream["rtt_s"].as_f64() > Some(0.0), "{stream}");
     }
     assert_eq!(recorded["peer"], *address);
@@ -193,6 +197,9 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
     device.signal(libc::SIGCONT);
     until("the session ends", || device.numbers()["samplewire_stream_packet_samples"] == 0.0);
     let numbers = device.numbers();
+    for name in ["window", "held", "credit", "rtt_seconds"] {
+        assert_eq!(numbers[&format!("samplewire_sender_port_{name}")], 0.0, "{name}");
+    }
     device.signal(libc::SIGTERM);
     let (status, words) = device.finish();
     assert_eq!(status, 0);
@@ -224,11 +231,25 @@ fn streams_of_one_recording_are_told_apart() {
         assert_eq!(numbers, [Some(0), Some(1)], "{document}");
     }
     for stream in streams.iter().filter(|stream| stream["verb"] == "record") {
-        let rate = stream["samples_per_s"].as_f64().expect("a number");
-        assert!((5e5..2e6).contains(&rate), "{stream}");
+        assert!(stream["samples_per_s"].as_f64() > Some(0.0), "{stream}");
         let has_account = stream["numbers"].get("recording_samples_total").is_some();
         assert_eq!(has_account, stream["stream"] == 0, "{stream}");
     }
+}
+
+#[test]
+fn recording_whose_device_is_gone_has_no_window_and_keeps_its_counters() {
+    let sockets = folder("metrics-gone");
+    let (mut device, address) = Metered::device(&sockets, &["--source", "counter"]);
+    let recorder = Metered::start(&sockets, &["record", &address, "null", "--reconnect"], false);
+    let number = |name: &str| *recorder.numbers().get(name).unwrap_or(&0.0);
+    until("samples come", || number("samplewire_receiver_received_total") > 0.0);
+    assert!(number("samplewire_receiver_port_window") > 0.0);
+    device.child.kill().unwrap();
+    wait(&mut device.child);
+    until("it is noticed", || number("samplewire_receiver_port_window") == 0.0);
+    assert_eq!(number("samplewire_receiver_port_rtt_seconds"), 0.0);
+    assert!(number("samplewire_receiver_received_total") > 0.0);
 }
 
 #[test]
@@ -253,6 +274,12 @@ fn top_sweeps_sockets_of_the_killed_and_names_what_does_not_answer() {
     let socket = sockets.join(format!("samplewire/{}.sock", device.child.id()));
     assert!(socket.exists());
     assert_eq!(top(&sockets, &[&address]).0, 0);
+    let output = command(&sockets).args(["top", "127.0.0.1:1"]).output().expect("it runs");
+    let words = String::from_utf8(output.stderr).expect("words");
+    assert!(
+        words.contains("no streams of these devices\n  tip: `samplewire top` alone"),
+        "{words}"
+    );
     device.signal(libc::SIGSTOP);
     let (status, document) = top(&sockets, &[&address]);
     assert_eq!((status, document["streams"].as_array().map(Vec::len)), (2, Some(0)));
@@ -274,6 +301,26 @@ fn top_sweeps_sockets_of_the_killed_and_names_what_does_not_answer() {
 }
 
 #[test]
+fn top_that_can_open_nothing_says_so_and_takes_no_socket_away() {
+    let sockets = folder("metrics-descriptors");
+    let (device, _) = Metered::device(&sockets, &["--source", "counter"]);
+    let socket = sockets.join(format!("samplewire/{}.sock", device.child.id()));
+    // From none that is free to some.
+    for descriptors in 4..8 {
+        let line = format!("ulimit -n {descriptors}; exec \"$0\" top --once");
+        let output = Command::new("sh")
+            .args(["-c", &line, env!("CARGO_BIN_EXE_samplewire")])
+            .env("XDG_RUNTIME_DIR", &sockets)
+            .output()
+            .expect("a shell is there");
+        assert!(socket.exists(), "{descriptors}");
+        let words = String::from_utf8(output.stderr).expect("words");
+        let is_told = words.contains("Too many open files");
+        assert!(is_told || output.status.code() == Some(0), "{descriptors}: {words}");
+    }
+}
+
+#[test]
 fn folder_that_others_can_enter_is_not_used_and_the_verb_goes_on() {
     use std::os::unix::fs::PermissionsExt;
     let sockets = folder("metrics-open");
@@ -285,6 +332,8 @@ fn folder_that_others_can_enter_is_not_used_and_the_verb_goes_on() {
     assert_eq!(output.status.code(), Some(0), "{words}");
     assert!(words.contains("warning: `samplewire top` does not see this: "), "{words}");
     assert!(words.contains("not a folder of this user alone (mode 0700)"), "{words}");
+    let errors = top(&sockets, &["127.0.0.1:1"]).1["errors"].clone();
+    assert!(errors.to_string().contains("not a folder of this user alone"), "{errors}");
 }
 
 #[test]
@@ -292,44 +341,108 @@ fn live_view_draws_on_a_terminal_and_q_gives_it_back() {
     let sockets = folder("metrics-live");
     let (_device, _) = Metered::device(&sockets, &["--source", "scene", "--rate", "1M"]);
     for quit in [b"q".as_slice(), b"\x03"] {
-        let (mut screen, mut child) = on_terminal(&sockets, &["top"]);
-        let mut seen = Vec::new();
-        until("it draws", || {
-            let mut some = [0; 4_096];
-            let len = screen.read(&mut some).expect("it draws");
-            seen.extend_from_slice(&some[..len]);
-            let words = String::from_utf8_lossy(&seen);
-            words.contains("emulate") && words.contains("nobody yet")
-        });
-        screen.write_all(b"j\x1b[A").unwrap();
-        screen.write_all(quit).unwrap();
-        let mut some = [0; 4_096];
-        while let Ok(len @ 1..) = screen.read(&mut some) {
-            seen.extend_from_slice(&some[..len]);
-        }
-        let words = String::from_utf8_lossy(&seen);
-        assert!(words.contains("\x1b[?1049h") && words.contains("\x1b[?1049l"), "{words}");
-        assert_eq!(wait(&mut child).code(), Some(0));
+        let mut top = Terminal::start(&sockets, &["top"]);
+        top.until("nobody yet");
+        assert!(top.words().contains("emulate"));
+        assert_ne!(top.settings(), top.settings_before);
+        let mut keys = top.master.as_ref().expect("it is open");
+        keys.write_all(b"j\x1b[A").unwrap();
+        keys.write_all(quit).unwrap();
+        top.until("\x1b[?1049l");
+        assert_eq!(wait(&mut top.child).code(), Some(0));
+        assert!(top.words().contains("\x1b[?1049h"));
+        assert_eq!(top.settings(), top.settings_before);
     }
 }
 
-/// Starts the command on a terminal of its own, of 100 columns and 30 lines.
-fn on_terminal(sockets: &Path, arguments: &[&str]) -> (fs::File, Child) {
-    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-    use rustix::termios::{Winsize, tcsetwinsize};
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("terminals are there");
-    grantpt(&master).expect("it is ours");
-    unlockpt(&master).expect("it is ours");
-    let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-    tcsetwinsize(&master, size).expect("it takes a size");
-    let name = ptsname(&master, Vec::new()).expect("it has a name");
-    let name = name.to_str().expect("ASCII");
-    let slave = fs::File::options().read(true).write(true).open(name).expect("it opens");
-    let mut command = command(sockets);
-    command.args(arguments).env("TERM", "xterm-256color");
-    command
-        .stdin(slave.try_clone().expect("a handle"))
-        .stdout(slave.try_clone().expect("a handle"));
-    let child = command.stderr(slave).spawn().expect("the binary was built for this test");
-    (fs::File::from(master), child)
+#[test]
+fn live_view_ends_when_its_terminal_goes() {
+    let sockets = folder("metrics-hangup");
+    let mut top = Terminal::start(&sockets, &["top"]);
+    top.until("\x1b[?1049h");
+    top.close();
+    assert_eq!(wait(&mut top.child).signal(), Some(libc::SIGHUP));
+    // As a shell does it: those of the terminal get a signal.
+    let mut top = Terminal::start(&sockets, &["top"]);
+    top.until("\x1b[?1049h");
+    signal(&top.child, libc::SIGHUP);
+    assert_eq!(wait(&mut top.child).signal(), Some(libc::SIGHUP));
+}
+
+/// The command on a terminal of its own, of 100 columns and 30 lines; killed when it is dropped.
+struct Terminal {
+    child: Child,
+    master: Option<fs::File>,
+    /// Held, so that its settings can be looked at when the command has ended.
+    slave: Option<fs::File>,
+    settings_before: Settings,
+    seen: Vec<u8>,
+}
+
+impl Terminal {
+    fn start(sockets: &Path, arguments: &[&str]) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+            .expect("terminals are there");
+        grantpt(&master).expect("it is ours");
+        unlockpt(&master).expect("it is ours");
+        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&master, size).expect("it takes a size");
+        let name = ptsname(&master, Vec::new()).expect("it has a name");
+        let name = name.to_str().expect("ASCII");
+        let mut options = fs::File::options();
+        let slave = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(name);
+        let slave = slave.expect("it opens");
+        let (settings_before, seen) = (settings_of(&slave), Vec::new());
+        let handle = || slave.try_clone().expect("a handle");
+        let mut command = command(sockets);
+        command.args(arguments).env("TERM", "xterm-256color");
+        command.stdin(handle()).stdout(handle()).stderr(handle());
+        let child = command.spawn().expect("the binary was built for this test");
+        Self { child, master: Some(master.into()), slave: Some(slave), settings_before, seen }
+    }
+
+    /// Reads on until these words have been drawn.
+    fn until(&mut self, words: &str) {
+        let mut master = self.master.as_ref().expect("it is open");
+        let pause = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+        until(words, || {
+            let mut some = [0; 4_096];
+            if poll(&mut [PollFd::new(master, PollFlags::IN)], Some(&pause)) == Ok(1) {
+                let len = master.read(&mut some).expect("it draws");
+                self.seen.extend_from_slice(&some[..len]);
+            }
+            String::from_utf8_lossy(&self.seen).contains(words)
+        });
+    }
+
+    /// What has been drawn.
+    fn words(&self) -> String {
+        String::from_utf8_lossy(&self.seen).into_owned()
+    }
+
+    fn settings(&self) -> Settings {
+        settings_of(self.slave.as_ref().expect("it is open"))
+    }
+
+    /// Takes the terminal away.
+    fn close(&mut self) {
+        (self.master, self.slave) = (None, None);
+    }
+}
+
+/// How a terminal treats what is typed and what is drawn.
+type Settings = (InputModes, OutputModes, LocalModes);
+
+fn settings_of(slave: &fs::File) -> Settings {
+    let settings = tcgetattr(slave).expect("a terminal");
+    (settings.input_modes, settings.output_modes, settings.local_modes)
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
+        if !is_over && self.child.kill().is_ok() {
+            wait(&mut self.child);
+        }
+    }
 }
