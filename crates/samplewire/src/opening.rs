@@ -10,6 +10,7 @@ use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenConfigError, OpenEve
 use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, HEADER_LEN, RefuseReason, Role, TRAILER_CRC32C};
 
+use crate::device::STREAMS_MAX;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of, seed};
@@ -259,5 +260,6 @@ fn out_of_range(error: OpenConfigError) -> OpenError {
     OpenError::OptionRange { option, value, range }
 }
 
-/// How many streams of a device are looked at for one of the right way.
-const STREAMS_TRIED_MAX: u16 = 8;
+/// How many streams of a device are looked at for one of the right way: all that one of this
+/// program has, of which the one that it plays is the last.
+const STREAMS_TRIED_MAX: u16 = STREAMS_MAX as u16 + 1;

@@ -230,6 +230,104 @@ fn start_index_is_honoured_exactly_or_refused() {
 }
 
 #[test]
+fn start_index_is_bounded_without_a_clock_too() {
+    let sender = Sender::start(counters(1e6, &[1]), false, &FaultSpec::new());
+    let open = |index| Receiver::open(sender.address, &options().start_index(index));
+    for far in [60_000_001, 1 << 62, (1 << 63) - 1, 1 << 63, u64::MAX] {
+        let refused = open(far).expect_err("it is too far ahead");
+        let reason = RefuseReason::StartIndex;
+        assert!(matches!(refused, OpenError::Refused { reason: it, .. } if it == reason), "{far}");
+    }
+    let taken = take(&mut open(60_000_000).expect("it is a minute").into(), 50_000, 0);
+    assert_eq!((taken.first, taken.gaps.len()), (Some(60_000_000), 0));
+    sender.finish();
+}
+
+#[test]
+fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
+    // The second stream keeps the device there.
+    let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
+    let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    let options = options().stream(0);
+    let opened = Receiver::open(sender.address, &options.clone().start_index(now + 50_000_000));
+    let opened = opened.expect("it lies ahead");
+    std::thread::sleep(Duration::from_millis(300));
+    opened.close();
+    let then = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
+    assert!((now..now + 30_000_000).contains(&then), "{now} {then}");
+    // Its program is done with it: nobody is let in to find nothing.
+    let until = Instant::now() + Duration::from_secs(2);
+    while !sender.threads[0].is_finished() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let refused = Receiver::open(sender.address, &options).expect_err("nobody sends");
+    assert!(
+        matches!(refused, OpenError::Refused { reason: RefuseReason::Busy, retry_ms: 1.., .. }),
+        "{refused}"
+    );
+    let played = sender.finish();
+    assert_eq!(played[0].map(|it| (it.samples, it.overflow_samples)), Some((0, 0)));
+}
+
+#[test]
+fn program_that_waits_for_a_start_can_be_stopped() {
+    let mut source = CounterSource::new(1e6, 0).expect("in range");
+    let infos = [source.info().clone()];
+    let clock = SampleClock::start(&infos[0], Instant::now());
+    let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
+    let link = Box::new(udp.expect("a free port"));
+    let config = DeviceConfig { sends: &infos, plays: None, clock: Some(clock) };
+    let device = Device::listen_over(link, config, &TransmitterOptions::new()).expect("listens");
+    let (address, mut transmitters) = (device.address, device.transmitters);
+    let mut transmitter = transmitters.pop().expect("there is one");
+    let receiver = Receiver::open(address, &options().start_index(50_000_000)).expect("it opens");
+    let session = transmitter.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+    let stop_at = Instant::now() + Duration::from_millis(200);
+    let should_stop = || Instant::now() > stop_at;
+    let played = transmitter.play(&session, &mut source, Overflow::Keep(clock), should_stop);
+    assert_eq!(played.expect("it plays").samples, 0);
+    assert!(stop_at.elapsed() < Duration::from_secs(10), "{:?}", stop_at.elapsed());
+    drop(receiver);
+}
+
+#[test]
+fn streams_in_line_are_waited_for_without_end_where_no_time_is_set() {
+    for is_interleaved in [false, true] {
+        let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
+        // They begin some 150 ms after they are opened.
+        if is_interleaved {
+            let link =
+                |_| Ok::<_, OpenError>(Box::new(udp_client(sender.address)?) as Box<dyn Link>);
+            let all = Interleaved::open_over(sender.address, &[0, 1], &options(), link);
+            assert!(all.expect("they open").next_within(Duration::MAX).is_some());
+        } else {
+            let all = Aligned::open(sender.address, &[0, 1], &options());
+            assert!(all.expect("they open").next_within(Duration::MAX).is_some());
+        }
+        sender.finish();
+    }
+}
+
+#[test]
+fn memory_of_interleaved_streams_is_that_of_this_ends_window() {
+    let held = TransmitterOptions::new().window(8_192).mtu(1_500);
+    let open = |window| {
+        let sender = Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
+        let link = |_| Ok::<_, OpenError>(Box::new(udp_client(sender.address)?) as Box<dyn Link>);
+        let options = options().window(window);
+        let all = Interleaved::open_over(sender.address, &[0, 1], &options, link);
+        let memory_bytes = all.expect("they open").memory_bytes();
+        sender.finish();
+        memory_bytes
+    };
+    let (small, large) = (open(64), open(4_096));
+    // A window for each and one for both, and what keeps track of them.
+    let grown = (large - small) / (4_096 - 64);
+    assert!((2_500..6_000).contains(&grown), "{grown} bytes for each packet");
+    assert!(small < 3 << 20, "{small} bytes");
+}
+
+#[test]
 fn streams_without_a_clock_begin_together_where_the_last_of_them_is() {
     let sender = Sender::start(counters(50e6, &[2, 2]), false, &FaultSpec::new());
     let mut aligned = Aligned::open(sender.address, &[0, 1], &options()).expect("they open");

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::device::{
-    Device, DeviceConfig, Played, Player, SampleClock, Underrun, UnderrunCause,
+    Device, DeviceConfig, Played, Player, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
 };
 use samplewire::format::Format;
 use samplewire::receiver::{Receiver, ReceiverOptions};
@@ -120,6 +120,20 @@ fn send(
         Ok(transmitter.finish(&session, 0)?.end)
     });
     (first, end)
+}
+
+/// A device may send as many streams as it can, and play one besides.
+#[test]
+fn stream_that_is_played_is_found_behind_all_that_are_sent() {
+    let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
+    let link = Box::new(udp.expect("a free port"));
+    let (sends, plays) = (vec![sc16(1e6); STREAMS_MAX], sc16(1e6));
+    let config = DeviceConfig { sends: &sends, plays: Some(&plays), clock: None };
+    let options = TransmitterOptions::new().window(16).mtu(1_500);
+    let device = Device::listen_over(link, config, &options).expect("it listens");
+    let sender = Transmitter::open(device.address, &SendOptions::new()).expect("it is found");
+    let stream = sender.device().map(|info| usize::from(info.stream));
+    assert_eq!(stream, Some(STREAMS_MAX));
 }
 
 /// 50 MB of a real recording through every fault each way are played byte for byte.

@@ -5,14 +5,16 @@ use std::time::{Duration, Instant};
 
 use arrayvec::ArrayVec;
 use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
+use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
 use samplewire_proto::wire::{self, RefuseReason, Role, WireError};
-use samplewire_proto::{Nanos, SampleIndex, Tag};
+use samplewire_proto::{Nanos, Tag};
 
 use super::SampleClock;
 use super::offer::Offer;
 use super::plays::Plays;
+use super::start;
 use crate::port::{
     Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of, tag_word,
 };
@@ -158,7 +160,10 @@ impl Engine {
         if let Some(ListenEvent::Opening { request, .. }) = self.listener.poll_event() {
             match self.handle_opening(now, peer, &request) {
                 Ok(()) => {}
-                Err(Some(reason)) => self.listener.refuse(&request, reason, 0),
+                Err(Some(reason)) => {
+                    let retry_ms = if reason == RefuseReason::Busy { STOPPED_RETRY_MS } else { 0 };
+                    self.listener.refuse(&request, reason, retry_ms);
+                }
                 // As if the OPEN were lost.
                 Err(None) => {}
             }
@@ -185,8 +190,14 @@ impl Engine {
         if wishes_out != is_out {
             return Err(Some(RefuseReason::Role));
         }
-        if request.role != Role::Describe && self.is_too_early(now, request.stream) {
-            return Err(None);
+        if request.role != Role::Describe {
+            // Nobody would send or take its samples any more.
+            if self.is_stopped(request.stream) {
+                return Err(Some(RefuseReason::Busy));
+            }
+            if self.is_too_early(now, request.stream) {
+                return Err(None);
+            }
         }
         let params = self.params(request).map_err(Some)?;
         let accepted = self.listener.accept(now, request, &params);
@@ -202,6 +213,14 @@ impl Engine {
             self.favour();
         }
         Ok(())
+    }
+
+    /// Whether the program has let go of the stream.
+    fn is_stopped(&self, stream: u16) -> bool {
+        match self.sends.get(usize::from(stream)) {
+            Some(sends) => sends.outflow.is_stopped(),
+            None => self.plays.as_ref().is_some_and(Plays::is_stopped),
+        }
     }
 
     /// Whether the stream has begun just now: one cookie is good for 256 OPENs, and each takeover
@@ -222,18 +241,20 @@ impl Engine {
             (None, None) => return Err(RefuseReason::NoSuchStream),
         };
         let now_index = self.samples.map_or(0, |clock| clock.index_at(Instant::now()));
-        let earliest = now_index.max(next_index);
-        // A stream out that starts at a time holds its memory until then.
-        let ahead_max = match (self.samples, sends) {
-            (Some(clock), Some(_)) => clock.samples_in(START_AHEAD_MAX),
-            _ => INDEX_MAX,
+        let latest = match (sends, self.samples) {
+            // What is to be played has its time.
+            (None, _) => INDEX_MAX,
+            (Some(_), Some(clock)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
+            // Streams that begin together begin where the last of them is.
+            (Some(_), None) => {
+                let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
+                let last = self.sends.iter().map(|it| it.outflow.next_index()).max();
+                last.unwrap_or(0).saturating_add(ahead as u64)
+            }
         };
-        let first_index = match request.start_index {
-            0 => earliest,
-            index if index > INDEX_MAX => return Err(RefuseReason::StartIndex),
-            index if (earliest..=earliest.saturating_add(ahead_max)).contains(&index) => index,
-            _ => return Err(RefuseReason::StartIndex),
-        };
+        let bounds = now_index.max(next_index)..=latest;
+        let first_index =
+            start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
         let streams = self.sends.len() as u16 + u16::from(self.plays.is_some());
         let is_out = sends.is_some();
         let params = offer.params(request, is_out, first_index).ok_or(RefuseReason::PacketSize)?;
@@ -271,7 +292,7 @@ impl Engine {
             Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };
         outflow
             .begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
-            .expect("the offer was checked when it was made");
+            .expect("the offer was checked when it was made, and the index when it was chosen");
         self.favour();
     }
 
@@ -344,11 +365,12 @@ impl Engine {
 /// What a host pads the end of a burst to, in bytes.
 const GRANULARITY: usize = 8;
 
-/// How far ahead a stream out may be told to start.
+/// How far ahead a stream out may be told to start: it holds its memory until then.
 const START_AHEAD_MAX: Duration = Duration::from_secs(60);
 
-/// The largest index of a packet (`docs/protocol.md#1.2`).
-const INDEX_MAX: SampleIndex = 1 << 63;
+/// When an opener of a stream that the program has let go of may try again: when another device is
+/// there.
+const STOPPED_RETRY_MS: u32 = 100;
 
 /// How long a stream whose peer has not spoken is not taken over (`docs/protocol.md#3.14`).
 const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);

@@ -6,6 +6,7 @@ mod inlet;
 mod offer;
 mod player;
 mod plays;
+mod start;
 
 use std::net::SocketAddr;
 use std::sync::Arc;

@@ -99,7 +99,7 @@ impl Plays {
             (frame_bytes, self.hold_max),
             shared,
         )
-        .expect("the offer was checked when it was made");
+        .expect("the offer was checked when it was made, and the index when it was chosen");
         self.sessions += 1;
         let info = DeviceInfo {
             boot_id,

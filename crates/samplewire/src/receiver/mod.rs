@@ -51,6 +51,8 @@ pub use shared::Snapshot as ReceiverSnapshot;
 pub struct Receiver {
     info: DeviceInfo,
     memory_bytes: usize,
+    /// Packets that this end holds: not what the device says that it does.
+    window: u32,
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
@@ -143,10 +145,10 @@ impl Receiver {
 
     /// A receiver whose stream runs in another's I/O thread.
     pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet) -> Self {
-        let Outlet { items, shared, memory_bytes } = outlet;
+        let Outlet { items, shared, window, memory_bytes } = outlet;
         let next_index = info.first_index;
         let (thread, end, is_played) = (None, None, false);
-        Self { info, memory_bytes, items, shared, thread, end, next_index, is_played }
+        Self { info, memory_bytes, window, items, shared, thread, end, next_index, is_played }
     }
 
     /// What the device said of the stream.
@@ -362,6 +364,7 @@ impl Drop for Receiver {
 pub(crate) struct Outlet {
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
+    window: u32,
     /// Slots and rings, in bytes.
     pub(crate) memory_bytes: usize,
 }
@@ -389,7 +392,7 @@ pub(crate) fn flow(
         Arc::clone(&shared),
         (frame_bytes, hold_max),
     );
-    Ok((inflow, Outlet { items, shared, memory_bytes }))
+    Ok((inflow, Outlet { items, shared, window: terms.window, memory_bytes }))
 }
 
 fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {

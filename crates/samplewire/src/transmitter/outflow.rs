@@ -120,7 +120,7 @@ impl Outflow {
 
     /// Where the next stream starts, or the present one goes on.
     pub(crate) fn next_index(&self) -> SampleIndex {
-        self.stream.as_ref().map_or(self.next_index, |stream| stream.sender.next_index())
+        self.stream.as_ref().map_or(self.next_index, |stream| stream.next_index(self.next_index))
     }
 
     pub(crate) const fn is_open(&self) -> bool {
@@ -263,6 +263,7 @@ impl Outflow {
     /// Ends the open stream as it stands, if there is one; its tag.
     pub(crate) fn end(&mut self, now: Nanos, end: End, link: &mut dyn Link) -> Option<Tag> {
         let stream = self.stream.take()?;
+        let next_index = stream.next_index(self.next_index);
         // Answers to a receiver's CLOSE are still due.
         let mut sender = stream.sender;
         let mut control = [0; CONTROL_BYTES];
@@ -274,7 +275,7 @@ impl Outflow {
                 break;
             }
         }
-        self.next_index = sender.next_index();
+        self.next_index = next_index;
         self.outbox.clear();
         self.held.clear();
         let final_index = sender.next_index();
@@ -349,6 +350,15 @@ impl Outflow {
         }
         let snapshot = self.snapshot;
         self.shared.with_state(|state| state.snapshot = snapshot);
+    }
+}
+
+impl Stream {
+    /// Where the next stream starts when this one follows one that ended before `before`: an index
+    /// that was only named by an opener moves nothing.
+    fn next_index(&self, before: SampleIndex) -> SampleIndex {
+        let next_index = self.sender.next_index();
+        if next_index == self.session.first_index { before } else { next_index }
     }
 }
 

@@ -186,11 +186,17 @@ impl Transmitter {
                 Overflow::Wait => Duration::from_millis(100),
                 Overflow::Lose { rate_hz } => {
                     let due = (play.index - session.first_index + room_samples) as f64;
-                    wait_until(start + Duration::from_secs_f64(due / rate_hz));
+                    let at = start + Duration::from_secs_f64(due / rate_hz);
+                    if !self.wait_for(session, at, should_stop)? {
+                        return Ok(());
+                    }
                     Duration::ZERO
                 }
                 Overflow::Keep(clock) => {
-                    wait_until(clock.instant_of(play.index + room_samples));
+                    let at = clock.instant_of(play.index + room_samples);
+                    if !self.wait_for(session, at, should_stop)? {
+                        return Ok(());
+                    }
                     Duration::ZERO
                 }
             };
@@ -213,6 +219,29 @@ impl Transmitter {
             }
         }
         Ok(())
+    }
+
+    /// Waits until `at`; `false` when `should_stop` says so first.
+    ///
+    /// # Errors
+    /// The port failed, or the session has ended.
+    fn wait_for(
+        &self,
+        session: &Session,
+        at: Instant,
+        should_stop: &mut dyn FnMut() -> bool,
+    ) -> Result<bool, TransmitError> {
+        loop {
+            let left = at.saturating_duration_since(Instant::now());
+            std::thread::sleep(left.min(WAIT_PAUSE));
+            if left <= WAIT_PAUSE {
+                return Ok(true);
+            }
+            self.check(session)?;
+            if should_stop() {
+                return Ok(false);
+            }
+        }
     }
 
     /// Fills and submits one quantum; `false` when the source has ended. What was read before an
@@ -255,16 +284,11 @@ impl Transmitter {
     }
 }
 
-/// Sleeps until shortly before `at`.
-fn wait_until(at: Instant) {
-    let left = at.saturating_duration_since(Instant::now());
-    if !left.is_zero() {
-        std::thread::sleep(left);
-    }
-}
-
 /// How long a wait for room lasts before it is looked whether to stop.
 const SEND_PATIENCE: Duration = Duration::from_millis(100);
+
+/// How long a converter waits for its time before it is looked whether to stop.
+const WAIT_PAUSE: Duration = Duration::from_millis(100);
 
 /// How often it is looked how far a device has played; its counters are as old.
 const PLAYED_PAUSE: Duration = Duration::from_millis(10);

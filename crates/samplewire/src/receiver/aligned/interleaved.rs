@@ -8,7 +8,7 @@ use samplewire_circuit::{Pool, PoolConfig, Quantum, Tags};
 use samplewire_io::Link;
 
 use super::super::block::Gaps;
-use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece};
+use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, Receiver};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::receiver::{ReceiverOptions, ReceiverSnapshot, StatsHandle};
@@ -46,7 +46,7 @@ impl Interleaved {
         mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
     ) -> Result<Self, E> {
         let aligned = match streams {
-            [] => super::Receiver::open_over(link(0)?, address, options)?.into(),
+            [] => Receiver::open_over(link(0)?, address, options)?.into(),
             _ => Aligned::open_over(address, streams, options, link)?,
         };
         let pool = match aligned.receivers.len() {
@@ -102,15 +102,14 @@ impl Interleaved {
                 Piece::Gap(gap) => Piece::Gap(gap),
             });
         };
-        let until = Instant::now() + timeout;
+        let until = Instant::now().checked_add(timeout);
         let mut quantum = match self.spare.take() {
             Some(quantum) => quantum,
-            None => take_within(pool, timeout)?,
+            None => take_before(pool, until)?,
         };
         let frame_bytes = self.aligned.info.frame_bytes();
         let samples_max = (quantum.capacity() / frame_bytes) as u64;
-        let left = until.saturating_duration_since(Instant::now());
-        match self.aligned.next_up_to(samples_max, left) {
+        match self.aligned.next_up_to(samples_max, until) {
             Some(Piece::Samples(block)) => {
                 let (index, len_samples) = (block.index(), block.len());
                 quantum.set_len(len_samples * frame_bytes);
@@ -146,24 +145,25 @@ impl Interleaved {
     }
 }
 
-/// As much memory as a window of one stream has, in pieces that take what its quanta hold.
+/// As much memory as the largest window of a stream has at this end, but for a few packets.
 fn pool(aligned: &Aligned) -> Result<Pool, samplewire_circuit::PoolError> {
-    let info = &aligned.info;
-    let frame_bytes = info.frame_bytes();
-    let quantum_bytes = (QUANTUM_BYTES / frame_bytes).max(1) * frame_bytes;
-    let window_bytes = info.window as usize * usize::from(info.payload_bytes);
+    let of_window = |it: &Receiver| it.window as usize * usize::from(it.info.payload_bytes);
+    let window_bytes = aligned.receivers.iter().map(of_window).max().unwrap_or(0);
+    let payload_bytes = usize::from(aligned.info.payload_bytes);
+    let frame_bytes = aligned.info.frame_bytes();
+    let about = (window_bytes / QUANTA_MIN).clamp(payload_bytes, QUANTUM_BYTES);
+    let quantum_bytes = (about / frame_bytes).max(1) * frame_bytes;
     let quanta = (window_bytes / quantum_bytes).max(QUANTA_MIN);
     Pool::new(PoolConfig::new(quanta, quantum_bytes))
 }
 
 /// Waits for a quantum that the program gives back.
-fn take_within(pool: &Pool, timeout: Duration) -> Option<Quantum> {
-    let until = Instant::now() + timeout;
+fn take_before(pool: &Pool, until: Option<Instant>) -> Option<Quantum> {
     loop {
         if let Some(quantum) = pool.take() {
             return Some(quantum);
         }
-        let left = until.saturating_duration_since(Instant::now());
+        let left = until.map_or(FULL_PAUSE, |at| at.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return None;
         }
@@ -204,10 +204,10 @@ fn scatter<const N: usize>(frames: &[u8], places: &mut [u8], frame_bytes: usize)
     }
 }
 
-/// What a quantum holds at most, to the next sample.
+/// What a quantum holds at most, to the next sample; more than any packet.
 const QUANTUM_BYTES: usize = 256 << 10;
 
-/// However small the windows are.
+/// However small the windows are; their quanta are smaller then.
 const QUANTA_MIN: usize = 16;
 
 /// How often it is looked whether the program has given memory back.

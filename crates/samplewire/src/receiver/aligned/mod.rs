@@ -216,16 +216,15 @@ impl Aligned {
     /// # Blocking
     /// At most for `timeout`.
     pub fn next_within(&mut self, timeout: Duration) -> Option<Piece<AlignedBlock<'_>>> {
-        self.next_up_to(u64::MAX, timeout)
+        self.next_up_to(u64::MAX, Instant::now().checked_add(timeout))
     }
 
-    /// Like [`Aligned::next_within`], of at most so many samples.
+    /// Like [`Aligned::next_within`], of at most so many samples; `None` for `until` waits on.
     fn next_up_to(
         &mut self,
         samples_max: u64,
-        timeout: Duration,
+        until: Option<Instant>,
     ) -> Option<Piece<AlignedBlock<'_>>> {
-        let until = Instant::now().checked_add(timeout);
         let range = loop {
             if self.end.is_some() {
                 return None;
@@ -273,8 +272,9 @@ impl Aligned {
         }
         // Without it nothing goes on, unless another ends.
         let Some(lane) = waits_for.filter(|_| !self.has_ended()) else { return true };
-        let left = until.map_or(WAIT_MAX, |until| until.saturating_duration_since(Instant::now()));
-        self.take(lane, left.min(WAIT_MAX)) || left > WAIT_MAX || self.has_ended()
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
+        let is_last = left.is_some_and(|left| left <= WAIT_MAX);
+        self.take(lane, left.unwrap_or(WAIT_MAX).min(WAIT_MAX)) || !is_last || self.has_ended()
     }
 
     /// Takes the next block of a stream, or its end; `false` when neither comes in time.

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::{Batch, Link};
 use samplewire_proto::SampleIndex;
+use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::RefuseReason;
 
 use super::super::{Receiver, ReceiverOptions};
@@ -62,8 +63,11 @@ fn open_once(
         describe_over(link, (address, Clock::start()), *stream, options.limits(), &mut batch)
     })?;
     let lead = lead_min.max(asked.elapsed() * 4);
-    let start = infos.iter().map(|info| info.first_index + samples_in(lead, info)).max();
-    let start = start.expect("a stream is named");
+    let starts = infos.iter().map(|info| info.first_index.saturating_add(samples_in(lead, info)));
+    let start = starts.max().expect("a stream is named");
+    if start > INDEX_MAX {
+        return Err(OpenError::Offer { address, what: "index of the first sample", value: start });
+    }
     let receivers = at_once(links, |(stream, link)| {
         let options = options.clone().stream(stream).start_index(start);
         Receiver::open_over(link, address, &options)
