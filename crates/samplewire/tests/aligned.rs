@@ -14,6 +14,7 @@ use samplewire::source::{
 };
 use samplewire::transmitter::{Overflow, PlaySummary, TransmitterOptions};
 use samplewire::{Cause, Delivery, End, OpenError, probe, probe_stream};
+use samplewire_circuit::TagKind;
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 use samplewire_proto::wire::RefuseReason;
 
@@ -458,6 +459,51 @@ fn streams_of_different_rates_are_refused_with_both() {
     let error = Aligned::open(sender.address, &[0, 1], &options()).expect_err("they differ");
     assert!(error.to_string().contains("sample format of the one is sc16, of the other sc8"));
     sender.finish();
+}
+
+#[test]
+fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
+    let infos = [1, 2].map(|_| CounterSource::new(1e6, 0).expect("in range").info().clone());
+    let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
+    let link = Box::new(udp.expect("a free port"));
+    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+    let device = Device::listen_over(link, config, &TransmitterOptions::new()).expect("listens");
+    let threads = device.transmitters.into_iter().map(|mut it| {
+        std::thread::spawn(move || {
+            let session = it.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+            for burst in 0..4 {
+                let counter = CounterSource::new(1e6, 0).expect("in range");
+                let mut source = Short { counter, left: 1_000, fails: false };
+                let first = session.first_index + burst * 10_000;
+                it.send_burst(&session, &mut source, first, |_| false).expect("it sends");
+                // So that the end of the burst comes by itself.
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            it.finish(&session, 0).expect("the port works")
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    let mut aligned = Aligned::open(device.address, &[0, 1], &options()).expect("they open");
+    let first = aligned.info().first_index;
+    let mut told = [vec![], vec![]];
+    while aligned.end().is_none() {
+        if let Some(Piece::Samples(block)) = aligned.next_within(Duration::from_secs(1)) {
+            for (part, told) in block.parts().zip(&mut told) {
+                told.extend(part.tags().iter().map(|tag| (tag.kind, tag.index - first)));
+            }
+        }
+    }
+    for told in told {
+        let of = |kind| move |it: &(TagKind, u64)| (it.0 == kind).then_some(it.1);
+        let ends: Vec<_> = told.iter().filter_map(of(TagKind::EndOfBurst)).collect();
+        // Nothing is given after the last burst, so whether its end came in time is chance.
+        assert_eq!(ends[..3], [1_000, 11_000, 21_000], "{told:?}");
+        let starts: Vec<_> = told.iter().filter_map(of(TagKind::Start)).collect();
+        assert!(starts.ends_with(&[10_000, 20_000, 30_000]), "{told:?}");
+    }
+    for thread in threads {
+        thread.join().expect("it does not panic");
+    }
 }
 
 #[test]

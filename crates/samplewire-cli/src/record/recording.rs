@@ -35,8 +35,11 @@ pub(super) struct Recording<'a> {
     pub(super) before: ReceiverSnapshot,
     /// When samples came last.
     pub(super) heard: Instant,
-    /// How often the sender had no credit when a gap was told last, or when the session began.
-    starved: u64,
+    /// How often the file had held the stream up ([`Recording::held_up`]) when a gap was told last,
+    /// or when the session began.
+    held_up: u64,
+    /// How often the writer's queue was full in this session.
+    queue_full: u64,
     cadence: Cadence,
     status_cadence: Cadence,
 }
@@ -63,7 +66,8 @@ impl<'a> Recording<'a> {
             silence,
             before: ReceiverSnapshot::default(),
             heard: started,
-            starved: 0,
+            held_up: 0,
+            queue_full: 0,
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
         }
@@ -83,7 +87,7 @@ impl<'a> Recording<'a> {
             }
         }
         self.heard = Instant::now();
-        self.starved = 0;
+        (self.held_up, self.queue_full) = (0, 0);
         self.writer.session(info.boot_id)
     }
 
@@ -161,6 +165,7 @@ impl<'a> Recording<'a> {
         let left = self.duration.map(|duration| self.started + duration - now);
         let pause = left.map_or(PAUSE_MAX, |left| left.min(PAUSE_MAX));
         if !self.writer.has_room() {
+            self.queue_full += 1;
             self.heard = now;
             std::thread::sleep(FULL_PAUSE);
             return None;
@@ -201,13 +206,22 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// What the source lost while the sender had no credit is the disk's: quanta that wait for it
-    /// are the credit that was not there.
+    /// How often the file has held the stream up: quanta that wait for it are the credit that its
+    /// sender does not have. The sender of one of several has none either while another stalls, so
+    /// there it is what all wait for that counts.
+    fn held_up(&self, receiver: &Interleaved) -> u64 {
+        match receiver.infos().len() {
+            1 => receiver.stats().map(|(snapshot, _)| snapshot.starved).sum(),
+            _ => receiver.stalls() + self.queue_full,
+        }
+    }
+
+    /// What the source lost while the file held the stream up is the disk's.
     fn explained(&mut self, gap: RecordedGap, receiver: &Interleaved) -> RecordedGap {
-        let starved = receiver.stats().map(|(snapshot, _)| snapshot.starved).sum();
-        let had_no_credit = std::mem::replace(&mut self.starved, starved) < starved;
+        let held_up = self.held_up(receiver);
+        let was_held_up = std::mem::replace(&mut self.held_up, held_up) < held_up;
         let is_overflow = gap.cause == RecordedCause::Stream(Cause::SourceOverflow);
-        if had_no_credit && is_overflow && self.has_disk {
+        if was_held_up && is_overflow && self.has_disk {
             RecordedGap { cause: RecordedCause::DiskBehind, ..gap }
         } else {
             gap

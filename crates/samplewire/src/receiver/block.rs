@@ -61,9 +61,12 @@ impl Block {
         self.at
     }
 
-    /// The same samples, without the gaps before them.
-    pub(super) fn without_gaps(mut self) -> Self {
-        self.gaps = Gaps::new();
+    /// The same samples with these gaps, and the first of these tags.
+    pub(super) fn with(mut self, gaps: Gaps, tags: &[Tag]) -> Self {
+        (self.gaps, self.tags) = (gaps, Tags::default());
+        for tag in tags.iter().take(Tags::LEN_MAX) {
+            self.tags.push(*tag).expect("there is room");
+        }
         self
     }
 

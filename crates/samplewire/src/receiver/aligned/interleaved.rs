@@ -25,6 +25,7 @@ pub struct Interleaved {
     pool: Option<Pool>,
     /// A quantum that a gap has left empty.
     spare: Option<Quantum>,
+    stalls: u64,
 }
 
 impl Interleaved {
@@ -53,7 +54,7 @@ impl Interleaved {
             1 => None,
             _ => Some(pool(&aligned).map_err(OpenError::from)?),
         };
-        Ok(Self { aligned, pool, spare: None })
+        Ok(Self { aligned, pool, spare: None, stalls: 0 })
     }
 
     /// The streams as one that has the channels of all.
@@ -81,6 +82,13 @@ impl Interleaved {
         self.aligned.counters()
     }
 
+    /// How often the program held all memory of its own when more was to come, so that nothing was
+    /// taken from the streams. Of one stream it says nothing: that has no memory besides its own,
+    /// and counts how often its sender had no credit.
+    pub const fn stalls(&self) -> u64 {
+        self.stalls
+    }
+
     /// Why no more comes; `None` while more may come.
     pub const fn end(&self) -> Option<&AlignedEnd> {
         self.aligned.end()
@@ -96,16 +104,19 @@ impl Interleaved {
             return Some(match self.aligned.next_within(timeout)? {
                 Piece::Samples(_) => {
                     let block = self.aligned.line.take_piece(0);
-                    // Its gaps have been told.
-                    Piece::Samples(block.without_gaps())
+                    // Its gaps have been told, and tags that came by themselves are its own.
+                    Piece::Samples(block.with(Gaps::new(), self.aligned.tags[0].given()))
                 }
                 Piece::Gap(gap) => Piece::Gap(gap),
             });
         };
         let until = Instant::now().checked_add(timeout);
-        let mut quantum = match self.spare.take() {
+        let mut quantum = match self.spare.take().or_else(|| pool.take()) {
             Some(quantum) => quantum,
-            None => take_before(pool, until)?,
+            None => {
+                self.stalls += 1;
+                take_before(pool, until)?
+            }
         };
         let frame_bytes = self.aligned.info.frame_bytes();
         let samples_max = (quantum.capacity() / frame_bytes) as u64;

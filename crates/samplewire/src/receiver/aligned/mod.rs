@@ -3,6 +3,7 @@
 mod interleaved;
 mod line;
 mod opening;
+mod tags;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -21,6 +22,7 @@ use crate::info::DeviceInfo;
 pub use interleaved::Interleaved;
 pub use line::LaneCounts;
 use line::{Line, Step};
+use tags::PendingTags;
 
 /// The receiving end of several streams of one device, which all begin at one index.
 ///
@@ -72,6 +74,8 @@ pub struct Aligned {
     receivers: Box<[Receiver]>,
     info: DeviceInfo,
     line: Line<Block>,
+    /// Of each stream.
+    tags: Box<[PendingTags]>,
     end: Option<AlignedEnd>,
 }
 
@@ -98,6 +102,7 @@ pub struct StreamGap {
 pub struct AlignedBlock<'a> {
     receivers: &'a [Receiver],
     line: &'a Line<Block>,
+    tags: &'a [PendingTags],
     range: Range<SampleIndex>,
 }
 
@@ -106,7 +111,7 @@ pub struct AlignedBlock<'a> {
 pub struct Part<'a> {
     block: &'a Block,
     bytes: &'a [u8],
-    range: Range<SampleIndex>,
+    tags: &'a [Tag],
 }
 
 /// Why no more comes.
@@ -142,7 +147,8 @@ impl Aligned {
     /// When no stream is named, or one twice.
     ///
     /// # Blocking
-    /// Until the streams are open, at most for twice the time that the options set.
+    /// Until the streams are open: each of some attempts, of which none begins later than twice the
+    /// time that the options set, takes at most that long, and a second to close what was open.
     pub fn open(
         address: SocketAddr,
         streams: &[u16],
@@ -175,7 +181,8 @@ impl Aligned {
     fn of(receivers: Box<[Receiver]>) -> Self {
         let info = opening::joined(&receivers);
         let line = Line::new(receivers.len(), info.first_index);
-        Self { receivers, info, line, end: None }
+        let tags = receivers.iter().map(|_| PendingTags::default()).collect();
+        Self { receivers, info, line, tags, end: None }
     }
 
     /// The streams as one that has the channels of all, in the order in which they were named.
@@ -225,6 +232,7 @@ impl Aligned {
         samples_max: u64,
         until: Option<Instant>,
     ) -> Option<Piece<AlignedBlock<'_>>> {
+        self.tags.iter_mut().for_each(PendingTags::forget_given);
         let range = loop {
             if self.end.is_some() {
                 return None;
@@ -245,8 +253,9 @@ impl Aligned {
                 }
             }
         };
-        let (receivers, line) = (&*self.receivers, &self.line);
-        Some(Piece::Samples(AlignedBlock { receivers, line, range }))
+        self.tags.iter_mut().for_each(|tags| tags.give(range.end));
+        let (receivers, line, tags) = (&*self.receivers, &self.line, &*self.tags);
+        Some(Piece::Samples(AlignedBlock { receivers, line, tags, range }))
     }
 
     /// Ends the streams, waits for the device to know, and returns the final counters of each.
@@ -284,6 +293,7 @@ impl Aligned {
         let (has_come, is_over) = (block.is_some(), receiver.is_over());
         if let Some(block) = block {
             let gaps = block.gaps;
+            self.tags[lane].put(block.tags());
             let samples = (!block.is_empty()).then(|| (block.index(), block.len() as u64, block));
             self.line.put(lane, gaps.as_slice(), samples);
         }
@@ -358,13 +368,13 @@ impl<'a> AlignedBlock<'a> {
 
     /// The samples of each stream, in the order in which they were named.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'a>> + use<'a> {
-        let (line, range) = (self.line, self.range.clone());
+        let (line, tags, range) = (self.line, self.tags, self.range.clone());
         let part = move |(lane, receiver): (usize, &'a Receiver)| {
             let (first, block) = line.piece(lane);
             let frame_bytes = receiver.info.frame_bytes();
             let at = |index: SampleIndex| (index - first) as usize * frame_bytes;
             let bytes = &block.bytes()[at(range.start)..at(range.end)];
-            Part { block, bytes, range: range.clone() }
+            Part { block, bytes, tags: tags[lane].given() }
         };
         self.receivers.iter().enumerate().map(part)
     }
@@ -389,10 +399,10 @@ impl<'a> Part<'a> {
         self.block.arrived_at()
     }
 
-    /// What changed at which of these samples.
-    pub fn tags(&self) -> impl Iterator<Item = &'a Tag> + use<'a> {
-        let (tags, range) = (self.block.tags(), self.range.clone());
-        tags.iter().filter(move |tag| range.contains(&tag.index))
+    /// What changed at which of these samples, at the index after the last, and at indexes before
+    /// them of which no samples were given; each once. Of a crowd the first.
+    pub const fn tags(&self) -> &'a [Tag] {
+        self.tags
     }
 }
 

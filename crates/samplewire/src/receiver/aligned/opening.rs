@@ -27,21 +27,20 @@ pub(super) fn open<E: From<OpenError>>(
     // One that was opened in vain is taken over.
     let owner = opening::owner(options.owner)?;
     let options = options.clone().owner(owner);
+    let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
         let links = streams.iter().map(|&stream| Ok((stream, link(stream)?)));
         let links = links.collect::<Result<Vec<_>, E>>()?;
         let opened = open_once(address, links, &options, LEAD_MIN * 2_u32.pow(attempt));
+        let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
         match opened {
-            Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. })
-                if attempt < RETRIES_MAX =>
-            {
-                attempt += 1;
-            }
+            Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
             // The device was started anew in between.
-            Err(OpenError::Apart { what: RUN, .. }) if attempt < RETRIES_MAX => attempt += 1,
+            Err(OpenError::Apart { what: RUN, .. }) if may_retry => {}
             settled => return Ok(settled?),
         }
+        attempt += 1;
     }
 }
 
@@ -61,7 +60,8 @@ fn open_once(
     let infos = at_once(links.iter_mut(), |(stream, link)| {
         let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         describe_over(link, (address, Clock::start()), *stream, options.limits(), &mut batch)
-    })?;
+    });
+    let infos = infos.into_iter().collect::<Result<Vec<_>, _>>()?;
     let lead = lead_min.max(asked.elapsed() * 4);
     let starts = infos.iter().map(|info| info.first_index.saturating_add(samples_in(lead, info)));
     let start = starts.max().expect("a stream is named");
@@ -71,23 +71,30 @@ fn open_once(
     let receivers = at_once(links, |(stream, link)| {
         let options = options.clone().stream(stream).start_index(start);
         Receiver::open_over(link, address, &options)
-    })?;
-    check(address, &receivers, start)?;
-    Ok(receivers)
+    });
+    let (open, errors): (Vec<_>, Vec<_>) = receivers.into_iter().partition(Result::is_ok);
+    let receivers: Vec<Receiver> = open.into_iter().flatten().collect();
+    let checked = match errors.into_iter().find_map(Result::err) {
+        Some(error) => Err(error),
+        None => check(address, &receivers, start),
+    };
+    if checked.is_err() {
+        // All at once: each waits for the device when it goes.
+        receivers.iter().for_each(|receiver| receiver.shared.stop());
+    }
+    checked.map(|()| receivers)
 }
 
-/// Does `work` with each of `items`, all at once; the results in their order, or the first error.
+/// Does `work` with each of `items`, all at once; the results in their order.
 fn at_once<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<R, OpenError> + Sync,
-) -> Result<Vec<R>, OpenError> {
+) -> Vec<Result<R, OpenError>> {
     let work = &work;
     std::thread::scope(|scope| {
         let threads: Vec<_> =
             items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
-        let results = threads.into_iter().map(|it| it.join().expect("opening does not panic"));
-        // All are waited for, and one that is open is closed when another is not.
-        results.collect::<Vec<_>>().into_iter().collect()
+        threads.into_iter().map(|it| it.join().expect("opening does not panic")).collect()
     })
 }
 
