@@ -2,13 +2,14 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
-use samplewire::OpenError;
 use samplewire::device::PortError;
 use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
 use samplewire::transmitter::PlayError;
 use samplewire::verify::VerifyError;
+use samplewire::{DeviceInfo, OpenError};
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
@@ -59,6 +60,9 @@ pub(crate) enum Failure {
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
+    /// A stream was named that the device does not have.
+    #[error("{address} has no stream {stream}: {}", streams_words(*.streams))]
+    StreamNumber { address: SocketAddr, stream: u16, streams: u16 },
     /// Samples did not come in a measurement with complete delivery.
     #[error("{missing} of {sent} samples did not come")]
     StudyMissing { missing: u64, sent: u64 },
@@ -95,6 +99,24 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Asks the device how many streams it has, where it does not have the one that was named.
+    pub(crate) fn counted(self) -> Self {
+        let Self::Open(OpenError::Refused {
+            address,
+            stream,
+            reason: RefuseReason::NoSuchStream,
+            ..
+        }) = self
+        else {
+            return self;
+        };
+        match samplewire::probe(address, PROBE_PATIENCE) {
+            Ok(DeviceInfo { streams, .. }) => Self::StreamNumber { address, stream, streams },
+            // What it said says enough.
+            Err(_) => self,
+        }
+    }
+
     /// The exit status that tells of it.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
@@ -103,9 +125,10 @@ impl Failure {
                 Outcome::Unreachable
             }
             Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
-            Self::Open(_) | Self::NobodyFound { .. } | Self::NoStreams { .. } => {
-                Outcome::Unreachable
-            }
+            Self::Open(_)
+            | Self::StreamNumber { .. }
+            | Self::NobodyFound { .. }
+            | Self::NoStreams { .. } => Outcome::Unreachable,
             Self::Play(_) | Self::Port(_) | Self::StudyMissing { .. } => Outcome::Missing,
             _ => Outcome::Usage,
         }
@@ -139,6 +162,7 @@ impl Failure {
                     .into(),
             ),
             Self::Open(OpenError::Refused { reason, .. }) => refuse_tip(*reason),
+            Self::StreamNumber { .. } => refuse_tip(RefuseReason::NoSuchStream),
             Self::Memory { .. } | Self::Open(OpenError::Pool(_)) => Some(
                 "choose a smaller one: 4 x rate x round trip, in packets, repairs 1 % of loss"
                     .into(),
@@ -163,6 +187,9 @@ impl Failure {
             Self::Create(SinkError::Wrong { .. } | SinkError::Short { .. }) => {
                 Some("`samplewire verify` tells what is wrong with it".into())
             }
+            Self::Create(SinkError::Other { what: "streams", .. }) => {
+                Some("--channels names the streams; else record to another file".into())
+            }
             Self::Create(SinkError::Other { .. }) => {
                 Some("--type converts the format; else record to another file".into())
             }
@@ -184,6 +211,13 @@ fn open_words(error: &OpenError) -> String {
             format!("--{} {value} is not in {range}", option.replace(' ', "-"))
         }
         _ => error.to_string(),
+    }
+}
+
+fn streams_words(streams: u16) -> String {
+    match streams {
+        1 => "its only one is stream 0".into(),
+        _ => format!("it has {streams}, numbered from 0"),
     }
 }
 
@@ -234,11 +268,18 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
         }
         RefuseReason::StartIndex => {
             "that index has passed, or lies too far ahead: `samplewire probe` tells where the device \
-             is, and --at +TIME starts from there"
+             is. replay starts from there with --at +TIME; for streams that are opened together the \
+             device answered too late: try again"
         }
         RefuseReason::Window => "choose a larger --window",
-        RefuseReason::NoSuchStream => "`samplewire probe` lists the device's streams",
+        RefuseReason::NoSuchStream => {
+            "`samplewire probe` lists the device's streams; --channels names streams by their \
+             numbers, and the channels of a stream are recorded all"
+        }
         _ => return None,
     };
     Some(tip.into())
 }
+
+/// How long a device that has just answered is asked once more.
+const PROBE_PATIENCE: Duration = Duration::from_secs(1);

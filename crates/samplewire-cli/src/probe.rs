@@ -15,19 +15,27 @@ use crate::wiring;
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
     let info = samplewire::probe(address, arguments.timeout)?;
-    let mut others = Vec::new();
+    let (mut others, mut unanswered) = (Vec::new(), Vec::new());
     for stream in 1..info.streams.min(LISTED_MAX) {
-        others.push(samplewire::probe_stream(address, stream, arguments.timeout)?);
+        match samplewire::probe_stream(address, stream, arguments.timeout) {
+            Ok(other) => others.push(other),
+            Err(error) => unanswered.push(Unanswered { stream, error: error.to_string() }),
+        }
     }
+    let outcome = if unanswered.is_empty() { Outcome::Whole } else { Outcome::Unreachable };
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {
         let (device, others) = (Device::new(&info), others.iter().map(Device::new).collect());
-        let text = serde_json::to_string_pretty(&Probe { device, others, version: VERSION });
+        let probe = Probe { device, others, unanswered, version: VERSION };
+        let text = serde_json::to_string_pretty(&probe);
         console.line(format_args!("{}", text.map_err(std::io::Error::from)?));
     } else {
         print(&mut console, &info, &others);
+        for Unanswered { stream, error } in &unanswered {
+            console.error(format_args!("stream {stream}: {error}"), None);
+        }
     }
-    Ok(Outcome::Whole)
+    Ok(outcome)
 }
 
 /// The first stream in full; of the others what differs.
@@ -66,8 +74,19 @@ struct Probe {
     device: Device,
     /// Its other streams, the first 63 of them.
     others: Vec<Device>,
+    /// Those of them that told nothing.
+    unanswered: Vec<Unanswered>,
     /// The version of this command.
     version: &'static str,
+}
+
+/// A stream that told nothing of itself.
+#[derive(Debug, Serialize)]
+struct Unanswered {
+    /// Its number.
+    stream: u16,
+    /// Why.
+    error: String,
 }
 
 /// A device in JSON: the fields of `probe --json`, and `device` in the `start` of `record --json`.

@@ -180,10 +180,11 @@ fn receiver(
     owner: u64,
 ) -> Result<Aligned, Failure> {
     let options = receiver_options(arguments).owner(owner);
-    Ok(match &arguments.channels[..] {
-        [] => Receiver::open(address, &options)?.into(),
-        streams => Aligned::open(address, streams, &options)?,
-    })
+    let opened = match &arguments.channels[..] {
+        [] => Receiver::open(address, &options).map(Aligned::from),
+        streams => Aligned::open(address, streams, &options),
+    };
+    opened.map_err(|error| Failure::from(error).counted())
 }
 
 fn receiver_options(arguments: &RateArguments) -> ReceiverOptions {

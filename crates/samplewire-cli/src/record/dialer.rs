@@ -89,7 +89,8 @@ impl<'a> Dialer<'a> {
             // A stream that is tried again has another link.
             logs.insert(stream, wiring.logs);
             Ok::<_, Failure>(wiring.link)
-        })?;
+        });
+        let receiver = receiver.map_err(Failure::counted)?;
         let capabilities = first.expect("there is a stream");
         Ok(Line { receiver, capabilities, logs: logs.into_values().collect() })
     }

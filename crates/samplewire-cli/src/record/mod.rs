@@ -75,7 +75,9 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     announce(arguments, reporter, &line, dialer.faults.as_ref());
     let mut info = line.receiver.info().clone();
     let options = sink_options(arguments, dialer.owner);
-    let sink = sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
+    let mut stream = stream_of(&info);
+    stream.notes.set_streams(line.receiver.infos().map(|info| info.stream));
+    let sink = sink::open(&arguments.file, &stream, &options).map_err(Failure::Create)?;
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let mut seam = found.as_ref().and_then(Seam::behind);
     let first_index = seam.map_or(info.first_index, |seam| seam.next_index);

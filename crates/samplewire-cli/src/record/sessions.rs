@@ -61,12 +61,13 @@ impl Seam {
 /// [`Stop::Changed`].
 pub(super) fn check_same(before: &DeviceInfo, info: &DeviceInfo) -> Result<(), Stop> {
     let what = |info: &DeviceInfo| {
-        (info.format, info.channels, info.rate_numerator, info.rate_denominator)
+        (info.stream, info.format, info.channels, info.rate_numerator, info.rate_denominator)
     };
     if what(before) == what(info) {
         return Ok(());
     }
-    let words = |info| stream_words(&stream_of(info));
+    let words =
+        |info: &DeviceInfo| format!("stream {}, {}", info.stream, stream_words(&stream_of(info)));
     Err(Stop::Changed(format!(
         "the device came back with another stream: {}; the recording is of {}",
         words(info),
@@ -194,9 +195,11 @@ mod tests {
         assert!(check_same(&device(7, 0), &device(8, 9)).is_ok());
         let words = check_same(&device(7, 0), &other).unwrap_err().words();
         assert!(
-            words.contains("2 channels, 1 MS/s; the recording is of sc16, 1 channel"),
+            words.contains("2 channels, 1 MS/s; the recording is of stream 0, sc16, 1 channel"),
             "{words}"
         );
+        let other = DeviceInfo { stream: 1, ..device(7, 0) };
+        assert!(check_same(&device(7, 0), &other).is_err());
     }
 
     #[test]

@@ -39,11 +39,27 @@ impl Notes {
         self.fields.insert(field.to_owned(), text.into());
     }
 
+    /// The numbers of the device's streams whose channels the samples have, in their order; `None`
+    /// where nobody said.
+    pub fn streams(&self) -> Option<Vec<u16>> {
+        let streams = self.fields.get(STREAMS)?.as_array()?;
+        streams.iter().map(|stream| stream.as_u64()?.try_into().ok()).collect()
+    }
+
+    /// Says which streams of the device the samples are of.
+    pub fn set_streams(&mut self, streams: impl IntoIterator<Item = u16>) {
+        let streams: Vec<Value> = streams.into_iter().map(Value::from).collect();
+        self.fields.insert(STREAMS.to_owned(), streams.into());
+    }
+
     /// All fields.
     pub(crate) fn fields(&self) -> &Map<String, Value> {
         &self.fields
     }
 }
+
+/// Which streams of a device the samples are of.
+const STREAMS: &str = "samplewire:streams";
 
 /// Fields that describe the data file itself, or name this very recording to others.
 const OWNED: [&str; 21] = [
@@ -83,6 +99,18 @@ mod tests {
         let notes = Notes::of_global(global.as_object().unwrap());
         let kept: Vec<_> = notes.fields().keys().collect();
         assert_eq!(kept, ["core:author", "x:y"]);
+    }
+
+    #[test]
+    fn streams_are_read_back_and_what_is_none_says_nothing() {
+        let mut notes = Notes::default();
+        assert_eq!(notes.streams(), None);
+        notes.set_streams([2, 0]);
+        assert_eq!(notes.streams(), Some(vec![2, 0]));
+        for streams in [json!("0,1"), json!([0, -1]), json!([65_536])] {
+            let global = json!({ "samplewire:streams": streams });
+            assert_eq!(Notes::of_global(global.as_object().unwrap()).streams(), None);
+        }
     }
 
     #[test]

@@ -196,7 +196,7 @@ pub enum SinkError {
     Other {
         /// The metadata file.
         path: PathBuf,
-        /// `format`, `channels` or `sample rate`.
+        /// `format`, `channels`, `streams`, `sample rate` or `compression`.
         what: &'static str,
         /// That of the samples to come.
         found: String,

@@ -145,6 +145,15 @@ impl Found {
         if *channels != info.channels {
             return other("channels", info.channels.to_string(), channels.to_string());
         }
+        if let (Some(before), Some(streams)) = (self.metadata.notes.streams(), info.notes.streams())
+            && before != streams
+        {
+            let words = |streams: Vec<u16>| {
+                let numbers: Vec<_> = streams.iter().map(u16::to_string).collect();
+                numbers.join(",")
+            };
+            return other("streams", words(streams), words(before));
+        }
         match rate_hz {
             Some(rate_hz) if (info.rate_hz() / rate_hz - 1.0).abs() > RATE_TOLERANCE => {
                 other("sample rate", info.rate_hz().to_string(), rate_hz.to_string())

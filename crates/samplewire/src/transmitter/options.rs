@@ -48,8 +48,8 @@ impl TransmitterOptions {
         self
     }
 
-    /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 (the default)
-    /// does not pace.
+    /// Paces the departures of each stream to this many bits a second of wire time, 10^4 to 10^13; 0
+    /// (the default) does not pace.
     #[must_use]
     pub const fn link_bps(mut self, link_bps: u64) -> Self {
         self.link_bps = link_bps;
