@@ -79,7 +79,8 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// Pace packets to this many bits per second of wire time [default: not paced]
+    /// Pace the packets of each stream to this many bits per second of wire time [default: not
+    /// paced]
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
 
@@ -91,7 +92,8 @@ pub(crate) struct EmulateArguments {
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 
-    /// End after one session of each stream; the exit status is then that of the session
+    /// End after one session of each stream; the exit status is then that of the session. One that
+    /// its receiver closes before its first sample does not count
     #[arg(long)]
     pub(crate) once: bool,
 

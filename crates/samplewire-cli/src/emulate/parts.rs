@@ -98,7 +98,7 @@ fn send(
         let Some(session) = opened else { continue };
         let played = player.play(&session, &mut *source, console)?;
         let is_used_up = *supply.spec == SourceSpec::Stdin && played.has_source_ended;
-        if once || is_used_up {
+        if (once && !played.was_called_off) || is_used_up {
             return Ok(played.outcome);
         }
         source = supply.open()?;

@@ -36,6 +36,8 @@ pub(super) struct Player {
 pub(super) struct Played {
     pub(super) outcome: Outcome,
     pub(super) has_source_ended: bool,
+    /// The opener let go of it before its first sample: what was opened together did not fit.
+    pub(super) was_called_off: bool,
 }
 
 impl Player {
@@ -94,6 +96,7 @@ impl Player {
         Ok(Played {
             outcome: outcome(&summary),
             has_source_ended: matches!(summary.end.end, End::Finished { .. }),
+            was_called_off: was_called_off(&summary, first_index),
         })
     }
 
@@ -153,6 +156,12 @@ fn outcome(summary: &PlaySummary) -> Outcome {
         }
         _ => Outcome::Unreachable,
     }
+}
+
+/// Whether the receiver ended a session of which it got no sample.
+fn was_called_off(summary: &PlaySummary, first_index: SampleIndex) -> bool {
+    let by_receiver = matches!(summary.end.end, End::ClosedByPeer(_) | End::PeerRestarted);
+    by_receiver && summary.end.final_index == first_index && summary.overflow_samples == 0
 }
 
 /// How a session ended, seen from the device.

@@ -10,6 +10,7 @@ use samplewire::sigmf::RecordedGap;
 
 use super::tally::Received;
 use crate::account::Account;
+use crate::cadence::Cadence;
 use crate::lanes::{Lane, total};
 
 /// A receiver at work.
@@ -46,6 +47,7 @@ impl Receiving {
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
         let started = Instant::now();
+        let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
         // Relaxed: figures for display, and a flag that is looked at again soon.
         while !is_over.load(Ordering::Relaxed) && self.aligned.end().is_none() {
             match self.aligned.next_within(PAUSE_MAX) {
@@ -55,11 +57,13 @@ impl Receiving {
                 }
                 None => {}
             }
-            let stream = total(self.aligned.stats().map(|(snapshot, _)| snapshot)).stream;
             self.watch.samples.store(account.delivered(), Ordering::Relaxed);
             self.watch.missing.store(account.missing(), Ordering::Relaxed);
-            self.watch.late.store(stream.late, Ordering::Relaxed);
-            self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
+            if cadence.is_due(Instant::now()) {
+                let stream = total(self.aligned.stats().map(|(snapshot, _)| snapshot)).stream;
+                self.watch.late.store(stream.late, Ordering::Relaxed);
+                self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
+            }
         }
         let elapsed = started.elapsed();
         let error = match self.aligned.end() {
@@ -73,6 +77,9 @@ impl Receiving {
         Received { account, snapshot, lanes, elapsed, frame_bytes, error }
     }
 }
+
+/// How often the counters are read: each stream's thread writes its own as often.
+const COUNTERS_PERIOD: Duration = Duration::from_millis(20);
 
 /// The longest that the end waits to be seen.
 const PAUSE_MAX: Duration = Duration::from_millis(50);

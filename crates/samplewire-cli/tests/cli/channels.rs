@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire::source::counter_sample;
+use samplewire::{Receiver, ReceiverOptions, probe_stream};
 use serde_json::Value;
 
 use crate::harness::{Device, Running, folder, run, text};
@@ -173,6 +174,56 @@ fn recording_of_two_streams_is_gone_on_with_and_the_gap_between_is_exact() {
 }
 
 #[test]
+fn recording_of_one_stream_is_not_gone_on_with_by_another() {
+    let device = device("2", "2");
+    let file = folder("other-stream-append").join("out");
+    let record = |channels: &str| {
+        let arguments = ["record", &device.address, text(&file), "--append", "--nsamps", "20k"];
+        run(&[&arguments[..], &["--channels", channels]].concat())
+    };
+    record("0").expect(0);
+    assert_eq!(metadata(&file)["global"]["samplewire:streams"], serde_json::json!([0]));
+    let before = fs::read(file.with_extension("sigmf-data")).unwrap();
+    record("1").expect_error(1, &["streams 0, and 1 of what is to come", "tip: --channels"]);
+    assert_eq!(fs::read(file.with_extension("sigmf-data")).unwrap(), before);
+    record("0").expect(3);
+    check_counter(&file, &[0]);
+}
+
+/// Opens a stream at an index that lies this far ahead, and leaves it a moment later.
+fn open_ahead(device: &Device, stream: u16, samples: u64) -> Receiver {
+    let address = device.address.parse().unwrap();
+    let now = probe_stream(address, stream, Duration::from_secs(3)).unwrap().first_index;
+    let options = ReceiverOptions::new().stream(stream).start_index(now + samples);
+    let receiver = Receiver::open(address, &options).unwrap();
+    sleep(Duration::from_millis(300));
+    receiver
+}
+
+#[test]
+fn session_that_is_called_off_is_not_the_one_of_once() {
+    let device =
+        Device::start(&["--source", "counter", "--rate", "1M", "--streams", "2", "--once"]);
+    open_ahead(&device, 1, 20_000_000).close();
+    let file = folder("called-off").join("out");
+    let arguments = ["record", &device.address, text(&file), "--channels", "0,1"];
+    run(&[&arguments[..], &["--nsamps", "100k"]].concat()).expect(0);
+    assert_eq!(check_counter(&file, &[0, 1]), 100_000);
+    device.finish();
+}
+
+#[test]
+fn device_that_waits_for_a_start_ends_at_the_first_interrupt() {
+    let device = Device::start(&["--source", "counter", "--rate", "1M", "--streams", "2"]);
+    // Its thread answers until the device is gone.
+    let receiver = open_ahead(&device, 0, 30_000_000);
+    let started = Instant::now();
+    device.interrupt().expect(0);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    drop(receiver);
+}
+
+#[test]
 fn streams_are_opened_anew_together_when_the_device_restarts() {
     let arguments = ["--source", "counter", "--rate", "1M", "--streams", "2"];
     let mut device = Device::start(&arguments);
@@ -249,7 +300,9 @@ fn streams_that_cannot_be_are_named() {
         |channels: &'static str| ["record", &device.address, "null", "--channels", channels];
     run(&record("0,0")).expect_error(1, &["stream 0 twice"]);
     run(&record("0,x")).expect_error(1, &["`x` is no number of a stream"]);
-    run(&record("0,5")).expect_error(2, &["refused stream 5: NoSuchStream", "samplewire probe"]);
+    let words = ["has no stream 5: it has 2, numbered from 0", "samplewire probe", "--channels"];
+    run(&record("0,5")).expect_error(2, &words);
+    run(&record("2")).expect_error(2, &["has no stream 2: it has 2"]);
     let both = [&record("0,1")[..], &["--capture", "a.pcapng"]].concat();
     run(&both).expect_error(1, &["--capture", "cannot be used with", "--channels"]);
     run(&["rate", &device.address, "--way", "transmit", "--channels", "0,1"])
