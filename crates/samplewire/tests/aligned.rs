@@ -16,7 +16,7 @@ use samplewire::transmitter::{Overflow, PlaySummary, TransmitterOptions};
 use samplewire::{Cause, Delivery, End, OpenError, probe, probe_stream};
 use samplewire_circuit::TagKind;
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
-use samplewire_proto::wire::RefuseReason;
+use samplewire_proto::wire::{Flags, RefuseReason};
 
 /// A device that plays each of its sources to one receiver.
 struct Sender {
@@ -312,20 +312,20 @@ fn streams_in_line_are_waited_for_without_end_where_no_time_is_set() {
 #[test]
 fn memory_of_interleaved_streams_is_that_of_this_ends_window() {
     let held = TransmitterOptions::new().window(8_192).mtu(1_500);
-    let open = |window| {
-        let sender = Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
-        let link = |_| Ok::<_, OpenError>(Box::new(udp_client(sender.address)?) as Box<dyn Link>);
+    let sender = || Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
+    for window in [64, 1_024] {
         let options = options().window(window);
-        let all = Interleaved::open_over(sender.address, &[0, 1], &options, link);
-        let memory_bytes = all.expect("they open").memory_bytes();
-        sender.finish();
-        memory_bytes
-    };
-    let (small, large) = (open(64), open(4_096));
-    // A window for each and one for both, and what keeps track of them.
-    let grown = (large - small) / (4_096 - 64);
-    assert!((2_500..6_000).contains(&grown), "{grown} bytes for each packet");
-    assert!(small < 3 << 20, "{small} bytes");
+        let (first, second) = (sender(), sender());
+        let aligned = Aligned::open(first.address, &[0, 1], &options).expect("they open");
+        let link = |_| Ok::<_, OpenError>(Box::new(udp_client(second.address)?) as Box<dyn Link>);
+        let all = Interleaved::open_over(second.address, &[0, 1], &options, link);
+        let all = all.expect("they open");
+        let pool_bytes = all.memory_bytes() - aligned.memory_bytes();
+        assert!((1..window as usize * 1_500 * 5 / 4).contains(&pool_bytes), "{pool_bytes} bytes");
+        drop((aligned, all));
+        first.finish();
+        second.finish();
+    }
 }
 
 #[test]
@@ -472,10 +472,15 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
         std::thread::spawn(move || {
             let session = it.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
             for burst in 0..4 {
-                let counter = CounterSource::new(1e6, 0).expect("in range");
-                let mut source = Short { counter, left: 1_000, fails: false };
+                let mut filling = loop {
+                    let taken = it.quantum(&session, Duration::from_secs(1));
+                    if let Some(filling) = taken.expect("the session is open") {
+                        break filling;
+                    }
+                };
+                filling.bytes_mut()[..400].fill(0);
                 let first = session.first_index + burst * 10_000;
-                it.send_burst(&session, &mut source, first, |_| false).expect("it sends");
+                it.submit(filling, 400, first, Flags::START | Flags::END_OF_BURST);
                 // So that the end of the burst comes by itself.
                 std::thread::sleep(Duration::from_millis(50));
             }
@@ -497,7 +502,7 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
         let of = |kind| move |it: &(TagKind, u64)| (it.0 == kind).then_some(it.1);
         let ends: Vec<_> = told.iter().filter_map(of(TagKind::EndOfBurst)).collect();
         // Nothing is given after the last burst, so whether its end came in time is chance.
-        assert_eq!(ends[..3], [1_000, 11_000, 21_000], "{told:?}");
+        assert_eq!(ends[..3], [100, 10_100, 20_100], "{told:?}");
         let starts: Vec<_> = told.iter().filter_map(of(TagKind::Start)).collect();
         assert!(starts.ends_with(&[10_000, 20_000, 30_000]), "{told:?}");
     }
