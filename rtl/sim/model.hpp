@@ -1,6 +1,7 @@
 // The Verilated board with a MAC model on its Ethernet side and a master on its registers.
 //
-// All clocks run together: what is measured in cycles holds for a core clock as fast as the MAC's.
+// All clocks run together (`one_clock.sv`): what is measured in cycles holds for a core clock as
+// fast as the MAC's.
 #pragma once
 
 #include <algorithm>
@@ -116,18 +117,20 @@ class Model {
     ++cycles_;
     if (time_ns * 1000 > time_ps_) time_ps_ = time_ns * 1000;
     now_ns_ = time_ps_ / 1000;
-    top_->time_ns_i = now_ns_;
+    top_->time_ns_i = (time_ps_ + cycle_ps_) / 1000;
     drive_rx();
     const bool is_ready = line_bps_ == 0 || !frame_.empty() || now_ps() >= wire_free_ps_;
     top_->m_axis_tx_tready = is_ready;
-    set_clock(0);
-    top_->eval();
+    // Only the registers' ports answer within a cycle, and traces show it.
+    if (axil_ != Axil::Idle || is_traced()) top_->eval();
     take_tx(is_ready);
     if (top_->samples_taken_o) samples_cycle_ = cycles_;
-    take_axil();
     dump();
-    set_clock(1);
-    top_->eval();
+    if (axil_ == Axil::Idle) {
+      edge();
+    } else {
+      take_axil();
+    }
     dump();
   }
 
@@ -196,11 +199,9 @@ class Model {
     top_->mac_rx_rst_i = value;
   }
 
-  void set_clock(int value) {
-    top_->clk_i = value;
-    top_->mac_tx_clk_i = value;
-    top_->mac_rx_clk_i = value;
-    top_->adc_clk_i = value;
+  void edge() {
+    top_->tick_i = !top_->tick_i;
+    top_->eval();
   }
 
   void drive_rx() {
@@ -292,9 +293,8 @@ class Model {
     top_->s_axil_rready = 1;
   }
 
-  // Between the edges: what was handed over in this cycle. The inputs change after the edge.
+  // What is handed over in this cycle, and its edge. The inputs change after that.
   void take_axil() {
-    if (axil_ == Axil::Idle) return;
     const bool aw = top_->s_axil_awvalid && top_->s_axil_awready;
     const bool w = top_->s_axil_wvalid && top_->s_axil_wready;
     const bool ar = top_->s_axil_arvalid && top_->s_axil_arready;
@@ -305,8 +305,7 @@ class Model {
       axil_resp_ = top_->s_axil_rresp;
       axil_data_ = top_->s_axil_rdata;
     }
-    set_clock(1);
-    top_->eval();
+    edge();
     if (aw) top_->s_axil_awvalid = 0;
     if (w) top_->s_axil_wvalid = 0;
     if (ar) top_->s_axil_arvalid = 0;
@@ -319,6 +318,14 @@ class Model {
     const bool is_done = axil_ == Axil::Idle && axil_resp_ == 0;
     axil_ = Axil::Idle;
     return is_done;
+  }
+
+  bool is_traced() const {
+#if VM_TRACE_FST
+    return trace_ != nullptr;
+#else
+    return false;
+#endif
   }
 
   void dump() {

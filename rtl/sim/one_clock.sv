@@ -1,0 +1,96 @@
+// samplewire_board on one clock, which ticks at each change of tick_i: one evaluation of the model
+// is one cycle.
+//
+// Four clocks that tick together cost the simulator four looks at who ticked, and logic between two
+// of them is computed for each. What the crossings do with clocks apart is for the testbenches of
+// `mac_fifo` and `rfdc_adapter`, and for the proofs. Resets and the time are taken a cycle late, so
+// that no logic but the ports' hangs on inputs.
+`default_nettype none
+
+module one_clock #(
+    parameter int unsigned W     = 64,
+    parameter int unsigned Slots = 1024
+) (
+    input wire logic        tick_i,
+    input wire logic        rst_i,
+    input wire logic [63:0] time_ns_i,  // of the next cycle
+
+    input wire logic adc_rst_i,
+    input wire logic mac_tx_rst_i,
+    input wire logic mac_rx_rst_i,
+
+    output logic [  W-1:0] m_axis_tx_tdata,
+    output logic [W/8-1:0] m_axis_tx_tkeep,
+    output logic           m_axis_tx_tvalid,
+    input  wire logic      m_axis_tx_tready,
+    output logic           m_axis_tx_tlast,
+
+    input wire logic [  W-1:0] s_axis_rx_tdata,
+    input wire logic [W/8-1:0] s_axis_rx_tkeep,
+    input wire logic           s_axis_rx_tvalid,
+    input wire logic           s_axis_rx_tlast,
+    input wire logic           s_axis_rx_tuser,
+
+    input  wire logic [10:0] s_axil_awaddr,
+    input  wire logic        s_axil_awvalid,
+    output logic             s_axil_awready,
+    input  wire logic [31:0] s_axil_wdata,
+    input  wire logic [ 3:0] s_axil_wstrb,
+    input  wire logic        s_axil_wvalid,
+    output logic             s_axil_wready,
+    output logic      [ 1:0] s_axil_bresp,
+    output logic             s_axil_bvalid,
+    input  wire logic        s_axil_bready,
+    input  wire logic [10:0] s_axil_araddr,
+    input  wire logic        s_axil_arvalid,
+    output logic             s_axil_arready,
+    output logic      [31:0] s_axil_rdata,
+    output logic      [ 1:0] s_axil_rresp,
+    output logic             s_axil_rvalid,
+    input  wire logic        s_axil_rready,
+
+    output logic samples_taken_o
+);
+
+  // High from a change until the registers have taken it.
+  logic clk, tick_q;
+  assign clk = tick_i ^ tick_q;
+
+  logic rst_q, adc_rst_q, mac_tx_rst_q, mac_rx_rst_q;
+  logic [63:0] time_q;
+
+  always_ff @(posedge clk) begin
+    tick_q       <= tick_i;
+    rst_q        <= rst_i;
+    adc_rst_q    <= adc_rst_i;
+    mac_tx_rst_q <= mac_tx_rst_i;
+    mac_rx_rst_q <= mac_rx_rst_i;
+    time_q       <= time_ns_i;
+  end
+
+  // No converter: the source is the board's own.
+  samplewire_board #(.W(W), .Slots(Slots)) u_board (
+      .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
+      .adc_clk_i(clk), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
+      .s_axis_adc_tdata('0),
+      .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
+      .m_axis_tx_tdata(m_axis_tx_tdata), .m_axis_tx_tkeep(m_axis_tx_tkeep),
+      .m_axis_tx_tvalid(m_axis_tx_tvalid), .m_axis_tx_tready(m_axis_tx_tready),
+      .m_axis_tx_tlast(m_axis_tx_tlast),
+      .mac_rx_clk_i(clk), .mac_rx_rst_i(mac_rx_rst_q),
+      .s_axis_rx_tdata(s_axis_rx_tdata), .s_axis_rx_tkeep(s_axis_rx_tkeep),
+      .s_axis_rx_tvalid(s_axis_rx_tvalid), .s_axis_rx_tlast(s_axis_rx_tlast),
+      .s_axis_rx_tuser(s_axis_rx_tuser),
+      .s_axil_awaddr(s_axil_awaddr), .s_axil_awprot(3'd0), .s_axil_awvalid(s_axil_awvalid),
+      .s_axil_awready(s_axil_awready), .s_axil_wdata(s_axil_wdata), .s_axil_wstrb(s_axil_wstrb),
+      .s_axil_wvalid(s_axil_wvalid), .s_axil_wready(s_axil_wready), .s_axil_bresp(s_axil_bresp),
+      .s_axil_bvalid(s_axil_bvalid), .s_axil_bready(s_axil_bready),
+      .s_axil_araddr(s_axil_araddr), .s_axil_arprot(3'd0), .s_axil_arvalid(s_axil_arvalid),
+      .s_axil_arready(s_axil_arready), .s_axil_rdata(s_axil_rdata), .s_axil_rresp(s_axil_rresp),
+      .s_axil_rvalid(s_axil_rvalid), .s_axil_rready(s_axil_rready),
+      .samples_taken_o(samples_taken_o)
+  );
+
+endmodule
+
+`default_nettype wire
