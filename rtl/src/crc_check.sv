@@ -83,7 +83,7 @@ module crc_check #(
   localparam logic [31:0] First = first();
 
   logic [23:0] prev_q;
-  logic [N-1:0] mixed, x_d, x_q;
+  logic [N-1:0] x_q;
   logic x_valid_q;
   logic [Lb-1:0] zeros1_q, zeros_q;
   logic [31:0] crc_q;
@@ -92,12 +92,11 @@ module crc_check #(
   logic [N+47:0] span;
   assign span = {next_i, data_i, prev_q};
 
-  logic [Lb+1:0] past;  // left_i - 1 - i of byte i: 0 to 3 are the CRC's bytes, last first
-  logic [7:0] mirrored;
-  always_comb begin
+  // A function, for the simulator to leave out where there is no beat.
+  function automatic logic [N-1:0] mixed();
+    logic [Lb+1:0] past;  // left_i - 1 - i of byte i: 0 to 3 are the CRC's bytes, last first
+    logic [7:0] mirrored;
     mixed = data_i;
-    past = '0;
-    mirrored = '0;
     if (BigEndian) begin
       for (int i = 0; i < int'(Nb); i++) begin
         past = left_i - (Lb + 2)'(i) - 1'b1;
@@ -106,14 +105,10 @@ module crc_check #(
         if (past[Lb+1:2] == '0) mixed[8*i+:8] = mirrored;
       end
     end
-  end
-
-  always_comb begin
-    x_d = mixed;
     for (int f = 0; f < 128; f++)
-    if (Ones[f] && beat_i == 4'(f / int'(Nb))) x_d[8*(f%int'(Nb))+:8] = 8'hFF;
-    for (int i = 0; i < int'(StartLane); i++) if (beat_i == StartBeat) x_d[8*i+:8] = 8'h00;
-  end
+    if (Ones[f] && beat_i == 4'(f / int'(Nb))) mixed[8*(f%int'(Nb))+:8] = 8'hFF;
+    for (int i = 0; i < int'(StartLane); i++) if (beat_i == StartBeat) mixed[8*i+:8] = 8'h00;
+  endfunction
 
   logic is_before;  // the packet begins with the next beat
   assign is_before = valid_i && beat_i == StartBeat - 4'd1;
@@ -123,7 +118,7 @@ module crc_check #(
     x_valid_q <= valid_i && beat_i >= StartBeat && left_i != 0;
     if (valid_i) begin
       prev_q <= data_i[N-1-:24];
-      x_q <= x_d;
+      x_q <= mixed();
       // Only what the last beat leaves is looked at.
       zeros1_q <= Lb'(0) - left_i[Lb-1:0];
     end

@@ -115,12 +115,9 @@ module rx_parse #(
     end
   end
 
-  logic [15:0] w[Words];  // the beat's words, as numbers
-  always_comb begin
-    for (int i = 0; i < int'(Words); i++) w[i] = {d0_q[16*i+:8], d0_q[16*i+8+:8]};
-  end
-
-  `define SW_WORD(Offset) w[((Offset) % Nb) / 2]
+  // The beat's byte at a byte of the frame, and the word there as a number.
+  `define SW_BYTE(Offset) d0_q[8*((Offset)%Nb)+:8]
+  `define SW_WORD(Offset) sw_pkg::be16(d0_q[8*((Offset)%Nb)+:16])
 
   // What the fields say. Each is set at its beat, well before the frame's last in every frame that
   // is no runt.
@@ -148,7 +145,7 @@ module rx_parse #(
       if (beat0_q == 4'(12 / Nb)) begin
         arp_q <= `SW_WORD(12) == 16'h0806;
         ip_q <= `SW_WORD(12) == 16'h0800;
-        v45_q <= `SW_WORD(14)[15:8] == 8'h45;
+        v45_q <= `SW_BYTE(14) == 8'h45;
         arp_form_q <= `SW_WORD(14) == 16'h0001;
       end
       if (beat0_q == 4'(BTotal)) begin
@@ -157,8 +154,8 @@ module rx_parse #(
         arp_form_q <= arp_form_q && `SW_WORD(16) == 16'h0800 && `SW_WORD(18) == 16'h0604
             && `SW_WORD(20) == 16'h0001;
         fragment_q <= |(`SW_WORD(20) & 16'h3FFF);
-        udp_q <= `SW_WORD(22)[7:0] == 8'd17;
-        icmp_q <= `SW_WORD(22)[7:0] == 8'd1;
+        udp_q <= `SW_BYTE(23) == 8'd17;
+        icmp_q <= `SW_BYTE(23) == 8'd1;
       end
       if (beat0_q == 4'(30 / Nb)) dst_hi_q <= `SW_WORD(30) == self_i.ip[31:16] || !Addressed;
       if (beat0_q == 4'(BDest)) begin
@@ -171,9 +168,9 @@ module rx_parse #(
       if (beat0_q == 4'(BHeader)) begin
         arp_dst_lo_q <= `SW_WORD(40) == self_i.ip[15:0] || !Addressed;
         sum_given_q <= |`SW_WORD(40);
-        version_q <= `SW_WORD(42)[15:12] == sw_pkg::Version;
-        ptype_q <= `SW_WORD(42)[11:8];
-        reserved_q <= `SW_WORD(42)[6];
+        version_q <= d0_q[8*(42%Nb)+4+:4] == sw_pkg::Version;
+        ptype_q <= d0_q[8*(42%Nb)+:4];
+        reserved_q <= d0_q[8*(43%Nb)+6];
         tag_q <= stream_tag_valid_i && {`SW_WORD(44), `SW_WORD(46)} == stream_tag_i;
       end
       if (beat0_q == 4'(BCount)) begin
@@ -195,20 +192,23 @@ module rx_parse #(
   logic v1_q, last1_q, go1;
   logic [3:0] idx1_q;
   logic [Lb+1:0] left1_q;
-  logic [N-1:0] clean, d1_q;
+  logic [N-1:0] d1_q;
+  logic [23:0] clean;  // the first bytes of stage 0's beat, as they will be in d1_q
 
   logic whole_beat;  // all of the beat, as far as it is known
-  logic [Nb-1:0] counts;
   assign whole_beat = beat0_q <= 4'(BTotal) || has_beat_q;
-  always_comb begin
-    clean = d0_q;
-    for (int i = 0; i < int'(Nb); i++) begin
-      counts[i] = whole_beat || left_q[Lb-1:0] > Lb'(i);
-      if (beat0_q == 4'(12 / Nb) && i < 14 % int'(Nb)) counts[i] = 1'b0;
-      if (Nb < 14 && beat0_q == 4'(0)) counts[i] = 1'b0;
-      if (!counts[i]) clean[8*i+:8] = 8'h00;
-    end
-  end
+
+  // What is computed in functions here is so where a register takes it, and costs the simulator
+  // nothing between frames.
+  function automatic logic [7:0] clean_byte(input int unsigned i);
+    logic counts;
+    counts = whole_beat || left_q[Lb-1:0] > Lb'(i);
+    if (beat0_q == 4'(12 / Nb) && i < 14 % Nb) counts = 1'b0;
+    if (Nb < 14 && beat0_q == 4'(0)) counts = 1'b0;
+    clean_byte = counts ? d0_q[8*i+:8] : 8'h00;
+  endfunction
+
+  assign clean = {clean_byte(2), clean_byte(1), clean_byte(0)};
 
   assign go1 = v1_q && (v0_q || last1_q);
 
@@ -219,7 +219,7 @@ module rx_parse #(
 
   always_ff @(posedge clk_i) begin
     if (v0_q) begin
-      d1_q <= clean;
+      for (int unsigned i = 0; i < Nb; i++) d1_q[8*i+:8] <= clean_byte(i);
       last1_q <= last0_q;
       idx1_q <= beat0_q;
       left1_q <= beat0_q <= 4'(BTotal) || |left_q[15:Lb+2] ? '1 : left_q[Lb+1:0];
@@ -234,7 +234,7 @@ module rx_parse #(
       .valid_i(go1),
       .beat_i (idx1_q),
       .data_i (d1_q),
-      .next_i (clean[23:0]),
+      .next_i (clean),
       .left_i (left1_q),
       .ok_o   (crc_ok)
   );
@@ -248,20 +248,18 @@ module rx_parse #(
   logic v2_q;
   logic [3:0] idx2_q;
   logic [N+15:0] summed;
-  logic [Sw-1:0] addresses, others, addresses_q;
+  logic [Sw-1:0] addresses_q;
   logic [19:0] sum_q;
   logic [15:0] extra;  // not yet in sum_q
 
   assign summed = {last1_q ? 16'd0 : clean[15:0], d1_q};
-  always_comb begin
-    addresses = '0;
-    others = '0;
+  function automatic logic [Sw-1:0] sum_of(input logic of_addresses);
+    sum_of = '0;
     for (int i = 1; i <= int'(Words); i++) begin
-      if (i >= int'(AddressLane) && i < int'(AddressLane) + 4)
-        addresses = addresses + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
-      else others = others + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
+      if (of_addresses == (i >= int'(AddressLane) && i < int'(AddressLane) + 4))
+        sum_of = sum_of + Sw'({summed[16*i+:8], summed[16*i+8+:8]});
     end
-  end
+  endfunction
 
   // For UDP the sum begins again with the pseudo header: the addresses, 17, and the length of UDP,
   // that of IP less 20: -3 with the first beat behind the header, the rest with the next.
@@ -277,8 +275,8 @@ module rx_parse #(
       v2_q <= go1;
       if (go1) begin
         idx2_q <= idx1_q;
-        sum_q  <= 20'(addresses + others);
-        if (idx1_q == 4'(BAddress)) addresses_q <= addresses;
+        sum_q  <= 20'(sum_of(1'b1) + sum_of(1'b0));
+        if (idx1_q == 4'(BAddress)) addresses_q <= sum_of(1'b1);
       end
     end
   end else begin : g_late_sum
@@ -289,8 +287,8 @@ module rx_parse #(
     always_ff @(posedge clk_i) begin
       vs_q     <= go1;
       idxs_q   <= idx1_q;
-      some_q   <= addresses;
-      others_q <= others;
+      some_q   <= sum_of(1'b1);
+      others_q <= sum_of(1'b0);
       v2_q     <= vs_q;
       if (vs_q) begin
         idx2_q <= idxs_q;
@@ -321,9 +319,7 @@ module rx_parse #(
 
   // The verdict. In the cycle after a last beat was in stage 0 the fields say all they can; the
   // sums and the CRC come in `Wait` cycles more.
-  why_e why_d;
-  sw_pkg::class_e cls_d;
-  logic is_ip_d, needs_crc_d, other_d, body_fits;
+  logic body_fits;
   localparam logic [7:0] Heads = 8'd28;  // of IP and UDP; the packet is the rest of total_q
 
   // Constants below 256 need no carry chain over 16 bits each.
@@ -336,71 +332,36 @@ module rx_parse #(
   endfunction
 
   // Lengths of types, docs/protocol.md#2.4: at least, or exactly.
-  logic [7:0] body_least, body_over;
-  logic body_exact, body_short, body_equal;
-  always_comb begin
-    body_exact = 1'b1;
+  function automatic logic is_body_right();
+    logic [7:0] least, over;
+    logic exact, short;
+    exact = 1'b1;
     case (ptype_q)
-      sw_pkg::TypeData:      {body_exact, body_least} = {1'b0, Heads + 8'd34};
-      sw_pkg::TypeMark:      body_least = Heads + 8'd58;
-      sw_pkg::TypeReport:    {body_exact, body_least} = {1'b0, Heads + 8'd66};
-      sw_pkg::TypeOpen:      {body_exact, body_least} = {1'b0, Heads + 8'd128};
-      sw_pkg::TypeChallenge: body_least = Heads + 8'd50;
-      sw_pkg::TypeAccept:    {body_exact, body_least} = {1'b0, Heads + 8'd98};
-      default:               body_least = Heads + 8'd42;
+      sw_pkg::TypeData:      {exact, least} = {1'b0, Heads + 8'd34};
+      sw_pkg::TypeMark:      least = Heads + 8'd58;
+      sw_pkg::TypeReport:    {exact, least} = {1'b0, Heads + 8'd66};
+      sw_pkg::TypeOpen:      {exact, least} = {1'b0, Heads + 8'd128};
+      sw_pkg::TypeChallenge: least = Heads + 8'd50;
+      sw_pkg::TypeAccept:    {exact, least} = {1'b0, Heads + 8'd98};
+      default:               least = Heads + 8'd42;
     endcase
-    {body_short, body_over} = {1'b0, total_q[7:0]} - {1'b0, body_least};
-    body_equal = !is_long && body_over == '0;
-  end
+    {short, over} = {1'b0, total_q[7:0]} - {1'b0, least};
+    is_body_right = exact ? !is_long && over == '0 : is_long || !short;
+  endfunction
 
   // What lengths say is known before the last beat, and a cycle later told in a bit each.
   logic has_ip_q, has_heads_q, has_echo_q, has_packet_q, body_right_q;
   always_ff @(posedge clk_i) begin
-    has_ip_q <= is_long || reaches(total_q[7:0], 8'd20);
-    has_heads_q <= is_long || reaches(total_q[7:0], Heads);
-    has_echo_q <= !(is_long || reaches(total_q[7:0], 8'(21 + IcmpMax)));
-    has_packet_q <= is_long || reaches(total_q[7:0], Heads + 8'd26);
-    body_right_q <= body_exact ? body_equal : is_long || !body_short;
-    ranges_q <= 17'(total_q) - 17'(Heads + 8'd66);
+    if (v1_q) begin
+      has_ip_q <= is_long || reaches(total_q[7:0], 8'd20);
+      has_heads_q <= is_long || reaches(total_q[7:0], Heads);
+      has_echo_q <= !(is_long || reaches(total_q[7:0], 8'(21 + IcmpMax)));
+      has_packet_q <= is_long || reaches(total_q[7:0], Heads + 8'd26);
+      body_right_q <= is_body_right();
+      ranges_q <= 17'(total_q) - 17'(Heads + 8'd66);
+    end
   end
   assign body_fits = body_right_q && (ptype_q != sw_pkg::TypeReport || n_right_q);
-
-  always_comb begin
-    is_ip_d = !arp_q;
-    needs_crc_d = udp_q && !arp_q;
-    other_d = 1'b0;
-    cls_d = sw_pkg::ClassSession;
-    if (arp_q) cls_d = sw_pkg::ClassArp;
-    else if (icmp_q) cls_d = sw_pkg::ClassIcmp;
-    else if (ptype_q == sw_pkg::TypeReport && tag_q) cls_d = sw_pkg::ClassReport;
-    why_d = WhyNone;
-    if (bad_q) why_d = WhyBad;
-    else if (oversize_q) why_d = WhyOversize;
-    else if (runt_q) why_d = WhyRunt;
-    else if (arp_q) begin
-      if (!((us_q || broadcast_q) && arp_form_q && arp_dst_hi_q && arp_dst_lo_q))
-        why_d = WhyNotOurs;
-    end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why_d = WhyNotOurs;
-    else if (fragment_q) why_d = WhyFragment;
-    else if (!(udp_q && port_q || icmp_q && echo_q)) why_d = WhyNoPort;
-    else if (!fits_q || !has_heads_q) why_d = WhyLength;
-    else if (icmp_q) begin
-      if (!has_echo_q) why_d = WhyLength;
-    end else if (!udp_len_q) why_d = WhyLength;
-    else if (!sum_given_q) why_d = WhyUdpSum;
-    else if (!has_packet_q) why_d = WhyBody;
-    else if (!version_q) begin
-      // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
-      needs_crc_d = 1'b0;
-      other_d = 1'b1;
-      if (ptype_q != sw_pkg::TypeOpen || !body_fits) why_d = WhyForm;
-    end else if (ptype_q > sw_pkg::TypeCloseAck || reserved_q) why_d = WhyForm;
-    else if (!body_fits) why_d = WhyBody;
-    // Too short for a header comes before a wrong CRC, which cannot be looked for then.
-    if (!has_packet_q) needs_crc_d = 1'b0;
-    // A header that ends before itself has no sum.
-    if (!has_ip_q) is_ip_d = 1'b0;
-  end
 
   typedef struct packed {
     why_e why;
@@ -410,18 +371,57 @@ module rx_parse #(
     logic other;
   } verdict_t;
 
+  function automatic verdict_t judged();
+    why_e why;
+    sw_pkg::class_e cls;
+    logic is_ip, needs_crc, other;
+    why = WhyNone;
+    is_ip = !arp_q;
+    needs_crc = udp_q && !arp_q;
+    other = 1'b0;
+    cls = sw_pkg::ClassSession;
+    if (arp_q) cls = sw_pkg::ClassArp;
+    else if (icmp_q) cls = sw_pkg::ClassIcmp;
+    else if (ptype_q == sw_pkg::TypeReport && tag_q) cls = sw_pkg::ClassReport;
+    if (bad_q) why = WhyBad;
+    else if (oversize_q) why = WhyOversize;
+    else if (runt_q) why = WhyRunt;
+    else if (arp_q) begin
+      if (!((us_q || broadcast_q) && arp_form_q && arp_dst_hi_q && arp_dst_lo_q))
+        why = WhyNotOurs;
+    end else if (!(us_q && ip_q && v45_q && dst_hi_q && dst_lo_q)) why = WhyNotOurs;
+    else if (fragment_q) why = WhyFragment;
+    else if (!(udp_q && port_q || icmp_q && echo_q)) why = WhyNoPort;
+    else if (!fits_q || !has_heads_q) why = WhyLength;
+    else if (icmp_q) begin
+      if (!has_echo_q) why = WhyLength;
+    end else if (!udp_len_q) why = WhyLength;
+    else if (!sum_given_q) why = WhyUdpSum;
+    else if (!has_packet_q) why = WhyBody;
+    else if (!version_q) begin
+      // An OPEN of another version is answered in that version: docs/protocol.md#2.8.
+      needs_crc = 1'b0;
+      other = 1'b1;
+      if (ptype_q != sw_pkg::TypeOpen || !body_fits) why = WhyForm;
+    end else if (ptype_q > sw_pkg::TypeCloseAck || reserved_q) why = WhyForm;
+    else if (!body_fits) why = WhyBody;
+    // Too short for a header comes before a wrong CRC, which cannot be looked for then.
+    if (!has_packet_q) needs_crc = 1'b0;
+    // A header that ends before itself has no sum.
+    if (!has_ip_q) is_ip = 1'b0;
+    judged = {why, cls, is_ip, needs_crc, other};
+  endfunction
+
+  localparam int unsigned VerdictBits = 9;
   localparam int unsigned Wait = 3 + Late;
-  verdict_t verdict_q[Wait];
+  // Of bits: yosys has no arrays of structs.
+  logic [VerdictBits-1:0] verdict_q[Wait];
   logic [Wait:0] done_q;
   logic ip_sum_ok_q, crc_ok_q;
 
   always_ff @(posedge clk_i) begin
     done_q <= rst_i ? '0 : {done_q[Wait-1:0], v0_q && last0_q};
-    verdict_q[0].why <= why_d;
-    verdict_q[0].cls <= cls_d;
-    verdict_q[0].is_ip <= is_ip_d;
-    verdict_q[0].needs_crc <= needs_crc_d;
-    verdict_q[0].other <= other_d;
+    if (done_q[0]) verdict_q[0] <= judged();
     for (int i = 1; i < int'(Wait); i++) verdict_q[i] <= verdict_q[i-1];
     if (head2_q) ip_sum_ok_q <= is_whole_q;
     crc_ok_q <= crc_ok;
@@ -482,6 +482,7 @@ module rx_parse #(
   assign count_o = count_q[Delay-1];
   assign data_o  = data_q[Delay-1];
 
+  `undef SW_BYTE
   `undef SW_WORD
 
 endmodule
