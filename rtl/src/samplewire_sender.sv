@@ -201,7 +201,7 @@ module samplewire_sender #(
 
   // ------------------------------------------------------------------ departure
   logic         charge, pacer_ok, ctl_want, ctl_grant, ctl_done, job_valid, job_ready;
-  logic         tx_busy, fetch_busy, is_held;
+  logic         tx_waits, tx_busy, fetch_busy, is_held;
   logic [15:0]  charge_bytes;
   logic [31:0]  ctl_departure;
   sw_pkg::job_t job;
@@ -225,7 +225,7 @@ module samplewire_sender #(
       .ctl_want_i(ctl_want), .ctl_grant_o(ctl_grant), .ctl_departure_o(ctl_departure),
       .ctl_done_i(ctl_done),
       .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job),
-      .tx_busy_i(tx_busy), .fetch_busy_i(fetch_busy), .last_departure_o(last_departure),
+      .tx_waits_i(tx_waits), .fetch_busy_i(fetch_busy), .last_departure_o(last_departure),
       .ev_budget_o(events.budget_stalls)
   );
 
@@ -240,7 +240,7 @@ module samplewire_sender #(
       .rd_valid_i(rd_reply), .rd_data_i(rd_data),
       .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
       .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-      .busy_o(tx_busy), .fetch_busy_o(fetch_busy)
+      .waits_o(tx_waits), .busy_o(tx_busy), .fetch_busy_o(fetch_busy)
   );
 
   // ------------------------------------------------------------------ what is received

@@ -2,8 +2,9 @@
 //
 // Order (docs/protocol.md#4.7): a control packet of the sender that wants its place; else the next
 // repeat, if the budget allows; else the next packet that never departed. DATA waits for the pacer.
-// A control packet is granted its place when all DATA that was chosen has left, so that the order
-// of departures is the order of leaving (docs/protocol.md#2.6). The budget is a bucket of
+// A control packet is granted its place when all DATA that was chosen leaves or has left: it is
+// built while the last of it does, and `tx_mux` sends it behind that, so that the order of
+// departures is the order of leaving (docs/protocol.md#2.6). The budget is a bucket of
 // max(window / 4, 32) repeats that is filled again an RTT after the first was taken from it.
 //
 // The job is the slot's descriptor as slot_table shows it: the address stands still while the job
@@ -59,7 +60,7 @@ module tx_sched #(
     output      logic                  job_valid_o,
     input  wire logic                  job_ready_i,
     output      sw_pkg::job_t          job_o,
-    input  wire logic                  tx_busy_i,     // something taken has not left
+    input  wire logic                  tx_waits_i,    // something taken has not begun to leave
     input  wire logic                  fetch_busy_i,  // the job taken last is still read
     output      logic           [31:0] last_departure_o,
     output      logic                  ev_budget_o
@@ -123,7 +124,7 @@ module tx_sched #(
   assign take_new = may_data && has_new_i && !is_repeat;
   assign choose = take_repeat || take_new;
   assign seq = is_repeat ? cand_seq_i : sent_i;
-  assign grant = ctl_want_i && !ctl_q && !job_valid_q && !tx_busy_i && may_stamp_q;
+  assign grant = ctl_want_i && !ctl_q && !job_valid_q && !tx_waits_i && may_stamp_q;
   assign is_stalled = cand_valid_i && !has_budget_q;
 
   always_ff @(posedge clk_i) begin

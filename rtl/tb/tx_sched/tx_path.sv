@@ -77,7 +77,7 @@ module tx_path #(
   logic [31:0] dep_wdata, dep_rdata;
   logic pacer_ok, charge;
   logic [15:0] charge_bytes;
-  logic job_valid, job_ready, tx_busy, fetch_busy;
+  logic job_valid, job_ready, tx_waits, tx_busy, fetch_busy;
   sw_pkg::job_t job;
   logic rd_valid, rd_ready, rsp_valid;
   logic [Aw-1:0] rd_addr;
@@ -161,7 +161,7 @@ module tx_path #(
       .job_valid_o(job_valid),
       .job_ready_i(job_ready),
       .job_o(job),
-      .tx_busy_i(tx_busy),
+      .tx_waits_i(tx_waits),
       .fetch_busy_i(fetch_busy),
       .last_departure_o, .ev_budget_o
   );
@@ -215,6 +215,7 @@ module tx_path #(
       .rd_valid_i(rsp_valid),
       .rd_data_i(rsp_data),
       .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast,
+      .waits_o(tx_waits),
       .busy_o(tx_busy),
       .fetch_busy_o(fetch_busy)
   );
