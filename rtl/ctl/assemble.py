@@ -220,9 +220,8 @@ def module(words: list[tuple[int, str]]) -> str:
 
 module ctl_rom (
   input  logic        clk_i,
-  input  logic        en_i,
   input  logic [10:0] addr_i,
-  output logic [35:0] data_o   // one cycle later, and until the next
+  output logic [35:0] data_o   // one cycle later
 );
 
   (* rom_style = "block" *) logic [35:0] rom[{WORDS}];
@@ -232,9 +231,7 @@ module ctl_rom (
 {body}
   end
 
-  always_ff @(posedge clk_i) begin
-    if (en_i) data_o <= rom[addr_i];
-  end
+  always_ff @(posedge clk_i) data_o <= rom[addr_i];
 
 endmodule
 

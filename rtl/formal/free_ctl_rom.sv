@@ -3,13 +3,12 @@
 
 module ctl_rom (
     input  wire logic        clk_i,
-    input  wire logic        en_i,
     input  wire logic [10:0] addr_i,
     output logic      [35:0] data_o
 );
 
   (* anyseq *) logic [35:0] word;
-  always_ff @(posedge clk_i) if (en_i) data_o <= word;
+  always_ff @(posedge clk_i) data_o <= word;
 
 endmodule
 

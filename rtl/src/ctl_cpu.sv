@@ -5,7 +5,9 @@
 // of three memories, at a constant address or at P) and the next instruction's address is chosen;
 // in the second the operand goes through the ALU to the accumulator A, and at once to where the
 // instruction puts it: work memory at a constant address or at Q, Internet checksum, CRC-32C, or
-// an output.
+// an output. A third cycle goes by between the two where memory or a port of others is read, and
+// behind them where an output is written, and where a jump is taken: the instruction behind it is
+// fetched already. So there are registers behind the ROM, the operand and the ALU.
 //
 //   [15:0]   constant; where to jump; port [6:0]; or memory: address [8:0], P instead [11], P + 1
 //            [12], REPORT's part [10], again until the count is over [15]
@@ -19,7 +21,7 @@
 // it is one instruction: words from P on leave at a word a cycle, without a gap; where P comes to
 // the word at Q it stays until one more word is to be sent, so that padding need not be stored.
 //
-// Throughput: an instruction in 2 cycles; what is sent by back-pressure. Latency: none besides.
+// Throughput: an instruction in 2 or 3 cycles; what is sent by back-pressure. Latency: none besides.
 // Does not: interrupt. One clock.
 `default_nettype none
 
@@ -29,7 +31,7 @@ module ctl_cpu (
 
   output logic [6:0]  port_o,
   output logic        port_read_o,
-  input  logic [15:0] port_i,        // in the same cycle
+  input  logic [15:0] port_i,        // one cycle later
 
   output logic        part_o,        // of the frame's memory: REPORT's
   output logic [8:0]  addr_o,        // of 16 bits
@@ -92,23 +94,33 @@ module ctl_cpu (
   } act_e;
 
   // ------------------------------------------------------------------ instructions
-  logic              second_q, sending_q, first, second;
-  logic [PcBits-1:0] pc_q, pc_d, pc_next, link_q;
-  logic [35:0]       instr;
+  typedef enum logic [2:0] {
+    Fetch,     // behind a jump: the ROM shows where it leads
+    Operand,
+    Read,      // memory or a port
+    Execute,
+    Output
+  } phase_e;
+
+  phase_e            phase_q;
+  logic              sending_q, first, act_now, advance, again_q, jumps_q;
+  logic [PcBits-1:0] pc_q, link_q;  // pc_q: of the next instruction
+  logic [35:0]       fetched, instr_q;
   logic [15:0]       k;
   logic [AddrBits-1:0] target;
   src_e              src;
   alu_e              alu;
   act_e              act;
-  logic              is_memory, is_at_p, is_step, is_again;
+  logic              is_port, is_memory, is_at_p, is_step, is_again;
 
-  assign first  = !second_q && !sending_q;
-  assign second = second_q;
+  assign first   = phase_q == Operand && !sending_q;
+  assign act_now = phase_q == Execute;
 
-  ctl_rom u_rom (.clk_i(clk_i), .en_i(second_q), .addr_i(pc_q), .data_o(instr));
+  ctl_rom u_rom (.clk_i(clk_i), .addr_i(pc_q), .data_o(fetched));
 
-  assign {act, alu, src, target, k} = {act_e'(instr[35:32]), alu_e'(instr[31:29]),
-                                       src_e'(instr[28:26]), instr[24:16], instr[15:0]};
+  assign {act, alu, src, target, k} = {act_e'(instr_q[35:32]), alu_e'(instr_q[31:29]),
+                                       src_e'(instr_q[28:26]), instr_q[24:16], instr_q[15:0]};
+  assign is_port   = src == SrcPort && k[6:3] != '0;  // of others
   assign is_memory = src[2];
   assign is_at_p   = is_memory && k[11];
   assign is_step   = is_memory && k[12];
@@ -121,13 +133,13 @@ module ctl_cpu (
 
   always_comb begin
     unique case (act)
-      ActJump, ActCall: is_taken = 1'b1;
-      ActJumpZ:         is_taken = is_zero;
-      ActJumpNz:        is_taken = !is_zero;
-      ActJumpC:         is_taken = carry_q;
-      ActJumpNc:        is_taken = !carry_q;
-      ActJumpN:         is_taken = a_q[15];
-      default:          is_taken = 1'b0;
+      ActJump, ActCall, ActReturn: is_taken = 1'b1;
+      ActJumpZ:                    is_taken = is_zero;
+      ActJumpNz:                   is_taken = !is_zero;
+      ActJumpC:                    is_taken = carry_q;
+      ActJumpNc:                   is_taken = !carry_q;
+      ActJumpN:                    is_taken = a_q[15];
+      default:                     is_taken = 1'b0;
     endcase
   end
 
@@ -135,32 +147,39 @@ module ctl_cpu (
   logic                 is_last;
   assign is_last = &count_q;
 
-  assign pc_next = pc_q + PcBits'(1);
-  assign pc_d    = is_taken ? k[PcBits-1:0] : act == ActReturn ? link_q : pc_next;
+  assign advance = phase_q == Fetch || phase_q == Output
+                   || (act_now && act != ActOut && !again_q && !jumps_q);
 
   always_ff @(posedge clk_i) begin
-    if (first && !(is_again && !is_last)) pc_q <= pc_d;
-    if (first && act == ActCall) link_q <= pc_next;
-    second_q <= first;
-    // The instruction at 0 is fetched.
+    if (first) begin
+      again_q <= is_again && !is_last;
+      jumps_q <= is_taken;
+    end
+    if (first && act == ActCall) link_q <= pc_q;
+    if (first && is_taken) pc_q <= act == ActReturn ? link_q : k[PcBits-1:0];
+    else if (advance) pc_q <= pc_q + PcBits'(1);
+    if (advance) instr_q <= fetched;
+
+    unique case (phase_q)
+      Operand: if (!sending_q) phase_q <= is_memory || is_port ? Read : Execute;
+      Read:    phase_q <= Execute;
+      Execute: phase_q <= act == ActOut ? Output : jumps_q ? Fetch : Operand;
+      default: phase_q <= Operand;
+    endcase
+    // As behind a jump to 0, by an instruction that does nothing.
     if (rst_i) begin
-      pc_q     <= '0;
-      second_q <= 1'b1;
+      phase_q <= Execute;
+      instr_q <= '0;
+      again_q <= 1'b0;
+      jumps_q <= 1'b1;
+      pc_q    <= '0;
     end
   end
-
-  // What the fetch behind a reset finds in the place of an instruction does nothing.
-  logic is_idle_q, act_now;
-  always_ff @(posedge clk_i) begin
-    if (rst_i) is_idle_q <= 1'b1;
-    else if (second_q) is_idle_q <= 1'b0;
-  end
-  assign act_now = second && !is_idle_q;
 
   // ------------------------------------------------------------------ the operand
   logic [AddrBits-1:0] p_q, q_q, addr;
   logic [1:0]          part_q;
-  logic [15:0]         operand_q, port, sum_q, operand;
+  logic [15:0]         operand_q, own, sum_q, read_data;
   logic [31:0]         crc_q;
   logic [63:0]         work;
 
@@ -171,22 +190,13 @@ module ctl_cpu (
   assign addr_o      = addr;
 
   always_comb begin
-    if (k[6:3] != '0) begin
-      port = port_i;
-    end else begin
-      unique case (k[2:0])
-        sw_pkg::PortA[2:0]:     port = a_q;
-        sw_pkg::PortHalf[2:0]:  port = {1'b0, a_q[15:1]};
-        sw_pkg::PortSum[2:0]:   port = sum_q;
-        sw_pkg::PortCrcHi[2:0]: port = ~crc_q[31:16];
-        default:                port = ~crc_q[15:0];
-      endcase
-    end
-  end
-
-  always_ff @(posedge clk_i) begin
-    operand_q <= src[0] ? port : k;
-    part_q    <= addr[1:0];
+    unique case (k[2:0])
+      sw_pkg::PortA[2:0]:     own = a_q;
+      sw_pkg::PortHalf[2:0]:  own = {1'b0, a_q[15:1]};
+      sw_pkg::PortSum[2:0]:   own = sum_q;
+      sw_pkg::PortCrcHi[2:0]: own = ~crc_q[31:16];
+      default:                own = ~crc_q[15:0];
+    endcase
   end
 
   function automatic logic [15:0] part(input logic [63:0] word, input logic [1:0] which);
@@ -200,11 +210,17 @@ module ctl_cpu (
 
   always_comb begin
     unique case (src)
-      SrcWork:     operand = part(work, part_q);
-      SrcFrame:    operand = part(frame_i, part_q);
-      SrcTemplate: operand = part(template_i, part_q);
-      default:     operand = operand_q;
+      SrcWork:     read_data = part(work, part_q);
+      SrcFrame:    read_data = part(frame_i, part_q);
+      SrcTemplate: read_data = part(template_i, part_q);
+      default:     read_data = port_i;
     endcase
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (first) operand_q <= src[0] ? own : k;
+    if (phase_q == Read) operand_q <= read_data;
+    part_q <= addr[1:0];
   end
 
   // ------------------------------------------------------------------ ALU
@@ -213,14 +229,15 @@ module ctl_cpu (
   assign is_less  = alu[1];
   assign carry_in = alu[0] ? carry_q : is_less;
   // The carry comes from below.
-  assign {carry_out, total, below} = {1'b0, a_q, 1'b1} + {1'b0, operand ^ {16{is_less}}, carry_in};
+  assign {carry_out, total, below} = {1'b0, a_q, 1'b1}
+                                     + {1'b0, operand_q ^ {16{is_less}}, carry_in};
 
   always_ff @(posedge clk_i) begin
     if (act_now && alu != AluKeep) begin
       unique case (alu)
-        AluLoad: a_q <= operand;
-        AluAnd:  a_q <= a_q & operand;
-        AluXor:  a_q <= a_q ^ operand;
+        AluLoad: a_q <= operand_q;
+        AluAnd:  a_q <= a_q & operand_q;
+        AluXor:  a_q <= a_q ^ operand_q;
         default: a_q <= total;
       endcase
     end
@@ -242,7 +259,7 @@ module ctl_cpu (
   // A carry is added with the next word. What is loaded adds to nothing.
   logic        sum_below;
   logic [16:0] sum;
-  assign {sum, sum_below} = {1'b0, operand, 1'b1}
+  assign {sum, sum_below} = {1'b0, operand_q, 1'b1}
                             + {1'b0, is_load_sum ? 16'd0 : sum_q, sum_carry_q && !is_load_sum};
 
   // CRC-32C over a byte. `CrcMasks` has for each bit of the register what it is the parity of.
@@ -276,15 +293,15 @@ module ctl_cpu (
     if (is_sum || is_load_sum) {sum_carry_q, sum_q} <= sum;
     high_q <= is_crc;
     low_q  <= high_q;
-    if (is_crc) crc_word_q <= operand;
+    if (is_crc) crc_word_q <= operand_q;
     if (high_q || low_q) crc_q <= crc_d;
     if (out_we_o && out_o == sw_pkg::OutCrc) crc_q <= '1;
   end
 
   // ------------------------------------------------------------------ what is written
-  assign out_we_o      = act_now && act == ActOut;
+  assign out_we_o      = phase_q == Output;
   assign out_o         = target[5:0];
-  assign out_data_o    = operand;
+  assign out_data_o    = operand_q;
   assign event_o       = act_now && act == ActEvent;
   assign event_which_o = target[4:0];
 
@@ -305,7 +322,7 @@ module ctl_cpu (
   always_ff @(posedge clk_i) begin
     if (out_we_o && out_o == sw_pkg::OutSend) begin
       sending_q <= 1'b1;
-      bytes_q   <= operand[2:0];
+      bytes_q   <= operand_q[2:0];
     end
     if (is_over) sending_q <= 1'b0;
     if (read) begin
@@ -330,18 +347,18 @@ module ctl_cpu (
   always_ff @(posedge clk_i) begin
     if (p_step) p_q[1:0] <= p_q[1:0] + 2'd1;
     if (p_word || p_step) p_q[AddrBits-1:2] <= p_q[AddrBits-1:2] + 7'(p_word || (&p_q[1:0]));
-    if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand[AddrBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand_q[AddrBits-1:0];
     if (is_put) q_q <= q_q + AddrBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand[AddrBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand_q[AddrBits-1:0];
     if (read || (act_now && is_again)) count_q <= count_q + CountBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutCount) count_q <= operand[CountBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutCount) count_q <= operand_q[CountBits-1:0];
   end
 
   // ------------------------------------------------------------------ work memory
   (* ram_style = "block" *) logic [63:0] work_mem[128];
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < 4; i++) begin
-      if (write && waddr[1:0] == 2'(i)) work_mem[waddr[AddrBits-1:2]][48-16*i+:16] <= operand;
+      if (write && waddr[1:0] == 2'(i)) work_mem[waddr[AddrBits-1:2]][48-16*i+:16] <= operand_q;
     end
   end
   always_ff @(posedge clk_i) begin

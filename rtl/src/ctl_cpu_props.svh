@@ -20,7 +20,7 @@
       if (f_inside_q) assert (m_axis_tvalid);
       // Nothing is done, and so nothing written, while a frame leaves; then the program goes on.
       if (m_axis_tvalid) assert (sending_q);
-      if (sending_q) assert (!second_q && !write && !out_we_o);
+      if (sending_q) assert (phase_q == Operand && !write);
       if (f_over_q) assert (!sending_q && !m_axis_tvalid);
       cover (f_over_q && f_held_q);
     end

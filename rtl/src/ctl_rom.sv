@@ -3,9 +3,8 @@
 
 module ctl_rom (
   input  logic        clk_i,
-  input  logic        en_i,
   input  logic [10:0] addr_i,
-  output logic [35:0] data_o   // one cycle later, and until the next
+  output logic [35:0] data_o   // one cycle later
 );
 
   (* rom_style = "block" *) logic [35:0] rom[2048];
@@ -454,9 +453,7 @@ module ctl_rom (
     rom[1317] = 36'h204000045;  rom[1318] = 36'hf00000000;
   end
 
-  always_ff @(posedge clk_i) begin
-    if (en_i) data_o <= rom[addr_i];
-  end
+  always_ff @(posedge clk_i) data_o <= rom[addr_i];
 
 endmodule
 

@@ -91,14 +91,14 @@ module session (
   // ------------------------------------------------------------------ the processor
   logic [6:0]  port;
   logic        port_read, is_report_part, out_we, is_event;
-  logic [15:0] port_data, out_data;
+  logic [15:0] port_data, port_data_q, out_data;
   logic [8:0]  addr;
   logic [63:0] frame;
   logic [5:0]  out;
   logic [4:0]  event_which;
 
   ctl_cpu u_cpu (
-    .clk_i(clk_i), .rst_i(rst_i), .port_o(port), .port_read_o(port_read), .port_i(port_data),
+    .clk_i(clk_i), .rst_i(rst_i), .port_o(port), .port_read_o(port_read), .port_i(port_data_q),
     .part_o(is_report_part), .addr_o(addr), .frame_i(frame), .template_i(tpl_data_i),
     .out_we_o(out_we), .out_o(out), .out_data_o(out_data), .event_o(is_event),
     .event_which_o(event_which), .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready),
@@ -242,6 +242,8 @@ module session (
     endcase
     if (port[6]) port_data = port[0] ? key_data_i[15:0] : key_data_i[31:16];
   end
+
+  always_ff @(posedge clk_i) port_data_q <= port_data;
 
   ctl_rx u_rx (
     .clk_i(clk_i), .rst_i(rst_i), .valid_i(c_valid_i), .data_i(c_data_i), .last_i(c_last_i),

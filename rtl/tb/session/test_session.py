@@ -37,7 +37,7 @@ OTHER = Peer(0x0266778899AA, 0xC6336417, 51234)
 SECRET = 0x1B1A1918131211100B0A090803020100
 BOOT = 0xB007_0000_0000_0007
 # Cycles that a MARK may wait for other work and for being built, a millisecond's among them.
-LATE = 600
+LATE = 800
 PAYLOAD = 128
 DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE, CLOSE_ACK = range(9)
 IDLE, OPENING, FLOWING, CLOSING, ENDED = range(5)
@@ -262,7 +262,7 @@ class TB:
         self.frames = [f for f in self.frames if f[42] & 15 not in kinds]
         return taken
 
-    async def ask(self, peer: Peer, wish: Wish | bytes, *, cycles: int = 5000) -> bytes | None:
+    async def ask(self, peer: Peer, wish: Wish | bytes, *, cycles: int = 7500) -> bytes | None:
         """The answer to a packet, or None when there is none after so many cycles."""
         self.take(CHALLENGE, ACCEPT, REFUSE, CLOSE_ACK)
         await self.send(peer, wish.data() if isinstance(wish, Wish) else wish)
@@ -330,11 +330,11 @@ async def open_is_challenged_then_accepted_at_the_length_of_data(dut):
     assert int(dut.state_o.value) == IDLE
     wish = await tb.prove(HOST, Wish(0xFEDCBA9876543210, length=1472, departure=5))
     await tb.set(index=0x123456789A, grant_wait=9)
-    got = await tb.ask(HOST, wish, cycles=5000)
+    got = await tb.ask(HOST, wish, cycles=7500)
     assert got == tb.accept(HOST, wish, got, tag=tb.tag(), length=1434, index=0x123456789A)
     assert int(dut.peer_o.value) == HOST.packed()
     assert int(dut.window_o.value) == 1024
-    again = await tb.ask(HOST, wish, cycles=5000)
+    again = await tb.ask(HOST, wish, cycles=7500)
     assert again == tb.accept(HOST, wish, again, tag=tb.tag(), length=1434, index=0x123456789A)
     for reason, change in (
         (PACKET_SIZE, {"length": 1433}),
@@ -342,7 +342,7 @@ async def open_is_challenged_then_accepted_at_the_length_of_data(dut):
         (None, {"max_packet": 1462, "length": 1434}),
     ):
         wish = await tb.prove(HOST, Wish(**{"nonce": 77, "length": 1472, "departure": 9, **change}))
-        got = await tb.ask(HOST, wish, cycles=5000)
+        got = await tb.ask(HOST, wish, cycles=7500)
         if reason:
             assert got == tb.refuse(HOST, wish, got, reason)
         else:
@@ -689,9 +689,9 @@ async def marks_keep_the_schedule(dut):
         busy = []
         for _ in range(200):
             await tb.pulse("depart_new")
-            await tb.cycles(interval // 2048 - 2 if interval < 100_000 else 200)
+            await tb.cycles(interval // 2048 - 2 if interval < 100_000 else 500)
             if interval > 100_000:
-                await tb.set(jump_ns=interval - 202 * 2048)
+                await tb.set(jump_ns=interval - 502 * 2048)
                 await tb.set(jump_ns=0)
             busy += [int.from_bytes(f[60:64], "big") * UNIT for f in tb.take(MARK)]
         gaps = [b - a for a, b in itertools.pairwise(busy)]
@@ -795,7 +795,7 @@ async def no_tag_repeats_within_the_last_8_of_1000_restarts(dut):
         wish.departure = (tb.now() // UNIT + k) % 2**32
         how = random.random()
         if how < 0.1 and int(dut.state_o.value) != IDLE:
-            await tb.ask(HOST, packet(CLOSE, bytes(16), tag=tb.tag()), cycles=1500)
+            await tb.ask(HOST, packet(CLOSE, bytes(16), tag=tb.tag()), cycles=2500)
         elif how < 0.15:
             await tb.cycles(600)  # the first MARK leaves
             await tb.set(rst=1, boot_id=BOOT + k)
@@ -806,7 +806,7 @@ async def no_tag_repeats_within_the_last_8_of_1000_restarts(dut):
             wish.departure = (tb.now() // UNIT + k) % 2**32
         wish.nonce = wish.nonce & ~0xFF | (wish.nonce + 1 & 0xFF)
         wish.tag = random.randint(1, 2**32 - 1)
-        got = await tb.ask(HOST, wish, cycles=5000)
+        got = await tb.ask(HOST, wish, cycles=7500)
         assert got[42] & 15 == ACCEPT
         assert got == tb.accept(HOST, wish, got, tag=tb.tag(), length=154)
         assert tb.tag() and tb.tag() not in tags[-8:]
@@ -923,7 +923,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
                 del cookies[peer, wish.nonce >> 8]
                 continue
             kind, detail = model.open(now, peer, wish, is_proven)
-            got = await tb.ask(peer, wish, cycles=5000)
+            got = await tb.ask(peer, wish, cycles=7500)
             seen.add((model.state, kind, detail if kind == REFUSE else None))
             if kind is None:
                 assert got is None
@@ -945,7 +945,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
             seq = (
                 random.choice((model.oldest, model.sent, model.sent + 1, model.oldest - 1)) % 2**32
             )
-            got = await tb.ask(peer, packet(CLOSE, bytes(16), tag=model.tag, seq=seq), cycles=1500)
+            got = await tb.ask(peer, packet(CLOSE, bytes(16), tag=model.tag, seq=seq), cycles=2500)
             if model.state != IDLE and model.same(peer):
                 taken = (
                     model.is_live() and (seq - model.oldest) % 2**32 <= model.sent - model.oldest
@@ -967,7 +967,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
         elif what == "ack":
             seq = random.choice((model.next, model.next, model.sent, 0))
             got = await tb.ask(
-                peer, packet(CLOSE_ACK, bytes(16), tag=model.tag, seq=seq), cycles=1500
+                peer, packet(CLOSE_ACK, bytes(16), tag=model.tag, seq=seq), cycles=2500
             )
             assert got is None
             if model.state == CLOSING and model.same(peer) and seq == model.next == model.sent:
@@ -976,7 +976,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
         elif what == "unknown":
             # A listener believes it of nobody.
             body = struct.pack("!HHIQ", 1, 0, model.peer_tag, 0)
-            assert await tb.ask(peer, packet(CLOSE_ACK, body), cycles=1500) is None
+            assert await tb.ask(peer, packet(CLOSE_ACK, body), cycles=2500) is None
         elif what == "report":
             await tb.report(hold=2**32 - 1)
             if model.state == OPENING:
@@ -988,7 +988,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
         elif what == "foreign":
             tag = random.choice(old_tags)
             kind = random.choice((DATA, MARK, REPORT, ACCEPT))
-            got = await tb.ask(peer, packet(kind, bytes(40), tag=tag), cycles=1500)
+            got = await tb.ask(peer, packet(kind, bytes(40), tag=tag), cycles=2500)
             is_ours = model.is_live() and tag == model.tag
             assert (got is not None) == (tag != 0 and not is_ours)
             if got:
