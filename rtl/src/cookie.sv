@@ -56,6 +56,18 @@ module cookie (
   (* ram_style = "distributed" *) logic [3:0] k_mem[8];
   (* ram_style = "distributed" *) logic [3:0] l_mem[32];
 
+  // Sums of few bits are written out: a carry chain would take a level of its own.
+  function automatic logic [4:0] next_of(input logic [4:0] n);
+    for (int i = 0; i < 5; i++) next_of[i] = n[i] ^ ((n | 5'h1F << i) == 5'h1F);
+  endfunction
+
+  function automatic logic [1:0] sum_of_two(
+    input logic [1:0] a, input logic [1:0] b, input logic carry
+  );
+    sum_of_two[0] = a[0] ^ b[0] ^ carry;
+    sum_of_two[1] = a[1] ^ b[1] ^ ((a[0] && b[0]) || (carry && (a[0] || b[0])));
+  endfunction
+
   logic [2:0] place, x_place, l_place, y_past_q, k_past_q;
   logic [3:0] x, y, k, l, x_round, y_round, l_round, k_round, number;
   logic [4:0] x_sum, l_sum;
@@ -65,8 +77,8 @@ module cookie (
   assign is_first = place_q[2:0] == 3'd0;
   // In `Block` the lower half of eight cycles lets half_i come.
   assign place    = state_q == Block ? {place_q[3], place_q[1:0]} : place_q[2:0];
-  assign x_place  = {place[2:1] + turn_q + {1'b0, is_round}, place[0]};
-  assign l_place  = {place[2:1] + l_turn_q + {1'b0, is_round}, place[0]};
+  assign x_place  = {sum_of_two(place[2:1], turn_q, is_round), place[0]};
+  assign l_place  = {sum_of_two(place[2:1], l_turn_q, is_round), place[0]};
 
   assign x = x_mem[x_place];
   assign y = y_mem[place];
@@ -145,7 +157,7 @@ module cookie (
   end
 
   always_ff @(posedge clk_i) begin
-    if (state_q != Value || turning_q) place_q <= place_q + 5'd1;
+    if (state_q != Value || turning_q) place_q <= next_of(place_q);
     if (state_q == Key) begin
       // The first word goes to k, and is written over in l.
       if (&place_q[2:0]) l_word_q <= place_q[4:3] == 2'd0 || is_end ? 2'd0 : l_word_q + 2'd1;

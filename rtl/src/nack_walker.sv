@@ -17,7 +17,8 @@
 // taken, one for one that is released. A release shows at the offer one cycle late (window's
 // `full_o` allows for it). Latency: range to offer 5 cycles. Back-pressure: none towards ranges,
 // one without room is dropped and told (`ev_refused_o`; the receiver lists it again); an offer
-// waits for `cand_ready_i`, and may be withdrawn. Whoever takes an offer writes the slot's last
+// waits for `cand_ready_i`, and may be withdrawn. A range stands from the cycle before
+// `rng_valid_i` on: it is taken as it was there. Whoever takes an offer writes the slot's last
 // departure in the next cycle.
 // Does not know the budget. One clock.
 `default_nettype none
@@ -78,7 +79,7 @@ module nack_walker #(
 
   // The FIFO. The range that is walked stands in its output.
   (* ram_style = "block" *) logic [Bits-1:0] mem[Depth];
-  range_t in, range_q;
+  range_t in_q, range_q;
   logic [Dw:0] wr_q, rd_q;
   logic is_empty, is_full, push, pop;
 
@@ -91,15 +92,15 @@ module nack_walker #(
   assign push     = rng_valid_i && rng_is_near_i && !is_full;
   assign pop      = state_q == StateIdle && !is_empty;
 
-  always_comb begin
-    in.first   = rng_first_i;
-    in.count   = (|rng_count_i[31:Lw-1]) ? {1'b1, {(Lw - 1) {1'b0}}} : rng_count_i[Lw-1:0];
-    in.to_next = rng_to_next_i;
-    in.settled = rng_settled_i;
+  always_ff @(posedge clk_i) begin
+    in_q.first   <= rng_first_i;
+    in_q.count   <= (|rng_count_i[31:Lw-1]) ? {1'b1, {(Lw - 1) {1'b0}}} : rng_count_i[Lw-1:0];
+    in_q.to_next <= rng_to_next_i;
+    in_q.settled <= rng_settled_i;
   end
 
   always_ff @(posedge clk_i) begin
-    if (push) mem[wr_q[Dw-1:0]] <= in;
+    if (push) mem[wr_q[Dw-1:0]] <= in_q;
     if (pop) range_q <= mem[rd_q[Dw-1:0]];
   end
 

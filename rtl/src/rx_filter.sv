@@ -82,12 +82,16 @@ module rx_filter #(
   // and the one with which it falls.
   logic [1:0] words0;
   logic [3:0] bytes0;
+  logic [31:0] falls0;
   always_comb begin
     words0 = keep0_q[48] ? 2'd3 : keep0_q[32] ? 2'd2 : keep0_q[16] ? 2'd1 : 2'd0;
-    bytes0 = '0;
-    for (int b = 0; b < 4; b++)
-    for (int n = 0; n < 64; n += 2 << b)
-    if (keep0_q[n+(1<<b)-1] && !keep0_q[n+(2<<b)-1]) bytes0[b] = 1'b1;
+    for (int b = 0; b < 4; b++) begin
+      falls0 = '0;
+      for (int n = 0; n < 32 >> b; n++) begin
+        falls0[n] = keep0_q[((2*n+1)<<b)-1] && !keep0_q[((2*n+2)<<b)-1];
+      end
+      bytes0[b] = |falls0;
+    end
   end
 
   logic [15:0] w[32];

@@ -15,8 +15,8 @@
 // least 32 cycles long; then the stream is Opening and its ACCEPT is built.
 //
 // Throughput: a packet at a time. Latency in cycles, from the last beat to the first of the answer:
-// ARP 120, echo 60 and 5 for each 2 bytes at most, CLOSE_ACK(unknown) 350, CHALLENGE 3,100, ACCEPT
-// 4,400 at 1,408 bytes and 1 for each byte more. Back-pressure: none towards what is received, of
+// ARP 160, echo 250 to 400, CLOSE_ACK(unknown) 430, CHALLENGE 3,400, ACCEPT 5,400 at 1,408 bytes and
+// 3 for each 2 bytes more. Back-pressure: none towards what is received, of
 // which four frames wait and more are dropped; m_axis is held back for as long as it takes. One clock.
 `default_nettype none
 

@@ -184,6 +184,7 @@ class TB:
             "rng_settled_i": settled & M32,
             "rng_to_next_i": int(to_next),
         }
+        await self.cycle()
         self.pulses["rng_valid_i"] = 1
         await self.cycle()
 

@@ -239,13 +239,13 @@ class Walker:
 
     async def ask(self, first: int, count: int, settled: int, to_next: bool = False, **kwargs):
         await self.cycle(
-            rng_valid_i=1,
             rng_first_i=first & M32,
             rng_count_i=count & M32,
             rng_settled_i=settled & M32,
             rng_to_next_i=to_next,
             **kwargs,
         )
+        await self.cycle(rng_valid_i=1, **kwargs)
         await self.cycle(rng_valid_i=0, **kwargs)
 
     async def rest(self, cycles: int = 120, **kwargs):
