@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Assemble program.txt into src/ctl_rom.sv, check it with --check, list it with --list. Python 3.11.
+"""Assemble program.txt into src/ctl_rom.sv, --check it, or --list it. Python 3.11 alone.
 
 A line holds one instruction, or a definition; what follows a semicolon is a comment.
 

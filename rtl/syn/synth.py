@@ -55,9 +55,7 @@ have rows of their own. What grows by more than 5 % and 50 LUT fails `synth.py -
 table is written again.
 
 """
-ECP5_HEAD = (
-    "ECP5 (um5g-85k, 64 bits, 64 slots of 2 KiB), placed for timing and routed by nextpnr: "
-)
+ECP5_HEAD = "ECP5 (um5g-85k, 64 bits, 64 slots of 2 KiB), placed for timing and routed by nextpnr: "
 
 
 def modules() -> dict[str, str]:
