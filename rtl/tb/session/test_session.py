@@ -797,7 +797,7 @@ async def no_tag_repeats_within_the_last_8_of_1000_restarts(dut):
         if how < 0.1 and int(dut.state_o.value) != IDLE:
             await tb.ask(HOST, packet(CLOSE, bytes(16), tag=tb.tag()), cycles=2500)
         elif how < 0.15:
-            await tb.cycles(600)  # the first MARK leaves
+            await tb.cycles(1200)  # the first MARK has left
             await tb.set(rst=1, boot_id=BOOT + k)
             await tb.set(rst=0)
         if k % 200 == 0 or how < 0.15 or tb.now() > wish_made + 7_000 * MS:
