@@ -71,7 +71,7 @@ pub(super) fn other_words(shown: &Shown) -> String {
         (number > 0.0).then(|| format!("{} {words}", grouped(number as u64)))
     });
     let others: Vec<_> = others.collect();
-    if others.is_empty() { "nothing".into() } else { others.join(", ") }
+    if others.is_empty() { "no other trouble".into() } else { others.join(", ") }
 }
 
 /// Counters that tell of trouble; `docs/statistics.md` says what to do.
