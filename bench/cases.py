@@ -57,7 +57,7 @@ def peers(payload_bytes: int) -> tuple[Case, ...]:
     return (
         stream(payload_bytes, "stream", "the stream as it comes"),
         raw(payload_bytes, "raw", "sendmmsg against recvmmsg"),
-        raw(payload_bytes, "raw-offload", "the same with UDP_SEGMENT and UDP_GRO", "--gso"),
+        raw(payload_bytes, "raw-offload", "the same with UDP_SEGMENT and UDP_GRO", "--gso", "--gro"),
         stream(payload_bytes, "stream-plain", "the stream without those two", "--no-offload"),
     )
 

@@ -1,51 +1,61 @@
-//! The ceiling of UDP over loopback on this machine: `sendmmsg` against `recvmmsg` in two threads
-//! of one process, with nothing of ours between them and the kernel. `--link` puts our [`Udp`]
-//! link in both places, for the same figure with it.
+//! The ceiling of UDP on this machine: `sendmmsg` against `recvmmsg`, in two threads of one process
+//! over loopback or as two programs, with nothing of ours between them and the kernel. `--link`
+//! puts our [`Udp`] link in both places, for the same figure with it.
 //!
 //! ```text
 //! cargo run --release -p samplewire-io --example raw_udp -- \
-//!     [--payload BYTES] [--seconds S] [--gso] [--link] [--json]
+//!     [--send-to ADDRESS | --receive-at ADDRESS] \
+//!     [--payload BYTES] [--seconds S] [--gso] [--gro] [--link] [--json]
 //! ```
 //!
-//! `--gso` is UDP_SEGMENT on sending and UDP_GRO on receiving. The rate is of UDP payload that
+//! `--gso` is UDP_SEGMENT on sending, `--gro` UDP_GRO on receiving. The rate is of UDP payload that
 //! the receiver took; what the sender was faster by was dropped at the receiver's socket.
 
 use std::mem::{size_of_val, zeroed};
-use std::net::UdpSocket;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use samplewire_io::batch::JOINED_BYTES_MAX;
 use samplewire_io::{Batch, Ecn, Link, Outgoing, Udp, UdpOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
+    let (blast, drain) = match arguments.end {
+        Some((End::Sender, peer)) => (Some(raw_sender(&arguments, peer)?), None),
+        Some((End::Receiver, at)) => (None, Some(raw_receiver(&arguments, at)?.1)),
+        None if arguments.link => {
+            let (blast, drain) = link_pair(&arguments)?;
+            (Some(blast), Some(drain))
+        }
+        None => {
+            let (peer, drain) = raw_receiver(&arguments, "127.0.0.1:0".parse()?)?;
+            (Some(raw_sender(&arguments, peer)?), Some(drain))
+        }
+    };
     let done = AtomicBool::new(false);
-    let run = if arguments.link { link_pair(&arguments)? } else { raw_pair(&arguments)? };
-    let (mut blast, mut drain) = run;
     let start = Instant::now();
     let (sent, received, seconds) = std::thread::scope(|scope| {
-        let sender = scope.spawn(|| {
-            let mut bytes = 0_u64;
-            while !done.load(Ordering::Relaxed) {
-                bytes += blast() as u64;
-            }
-            bytes
-        });
-        let receiver = scope.spawn(|| {
-            let mut bytes = 0_u64;
-            while !done.load(Ordering::Relaxed) {
-                bytes += drain() as u64;
-            }
-            bytes
-        });
+        let repeat = |mut step: Step| {
+            let done = &done;
+            scope.spawn(move || {
+                let mut bytes = 0_u64;
+                while !done.load(Ordering::Relaxed) {
+                    bytes += step() as u64;
+                }
+                bytes
+            })
+        };
+        let (sender, receiver) = (blast.map(repeat), drain.map(repeat));
         std::thread::sleep(arguments.duration);
         // Relaxed: only the flag itself is read, and a late look costs one more batch.
         done.store(true, Ordering::Relaxed);
         let seconds = start.elapsed().as_secs_f64();
         let ended = "a failed call has ended the process before";
-        (sender.join().expect(ended), receiver.join().expect(ended), seconds)
+        let join = |thread: std::thread::ScopedJoinHandle<'_, u64>| thread.join().expect(ended);
+        (sender.map_or(0, join), receiver.map_or(0, join), seconds)
     });
     arguments.report(sent, received, seconds);
     Ok(())
@@ -54,33 +64,53 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// A call that moves one batch and says how many bytes of payload that were.
 type Step = Box<dyn FnMut() -> usize + Send>;
 
-fn raw_pair(arguments: &Arguments) -> std::io::Result<(Step, Step)> {
-    let receiver = UdpSocket::bind("127.0.0.1:0")?;
-    let sender = UdpSocket::bind("127.0.0.1:0")?;
-    sender.connect(receiver.local_addr()?)?;
-    receiver.set_nonblocking(true)?;
-    for (socket, name) in [(&receiver, libc::SO_RCVBUFFORCE), (&sender, libc::SO_SNDBUFFORCE)] {
-        // Without the privilege the system's default stays, which costs rate and is no fault.
-        let _granted = set(socket, libc::SOL_SOCKET, name, BUFFER_BYTES);
-    }
+/// Sends to `peer` without end.
+fn raw_sender(arguments: &Arguments, peer: SocketAddr) -> std::io::Result<Step> {
+    let sender = UdpSocket::bind(any_like(peer))?;
+    sender.connect(peer)?;
+    enlarge(&sender, libc::SO_SNDBUFFORCE);
     let payload = arguments.payload_bytes;
     let message_bytes = if arguments.gso {
         set(&sender, libc::SOL_UDP, libc::UDP_SEGMENT, payload as i32)?;
-        set(&receiver, libc::SOL_UDP, libc::UDP_GRO, 1)?;
         payload * (65_000 / payload).min(64)
     } else {
         payload
     };
     let mut source = Messages::new(message_bytes, CALL_PACKETS * payload / message_bytes);
-    let buffer_bytes = if arguments.gso { 65_536 } else { payload };
-    let mut sink = Messages::new(buffer_bytes, CALL_PACKETS * payload / message_bytes);
-    let blast = move || source.send(&sender);
-    let drain = move || sink.receive(&receiver);
-    Ok((Box::new(blast), Box::new(drain)))
+    Ok(Box::new(move || source.send(&sender)))
+}
+
+/// Receives at `at` without end; where that is.
+fn raw_receiver(arguments: &Arguments, at: SocketAddr) -> std::io::Result<(SocketAddr, Step)> {
+    let receiver = UdpSocket::bind(at)?;
+    receiver.set_nonblocking(true)?;
+    enlarge(&receiver, libc::SO_RCVBUFFORCE);
+    let buffer_bytes = if arguments.gro {
+        set(&receiver, libc::SOL_UDP, libc::UDP_GRO, 1)?;
+        JOINED_BYTES_MAX
+    } else {
+        arguments.payload_bytes
+    };
+    let packets_max = (buffer_bytes / arguments.payload_bytes).clamp(1, CALL_PACKETS);
+    let mut sink = Messages::new(buffer_bytes, CALL_PACKETS / packets_max);
+    let at = receiver.local_addr()?;
+    Ok((at, Box::new(move || sink.receive(&receiver))))
+}
+
+fn enlarge(socket: &UdpSocket, name: i32) {
+    // Without the privilege the system's default stays, which costs rate and is no fault.
+    let _granted = set(socket, libc::SOL_SOCKET, name, BUFFER_BYTES);
+}
+
+fn any_like(peer: SocketAddr) -> SocketAddr {
+    match peer {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED, 0).into(),
+        SocketAddr::V6(_) => (Ipv6Addr::UNSPECIFIED, 0).into(),
+    }
 }
 
 fn link_pair(arguments: &Arguments) -> Result<(Step, Step), Box<dyn std::error::Error>> {
-    let options = UdpOptions::new().segmentation(arguments.gso).joining(arguments.gso);
+    let options = UdpOptions::new().segmentation(arguments.gso).joining(arguments.gro);
     let mut receiver = Udp::bind("127.0.0.1:0".parse()?, &options)?;
     let peer = receiver.local_addr();
     let mut sender = Udp::client(peer, &options)?;
@@ -150,7 +180,12 @@ impl Messages {
     fn moved(&self, answer: i32) -> usize {
         let Ok(count) = usize::try_from(answer) else {
             let error = std::io::Error::last_os_error();
-            assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock, "{error}");
+            // Refused: no receiver yet, or no more.
+            let is_usual = matches!(
+                error.kind(),
+                std::io::ErrorKind::WouldBlock | std::io::ErrorKind::ConnectionRefused
+            );
+            assert!(is_usual, "{error}");
             return 0;
         };
         self.headers[..count].iter().map(|header| header.msg_len as usize).sum()
@@ -166,10 +201,20 @@ fn set(socket: &UdpSocket, level: i32, name: i32, value: i32) -> std::io::Result
     if answer < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
+/// Which end this process is.
+#[derive(Clone, Copy)]
+enum End {
+    Sender,
+    Receiver,
+}
+
 struct Arguments {
+    /// `None`: both, over loopback.
+    end: Option<(End, SocketAddr)>,
     payload_bytes: usize,
     duration: Duration,
     gso: bool,
+    gro: bool,
     link: bool,
     json: bool,
 }
@@ -177,9 +222,11 @@ struct Arguments {
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
+            end: None,
             payload_bytes: 8_000,
             duration: Duration::from_secs(3),
             gso: false,
+            gro: false,
             link: false,
             json: false,
         };
@@ -201,7 +248,15 @@ impl Arguments {
                         .and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
                         .ok_or(format!("--seconds {text}: not a number of seconds"))?;
                 }
+                "--send-to" | "--receive-at" => {
+                    let text = value()?;
+                    let address = text.parse();
+                    let address = address.map_err(|_| format!("{word} {text}: no address"))?;
+                    let end = if word == "--send-to" { End::Sender } else { End::Receiver };
+                    arguments.end = Some((end, address));
+                }
                 "--gso" => arguments.gso = true,
+                "--gro" => arguments.gro = true,
                 "--link" => arguments.link = true,
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
@@ -213,15 +268,20 @@ impl Arguments {
     fn report(&self, sent: u64, received: u64, seconds: f64) {
         let gbps = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e9;
         let (sent, received) = (gbps(sent), gbps(received));
-        let Self { payload_bytes, gso, link, .. } = self;
+        let Self { payload_bytes, gso, gro, link, .. } = self;
         if self.json {
             println!(
-                "{{\"link\":{link},\"gso\":{gso},\"payload_bytes\":{payload_bytes},\
+                "{{\"link\":{link},\"gso\":{gso},\"gro\":{gro},\"payload_bytes\":{payload_bytes},\
                  \"seconds\":{seconds:.3},\"sent_gbps\":{sent:.3},\"received_gbps\":{received:.3}}}"
             );
         } else {
             let what = if *link { "Udp link" } else { "raw" };
-            let how = if *gso { "UDP_SEGMENT and UDP_GRO" } else { "one packet a message" };
+            let how = match (gso, gro) {
+                (true, true) => "UDP_SEGMENT and UDP_GRO",
+                (true, false) => "UDP_SEGMENT",
+                (false, true) => "UDP_GRO",
+                (false, false) => "one packet a message",
+            };
             println!(
                 "{what}, {how}, {payload_bytes} bytes: sent {sent:.2} Gb/s, \
                  received {received:.2} Gb/s"

@@ -1,11 +1,15 @@
-//! How fast a stream is over loopback: a transmitter and a receiver in one process, two threads
-//! each, with the whole protocol between them.
+//! How fast a stream is: a transmitter and a receiver, two threads each, with the whole protocol
+//! between them, in one process over loopback or as two programs.
 //!
 //! ```text
 //! cargo run --release -p samplewire --example throughput -- \
-//!     [--payload BYTES] [--window PACKETS] [--seconds S | --samples N] [--no-offload] \
+//!     [--device ADDRESS | --host ADDRESS] \
+//!     [--payload BYTES] [--window PACKETS] [--seconds S | --samples N] \
+//!     [--no-segmentation] [--no-joining] [--no-offload] \
 //!     [--fault data:loss=0.01,corrupt=0.001] [--fault feedback:loss=0.01] [--json]
 //! ```
+//!
+//! `--device` is the end that sends alone, to the first receiver that comes; `--host` the other.
 //!
 //! Every packet begins with the index of its first sample, and the receiver looks at each, so a
 //! packet in a wrong place is found; the CRC answers for the bytes between. A missing index or a
@@ -28,7 +32,35 @@ use samplewire_io::{Faults, Link, Udp, UdpOptions};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let (address, device) = start_device(&arguments)?;
+    match arguments.end {
+        Some((End::Device, address)) => {
+            let played = start_device(&arguments, address)?.1.join().expect(NO_PANIC)?;
+            arguments.report(None, Some(&played));
+        }
+        Some((End::Host, address)) => {
+            let received = receive(&arguments, address)?;
+            arguments.report(Some(&received), None);
+        }
+        None => {
+            let (address, device) = start_device(&arguments, "127.0.0.1:0".parse()?)?;
+            let received = receive(&arguments, address)?;
+            let played = device.join().expect(NO_PANIC)?;
+            let (samples, sent) = (received.0.samples, played.samples);
+            if samples != sent {
+                return Err(format!("{samples} samples of {sent} came").into());
+            }
+            arguments.report(Some(&received), Some(&played));
+        }
+    }
+    Ok(())
+}
+
+type Received = (Arrived, ReceiverSnapshot);
+
+fn receive(
+    arguments: &Arguments,
+    address: SocketAddr,
+) -> Result<Received, Box<dyn std::error::Error>> {
     let options = ReceiverOptions::new().window(arguments.window).udp(arguments.udp());
     let mut receiver = Receiver::open(address, &options)?;
     let packet_bytes = usize::from(receiver.info().payload_bytes);
@@ -36,22 +68,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for block in &mut receiver {
         arrived.take(&block, packet_bytes)?;
     }
-    let played = device.join().expect("the device does not panic")?;
-    if arrived.samples != played.samples {
-        return Err(format!("{} samples of {} came", arrived.samples, played.samples).into());
+    if arrived.samples == 0 {
+        return Err("no samples came".into());
     }
-    arguments.report(&arrived, &played, &receiver.stats());
-    Ok(())
+    Ok((arrived, receiver.stats()))
 }
 
 type Device = JoinHandle<Result<PlaySummary, String>>;
 
 /// Starts a device that plays to the first receiver, and says where.
-fn start_device(arguments: &Arguments) -> Result<(SocketAddr, Device), Box<dyn std::error::Error>> {
+fn start_device(
+    arguments: &Arguments,
+    at: SocketAddr,
+) -> Result<(SocketAddr, Device), Box<dyn std::error::Error>> {
     let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ)?;
     let options =
         TransmitterOptions::new().window(arguments.window).payload_bytes(arguments.payload_bytes);
-    let udp = Udp::bind("127.0.0.1:0".parse()?, &arguments.udp())?;
+    let udp = Udp::bind(at, &arguments.udp())?;
     let link: Box<dyn Link> = match &arguments.faults {
         Some((data, feedback)) => Box::new(Faults::new(udp, data, feedback)?),
         None => Box::new(udp),
@@ -147,12 +180,22 @@ impl Arrived {
     }
 }
 
+/// Which end of the stream this process is.
+#[derive(Clone, Copy)]
+enum End {
+    Device,
+    Host,
+}
+
 struct Arguments {
+    /// `None`: both, over loopback.
+    end: Option<(End, SocketAddr)>,
     payload_bytes: u16,
     window: u32,
     duration: Duration,
     samples: u64,
-    has_offload: bool,
+    has_segmentation: bool,
+    has_joining: bool,
     /// Of the packets that the device sends, and of those that it receives.
     faults: Option<(FaultSpec, FaultSpec)>,
     json: bool,
@@ -161,11 +204,13 @@ struct Arguments {
 impl Arguments {
     fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
         let mut arguments = Self {
+            end: None,
             payload_bytes: 8_000,
             window: 800,
             duration: Duration::from_secs(3),
             samples: u64::MAX,
-            has_offload: true,
+            has_segmentation: true,
+            has_joining: true,
             faults: None,
             json: false,
         };
@@ -173,6 +218,12 @@ impl Arguments {
             let mut value = || words.next().ok_or(format!("{word} takes a value"));
             let wrong = |text: &str| format!("{word} {text}: not a value for it");
             match word.as_str() {
+                "--device" | "--host" => {
+                    let text = value()?;
+                    let address = text.parse().map_err(|_| wrong(&text))?;
+                    let end = if word == "--host" { End::Host } else { End::Device };
+                    arguments.end = Some((end, address));
+                }
                 "--payload" => {
                     let text = value()?;
                     arguments.payload_bytes = text.parse().map_err(|_| wrong(&text))?;
@@ -200,7 +251,11 @@ impl Arguments {
                         Side::Feedback => faults.1 = spec,
                     }
                 }
-                "--no-offload" => arguments.has_offload = false,
+                "--no-segmentation" => arguments.has_segmentation = false,
+                "--no-joining" => arguments.has_joining = false,
+                "--no-offload" => {
+                    (arguments.has_segmentation, arguments.has_joining) = (false, false);
+                }
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
             }
@@ -209,41 +264,57 @@ impl Arguments {
     }
 
     fn udp(&self) -> UdpOptions {
-        UdpOptions::new().segmentation(self.has_offload).joining(self.has_offload)
+        UdpOptions::new().segmentation(self.has_segmentation).joining(self.has_joining)
     }
 
-    fn report(&self, arrived: &Arrived, played: &PlaySummary, stats: &ReceiverSnapshot) {
-        let (sent, stream) = (&played.end.stats, &stats.stream);
-        let figures = [
+    /// Prints what each end knows, where it is here.
+    fn report(&self, received: Option<&Received>, played: Option<&PlaySummary>) {
+        let mut figures = vec![
             ("payload_bytes", u64::from(self.payload_bytes)),
             ("window", u64::from(self.window)),
-            ("samples", arrived.samples),
-            ("bytes", arrived.bytes),
-            ("packets", sent.packets),
-            ("retransmissions", sent.retransmissions),
-            ("credit_stalls", sent.credit_stalls),
-            ("budget_stalls", sent.budget_stalls),
-            ("repaired", stream.repaired),
-            ("reordered", stream.reordered),
-            ("duplicates", stream.duplicates),
-            ("corrupted", stats.corrupted),
-            ("socket_dropped", stats.socket_dropped),
-            ("reports", stream.reports),
-            ("rtt_ns", stats.rtt_ns),
         ];
-        let (seconds, goodput_bps) = (arrived.seconds(), arrived.goodput_bps());
+        if let Some(played) = played {
+            let sent = &played.end.stats;
+            figures.extend([
+                ("samples_sent", played.samples),
+                ("packets", sent.packets),
+                ("retransmissions", sent.retransmissions),
+                ("credit_stalls", sent.credit_stalls),
+                ("budget_stalls", sent.budget_stalls),
+            ]);
+        }
+        let (mut seconds, mut goodput_bps) = (0.0, 0.0);
+        if let Some((arrived, stats)) = received {
+            (seconds, goodput_bps) = (arrived.seconds(), arrived.goodput_bps());
+            let stream = &stats.stream;
+            figures.extend([
+                ("samples", arrived.samples),
+                ("bytes", arrived.bytes),
+                ("repaired", stream.repaired),
+                ("reordered", stream.reordered),
+                ("duplicates", stream.duplicates),
+                ("corrupted", stats.corrupted),
+                ("socket_dropped", stats.socket_dropped),
+                ("reports", stream.reports),
+                ("rtt_ns", stats.rtt_ns),
+            ]);
+        }
         if self.json {
             let counts: String =
                 figures.iter().map(|(name, value)| format!(",\"{name}\":{value}")).collect();
             println!("{{\"goodput_bps\":{goodput_bps:.0},\"seconds\":{seconds:.6}{counts}}}");
             return;
         }
-        println!("{:.3} Gb/s of samples for {seconds:.3} s", goodput_bps / 1e9);
+        if received.is_some() {
+            println!("{:.3} Gb/s of samples for {seconds:.3} s", goodput_bps / 1e9);
+        }
         for (name, value) in figures {
             println!("{name:>16} {value}");
         }
     }
 }
+
+const NO_PANIC: &str = "the device does not panic";
 
 /// What the device says its rate is. It plays faster than that where the path lets it.
 const RATE_HZ: f64 = 1e9;
