@@ -12,7 +12,7 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
 use samplewire_proto::{Gap, Nanos, SampleIndex};
 
-use super::places::Places;
+use super::places::{Places, Step};
 use super::shared::{Shared, Snapshot};
 use crate::port::Clock;
 
@@ -188,7 +188,7 @@ impl Inflow {
         }
         let parts_before = self.parts.len();
         while let Some(delivered) = self.receiver.poll_delivery(now) {
-            let full = match delivered {
+            let step = match delivered {
                 Delivered::Gap(gap) => {
                     self.parts.push(Part::Gap(gap));
                     continue;
@@ -203,8 +203,8 @@ impl Inflow {
                     self.places.advance()
                 }
             };
-            if let Some(quantum) = full
-                && !self.flush(Some(quantum))
+            if let Step::Past(quantum) = step
+                && !self.flush(quantum)
             {
                 return;
             }
@@ -272,9 +272,9 @@ impl Inflow {
             self.waits_since = Some(now);
         } else if self.waits_since.is_some_and(|since| now.since(since) >= self.hold_max)
             && !self.receiver.has_waiting()
-            && let Some(quantum) = self.places.exchange()
+            && let Step::Past(quantum) = self.places.exchange()
         {
-            self.flush(Some(quantum));
+            self.flush(quantum);
         }
     }
 

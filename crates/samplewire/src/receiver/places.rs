@@ -1,4 +1,8 @@
 //! Where payloads go: quanta laid along the window, each for a run of seqs.
+//!
+//! A quantum is lent to the window when its seqs are granted, and laid under a run of them when the
+//! first of their packets comes: the quantum that came back last, whose memory is still in a cache.
+//! While little is under way a few quanta go round, however wide the window is.
 
 use samplewire_circuit::{Pool, Quantum};
 use samplewire_proto::Seq;
@@ -6,7 +10,10 @@ use samplewire_proto::Seq;
 /// The quanta that are lent to seqs `[next, attached_end)`.
 #[derive(Debug)]
 pub(crate) struct Places {
+    /// Those that are laid under a run of seqs.
     ring: Box<[Option<Quantum>]>,
+    /// The others, of which the last is laid first. One for each run of seqs that has none.
+    spare: Vec<Quantum>,
     pool: Pool,
     quantum_packets: u32,
     payload_bytes: usize,
@@ -14,6 +21,15 @@ pub(crate) struct Places {
     next: Seq,
     next_position: u64,
     attached_end: Seq,
+}
+
+/// Where delivery stands after a step.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Within a run of seqs that share a quantum.
+    Within,
+    /// At the end of one, with its quantum if any of its packets came.
+    Past(Option<Quantum>),
 }
 
 /// A seq's place within a quantum.
@@ -31,9 +47,10 @@ impl Places {
         quantum_packets: u32,
         payload_bytes: usize,
     ) -> Self {
-        let len = window.div_ceil(quantum_packets) + 1;
+        let len = window.div_ceil(quantum_packets) as usize + 1;
         Self {
             ring: (0..len).map(|_| None).collect(),
+            spare: Vec::with_capacity(len),
             pool,
             quantum_packets,
             payload_bytes,
@@ -45,14 +62,9 @@ impl Places {
 
     /// Lends free quanta to seqs up to `promise_end` and returns the end of what is lent.
     pub(crate) fn attach(&mut self, promise_end: Seq) -> Seq {
-        while self.attached_end.before(promise_end) {
-            let quantum = self.place(self.attached_end).quantum;
-            if self.ring[quantum].is_some() {
-                break;
-            }
-            let Some(mut fresh) = self.pool.take() else { break };
-            fresh.set_len(self.quantum_packets as usize * self.payload_bytes);
-            self.ring[quantum] = Some(fresh);
+        while self.lacks_quanta(promise_end) {
+            let Some(fresh) = self.pool.take() else { break };
+            self.lend(fresh);
             self.attached_end += self.quantum_packets;
         }
         self.attached_end
@@ -60,15 +72,23 @@ impl Places {
 
     /// Whether a quantum more could be lent if one were free.
     pub(crate) fn lacks_quanta(&self, promise_end: Seq) -> bool {
-        self.attached_end.before(promise_end)
-            && self.ring[self.place(self.attached_end).quantum].is_none()
+        let runs = |position: u64| position / u64::from(self.quantum_packets);
+        let lent = runs(self.position(self.attached_end)) - runs(self.next_position);
+        self.attached_end.before(promise_end) && lent < self.ring.len() as u64
+    }
+
+    fn lend(&mut self, mut quantum: Quantum) {
+        quantum.set_len(self.quantum_packets as usize * self.payload_bytes);
+        self.spare.push(quantum);
     }
 
     /// Puts a payload in its place; a short one is followed by zeros.
     pub(crate) fn store(&mut self, seq: Seq, payload: &[u8]) {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
-        let quantum = self.ring[place.quantum].as_mut().expect("only granted seqs are stored");
+        let spare = &mut self.spare;
+        let quantum = self.ring[place.quantum]
+            .get_or_insert_with(|| spare.pop().expect("only granted seqs are stored"));
         let place = &mut quantum.data_mut()[offset..offset + self.payload_bytes];
         let (filled, rest) = place.split_at_mut(payload.len());
         filled.copy_from_slice(payload);
@@ -79,7 +99,7 @@ impl Places {
     pub(crate) fn next_payload(&self) -> &[u8] {
         let place = self.place(self.next);
         let offset = place.packet as usize * self.payload_bytes;
-        let quantum = self.ring[place.quantum].as_ref().expect("only granted seqs are stored");
+        let quantum = self.ring[place.quantum].as_ref().expect("it was stored");
         &quantum.data()[offset..offset + self.payload_bytes]
     }
 
@@ -92,25 +112,32 @@ impl Places {
         self.place(self.next).packet as usize * self.payload_bytes
     }
 
-    /// Moves past the lowest undelivered seq; gives up the quantum when it was its last.
-    pub(crate) fn advance(&mut self) -> Option<Quantum> {
+    /// Moves past the lowest undelivered seq.
+    pub(crate) fn advance(&mut self) -> Step {
         let place = self.place(self.next);
         self.next += 1;
         self.next_position += 1;
-        let is_last = place.packet + 1 == self.quantum_packets;
-        is_last.then(|| self.ring[place.quantum].take().expect("it was lent"))
+        if place.packet + 1 < self.quantum_packets {
+            return Step::Within;
+        }
+        let quantum = self.ring[place.quantum].take();
+        if quantum.is_none() {
+            // None of its packets came, and the quantum that was lent to them is free.
+            drop(self.spare.pop());
+        }
+        Step::Past(quantum)
     }
 
-    /// Gives up the quantum under delivery before it is full, in exchange for a free one for the
-    /// rest of its seqs. `None` when delivery stands between two quanta or no quantum is free.
-    pub(crate) fn exchange(&mut self) -> Option<Quantum> {
+    /// Gives up the quantum under delivery, if there is one, before it is full, in exchange for a
+    /// free one for the rest of its seqs; stays within it when none is free.
+    pub(crate) fn exchange(&mut self) -> Step {
         let place = self.place(self.next);
-        if place.packet == 0 {
-            return None;
+        if place.packet == 0 || self.ring[place.quantum].is_none() {
+            return Step::Past(None);
         }
-        let mut fresh = self.pool.take()?;
-        fresh.set_len(self.quantum_packets as usize * self.payload_bytes);
-        self.ring[place.quantum].replace(fresh)
+        let Some(fresh) = self.pool.take() else { return Step::Within };
+        self.lend(fresh);
+        Step::Past(self.ring[place.quantum].take())
     }
 
     /// Gives up the quantum under delivery for good, at the end of the stream.
@@ -120,13 +147,16 @@ impl Places {
     }
 
     fn place(&self, seq: Seq) -> Place {
-        let ahead = u64::from(seq - self.next);
-        let position = self.next_position + ahead;
-        let packets = u64::from(self.quantum_packets);
+        let (position, packets) = (self.position(seq), u64::from(self.quantum_packets));
         Place {
             quantum: (position / packets % self.ring.len() as u64) as usize,
             packet: (position % packets) as u32,
         }
+    }
+
+    /// The distance of a seq that is not delivered from the first packet of the stream.
+    fn position(&self, seq: Seq) -> u64 {
+        self.next_position + u64::from(seq - self.next)
     }
 }
 
@@ -146,9 +176,10 @@ mod tests {
             assert!(seq.before(places.attach(seq + 8)));
             places.store(seq, &[round; 8]);
             assert_eq!(places.next_payload(), [round; 8]);
-            let full = places.advance();
-            assert_eq!(full.is_some(), round % 4 == 3);
-            if let Some(quantum) = full {
+            let step = places.advance();
+            assert_eq!(matches!(step, Step::Past(_)), round % 4 == 3);
+            if let Step::Past(quantum) = step {
+                let quantum = quantum.expect("its packets came");
                 let first = round - 3;
                 let expected: Vec<u8> = (first..=round).flat_map(|byte| [byte; 8]).collect();
                 assert_eq!(quantum.data(), expected);
@@ -172,12 +203,48 @@ mod tests {
         let pool = Pool::new(PoolConfig::new(2, 2 * 8)).unwrap();
         let mut places = Places::new(pool, Seq(0), 2, 2, 8);
         places.attach(Seq(2));
-        assert!(places.exchange().is_none(), "nothing was delivered of it");
+        assert!(matches!(places.exchange(), Step::Past(None)), "nothing was delivered of it");
         places.store(Seq(0), &[1; 8]);
-        assert!(places.advance().is_none());
-        let half = places.exchange().expect("one was free");
+        assert!(matches!(places.advance(), Step::Within));
+        let Step::Past(Some(half)) = places.exchange() else { panic!("one was free") };
         assert_eq!(half.data()[..8], [1; 8]);
         places.store(Seq(1), &[2; 8]);
-        assert_eq!(places.advance().expect("the last of its quantum").data()[8..], [2; 8]);
+        let Step::Past(Some(rest)) = places.advance() else { panic!("the last of its quantum") };
+        assert_eq!(rest.data()[8..], [2; 8]);
+    }
+
+    #[test]
+    fn what_is_lost_whole_takes_no_quantum() {
+        let pool = Pool::new(PoolConfig::new(3, 2 * 8)).unwrap();
+        let mut places = Places::new(pool.clone(), Seq(0), 4, 2, 8);
+        assert_eq!(places.attach(Seq(4)), Seq(4));
+        assert_eq!(pool.free(), 1);
+        assert!(matches!(places.advance(), Step::Within));
+        assert!(matches!(places.exchange(), Step::Past(None)), "nothing lies under delivery");
+        assert!(matches!(places.advance(), Step::Past(None)));
+        assert_eq!(pool.free(), 2);
+        assert_eq!(places.attach(Seq(6)), Seq(6));
+        places.store(Seq(5), &[5; 8]);
+        places.store(Seq(2), &[2; 8]);
+        assert_eq!(places.attach(Seq(8)), Seq(8), "one more may be lent");
+        places.advance();
+        assert!(
+            matches!(places.advance(), Step::Past(Some(quantum)) if quantum.data()[..8] == [2; 8])
+        );
+    }
+
+    #[test]
+    fn quantum_that_came_back_last_is_laid_first() {
+        let pool = Pool::new(PoolConfig::new(12, 8)).unwrap();
+        let mut places = Places::new(pool, Seq(0), 10, 1, 8);
+        let mut addresses = std::collections::HashSet::new();
+        for round in 0..100 {
+            let seq = Seq(round);
+            places.attach(seq + 10);
+            places.store(seq, &[0; 8]);
+            let Step::Past(Some(quantum)) = places.advance() else { panic!("it came") };
+            addresses.insert(quantum.data().as_ptr() as usize);
+        }
+        assert!(addresses.len() <= 2, "{} quanta went round", addresses.len());
     }
 }
