@@ -63,7 +63,9 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
     assert_eq!((sent.session(), sent.stats().window), (None, 0));
     let device = std::thread::spawn(move || {
         let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
-        transmitter.play(&session.expect("opened"), &mut source, Overflow::Wait, || false)
+        // A source that can wait would not fill the window.
+        let overflow = Overflow::Lose { rate_hz: 20e6 };
+        transmitter.play(&session.expect("opened"), &mut source, overflow, || false)
     });
     let receiver = Receiver::open(address, &ReceiverOptions::new().window(64)).expect("answers");
     let received = receiver.stats_handle();

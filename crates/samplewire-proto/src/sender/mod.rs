@@ -152,6 +152,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.terms.window - (self.next - self.oldest)
     }
 
+    /// Packets that are pushed and have not departed.
+    pub fn waiting(&self) -> u32 {
+        self.next - self.sent
+    }
+
     /// Packets that the receiver lets depart for the first time at present.
     pub fn credit(&self) -> u32 {
         self.limit.distance(self.sent).max(0) as u32

@@ -275,6 +275,9 @@ impl Transmitter {
     /// A quantum to fill for `session`; `None` when none becomes free within `timeout`: the
     /// receiver takes no more for now.
     ///
+    /// Who gives a `timeout` also waits while a MiB is ready to be sent, so that samples are sent
+    /// from a cache. Who cannot wait gives none, and has all quanta.
+    ///
     /// # Errors
     /// The session has ended.
     ///
@@ -286,8 +289,12 @@ impl Transmitter {
         timeout: Duration,
     ) -> Result<Option<Filling>, TransmitError> {
         let pool = self.pool.clone();
+        let (submit, ahead_max) = (&self.submit, self.shared.ahead_max);
+        let is_ahead =
+            || !timeout.is_zero() && submit.buffer().capacity() - submit.slots() >= ahead_max;
         let taken = self.wait_until(timeout, |shared| match session_error(shared, session.id) {
             Some(error) => Some(Err(error)),
+            None if is_ahead() => None,
             None => pool.take().map(Ok),
         });
         let Some(mut quantum) = taken.transpose()? else { return Ok(None) };
@@ -361,7 +368,7 @@ impl Transmitter {
     /// # Blocking
     /// Until the receiver has that, or is dead.
     pub fn cancel(&mut self, session: &Session) -> Result<SessionEnd, TransmitError> {
-        self.push(Submit::Cancel { session: session.id });
+        self.shared.cancel(session.id);
         self.wait_end(session)
     }
 
@@ -443,7 +450,8 @@ pub(crate) fn outflow(
     let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
     let slots = (window as usize).next_power_of_two();
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
-    let shared = Arc::new(Shared::new(waker));
+    let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
+    let shared = Arc::new(Shared::new(waker, ahead_max));
     let outflow = Outflow::new(clock, config, held, submitted, Arc::clone(&shared));
     Ok((outflow, Handle { pool, submit, shared, memory_bytes }))
 }
@@ -469,6 +477,12 @@ fn session_error(shared: &Shared, session: u64) -> Option<TransmitError> {
         }
     })
 }
+
+/// What a program that can wait is ahead of the link: some milliseconds at 1 Gb/s, and no more than
+/// a cache holds.
+const AHEAD_BYTES: usize = 1 << 20;
+
+const AHEAD_QUANTA_MIN: usize = 4;
 
 /// Commands that wait in the ring besides quanta.
 const COMMANDS_MAX: usize = 4;

@@ -17,7 +17,7 @@ use super::dull::Dull;
 use super::held::Held;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
-use super::slicer::{Form, Slicer};
+use super::slicer::{Form, Slicer, has_room};
 use crate::port::{Clock, PortCounts};
 
 /// What the program submits, in order.
@@ -27,8 +27,6 @@ pub(crate) enum Submit {
     Samples { session: u64, quantum: Quantum, len_bytes: usize, index: SampleIndex, flags: Flags },
     /// No more samples come; `lost` more were lost at the source after the last.
     Close { session: u64, lost: u64, reason: CloseReason },
-    /// The session is to end with what has departed.
-    Cancel { session: u64 },
 }
 
 /// The sender's half of a port.
@@ -185,8 +183,23 @@ impl Outflow {
         }
     }
 
-    /// Takes what is submitted while the window has room; says whether anything was pushed.
+    /// Takes what is submitted while it can depart soon; says whether anything was pushed.
     pub(crate) fn push(&mut self) -> bool {
+        if let Some(stream) = &mut self.stream
+            && self.shared.is_cancelled(stream.session.id)
+        {
+            stream.sender.cancel(self.clock.now());
+        }
+        let submitted_before = self.submitted.slots();
+        let has_pushed = self.push_submitted();
+        let submitted = self.submitted.slots();
+        if submitted < submitted_before && submitted <= self.shared.ahead_max / 2 {
+            self.shared.bell.ring();
+        }
+        has_pushed
+    }
+
+    fn push_submitted(&mut self) -> bool {
         let mut has_pushed = false;
         loop {
             if let Some(stream) = &mut self.stream
@@ -201,6 +214,9 @@ impl Outflow {
                     // The stream has ended; its quanta go back when that is noted.
                     Err(_) => return has_pushed,
                 }
+            }
+            if self.stream.as_ref().is_some_and(|stream| !has_room(&stream.sender)) {
+                return has_pushed;
             }
             let Ok(submit) = self.submitted.pop() else { return has_pushed };
             self.take(submit);
@@ -219,9 +235,6 @@ impl Outflow {
             Submit::Close { session, lost, reason } if session == present => {
                 stream.sender.lose_at_source(lost);
                 stream.sender.close_for(self.clock.now(), reason);
-            }
-            Submit::Cancel { session } if session == present => {
-                stream.sender.cancel(self.clock.now());
             }
             // Left over from a session that has ended: dropping it gives the quantum back.
             _ => {}
@@ -324,8 +337,9 @@ impl Outflow {
     /// Announces a sleep; says whether it may begin: what is submitted from here on ends it.
     pub(crate) fn fall_asleep(&self) -> bool {
         self.shared.fall_asleep();
-        let has_slicer = self.stream.as_ref().is_some_and(|stream| stream.slicer.is_some());
-        has_slicer || self.submitted.is_empty()
+        let Some(stream) = &self.stream else { return self.submitted.is_empty() };
+        let is_full = stream.slicer.is_some() || !has_room(&stream.sender);
+        (is_full || self.submitted.is_empty()) && !self.shared.is_cancelled(stream.session.id)
     }
 
     pub(crate) fn awake(&self) {
@@ -346,7 +360,9 @@ impl Outflow {
             self.snapshot.rtt_ns = stream.sender.rtt().0;
             self.snapshot.credit = stream.sender.credit();
             self.snapshot.window = stream.sender.window();
-            self.snapshot.held = self.snapshot.window - stream.sender.free_slots();
+            let pushed = self.snapshot.window - stream.sender.free_slots();
+            let submitted = self.submitted.slots() as u32 * stream.session.quantum_packets;
+            self.snapshot.held = (pushed + submitted).min(self.snapshot.window);
         }
         let snapshot = self.snapshot;
         self.shared.with_state(|state| state.snapshot = snapshot);

@@ -1,7 +1,7 @@
 //! What the I/O thread and the program share besides the ring of quanta.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use samplewire_io::Waker;
 use samplewire_proto::SampleIndex;
@@ -21,6 +21,11 @@ pub(crate) struct Shared {
     /// The I/O thread sleeps and does not see what is submitted.
     asleep: WaitFlag,
     stop: AtomicBool,
+    /// The session that is to end with what has departed.
+    cancelled: AtomicU64,
+    /// Quanta that wait to be sent while the program, if it can, waits with more: what lies in a
+    /// cache until it departs.
+    pub(super) ahead_max: usize,
     state: Mutex<State>,
     waker: Waker,
 }
@@ -85,11 +90,13 @@ pub struct Snapshot {
 }
 
 impl Shared {
-    pub(super) fn new(waker: Waker) -> Self {
+    pub(super) fn new(waker: Waker, ahead_max: usize) -> Self {
         Self {
             bell: Bell::new(),
             asleep: WaitFlag::new(),
             stop: AtomicBool::new(false),
+            cancelled: AtomicU64::new(0),
+            ahead_max,
             state: Mutex::new(State::default()),
             waker,
         }
@@ -114,6 +121,17 @@ impl Shared {
         if self.asleep.claim() {
             self.waker.wake();
         }
+    }
+
+    /// The program wants the session to end with what has departed.
+    pub(super) fn cancel(&self, session: u64) {
+        // Release: what was submitted before is seen where this is.
+        self.cancelled.store(session, Ordering::Release);
+        self.submitted();
+    }
+
+    pub(super) fn is_cancelled(&self, session: u64) -> bool {
+        self.cancelled.load(Ordering::Acquire) == session
     }
 
     pub(super) fn stop(&self) {
