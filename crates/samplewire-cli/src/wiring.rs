@@ -93,7 +93,7 @@ pub(crate) fn check_channels(channels: &[u16]) -> Result<(), Failure> {
 
 /// The socket options of every command.
 pub(crate) fn udp_options() -> UdpOptions {
-    UdpOptions::new().receive_buffer_bytes(BUFFER_BYTES).send_buffer_bytes(BUFFER_BYTES)
+    UdpOptions::new().send_buffer_bytes(BUFFER_BYTES)
 }
 
 /// Which way the samples go through a socket: its buffer for that direction is the one that counts.

@@ -23,7 +23,7 @@ impl Batch {
     /// Takes memory for `packets_max` packets of `packet_bytes_max` bytes (UDP payload) each.
     ///
     /// A kernel that joins packets needs [`JOINED_BYTES_MAX`] bytes for each receive, so the arena
-    /// has that much for each of up to [`JOINED_RECEIVES_MAX`] packets: address space, of which
+    /// has that much, and a little, for each of up to [`JOINED_RECEIVES_MAX`] packets: address space, of which
     /// only what is written becomes memory. Because small packets may come joined, a batch can
     /// hold more than `packets_max` of them: see [`Batch::packets_bound`].
     ///
@@ -32,7 +32,7 @@ impl Batch {
     pub fn new(packets_max: usize, packet_bytes_max: usize) -> Self {
         assert!(packets_max > 0 && packet_bytes_max > 0, "a batch holds something");
         let receives_max = packets_max.min(JOINED_RECEIVES_MAX);
-        let arena_bytes = (packets_max * packet_bytes_max).max(receives_max * JOINED_BYTES_MAX);
+        let arena_bytes = (packets_max * packet_bytes_max).max(receives_max * JOINED_STRIDE_BYTES);
         let entries_max = packets_max.max(receives_max * JOINED_PACKETS_MAX);
         Self {
             arena: vec![0; arena_bytes].into_boxed_slice(),
@@ -210,6 +210,10 @@ impl Entry {
 /// The most bytes that the kernel joins into one receive: the length field of IP and UDP.
 pub const JOINED_BYTES_MAX: usize = 65_536;
 
+/// From one joined receive's place to the next's: an odd number of cache lines, so that short
+/// receives do not share sets of a cache.
+pub(crate) const JOINED_STRIDE_BYTES: usize = JOINED_BYTES_MAX + 37 * 64;
+
 /// The most joined receives for which a batch has memory.
 pub const JOINED_RECEIVES_MAX: usize = 64;
 
@@ -237,7 +241,7 @@ mod tests {
     #[test]
     fn push_stops_at_the_end_of_the_arena_and_changes_nothing() {
         let mut batch = Batch::new(1, JOINED_BYTES_MAX);
-        batch.push(&[1; JOINED_BYTES_MAX - 1], Meta::NONE).unwrap();
+        batch.push(&[1; JOINED_STRIDE_BYTES - 1], Meta::NONE).unwrap();
         assert_eq!(batch.push(&[2; 2], Meta::NONE), Err(BatchFull { len_bytes: 2 }));
         batch.push(&[3; 1], Meta::NONE).unwrap();
         assert_eq!(batch.len(), 2);

@@ -149,6 +149,10 @@ impl<L: Link> Link for Capture<L> {
         self.link.unreachable_hint()
     }
 
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        self.link.make_room(packets, packet_bytes);
+    }
+
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }

@@ -254,6 +254,10 @@ impl<L: Link> Link for Faults<L> {
         self.link.unreachable_hint()
     }
 
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        self.link.make_room(packets, packet_bytes);
+    }
+
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         self.link.favour(favoured)
     }

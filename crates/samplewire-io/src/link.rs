@@ -42,6 +42,10 @@ pub trait Link: Send {
     /// A handle by which another thread ends a [`Link::wait`] early.
     fn waker(&self) -> Waker;
 
+    /// Makes room, as far as it can, for `packets` of `packet_bytes` (UDP payload) that may come
+    /// before anybody looks: a window that fits is never dropped here. Room is not taken back.
+    fn make_room(&mut self, _packets: u32, _packet_bytes: usize) {}
+
     /// How many times the network said that a peer cannot be reached: nothing listens there, or
     /// no route leads there. Zero where the link cannot know.
     fn unreachable_hint(&self) -> u64 {
@@ -82,6 +86,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn waker(&self) -> Waker {
         (**self).waker()
+    }
+
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        (**self).make_room(packets, packet_bytes);
     }
 
     fn unreachable_hint(&self) -> u64 {

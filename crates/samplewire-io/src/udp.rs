@@ -15,10 +15,11 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use self::lane::{LOOK_MESSAGES_MAX, Lane};
+use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
 use self::sys::Socket;
 use self::sys::message::{ReceiveHeaders, Received, SendHeaders};
-use crate::batch::{Batch, JOINED_BYTES_MAX, JOINED_RECEIVES_MAX, Meta, Place};
+use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::{Interest, Waker};
@@ -51,6 +52,8 @@ pub struct Udp {
     /// The only peer, for a client.
     remote: Option<SocketAddr>,
     capabilities: Capabilities,
+    /// The receive buffer follows [`Link::make_room`].
+    grows: bool,
     joining: bool,
     receive_messages_max: usize,
     send_headers: SendHeaders,
@@ -102,7 +105,7 @@ impl Udp {
     ) -> Result<Self, LinkError> {
         let local = socket.local_addr().map_err(system("getsockname", any_like(remote)))?;
         let receive_buffer_bytes = socket
-            .set_receive_buffer(options.receive_buffer_bytes)
+            .set_receive_buffer(options.receive_buffer_bytes.unwrap_or(BUFFER_BYTES))
             .map_err(system("setsockopt", local))?;
         let send_buffer_bytes = socket
             .set_send_buffer(options.send_buffer_bytes)
@@ -125,6 +128,7 @@ impl Udp {
             local,
             remote,
             capabilities,
+            grows: options.receive_buffer_bytes.is_none(),
             joining,
             receive_messages_max: options.receive_messages_max,
             send_headers: SendHeaders::new(options.send_packets_max),
@@ -145,7 +149,8 @@ impl Udp {
         from_lane: bool,
         (first, messages_max): (usize, usize),
     ) -> Result<usize, LinkError> {
-        let stride_bytes = if self.joining { JOINED_BYTES_MAX } else { batch.packet_bytes_max() };
+        let stride_bytes =
+            if self.joining { JOINED_STRIDE_BYTES } else { batch.packet_bytes_max() };
         for _ in 0..=REFUSALS_MAX {
             let socket = match &self.lane {
                 Some(lane) if from_lane => &lane.socket,
@@ -330,7 +335,7 @@ impl Link for Udp {
         batch.clear();
         let (slots, bound) = if self.joining {
             let bound = if self.joined { JOINED_RECEIVES } else { JOINED_RECEIVES_MAX };
-            (batch.arena_mut().len() / JOINED_BYTES_MAX, bound)
+            (batch.arena_mut().len() / JOINED_STRIDE_BYTES, bound)
         } else {
             (batch.packets_max(), usize::MAX)
         };
@@ -366,6 +371,20 @@ impl Link for Udp {
 
     fn waker(&self) -> Waker {
         self.waker.clone()
+    }
+
+    /// What the system refuses is not had; `capabilities` says what is.
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        let wanted_bytes = (packets as usize).saturating_mul(packet_bytes + CHARGE_BYTES);
+        let wanted_bytes = wanted_bytes.min(ROOM_BYTES_MAX);
+        if !self.grows || wanted_bytes <= self.capabilities.receive_buffer_bytes {
+            return;
+        }
+        for socket in [Some(&self.socket), self.lane.as_ref().map(|lane| &lane.socket)] {
+            if let Some(granted) = socket.and_then(|it| it.set_receive_buffer(wanted_bytes).ok()) {
+                self.capabilities.receive_buffer_bytes = granted;
+            }
+        }
     }
 
     fn unreachable_hint(&self) -> u64 {
@@ -459,6 +478,13 @@ const REFUSALS_MAX: u32 = 3;
 /// Joined receives that one call takes: 1 MiB, so that the packets are still in a cache when they
 /// are read.
 const JOINED_RECEIVES: usize = 16;
+
+/// The most that [`Link::make_room`] asks for; the kernel makes it twice as much.
+const ROOM_BYTES_MAX: usize = 32 << 20;
+
+/// Half of what the kernel charges a packet beyond twice its length, at most: its descriptor, and
+/// the rest of its buffer.
+const CHARGE_BYTES: usize = 1_024;
 
 /// The loopback interface's MTU is one more than the length field of IPv4 holds.
 const IP_BYTES_MAX: usize = 65_535;

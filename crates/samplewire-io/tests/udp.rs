@@ -127,6 +127,44 @@ fn buffers_are_what_was_granted() {
 }
 
 #[test]
+fn window_for_which_room_was_made_is_not_dropped() {
+    for (packets, packet_bytes) in [(4_096, 1_434), (2_048, 8_000)] {
+        for joining in [false, true] {
+            let options = UdpOptions::new().joining(joining);
+            let mut far = Udp::bind(v4(), &options).unwrap();
+            far.make_room(packets, packet_bytes);
+            let granted = far.capabilities().receive_buffer_bytes;
+            if granted < packets as usize * packet_bytes {
+                eprintln!("skipped: the system grants {granted} bytes and no more");
+                return;
+            }
+            let peer = far.local_addr();
+            // Segments of one message may share memory, and then cost less.
+            let mut near = Udp::client(peer, &UdpOptions::new().segmentation(false)).unwrap();
+            let bytes = vec![7; packet_bytes];
+            for _ in 0..packets {
+                assert_eq!(near.send(&[Outgoing::whole(peer, Ecn::Ect0, &bytes)]).unwrap(), 1);
+            }
+            let mut batch = Batch::new(64, packet_bytes);
+            let mut received = 0;
+            while received < packets as usize {
+                far.recv(&mut batch).unwrap();
+                assert!(!batch.is_empty(), "{received} of {packets} were kept");
+                received += batch.len();
+            }
+        }
+    }
+}
+
+#[test]
+fn chosen_buffer_does_not_grow() {
+    let chosen = UdpOptions::new().receive_buffer_bytes(100_000);
+    let mut link = Udp::bind(v4(), &chosen).unwrap();
+    link.make_room(4_096, 1_434);
+    assert_eq!(link.capabilities().receive_buffer_bytes, 100_000);
+}
+
+#[test]
 fn options_turn_segmentation_off() {
     let link = Udp::bind(v4(), &UdpOptions::new().segmentation(false)).unwrap();
     assert!(!link.capabilities().segmentation);

@@ -33,10 +33,12 @@ impl Bell {
 
     /// Ends the wait, if there is one, after a change.
     pub(crate) fn ring(&self) {
-        if self.flag.claim()
-            && let Some(thread) = &*lock(&self.thread)
-        {
-            thread.unpark();
+        if self.flag.claim() {
+            // Who is woken locks it again, and would run into a lock that is held while it wakes.
+            let thread = lock(&self.thread).clone();
+            if let Some(thread) = thread {
+                thread.unpark();
+            }
         }
     }
 }

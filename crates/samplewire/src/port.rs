@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::Word;
 use samplewire_proto::session::{ListenStats, Peer};
-use samplewire_proto::wire::HEADER_LEN;
+use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
+use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
 use samplewire_proto::{Nanos, Tag};
 
 /// The monotonic clock in nanoseconds since the port was opened.
@@ -123,6 +124,9 @@ pub const DEFAULT_PORT: u16 = 9100;
 
 /// Packets in one batch from or to a link.
 pub(crate) const BATCH_PACKETS: usize = 64;
+
+/// What a DATA packet has besides its payload, in bytes: the head at its longest, and the CRC.
+pub(crate) const PACKET_OVERHEAD_BYTES: usize = PAYLOAD_OFFSET_MAX as usize + TRAILER_LEN;
 
 /// The largest IP packet, headers included, in bytes.
 pub(crate) const IP_BYTES_MAX: usize = 9_000;

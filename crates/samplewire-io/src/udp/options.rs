@@ -4,7 +4,8 @@
 /// granted is in [`Capabilities`](crate::Capabilities).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UdpOptions {
-    pub(super) receive_buffer_bytes: usize,
+    /// `None`: it grows with what may come.
+    pub(super) receive_buffer_bytes: Option<usize>,
     pub(super) send_buffer_bytes: usize,
     pub(super) segmentation: bool,
     pub(super) joining: bool,
@@ -18,14 +19,15 @@ impl UdpOptions {
         Self::default()
     }
 
-    /// The socket's receive buffer in bytes, up to 1 GiB. Default 8 MiB.
+    /// The socket's receive buffer in bytes, up to 1 GiB. Default 8 MiB, and as much as a stream's
+    /// window takes once that is known ([`Link::make_room`](crate::Link::make_room)), up to 32 MiB.
     ///
-    /// It bounds rate times stall of the receiving thread (3 ms at 10 Gb/s are 3.75 MB), not the
-    /// window. The kernel charges up to twice a packet's length against twice this number. More
-    /// than `net.core.rmem_max` needs CAP_NET_ADMIN.
+    /// It bounds rate times stall of the receiving thread (3 ms at 10 Gb/s are 3.75 MB). The kernel
+    /// charges up to twice a packet's length against twice this number. More than
+    /// `net.core.rmem_max` needs CAP_NET_ADMIN.
     #[must_use]
     pub fn receive_buffer_bytes(mut self, bytes: usize) -> Self {
-        self.receive_buffer_bytes = bytes.min(BUFFER_BYTES_MAX);
+        self.receive_buffer_bytes = Some(bytes.min(BUFFER_BYTES_MAX));
         self
     }
 
@@ -83,8 +85,8 @@ impl UdpOptions {
 impl Default for UdpOptions {
     fn default() -> Self {
         Self {
-            receive_buffer_bytes: 8 << 20,
-            send_buffer_bytes: 8 << 20,
+            receive_buffer_bytes: None,
+            send_buffer_bytes: BUFFER_BYTES,
             segmentation: true,
             joining: true,
             send_packets_max: 256,
@@ -92,6 +94,9 @@ impl Default for UdpOptions {
         }
     }
 }
+
+/// What a socket buffer is unless chosen.
+pub(super) const BUFFER_BYTES: usize = 8 << 20;
 
 /// The kernel doubles what it is asked and keeps it in an `int`.
 const BUFFER_BYTES_MAX: usize = 1 << 30;

@@ -14,7 +14,7 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 use super::inlet::{Arrived, Shared};
 use super::offer::Offer;
 use crate::info::DeviceInfo;
-use crate::port::Clock;
+use crate::port::{Clock, PACKET_OVERHEAD_BYTES};
 use crate::receiver::{self, Inflow};
 
 /// What receives.
@@ -90,6 +90,7 @@ impl Plays {
         };
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
+        link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
         let shared = Arc::new(receiver::Shared::new(link.waker()));
         let frame_bytes = self.offer.frame_bytes;
         let (inflow, mut outlet) = receiver::flow(

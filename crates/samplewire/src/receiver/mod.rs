@@ -25,7 +25,7 @@ use samplewire_proto::{Nanos, SampleIndex};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES};
 use crate::quantum::{self, HOLD_MAX};
 use crate::sync::{Ordering, fence};
 
@@ -123,6 +123,7 @@ impl Receiver {
         let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
         let pool = Pool::new(PoolConfig::new(quanta, quantum_packets as usize * payload_bytes))?;
         let pool_bytes = pool.memory_bytes();
+        link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
         let guard = Guard::new(terms.local_tag, terms.peer_tag);
         let shared = Arc::new(Shared::new(link.waker()));
         let (inflow, outlet) = flow(
