@@ -8,12 +8,11 @@ use samplewire_proto::Seq;
 use samplewire_proto::sender::{CONTROL_BYTES, DataTransmit};
 
 use super::held::Held;
-use crate::port::BATCH_PACKETS;
 
-/// At most one batch; what the link does not take stays in front.
+/// What one call sends, at most; what the link does not take stays in front.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
-    entries: ArrayVec<Entry, BATCH_PACKETS>,
+    entries: ArrayVec<Entry, OUTBOX_PACKETS>,
 }
 
 #[derive(Debug)]
@@ -59,7 +58,7 @@ impl Outbox {
         if self.entries.is_empty() {
             return Ok(true);
         }
-        let mut packets = ArrayVec::<Outgoing<'_>, BATCH_PACKETS>::new();
+        let mut packets = ArrayVec::<Outgoing<'_>, OUTBOX_PACKETS>::new();
         for entry in &self.entries {
             packets.push(match entry {
                 Entry::Data(data) => {
@@ -77,3 +76,6 @@ impl Outbox {
         Ok(self.entries.is_empty())
     }
 }
+
+/// Packets that one call sends: most messages of it are as long as a message can be.
+pub(super) const OUTBOX_PACKETS: usize = 128;

@@ -17,7 +17,7 @@ use super::dull::Dull;
 use super::held::Held;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
-use super::slicer::{Form, Slicer, has_room};
+use super::slicer::{Form, Slicer};
 use crate::port::{Clock, PortCounts};
 
 /// What the program submits, in order.
@@ -215,7 +215,7 @@ impl Outflow {
                     Err(_) => return has_pushed,
                 }
             }
-            if self.stream.as_ref().is_some_and(|stream| !has_room(&stream.sender)) {
+            if self.stream.as_ref().is_some_and(|stream| !stream.form.has_room(&stream.sender)) {
                 return has_pushed;
             }
             let Ok(submit) = self.submitted.pop() else { return has_pushed };
@@ -247,8 +247,10 @@ impl Outflow {
         stream.sender.handle_timeout(now);
         let mut control = [0; CONTROL_BYTES];
         for _ in 0..BATCHES_MAX {
+            // They leave together, by one call.
+            let now = self.clock.now();
             while !self.outbox.is_full() {
-                match stream.sender.poll_transmit(self.clock.now(), &mut control) {
+                match stream.sender.poll_transmit(now, &mut control) {
                     Some(Transmit::Data(data)) => self.outbox.push_data(data),
                     Some(Transmit::Control { len_bytes }) => {
                         self.outbox.push_control(&control[..len_bytes]);
@@ -338,7 +340,7 @@ impl Outflow {
     pub(crate) fn fall_asleep(&self) -> bool {
         self.shared.fall_asleep();
         let Some(stream) = &self.stream else { return self.submitted.is_empty() };
-        let is_full = stream.slicer.is_some() || !has_room(&stream.sender);
+        let is_full = stream.slicer.is_some() || !stream.form.has_room(&stream.sender);
         (is_full || self.submitted.is_empty()) && !self.shared.is_cancelled(stream.session.id)
     }
 

@@ -7,7 +7,7 @@ use samplewire_proto::wire::Flags;
 use samplewire_proto::{SampleIndex, Seq};
 
 use super::held::Held;
-use crate::port::BATCH_PACKETS;
+use super::outbox::OUTBOX_PACKETS;
 
 /// What packets of a session look like.
 #[derive(Clone, Copy, Debug)]
@@ -48,14 +48,14 @@ impl Slicer {
         Self { quantum, offset_bytes: 0, left_bytes: len_bytes, index, flags, ends_burst, form }
     }
 
-    /// Pushes packets while [`has_room`]; `true` when all are pushed.
+    /// Pushes packets while they depart soon; `true` when all are pushed.
     pub(super) fn push<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>>(
         &mut self,
         sender: &mut Sender<S>,
         held: &mut Held,
     ) -> Result<bool, PushError> {
         while self.left_bytes > 0 || self.ends_burst {
-            if !has_room(sender) {
+            if !self.form.has_room(sender) {
                 return Ok(false);
             }
             let taken_bytes = self.push_one(sender, held)?;
@@ -115,14 +115,20 @@ impl Slicer {
     }
 }
 
-/// Whether a packet more is to be pushed: the window has room for it, and it will depart soon, while
-/// the bytes that its CRC was taken of are still in a cache.
-pub(super) fn has_room<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>>(sender: &Sender<S>) -> bool {
-    sender.free_slots() > 0 && sender.waiting() < WAITING_MAX
+impl Form {
+    /// Whether a packet more is to be pushed: the window has room for it, and it will depart soon,
+    /// while the bytes that its CRC was taken of are still in a cache.
+    pub(super) fn has_room<S>(&self, sender: &Sender<S>) -> bool
+    where
+        S: AsRef<[SendSlot]> + AsMut<[SendSlot]>,
+    {
+        let waiting_max = (WAITING_BYTES / self.payload_bytes).min(OUTBOX_PACKETS) as u32;
+        sender.free_slots() > 0 && sender.waiting() < waiting_max.max(1)
+    }
 }
 
-/// Packets that are pushed and have not departed: what two sends take.
-const WAITING_MAX: u32 = 2 * BATCH_PACKETS as u32;
+/// What is pushed and has not departed, at most: a part of a core's own cache.
+const WAITING_BYTES: usize = 256 << 10;
 
 /// The count of valid samples that ends the last packet of a burst.
 const COUNT_BYTES: usize = 8;
