@@ -5,11 +5,14 @@
 //! ```text
 //! cargo run --release -p samplewire-io --example raw_udp -- \
 //!     [--send-to ADDRESS | --receive-at ADDRESS] \
-//!     [--payload BYTES] [--seconds S] [--gso] [--gro] [--link] [--json]
+//!     [--payload BYTES] [--seconds S] [--rate GBPS] [--gso] [--gro] [--sleep] [--link] [--json]
 //! ```
 //!
 //! `--gso` is UDP_SEGMENT on sending, `--gro` UDP_GRO on receiving. The rate is of UDP payload that
-//! the receiver took; what the sender was faster by was dropped at the receiver's socket.
+//! the receiver took; what the sender was faster by was dropped at the receiver's socket. A receiver
+//! of its own counts from the first batch that comes to the last before a silence; `--seconds` is for
+//! its sender. What otherwise spins can be idle: `--rate` has the sender sleep between batches to
+//! send so much, `--sleep` has the receiver wait in poll(2).
 
 use std::mem::{size_of_val, zeroed};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
@@ -25,7 +28,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let (blast, drain) = match arguments.end {
         Some((End::Sender, peer)) => (Some(raw_sender(&arguments, peer)?), None),
-        Some((End::Receiver, at)) => (None, Some(raw_receiver(&arguments, at)?.1)),
+        Some((End::Receiver, at)) => {
+            let (bytes, seconds) = until_silence(raw_receiver(&arguments, at)?.1)?;
+            arguments.report(0, bytes, seconds);
+            return Ok(());
+        }
         None if arguments.link => {
             let (blast, drain) = link_pair(&arguments)?;
             (Some(blast), Some(drain))
@@ -64,6 +71,30 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// A call that moves one batch and says how many bytes of payload that were.
 type Step = Box<dyn FnMut() -> usize + Send>;
 
+/// Repeats a receiver's step until nothing comes; bytes that came after the first batch, and the
+/// seconds from that one to the last.
+fn until_silence(mut step: Step) -> Result<(u64, f64), &'static str> {
+    let start = Instant::now();
+    let mut times = None;
+    let mut bytes = 0_u64;
+    loop {
+        let moved = step();
+        let now = Instant::now();
+        match &mut times {
+            Some((_, last)) if moved > 0 => {
+                bytes += moved as u64;
+                *last = now;
+            }
+            None if moved > 0 => times = Some((now, now)),
+            Some((first, last)) if now - *last >= SILENCE => {
+                return Ok((bytes, (*last - *first).as_secs_f64()));
+            }
+            None if now - start >= FIRST_WITHIN => return Err("no packet came"),
+            _ => {}
+        }
+    }
+}
+
 /// Sends to `peer` without end.
 fn raw_sender(arguments: &Arguments, peer: SocketAddr) -> std::io::Result<Step> {
     let sender = UdpSocket::bind(any_like(peer))?;
@@ -77,7 +108,43 @@ fn raw_sender(arguments: &Arguments, peer: SocketAddr) -> std::io::Result<Step> 
         payload
     };
     let mut source = Messages::new(message_bytes, CALL_PACKETS * payload / message_bytes);
-    Ok(Box::new(move || source.send(&sender)))
+    let mut pace = arguments.rate_bps.map(Pace::new);
+    Ok(Box::new(move || {
+        if let Some(pace) = &mut pace {
+            pace.wait();
+        }
+        let bytes = source.send(&sender);
+        if let Some(pace) = &mut pace {
+            pace.spend(bytes);
+        }
+        bytes
+    }))
+}
+
+/// Holds a sender to a rate.
+struct Pace {
+    rate_bps: f64,
+    due: Instant,
+}
+
+impl Pace {
+    fn new(rate_bps: f64) -> Self {
+        Self { rate_bps, due: Instant::now() }
+    }
+
+    /// Sleeps until the next batch is due. What a long sleep has missed is caught up with, up to
+    /// `BEHIND_MAX`.
+    fn wait(&mut self) {
+        let now = Instant::now();
+        if let Some(ahead) = self.due.checked_duration_since(now) {
+            std::thread::sleep(ahead);
+        }
+        self.due = self.due.max(now - BEHIND_MAX);
+    }
+
+    fn spend(&mut self, bytes: usize) {
+        self.due += Duration::from_secs_f64(bytes as f64 * 8.0 / self.rate_bps);
+    }
 }
 
 /// Receives at `at` without end; where that is.
@@ -94,7 +161,23 @@ fn raw_receiver(arguments: &Arguments, at: SocketAddr) -> std::io::Result<(Socke
     let packets_max = (buffer_bytes / arguments.payload_bytes).clamp(1, CALL_PACKETS);
     let mut sink = Messages::new(buffer_bytes, CALL_PACKETS / packets_max);
     let at = receiver.local_addr()?;
-    Ok((at, Box::new(move || sink.receive(&receiver))))
+    let sleeps = arguments.sleep;
+    Ok((
+        at,
+        Box::new(move || {
+            if sleeps {
+                wait_readable(&receiver);
+            }
+            sink.receive(&receiver)
+        }),
+    ))
+}
+
+/// Sleeps until the socket has something, or for `SILENCE`.
+fn wait_readable(socket: &UdpSocket) {
+    let mut look = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+    // SAFETY: the pointer is to one pollfd, as is said. A wait that fails is a step without a packet.
+    unsafe { libc::poll(&raw mut look, 1, SILENCE.as_millis() as i32) };
 }
 
 fn enlarge(socket: &UdpSocket, name: i32) {
@@ -213,8 +296,11 @@ struct Arguments {
     end: Option<(End, SocketAddr)>,
     payload_bytes: usize,
     duration: Duration,
+    /// `None`: as fast as it goes.
+    rate_bps: Option<f64>,
     gso: bool,
     gro: bool,
+    sleep: bool,
     link: bool,
     json: bool,
 }
@@ -225,8 +311,10 @@ impl Arguments {
             end: None,
             payload_bytes: 8_000,
             duration: Duration::from_secs(3),
+            rate_bps: None,
             gso: false,
             gro: false,
+            sleep: false,
             link: false,
             json: false,
         };
@@ -255,8 +343,16 @@ impl Arguments {
                     let end = if word == "--send-to" { End::Sender } else { End::Receiver };
                     arguments.end = Some((end, address));
                 }
+                "--rate" => {
+                    let text = value()?;
+                    arguments.rate_bps = match text.parse::<f64>() {
+                        Ok(gbps) if (0.001..=1000.0).contains(&gbps) => Some(gbps * 1e9),
+                        _ => return Err(format!("--rate {text}: not 0.001 to 1000 Gb/s")),
+                    };
+                }
                 "--gso" => arguments.gso = true,
                 "--gro" => arguments.gro = true,
+                "--sleep" => arguments.sleep = true,
                 "--link" => arguments.link = true,
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
@@ -266,7 +362,8 @@ impl Arguments {
     }
 
     fn report(&self, sent: u64, received: u64, seconds: f64) {
-        let gbps = |bytes: u64| bytes as f64 * 8.0 / seconds / 1e9;
+        let gbps =
+            |bytes: u64| if seconds > 0.0 { bytes as f64 * 8.0 / seconds / 1e9 } else { 0.0 };
         let (sent, received) = (gbps(sent), gbps(received));
         let Self { payload_bytes, gso, gro, link, .. } = self;
         if self.json {
@@ -294,3 +391,11 @@ impl Arguments {
 const CALL_PACKETS: usize = 64;
 
 const BUFFER_BYTES: i32 = 8 << 20;
+
+/// What a receiver of its own takes for the sender's end.
+const SILENCE: Duration = Duration::from_millis(200);
+
+const FIRST_WITHIN: Duration = Duration::from_secs(5);
+
+/// A paced sender that is later than this sends no more than its rate again.
+const BEHIND_MAX: Duration = Duration::from_millis(10);
