@@ -12,15 +12,17 @@ use super::ring::Received;
 pub(super) struct Account {
     next_index: SampleIndex,
     packet_samples: u32,
-    /// Packets given up since the last one delivered, and why the first of them was.
-    pending: Option<(u64, Cause)>,
+    /// Packets given up since the last one delivered: runs of one cause, oldest first.
+    runs: [(u64, Cause); RUNS_MAX],
+    runs_len: usize,
     /// The index after the stream, once the sender has named it.
     final_index: Option<SampleIndex>,
 }
 
 impl Account {
     pub(super) const fn new(first_index: SampleIndex, packet_samples: u32) -> Self {
-        Self { next_index: first_index, packet_samples, pending: None, final_index: None }
+        let runs = [(0, Cause::NeverAsked); RUNS_MAX];
+        Self { next_index: first_index, packet_samples, runs, runs_len: 0, final_index: None }
     }
 
     /// The index after the last sample accounted for.
@@ -29,8 +31,60 @@ impl Account {
     }
 
     pub(super) fn give_up(&mut self, cause: Cause) {
-        let (packets, first_cause) = self.pending.unwrap_or((0, cause));
-        self.pending = Some((packets + 1, first_cause));
+        match self.runs[..self.runs_len].last_mut() {
+            Some((packets, last_cause)) if *last_cause == cause => *packets += 1,
+            Some((packets, last_cause)) if self.runs_len == RUNS_MAX => {
+                // Of whichever of both, it was not delivered: only the socket is not blamed.
+                *packets += 1;
+                if *last_cause == Cause::ReceiverBehind {
+                    *last_cause = cause;
+                }
+            }
+            _ => {
+                self.runs[self.runs_len] = (1, cause);
+                self.runs_len += 1;
+            }
+        }
+    }
+
+    /// Whether packets were given up since the last one delivered.
+    #[cfg(feature = "search")]
+    pub(super) const fn has_given_up(&self) -> bool {
+        self.runs_len > 0
+    }
+
+    /// Samples of the packets given up, taken as full.
+    fn sent(&self) -> u64 {
+        let packets = self.runs[..self.runs_len].iter().map(|(packets, _)| *packets).sum();
+        self.full(packets)
+    }
+
+    fn full(&self, packets: u64) -> u64 {
+        packets.saturating_mul(u64::from(self.packet_samples))
+    }
+
+    /// The first of several runs, as a gap of its own: where all were full packets, each run's
+    /// indexes are known.
+    fn take_first_of_several(&mut self) -> Option<Gap> {
+        if self.runs_len < 2 {
+            return None;
+        }
+        let (packets, cause) = self.runs[0];
+        self.runs.copy_within(1..self.runs_len, 0);
+        self.runs_len -= 1;
+        self.gap(self.full(packets), 0, cause)
+    }
+
+    /// Forgets all runs: the samples of them, and the cause of what cannot be told apart, which is
+    /// the first that is not this host's own socket.
+    fn take_all(&mut self) -> Option<(u64, Cause)> {
+        let sent = self.sent();
+        let runs = &self.runs[..self.runs_len];
+        let is_own = |cause: &Cause| *cause == Cause::ReceiverBehind;
+        let other = runs.iter().map(|(_, cause)| *cause).find(|cause| !is_own(cause));
+        let cause = other.or(runs.first().map(|(_, cause)| *cause))?;
+        self.runs_len = 0;
+        Some((sent, cause))
     }
 
     /// The gap before `packet`, if there is one. Call again until it is `None`: then the packet
@@ -45,11 +99,16 @@ impl Account {
             return Err(Violation::IndexRetreats { seq, index, expected });
         };
         let is_set = packet.flags.contains(Flags::START);
-        let pending = self.pending.take();
+        if missing == self.sent()
+            && let Some(gap) = self.take_first_of_several()
+        {
+            return Ok(Some(gap));
+        }
+        let given_up = self.take_all();
         if missing == 0 {
             return Ok(None);
         }
-        let gap = match pending {
+        let gap = match given_up {
             None if is_set => {
                 self.next_index = index;
                 return Ok(None);
@@ -61,8 +120,7 @@ impl Account {
                 cause: Cause::SourceOverflow,
             },
             None => return Err(Violation::IndexJumps { seq, index, expected }),
-            Some((packets, cause)) => {
-                let sent = packets.saturating_mul(u64::from(self.packet_samples));
+            Some((sent, cause)) => {
                 let source_lost = if is_set { 0 } else { missing.saturating_sub(sent) };
                 Gap { first: expected, not_repaired: missing.min(sent), source_lost, cause }
             }
@@ -89,8 +147,13 @@ impl Account {
         let Some(missing) = final_index.checked_sub(expected) else {
             return Err(Violation::FinalIndexRetreats { final_index, expected });
         };
-        let (packets, cause) = self.pending.take().unwrap_or((0, Cause::SourceOverflow));
-        let not_repaired = missing.min(packets.saturating_mul(u64::from(self.packet_samples)));
+        if missing == self.sent()
+            && let Some(gap) = self.take_first_of_several()
+        {
+            return Ok(Some(gap));
+        }
+        let (sent, cause) = self.take_all().unwrap_or((0, Cause::SourceOverflow));
+        let not_repaired = missing.min(sent);
         Ok(self.gap(not_repaired, missing - not_repaired, cause))
     }
 
@@ -105,11 +168,13 @@ impl Account {
         self.gap_given_up()
     }
 
-    /// The gap of the packets given up since the last delivery, taken as full, where a stream is
-    /// cut short: what lies behind them is not accounted for, even if the end is known.
+    /// The next gap of the packets given up since the last delivery, taken as full, where a stream
+    /// is cut short: what lies behind them is not accounted for, even if the end is known.
     pub(super) fn gap_given_up(&mut self) -> Option<Gap> {
-        let (packets, cause) = self.pending.take()?;
-        self.gap(packets.saturating_mul(u64::from(self.packet_samples)), 0, cause)
+        self.take_first_of_several().or_else(|| {
+            let (sent, cause) = self.take_all()?;
+            self.gap(sent, 0, cause)
+        })
     }
 
     fn gap(&mut self, not_repaired: u64, source_lost: u64, cause: Cause) -> Option<Gap> {
@@ -118,6 +183,10 @@ impl Account {
         (gap.count() > 0).then_some(gap)
     }
 }
+
+/// Runs of packets given up that are told apart until the next delivery. One packet reveals two at
+/// most; only MARKs reveal more before the next is delivered.
+const RUNS_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
@@ -159,6 +228,50 @@ mod tests {
         let gap = account.gap_before(Seq(1), &packet(115, NONE)).unwrap().unwrap();
         assert_eq!((gap.not_repaired, gap.source_lost), (10, 5));
         assert!(gap.is_mixed());
+    }
+
+    #[test]
+    fn each_cause_has_a_gap_of_its_own_where_the_indexes_are_known() {
+        let mut account = account();
+        account.give_up(Cause::ReceiverBehind);
+        account.give_up(Cause::ReceiverBehind);
+        account.give_up(Cause::NeverAsked);
+        let next = packet(130, NONE);
+        let gap = |first, not_repaired, cause| Gap { first, not_repaired, source_lost: 0, cause };
+        let mut gaps = Vec::new();
+        while let Some(gap) = account.gap_before(Seq(3), &next).unwrap() {
+            gaps.push(gap);
+        }
+        assert_eq!(gaps, [gap(100, 20, Cause::ReceiverBehind), gap(120, 10, Cause::NeverAsked)]);
+    }
+
+    #[test]
+    fn causes_that_cannot_be_told_apart_are_not_blamed_on_the_socket() {
+        for next in [packet(125, NONE), packet(135, NONE)] {
+            let mut account = account();
+            account.give_up(Cause::ReceiverBehind);
+            account.give_up(Cause::NeverAsked);
+            account.give_up(Cause::NeverAsked);
+            let gap = account.gap_before(Seq(3), &next).unwrap().unwrap();
+            assert_eq!((gap.end(), gap.cause), (next.index, Cause::NeverAsked));
+            assert_eq!(account.gap_before(Seq(3), &next), Ok(None));
+        }
+    }
+
+    #[test]
+    fn causes_that_alternate_beyond_the_bound_are_told_in_full_and_not_as_the_sockets() {
+        let mut account = account();
+        for _ in 0..RUNS_MAX {
+            account.give_up(Cause::NeverAsked);
+            account.give_up(Cause::ReceiverBehind);
+        }
+        let next = packet(100 + 20 * RUNS_MAX as u64, NONE);
+        let (mut count, mut own) = (0, 0);
+        while let Some(gap) = account.gap_before(Seq(0), &next).unwrap() {
+            count += gap.count();
+            own += if gap.cause == Cause::ReceiverBehind { gap.count() } else { 0 };
+        }
+        assert_eq!((count, own), (20 * RUNS_MAX as u64, 10 * (RUNS_MAX as u64 / 2 - 1)));
     }
 
     #[test]

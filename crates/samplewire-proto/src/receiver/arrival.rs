@@ -92,14 +92,13 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     /// Opens holes for all that departed before `end` and has not come.
     pub(super) fn reveal(&mut self, now: Nanos, end: Seq, departure: Departure) {
+        self.drops.reveal(self.highest_end, end);
         if self.highest_end == end {
             return;
         }
         self.schedule.holes_revealed();
         while self.highest_end != end {
-            let is_local = self.local_drops > 0;
-            self.local_drops = self.local_drops.saturating_sub(1);
-            let revealed = Revealed { by: departure, at: Departure::at(now), is_local };
+            let revealed = Revealed { by: departure, at: Departure::at(now) };
             self.ring.open(self.highest_end, &revealed);
             self.highest_end += 1;
         }
@@ -127,7 +126,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         if mark.oldest.within(self.gone_before, end + 1) {
             self.gone_before = mark.oldest;
         }
-        if self.highest_end.before(header.seq) {
+        if !header.seq.before(self.highest_end) {
             self.reveal(now, header.seq, header.departure);
         }
     }

@@ -15,7 +15,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         }
         into.word(self.account.next_index() - self.terms.first_index);
         into.word(self.close_reason.number().into());
-        for is_set in [self.violation.is_some(), self.last_gap.is_some(), self.answer_close] {
+        let is_cut_short = matches!(self.phase, Phase::Cancelling { .. } | Phase::Ended)
+            && self.account.has_given_up();
+        for is_set in [self.violation.is_some(), is_cut_short, self.answer_close] {
             into.word(is_set.into());
         }
         into.name(self.terms.local_tag.0.into());

@@ -9,6 +9,7 @@
 mod account;
 mod arrival;
 mod config;
+mod drops;
 #[cfg(feature = "search")]
 mod fingerprint;
 mod output;
@@ -29,6 +30,7 @@ use crate::wire::{CloseReason, Flags, HEADER_LEN, Header, Packet, ReportFields};
 
 use account::Account;
 pub use config::{Delivery, ReceiverConfig, ReceiverConfigError};
+use drops::Drops;
 pub use output::{Delivered, Placement};
 use promise::Promise;
 pub use ring::RecvSlot;
@@ -59,15 +61,12 @@ pub struct Receiver<S> {
     promise: Promise,
     schedule: Schedule,
     number: Seq,
-    /// Packets that the socket dropped and no hole has been blamed on yet.
-    local_drops: u32,
+    drops: Drops,
     phase: Phase,
     /// Why the sender closed, once it has.
     close_reason: CloseReason,
     /// A breach that ends the stream once what is in order is delivered.
     violation: Option<Violation>,
-    /// What had been given up when the stream was cancelled.
-    last_gap: Option<Gap>,
     answer_close: bool,
     event: Option<End>,
     stats: ReceiverStats,
@@ -144,11 +143,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             promise: Promise::new(config.credit_floor(), terms.window, now),
             schedule: Schedule::new(terms.first_seq),
             number: Seq(0),
-            local_drops: 0,
+            drops: Drops::new(),
             phase: Phase::Flowing,
             close_reason: CloseReason::Finished,
             violation: None,
-            last_gap: None,
             answer_close: false,
             event: None,
             stats: ReceiverStats::new(terms.reorder_tolerance),
@@ -227,9 +225,10 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.stats.underflow_samples = underflow_samples;
     }
 
-    /// Says that the socket has dropped `packets` since the last call, before what comes next.
+    /// Says that the socket has dropped `packets` since the last call, before what comes next: at
+    /// most, where it counts joined packets as one.
     pub const fn note_local_drops(&mut self, packets: u32) {
-        self.local_drops = self.local_drops.saturating_add(packets);
+        self.drops.note(packets);
     }
 
     /// Smoothed round-trip time.
@@ -294,10 +293,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             self.schedule.ask();
         }
         let received = Received { index: header.index, samples, flags: header.flags };
-        let is_needed = self.place(now, header, received);
-        // Drops that left no hole here were of duplicates or of control packets.
-        self.local_drops = 0;
-        if is_needed { Placement::Store { seq, payload_at } } else { Placement::Ignore }
+        if self.place(now, header, received) {
+            Placement::Store { seq, payload_at }
+        } else {
+            Placement::Ignore
+        }
     }
 
     /// Takes any other packet whose CRC is right. `false` when it is not of this stream.
@@ -349,7 +349,16 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         {
             self.violate(now, violation);
         }
-        delivered.or_else(|| self.last_gap.take().map(|gap| self.tell(gap)))
+        delivered.or_else(|| self.tell_cut_short())
+    }
+
+    /// What had been given up when the stream was cancelled.
+    fn tell_cut_short(&mut self) -> Option<Delivered> {
+        if !matches!(self.phase, Phase::Cancelling { .. } | Phase::Ended) {
+            return None;
+        }
+        let gap = self.account.gap_given_up()?;
+        Some(self.tell(gap))
     }
 
     fn deliver_next(&mut self, now: Nanos) -> Option<Delivered> {
@@ -371,7 +380,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             },
             State::Hole(hole) => {
                 let cause = self.cause_to_give_up(now, seq, &hole)?;
-                let is_local = hole.is_local && cause != Cause::GoneAtSender;
+                let is_local = self.drops.settle(seq, true) && cause != Cause::GoneAtSender;
                 let cause = if is_local { Cause::ReceiverBehind } else { cause };
                 self.ring.close(seq, State::GivenUp);
                 self.advance();
@@ -452,7 +461,6 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     fn start_cancel(&mut self, now: Nanos, reason: CloseReason, end: End) {
         self.phase = Phase::Cancelling { reason, tries: 0, next_try: now };
         self.violation = None;
-        self.last_gap = self.account.gap_given_up();
         self.event = Some(end);
     }
 
@@ -484,6 +492,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     fn deliver(&mut self, seq: Seq, packet: &Received) -> Delivered {
         self.account.deliver(packet);
+        self.drops.settle(seq, packet.flags.contains(Flags::RETRANSMISSION));
         self.ring.set(seq, State::Delivered);
         self.advance();
         self.stats.delivered += 1;

@@ -43,8 +43,6 @@ pub(super) struct Hole {
     /// As `revealed_by`; once listed, the newest departure seen at the last listing.
     pub(super) marker: Departure,
     stage: Stage,
-    /// Whether this host's socket dropped packets just before the hole was revealed.
-    pub(super) is_local: bool,
 }
 
 impl Hole {
@@ -61,8 +59,6 @@ pub(super) struct Revealed {
     pub(super) by: Departure,
     /// The present, by the local clock in departure units.
     pub(super) at: Departure,
-    /// Whether this host's socket dropped packets just before.
-    pub(super) is_local: bool,
 }
 
 /// How often a hole has been listed; each stage is a list in order of `marker`.
@@ -125,7 +121,6 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Ring<S> {
             revealed_at: revealed.at,
             marker: revealed.by,
             stage: Stage::Fresh,
-            is_local: revealed.is_local,
         };
         self.slots.as_mut()[position as usize].0 = State::Hole(hole);
         self.append(position, Stage::Fresh, revealed.by);
@@ -270,7 +265,7 @@ mod tests {
 
     fn open(ring: &mut Ring<Vec<RecvSlot>>, seq: Seq, by: u32) {
         let by = Departure(by);
-        ring.open(seq, &Revealed { by, at: by, is_local: false });
+        ring.open(seq, &Revealed { by, at: by });
     }
 
     fn ring() -> Ring<Vec<RecvSlot>> {

@@ -214,6 +214,72 @@ fn hole_of_a_packet_that_the_socket_dropped_is_our_own_and_the_next_is_not() {
     assert_eq!(bench.gaps(), [gap(96, 16, Cause::NeverAsked)], "the drop left no hole");
 }
 
+/// `docs/protocol.md#6.3`
+#[test]
+fn drops_noted_with_a_packet_that_reveals_nothing_belong_to_the_next_that_does() {
+    let mut bench = Bench::of(Delivery::BestEffort);
+    bench.data(1);
+    bench.receiver.note_local_drops(1);
+    bench.data(0);
+    bench.data(3);
+    bench.pass(Nanos::from_millis(1));
+    assert_eq!(bench.gaps(), [gap(32, 16, Cause::ReceiverBehind)]);
+    bench.receiver.note_local_drops(1);
+    bench.mark(4, 0);
+    bench.data(5);
+    assert_eq!(bench.gaps(), [gap(64, 16, Cause::NeverAsked)], "nothing was missing at the MARK");
+}
+
+/// `docs/protocol.md#6.3`: what the socket dropped and what the wire lost, drawn from seeds, with
+/// reordering; all of it told, each packet as what it was lost by.
+#[test]
+fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
+    const STEP: Nanos = Nanos::from_micros(20);
+    for seed in 0..200u64 {
+        let mut state = seed;
+        // Knuth's linear congruential generator, upper half.
+        let mut below = |end: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % end
+        };
+        let tolerance =
+            |terms: &mut Terms| terms.reorder_tolerance = Departure::units(Nanos(2 * STEP.0));
+        let mut bench = Bench::with(Delivery::BestEffort, tolerance);
+        let (mut by_socket, mut by_wire) = (0, 0);
+        let mut told = [0; Cause::ALL.len()];
+        let mut held: Option<Header> = None;
+        for seq in 0..400 {
+            bench.receiver.grant(Seq(bench.receiver.released().0 + 16));
+            let header = bench.full(seq);
+            // The last arrives, and so does what follows on one that is held back.
+            match if seq == 399 || held.is_some() { 9 } else { below(10) } {
+                0 | 1 => {
+                    by_socket += u64::from(SAMPLES);
+                    bench.receiver.note_local_drops(1);
+                }
+                2 => by_wire += u64::from(SAMPLES),
+                3 if seq < 398 => held = Some(header),
+                _ => {
+                    bench.hand_data(&header, &[0; 64]);
+                    if let Some(late) = held.take() {
+                        bench.hand_data(&late, &[0; 64]);
+                    }
+                }
+            }
+            for gap in bench.gaps() {
+                told[gap.cause as usize] += gap.count();
+            }
+            bench.pass(STEP);
+        }
+        bench.pass(Nanos::from_millis(2));
+        for gap in bench.gaps() {
+            told[gap.cause as usize] += gap.count();
+        }
+        assert_eq!(told.iter().sum::<u64>(), by_socket + by_wire, "seed {seed}");
+        assert_eq!(told[Cause::ReceiverBehind as usize], by_socket, "seed {seed}");
+    }
+}
+
 /// `docs/protocol.md#6.4`, `#6.5`: 16 samples in 64 bytes, of which 8 are the count.
 #[test]
 fn data_of_the_agreed_form_is_taken_and_any_other_is_a_violation() {

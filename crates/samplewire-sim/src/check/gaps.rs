@@ -1,5 +1,7 @@
 //! The account of one receiver: every index is delivered, or lies in one gap whose cause is true.
 
+use std::collections::VecDeque;
+
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex, Seq};
@@ -9,24 +11,23 @@ use super::session::{Record, Session};
 use crate::payload;
 
 /// Where a receiver's deliveries stand.
-#[derive(Clone, Copy, Debug)]
+#[derive(Debug)]
 pub(super) struct Account {
     pub(super) next_seq: Seq,
     pub(super) next_index: SampleIndex,
-    pub(super) pending: Option<Pending>,
+    /// Packets given up since the last delivery that no gap has told yet.
+    pub(super) given_up: VecDeque<GivenUp>,
     /// A gap said that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
     /// Packets that were given up because this host dropped them.
     pub(super) blamed_on_socket: u64,
 }
 
-/// Packets given up since the last delivery.
+/// A packet that was given up.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    packets: u64,
-    first_had_arrived: bool,
-    /// The deadline had passed when the first was given up.
-    first_is_overdue: bool,
+pub(super) struct GivenUp {
+    /// The deadline had passed.
+    is_overdue: bool,
 }
 
 /// The extent of a gap: samples not repaired, and samples lost at the source.
@@ -42,7 +43,8 @@ impl Extent {
 
 impl Account {
     pub(super) const fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
-        Self { next_seq, next_index, pending: None, says_gone: false, blamed_on_socket: 0 }
+        let given_up = VecDeque::new();
+        Self { next_seq, next_index, given_up, says_gone: false, blamed_on_socket: 0 }
     }
 }
 
@@ -71,7 +73,7 @@ impl Session {
             let expected = self.account.next_index;
             return Err(format!("indexes {expected}..{index} are neither delivered nor in a gap"));
         }
-        if self.account.pending.is_some() || may_jump {
+        if !self.account.given_up.is_empty() || may_jump {
             let owed = self.extent(false)?;
             if owed != Extent::NONE && self.breach.is_none() {
                 return Err(format!("packet {seq} was not preceded by a gap of {owed:?}"));
@@ -80,7 +82,7 @@ impl Session {
         if *bytes != payload::of(self.agreed.key, index, samples, record.flags) {
             return Err(format!("packet {seq} delivered with wrong bytes"));
         }
-        self.account.pending = None;
+        self.account.given_up.clear();
         self.account.next_seq += 1;
         self.account.next_index = index + u64::from(samples);
         self.held_packets -= 1;
@@ -98,12 +100,7 @@ impl Session {
             let is_old = self.age_by_departures(&record) + by_clock > deadline;
             is_old && now.since(record.revealed_at) + CLOCK_UNIT > deadline
         });
-        let pending = self.account.pending.get_or_insert(Pending {
-            packets: 0,
-            first_had_arrived: record.has_arrived,
-            first_is_overdue: is_overdue,
-        });
-        pending.packets += 1;
+        self.account.given_up.push_back(GivenUp { is_overdue });
         self.account.next_seq += 1;
         if record.has_arrived {
             Err(format!("packet {seq} given up after it came"))
@@ -120,25 +117,42 @@ impl Session {
         if self.breach.is_none() {
             let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
             let known = self.extent(is_cut_short)?;
-            if told != known {
-                return Err(format!("{gap:?}, but it is {known:?}: {:?}", self.account.pending));
-            }
-            match self.account.pending {
+            let packets = match self.packets_of_part(told, known) {
+                Some(packets) => packets,
+                None if told == known => self.account.given_up.len() as u64,
+                None => {
+                    let given_up = &self.account.given_up;
+                    return Err(format!("{gap:?}, but it is {known:?}: {given_up:?}"));
+                }
+            };
+            match self.account.given_up.front() {
                 None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
                 None => return Err(format!("{gap:?} without a packet that was given up")),
-                Some(pending) => self.check_cause(gap, &pending)?,
+                Some(&first) => self.check_cause(gap, packets, first)?,
             }
+            drop(self.account.given_up.drain(..packets as usize));
         }
-        self.account.pending = None;
         self.account.next_index = gap.end();
         Ok(())
+    }
+
+    /// The packets of a gap that tells the first of those given up by themselves, for a cause of
+    /// their own: that may be where all were full.
+    fn packets_of_part(&self, told: Extent, known: Extent) -> Option<u64> {
+        let packet_samples = u64::from(self.agreed.packet_samples);
+        let all = self.account.given_up.len() as u64 * packet_samples;
+        let is_part = known == Extent { not_repaired: all, source_lost: 0 }
+            && told.source_lost == 0
+            && told.not_repaired < all
+            && told.not_repaired.is_multiple_of(packet_samples);
+        is_part.then(|| told.not_repaired / packet_samples)
     }
 
     /// What the gap before the next delivery must be, by what truly was sent
     /// (`docs/protocol.md#6.2`): packets that were given up count as full ones as far as the next
     /// index, or the final one, has room for them.
     fn extent(&self, is_cut_short: bool) -> Result<Extent, String> {
-        let packets = self.account.pending.map_or(0, |pending| pending.packets);
+        let packets = self.account.given_up.len() as u64;
         let sent = packets * u64::from(self.agreed.packet_samples);
         let (next_index, is_set) = match self.next_arrived() {
             _ if is_cut_short => return Ok(Extent { not_repaired: sent, source_lost: 0 }),
@@ -171,12 +185,10 @@ impl Session {
         Err(format!("{gap:?}, but the source lost {lost} and no packet"))
     }
 
-    fn check_cause(&mut self, gap: &Gap, pending: &Pending) -> Result<(), String> {
-        if pending.first_had_arrived {
-            return Err(format!("{gap:?} starts with a packet that had arrived"));
-        }
+    /// Holds the cause of `packets` against what is known of the first of them.
+    fn check_cause(&mut self, gap: &Gap, packets: u64, first: GivenUp) -> Result<(), String> {
         let is_true = match (gap.cause, self.agreed.delivery) {
-            (Cause::Deadline, Delivery::Deadline(_)) => pending.first_is_overdue,
+            (Cause::Deadline, Delivery::Deadline(_)) => first.is_overdue,
             (Cause::NeverAsked, Delivery::BestEffort) => true,
             // Only a stream that breaks off may say so: its end is held against this.
             (Cause::GoneAtSender, Delivery::Complete | Delivery::Deadline(_)) => {
@@ -184,12 +196,12 @@ impl Session {
                 true
             }
             (Cause::ReceiverBehind, Delivery::Deadline(_) | Delivery::BestEffort) => {
-                self.account.blamed_on_socket += 1;
+                self.account.blamed_on_socket += packets;
                 self.account.blamed_on_socket <= self.drops_noted
             }
             _ => false,
         };
-        if is_true { Ok(()) } else { Err(format!("the cause of {gap:?} is not true: {pending:?}")) }
+        if is_true { Ok(()) } else { Err(format!("the cause of {gap:?} is not true: {first:?}")) }
     }
 }
 
