@@ -10,6 +10,7 @@ pub struct PoolConfig {
     pub(crate) capacity_bytes: usize,
     pub(crate) head_bytes: usize,
     pub(crate) tail_bytes: usize,
+    pub(crate) huge_pages: bool,
 }
 
 impl PoolConfig {
@@ -18,7 +19,13 @@ impl PoolConfig {
     /// More quanta ride out a longer stall of whoever gives them back; larger ones cost fewer
     /// hand-overs and more delay.
     pub const fn new(quanta: usize, capacity_bytes: usize) -> Self {
-        Self { quanta, capacity_bytes, head_bytes: ALIGN_BYTES, tail_bytes: ALIGN_BYTES }
+        Self {
+            quanta,
+            capacity_bytes,
+            head_bytes: ALIGN_BYTES,
+            tail_bytes: ALIGN_BYTES,
+            huge_pages: false,
+        }
     }
 
     /// The room before the data in bytes, a multiple of 64, 64 unless set. Headers grow into it.
@@ -31,6 +38,14 @@ impl PoolConfig {
     #[must_use]
     pub const fn tail_bytes(self, tail_bytes: usize) -> Self {
         Self { tail_bytes, ..self }
+    }
+
+    /// Whether the memory is to be of huge pages, where the system has them; no unless set.
+    /// [`Pool::pages`](crate::Pool::pages) says what it is. Fewer entries of the TLB cover it, and it
+    /// is taken in steps of 2 MiB.
+    #[must_use]
+    pub const fn huge_pages(self, huge_pages: bool) -> Self {
+        Self { huge_pages, ..self }
     }
 
     /// The distance between two quanta in bytes.

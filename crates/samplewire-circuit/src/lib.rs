@@ -31,6 +31,7 @@ mod free_list;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model;
+mod pages;
 mod pool;
 mod quantum;
 mod region;
@@ -39,6 +40,7 @@ mod shares;
 mod tag;
 
 pub use config::{PoolConfig, PoolError};
+pub use pages::Pages;
 pub use pool::Pool;
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Sample, ViewError, view};

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::config::{PoolConfig, PoolError};
 use crate::free_list::FreeList;
+use crate::pages::Pages;
 use crate::quantum::Quantum;
 use crate::region::Region;
 use crate::shares::Shares;
@@ -71,6 +72,11 @@ impl Pool {
         self.shared.config.capacity_bytes
     }
 
+    /// What the memory is made of.
+    pub fn pages(&self) -> Pages {
+        self.shared.region.pages()
+    }
+
     /// All memory of the pool in bytes: data, margins, and what is kept for each quantum.
     pub fn memory_bytes(&self) -> usize {
         let slot_bytes = size_of::<Slot>() + size_of::<u32>();
@@ -123,7 +129,9 @@ impl Extent {
 impl Shared {
     fn new(config: PoolConfig) -> Result<Self, PoolError> {
         let stride_bytes = config.stride_bytes()?;
-        let region = stride_bytes.checked_mul(config.quanta).and_then(Region::new);
+        let region = stride_bytes
+            .checked_mul(config.quanta)
+            .and_then(|len_bytes| Region::new(len_bytes, config.huge_pages));
         let slot = |_| Slot { shares: Shares::default(), state: UnsafeCell::default() };
         Ok(Self {
             region: region.ok_or_else(|| config.too_large())?,

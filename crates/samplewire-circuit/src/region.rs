@@ -4,12 +4,25 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ptr::NonNull;
 
+use crate::pages::{self, Mapping, Pages};
+
 /// A piece of initialised memory that begins at a multiple of [`ALIGN_BYTES`].
 ///
 /// It hands out pointers, never references: who may touch which bytes is the pool's matter.
 pub(crate) struct Region {
     base: NonNull<u8>,
-    layout: Layout,
+    len_bytes: usize,
+    origin: Origin,
+    pages: Pages,
+}
+
+/// Where the memory came from, and goes back to.
+enum Origin {
+    Heap(Layout),
+    /// Pages of its own, which go back when this is dropped.
+    Mapped {
+        _mapping: Mapping,
+    },
 }
 
 impl Region {
@@ -18,18 +31,24 @@ impl Region {
     ///
     /// # Panics
     /// When `len_bytes` is zero. Memory that the system refuses aborts, as for any allocation.
-    pub(crate) fn new(len_bytes: usize) -> Option<Self> {
+    pub(crate) fn new(len_bytes: usize, wants_huge_pages: bool) -> Option<Self> {
         assert_ne!(len_bytes, 0, "an empty region has no address");
         let layout = Layout::from_size_align(len_bytes, ALIGN_BYTES).ok()?;
+        if wants_huge_pages && let Some((mapping, base, pages)) = pages::take(len_bytes) {
+            touch(base, len_bytes);
+            let pages = pages.unwrap_or_else(|| pages::found(base, len_bytes));
+            return Some(Self {
+                base,
+                len_bytes,
+                origin: Origin::Mapped { _mapping: mapping },
+                pages,
+            });
+        }
         // SAFETY: the layout's size is not zero, as asserted above.
         let base = unsafe { alloc_zeroed(layout) };
         let base = NonNull::new(base).unwrap_or_else(|| handle_alloc_error(layout));
-        for offset in (0..len_bytes).step_by(PAGE_BYTES) {
-            // SAFETY: offset < len_bytes, so the byte lies in the allocation, which nobody else
-            // knows yet. Volatile, or the compiler drops a zero written over a zero.
-            unsafe { base.add(offset).write_volatile(0) };
-        }
-        Some(Self { base, layout })
+        touch(base, len_bytes);
+        Some(Self { base, len_bytes, origin: Origin::Heap(layout), pages: Pages::Small })
     }
 
     /// The address of the byte at `offset_bytes`.
@@ -37,21 +56,38 @@ impl Region {
     /// # Panics
     /// When the offset lies beyond the region's end.
     pub(crate) fn at(&self, offset_bytes: usize) -> NonNull<u8> {
-        assert!(offset_bytes <= self.layout.size(), "offset {offset_bytes} is outside the region");
+        assert!(offset_bytes <= self.len_bytes, "offset {offset_bytes} is outside the region");
         // SAFETY: the offset is at most the allocation's size, as asserted above.
         unsafe { self.base.add(offset_bytes) }
     }
 
     /// The size in bytes.
-    pub(crate) fn len_bytes(&self) -> usize {
-        self.layout.size()
+    pub(crate) const fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+
+    /// What it is made of.
+    pub(crate) const fn pages(&self) -> Pages {
+        self.pages
+    }
+}
+
+/// Writes to every page of fresh memory of `len_bytes`, which is zero.
+fn touch(base: NonNull<u8>, len_bytes: usize) {
+    for offset in (0..len_bytes).step_by(PAGE_BYTES) {
+        // SAFETY: offset < len_bytes, so the byte lies in the memory, which nobody else knows yet.
+        // Volatile, or the compiler drops a zero written over a zero.
+        unsafe { base.add(offset).write_volatile(0) };
     }
 }
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: `base` came from the allocator with this very layout, and is freed only here.
-        unsafe { dealloc(self.base.as_ptr(), self.layout) }
+        match self.origin {
+            // SAFETY: `base` came from the allocator with this very layout, and is freed only here.
+            Origin::Heap(layout) => unsafe { dealloc(self.base.as_ptr(), layout) },
+            Origin::Mapped { .. } => {}
+        }
     }
 }
 
