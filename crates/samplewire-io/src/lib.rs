@@ -26,6 +26,7 @@ pub mod favoured;
 pub mod link;
 pub mod memory;
 pub mod pcapng;
+pub mod thread;
 pub mod udp;
 pub mod wake;
 
