@@ -9,6 +9,8 @@ use samplewire_io::LinkError;
 use samplewire_proto::stream::TermsError;
 use samplewire_proto::wire::RefuseReason;
 
+use crate::real_time::RealTimeError;
+
 /// Why a stream was not opened.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -103,6 +105,9 @@ pub enum OpenError {
         /// What is allowed.
         range: &'static str,
     },
+    /// Real-time options are out of range, or contradict each other.
+    #[error(transparent)]
+    RealTime(#[from] RealTimeError),
     /// The quanta cannot be allocated.
     #[error(transparent)]
     Pool(#[from] PoolError),

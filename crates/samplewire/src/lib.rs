@@ -4,6 +4,7 @@
 
 mod bell;
 pub mod device;
+mod drive;
 mod error;
 pub mod find;
 pub mod format;
@@ -11,6 +12,7 @@ mod info;
 mod opening;
 mod port;
 mod quantum;
+pub mod real_time;
 pub mod receiver;
 pub mod sigmf;
 pub mod sink;
@@ -25,6 +27,7 @@ pub use find::find;
 pub use info::DeviceInfo;
 pub use opening::{probe, probe_stream};
 pub use port::{DEFAULT_PORT, draw_owner, resolve};
+pub use real_time::{Granted, RealTime, Waits};
 pub use receiver::{Block, Receiver, ReceiverOptions};
 pub use samplewire_proto::receiver::Delivery;
 pub use samplewire_proto::stream::{End, Underflow};

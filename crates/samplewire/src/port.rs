@@ -3,7 +3,6 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire_io::Word;
@@ -96,18 +95,6 @@ pub(crate) struct PortCounts {
     pub(crate) corrupted: u64,
     /// Packets that were not of the protocol.
     pub(crate) foreign: u64,
-}
-
-/// The I/O thread of a port, whose end is waited for when its last handle goes.
-#[derive(Debug)]
-pub(crate) struct PortThread(pub(crate) Option<JoinHandle<()>>);
-
-impl Drop for PortThread {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            thread.join().expect("the I/O thread does not panic");
-        }
-    }
 }
 
 /// How long a port goes on after its program is gone, for the other side to learn of it.

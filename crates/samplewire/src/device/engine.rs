@@ -15,6 +15,7 @@ use super::SampleClock;
 use super::offer::Offer;
 use super::plays::Plays;
 use super::start;
+use crate::drive;
 use crate::port::{
     Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of, tag_word,
 };
@@ -34,6 +35,8 @@ pub(super) struct Engine {
     samples: Option<SampleClock>,
     answer: Box<[u8]>,
     counts: PortCounts,
+    spins: bool,
+    stopped_at: Option<Nanos>,
 }
 
 /// A stream that goes out, with memory of its own.
@@ -48,46 +51,58 @@ impl Engine {
         (listener, boot_id): (Listener<Box<[StreamSlot]>>, u64),
         (sends, plays): (Box<[Sends]>, Option<Plays>),
         samples: Option<SampleClock>,
+        spins: bool,
     ) -> Self {
-        let answer = vec![0; IP_BYTES_MAX].into();
-        let counts = PortCounts::default();
-        let first_sends = 0;
-        Self { link, clock, listener, boot_id, sends, first_sends, plays, samples, answer, counts }
+        Self {
+            link,
+            clock,
+            listener,
+            boot_id,
+            sends,
+            first_sends: 0,
+            plays,
+            samples,
+            answer: vec![0; IP_BYTES_MAX].into(),
+            counts: PortCounts::default(),
+            spins,
+            stopped_at: None,
+        }
     }
 
-    /// Runs until the program stops it; then the open streams are cancelled.
-    pub(super) fn run(mut self, mut batch: Batch) {
-        let mut stopped_at = None;
-        loop {
-            if let Err(error) = self.turn(&mut batch) {
-                self.sends.iter().for_each(|sends| sends.outflow.fail(&error));
-                if let Some(plays) = &mut self.plays {
-                    plays.fail(error);
-                }
-                return;
+    /// A turn; `false` when the program has stopped all, and the streams that were open are
+    /// cancelled.
+    fn step(&mut self, batch: &mut Batch) -> bool {
+        if let Err(error) = self.turn(batch) {
+            self.sends.iter().for_each(|sends| sends.outflow.fail(&error));
+            if let Some(plays) = &mut self.plays {
+                plays.fail(error);
             }
-            let sends_are_stopped = self.sends.iter().all(|it| it.outflow.is_stopped());
-            let plays_is_stopped = self.plays.as_ref().is_none_or(Plays::is_stopped);
-            if sends_are_stopped && plays_is_stopped {
-                let now = self.clock.now();
-                let since = *stopped_at.get_or_insert(now);
-                let is_open = self.sends.iter().any(|it| it.outflow.is_open())
-                    || self.plays.as_ref().is_some_and(Plays::is_open);
-                if !is_open || now.since(since) > LINGER_MAX {
-                    return;
-                }
-            }
+            return false;
         }
+        let sends_are_stopped = self.sends.iter().all(|it| it.outflow.is_stopped());
+        let plays_is_stopped = self.plays.as_ref().is_none_or(Plays::is_stopped);
+        if !(sends_are_stopped && plays_is_stopped) {
+            return true;
+        }
+        let now = self.clock.now();
+        let since = *self.stopped_at.get_or_insert(now);
+        let is_open = self.sends.iter().any(|it| it.outflow.is_open())
+            || self.plays.as_ref().is_some_and(Plays::is_open);
+        is_open && now.since(since) <= LINGER_MAX
     }
 
     fn turn(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         let now = self.clock.now();
+        // What was submitted leaves first.
+        let (has_pushed, took_all) = self.run_sends(now)?;
         self.link.recv(batch)?;
         let has_arrivals = !batch.is_empty();
         self.take_arrivals(now, batch)?;
         self.announce(now);
-        let (has_pushed, took_all) = self.run_sends(now)?;
         self.run_plays(now)?;
+        if self.spins {
+            return Ok(());
+        }
         if !took_all {
             return self.link.wait(LINK_FULL_PAUSE);
         }
@@ -359,6 +374,18 @@ impl Engine {
         let result = if may_sleep { self.link.wait(Duration::from_nanos(span.0)) } else { Ok(()) };
         self.sends.iter().for_each(|sends| sends.outflow.awake());
         result
+    }
+}
+
+/// An engine with the memory for what arrives.
+pub(super) struct Running {
+    pub(super) engine: Engine,
+    pub(super) batch: Batch,
+}
+
+impl drive::Engine for Running {
+    fn step(&mut self) -> bool {
+        self.engine.step(&mut self.batch)
     }
 }
 

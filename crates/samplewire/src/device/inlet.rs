@@ -8,8 +8,9 @@ use samplewire_io::{Capabilities, Waker};
 use samplewire_proto::stream::Underflow;
 
 use crate::bell::{Bell, lock};
+use crate::drive::Port;
 use crate::info::DeviceInfo;
-use crate::port::PortThread;
+use crate::real_time::Granted;
 use crate::receiver::{Outlet, Receiver};
 use crate::source::StreamInfo;
 use crate::sync::Mutex;
@@ -22,10 +23,8 @@ use crate::sync::Mutex;
 pub struct Inlet {
     pub(super) info: StreamInfo,
     pub(super) memory_bytes: usize,
-    pub(super) capabilities: Capabilities,
     pub(super) shared: Arc<Shared>,
-    /// Waited for when the last handle goes.
-    pub(super) _thread: Arc<PortThread>,
+    pub(super) port: Port,
 }
 
 /// A stream that somebody sends to this device.
@@ -52,7 +51,12 @@ impl Inlet {
 
     /// What the link was granted.
     pub const fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
+        &self.port.capabilities
+    }
+
+    /// What was had of the [`RealTime`](crate::RealTime) options.
+    pub const fn granted(&self) -> &Granted {
+        &self.port.granted
     }
 
     /// Memory of the quanta in bytes; slots and rings come with each session.
@@ -72,12 +76,17 @@ impl Inlet {
         loop {
             if let Some(arrived) = self.shared.take()? {
                 let Arrived { id, underflow, info, outlet } = arrived;
-                let receiver = Receiver::of_flow(info, outlet);
+                let receiver = Receiver::of_flow(info, outlet, self.port.clone());
                 return Ok(Some(Incoming { id, underflow, receiver }));
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return Ok(None);
+            }
+            if self.port.granted.waits.is_program_spinning() {
+                self.port.drive.turn();
+                std::hint::spin_loop();
+                continue;
             }
             self.shared.bell.announce();
             if !self.shared.has_news() {

@@ -17,8 +17,9 @@ use samplewire_io::{Batch, Favoured, Link};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
+use crate::drive::Port;
 use crate::error::OpenError;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PortThread, seed};
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
@@ -26,7 +27,7 @@ use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
-use engine::{Engine, Sends};
+use engine::{Engine, Running, Sends};
 pub use inlet::{Incoming, Inlet, PortError};
 use offer::Offer;
 pub use player::{Played, Player};
@@ -72,12 +73,14 @@ impl Device {
         let streams = config.sends.len() + usize::from(config.plays.is_some());
         assert_ne!(streams, 0, "a device sends or plays");
         assert!(config.sends.len() <= STREAMS_MAX, "{streams} streams of one device");
+        options.real_time.check()?;
         let (clock, address) = (Clock::start(), link.local_addr());
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
         let hold_max = if config.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
         let inward =
             config.plays.map(|info| half_in(info, options, mtu_bytes, hold_max)).transpose()?;
+        let spins = options.real_time.how_it_waits().is_io_spinning();
         let boot_id = u64::from_be_bytes(*seed()?.first_chunk().expect("16 bytes"));
         let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
         let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
@@ -87,35 +90,36 @@ impl Device {
         let (sends, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         let inlet_shared = Arc::new(inlet::Shared::new(link.waker()));
+        let pages_in = inward.as_ref().map(|(_, pool)| pool.pages());
         let (plays, pool_bytes) = match inward {
             Some((offer, pool)) => {
                 let bytes = pool.memory_bytes();
-                let hold_max = Nanos(hold_max.as_nanos() as u64);
+                let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
                 let shared = Arc::clone(&inlet_shared);
                 (Some(Plays::new(clock, offer, pool, hold_max, shared)), bytes)
             }
             None => (None, 0),
         };
         let sends = sends.into_boxed_slice();
-        let engine = Engine::new((link, clock), (listener, boot_id), (sends, plays), config.clock);
+        let pages = handles.first().map(|handle| handle.pool.pages()).or(pages_in);
+        let engine =
+            Engine::new((link, clock), (listener, boot_id), (sends, plays), config.clock, spins);
+        let running = Running { engine, batch };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let thread =
-            std::thread::Builder::new().name(name.to_owned()).spawn(move || engine.run(batch))?;
-        let thread = Arc::new(PortThread(Some(thread)));
+        let asked = (&options.real_time, pages.expect("a device sends or plays"));
+        let port = Port::start(name, capabilities, asked, running)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let transmitters = handles.into_iter().zip(config.sends).zip(batches);
         let transmitters = transmitters.map(|((handle, info), batch_bytes)| {
-            let about = (info.clone(), address, capabilities.clone());
-            Transmitter::of_port(handle, about, batch_bytes, Arc::clone(&thread))
+            Transmitter::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
         });
         let transmitters = transmitters.collect();
         let inlet = config.plays.map(|info| Inlet {
             info: info.clone(),
             memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
-            capabilities,
             shared: inlet_shared,
-            _thread: thread,
+            port: port.clone(),
         });
         Ok(Self { address, transmitters, inlet })
     }
@@ -130,7 +134,12 @@ fn half_out(
     let offer = Offer::new(info, options, link.capabilities().mtu_bytes, HOLD_MAX)?;
     let config = crate::transmitter::sender_config(options.link_bps)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
-    let (outflow, handle) = crate::transmitter::outflow(clock, config, sizes, link.waker())?;
+    let (outflow, handle) = crate::transmitter::outflow(
+        (clock, config),
+        sizes,
+        options.real_time.wants_huge_pages(),
+        link.waker(),
+    )?;
     Ok((Sends { offer, outflow }, handle))
 }
 
@@ -142,7 +151,8 @@ fn half_in(
 ) -> Result<(Offer, Pool), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, hold_max)?;
     let quanta = offer.window.div_ceil(offer.quantum_packets) as usize + quantum::SPARE;
-    let pool = Pool::new(PoolConfig::new(quanta, offer.quantum_bytes()))?;
+    let pool = PoolConfig::new(quanta, offer.quantum_bytes());
+    let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     Ok((offer, pool))
 }
 

@@ -8,6 +8,7 @@ use samplewire_proto::wire::{self, WireError};
 
 use super::guard::Guard;
 use super::inflow::{Inflow, WAIT_MAX};
+use crate::drive;
 use crate::port::Clock;
 
 /// Everything the thread owns.
@@ -19,6 +20,9 @@ pub(super) struct Engine {
     guard: Guard,
     /// Packets that were none of the protocol and carried another tag.
     strays: u64,
+    spins: bool,
+    /// The link has failed: only what has come is still the program's.
+    is_broken: bool,
 }
 
 impl Engine {
@@ -28,23 +32,9 @@ impl Engine {
         inflow: Inflow,
         batch: Batch,
         guard: Guard,
+        spins: bool,
     ) -> Self {
-        Self { link, clock, inflow, batch, guard, strays: 0 }
-    }
-
-    /// Runs until the stream has ended, its end is acknowledged and the program has everything.
-    pub(super) fn run(mut self) {
-        while !self.inflow.is_over() {
-            if let Err(error) = self.turn() {
-                let mut has_all = self.inflow.fail(Some(error));
-                while !has_all {
-                    std::thread::sleep(Duration::from_nanos(WAIT_MAX.0));
-                    has_all = self.inflow.fail(None);
-                }
-                break;
-            }
-        }
-        self.publish(self.clock.now());
+        Self { link, clock, inflow, batch, guard, strays: 0, spins, is_broken: false }
     }
 
     fn turn(&mut self) -> Result<(), LinkError> {
@@ -82,6 +72,10 @@ impl Engine {
     }
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
+        if self.spins {
+            self.inflow.note_starved();
+            return Ok(());
+        }
         let Some(until) = self.inflow.wakes_at(now) else { return Ok(()) };
         let span = until.since(self.clock.now());
         if span > Nanos(0) {
@@ -94,5 +88,26 @@ impl Engine {
         self.inflow.publish(now);
         let strays = self.strays + self.inflow.snapshot.stream.foreign;
         self.guard.watch(now, strays, &mut *self.link);
+    }
+}
+
+impl drive::Engine for Engine {
+    /// `false` when the stream has ended, its end is acknowledged and the program has everything.
+    fn step(&mut self) -> bool {
+        let is_over = if self.is_broken {
+            if !self.spins {
+                std::thread::sleep(Duration::from_nanos(WAIT_MAX.0));
+            }
+            self.inflow.fail(None)
+        } else if let Err(error) = self.turn() {
+            self.is_broken = true;
+            self.inflow.fail(Some(error))
+        } else {
+            self.inflow.is_over()
+        };
+        if is_over {
+            self.publish(self.clock.now());
+        }
+        !is_over
     }
 }

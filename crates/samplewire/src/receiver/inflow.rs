@@ -64,6 +64,8 @@ pub(crate) struct Inflow {
     blocked: Option<Option<Quantum>>,
     /// Since when samples wait in a quantum that is not full.
     waits_since: Option<Nanos>,
+    /// The sender has no credit left because the program holds all quanta, and that is counted.
+    is_starved: bool,
     local_drops: Option<u32>,
     /// How the stream ended, until the program has been told.
     end: Option<Result<End, LinkError>>,
@@ -93,6 +95,7 @@ impl Inflow {
             parts,
             blocked: None,
             waits_since: None,
+            is_starved: false,
             local_drops: None,
             end: None,
             snapshot: Snapshot::default(),
@@ -268,9 +271,9 @@ impl Inflow {
     fn hand_over_late(&mut self, now: Nanos, has_grown: bool) {
         if self.parts.is_empty() {
             self.waits_since = None;
-        } else if has_grown || self.waits_since.is_none() {
+        } else if (has_grown || self.waits_since.is_none()) && self.hold_max > Nanos(0) {
             self.waits_since = Some(now);
-        } else if self.waits_since.is_some_and(|since| now.since(since) >= self.hold_max)
+        } else if self.waits_since.is_none_or(|since| now.since(since) >= self.hold_max)
             && !self.receiver.has_waiting()
             && let Step::Past(quantum) = self.places.exchange()
         {
@@ -364,6 +367,15 @@ impl Inflow {
             until = (now + WAIT_MAX).min(until.max(now));
         }
         Some(until)
+    }
+
+    /// Counts, in place of [`Inflow::wakes_at`] where nobody sleeps, that credit ran out for want of
+    /// quanta.
+    pub(crate) fn note_starved(&mut self) {
+        let is_starved = !self.receiver.has_open_credit()
+            && self.places.lacks_quanta(self.receiver.promise_end());
+        self.snapshot.starved += u64::from(is_starved && !self.is_starved);
+        self.is_starved = is_starved;
     }
 
     /// Whether the counters are to be published.

@@ -11,22 +11,23 @@ mod shared;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Tags};
-use samplewire_io::{Batch, Link, LinkError};
+use samplewire_io::{Batch, Capabilities, Link, LinkError};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
+use crate::drive::{Drive, Port};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES};
 use crate::quantum::{self, HOLD_MAX};
+use crate::real_time::Granted;
 use crate::sync::{Ordering, fence};
 
 pub use aligned::{
@@ -55,7 +56,10 @@ pub struct Receiver {
     window: u32,
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
-    thread: Option<JoinHandle<()>>,
+    capabilities: Capabilities,
+    granted: Granted,
+    /// `None` once it has been let go of.
+    drive: Option<Arc<Drive>>,
     end: Option<Result<End, LinkError>>,
     next_index: SampleIndex,
     /// What is played is told by a player, and what is taken is not.
@@ -100,6 +104,7 @@ impl Receiver {
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Self, OpenError> {
+        options.real_time.check()?;
         let clock = Clock::start();
         let config = open_config(options)?;
         let receiver_config = receiver_config(options)?;
@@ -121,8 +126,10 @@ impl Receiver {
             terms.window,
         );
         let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
-        let pool = Pool::new(PoolConfig::new(quanta, quantum_packets as usize * payload_bytes))?;
-        let pool_bytes = pool.memory_bytes();
+        let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
+        let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
+        let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
+        let spins = options.real_time.how_it_waits().is_io_spinning();
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
         let guard = Guard::new(terms.local_tag, terms.peer_tag);
         let shared = Arc::new(Shared::new(link.waker()));
@@ -130,26 +137,36 @@ impl Receiver {
             (address, clock),
             (terms, receiver_config),
             (pool, quantum_packets),
-            (info.frame_bytes(), WAIT_MAX),
+            (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
             shared,
         )?;
         let memory_bytes = pool_bytes + outlet.memory_bytes + batch.memory_bytes();
-        let engine = Engine::new(link, clock, inflow, batch, guard);
-        let thread = std::thread::Builder::new()
-            .name("samplewire-rx".to_owned())
-            .spawn(move || engine.run())?;
-        let mut receiver = Self::of_flow(info, outlet);
+        let capabilities = link.capabilities();
+        let engine = Engine::new(link, clock, inflow, batch, guard, spins);
+        let asked = (&options.real_time, pages);
+        let port = Port::start("samplewire-rx", capabilities, asked, engine)?;
+        let mut receiver = Self::of_flow(info, outlet, port);
         receiver.memory_bytes = memory_bytes;
-        receiver.thread = Some(thread);
         Ok(receiver)
     }
 
-    /// A receiver whose stream runs in another's I/O thread.
-    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet) -> Self {
+    /// The program's half of a stream of a port.
+    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: Port) -> Self {
         let Outlet { items, shared, window, memory_bytes } = outlet;
-        let next_index = info.first_index;
-        let (thread, end, is_played) = (None, None, false);
-        Self { info, memory_bytes, window, items, shared, thread, end, next_index, is_played }
+        let Port { capabilities, granted, drive } = port;
+        Self {
+            next_index: info.first_index,
+            info,
+            memory_bytes,
+            window,
+            items,
+            shared,
+            capabilities,
+            granted,
+            drive: Some(drive),
+            end: None,
+            is_played: false,
+        }
     }
 
     /// What the device said of the stream.
@@ -160,6 +177,16 @@ impl Receiver {
     /// All memory taken for the stream, in bytes: quanta, slots, rings. None is taken later.
     pub const fn memory_bytes(&self) -> usize {
         self.memory_bytes
+    }
+
+    /// What the link was granted.
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.capabilities
+    }
+
+    /// What was had of the [`RealTime`](crate::RealTime) options.
+    pub const fn granted(&self) -> &Granted {
+        &self.granted
     }
 
     /// Counters as of some milliseconds ago; after the end, the final ones.
@@ -269,6 +296,14 @@ impl Receiver {
 
     /// Waits for an item; `true` when the time is over.
     fn wait_for_item(&self, until: Option<Instant>) -> bool {
+        if self.granted.waits.is_program_spinning() {
+            let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
+            let is_late = || until.is_some_and(|until| Instant::now() >= until);
+            if !is_run {
+                std::hint::spin_loop();
+            }
+            return self.items.is_empty() && (is_late() || self.is_drained());
+        }
         let left = until.map_or(SLEEP_MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() {
             return true;
@@ -320,18 +355,22 @@ impl Receiver {
 
     fn stop(&mut self) {
         self.shared.stop();
-        match self.thread.take() {
-            Some(thread) => thread.join().expect("the I/O thread does not panic"),
-            None if self.end.is_none() => self.wait_for_the_port(),
-            None => {}
+        let Some(drive) = self.drive.take() else { return };
+        match Arc::try_unwrap(drive) {
+            // The port was this stream's alone, and ends with it.
+            Ok(drive) => drop(drive),
+            Err(drive) if self.end.is_none() => self.wait_for_the_port(&drive),
+            Err(_) => {}
         }
     }
 
-    /// Waits until the port's thread has let go of the stream, or tried for long enough.
-    fn wait_for_the_port(&self) {
+    /// Waits until the port has let go of the stream, or tried for long enough.
+    fn wait_for_the_port(&self, drive: &Drive) {
         let until = Instant::now() + PORT_PATIENCE;
         while !self.items.is_abandoned() && Instant::now() < until {
-            std::thread::sleep(PORT_PAUSE);
+            if !drive.turn() {
+                std::thread::sleep(PORT_PAUSE);
+            }
         }
     }
 }
@@ -354,10 +393,8 @@ impl Iterator for Receiver {
 
 impl Drop for Receiver {
     fn drop(&mut self) {
-        match &self.thread {
-            Some(_) => self.stop(),
-            None => self.shared.stop(),
-        }
+        // A port of its own is waited for when that is dropped.
+        self.shared.stop();
     }
 }
 

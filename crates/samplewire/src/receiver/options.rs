@@ -8,6 +8,7 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::receiver::Delivery;
 
 use crate::opening::Limits;
+use crate::real_time::RealTime;
 
 /// Choices for [`Receiver::open`](super::Receiver::open), with the defaults of the command line.
 #[derive(Clone, Debug)]
@@ -20,6 +21,7 @@ pub struct ReceiverOptions {
     pub(super) timeout: Duration,
     pub(super) packet_bytes_max: usize,
     pub(super) udp: UdpOptions,
+    pub(super) real_time: RealTime,
 }
 
 impl ReceiverOptions {
@@ -34,6 +36,7 @@ impl ReceiverOptions {
             timeout: Duration::from_secs(3),
             packet_bytes_max: 9_000,
             udp: UdpOptions::new(),
+            real_time: RealTime::new(),
         }
     }
 
@@ -94,6 +97,13 @@ impl ReceiverOptions {
     #[must_use]
     pub const fn udp(mut self, options: UdpOptions) -> Self {
         self.udp = options;
+        self
+    }
+
+    /// What the I/O thread and the quanta may have of the machine; default nothing.
+    #[must_use]
+    pub fn real_time(mut self, options: RealTime) -> Self {
+        self.real_time = options;
         self
     }
 

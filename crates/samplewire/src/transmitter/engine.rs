@@ -8,6 +8,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
 
 use super::outflow::Outflow;
+use crate::drive;
 use crate::port::{Clock, LINGER_MAX, LINK_FULL_PAUSE, PortCounts};
 
 /// Everything the thread owns.
@@ -18,6 +19,8 @@ pub(super) struct Engine {
     outflow: Outflow,
     batch: Batch,
     counts: PortCounts,
+    spins: bool,
+    stopped_at: Option<Nanos>,
 }
 
 impl Engine {
@@ -25,40 +28,27 @@ impl Engine {
         (link, peer, clock): (Box<dyn Link>, SocketAddr, Clock),
         outflow: Outflow,
         batch: Batch,
+        spins: bool,
     ) -> Self {
-        Self { link, peer, clock, outflow, batch, counts: PortCounts::default() }
-    }
-
-    /// Runs until the stream has ended, or the program is gone and the device knows.
-    pub(super) fn run(mut self) {
-        let mut stopped_at = None;
-        while self.outflow.is_open() {
-            if let Err(error) = self.turn() {
-                self.outflow.fail(&error);
-                return;
-            }
-            if self.outflow.is_stopped() {
-                let now = self.clock.now();
-                let since = *stopped_at.get_or_insert(now);
-                self.outflow.cancel(now);
-                if now.since(since) > LINGER_MAX {
-                    return;
-                }
-            }
-        }
+        let (counts, stopped_at) = (PortCounts::default(), None);
+        Self { link, peer, clock, outflow, batch, counts, spins, stopped_at }
     }
 
     fn turn(&mut self) -> Result<(), LinkError> {
         let now = self.clock.now();
+        // What was submitted leaves first.
+        let has_pushed = self.outflow.push();
+        let took_all = self.outflow.transmit(now, &mut *self.link)?;
         self.link.recv(&mut self.batch)?;
         let has_arrivals = !self.batch.is_empty();
         self.take_arrivals(now);
         self.outflow.announce();
         self.outflow.recycle();
-        let has_pushed = self.outflow.push();
-        let took_all = self.outflow.transmit(now, &mut *self.link)?;
         self.outflow.note_end(now, &mut *self.link);
         self.outflow.publish(now, &self.counts);
+        if self.spins {
+            return Ok(());
+        }
         if !took_all {
             return self.link.wait(LINK_FULL_PAUSE);
         }
@@ -92,5 +82,27 @@ impl Engine {
         };
         self.outflow.awake();
         result
+    }
+}
+
+impl drive::Engine for Engine {
+    /// `false` when the stream has ended, or the program is gone and the device knows.
+    fn step(&mut self) -> bool {
+        if !self.outflow.is_open() {
+            return false;
+        }
+        if let Err(error) = self.turn() {
+            self.outflow.fail(&error);
+            return false;
+        }
+        if self.outflow.is_stopped() {
+            let now = self.clock.now();
+            let since = *self.stopped_at.get_or_insert(now);
+            self.outflow.cancel(now);
+            if now.since(since) > LINGER_MAX {
+                return false;
+            }
+        }
+        true
     }
 }

@@ -22,11 +22,13 @@ use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use crate::device::{Device, DeviceConfig};
+use crate::drive::Port;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PortThread};
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
 use crate::quantum::{self, HOLD_MAX};
+use crate::real_time::Granted;
 use crate::source::StreamInfo;
 
 use engine::Engine;
@@ -52,13 +54,11 @@ pub struct Transmitter {
     /// The device, where this end opened.
     device: Option<DeviceInfo>,
     local: SocketAddr,
-    capabilities: Capabilities,
+    port: Port,
     memory_bytes: usize,
     pool: Pool,
     submit: rtrb::Producer<Submit>,
     shared: Arc<Shared>,
-    /// Waited for when the last handle goes.
-    _thread: Arc<PortThread>,
     seen_session: u64,
     /// The index after what was submitted last.
     next_index: SampleIndex,
@@ -162,6 +162,7 @@ impl Transmitter {
         address: SocketAddr,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
+        options.real_time.check()?;
         let clock = Clock::start();
         let sender_config = sender_config(options.link_bps)?;
         let config = options.open_config()?;
@@ -178,17 +179,21 @@ impl Transmitter {
             quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
-        let (mut outflow, handle) = outflow(clock, sender_config, sizes, link.waker())?;
+        let (mut outflow, handle) = outflow(
+            (clock, sender_config),
+            sizes,
+            options.real_time.wants_huge_pages(),
+            link.waker(),
+        )?;
         outflow.begin(clock.now(), terms, form, address, quantum_packets)?;
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let batch_bytes = batch.memory_bytes();
-        let engine = Engine::new((link, address, clock), outflow, batch);
-        let thread = std::thread::Builder::new()
-            .name("samplewire-tx".to_owned())
-            .spawn(move || engine.run())?;
-        let thread = Arc::new(PortThread(Some(thread)));
-        let about = (device.stream_info(), local, capabilities);
-        let mut transmitter = Self::of_port(handle, about, batch_bytes, thread);
+        let spins = options.real_time.how_it_waits().is_io_spinning();
+        let engine = Engine::new((link, address, clock), outflow, batch, spins);
+        let asked = (&options.real_time, handle.pool.pages());
+        let port = Port::start("samplewire-tx", capabilities, asked, engine)?;
+        let about = (device.stream_info(), local);
+        let mut transmitter = Self::of_port(handle, about, batch_bytes, port);
         transmitter.device = Some(device);
         Ok(transmitter)
     }
@@ -196,21 +201,20 @@ impl Transmitter {
     /// The program's half of a port.
     pub(crate) fn of_port(
         handle: Handle,
-        (info, local, capabilities): (StreamInfo, SocketAddr, Capabilities),
+        (info, local): (StreamInfo, SocketAddr),
         batch_bytes: usize,
-        thread: Arc<PortThread>,
+        port: Port,
     ) -> Self {
         let Handle { pool, submit, shared, memory_bytes } = handle;
         Self {
             info,
             device: None,
             local,
-            capabilities,
+            port,
             memory_bytes: memory_bytes + batch_bytes,
             pool,
             submit,
             shared,
-            _thread: thread,
             seen_session: 0,
             next_index: 0,
         }
@@ -232,8 +236,19 @@ impl Transmitter {
     }
 
     /// What the link was granted.
-    pub const fn capabilities(&self) -> &samplewire_io::Capabilities {
-        &self.capabilities
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.port.capabilities
+    }
+
+    /// What was had of the [`RealTime`](crate::RealTime) options.
+    pub const fn granted(&self) -> &Granted {
+        &self.port.granted
+    }
+
+    /// Does what is due, where no I/O thread does ([`Waits::Inline`](crate::Waits::Inline)): for a
+    /// program that does not come to another call that waits.
+    pub fn turn(&self) {
+        self.port.drive.turn();
     }
 
     /// All memory taken for the stream, in bytes: quanta, slots, rings.
@@ -395,9 +410,12 @@ impl Transmitter {
                 return;
             }
             submit = back;
-            std::thread::yield_now();
+            if !self.port.drive.turn() {
+                std::thread::yield_now();
+            }
         }
         self.shared.submitted();
+        self.port.drive.turn();
     }
 
     fn wait_until<T>(
@@ -413,6 +431,11 @@ impl Transmitter {
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return None;
+            }
+            if self.port.granted.waits.is_program_spinning() {
+                self.port.drive.turn();
+                std::hint::spin_loop();
+                continue;
             }
             self.shared.bell.announce();
             if let Some(found) = look(&self.shared) {
@@ -431,7 +454,7 @@ impl Drop for Transmitter {
 
 /// The program's half of an [`Outflow`].
 pub(crate) struct Handle {
-    pool: Pool,
+    pub(crate) pool: Pool,
     submit: rtrb::Producer<Submit>,
     shared: Arc<Shared>,
     memory_bytes: usize,
@@ -439,13 +462,13 @@ pub(crate) struct Handle {
 
 /// Makes both halves: a window, the packets and the bytes of a quantum.
 pub(crate) fn outflow(
-    clock: Clock,
-    config: SenderConfig,
+    (clock, config): (Clock, SenderConfig),
     (window, quantum_packets, quantum_bytes): (u32, u32, usize),
+    huge_pages: bool,
     waker: Waker,
 ) -> Result<(Outflow, Handle), OpenError> {
     let quanta = window.div_ceil(quantum_packets) as usize + quantum::SPARE;
-    let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes))?;
+    let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
     let held = Held::new(window, quanta);
     let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
     let slots = (window as usize).next_power_of_two();

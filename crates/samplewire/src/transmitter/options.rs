@@ -2,6 +2,7 @@
 
 use samplewire_io::UdpOptions;
 
+use crate::real_time::RealTime;
 use crate::receiver::WINDOW_DEFAULT;
 
 /// Choices for the port of a device, whichever way its streams go
@@ -16,6 +17,7 @@ pub struct TransmitterOptions {
     pub(crate) reorder_tolerance_ns: u64,
     pub(crate) packet_bytes_max: usize,
     pub(crate) udp: UdpOptions,
+    pub(crate) real_time: RealTime,
 }
 
 impl TransmitterOptions {
@@ -28,6 +30,7 @@ impl TransmitterOptions {
             reorder_tolerance_ns: 50_000,
             packet_bytes_max: 9_000,
             udp: UdpOptions::new(),
+            real_time: RealTime::new(),
         }
     }
 
@@ -77,6 +80,13 @@ impl TransmitterOptions {
     #[must_use]
     pub const fn udp(mut self, options: UdpOptions) -> Self {
         self.udp = options;
+        self
+    }
+
+    /// What the I/O thread and the quanta may have of the machine; default nothing.
+    #[must_use]
+    pub fn real_time(mut self, options: RealTime) -> Self {
+        self.real_time = options;
         self
     }
 }

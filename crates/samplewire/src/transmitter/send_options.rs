@@ -12,6 +12,7 @@ use samplewire_proto::wire::Role;
 use crate::error::OpenError;
 use crate::opening::{self, Limits};
 use crate::port::RANGES_MAX;
+use crate::real_time::RealTime;
 use crate::receiver::WINDOW_DEFAULT;
 
 /// Choices for [`Transmitter::open`](super::Transmitter::open), with the defaults of the command
@@ -28,6 +29,7 @@ pub struct SendOptions {
     start_index: SampleIndex,
     underflow: Underflow,
     pub(super) udp: UdpOptions,
+    pub(super) real_time: RealTime,
 }
 
 impl SendOptions {
@@ -45,6 +47,7 @@ impl SendOptions {
             start_index: 0,
             underflow: Underflow::Zeros,
             udp: UdpOptions::new(),
+            real_time: RealTime::new(),
         }
     }
 
@@ -120,6 +123,13 @@ impl SendOptions {
     #[must_use]
     pub const fn udp(mut self, options: UdpOptions) -> Self {
         self.udp = options;
+        self
+    }
+
+    /// What the I/O thread and the quanta may have of the machine; default nothing.
+    #[must_use]
+    pub fn real_time(mut self, options: RealTime) -> Self {
+        self.real_time = options;
         self
     }
 

@@ -24,6 +24,7 @@ pub(super) fn open<E: From<OpenError>>(
     assert!(!streams.is_empty(), "no stream is named");
     let is_twice = |(at, stream)| streams[..at].contains(stream);
     assert!(!streams.iter().enumerate().any(is_twice), "a stream is named twice: {streams:?}");
+    options.real_time.check_for(streams.len()).map_err(OpenError::from)?;
     // One that was opened in vain is taken over.
     let owner = opening::owner(options.owner)?;
     let options = options.clone().owner(owner);

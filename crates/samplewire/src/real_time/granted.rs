@@ -1,0 +1,211 @@
+//! What was had of what was asked for.
+
+use std::fmt;
+use std::io;
+use std::time::Duration;
+
+use samplewire_circuit::Pages;
+use samplewire_io::thread;
+
+use super::{RealTime, Waits};
+
+/// What a stream was given of its [`RealTime`] options, as the kernel confirmed it.
+///
+/// Its text is one line for people: `CPU 1, SCHED_FIFO 50, 31.2 MB locked, spinning`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Granted {
+    /// The CPU that the I/O thread stays on.
+    pub cpu: Option<usize>,
+    /// Its priority under SCHED_FIFO.
+    pub priority: Option<u32>,
+    /// Bytes of the process that stay in memory.
+    pub locked_bytes: Option<u64>,
+    /// What the quanta's memory is made of, where huge pages were asked for.
+    pub pages: Option<Pages>,
+    /// How late the thread's timers may end, where that was set.
+    pub timer_slack: Option<Duration>,
+    /// How the stream waits.
+    pub waits: Waits,
+    /// What was asked for and could not be had.
+    pub lacks: Vec<Lack>,
+}
+
+/// Something that was asked for and could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lack {
+    /// The option, e.g. `SCHED_FIFO 50`.
+    pub what: String,
+    /// Why, e.g. `Operation not permitted`.
+    pub why: String,
+    /// The capability that would give it, e.g. `cap_sys_nice`, where one would: a program has it by
+    /// `sudo setcap cap_sys_nice=ep PROGRAM`.
+    pub capability: Option<&'static str>,
+    /// A command that would give it too, or alone.
+    pub command: String,
+}
+
+impl Granted {
+    /// Asks for the options of the calling thread, which is the I/O thread, or where there is none
+    /// the program's; `pages` are those of the stream's memory.
+    pub(crate) fn ask(options: &RealTime, pages: Pages) -> Self {
+        let mut granted = Self { waits: options.waits, ..Self::default() };
+        if options.huge_pages {
+            granted.pages = Some(pages);
+            granted.note_pages(pages);
+        }
+        // First the memory: a thread of high priority had better not wait for it.
+        if options.lock_memory {
+            let locked = thread::lock_memory().and_then(|()| thread::locked_bytes());
+            granted.locked_bytes = granted.keep(locked, || Lack {
+                what: "locked memory".into(),
+                why: String::new(),
+                capability: Some("cap_ipc_lock"),
+                command: "ulimit -l unlimited".into(),
+            });
+        }
+        if let Some(cpu) = options.cpu {
+            let pinned = thread::pin(cpu).and_then(|()| match &thread::affinity()?[..] {
+                [only] if *only == cpu => Ok(cpu),
+                other => Err(io::Error::other(format!("the thread is on {other:?}"))),
+            });
+            granted.cpu = granted.keep(pinned, || Lack {
+                what: format!("CPU {cpu}"),
+                why: String::new(),
+                capability: None,
+                command: "taskset -pc $$   # the CPUs that may be used: choose one of them".into(),
+            });
+        }
+        if let Some(slack) = options.timer_slack {
+            let set = thread::set_timer_slack(slack).and_then(|()| thread::timer_slack());
+            granted.timer_slack = granted.keep(set, || Lack {
+                what: format!("timer slack {slack:?}"),
+                why: String::new(),
+                capability: None,
+                command: "cat /proc/self/timerslack_ns   # what the system set".into(),
+            });
+        }
+        if let Some(priority) = options.priority {
+            let scheduled = thread::schedule_fifo(priority).and_then(|()| {
+                let has = thread::fifo_priority()?;
+                has.ok_or_else(|| io::Error::other("the thread has another policy"))
+            });
+            granted.priority = granted.keep(scheduled, || Lack {
+                what: format!("SCHED_FIFO {priority}"),
+                why: String::new(),
+                capability: Some("cap_sys_nice"),
+                command: format!("ulimit -r {priority}"),
+            });
+        }
+        granted
+    }
+
+    /// Keeps what was had, or notes why not.
+    fn keep<T>(&mut self, had: io::Result<T>, lack: impl FnOnce() -> Lack) -> Option<T> {
+        had.map_err(|error| self.lacks.push(Lack { why: reason(&error), ..lack() })).ok()
+    }
+
+    fn note_pages(&mut self, pages: Pages) {
+        if matches!(pages, Pages::Small | Pages::Transparent { huge_bytes: 0 }) {
+            self.lacks.push(Lack {
+                what: "huge pages".into(),
+                why: "the system's pool has too few, and the kernel made none".into(),
+                capability: None,
+                command: "sudo sysctl -w vm.nr_hugepages=64   # of 2 MiB each".into(),
+            });
+        }
+    }
+
+    /// Whether anything was asked for.
+    pub fn is_asked(&self) -> bool {
+        *self != Self::default()
+    }
+}
+
+impl fmt::Display for Granted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let megabytes = |bytes: f64| format!("{:.1} MB", bytes / 1e6);
+        let pages = self.pages.and_then(|pages| match pages {
+            Pages::Huge => Some("huge pages".to_owned()),
+            Pages::Transparent { huge_bytes: 1.. } => Some("transparent huge pages".to_owned()),
+            _ => None,
+        });
+        let waits = match self.waits {
+            Waits::Asleep => None,
+            Waits::Spinning => Some("spinning"),
+            Waits::BothSpinning => Some("spinning, and so does the program"),
+            Waits::Inline => Some("in the program's own"),
+        };
+        let words = [
+            self.cpu.map(|cpu| format!("CPU {cpu}")),
+            self.priority.map(|priority| format!("SCHED_FIFO {priority}")),
+            self.locked_bytes.map(|bytes| format!("{} locked", megabytes(bytes as f64))),
+            pages,
+            self.timer_slack.map(|slack| format!("timer slack {slack:?}")),
+            waits.map(str::to_owned),
+        ];
+        let words: Vec<String> = words.into_iter().flatten().collect();
+        match &words[..] {
+            [] => f.write_str("as any other thread"),
+            words => f.write_str(&words.join(", ")),
+        }
+    }
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "no {}: {}", self.what, self.why)
+    }
+}
+
+/// The system's words without its number.
+fn reason(error: &io::Error) -> String {
+    let words = error.to_string();
+    words.split(" (os error").next().unwrap_or(&words).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_had_reads_as_one_line() {
+        assert_eq!(Granted::default().to_string(), "as any other thread");
+        assert!(!Granted::default().is_asked());
+        let granted = Granted {
+            cpu: Some(1),
+            priority: Some(50),
+            locked_bytes: Some(31_200_000),
+            pages: Some(Pages::Huge),
+            timer_slack: Some(Duration::from_micros(1)),
+            waits: Waits::Spinning,
+            lacks: Vec::new(),
+        };
+        assert_eq!(
+            granted.to_string(),
+            "CPU 1, SCHED_FIFO 50, 31.2 MB locked, huge pages, timer slack 1µs, spinning"
+        );
+        let pages = Pages::Transparent { huge_bytes: 0 };
+        assert_eq!(
+            Granted { pages: Some(pages), ..Granted::default() }.to_string(),
+            "as any other thread"
+        );
+    }
+
+    /// A right is there or not, and the answer tells which.
+    #[test]
+    fn what_is_asked_for_is_had_or_lacks_something_with_a_command() {
+        let options = RealTime::new().cpu(0).priority(1).timer_slack(Duration::from_micros(3));
+        let granted =
+            std::thread::spawn(move || Granted::ask(&options, Pages::Small)).join().unwrap();
+        let had = usize::from(granted.cpu == Some(0)) + usize::from(granted.priority == Some(1));
+        assert_eq!(had + granted.lacks.len(), 2, "{granted:?}");
+        assert!(granted.timer_slack.is_some());
+        for lack in &granted.lacks {
+            assert!(!lack.why.is_empty() && !lack.command.is_empty(), "{lack:?}");
+        }
+        let options = RealTime::new().huge_pages(true);
+        let granted = Granted::ask(&options, Pages::Transparent { huge_bytes: 0 });
+        assert_eq!(granted.lacks.len(), 1, "{granted:?}");
+        assert!(granted.lacks[0].command.contains("vm.nr_hugepages"));
+    }
+}

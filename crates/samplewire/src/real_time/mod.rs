@@ -1,0 +1,260 @@
+//! What a stream's I/O thread may have of the machine. All of it is asked for, none needed: what
+//! cannot be had is told with what it lacks, and the stream runs without it.
+
+mod granted;
+
+use std::time::Duration;
+
+use samplewire_io::thread;
+
+pub use granted::{Granted, Lack};
+
+/// Choices for the thread and the memory of a stream; nothing unless set.
+///
+/// ```
+/// use samplewire::RealTime;
+///
+/// let options = RealTime::new().cpu(0).priority(50).lock_memory(true);
+/// assert!(options.check().is_ok());
+/// let error = RealTime::new().priority(100).check().unwrap_err();
+/// assert_eq!(error.to_string(), "priority 100 is not in 1..=99");
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RealTime {
+    cpu: Option<usize>,
+    priority: Option<u32>,
+    lock_memory: bool,
+    huge_pages: bool,
+    timer_slack: Option<Duration>,
+    waits: Waits,
+}
+
+/// How the I/O thread and the program wait for what comes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Waits {
+    /// Both sleep until there is something; an idle stream costs next to no CPU time.
+    #[default]
+    Asleep,
+    /// The I/O thread looks without a pause, and takes a CPU for itself. Samples are handed over as
+    /// soon as nothing else has come. The program sleeps.
+    Spinning,
+    /// The program's thread does so too, while it waits for samples, quanta or a session.
+    BothSpinning,
+    /// There is no I/O thread: it is the program's calls that send, receive and repair, and while
+    /// they wait they spin. The shortest way, for a program that does not stay away: while it does,
+    /// nothing is answered or repaired, and after 15 s the other side gives the stream up.
+    Inline,
+}
+
+impl RealTime {
+    /// Nothing is asked for.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Keeps the I/O thread on this CPU, numbered from 0. Default: where the system puts it.
+    #[must_use]
+    pub const fn cpu(mut self, cpu: usize) -> Self {
+        self.cpu = Some(cpu);
+        self
+    }
+
+    /// Schedules the I/O thread by SCHED_FIFO with this priority, 1 (the least) to 99: before all
+    /// ordinary threads. Needs CAP_SYS_NICE, or a limit of that height (`ulimit -r`). Default: an
+    /// ordinary thread.
+    #[must_use]
+    pub const fn priority(mut self, priority: u32) -> Self {
+        self.priority = Some(priority);
+        self
+    }
+
+    /// Keeps all memory that the process has when the stream is opened, the stream's among it, from
+    /// being swapped out. Needs CAP_IPC_LOCK, or a limit of that size (`ulimit -l`). Default no.
+    #[must_use]
+    pub const fn lock_memory(mut self, lock_memory: bool) -> Self {
+        self.lock_memory = lock_memory;
+        self
+    }
+
+    /// Takes the memory of the quanta in huge pages: from the system's pool of them
+    /// (`vm.nr_hugepages`), or such as the kernel makes when asked. Default no.
+    #[must_use]
+    pub const fn huge_pages(mut self, huge_pages: bool) -> Self {
+        self.huge_pages = huge_pages;
+        self
+    }
+
+    /// How much later than due the I/O thread's timers may end, 1 ns to 1 s; default the system's, 50
+    /// us as a rule. Needs no right; a thread under SCHED_FIFO has none anyway.
+    #[must_use]
+    pub const fn timer_slack(mut self, slack: Duration) -> Self {
+        self.timer_slack = Some(slack);
+        self
+    }
+
+    /// How the stream waits; default [`Waits::Asleep`].
+    #[must_use]
+    pub const fn waits(mut self, waits: Waits) -> Self {
+        self.waits = waits;
+        self
+    }
+
+    /// Checks the choices against their ranges, each other and this machine's CPUs; opening a stream
+    /// does so first.
+    ///
+    /// # Errors
+    /// The value that is out of range, or those that contradict each other.
+    pub fn check(&self) -> Result<(), RealTimeError> {
+        self.check_for(1)
+    }
+
+    /// See [`RealTime::check`]; for so many streams that are opened together.
+    pub(crate) fn check_for(&self, streams: usize) -> Result<(), RealTimeError> {
+        let cpus = thread::cpus();
+        if let Some(cpu) = self.cpu.filter(|cpu| *cpu >= cpus) {
+            return Err(RealTimeError::Cpu { cpu, last: cpus - 1 });
+        }
+        if let Some(priority) = self.priority.filter(|it| !(1..=99).contains(it)) {
+            return Err(RealTimeError::Priority { priority });
+        }
+        let range = Duration::from_nanos(1)..=Duration::from_secs(1);
+        if let Some(slack) = self.timer_slack.filter(|slack| !range.contains(slack)) {
+            return Err(RealTimeError::TimerSlack { slack });
+        }
+        if self.waits == Waits::Inline {
+            let of_thread = [
+                self.cpu.map(|it| format!("cpu {it}")),
+                self.priority.map(|it| format!("priority {it}")),
+                self.timer_slack.map(|it| format!("timer slack {it:?}")),
+            ];
+            if let Some(option) = of_thread.into_iter().flatten().next() {
+                return Err(RealTimeError::NoThread { option });
+            }
+        }
+        if self.waits == Waits::Inline && streams > 1 {
+            return Err(RealTimeError::Inline { streams });
+        }
+        let spins = matches!(self.waits, Waits::Spinning | Waits::BothSpinning);
+        if let Some(priority) = self.priority
+            && spins
+        {
+            let usable = std::thread::available_parallelism().map_or(1, usize::from);
+            let has_one = self.cpu.is_some() && streams > 1;
+            if usable <= streams || has_one {
+                let cpus = if has_one { 1 } else { usable };
+                return Err(RealTimeError::Starving { priority, streams, cpus });
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) const fn wants_huge_pages(&self) -> bool {
+        self.huge_pages
+    }
+
+    pub(crate) const fn how_it_waits(&self) -> Waits {
+        self.waits
+    }
+}
+
+impl Waits {
+    /// Whether the stream's I/O never sleeps.
+    pub(crate) const fn is_io_spinning(self) -> bool {
+        !matches!(self, Self::Asleep)
+    }
+
+    /// Whether the program's thread does not sleep while it waits.
+    pub(crate) const fn is_program_spinning(self) -> bool {
+        matches!(self, Self::BothSpinning | Self::Inline)
+    }
+}
+
+/// Why real-time options cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RealTimeError {
+    /// This machine has no such CPU.
+    #[error("cpu {cpu} is not there: this machine has 0..={last}")]
+    Cpu {
+        /// The number given.
+        cpu: usize,
+        /// The highest number.
+        last: usize,
+    },
+    /// SCHED_FIFO has no such priority.
+    #[error("priority {priority} is not in 1..=99")]
+    Priority {
+        /// The priority given.
+        priority: u32,
+    },
+    /// Out of range.
+    #[error("timer slack {slack:?} is not in 1ns..=1s")]
+    TimerSlack {
+        /// The time given.
+        slack: Duration,
+    },
+    /// An option of the I/O thread where there is none.
+    #[error("{option} is of an I/O thread, and without one (inline) there is none")]
+    NoThread {
+        /// The option and its value.
+        option: String,
+    },
+    /// Streams that are read in line would stand still while the program waits for one of them.
+    #[error("without I/O threads (inline) one stream is read, not {streams} in line")]
+    Inline {
+        /// How many were to be opened.
+        streams: usize,
+    },
+    /// Threads that never sleep and that no other is to interrupt would leave it no CPU.
+    #[error(
+        "priority {priority} and spinning leave the program no CPU: {streams} such threads would run \
+         on {cpus}"
+    )]
+    Starving {
+        /// The priority given.
+        priority: u32,
+        /// How many threads.
+        streams: usize,
+        /// On how many CPUs.
+        cpus: usize,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn error_of(options: &RealTime) -> String {
+        options.check().unwrap_err().to_string()
+    }
+
+    #[test]
+    fn values_out_of_range_are_named() {
+        let last = thread::cpus() - 1;
+        assert_eq!(RealTime::new().cpu(last).check(), Ok(()));
+        assert_eq!(
+            error_of(&RealTime::new().cpu(last + 1)),
+            format!("cpu {} is not there: this machine has 0..={last}", last + 1)
+        );
+        for priority in [0, 100] {
+            let words = format!("priority {priority} is not in 1..=99");
+            assert_eq!(error_of(&RealTime::new().priority(priority)), words);
+        }
+        for slack in [Duration::ZERO, Duration::from_secs(2)] {
+            assert!(error_of(&RealTime::new().timer_slack(slack)).starts_with("timer slack"));
+        }
+    }
+
+    #[test]
+    fn options_that_contradict_each_other_are_named() {
+        let inline = RealTime::new().waits(Waits::Inline);
+        assert_eq!(inline.check(), Ok(()));
+        assert!(error_of(&inline.clone().cpu(0)).starts_with("cpu 0 is of an I/O thread"));
+        assert!(error_of(&inline.priority(7)).starts_with("priority 7 is of an I/O thread"));
+        assert!(RealTime::new().waits(Waits::Inline).check_for(2).is_err());
+        let greedy = RealTime::new().priority(7).waits(Waits::Spinning);
+        let error = greedy.check_for(100_000).unwrap_err();
+        assert!(error.to_string().starts_with("priority 7 and spinning leave the program no CPU"));
+        assert!(greedy.cpu(0).check_for(2).is_err(), "of two on one CPU the second never runs");
+    }
+}
