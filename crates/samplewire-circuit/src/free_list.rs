@@ -7,8 +7,10 @@
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The free slots. Any thread may take and give.
+/// The free slots. Any thread may take and give, in cache lines (which this kind of machine fetches
+/// by pairs) that nothing else shares: what stands beside it is read for each packet.
 #[derive(Debug)]
+#[repr(align(128))]
 pub(crate) struct FreeList {
     /// [`Top`]: version and slot number.
     top: AtomicU64,

@@ -93,7 +93,9 @@ pub(crate) struct Shared {
     stride_bytes: usize,
 }
 
-/// What is kept for each quantum beside its bytes.
+/// What is kept for each quantum beside its bytes, in cache lines of its own: neighbours are with
+/// other threads.
+#[repr(align(64))]
 struct Slot {
     shares: Shares,
     state: UnsafeCell<State>,
