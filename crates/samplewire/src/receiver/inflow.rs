@@ -14,7 +14,7 @@ use samplewire_proto::{Gap, Nanos, SampleIndex};
 
 use super::places::{Places, Step};
 use super::shared::{Shared, Snapshot};
-use crate::port::Clock;
+use crate::port::{BATCH_PACKETS, Clock};
 
 /// What goes to the program, in order.
 #[derive(Debug)]
@@ -60,6 +60,10 @@ pub(crate) struct Inflow {
     /// How long samples may wait for their quantum to fill once the stream pauses.
     hold_max: Nanos,
     parts: Vec<Part>,
+    /// Quanta handed over since the program was last woken.
+    unrung: usize,
+    /// Packets that came since the last [`Inflow::advance`].
+    handled: u32,
     /// A quantum that is delivered and waits for room in the ring of items.
     blocked: Option<Option<Quantum>>,
     /// Since when samples wait in a quantum that is not full.
@@ -93,6 +97,8 @@ impl Inflow {
             frame_bytes,
             hold_max,
             parts,
+            unrung: 0,
+            handled: 0,
             blocked: None,
             waits_since: None,
             is_starved: false,
@@ -140,6 +146,7 @@ impl Inflow {
         packet: &Packet<'_>,
         ecn: Ecn,
     ) -> bool {
+        self.handled += 1;
         let Packet::Data(body) = packet else {
             return self.receiver.handle(now, header, packet);
         };
@@ -170,6 +177,11 @@ impl Inflow {
             self.end = Some(Ok(end));
         }
         self.finish();
+        // A batch that was not full was the last for now.
+        if self.handled < HANDLED_FULL {
+            self.ring();
+        }
+        self.handled = 0;
         Ok(())
     }
 
@@ -323,8 +335,19 @@ impl Inflow {
             };
             self.items.push(item).expect("the room was checked");
         }
-        self.shared.bell.ring();
+        self.unrung += 1;
+        if self.unrung >= self.places.quanta().div_ceil(UNRUNG_SHARE).min(UNRUNG_MAX) {
+            self.ring();
+        }
         true
+    }
+
+    /// Wakes the program if it waits for what has been handed over.
+    fn ring(&mut self) {
+        if self.unrung > 0 {
+            self.unrung = 0;
+            self.shared.bell.ring();
+        }
     }
 
     fn grant(&mut self) {
@@ -346,6 +369,7 @@ impl Inflow {
 
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
+        self.ring();
         let promise_end = self.receiver.promise_end();
         let is_blocked = self.blocked.is_some() || self.end.is_some();
         if is_blocked || self.places.lacks_quanta(promise_end) {
@@ -410,6 +434,14 @@ const META_TAGS_MAX: usize = 4;
 /// How long samples may wait for their quantum to fill once the stream pauses, where nobody plays
 /// them; and how often it is looked whether a program that is behind has made room.
 pub(crate) const WAIT_MAX: Nanos = Nanos::from_millis(1);
+
+/// Packets of a batch after which more are likely to have come.
+const HANDLED_FULL: u32 = BATCH_PACKETS as u32 / 2;
+
+/// While packets keep coming, the program is woken for so many quanta at once, or for this part of
+/// the window: a wake costs more than the look at a quantum.
+const UNRUNG_MAX: usize = 4;
+const UNRUNG_SHARE: usize = 16;
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);

@@ -103,6 +103,11 @@ impl Places {
         &quantum.data()[offset..offset + self.payload_bytes]
     }
 
+    /// Quanta that span the window.
+    pub(crate) fn quanta(&self) -> usize {
+        self.ring.len()
+    }
+
     pub(crate) const fn quantum_packets(&self) -> u32 {
         self.quantum_packets
     }
