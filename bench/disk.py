@@ -26,19 +26,15 @@ from statistics import median
 
 import kept
 import machine
-
-ROOT = Path(__file__).resolve().parent.parent
+import programs
+import turns
+from turns import ProgramError
 
 TARGET_BPS = 1e9
 """Bytes a second that a recording must reach, where `dd` does."""
 
 SHARE_LEAST = 0.85
 """Of what `dd` reaches, where that is less."""
-
-OTHERS_SHARE_MOST = 0.05
-"""The machine is idle when anything else takes no more than this of its CPU time."""
-
-IDLE_LOOK_S = 0.3
 
 FRAME_BYTES = 4
 """A sample of sc16."""
@@ -64,10 +60,6 @@ class Run:
     """Quanta that waited for the file at most."""
 
 
-class ProgramError(Exception):
-    """A measured program failed."""
-
-
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=7, help="of all cases in turn (default 7)")
@@ -90,7 +82,7 @@ def main() -> int:
         runs = []
         patience_end = time.monotonic() + arguments.patience
         for turn in range(arguments.rounds + 1):
-            wait_for_others(patience_end)
+            turns.wait_idle(patience_end)
             for name, folder in folders.items():
                 for run in measure(command, name, folder / "samplewire-bench", turn, len_bytes):
                     print_run(run)
@@ -99,7 +91,7 @@ def main() -> int:
     except (ProgramError, OSError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    about = machine.describe(ROOT)
+    about = machine.describe(kept.ROOT)
     figures = [figure for folder in folders for figure in figures_of(folder, runs)]
     rows = [asdict(run) for run in runs]
     path = kept.keep("disk", about, arguments.out, bytes_each=len_bytes, figures=figures, runs=rows)
@@ -112,28 +104,8 @@ def main() -> int:
 
 def build() -> tuple[Path, Path]:
     """Builds the command; it and the folder where it was built."""
-    words = ["cargo", "build", "--release", "-p", "samplewire-cli"]
-    done = subprocess.run(
-        [*words, "--message-format=json-render-diagnostics"],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    for line in done.stdout.splitlines():
-        executable = json.loads(line).get("executable")
-        if executable:
-            return Path(executable), Path(executable).parent
-    raise ProgramError(f"no executable of {shlex.join(words)}")
-
-
-def wait_for_others(until: float) -> None:
-    """Waits until others are idle, or until that time."""
-    while time.monotonic() < until:
-        look = Look()
-        time.sleep(IDLE_LOOK_S)
-        if look.others_share() <= OTHERS_SHARE_MOST:
-            break
+    command = programs.build_with(["-p", "samplewire-cli"], kept.ROOT)["samplewire"]
+    return command, command.parent
 
 
 def measure(command: Path, folder: str, path: Path, turn: int, len_bytes: int) -> Iterator[Run]:

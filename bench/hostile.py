@@ -19,8 +19,7 @@ from statistics import median
 
 import kept
 import machine
-
-ROOT = Path(__file__).resolve().parent.parent
+import programs
 
 EXAMPLE = ("samplewire", "hostile")
 
@@ -32,12 +31,12 @@ AMPLIFICATION_MOST = 1.0
 def main() -> int:
     arguments = parse_arguments()
     try:
-        program = build()
+        program = programs.build([EXAMPLE])[EXAMPLE[1]]
         runs = [run(program, arguments, payload) for payload in arguments.payload]
     except (OSError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 2
-    about = machine.describe(ROOT)
+    about = machine.describe(kept.ROOT)
     path = kept.keep("hostile", about, arguments.out, runs=runs)
     print(f"{about['cpu']}, {about['cores']} cores, Linux {about['kernel']}, {about['rustc']}")
     missed = sum(print_run(run) for run in runs)
@@ -57,23 +56,6 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--only", default="", help="attacks whose name has these words")
     parser.add_argument("--out", type=Path, help="default: bench/results/DATE-hostile-MACHINE.json")
     return parser.parse_args()
-
-
-def build() -> Path:
-    package, example = EXAMPLE
-    command = ["cargo", "build", "--release", "--message-format=json-render-diagnostics"]
-    done = subprocess.run(
-        [*command, "-p", package, "--example", example],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        text=True,
-        check=True,
-    )
-    for line in done.stdout.splitlines():
-        artifact = json.loads(line)
-        if artifact.get("executable") and artifact["target"]["name"] == example:
-            return Path(artifact["executable"])
-    raise OSError(f"cargo built no {example}")
 
 
 def run(program: Path, arguments: argparse.Namespace, payload: int) -> dict[str, object]:
