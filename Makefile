@@ -5,7 +5,7 @@ MINUTES ?= 10
 KILLS ?= 100
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test rtl rtl-full synth lint bench fuzz concurrency soak kills doc clean
+.PHONY: help demo board test rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -41,6 +41,10 @@ lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisor
 bench: ## throughput against raw UDP, some minutes; writes bench/results
 	@tools/setup.sh linker
 	$(PYTHON) bench/run.py
+
+wire: ## throughput over a wire that loses packets, against TCP, SRT and QUIC; root, some minutes
+	@tools/setup.sh linker wire
+	$(PYTHON) bench/wire.py
 
 fuzz: ## each fuzz target for FUZZ_SECONDS (60)
 	@tools/setup.sh linker fuzz

@@ -8,7 +8,7 @@ from pathlib import Path
 
 CORES = os.cpu_count() or 1
 
-MEASURED = ("Cargo.toml", "Cargo.lock", "crates")
+MEASURED = ("Cargo.toml", "Cargo.lock", "crates", "bench/peers")
 """What the measured programs are built from."""
 
 
@@ -39,6 +39,18 @@ def busy_s() -> float:
         int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     )
     ticks = user + nice + system + irq + softirq + steal
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def softirq_threads_s() -> float:
+    """CPU seconds since the start of ksoftirqd, the kernel's threads that take packets from devices
+    when the programs that were interrupted for it no longer do."""
+    ticks = 0
+    for comm in Path("/proc").glob("[0-9]*/comm"):
+        if read(comm).startswith("ksoftirqd/"):
+            # After the name comes the 3rd field; utime and stime are the 14th and the 15th.
+            fields = (comm.parent / "stat").read_text().rsplit(")", 1)[1].split()
+            ticks += int(fields[11]) + int(fields[12])
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, nightly
+#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, nightly, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -143,10 +143,19 @@ fuzz() {
     command -v c++ >/dev/null || install_apt build-essential "libFuzzer is C++"
 }
 
+# Network namespaces, and peers for them.
+wire() {
+    command -v tc >/dev/null || install_apt iproute2 "makes network namespaces and loses packets"
+    command -v ethtool >/dev/null || install_apt ethtool "switches offloads of devices"
+    command -v clang >/dev/null || install_apt clang "compiles the XDP program that loses packets"
+    command -v iperf3 >/dev/null || install_apt iperf3 "TCP to compare with"
+    command -v srt-file-transmit >/dev/null || install_apt srt-tools "SRT to compare with"
+}
+
 rust
 for part in "$@"; do
     case $part in
-        linker | python | cross | rtl | deny | fuzz | nightly) "$part" ;;
+        linker | python | cross | rtl | deny | fuzz | nightly | wire) "$part" ;;
         tshark) tshark_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac

@@ -18,6 +18,7 @@ if [ -x .venv/bin/ruff ]; then
 else
     skip "ruff" "it is not in .venv"
 fi
+step "figures of the measurements" python3 -m unittest discover --start-directory bench
 step "README quotes an example" python3 tools/check_readme.py
 step "vectors are what their generator writes" python3 vectors/generate.py --check
 . tools/rtl_source_steps.sh

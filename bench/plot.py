@@ -1,0 +1,104 @@
+"""Draws the runs of a results file: a panel for a group, a row for a case, a dot for a run.
+
+    python3 bench/plot.py bench/results/FILE.json
+
+Writes FILE.svg beside it.
+"""
+
+import json
+import math
+import sys
+from html import escape
+from pathlib import Path
+from statistics import median
+
+WIDTH, NAMES_WIDTH, VALUES_WIDTH = 760, 130, 110
+ROW_HEIGHT, TITLE_HEIGHT, AXIS_HEIGHT = 20, 30, 34
+
+STYLE = """
+text { font: 12px sans-serif; fill: #222 }
+.title { font-weight: bold }
+.value { text-anchor: end }
+.tick { text-anchor: middle; fill: #666 }
+.grid { stroke: #ddd }
+.run { fill: #4878a8; fill-opacity: 0.45 }
+.ours { fill: #c0392b; fill-opacity: 0.45 }
+.median { stroke: #222; stroke-width: 2 }
+"""
+
+
+def main() -> int:
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-"):
+        print(__doc__, file=sys.stderr)
+        return 2
+    try:
+        print(draw(Path(sys.argv[1])))
+    except (OSError, ValueError, KeyError) as error:
+        print(f"bench: {sys.argv[1]}: {type(error).__name__}: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def draw(results: Path) -> Path:
+    """Draws the rates of all runs in the file; where the drawing is."""
+    whole = json.loads(results.read_text())
+    parts, top = [], 0
+    for group in whole["groups"]:
+        rows = {
+            case["name"]: [
+                run["rate_bps"] / 1e9
+                for run in whole["runs"]
+                if (run["group"], run["case"]) == (group["name"], case["name"])
+            ]
+            for case in group["cases"]
+        }
+        parts.append(f'<g transform="translate(0 {top})">{panel(group, rows)}</g>')
+        top += TITLE_HEIGHT + ROW_HEIGHT * len(rows) + AXIS_HEIGHT
+    size = f'width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}"'
+    body = f'<rect width="{WIDTH}" height="{top}" fill="white"/>' + "\n".join(parts)
+    path = results.with_suffix(".svg")
+    path.write_text(
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size}>\n<style>{STYLE}</style>\n{body}\n</svg>\n'
+    )
+    return path
+
+
+def panel(group: dict, rows: dict[str, list[float]]) -> str:
+    """Rates in Gb/s of a group's cases, from 0."""
+    step = tick_step(max(map(max, rows.values())))
+    ticks = math.ceil(max(map(max, rows.values())) / step) or 1
+    left, right = NAMES_WIDTH, WIDTH - VALUES_WIDTH
+    bottom = TITLE_HEIGHT + ROW_HEIGHT * len(rows)
+
+    def x(value: float) -> float:
+        return round(left + (right - left) * value / (step * ticks), 1)
+
+    title = escape(f"{group['name']}: {group['why']}")
+    parts = [f'<text class="title" x="8" y="20">{title}</text>']
+    for tick in range(ticks + 1):
+        at = x(step * tick)
+        unit = " Gb/s" if tick == ticks else ""
+        parts.append(f'<path class="grid" d="M{at} {TITLE_HEIGHT}V{bottom}"/>')
+        label = f"{step * tick:g}{unit}"
+        parts.append(f'<text class="tick" x="{at}" y="{bottom + 14}">{label}</text>')
+    for place, (name, numbers) in enumerate(rows.items()):
+        y = TITLE_HEIGHT + ROW_HEIGHT * place + ROW_HEIGHT // 2
+        kind = "ours" if name.startswith("stream") else "run"
+        middle = median(numbers)
+        parts.append(f'<text x="8" y="{y + 4}">{escape(name)}</text>')
+        parts += [f'<circle class="{kind}" cx="{x(value)}" cy="{y}" r="4"/>' for value in numbers]
+        parts.append(f'<path class="median" d="M{x(middle)} {y - 7}v14"/>')
+        parts.append(f'<text class="value" x="{WIDTH - 8}" y="{y + 4}">{middle:.2f} Gb/s</text>')
+    return "\n".join(parts)
+
+
+def tick_step(most: float) -> float:
+    """A round number of which about five make up the axis."""
+    if most <= 0:
+        return 1.0
+    magnitude = 10 ** math.floor(math.log10(most / 5))
+    return next(magnitude * n for n in (1, 2, 5, 10) if magnitude * n * 5.01 >= most)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+"""What is measured over a wire, against what, and what must hold."""
+
+from dataclasses import dataclass
+
+from turns import Case, Figure, Group
+
+
+@dataclass(frozen=True, kw_only=True)
+class WireGroup(Group):
+    """Cases that take turns over one wire."""
+
+    mtu_bytes: int
+    loss: float = 0.0
+    """Of the packets in the direction of the data, the share that the wire loses."""
+    has_gro: bool = False
+    """Whether the receiver's kernel joins packets."""
+
+
+STREAM = Case(
+    name="stream",
+    what="complete and in order, under a CRC, 4,096 packets of window",
+    program="stream",
+)
+RAW = Case(name="raw", what="sendmmsg with UDP_SEGMENT, recvmmsg", program="raw")
+RAW_JOINED = Case(
+    name="raw-gro", what="the same with UDP_GRO on receiving", program="raw", arguments=("--gro",)
+)
+RAW_PACED = Case(
+    name="raw-paced",
+    what="raw at the rate of the stream's last run, neither end spins",
+    program="raw-paced",
+)
+CUBIC = Case(name="tcp-cubic", what="iperf3", program="iperf3", arguments=("--congestion", "cubic"))
+BBR = Case(name="tcp-bbr", what="iperf3", program="iperf3", arguments=("--congestion", "bbr"))
+SRT = Case(name="srt", what="srt-file-transmit", program="srt")
+QUINN_CUBIC = Case(
+    name="quinn-cubic", what="QUIC, encrypted", program="quinn", arguments=("--congestion", "cubic")
+)
+QUINN_BBR = Case(
+    name="quinn-bbr", what="QUIC, encrypted", program="quinn", arguments=("--congestion", "bbr")
+)
+
+PEERS = (RAW, STREAM, CUBIC, BBR, SRT, QUINN_CUBIC, QUINN_BBR)
+
+BEYOND_WINDOW_MOST = 64 << 20
+"""Bytes that both ends of a stream may have, together, beyond what their windows hold."""
+
+CPU_MOST = 1.35
+
+PACED_LEAST = 0.95
+"""Of the stream's rate that the paced program must reach; CPU time at another rate says little."""
+
+
+def rates(cases: tuple[Case, ...]) -> tuple[Figure, ...]:
+    return tuple(Figure(name=case.name, case=case.name) for case in cases)
+
+
+def costs(cases: tuple[Case, ...]) -> tuple[Figure, ...]:
+    return tuple(Figure(name=case.name, case=case.name, of="cpu_s_per_gb") for case in cases)
+
+
+def against(base: Case, least: float | None = None) -> Figure:
+    """The stream's rate as a ratio to a peer's."""
+    return Figure(name=f"stream / {base.name}", case="stream", base=base.name, least=least)
+
+
+MEMORY = Figure(
+    name="stream, beyond the windows",
+    case="stream",
+    of="beyond_window_bytes",
+    most=BEYOND_WINDOW_MOST,
+)
+
+
+def peers(
+    name: str, why: str, loss: float, *, raw: float, bbr: float, cubic: float | None, quic: float
+) -> WireGroup:
+    """All peers at an MTU of 1,500; the words are the ratios that must hold."""
+    return WireGroup(
+        name=name,
+        why=why,
+        mtu_bytes=1_500,
+        payload_bytes=1_408,
+        loss=loss,
+        cases=PEERS,
+        figures=(
+            *rates(PEERS),
+            against(RAW, raw),
+            against(BBR, bbr),
+            against(CUBIC, cubic),
+            against(SRT),
+            against(QUINN_CUBIC, quic),
+            against(QUINN_BBR, quic),
+            *costs(PEERS),
+            MEMORY,
+        ),
+    )
+
+
+def joined(name: str, why: str, loss: float, least: float | None) -> WireGroup:
+    """Where the receiver's kernel joins packets."""
+    cases = (RAW_JOINED, RAW, STREAM)
+    return WireGroup(
+        name=name,
+        why=why,
+        mtu_bytes=1_500,
+        payload_bytes=1_408,
+        loss=loss,
+        has_gro=True,
+        cases=cases,
+        figures=(
+            *rates(cases),
+            against(RAW_JOINED, least),
+            against(RAW),
+            *costs(cases),
+            MEMORY,
+        ),
+    )
+
+
+GROUPS = (
+    peers("throughput", "MTU 1,500, no loss", 0.0, raw=0.85, bbr=0.90, cubic=None, quic=1.8),
+    peers("loss-1e-3", "MTU 1,500, 1e-3 lost", 1e-3, raw=0.84, bbr=0.95, cubic=2.0, quic=1.8),
+    peers("loss-1e-2", "MTU 1,500, 1e-2 lost", 1e-2, raw=0.82, bbr=1.0, cubic=10.0, quic=1.8),
+    joined("gro", "MTU 1,500, no loss, the receiver's kernel joins packets", 0.0, 0.75),
+    joined("gro-loss", "the same, 1e-3 lost before packets are joined", 1e-3, None),
+    WireGroup(
+        name="jumbo",
+        why="MTU 9,000, no loss",
+        mtu_bytes=9_000,
+        payload_bytes=8_896,
+        cases=(RAW, STREAM, CUBIC, BBR),
+        figures=(
+            *rates((RAW, STREAM, CUBIC, BBR)),
+            against(RAW, 0.78),
+            against(BBR),
+            against(CUBIC),
+            *costs((RAW, STREAM, CUBIC, BBR)),
+            MEMORY,
+        ),
+    ),
+    WireGroup(
+        name="cpu",
+        why="MTU 1,500, no loss, raw at the rate that the stream reaches",
+        mtu_bytes=1_500,
+        payload_bytes=1_408,
+        cases=(STREAM, RAW_PACED),
+        figures=(
+            *rates((STREAM, RAW_PACED)),
+            Figure(
+                name="rate, raw-paced / stream", case="raw-paced", base="stream", least=PACED_LEAST
+            ),
+            *costs((STREAM, RAW_PACED)),
+            Figure(
+                name="cpu s/GB, stream / raw-paced",
+                case="stream",
+                base="raw-paced",
+                of="cpu_s_per_gb",
+                most=CPU_MOST,
+            ),
+        ),
+    ),
+)
