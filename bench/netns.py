@@ -169,8 +169,16 @@ def remove_left() -> None:
     """Removes what a run has left that was killed."""
     listed = run("ip", "netns", "list")
     for name, pid in re.findall(rf"^({PREFIX}(\d+)-\w+)", listed, re.MULTILINE):
-        if not Path(f"/proc/{pid}").exists():
+        if not is_running(pid):
             remove([name])
+
+
+def is_running(pid: str) -> bool:
+    """Whether there is such a process, and not what is left of one."""
+    try:
+        return bool(Path(f"/proc/{pid}/cmdline").read_bytes())
+    except OSError:
+        return False
 
 
 def remove(names: list[str]) -> None:

@@ -1,6 +1,8 @@
 """A wire loses what it is to lose, and leaves nothing behind."""
 
+import os
 import shutil
+import subprocess
 import sys
 import unittest
 from pathlib import Path
@@ -90,6 +92,20 @@ class Made(unittest.TestCase):
         if not shutil.which("clang"):
             self.skipTest("there is no clang")
         self.lossy(has_gro=True)
+
+    def test_what_a_killed_run_has_left_goes_with_the_next(self) -> None:
+        with subprocess.Popen(["true"]) as gone:
+            pass
+        left = f"{netns.PREFIX}{gone.pid}-sender"
+        netns.run("ip", "netns", "add", left)
+        # Until it is waited for, a process that was killed is still listed.
+        with subprocess.Popen(["sleep", "60"]) as killed:
+            listed = f"{netns.PREFIX}{killed.pid}-receiver"
+            netns.run("ip", "netns", "add", listed)
+            killed.kill()
+            os.waitid(os.P_PID, killed.pid, os.WEXITED | os.WNOWAIT)
+            netns.remove_left()
+        self.assertFalse({left, listed} & {path.name for path in Path("/run/netns").iterdir()})
 
     def test_nothing_is_left_after_a_failure(self) -> None:
         before = set(Path("/run/netns").iterdir())

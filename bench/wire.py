@@ -131,7 +131,7 @@ def measure_group(
     stream_bps = 0.0
     with (
         netns.wire(mtu_bytes=group.mtu_bytes, has_gro=group.has_gro, loss=group.loss) as wire,
-        tempfile.TemporaryDirectory(dir=FOLDER) as folder,
+        tempfile.TemporaryDirectory(prefix=netns.PREFIX, dir=FOLDER) as folder,
     ):
 
         def measure(_group: Group, case: Case) -> Outcome:
