@@ -34,9 +34,6 @@ SRT_OPTIONS = (
     "transtype=file&fc=25600&sndbuf=12000000&rcvbuf=12000000&udp_sndbuf=8000000&udp_rcvbuf=8000000"
 )
 
-SRT_CONNECTS_S = 0.5
-"""What its sender gets more; the rate is of the time in which something came."""
-
 SRT_FILE_BYTES = 1 << 40
 """More than any run sends; a hole, which takes no memory."""
 
@@ -159,7 +156,8 @@ def iperf3(setting: Setting, arguments: tuple[str, ...]) -> Pair:
 
 def srt(setting: Setting, arguments: tuple[str, ...]) -> Pair:
     """SRT's file mode, the faster of its two; it is reliable and in order."""
-    # The receiver names what it writes after what the sender reads: /dev/null.
+    # The receiver names what it writes after what the sender reads: /dev/null. The sender may tell
+    # the name too late, so it is an option, too.
     source = setting.folder / "null"
     with source.open("wb") as file:
         file.truncate(SRT_FILE_BYTES)
@@ -167,10 +165,10 @@ def srt(setting: Setting, arguments: tuple[str, ...]) -> Pair:
     at = f"srt://{RECEIVER_IP}:{PORT}"
     stats = ["-s", "1000", "-pf", "json"]
     return Pair(
-        sender=[*words, f"file://{source}", f"{at}?mode=caller&{SRT_OPTIONS}"],
+        sender=[*words, f"file://{source}", f"{at}?mode=caller&streamid=null&{SRT_OPTIONS}"],
         receiver=[*words, *stats, f"{at}?mode=listener&{SRT_OPTIONS}", "file:///dev/"],
         read=lambda _, received: read_srt(received),
-        sender_seconds=SRT_CONNECTS_S + setting.seconds,
+        sender_seconds=setting.seconds,
     )
 
 
