@@ -124,7 +124,9 @@ impl Failure {
             Self::Address { source, .. } if source.kind() != io::ErrorKind::InvalidInput => {
                 Outcome::Unreachable
             }
-            Self::Open(OpenError::OptionRange { .. } | OpenError::Pool(_)) => Outcome::Usage,
+            Self::Open(
+                OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_),
+            ) => Outcome::Usage,
             Self::Open(_)
             | Self::StreamNumber { .. }
             | Self::NobodyFound { .. }
@@ -209,6 +211,9 @@ fn open_words(error: &OpenError) -> String {
     match error {
         OpenError::OptionRange { option, value, range } => {
             format!("--{} {value} is not in {range}", option.replace(' ', "-"))
+        }
+        OpenError::RealTime(error) => {
+            format!("--{}", error.to_string().replacen("r slack", "r-slack", 1))
         }
         _ => error.to_string(),
     }

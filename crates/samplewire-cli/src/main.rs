@@ -27,6 +27,7 @@ mod metrics;
 mod outcome;
 mod probe;
 mod rate;
+mod real_time;
 mod record;
 mod replay;
 mod settings;

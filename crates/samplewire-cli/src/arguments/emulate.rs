@@ -8,8 +8,8 @@ use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire::source::{Repeat, SourceSpec};
 
-use super::MetricsOption;
 use super::values::{self, Pace};
+use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
 /// A device in software.
@@ -86,6 +86,9 @@ pub(crate) struct EmulateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
 
     /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives (the
     /// other way round where it only plays); keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed

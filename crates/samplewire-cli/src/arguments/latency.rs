@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::MetricsOption;
 use super::values;
+use super::{MetricsOption, RealTimeOptions};
 
 /// How much lead a timed transmission takes.
 #[derive(Args, Debug)]
@@ -43,6 +43,9 @@ pub(crate) struct LatencyArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
 
     /// Print one JSON object at the end
     #[arg(long)]

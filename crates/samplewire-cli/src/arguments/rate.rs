@@ -6,8 +6,8 @@ use clap::{Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::receiver::WINDOW_DEFAULT;
 
-use super::MetricsOption;
 use super::values::{self, Threshold};
+use super::{MetricsOption, RealTimeOptions};
 
 /// A measurement of a device's streams.
 #[derive(Args, Debug)]
@@ -57,6 +57,9 @@ pub(crate) struct RateArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
 
     /// Print one JSON object at the end: start, intervals, end
     #[arg(long)]

@@ -8,8 +8,8 @@ use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire_proto::receiver::Delivery;
 
-use super::MetricsOption;
 use super::values::{self, Threshold};
+use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
 /// A recording.
@@ -122,6 +122,9 @@ pub(crate) struct RecordArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
 
     /// Also write the packets to a pcapng file, as they are behind the faults
     #[arg(long, value_name = "FILE.pcapng", conflicts_with = "channels")]

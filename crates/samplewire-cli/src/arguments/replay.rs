@@ -9,8 +9,8 @@ use samplewire::receiver::WINDOW_DEFAULT;
 use samplewire::source::Repeat;
 use samplewire::{Delivery, Underflow};
 
-use super::MetricsOption;
 use super::values::{self, At, Threshold};
+use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
 /// A recording on its way to a device.
@@ -102,6 +102,9 @@ pub(crate) struct ReplayArguments {
 
     #[command(flatten)]
     pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
 
     /// Make the wire bad: data:.. for what is sent, feedback:.. for what arrives; keys as of
     /// emulate

@@ -28,6 +28,7 @@ use crate::interrupt::Interrupt;
 use crate::memory::check_window;
 use crate::metrics::{self, About, Exporter};
 use crate::outcome::Outcome;
+use crate::real_time;
 use crate::stream::stream_words;
 use crate::wiring::{self, Flow, Wiring};
 
@@ -74,6 +75,10 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         .zip(&device.transmitters)
         .map(|(supply, it)| exporter.registry().add_device(supply.stream, it))
         .collect();
+    let granted = match (device.transmitters.first(), &device.inlet) {
+        (Some(transmitter), _) => Some(transmitter.granted().clone()),
+        (None, inlet) => inlet.as_ref().map(|inlet| inlet.granted().clone()),
+    };
     let stage = device.inlet.map(|inlet| {
         let about = About {
             device: device.address,
@@ -94,6 +99,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     if let Some(faults) = &faults {
         faults.print(&mut console);
     }
+    real_time::print(&mut console, granted.as_slice().iter().collect::<Vec<_>>().as_slice(), true);
     let peers = match (sends.len(), &stage) {
         (0, _) => "a sender",
         (1, None) => "a receiver",
@@ -161,7 +167,8 @@ fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -
 }
 
 fn transmitter_options(arguments: &EmulateArguments) -> TransmitterOptions {
-    let mut options = TransmitterOptions::new().window(arguments.window);
+    let mut options =
+        TransmitterOptions::new().window(arguments.window).real_time(arguments.real_time.options());
     if let Some(payload_bytes) = arguments.payload {
         options = options.payload_bytes(payload_bytes);
     }
@@ -177,7 +184,9 @@ fn transmitter_options(arguments: &EmulateArguments) -> TransmitterOptions {
 /// A value out of range is no trouble of the port.
 fn refused_to_listen(error: OpenError) -> Failure {
     match error {
-        OpenError::OptionRange { .. } | OpenError::Pool(_) => Failure::Open(error),
+        OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_) => {
+            Failure::Open(error)
+        }
         _ => Failure::Listen(error),
     }
 }

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::histogram::Histogram;
 use crate::probe::Device;
+use crate::real_time::RealTimeEntry;
 
 /// The whole of a measurement.
 #[derive(Debug, Default, Serialize)]
@@ -12,6 +13,8 @@ pub(super) struct Document {
     pub(super) version: &'static str,
     /// The stream that is sent; null when it was not opened.
     pub(super) device: Option<Device>,
+    /// What the I/O threads were given of the machine: of the stream received, of that sent.
+    pub(super) real_time: Vec<RealTimeEntry>,
     /// Round trips of questions to the device; null where none were asked.
     pub(super) round_trips: Option<RoundTrips>,
     /// One for each lead, in the order in which they were given.

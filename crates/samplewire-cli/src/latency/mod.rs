@@ -18,6 +18,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
+use crate::real_time;
 use crate::stream::stream_words;
 use crate::wiring;
 
@@ -52,17 +53,26 @@ fn measure(
     }
     // One owner: a device that has no second stream then says so, and not that it is busy.
     let owner = samplewire::draw_owner()?;
-    let receiver =
-        ReceiverOptions::new().owner(owner).timeout(arguments.timeout).udp(wiring::udp_options());
+    let receiver = ReceiverOptions::new()
+        .owner(owner)
+        .timeout(arguments.timeout)
+        .udp(wiring::udp_options())
+        .real_time(arguments.real_time.options());
     let receiver = Receiver::open(address, &receiver)?;
-    let sender =
-        SendOptions::new().owner(owner).timeout(arguments.timeout).udp(wiring::udp_options());
+    let sender = SendOptions::new()
+        .owner(owner)
+        .timeout(arguments.timeout)
+        .udp(wiring::udp_options())
+        .real_time(arguments.real_time.options());
     let transmitter = Transmitter::open(address, &sender)?;
     check(arguments, &receiver, &transmitter)?;
     let _told = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
     console.line(format_args!("device     {}", stream_words(&device.stream_info())));
     document.device = Some(Device::new(device));
+    let granted = [receiver.granted(), transmitter.granted()];
+    real_time::print(console, &granted, true);
+    document.real_time = granted.map(Into::into).into();
     console.line(format_args!("lead       bursts     late"));
     let mut trial = match Trial::new(receiver, transmitter, arguments) {
         Ok(trial) => trial,

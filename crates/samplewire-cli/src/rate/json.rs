@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
+use crate::real_time::RealTimeEntry;
 
 /// The whole of a measurement.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
@@ -19,6 +20,12 @@ pub(super) struct Start {
     pub(super) transmit: Option<Device>,
     /// Packets of each on their way.
     pub(super) window_packets: u32,
+    /// The socket buffer that was granted for receiving, 0 where nothing is received.
+    pub(super) receive_buffer_bytes: usize,
+    /// The socket buffer that was granted for sending, 0 where nothing is sent.
+    pub(super) send_buffer_bytes: usize,
+    /// What the I/O thread of each stream was given of the machine.
+    pub(super) real_time: Vec<RealTimeEntry>,
 }
 
 /// What happened in a second.

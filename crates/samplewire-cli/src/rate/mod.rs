@@ -22,8 +22,9 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
+use crate::real_time;
 use crate::stream::{path_words, stream_words};
-use crate::wiring;
+use crate::wiring::{self, Flow};
 
 use json::{Document, Start};
 use receive::Receiving;
@@ -165,11 +166,24 @@ fn announce(
             console.line(format_args!("  {word:<10} {stream}; {path}"));
         }
     }
+    let received = aligned.and_then(|it| it.granted().next()).map(|(capabilities, _)| capabilities);
+    let sent = transmitter.map(Transmitter::capabilities);
+    for (capabilities, flow) in [(received, Flow::In), (sent, Flow::Out)] {
+        if let Some(capabilities) = capabilities {
+            wiring::print_buffer(console, capabilities, flow, true);
+        }
+    }
+    let granted = aligned.iter().flat_map(|it| it.granted().map(|(_, granted)| granted));
+    let granted: Vec<_> = granted.chain(transmitter.map(Transmitter::granted)).collect();
+    real_time::print(console, &granted, true);
     document.start = Some(Start {
         version: VERSION,
         receive: from.map(Device::new),
         transmit: to.map(Device::new),
         window_packets: arguments.window,
+        receive_buffer_bytes: received.map_or(0, |it| it.receive_buffer_bytes),
+        send_buffer_bytes: sent.map_or(0, |it| it.send_buffer_bytes),
+        real_time: granted.into_iter().map(Into::into).collect(),
     });
 }
 
@@ -192,7 +206,8 @@ fn receiver_options(arguments: &RateArguments) -> ReceiverOptions {
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options());
+        .udp(wiring::udp_options())
+        .real_time(arguments.real_time.options());
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),
         None => options,
@@ -204,7 +219,8 @@ fn send_options(arguments: &RateArguments) -> SendOptions {
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)
-        .udp(wiring::udp_options());
+        .udp(wiring::udp_options())
+        .real_time(arguments.real_time.options());
     match arguments.mtu {
         Some(bytes) => options.mtu(bytes),
         None => options,

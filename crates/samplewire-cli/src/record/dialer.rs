@@ -124,8 +124,10 @@ impl<'a> Dialer<'a> {
 
     fn options(&self, timeout: Option<Duration>) -> ReceiverOptions {
         let arguments = self.arguments;
-        let mut options =
-            ReceiverOptions::new().delivery(arguments.delivery).window(arguments.window);
+        let mut options = ReceiverOptions::new()
+            .delivery(arguments.delivery)
+            .window(arguments.window)
+            .real_time(arguments.real_time.options());
         if let Some(timeout) = timeout {
             options = options.timeout(timeout);
         }

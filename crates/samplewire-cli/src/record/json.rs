@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::document::push_bounded;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
+use crate::real_time::RealTimeEntry;
 
 /// The whole of a recording.
 #[derive(Debug, Default, Serialize)]
@@ -68,6 +69,8 @@ pub(super) struct Start {
     pub(super) receive_buffer_bytes: usize,
     /// The socket buffer that was granted for sending.
     pub(super) send_buffer_bytes: usize,
+    /// What the I/O thread of each stream was given of the machine.
+    pub(super) real_time: Vec<RealTimeEntry>,
 }
 
 /// What happened in a second.

@@ -29,6 +29,7 @@ use crate::lanes::{Lane, total};
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
+use crate::real_time;
 use crate::stream::{path_words, stream_of, stream_words};
 use crate::wiring::{self, Flow, Logs};
 
@@ -239,6 +240,7 @@ fn announce(
         memory_bytes: receiver.memory_bytes(),
         receive_buffer_bytes: capabilities.receive_buffer_bytes,
         send_buffer_bytes: capabilities.send_buffer_bytes,
+        real_time: receiver.granted().map(|(_, granted)| granted.into()).collect(),
     };
     reporter.start(start, info.rate_hz(), info.frame_bytes());
     let is_told = reporter.words().is_some();
@@ -271,6 +273,8 @@ fn announce(
         }
     }
     wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_told);
+    let granted: Vec<_> = receiver.granted().map(|(_, granted)| granted).collect();
+    real_time::print(reporter.console(), &granted, is_told);
 }
 
 /// Quanta that may wait for the file; a window of the default size has fewer.

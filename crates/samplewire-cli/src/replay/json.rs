@@ -5,6 +5,7 @@ use samplewire::transmitter::TransmitterSnapshot;
 use serde::Serialize;
 
 use crate::probe::Device;
+use crate::real_time::RealTimeEntry;
 
 /// The whole of a replay.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
@@ -30,6 +31,8 @@ pub(super) struct Start {
     pub(super) window_packets: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
+    /// What the I/O thread was given of the machine.
+    pub(super) real_time: RealTimeEntry,
 }
 
 /// What happened in a second.

@@ -26,6 +26,7 @@ use crate::memory::check_window;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
+use crate::real_time;
 use crate::stream::{path_words, stream_words};
 use crate::wiring::{self, Flow, Wiring};
 
@@ -77,6 +78,7 @@ fn replay(
         faults.print(console);
     }
     wiring::print_buffer(console, &capabilities, Flow::Out, true);
+    real_time::print(console, &[transmitter.granted()], true);
     let progress = Progress::new(started, first, device.frame_bytes(), console, document);
     let mut replay = Replay { arguments, transmitter: &mut transmitter, progress, interrupt };
     let (stop, end) = replay.run(&mut *source, first)?;
@@ -253,7 +255,8 @@ fn send_options(arguments: &ReplayArguments) -> SendOptions {
         .delivery(arguments.delivery)
         .underflow(arguments.underflow)
         .timeout(arguments.timeout)
-        .window(arguments.window);
+        .window(arguments.window)
+        .real_time(arguments.real_time.options());
     if let At::Index(index) = arguments.at {
         options = options.start_index(index);
     }
@@ -320,6 +323,7 @@ fn announce(
         first_index,
         window_packets: arguments.window,
         memory_bytes: transmitter.memory_bytes(),
+        real_time: transmitter.granted().into(),
     });
 }
 

@@ -8,6 +8,7 @@ use std::time::Duration;
 use samplewire_io::thread;
 
 pub use granted::{Granted, Lack};
+pub use samplewire_circuit::Pages;
 
 /// Choices for the thread and the memory of a stream; nothing unless set.
 ///

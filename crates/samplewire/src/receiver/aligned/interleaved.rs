@@ -5,12 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Tags};
-use samplewire_io::Link;
+use samplewire_io::{Capabilities, Link};
 
 use super::super::block::Gaps;
 use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, Receiver};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
+use crate::real_time::Granted;
 use crate::receiver::{ReceiverOptions, ReceiverSnapshot, StatsHandle};
 
 /// Several streams of one device, read as one: sample by sample the channels of the first stream,
@@ -65,6 +66,11 @@ impl Interleaved {
     /// What the device said of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
         self.aligned.infos()
+    }
+
+    /// See [`Aligned::granted`].
+    pub fn granted(&self) -> impl ExactSizeIterator<Item = (&Capabilities, &Granted)> {
+        self.aligned.granted()
     }
 
     /// All memory taken, in bytes. None is taken later.

@@ -11,13 +11,14 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Sample, Tag, ViewError};
-use samplewire_io::{Link, LinkError};
+use samplewire_io::{Capabilities, Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex};
 
 use super::{Block, Receiver, ReceiverOptions, ReceiverSnapshot, StatsHandle};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
+use crate::real_time::Granted;
 
 pub use interleaved::Interleaved;
 pub use line::LaneCounts;
@@ -193,6 +194,11 @@ impl Aligned {
     /// What the device said of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
         self.receivers.iter().map(Receiver::info)
+    }
+
+    /// What the links were granted, and of the [`RealTime`](crate::RealTime) options: of each stream.
+    pub fn granted(&self) -> impl ExactSizeIterator<Item = (&Capabilities, &Granted)> {
+        self.receivers.iter().map(|it| (it.capabilities(), it.granted()))
     }
 
     /// All memory taken for the streams, in bytes. None is taken later.
