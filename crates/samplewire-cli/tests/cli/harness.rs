@@ -124,6 +124,11 @@ impl Device {
         Self { child, address, outputs: Some([gather(stdout), stderr]) }
     }
 
+    /// Its number as a process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, number: i32) {
         signal(&self.child, number);

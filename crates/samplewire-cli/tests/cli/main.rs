@@ -16,6 +16,8 @@ mod measuring;
 mod metrics;
 mod mutations;
 mod playing;
+mod real_time;
+mod real_time;
 mod recording;
 mod restarts;
 mod settings;

@@ -1,0 +1,139 @@
+//! Streams that spin, and one without an I/O thread, deliver what any other does.
+
+use std::time::{Duration, Instant};
+
+use samplewire::device::{Device, DeviceConfig};
+use samplewire::source::{CounterSource, Source, StreamInfo, counter_sample};
+use samplewire::transmitter::Overflow;
+use samplewire::{
+    End, OpenError, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter,
+    TransmitterOptions, Waits,
+};
+use samplewire_io::{Udp, UdpOptions};
+use samplewire_proto::wire::Flags;
+
+const SAMPLES: u64 = 300_000;
+
+/// Receives a counter that is sent and received in these ways; every sample is looked at.
+fn counted(sender: Waits, receiver: Waits) {
+    let options = TransmitterOptions::new().real_time(RealTime::new().waits(sender));
+    let mut source = CounterSource::new(1e6, 0).unwrap();
+    let address = "127.0.0.1:0".parse().unwrap();
+    let mut transmitter = Transmitter::listen(address, source.info(), &options).unwrap();
+    assert_eq!(transmitter.granted().waits, sender);
+    let address = transmitter.local_addr();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
+            // Until the receiver closes.
+            transmitter.play(&session, &mut source, Overflow::Wait, || false)
+        });
+        let options = ReceiverOptions::new().real_time(RealTime::new().waits(receiver));
+        let mut stream = Receiver::open(address, &options).unwrap();
+        assert_eq!(stream.granted().waits, receiver);
+        let mut next = 0;
+        let until = Instant::now() + Duration::from_secs(20);
+        while next < SAMPLES {
+            assert!(Instant::now() < until, "{next} samples came");
+            let Some(block) = stream.next_within(Duration::from_millis(100)) else { continue };
+            assert!(block.gaps().is_empty() && block.index() == next, "from {next}");
+            for (at, sample) in (next..).zip(block.bytes().chunks_exact(4)) {
+                assert_eq!(sample, counter_sample(at, 0), "at {at}");
+            }
+            next += block.len() as u64;
+        }
+        let started = Instant::now();
+        stream.close();
+        assert!(started.elapsed() < Duration::from_secs(2), "the other side answers a CLOSE");
+    });
+}
+
+#[test]
+fn spinning_receiver_gets_every_sample() {
+    counted(Waits::Asleep, Waits::Spinning);
+}
+
+#[test]
+fn spinning_sender_sends_every_sample() {
+    counted(Waits::Spinning, Waits::Asleep);
+}
+
+#[test]
+fn spinning_program_gets_every_sample() {
+    counted(Waits::Asleep, Waits::BothSpinning);
+}
+
+#[test]
+fn receiver_without_a_thread_gets_every_sample() {
+    counted(Waits::Asleep, Waits::Inline);
+}
+
+#[test]
+fn device_without_a_thread_sends_every_sample() {
+    counted(Waits::Inline, Waits::Asleep);
+}
+
+/// One packet at a time: it waits neither for its quantum to fill nor for a timer.
+#[test]
+fn lone_packets_are_handed_over_at_once_without_a_thread() {
+    let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
+    let inline = RealTime::new().waits(Waits::Inline);
+    let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
+    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
+    let options = TransmitterOptions::new().real_time(inline.clone());
+    let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
+    let mut inlet = device.inlet.take().unwrap();
+    std::thread::scope(|scope| {
+        let sender = scope.spawn(move || {
+            let options = SendOptions::new().real_time(inline);
+            let mut transmitter = Transmitter::open(device.address, &options).unwrap();
+            let session = transmitter.wait_session(Duration::from_secs(10)).unwrap().unwrap();
+            let len_bytes = session.payload_bytes;
+            for packet in 0..50_u64 {
+                let mut filling =
+                    transmitter.quantum(&session, Duration::from_secs(10)).unwrap().unwrap();
+                filling.bytes_mut()[..len_bytes].fill(packet as u8);
+                let index = session.first_index + packet * u64::from(session.packet_samples);
+                transmitter.submit(filling, len_bytes, index, Flags::NONE);
+                let pause = Instant::now();
+                while pause.elapsed() < Duration::from_millis(2) {
+                    transmitter.turn();
+                }
+            }
+            transmitter.finish(&session, 0).unwrap()
+        });
+        let incoming = inlet.wait_session(Duration::from_secs(10)).unwrap().unwrap();
+        let mut receiver = incoming.receiver;
+        let mut blocks = Vec::new();
+        while !receiver.is_over() {
+            let block = receiver.next_within(Duration::from_millis(50));
+            blocks.extend(block.filter(|block| !block.is_empty()).map(|it| it.bytes().to_vec()));
+        }
+        assert_eq!(blocks.len(), 50, "a packet each");
+        for (packet, bytes) in blocks.iter().enumerate() {
+            assert!(bytes.iter().all(|byte| *byte == packet as u8), "packet {packet}");
+        }
+        // The sender's CLOSE may have to be answered again.
+        let until = Instant::now() + Duration::from_secs(10);
+        while !sender.is_finished() && Instant::now() < until {
+            assert!(inlet.wait_session(Duration::from_millis(1)).unwrap().is_none());
+        }
+        assert!(matches!(sender.join().unwrap().end, End::Finished { .. }));
+    });
+}
+
+#[test]
+fn options_that_cannot_be_fail_the_opening_before_anything_is_sent() {
+    let nowhere = "127.0.0.1:9".parse().unwrap();
+    let wrong = RealTime::new().priority(100);
+    let started = Instant::now();
+    let options = ReceiverOptions::new().real_time(wrong.clone());
+    assert!(matches!(Receiver::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    let options = SendOptions::new().real_time(wrong.clone());
+    assert!(matches!(Transmitter::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
+    let options = TransmitterOptions::new().real_time(wrong);
+    let listening = Transmitter::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
+    assert!(matches!(listening, Err(OpenError::RealTime(_))));
+    assert!(started.elapsed() < Duration::from_secs(1), "it was tried");
+}
