@@ -17,7 +17,6 @@ mod metrics;
 mod mutations;
 mod playing;
 mod real_time;
-mod real_time;
 mod recording;
 mod restarts;
 mod settings;
