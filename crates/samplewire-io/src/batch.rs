@@ -169,6 +169,9 @@ pub struct Meta {
     /// Packets that this host's socket has dropped so far, as counted when this one was queued
     /// (wraps), at least: joined packets may count as one. `None` where the backend cannot tell.
     pub dropped: Option<u32>,
+    /// How many packets one of `dropped` stands for at most: as many as one message has brought
+    /// joined so far, 1 where none were joined.
+    pub packets_per_drop: u32,
 }
 
 impl Meta {
@@ -177,6 +180,7 @@ impl Meta {
         peer: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
         ecn: Ecn::NotEct,
         dropped: None,
+        packets_per_drop: 1,
     };
 }
 

@@ -111,7 +111,7 @@ impl<L: Link> Faults<L> {
         }
         let len_bytes = packet.gather(&mut self.scratch);
         let bytes = &mut self.scratch[..len_bytes];
-        let meta = Meta { peer: packet.peer, ecn: packet.ecn, dropped: None };
+        let meta = Meta { peer: packet.peer, ecn: packet.ecn, ..Meta::NONE };
         if self.transmit.take(fate, bytes, meta, now) {
             return Ok(true);
         }

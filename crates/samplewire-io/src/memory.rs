@@ -229,7 +229,8 @@ impl Queue {
         if slot.len_bytes > batch.packet_bytes_max() {
             self.dropped = self.dropped.wrapping_add(1);
         } else {
-            let meta = Meta { peer, ecn: slot.ecn, dropped: Some(slot.dropped) };
+            let dropped = Some(slot.dropped);
+            let meta = Meta { peer, ecn: slot.ecn, dropped, packets_per_drop: 1 };
             if batch.push(&self.arena[offset..offset + slot.len_bytes], meta).is_err() {
                 return false;
             }

@@ -63,6 +63,8 @@ pub struct Udp {
     /// Whether the last send found the socket's buffer full.
     blocked: bool,
     kernel_dropped: u32,
+    /// The most packets that one message has brought.
+    joined_packets_max: u32,
     /// Packets that did not fit the batch.
     truncated: u32,
     unreachable: u64,
@@ -136,6 +138,7 @@ impl Udp {
             joined: false,
             blocked: false,
             kernel_dropped: 0,
+            joined_packets_max: 1,
             truncated: 0,
             unreachable: 0,
         })
@@ -217,8 +220,11 @@ impl Udp {
             return;
         };
         let dropped = (!self.is_filtered).then_some(dropped);
-        let meta = Meta { peer, ecn: received.ecn, dropped };
-        self.joined |= received.segment_bytes < received.len_bytes;
+        let packets = received.len_bytes.div_ceil(received.segment_bytes.max(1)) as u32;
+        self.joined |= packets > 1;
+        self.joined_packets_max = self.joined_packets_max.max(packets);
+        let packets_per_drop = self.joined_packets_max;
+        let meta = Meta { peer, ecn: received.ecn, dropped, packets_per_drop };
         let mut start_bytes = 0;
         loop {
             let len_bytes = received.segment_bytes.min(received.len_bytes - start_bytes);

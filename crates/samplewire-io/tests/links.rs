@@ -262,7 +262,12 @@ fn capabilities_pass_through_middleware() {
 }
 
 fn old_meta() -> samplewire_io::Meta {
-    samplewire_io::Meta { peer: V4.parse().unwrap(), ecn: Ecn::Ce, dropped: None }
+    samplewire_io::Meta {
+        peer: V4.parse().unwrap(),
+        ecn: Ecn::Ce,
+        dropped: None,
+        packets_per_drop: 1,
+    }
 }
 
 const V4: &str = "127.0.0.1:0";

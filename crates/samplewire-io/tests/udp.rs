@@ -115,6 +115,7 @@ fn joined_packets_are_entered_one_by_one_in_few_receives() {
     let mut batch = Batch::new(1, 500);
     far.recv(&mut batch).unwrap();
     assert!(batch.iter().map(|(bytes, _)| bytes).eq(bytes.iter().map(|bytes| &bytes[..])));
+    assert!(batch.iter().all(|(_, meta)| meta.packets_per_drop == 64));
 }
 
 #[test]

@@ -130,12 +130,17 @@ impl Inflow {
 
     /// Counts what the socket has dropped so far, before what came behind it is handed over.
     pub(crate) fn note_drops(&mut self, meta: &Meta) {
-        if let Some(dropped) = meta.dropped {
-            let fresh = dropped.wrapping_sub(self.local_drops.unwrap_or(0));
-            self.local_drops = Some(dropped);
-            self.snapshot.socket_dropped += u64::from(fresh);
-            self.receiver.note_local_drops(fresh);
-        }
+        let Some(dropped) = meta.dropped else {
+            self.local_drops = None;
+            return;
+        };
+        // What was dropped before the stream's first packet is not the stream's; a packet that was
+        // held back on its way here carries an earlier count.
+        let before = self.local_drops.unwrap_or(dropped);
+        let fresh = dropped.wrapping_sub(before).cast_signed().max(0).cast_unsigned();
+        self.local_drops = Some(before.wrapping_add(fresh));
+        self.snapshot.socket_dropped += u64::from(fresh);
+        self.receiver.note_local_drops(fresh.saturating_mul(meta.packets_per_drop));
     }
 
     /// Takes a packet of the peer's; `false` when it is not of this stream.
@@ -205,6 +210,10 @@ impl Inflow {
         while let Some(delivered) = self.receiver.poll_delivery(now) {
             let step = match delivered {
                 Delivered::Gap(gap) => {
+                    if gap.source_lost > 0 && self.published_at != now {
+                        // Whether the program held all quanta is known before the gap is.
+                        self.publish(now);
+                    }
                     self.parts.push(Part::Gap(gap));
                     continue;
                 }

@@ -1,0 +1,190 @@
+//! Where samples were lost, with a real socket that overflows and a wire that loses: what is told is
+//! what the parts did.
+
+mod rig;
+
+use std::io::Read;
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use rig::Device;
+use samplewire::format::Format;
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::source::{CounterSource, ReaderSource, SourceOptions};
+use samplewire::transmitter::{Overflow, TransmitterOptions};
+use samplewire_io::faults::{Direction, PacketTypes};
+use samplewire_io::{
+    Batch, Capabilities, FaultSpec, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
+};
+use samplewire_proto::receiver::Delivery;
+use samplewire_proto::{Cause, Nanos};
+
+/// A socket whose thread is held up now and then, so that it overflows.
+struct Stalled {
+    link: Udp,
+    receives: u64,
+    /// How many receives come between two stalls.
+    period: u64,
+}
+
+impl Link for Stalled {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        self.link.send(packets)
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.receives += 1;
+        if self.receives.is_multiple_of(self.period) {
+            std::thread::sleep(Duration::from_millis(3));
+        }
+        self.link.recv(batch)
+    }
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        self.link.wait(timeout)
+    }
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.link.favour(favoured)
+    }
+}
+
+/// What a run lost, in packets.
+#[derive(Debug)]
+struct Lost {
+    by_cause: [u64; Cause::ALL.len()],
+    /// What the wire lost, repeats included, by the record of the faults.
+    wire: u64,
+    /// What the kernel counted.
+    socket_dropped: u64,
+}
+
+impl Lost {
+    fn told(&self, cause: Cause) -> u64 {
+        self.by_cause[cause as usize]
+    }
+}
+
+/// Streams `PACKETS` packets at a converter's rate over a wire that loses `loss` of them; between two
+/// stalls of the receiving thread are `period` receives.
+fn run(delivery: Delivery, joining: bool, loss: f64, period: u64, seed: u64) -> Lost {
+    let data = FaultSpec::new().loss(loss).only(PacketTypes::one(0)).seed(seed);
+    let zeros = std::io::repeat(0).take(PACKETS * SAMPLES * 4);
+    let options = SourceOptions::new().format(Format::Sc16).rate_hz(RATE_HZ);
+    let source = Box::new(ReaderSource::new(zeros, "zeros", &options).expect("all is known"));
+    let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
+    let (faults, overflow) = ((&data, &FaultSpec::new()), Overflow::Lose { rate_hz: RATE_HZ });
+    let device = Device::start("127.0.0.1:0", source, &options, faults, overflow);
+    let stalls = period < u64::MAX;
+    let buffer_bytes = if stalls { 64 << 10 } else { 32 << 20 };
+    let udp = UdpOptions::new().receive_buffer_bytes(buffer_bytes).joining(joining);
+    let link = Udp::client(device.address, &udp).expect("a route");
+    let link = Stalled { link, receives: 0, period };
+    let options = ReceiverOptions::new().delivery(delivery);
+    let mut receiver =
+        Receiver::open_over(Box::new(link), device.address, &options).expect("it answers");
+    let (mut delivered, mut overflow, mut not_repaired) = (0, 0, [0; Cause::ALL.len()]);
+    for block in &mut receiver {
+        delivered += block.len() as u64;
+        for gap in block.gaps() {
+            overflow += gap.source_lost;
+            not_repaired[gap.cause as usize] += gap.not_repaired;
+        }
+    }
+    let lost: u64 = not_repaired.iter().sum();
+    assert_eq!(delivered + overflow + lost, PACKETS * SAMPLES, "every sample is told once");
+    let snapshot = receiver.close();
+    let mut told = not_repaired;
+    told[Cause::SourceOverflow as usize] += overflow;
+    assert_eq!(snapshot.stream.gap_samples, told, "the counters are the gaps'");
+    assert!(not_repaired.iter().all(|samples| samples.is_multiple_of(SAMPLES)));
+    let wire = device.log.counts(Direction::Transmit).lost;
+    device.finish();
+    let by_cause = not_repaired.map(|samples| samples / SAMPLES);
+    Lost { by_cause, wire, socket_dropped: snapshot.socket_dropped }
+}
+
+/// `docs/protocol.md#6.3`
+#[test]
+fn best_effort_tells_the_socket_from_the_wire() {
+    for joining in [false, true] {
+        for (loss, seed) in [(0.0, 1), (0.002, 2), (0.02, 3), (0.1, 4)] {
+            let lost = run(Delivery::BestEffort, joining, loss, 200 + seed, seed);
+            println!("joining {joining}, loss {loss}: {lost:?}");
+            let (wire, socket) = (lost.told(Cause::NeverAsked), lost.told(Cause::ReceiverBehind));
+            assert!(lost.socket_dropped > 0 && socket > 0, "the socket overflowed");
+            assert!(wire <= lost.wire, "the socket's drops are not the wire's");
+            // What the wire lost amid what the socket dropped cannot be told from that.
+            let amid = loss / (1.0 - loss) * socket as f64;
+            assert!((lost.wire - wire) as f64 <= 1.5 * amid + 30.0 * f64::from(loss > 0.0));
+        }
+    }
+}
+
+/// `docs/protocol.md#6.3`
+#[test]
+fn wire_alone_is_told_packet_by_packet() {
+    for seed in 5..8 {
+        let lost = run(Delivery::BestEffort, true, 0.03, u64::MAX, seed);
+        println!("{lost:?}");
+        if lost.socket_dropped > 0 {
+            println!("skipped: this machine stalled, and the socket overflowed by itself");
+            continue;
+        }
+        assert_eq!(
+            (lost.told(Cause::NeverAsked), lost.told(Cause::ReceiverBehind)),
+            (lost.wire, 0)
+        );
+    }
+}
+
+/// `docs/protocol.md#6.3`
+#[test]
+fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
+    let delivery = Delivery::Deadline(Nanos::from_micros(400));
+    for joining in [false, true] {
+        for (loss, seed) in [(0.0, 1), (0.02, 2), (0.1, 3)] {
+            let lost = run(delivery, joining, loss, 200 + seed, seed);
+            println!("joining {joining}, loss {loss}: {lost:?}");
+            assert!(lost.told(Cause::ReceiverBehind) > 0, "the socket overflowed");
+            assert!(loss > 0.0 || lost.told(Cause::Deadline) == 0);
+        }
+    }
+}
+
+/// The program is known to have held all before the gap is told that comes of it.
+#[test]
+fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
+    let source = Box::new(CounterSource::new(RATE_HZ, 0).expect("a rate in range"));
+    let none = FaultSpec::new();
+    let options = TransmitterOptions::new().window(64);
+    let overflow = Overflow::Lose { rate_hz: RATE_HZ };
+    let device = Device::start("127.0.0.1:0", source, &options, (&none, &none), overflow);
+    let mut receiver = device.receive(&ReceiverOptions::new().window(64));
+    let mut gaps = 0;
+    for stall in 0..5 {
+        let before = receiver.stats().starved;
+        let held = receiver.next().expect("samples");
+        std::thread::sleep(Duration::from_millis(20));
+        drop(held);
+        let block = receiver.by_ref().find(|block| !block.gaps().is_empty()).expect("a gap");
+        let is_overflow = block.gaps().iter().any(|gap| gap.source_lost > 0);
+        if is_overflow {
+            gaps += 1;
+            assert!(receiver.stats().starved > before, "stall {stall}");
+        }
+    }
+    assert!(gaps > 0, "the source never overflowed");
+    receiver.close();
+    device.finish();
+}
+
+const RATE_HZ: f64 = 20e6;
+const PACKETS: u64 = 60_000;
+const SAMPLES: u64 = 352;
