@@ -3,6 +3,8 @@
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::SampleIndex;
 
+use crate::hops::Hops;
+
 /// Follows the indexes that a receiver delivers, up to a limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Account {
@@ -16,6 +18,7 @@ pub(crate) struct Account {
     left: Option<u64>,
     delivered: u64,
     gap_samples: [u64; RecordedCause::ALL.len()],
+    hops: Hops,
     gaps: u64,
     /// Indexes that the device left out on purpose.
     jumped: u64,
@@ -34,14 +37,16 @@ impl Account {
             left: limit,
             delivered: 0,
             gap_samples: [0; RecordedCause::ALL.len()],
+            hops: Hops::NONE,
             gaps: 0,
             jumped: 0,
             misplaced: 0,
         }
     }
 
-    /// Takes a gap; the part of it that lies before the limit, if there is one.
-    pub(crate) fn take_gap(&mut self, gap: &RecordedGap) -> Option<RecordedGap> {
+    /// Takes a gap; the part of it that lies before the limit, if there is one. `is_held_up` says
+    /// whether the program held the stream up before it.
+    pub(crate) fn take_gap(&mut self, gap: &RecordedGap, is_held_up: bool) -> Option<RecordedGap> {
         let count = self.within(gap.count());
         if count == 0 {
             return None;
@@ -53,6 +58,7 @@ impl Account {
         for (cause, samples) in taken.by_cause() {
             self.gap_samples[cause.position()] += samples;
         }
+        self.hops.add(&taken, is_held_up);
         self.gaps += 1;
         self.advance(count);
         Some(taken)
@@ -118,6 +124,11 @@ impl Account {
         &self.gap_samples
     }
 
+    /// Samples missing, by where they were lost.
+    pub(crate) const fn hops(&self) -> &Hops {
+        &self.hops
+    }
+
     /// Gaps.
     pub(crate) const fn gaps(&self) -> u64 {
         self.gaps
@@ -126,6 +137,7 @@ impl Account {
     /// Whether delivered, missing and purposely omitted indexes are all that there are, each once.
     pub(crate) fn holds(&self) -> bool {
         self.misplaced == 0
+            && self.hops.total() == self.missing()
             && self.delivered + self.missing() + self.jumped
                 == self.before + (self.next - self.first)
     }
@@ -164,7 +176,7 @@ mod tests {
     fn samples_and_gaps_add_up() {
         let mut account = Account::new(100, None);
         assert_eq!(account.take_samples(100, 50), 50);
-        assert_eq!(account.take_gap(&gap(150, 30, 20)), Some(gap(150, 30, 20)));
+        assert_eq!(account.take_gap(&gap(150, 30, 20), false), Some(gap(150, 30, 20)));
         assert_eq!(account.take_samples(200, 10), 10);
         assert_eq!((account.delivered(), account.missing(), account.gaps()), (60, 50, 1));
         assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0, 0, 0, 0, 0]);
@@ -176,7 +188,7 @@ mod tests {
     fn limit_counts_delivered_and_missing_together() {
         let mut account = Account::new(0, Some(100));
         account.take_samples(0, 60);
-        assert_eq!(account.take_gap(&gap(60, 30, 0)), Some(gap(60, 30, 0)));
+        assert_eq!(account.take_gap(&gap(60, 30, 0), false), Some(gap(60, 30, 0)));
         assert_eq!(account.take_samples(90, 60), 10);
         assert!(account.is_full());
         assert_eq!(account.take_samples(150, 60), 0);
@@ -185,9 +197,9 @@ mod tests {
     #[test]
     fn gap_across_the_limit_is_cut() {
         let mut account = Account::new(0, Some(10));
-        assert_eq!(account.take_gap(&gap(0, 8, 8)), Some(gap(0, 8, 2)));
+        assert_eq!(account.take_gap(&gap(0, 8, 8), false), Some(gap(0, 8, 2)));
         assert_eq!(account.take_samples(16, 5), 0);
-        assert_eq!(account.take_gap(&gap(21, 1, 0)), None);
+        assert_eq!(account.take_gap(&gap(21, 1, 0), false), None);
         assert_eq!((account.missing(), account.range()), (10, 0..10));
         assert!(account.holds());
     }
@@ -204,7 +216,7 @@ mod tests {
     fn device_that_restarts_begins_anew_and_the_account_holds() {
         let mut account = Account::new(0, None);
         account.take_samples(0, 100);
-        account.take_gap(&gap(100, 7, 0));
+        account.take_gap(&gap(100, 7, 0), false);
         account.restart_at(5);
         account.take_samples(5, 10);
         assert!(account.holds());

@@ -19,6 +19,8 @@ mod failure;
 mod faults;
 mod figures;
 mod find;
+mod hops;
+mod host;
 mod interrupt;
 mod lanes;
 mod latency;

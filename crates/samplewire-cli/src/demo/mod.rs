@@ -116,7 +116,7 @@ impl Show {
     /// Accounts for a block and compares its samples.
     fn take(&mut self, block: &Block) -> Result<(), Failure> {
         for gap in block.gaps() {
-            self.account.take_gap(&gap.into());
+            self.account.take_gap(&gap.into(), false);
             self.comparison.skip(gap.count())?;
         }
         self.account.take_samples(block.index(), block.len());

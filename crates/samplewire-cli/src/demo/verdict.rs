@@ -111,7 +111,7 @@ mod tests {
         let mut account = Account::new(0, None);
         let gap = Gap { first: 50, not_repaired: 10, source_lost: 0, cause: Cause::Deadline };
         account.take_samples(0, 50);
-        account.take_gap(&(&gap).into());
+        account.take_gap(&(&gap).into(), false);
         account.take_samples(60, 40);
         account
     }

@@ -10,6 +10,7 @@ use super::tables::{
     GAP_SAMPLES, Kind, LISTENER, PLAYER, RECEIVER, RECEIVER_PORT, RECORDING, SENDER, SENDER_PORT,
     Table,
 };
+use crate::hops::{Hop, Hops};
 use crate::record::json::cause_key;
 
 /// What a process of `verb` tells of these streams.
@@ -33,6 +34,11 @@ pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
         let samples = *view.recording.as_ref()?.gap_samples();
         Some(RecordedCause::ALL.into_iter().zip(samples).collect())
     });
+    page.hops(&labelled, RECEIVER.prefix, |view| {
+        let samples = view.receiver.as_ref()?.stream.gap_samples;
+        Some(Hops::of_causes(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples)))
+    });
+    page.hops(&labelled, RECORDING.prefix, |view| Some(*view.recording.as_ref()?.hops()));
     page.table(&labelled, &PLAYER, |view| view.player.as_ref());
     page.table(&labelled, &SENDER, |view| view.sender.as_ref().map(|it| &it.stream));
     page.table(&labelled, &SENDER_PORT, |view| view.sender.as_ref());
@@ -101,6 +107,28 @@ impl Page {
                     Kind::Count | Kind::Level => self.sample(&name, labels, value),
                     Kind::Nanos => self.sample(&name, labels, Seconds(value)),
                 }
+            }
+        }
+    }
+
+    /// Samples missing by where they were lost.
+    fn hops(
+        &mut self,
+        views: &[(String, &View)],
+        prefix: &str,
+        of: impl Fn(&View) -> Option<Hops>,
+    ) {
+        let found: Vec<_> =
+            views.iter().filter_map(|(labels, view)| Some((labels, of(view)?))).collect();
+        if found.is_empty() {
+            return;
+        }
+        let name = format!("{prefix}lost_samples_total");
+        self.head(&name, "counter", "Samples missing, by where they were lost");
+        for (labels, hops) in found {
+            for hop in Hop::ALL {
+                let labels = format!("{labels},hop=\"{}\"", hop.as_str());
+                self.sample(&name, &labels, hops.of(hop));
             }
         }
     }

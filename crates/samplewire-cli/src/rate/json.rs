@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use crate::hops::Hops;
+use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
@@ -82,6 +84,9 @@ pub(super) struct Receive {
     pub(super) samples_delivered: u64,
     pub(super) samples_missing: u64,
     pub(super) gaps: u64,
+    /// Samples missing, by hop.
+    pub(super) lost_at: Hops,
+    pub(super) host_hints: HostHints,
     pub(super) packets_received: u64,
     pub(super) packets_repaired: u64,
     pub(super) packets_late: u64,

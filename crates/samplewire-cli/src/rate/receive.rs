@@ -11,6 +11,8 @@ use samplewire::sigmf::RecordedGap;
 use super::tally::Received;
 use crate::account::Account;
 use crate::cadence::Cadence;
+use crate::hops::HeldUp;
+use crate::host::HostHints;
 use crate::lanes::{Lane, total};
 
 /// A receiver at work.
@@ -44,14 +46,21 @@ impl Receiving {
     /// Receives until it is over, or the stream is.
     pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
+        let peer = info.address;
+        let before = HostHints::now(peer);
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
+        let mut held_up = HeldUp::default();
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
         // Relaxed: figures for display, and a flag that is looked at again soon.
         while !is_over.load(Ordering::Relaxed) && self.aligned.end().is_none() {
             match self.aligned.next_within(PAUSE_MAX) {
-                Some(Piece::Gap(lost)) => drop(account.take_gap(&RecordedGap::from(&lost.gap))),
+                Some(Piece::Gap(lost)) => {
+                    let gap = RecordedGap::from(&lost.gap);
+                    let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
+                    account.take_gap(&gap, is_held_up);
+                }
                 Some(Piece::Samples(block)) => {
                     account.take_samples(block.index(), block.len());
                 }
@@ -74,7 +83,17 @@ impl Receiving {
         let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
         let lanes: Vec<_> = streams.into_iter().zip(self.aligned.close()).map(lane).collect();
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot));
-        Received { account, snapshot, lanes, elapsed, frame_bytes, error }
+        let host = before.until_now(peer);
+        Received { account, snapshot, lanes, host, elapsed, frame_bytes, error }
+    }
+}
+
+/// How often the program held all that the stream has. Of several streams it is not known which of
+/// them, or this program, held the others up.
+fn stalls(aligned: &Aligned) -> u64 {
+    match aligned.infos().len() {
+        1 => aligned.stats().map(|(snapshot, _)| snapshot.starved).sum(),
+        _ => 0,
     }
 }
 

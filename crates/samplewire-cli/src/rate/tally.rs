@@ -12,6 +12,8 @@ use crate::account::Account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
+use crate::hops;
+use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
 
 /// Sums at one moment, or what came between two.
@@ -141,6 +143,7 @@ pub(super) struct Received {
     pub(super) snapshot: ReceiverSnapshot,
     /// The same of each stream.
     pub(super) lanes: Vec<Lane>,
+    pub(super) host: HostHints,
     pub(super) elapsed: Duration,
     pub(super) frame_bytes: usize,
     /// What broke it off.
@@ -165,11 +168,14 @@ impl Received {
             span(elapsed.as_secs_f64()),
             measured(bits_per_second(self.bytes(), *elapsed), "b/s")
         ));
+        let colon = if account.missing() > 0 { ": " } else { "" };
         console.line(format_args!(
-            "  missing    {} samples in {} gaps",
+            "  missing    {} samples in {} gaps{colon}{}",
             grouped(account.missing()),
-            grouped(account.gaps())
+            grouped(account.gaps()),
+            account.hops()
         ));
+        hops::print_hints(console, account, &self.host);
         console.line(format_args!(
             "  packets    {} received, {} repaired, {} late, {} reordered, {} duplicates",
             grouped(stream.received),
@@ -196,6 +202,8 @@ impl Received {
             samples_delivered: self.account.delivered(),
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
+            lost_at: *self.account.hops(),
+            host_hints: self.host.clone(),
             packets_received: stream.received,
             packets_repaired: stream.repaired,
             packets_late: stream.late,

@@ -8,6 +8,8 @@ use samplewire_proto::Cause;
 use serde::Serialize;
 
 use crate::document::push_bounded;
+use crate::hops::Hops;
+use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
@@ -160,6 +162,9 @@ pub(super) struct End {
     pub(super) gaps: u64,
     /// Samples missing, by cause.
     pub(super) gap_samples: GapSamples,
+    /// Samples missing, by hop.
+    pub(super) lost_at: Hops,
+    pub(super) host_hints: HostHints,
     #[serde(flatten)]
     pub(super) counters: Counters,
     /// The same of each stream; above are the sums, and the longest round trip.

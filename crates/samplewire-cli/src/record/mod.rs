@@ -24,6 +24,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::faults::{self, FaultPair, print_counts};
 use crate::figures::{grouped, measured};
+use crate::host::HostHints;
 use crate::interrupt::Interrupt;
 use crate::lanes::{Lane, total};
 use crate::metrics::Exporter;
@@ -75,6 +76,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let interrupt = Interrupt::install()?;
     announce(arguments, reporter, &line, dialer.faults.as_ref());
     let mut info = line.receiver.info().clone();
+    let host = HostHints::now(info.address);
     let options = sink_options(arguments, dialer.owner);
     let mut stream = stream_of(&info);
     stream.notes.set_streams(line.receiver.infos().map(|info| info.stream));
@@ -136,7 +138,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         Some(error) if !stop.is_error() => Stop::of_sink(error),
         _ => stop,
     };
-    let frame_bytes = info.frame_bytes();
+    let (frame_bytes, host) = (info.frame_bytes(), host.until_now(info.address));
     let summary = Summary {
         stop,
         account,
@@ -144,6 +146,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         elapsed,
         snapshot,
         lanes,
+        host,
         files,
         queue,
         memory_bytes,

@@ -15,6 +15,7 @@ use super::watch::Watch;
 use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::figures::span;
+use crate::hops::HeldUp;
 use crate::interrupt::Interrupt;
 use crate::lanes::total;
 
@@ -35,9 +36,7 @@ pub(super) struct Recording<'a> {
     pub(super) before: ReceiverSnapshot,
     /// When samples came last.
     pub(super) heard: Instant,
-    /// How often the file had held the stream up ([`Recording::held_up`]) when a gap was told last,
-    /// or when the session began.
-    held_up: u64,
+    held_up: HeldUp,
     /// How often the writer's queue was full in this session.
     queue_full: u64,
     cadence: Cadence,
@@ -66,7 +65,7 @@ impl<'a> Recording<'a> {
             silence,
             before: ReceiverSnapshot::default(),
             heard: started,
-            held_up: 0,
+            held_up: HeldUp::default(),
             queue_full: 0,
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
@@ -76,7 +75,7 @@ impl<'a> Recording<'a> {
     /// Takes note that the stream is open: of the gap behind what is there, and of the device's run.
     pub(super) fn join(&mut self, seam: Option<&Seam>, info: &DeviceInfo) -> Result<(), SinkError> {
         if let Some(gap) = seam.and_then(|seam| seam.gap(info)) {
-            match self.account.take_gap(&gap) {
+            match self.account.take_gap(&gap, false) {
                 Some(gap) => self.gap(&gap)?,
                 // Across runs of the device the gap is named also where its length is not known.
                 None if gap.is_estimated() => self.gap(&gap)?,
@@ -87,7 +86,7 @@ impl<'a> Recording<'a> {
             }
         }
         self.heard = Instant::now();
-        (self.held_up, self.queue_full) = (0, 0);
+        (self.held_up, self.queue_full) = (HeldUp::default(), 0);
         self.writer.session(info.boot_id)
     }
 
@@ -191,8 +190,11 @@ impl<'a> Recording<'a> {
             Piece::Gap(StreamGap { stream, gap }) => {
                 let stream = (receiver.infos().len() > 1).then_some(stream);
                 let gap = RecordedGap { stream, ..RecordedGap::from(&gap) };
-                let gap = self.explained(gap, receiver);
-                return self.account.take_gap(&gap).map_or(Ok(()), |gap| self.gap(&gap));
+                let count = || stalls(receiver, self.queue_full);
+                let is_held_up = self.held_up.before(&gap, count);
+                let gap = if is_held_up && self.has_disk { of_disk(gap) } else { gap };
+                let taken = self.account.take_gap(&gap, is_held_up);
+                return taken.map_or(Ok(()), |gap| self.gap(&gap));
             }
         };
         let overlap = self.account.overlap(block.index(), block.len());
@@ -206,31 +208,29 @@ impl<'a> Recording<'a> {
         Ok(())
     }
 
-    /// How often the file has held the stream up: quanta that wait for it are the credit that its
-    /// sender does not have. The sender of one of several has none either while another stalls, so
-    /// there it is what all wait for that counts.
-    fn held_up(&self, receiver: &Interleaved) -> u64 {
-        match receiver.infos().len() {
-            1 => receiver.stats().map(|(snapshot, _)| snapshot.starved).sum(),
-            _ => receiver.stalls() + self.queue_full,
-        }
-    }
-
-    /// What the source lost while the file held the stream up is the disk's.
-    fn explained(&mut self, gap: RecordedGap, receiver: &Interleaved) -> RecordedGap {
-        let held_up = self.held_up(receiver);
-        let was_held_up = std::mem::replace(&mut self.held_up, held_up) < held_up;
-        let is_overflow = gap.cause == RecordedCause::Stream(Cause::SourceOverflow);
-        if was_held_up && is_overflow && self.has_disk {
-            RecordedGap { cause: RecordedCause::DiskBehind, ..gap }
-        } else {
-            gap
-        }
-    }
-
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.reporter.gap(gap);
         self.writer.gap(gap)
+    }
+}
+
+/// How often the file has held the stream up: quanta that wait for it are the credit that its
+/// sender does not have. The sender of one of several has none either while another stalls, so
+/// there it is what all wait for that counts.
+fn stalls(receiver: &Interleaved, queue_full: u64) -> u64 {
+    match receiver.infos().len() {
+        1 => receiver.stats().map(|(snapshot, _)| snapshot.starved).sum(),
+        _ => receiver.stalls() + queue_full,
+    }
+}
+
+/// What the source lost while the file held the stream up is the disk's.
+const fn of_disk(gap: RecordedGap) -> RecordedGap {
+    match gap.cause {
+        RecordedCause::Stream(Cause::SourceOverflow) => {
+            RecordedGap { cause: RecordedCause::DiskBehind, ..gap }
+        }
+        _ => gap,
     }
 }
 

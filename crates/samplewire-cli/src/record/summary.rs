@@ -12,6 +12,8 @@ use crate::account::Account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::hops;
+use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
 use crate::outcome::Outcome;
 
@@ -26,6 +28,7 @@ pub(super) struct Summary {
     pub(super) snapshot: ReceiverSnapshot,
     /// The same of each stream.
     pub(super) lanes: Vec<Lane>,
+    pub(super) host: HostHints,
     pub(super) files: SinkSummary,
     /// How full the queue before the file was.
     pub(super) queue: Depth,
@@ -136,6 +139,10 @@ impl Summary {
             grouped(missing),
             grouped(self.account.gaps())
         ));
+        if missing > 0 {
+            console.line(format_args!("  lost at    {}", self.account.hops()));
+        }
+        hops::print_hints(console, &self.account, &self.host);
         if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
             let left = grouped(left);
             console.line(format_args!("  short      the stream ended {left} before --nsamps"));
@@ -169,6 +176,8 @@ impl Summary {
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
             gap_samples: GapSamples::new(self.account.gap_samples()),
+            lost_at: *self.account.hops(),
+            host_hints: self.host.clone(),
             counters: Counters::from(&self.snapshot),
             streams: self.lanes.iter().map(LaneEntry::from).collect(),
             memory_bytes: self.memory_bytes,

@@ -175,6 +175,7 @@ pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec
             facts.causes.insert(plain(sample.label("cause")), sample.value);
         } else if let Some(name) = sample.name.strip_prefix(PREFIX)
             && sample.label("cause").is_empty()
+            && sample.label("hop").is_empty()
         {
             facts.numbers.insert(name.to_owned(), sample.value);
         }

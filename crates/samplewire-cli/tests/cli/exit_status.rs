@@ -132,6 +132,9 @@ fn converter_without_room_loses_samples_on_both_accounts() {
     let mut words = String::new();
     recorder.stderr.take().unwrap().read_to_string(&mut words).unwrap();
     assert!(words.contains("cause: source overflow"), "{words}");
+    let lost = words.lines().find_map(|line| line.strip_prefix("  lost at    application "));
+    let lost: usize = lost.expect("by the reader alone").replace(',', "").parse().unwrap();
+    assert_eq!(samples.len() / 4 + lost, 30_000_000, "{words}");
     let ran = device.finish().expect(3);
     assert!(!ran.text().contains("overflow   0 samples"), "{}", ran.text());
 }
@@ -148,8 +151,13 @@ fn disk_that_is_too_slow_is_named() {
     std::thread::sleep(Duration::from_millis(700));
     std::io::copy(&mut disk, &mut std::io::sink()).unwrap();
     let ran = recorder.finish().expect(3);
-    for words in ["cause: disk behind", "limit      the disk: ", " disk behind\n", " of 512 quanta"]
-    {
+    for words in [
+        "cause: disk behind",
+        "limit      the disk: ",
+        " disk behind\n",
+        "  lost at    disk ",
+        " of 512 quanta",
+    ] {
         assert!(ran.text().contains(words), "no `{words}` in {}", ran.text());
     }
 }

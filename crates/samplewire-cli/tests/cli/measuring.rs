@@ -44,6 +44,46 @@ fn rate_tells_each_second_and_fails_above_a_threshold() {
     run(&["rate", &device.address, "--fail-on", "speed=1"]).expect_error(1, &["underflow"]);
 }
 
+/// What is missing, and how much of it was lost at each hop: the sum.
+fn lost_at(end: &serde_json::Value) -> (u64, serde_json::Map<String, serde_json::Value>) {
+    let lost = end["lost_at"].as_object().unwrap().clone();
+    let sum: u64 = lost.values().map(|samples| samples.as_u64().unwrap()).sum();
+    assert_eq!(end["samples_missing"], sum, "{lost:?}");
+    (sum, lost)
+}
+
+#[test]
+fn samples_that_the_wire_loses_are_told_as_the_wires() {
+    for seed in ["1", "2", "3"] {
+        let fault = format!("data:loss=0.05,seed={seed}");
+        let device = Device::start(&["--source", "null", "--rate", "1M", "--fault", &fault]);
+        let list = ["--duration", "800ms", "--mtu", "1500", "--delivery", "best-effort", "--json"];
+        let ran = run(&[&["rate", &device.address], &list[..]].concat()).expect(3);
+        let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+        let end = &document["end"]["receive"];
+        let (sum, lost) = lost_at(end);
+        assert!(sum > 0 && (lost["wire"].as_u64() > Some(0)), "{end}");
+        assert_eq!(end["host_hints"]["interface"], "lo");
+    }
+}
+
+#[test]
+fn samples_that_a_stopped_host_loses_are_told_as_its_sockets_and_then_the_devices() {
+    let device = Device::start(&["--source", "null", "--rate", "20M", "--window", "4096"]);
+    let list = ["--duration", "2500ms", "--mtu", "9000", "--delivery", "best-effort"];
+    let rate = Running::start(&[&["rate", &device.address], &list[..], &["--json"]].concat());
+    std::thread::sleep(Duration::from_millis(700));
+    rate.signal(libc::SIGSTOP);
+    std::thread::sleep(Duration::from_millis(1_200));
+    rate.signal(libc::SIGCONT);
+    let ran = rate.finish().expect(3);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    let (_, lost) = lost_at(&document["end"]["receive"]);
+    assert!(lost["socket"].as_u64() > Some(0), "the socket overflowed first: {lost:?}");
+    assert!(lost["device"].as_u64() > Some(0), "then the device had no credit: {lost:?}");
+    assert_eq!(lost["wire"], 0, "{lost:?}");
+}
+
 #[test]
 fn interrupted_rate_is_130() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);

@@ -1,0 +1,211 @@
+//! What this host dropped before any socket, and at all of them: hints of where the wire's losses
+//! were, since these counts are of all programs.
+//!
+//! Read from `/proc/net` (proc(5), and `Documentation/networking/statistics.rst` of Linux): what is
+//! not there counts as 0.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+
+use serde::Serialize;
+
+use crate::figures::grouped;
+
+/// Counts of this host since the opening.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct HostHints {
+    /// The interface towards the device, null where no route tells.
+    interface: Option<String>,
+    /// Frames that the interface or the kernel behind it dropped (`rx_dropped`,
+    /// `rx_missed_errors`).
+    interface_dropped: u64,
+    /// Frames for which the interface's ring had no room (`rx_fifo_errors`).
+    interface_fifo: u64,
+    /// Frames that a core's backlog had no room for (`softnet_stat`), of all interfaces.
+    softnet_dropped: u64,
+    /// UDP packets that no socket took: damaged, or without room (`InErrors`).
+    udp_in_errors: u64,
+    /// UDP packets that sockets had no room for (`RcvbufErrors`), of all sockets.
+    udp_receive_buffer_errors: u64,
+}
+
+impl HostHints {
+    /// What is counted at present for the route to `peer`.
+    pub(crate) fn now(peer: SocketAddr) -> Self {
+        let read = |name: &str| std::fs::read_to_string(format!("/proc/net/{name}"));
+        let text = |name: &str| read(name).unwrap_or_default();
+        let interface = interface_to(peer, &text("route"), &text("ipv6_route"));
+        let [interface_dropped, interface_fifo] =
+            interface.as_ref().map_or([0; 2], |name| interface_counts(&text("dev"), name));
+        let [udp_in_errors, udp_receive_buffer_errors] = match peer {
+            SocketAddr::V4(_) => udp_counts(&text("snmp")),
+            SocketAddr::V6(_) => udp6_counts(&text("snmp6")),
+        };
+        Self {
+            interface,
+            interface_dropped,
+            interface_fifo,
+            softnet_dropped: softnet_dropped(&text("softnet_stat")),
+            udp_in_errors,
+            udp_receive_buffer_errors,
+        }
+    }
+
+    /// What has been counted since `self`.
+    pub(crate) fn until_now(&self, peer: SocketAddr) -> Self {
+        let now = Self::now(peer);
+        Self {
+            interface_dropped: now.interface_dropped.saturating_sub(self.interface_dropped),
+            interface_fifo: now.interface_fifo.saturating_sub(self.interface_fifo),
+            softnet_dropped: now.softnet_dropped.saturating_sub(self.softnet_dropped),
+            udp_in_errors: now.udp_in_errors.saturating_sub(self.udp_in_errors),
+            udp_receive_buffer_errors: now
+                .udp_receive_buffer_errors
+                .saturating_sub(self.udp_receive_buffer_errors),
+            interface: now.interface,
+        }
+    }
+
+    /// `veth0 dropped 3, all sockets of UDP 12`; `None` when nothing was.
+    pub(crate) fn words(&self) -> Option<String> {
+        let name = self.interface.as_deref().unwrap_or("interface");
+        let counts = [
+            (format!("{name} dropped"), self.interface_dropped),
+            (format!("{name} had no room for"), self.interface_fifo),
+            ("softnet dropped".into(), self.softnet_dropped),
+            ("UDP in all refused".into(), self.udp_in_errors),
+        ];
+        let counts: Vec<_> = counts
+            .into_iter()
+            .filter(|(_, count)| *count > 0)
+            .map(|(words, count)| format!("{words} {}", grouped(count)))
+            .collect();
+        (!counts.is_empty()).then(|| counts.join(", "))
+    }
+}
+
+/// The interface that has the route to `peer`, by the main table; rules for others are not read.
+fn interface_to(peer: SocketAddr, routes: &str, routes6: &str) -> Option<String> {
+    let any: IpAddr = match peer {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    // Nothing is sent: it asks which address of this host leads there.
+    let own = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect(peer)?;
+        socket.local_addr()
+    });
+    if own.is_ok_and(|own| own.ip() == peer.ip()) || peer.ip().is_loopback() {
+        return Some("lo".into());
+    }
+    match peer.ip() {
+        IpAddr::V4(ip) => route(routes, ip),
+        IpAddr::V6(ip) => route6(routes6, ip),
+    }
+}
+
+/// The interface of the longest matching prefix in `/proc/net/route`.
+fn route(table: &str, peer: Ipv4Addr) -> Option<String> {
+    let matching = table.lines().skip(1).filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        // As the kernel has them in memory: the address in network order.
+        let word = |at: usize| Some(u32::from_str_radix(fields.get(at)?, 16).ok()?.to_ne_bytes());
+        let (to, mask) = (u32::from_be_bytes(word(1)?), u32::from_be_bytes(word(7)?));
+        (u32::from(peer) & mask == to).then(|| (mask, fields[0].to_owned()))
+    });
+    matching.max_by_key(|(mask, _)| *mask).map(|(_, name)| name)
+}
+
+/// The interface of the longest matching prefix in `/proc/net/ipv6_route`.
+fn route6(table: &str, peer: Ipv6Addr) -> Option<String> {
+    let matching = table.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+        let to = u128::from_str_radix(fields.first()?, 16).ok()?;
+        let bits = u32::from_str_radix(fields.get(1)?, 16).ok()?;
+        let differs = (u128::from(peer) ^ to).checked_shr(128 - bits.min(128)).unwrap_or(0);
+        (differs == 0).then(|| (bits, fields.last().map(|name| (*name).to_owned())))
+    });
+    matching.max_by_key(|(bits, _)| *bits).and_then(|(_, name)| name)
+}
+
+/// Dropped frames, and those that the ring had no room for, of `/proc/net/dev`.
+fn interface_counts(table: &str, name: &str) -> [u64; 2] {
+    let line = table.lines().find_map(|line| {
+        line.trim_start().strip_prefix(name).and_then(|rest| rest.strip_prefix(':'))
+    });
+    let fields: Vec<&str> = line.unwrap_or_default().split_ascii_whitespace().collect();
+    // bytes packets errs drop fifo ..
+    [3, 4].map(|at| fields.get(at).and_then(|count| count.parse().ok()).unwrap_or(0))
+}
+
+/// The second column of `/proc/net/softnet_stat`, over all cores.
+fn softnet_dropped(table: &str) -> u64 {
+    let count = |line: &str| u64::from_str_radix(line.split_ascii_whitespace().nth(1)?, 16).ok();
+    table.lines().filter_map(count).sum()
+}
+
+/// `InErrors` and `RcvbufErrors` of UDP in `/proc/net/snmp`.
+fn udp_counts(table: &str) -> [u64; 2] {
+    let mut lines = table.lines().filter_map(|line| line.strip_prefix("Udp:"));
+    let mut row = || lines.next().unwrap_or_default().split_ascii_whitespace().collect::<Vec<_>>();
+    let (names, counts) = (row(), row());
+    ["InErrors", "RcvbufErrors"].map(|name| {
+        let at = names.iter().position(|found| *found == name);
+        at.and_then(|at| counts.get(at)?.parse().ok()).unwrap_or(0)
+    })
+}
+
+/// The same of IPv6 in `/proc/net/snmp6`.
+fn udp6_counts(table: &str) -> [u64; 2] {
+    ["Udp6InErrors", "Udp6RcvbufErrors"].map(|name| {
+        let mut lines = table.lines().map(str::split_ascii_whitespace);
+        let count =
+            lines.find_map(|mut words| words.next().filter(|it| *it == name).and(words.next()));
+        count.and_then(|count| count.parse().ok()).unwrap_or(0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interface_is_that_of_the_longest_prefix() {
+        let table = "Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT\n\
+                     eth0 00000000 0101A8C0 0003 0 0 0 00000000 0 0 0\n\
+                     eth1 0001000A 00000000 0001 0 0 0 00FFFFFF 0 0 0\n";
+        let of = |peer: [u8; 4]| route(table, peer.into());
+        assert_eq!(of([10, 0, 1, 7]).as_deref(), Some("eth1"));
+        assert_eq!(of([10, 0, 2, 7]).as_deref(), Some("eth0"));
+        assert_eq!(route("", [10, 0, 2, 7].into()), None);
+        let (zero, link) = ("0".repeat(32), format!("fe80{}", "0".repeat(28)));
+        let rest = format!("{zero} 00 {zero} 00000100 0 0 1");
+        let table = format!("{zero} 00 {rest} eth0\n{link} 40 {rest} eth1\n");
+        assert_eq!(route6(&table, "fe80::9".parse().unwrap()).as_deref(), Some("eth1"));
+        assert_eq!(route6(&table, "2001::9".parse().unwrap()).as_deref(), Some("eth0"));
+    }
+
+    #[test]
+    fn counts_are_those_of_the_named_columns() {
+        let dev = "Inter-| Receive\n face |bytes packets errs drop fifo\n  lo: 1 2 3 4 5 6\n\
+                   veth0:10 20 30 40 50 60\n";
+        assert_eq!(interface_counts(dev, "veth0"), [40, 50]);
+        assert_eq!(interface_counts(dev, "veth"), [0, 0]);
+        assert_eq!(softnet_dropped("0000ffff 00000010 0\n00000001 00000001 0\n"), 17);
+        let snmp = "Udp: InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors\nUdp: 9 8 7 6 5\n";
+        assert_eq!(udp_counts(snmp), [7, 5]);
+        assert_eq!(udp6_counts("Udp6InErrors  \t3\nUdp6RcvbufErrors 2\n"), [3, 2]);
+    }
+
+    #[test]
+    fn own_counts_are_read_and_do_not_fall() {
+        let peer: SocketAddr = "127.0.0.1:9".parse().unwrap();
+        let before = HostHints::now(peer);
+        assert_eq!(before.interface.as_deref(), Some("lo"));
+        let all = HostHints { interface: Some("lo".into()), ..HostHints::default() };
+        let now = all.until_now(peer);
+        assert!(now.udp_in_errors >= before.udp_in_errors);
+        assert_eq!(all.words(), None);
+        let some = HostHints { softnet_dropped: 3, ..all };
+        assert_eq!(some.words().as_deref(), Some("softnet dropped 3"));
+    }
+}
