@@ -179,7 +179,7 @@ impl Outflow {
         let released = stream.sender.released();
         self.outbox.forget_before(released);
         if self.held.release(released) {
-            self.shared.bell.ring();
+            self.ring();
         }
     }
 
@@ -192,11 +192,18 @@ impl Outflow {
         }
         let submitted_before = self.submitted.slots();
         let has_pushed = self.push_submitted();
-        let submitted = self.submitted.slots();
-        if submitted < submitted_before && submitted <= self.shared.ahead_max / 2 {
-            self.shared.bell.ring();
+        if self.submitted.slots() < submitted_before {
+            self.ring();
         }
         has_pushed
+    }
+
+    /// Wakes the program if it waits for a quantum, or for what it submitted to be sent: once half
+    /// of what it may be ahead has been, and it has some to fill at once.
+    fn ring(&self) {
+        if self.submitted.slots() <= self.shared.ahead_max / 2 {
+            self.shared.bell.ring();
+        }
     }
 
     fn push_submitted(&mut self) -> bool {
