@@ -42,7 +42,7 @@ bench: ## throughput against raw UDP, some minutes; writes bench/results
 	@tools/setup.sh linker
 	$(PYTHON) bench/run.py
 
-wire: ## throughput over a wire that loses packets, against TCP, SRT and QUIC; root, some minutes
+wire: ## throughput over a wire that loses packets, against TCP, SRT, QUIC and Aeron; root, some minutes
 	@tools/setup.sh linker wire
 	$(PYTHON) bench/wire.py
 

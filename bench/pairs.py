@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 import subprocess
 from collections.abc import Callable
@@ -26,7 +27,11 @@ OVER_WITHIN_S = 20.0
 EXAMPLES = (("samplewire", "throughput"), ("samplewire-io", "raw_udp"))
 
 PEERS = ROOT / "bench" / "peers"
-QUINN = "samplewire-bench-peers"
+BUILT = {"quinn": "quinn-bulk", "aeron": "aeron-bulk"}
+"""Peers that are programs of ours around a library: their folders there, and their executables."""
+
+CMAKE = ROOT / ".venv" / "bin" / "cmake"
+"""Aeron needs a later one than distributions have."""
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
@@ -174,12 +179,25 @@ def srt(setting: Setting, arguments: tuple[str, ...]) -> Pair:
 
 def quinn(setting: Setting, arguments: tuple[str, ...]) -> Pair:
     """QUIC; arguments choose the congestion control."""
-    program = str(setting.executables[QUINN])
+    program = str(setting.executables[BUILT["quinn"]])
     words = ["--mtu", str(setting.mtu_bytes), "--certificate", str(setting.folder / "quinn.der")]
     seconds = ["--seconds", str(setting.seconds)]
     return Pair(
         sender=[program, "--send-to", f"{RECEIVER_IP}:{PORT}", *words, *arguments],
         receiver=[program, "--receive-at", f"{RECEIVER_IP}:{PORT}", *seconds, *words],
+        read=lambda _, received: read_goodput(received),
+    )
+
+
+def aeron(setting: Setting, arguments: tuple[str, ...]) -> Pair:
+    """Aeron, each end with its C media driver; reliable and in order."""
+    program = str(setting.executables[BUILT["aeron"]])
+    words = ["--mtu", str(setting.mtu_bytes), "--folder"]
+    send = ["--send-to", f"{RECEIVER_IP}:{PORT}", "--seconds", str(setting.seconds)]
+    receive = ["--receive-at", f"{RECEIVER_IP}:{PORT}"]
+    return Pair(
+        sender=[program, *send, *words, str(setting.folder / "sender"), *arguments],
+        receiver=[program, *receive, *words, str(setting.folder / "receiver"), *arguments],
         read=lambda _, received: read_goodput(received),
     )
 
@@ -191,6 +209,7 @@ PROGRAMS: dict[str, Callable[[Setting, tuple[str, ...]], Pair]] = {
     "iperf3": iperf3,
     "srt": srt,
     "quinn": quinn,
+    "aeron": aeron,
 }
 """By the name that a case gives."""
 
@@ -208,11 +227,13 @@ def available(wanted: set[str]) -> tuple[dict[str, Path], dict[str, str]]:
         absent["iperf3"] = "there is no iperf3: apt-get install iperf3"
     if "srt" in wanted and not shutil.which("srt-file-transmit"):
         absent["srt"] = "there is no srt-file-transmit: apt-get install srt-tools"
-    if "quinn" in wanted:
+    if CMAKE.exists():
+        os.environ.setdefault("CMAKE", str(CMAKE))
+    for name in sorted(wanted & BUILT.keys()):
         try:
-            executables |= build_with(["--locked"], PEERS)
+            executables |= build_with(["--locked"], PEERS / name)
         except subprocess.CalledProcessError:
-            absent["quinn"] = "bench/peers cannot be built, cargo has said why"
+            absent[name] = f"bench/peers/{name} cannot be built, cargo has said why"
     return executables, absent
 
 
@@ -221,7 +242,7 @@ def lacks_congestion_control(name: str) -> bool:
 
 
 def read_goodput(text: str) -> Taken:
-    """What `throughput` and the QUIC program print."""
+    """What `throughput` and the programs of `BUILT` print."""
     said = json.loads(text)
     return Taken(
         rate_bps=said["goodput_bps"], taken_bytes=said["goodput_bps"] * said["seconds"] / 8

@@ -1,4 +1,4 @@
-"""Measures the stream over a wire that loses packets, in turn with raw UDP, TCP, SRT and QUIC.
+"""Measures the stream over a wire that loses packets, in turn with raw UDP, TCP, SRT, QUIC, Aeron.
 
     python3 bench/wire.py [FIGURE ...] [--cases NAME,NAME] [--rounds N] [--seconds S]
                           [--patience S] [--out FILE]
@@ -10,6 +10,7 @@ must hold does, 1 when a figure misses, 2 when a program failed.
 """
 
 import argparse
+import os
 import shutil
 import signal
 import subprocess
@@ -62,7 +63,7 @@ def main() -> int:
         seconds_each=arguments.seconds,
         left_out=left_out,
     )
-    print(f"drawn: {plot.draw(path)}")
+    print(f"drawn: {os.path.relpath(plot.draw(path))}")
     if missed:
         print(f"{missed} figures miss what must hold", file=sys.stderr)
     return 1 if missed else 0

@@ -39,8 +39,9 @@ QUINN_CUBIC = Case(
 QUINN_BBR = Case(
     name="quinn-bbr", what="QUIC, encrypted", program="quinn", arguments=("--congestion", "bbr")
 )
+AERON = Case(name="aeron", what="UDP with the C media driver at both ends", program="aeron")
 
-PEERS = (RAW, STREAM, CUBIC, BBR, SRT, QUINN_CUBIC, QUINN_BBR)
+PEERS = (RAW, STREAM, CUBIC, BBR, SRT, QUINN_CUBIC, QUINN_BBR, AERON)
 
 BEYOND_WINDOW_MOST = 64 << 20
 """Bytes that both ends of a stream may have, together, beyond what their windows hold."""
@@ -91,6 +92,7 @@ def peers(
             against(SRT),
             against(QUINN_CUBIC, quic),
             against(QUINN_BBR, quic),
+            against(AERON),
             *costs(PEERS),
             MEMORY,
         ),

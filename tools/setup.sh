@@ -150,6 +150,9 @@ wire() {
     command -v clang >/dev/null || install_apt clang "compiles the XDP program that loses packets"
     command -v iperf3 >/dev/null || install_apt iperf3 "TCP to compare with"
     command -v srt-file-transmit >/dev/null || install_apt srt-tools "SRT to compare with"
+    [ -e /usr/include/uuid/uuid.h ] || install_apt uuid-dev "Aeron is built with it"
+    [ -e /usr/include/bsd/bsd.h ] || install_apt libbsd-dev "Aeron is built with it"
+    venv bench/requirements.txt bench-requirements.txt
 }
 
 rust
