@@ -18,6 +18,10 @@ from turns import ProgramError
 LOOK_S = 0.02
 """Between two looks at a running program."""
 
+TAKES = ("07", "0A")
+"""States of sockets, as /proc/net writes them: of UDP without a peer, and of TCP that listens. What
+an earlier program has left of its connections is in other states."""
+
 SAID_MOST = 2_000
 """Characters of a failed program's own words that are passed on."""
 
@@ -150,9 +154,9 @@ def wait_all(started: Sequence[Started], within_s: float) -> list[Ended]:
 
 
 def has_port(table: str, port: int) -> bool:
-    """Whether a table like /proc/net/udp has a socket that is bound to this port."""
-    rows = (line.split() for line in table.splitlines()[1:])
-    return any(int(row[1].rsplit(":", 1)[1], 16) == port for row in rows)
+    """Whether a table like /proc/net/udp has a socket that takes what comes to this port."""
+    rows = [line.split() for line in table.splitlines()[1:]]
+    return any(row[3] in TAKES and int(row[1].rsplit(":", 1)[1], 16) == port for row in rows)
 
 
 def highest_bytes(status: str) -> int:

@@ -93,10 +93,15 @@ class Printed(unittest.TestCase):
 
 
 class Proc(unittest.TestCase):
-    def test_a_bound_port_is_found(self) -> None:
-        table = "  sl  local_address rem_address\n   0: 0202630A:24FE 00000000:0000 07\n"
-        self.assertTrue(programs.has_port(table, 9_470))
-        self.assertFalse(programs.has_port(table, 9_471))
+    def test_a_socket_that_listens_is_found(self) -> None:
+        for state in ("07", "0A"):
+            table = f"  sl  local_address rem_address\n   0: 0202630A:24FE 00000000:0000 {state}\n"
+            self.assertTrue(programs.has_port(table, 9_470))
+            self.assertFalse(programs.has_port(table, 9_471))
+
+    def test_what_is_left_of_a_connection_does_not_listen(self) -> None:
+        table = "  sl  local_address rem_address\n   0: 0202630A:24FE 0102630A:B0C2 06\n"
+        self.assertFalse(programs.has_port(table, 9_470))
 
     def test_the_highest_resident_size_is_in_kib(self) -> None:
         self.assertEqual(programs.highest_bytes("Name:\tx\nVmHWM:\t    2048 kB\n"), 2 << 20)
