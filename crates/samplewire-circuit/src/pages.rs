@@ -102,7 +102,7 @@ fn populate(mapping: &Mapping) -> bool {
 }
 
 /// The huge page of x86-64, and of 64-bit ARM with pages of 4 KiB.
-const HUGE_BYTES: usize = 2 << 20;
+pub(crate) const HUGE_BYTES: usize = 2 << 20;
 
 #[cfg(all(test, not(loom), not(miri)))]
 mod tests {

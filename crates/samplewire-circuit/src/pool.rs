@@ -80,7 +80,9 @@ impl Pool {
     /// All memory of the pool in bytes: data, margins, and what is kept for each quantum.
     pub fn memory_bytes(&self) -> usize {
         let slot_bytes = size_of::<Slot>() + size_of::<u32>();
-        self.shared.region.len_bytes() + self.shared.slots.len() * slot_bytes + size_of::<Shared>()
+        self.shared.region.taken_bytes()
+            + self.shared.slots.len() * slot_bytes
+            + size_of::<Shared>()
     }
 }
 

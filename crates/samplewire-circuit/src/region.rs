@@ -66,6 +66,14 @@ impl Region {
         self.len_bytes
     }
 
+    /// What it takes in bytes: whole pages, where it has pages of its own.
+    pub(crate) const fn taken_bytes(&self) -> usize {
+        match self.origin {
+            Origin::Heap(_) => self.len_bytes,
+            Origin::Mapped { .. } => self.len_bytes.next_multiple_of(pages::HUGE_BYTES),
+        }
+    }
+
     /// What it is made of.
     pub(crate) const fn pages(&self) -> Pages {
         self.pages

@@ -99,7 +99,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     if let Some(faults) = &faults {
         faults.print(&mut console);
     }
-    real_time::print(&mut console, granted.as_slice().iter().collect::<Vec<_>>().as_slice(), true);
+    real_time::print(&mut console, &Vec::from_iter(&granted), true);
     let peers = match (sends.len(), &stage) {
         (0, _) => "a sender",
         (1, None) => "a receiver",

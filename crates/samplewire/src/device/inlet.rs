@@ -80,13 +80,15 @@ impl Inlet {
                 return Ok(Some(Incoming { id, underflow, receiver }));
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return Ok(None);
-            }
             if self.port.granted.waits.is_program_spinning() {
                 self.port.drive.turn();
                 std::hint::spin_loop();
-                continue;
+                if !left.is_zero() || self.shared.has_news() {
+                    continue;
+                }
+            }
+            if left.is_zero() {
+                return Ok(None);
             }
             self.shared.bell.announce();
             if !self.shared.has_news() {

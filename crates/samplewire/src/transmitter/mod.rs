@@ -429,13 +429,16 @@ impl Transmitter {
                 return Some(found);
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                return None;
-            }
             if self.port.granted.waits.is_program_spinning() {
                 self.port.drive.turn();
+                if left.is_zero() {
+                    return look(&self.shared);
+                }
                 std::hint::spin_loop();
                 continue;
+            }
+            if left.is_zero() {
+                return None;
             }
             self.shared.bell.announce();
             if let Some(found) = look(&self.shared) {
