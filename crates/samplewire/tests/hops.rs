@@ -63,6 +63,8 @@ struct Lost {
     wire: u64,
     /// What the kernel counted.
     socket_dropped: u64,
+    /// Samples that the source lost.
+    overflow: u64,
 }
 
 impl Lost {
@@ -107,7 +109,7 @@ fn run(delivery: Delivery, joining: bool, loss: f64, period: u64, seed: u64) -> 
     let wire = device.log.counts(Direction::Transmit).lost;
     device.finish();
     let by_cause = not_repaired.map(|samples| samples / SAMPLES);
-    Lost { by_cause, wire, socket_dropped: snapshot.socket_dropped }
+    Lost { by_cause, wire, socket_dropped: snapshot.socket_dropped, overflow }
 }
 
 /// `docs/protocol.md#6.3`
@@ -119,10 +121,14 @@ fn best_effort_tells_the_socket_from_the_wire() {
             println!("joining {joining}, loss {loss}: {lost:?}");
             let (wire, socket) = (lost.told(Cause::NeverAsked), lost.told(Cause::ReceiverBehind));
             assert!(lost.socket_dropped > 0 && socket > 0, "the socket overflowed");
-            assert!(wire <= lost.wire, "the socket's drops are not the wire's");
+            // A gap in which this machine was too slow for the source is as most of it.
+            let mixed = if lost.overflow > 0 { 10 + lost.wire / 10 } else { 0 };
+            assert!(wire <= lost.wire + mixed, "the socket's drops are not the wire's");
             // What the wire lost amid what the socket dropped cannot be told from that.
             let amid = loss / (1.0 - loss) * socket as f64;
-            assert!((lost.wire - wire) as f64 <= 1.5 * amid + 30.0 * f64::from(loss > 0.0));
+            assert!(
+                lost.wire.saturating_sub(wire) as f64 <= 1.5 * amid + 30.0 * f64::from(loss > 0.0)
+            );
         }
     }
 }
@@ -153,7 +159,7 @@ fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
             let lost = run(delivery, joining, loss, 200 + seed, seed);
             println!("joining {joining}, loss {loss}: {lost:?}");
             assert!(lost.told(Cause::ReceiverBehind) > 0, "the socket overflowed");
-            assert!(loss > 0.0 || lost.told(Cause::Deadline) == 0);
+            assert!(loss > 0.0 || lost.told(Cause::Deadline) == 0, "the wire lost nothing");
         }
     }
 }

@@ -75,14 +75,16 @@ impl Account {
         self.gap(self.full(packets), 0, cause)
     }
 
-    /// Forgets all runs: the samples of them, and the cause of what cannot be told apart, which is
-    /// the first that is not this host's own socket.
+    /// Forgets all runs: the samples of them, and the cause of most where they cannot be told apart,
+    /// which is not this host's own socket for as many of another.
     fn take_all(&mut self) -> Option<(u64, Cause)> {
         let sent = self.sent();
         let runs = &self.runs[..self.runs_len];
-        let is_own = |cause: &Cause| *cause == Cause::ReceiverBehind;
-        let other = runs.iter().map(|(_, cause)| *cause).find(|cause| !is_own(cause));
-        let cause = other.or(runs.first().map(|(_, cause)| *cause))?;
+        let packets = |of: Cause| -> u64 {
+            runs.iter().filter(|(_, cause)| *cause == of).map(|(packets, _)| *packets).sum()
+        };
+        let causes = runs.iter().map(|(_, cause)| *cause);
+        let cause = causes.max_by_key(|&of| (packets(of), of != Cause::ReceiverBehind))?;
         self.runs_len = 0;
         Some((sent, cause))
     }
@@ -246,15 +248,16 @@ mod tests {
     }
 
     #[test]
-    fn causes_that_cannot_be_told_apart_are_not_blamed_on_the_socket() {
-        for next in [packet(125, NONE), packet(135, NONE)] {
-            let mut account = account();
-            account.give_up(Cause::ReceiverBehind);
-            account.give_up(Cause::NeverAsked);
-            account.give_up(Cause::NeverAsked);
-            let gap = account.gap_before(Seq(3), &next).unwrap().unwrap();
-            assert_eq!((gap.end(), gap.cause), (next.index, Cause::NeverAsked));
-            assert_eq!(account.gap_before(Seq(3), &next), Ok(None));
+    fn causes_that_cannot_be_told_apart_are_that_of_most() {
+        let (own, other) = (Cause::ReceiverBehind, Cause::NeverAsked);
+        for (causes, most) in [([own, own, other, own], own), ([own, own, other, other], other)] {
+            for next in [packet(135, NONE), packet(145, NONE)] {
+                let mut account = account();
+                causes.into_iter().for_each(|cause| account.give_up(cause));
+                let gap = account.gap_before(Seq(4), &next).unwrap().unwrap();
+                assert_eq!((gap.end(), gap.cause), (next.index, most));
+                assert_eq!(account.gap_before(Seq(4), &next), Ok(None));
+            }
         }
     }
 

@@ -128,7 +128,7 @@ impl Session {
             match self.account.given_up.front() {
                 None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
                 None => return Err(format!("{gap:?} without a packet that was given up")),
-                Some(&first) => self.check_cause(gap, packets, first)?,
+                Some(_) => self.check_cause(gap, packets)?,
             }
             drop(self.account.given_up.drain(..packets as usize));
         }
@@ -185,10 +185,11 @@ impl Session {
         Err(format!("{gap:?}, but the source lost {lost} and no packet"))
     }
 
-    /// Holds the cause of `packets` against what is known of the first of them.
-    fn check_cause(&mut self, gap: &Gap, packets: u64, first: GivenUp) -> Result<(), String> {
+    /// Holds the cause against what is known of the `packets` of the gap, of which it is that of most.
+    fn check_cause(&mut self, gap: &Gap, packets: u64) -> Result<(), String> {
+        let first = self.account.given_up.range(..packets as usize).find(|it| it.is_overdue);
         let is_true = match (gap.cause, self.agreed.delivery) {
-            (Cause::Deadline, Delivery::Deadline(_)) => first.is_overdue,
+            (Cause::Deadline, Delivery::Deadline(_)) => first.is_some(),
             (Cause::NeverAsked, Delivery::BestEffort) => true,
             // Only a stream that breaks off may say so: its end is held against this.
             (Cause::GoneAtSender, Delivery::Complete | Delivery::Deadline(_)) => {
@@ -196,12 +197,16 @@ impl Session {
                 true
             }
             (Cause::ReceiverBehind, Delivery::Deadline(_) | Delivery::BestEffort) => {
-                self.account.blamed_on_socket += packets;
+                self.account.blamed_on_socket += packets.div_ceil(2);
                 self.account.blamed_on_socket <= self.drops_noted
             }
             _ => false,
         };
-        if is_true { Ok(()) } else { Err(format!("the cause of {gap:?} is not true: {first:?}")) }
+        if is_true {
+            Ok(())
+        } else {
+            Err(format!("the cause of {gap:?} is not true: {:?}", self.account.given_up))
+        }
     }
 }
 
