@@ -151,6 +151,11 @@ macro_rules! counting {
             pub fn fetch_sub(&self, value: $value, sub: Ordering) -> $value {
                 self.0.fetch_sub(value, order("sub", sub))
             }
+
+            #[track_caller]
+            pub fn fetch_or(&self, value: $value, or: Ordering) -> $value {
+                self.0.fetch_or(value, order("or", or))
+            }
         }
     };
 }

@@ -40,11 +40,12 @@ pub(crate) enum Failure {
     Capture { path: String, source: LinkError },
     /// The window takes more memory than there is.
     #[error(
-        "--window {window} takes up to {} of memory, {} are free",
+        "--window {window}{} takes up to {} of memory, {} are free",
+        of_streams(*windows),
         measured(*needed_bytes as f64, "B"),
         measured(*available_bytes as f64, "B")
     )]
-    Memory { window: u32, needed_bytes: u64, available_bytes: u64 },
+    Memory { window: u32, windows: u32, needed_bytes: u64, available_bytes: u64 },
     /// The source cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
@@ -288,3 +289,7 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
 
 /// How long a device that has just answered is asked once more.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
+
+fn of_streams(windows: u32) -> String {
+    if windows > 1 { format!(" of {windows} streams") } else { String::new() }
+}

@@ -21,7 +21,7 @@ pub(crate) fn check_window(window: u32, windows: u32, packet_bytes: usize) -> Re
     let available = fs::read_to_string("/proc/meminfo").ok();
     match available.as_deref().and_then(available_bytes) {
         Some(available_bytes) if needed_bytes > available_bytes => {
-            Err(Failure::Memory { window, needed_bytes, available_bytes })
+            Err(Failure::Memory { window, windows, needed_bytes, available_bytes })
         }
         _ => Ok(()),
     }

@@ -7,16 +7,16 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Favoured<'a> {
     /// At most [`Favoured::ALTERNATIVES_MAX`].
-    pub alternatives: &'a [&'a [Word]],
+    pub alternatives: &'a [&'a [Word<'a>]],
 }
 
 /// Four bytes of a UDP payload, as a number in network byte order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Word {
+pub struct Word<'a> {
     /// Where the first of them stands.
     pub offset_bytes: u16,
-    /// What they are.
-    pub value: u32,
+    /// What they may be, in any order: one of these.
+    pub values: &'a [u32],
 }
 
 impl Favoured<'_> {
@@ -24,4 +24,6 @@ impl Favoured<'_> {
     pub const ALTERNATIVES_MAX: usize = 20;
     /// The most words of an alternative.
     pub const WORDS_MAX: usize = 4;
+    /// The most values of all words together.
+    pub const VALUES_MAX: usize = 2_200;
 }

@@ -194,8 +194,9 @@ fn listener_on_all_ipv6_addresses_leaves_the_ipv4_port_free() {
 }
 
 /// Packets that begin with these bytes are favoured in the tests below.
-const FAVOURED: Favoured<'static> =
-    Favoured { alternatives: &[&[Word { offset_bytes: 0, value: u32::from_be_bytes(*b"ours") }]] };
+const FAVOURED: Favoured<'static> = Favoured {
+    alternatives: &[&[Word { offset_bytes: 0, values: &[u32::from_be_bytes(*b"ours")] }]],
+};
 
 /// Receives until nothing has come for a while, and gives what came.
 fn drain(link: &mut Udp, patience: Duration) -> Vec<Vec<u8>> {
@@ -248,6 +249,30 @@ fn flood_at_a_port_takes_no_room_from_favoured_packets() {
 }
 
 #[test]
+fn kernel_finds_each_of_a_thousand_favoured_values() {
+    let options = UdpOptions::new().receive_buffer_bytes(1 << 16);
+    let mut port = Udp::bind(v4(), &options).unwrap();
+    let peer = UdpSocket::bind(v4()).unwrap();
+    let values: Vec<u32> = (0..1_025).map(|number| number << 21 | 1).collect();
+    let word = Word { offset_bytes: 2, values: &values };
+    if !port.favour(Some(&Favoured { alternatives: &[&[word]] })) {
+        // Before Linux 6.7 net.core.optmem_max may be too little.
+        return;
+    }
+    for values in values.chunks(25) {
+        for _ in 0..200 {
+            peer.send_to(&[7; 1_000], port.local_addr()).unwrap();
+        }
+        for value in values {
+            let [a, b, c, d] = value.to_be_bytes();
+            peer.send_to(&[b'o', b'k', a, b, c, d], port.local_addr()).unwrap();
+        }
+        let taken = drain(&mut port, Duration::from_millis(2));
+        assert_eq!(taken.iter().filter(|packet| packet.starts_with(b"ok")).count(), values.len());
+    }
+}
+
+#[test]
 fn port_with_a_lane_is_still_in_use() {
     let mut port = Udp::bind(v4(), &UdpOptions::new()).unwrap();
     assert!(port.favour(Some(&FAVOURED)));
@@ -259,7 +284,7 @@ fn favoured_packets_of_another_kind_follow_at_once() {
     let mut port = Udp::bind(v4(), &UdpOptions::new()).unwrap();
     let peer = UdpSocket::bind(v4()).unwrap();
     assert!(port.favour(Some(&FAVOURED)));
-    let word = Word { offset_bytes: 4, value: u32::from_be_bytes(*b"next") };
+    let word = Word { offset_bytes: 4, values: &[u32::from_be_bytes(*b"next")] };
     assert!(port.favour(Some(&Favoured { alternatives: &[&[word]] })));
     peer.send_to(b"1234next", port.local_addr()).unwrap();
     peer.send_to(b"ours", port.local_addr()).unwrap();

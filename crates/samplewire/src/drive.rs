@@ -43,13 +43,26 @@ impl Port {
         name: &str,
         capabilities: Capabilities,
         (options, pages): (&RealTime, Pages),
-        mut engine: impl Engine + 'static,
+        engine: impl Engine + 'static,
     ) -> io::Result<Self> {
         if options.how_it_waits() == Waits::Inline {
             let granted = Granted::ask(options, pages);
             let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(engine)))));
             return Ok(Self { capabilities, granted, drive });
         }
+        Self::start_thread(name, capabilities, (options, pages), engine)
+    }
+
+    /// Starts an engine in a thread of that name.
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub(crate) fn start_thread(
+        name: &str,
+        capabilities: Capabilities,
+        (options, pages): (&RealTime, Pages),
+        mut engine: impl Engine + 'static,
+    ) -> io::Result<Self> {
         let (tell, told) = std::sync::mpsc::sync_channel(1);
         let options = options.clone();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {

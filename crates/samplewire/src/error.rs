@@ -111,6 +111,18 @@ pub enum OpenError {
     /// The quanta cannot be allocated.
     #[error(transparent)]
     Pool(#[from] PoolError),
+    /// The port has room for no more streams.
+    #[error("the port has {max} streams, and room for no more: open another port")]
+    PortFull {
+        /// How many it takes.
+        max: usize,
+    },
+    /// The port has failed, or was closed.
+    #[error("the port of {local} is gone: what its streams said at their end tells why")]
+    PortGone {
+        /// Its local address.
+        local: SocketAddr,
+    },
     /// The operating system refused a thread or randomness.
     #[error("{0}")]
     System(#[from] io::Error),

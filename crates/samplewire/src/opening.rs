@@ -69,11 +69,22 @@ pub(crate) fn open_first(
     limits: Limits,
     batch: &mut Batch,
 ) -> Result<AcceptInfo, OpenError> {
+    first_free(config, limits.is_stream_chosen, |config| {
+        open(link, address, clock, config, limits, batch)
+    })
+}
+
+/// Like [`open_first`], by any way to open a stream.
+pub(crate) fn first_free<T>(
+    config: OpenConfig,
+    is_chosen: bool,
+    mut open: impl FnMut(OpenConfig) -> Result<T, OpenError>,
+) -> Result<T, OpenError> {
     let (mut busy, mut other_way) = (None, None);
     for stream in 0..STREAMS_TRIED_MAX {
         let config = if stream == 0 { config } else { config.with_stream(stream) };
-        let error = match open(link, address, clock, config, limits, batch) {
-            Err(error) if !limits.is_stream_chosen => error,
+        let error = match open(config) {
+            Err(error) if !is_chosen => error,
             settled => return settled,
         };
         let OpenError::Refused { reason, .. } = error else { return Err(error) };
@@ -148,7 +159,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    fn apply(
+    pub(crate) fn apply(
         &self,
         config: OpenConfig,
         mtu_bytes: usize,

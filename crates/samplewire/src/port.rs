@@ -6,10 +6,10 @@ use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
 use samplewire_io::Word;
+use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
-use samplewire_proto::{Nanos, Tag};
 
 /// The monotonic clock in nanoseconds since the port was opened.
 #[derive(Clone, Copy, Debug)]
@@ -59,14 +59,14 @@ pub(crate) fn peer_of(address: SocketAddr) -> Peer {
     }
 }
 
-/// The tag of a packet, as a link knows it (`docs/protocol.md#2.2`).
-pub(crate) const fn tag_word(tag: Tag) -> Word {
-    Word { offset_bytes: 2, value: tag.0 }
+/// The tag of a packet, as a link knows it: one of these (`docs/protocol.md#2.2`).
+pub(crate) const fn tag_word(tags: &[u32]) -> Word<'_> {
+    Word { offset_bytes: 2, values: tags }
 }
 
-/// The tag that a CLOSE_ACK echoes (`docs/protocol.md#2.18`).
-pub(crate) const fn echoed_tag_word(tag: Tag) -> Word {
-    Word { offset_bytes: HEADER_LEN as u16 + 4, value: tag.0 }
+/// The tag that a CLOSE_ACK echoes: one of these (`docs/protocol.md#2.18`).
+pub(crate) const fn echoed_tag_word(tags: &[u32]) -> Word<'_> {
+    Word { offset_bytes: HEADER_LEN as u16 + 4, values: tags }
 }
 
 /// Resolves `HOST[:PORT]`, with [`DEFAULT_PORT`] where there is none.
@@ -124,7 +124,7 @@ pub(crate) const PACKET_BYTES_MAX: usize = IP_BYTES_MAX - 28;
 #[cfg(test)]
 mod tests {
     use samplewire_proto::wire::{CloseAck, CloseAckReason, Flags, Header, PacketType};
-    use samplewire_proto::{Departure, Seq};
+    use samplewire_proto::{Departure, Seq, Tag};
 
     use super::*;
 
@@ -150,9 +150,9 @@ mod tests {
         let ack = CloseAck { reason: CloseAckReason::UnknownTag, echoed_tag, source_lost: 0 };
         let mut bytes = [0; CloseAck::PACKET_LEN];
         ack.emit(&header, &mut bytes);
-        for word in [tag_word(header.tag), echoed_tag_word(echoed_tag)] {
+        for (word, tag) in [(tag_word(&[]), header.tag), (echoed_tag_word(&[]), echoed_tag)] {
             let at = usize::from(word.offset_bytes);
-            assert_eq!(bytes[at..at + 4], word.value.to_be_bytes());
+            assert_eq!(bytes[at..at + 4], tag.0.to_be_bytes());
         }
     }
 

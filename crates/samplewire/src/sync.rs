@@ -2,7 +2,7 @@
 //! checker watches.
 
 #[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering, fence};
+pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 #[cfg(not(loom))]
@@ -13,7 +13,7 @@ pub(crate) use samplewire_circuit::model::loom::sync::{Mutex, MutexGuard};
 #[cfg(loom)]
 pub(crate) use samplewire_circuit::model::loom::thread::{Thread, current, park};
 #[cfg(loom)]
-pub(crate) use samplewire_circuit::model::{AtomicBool, Ordering, fence};
+pub(crate) use samplewire_circuit::model::{AtomicBool, AtomicU64, Ordering, fence};
 
 /// No time passes in a model: a wake that is lost is lost for ever, and the model says so.
 #[cfg(loom)]

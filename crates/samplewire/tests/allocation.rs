@@ -10,7 +10,7 @@ use std::time::Duration;
 use rig::Device;
 use samplewire::device::{self, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Aligned, Piece, ReceiverOptions};
+use samplewire::receiver::{Aligned, Piece, Receiver, ReceiverOptions};
 use samplewire::source::{NullSource, Source};
 use samplewire::transmitter::{Overflow, TransmitterOptions};
 use samplewire_io::faults::Direction;
@@ -125,5 +125,48 @@ fn streams_in_line_with_repairs_allocate_nothing() {
     assert!(repaired.iter().all(|&count| count > 100), "{repaired:?}");
     assert_eq!(calls, 0, "allocations over {blocks} blocks");
     aligned.close();
+    threads.into_iter().for_each(|it| it.join().expect("it does not panic"));
+}
+
+#[test]
+fn streams_over_one_port_with_repairs_allocate_nothing() {
+    const STREAMS: usize = 50;
+    let _alone = alone();
+    let faults = FaultSpec::new().loss(0.01).corrupt(0.001).seed(6);
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
+    let link = Faults::new(udp, &faults, &faults).expect("good faults");
+    let null = || NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range");
+    let infos = vec![null().info().clone(); STREAMS];
+    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+    let options = TransmitterOptions::new().window(32).payload_bytes(1_024);
+    let device = device::Device::listen_over(Box::new(link), config, &options).unwrap();
+    let threads = device.transmitters.into_iter().map(|mut transmitter| {
+        std::thread::spawn(move || {
+            let session = transmitter.wait_session(Duration::from_secs(5));
+            let session = session.expect("the port works").expect("it is opened");
+            transmitter.play(&session, &mut null(), Overflow::Wait, || false).expect("it plays");
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    let streams: Vec<u16> = (0..STREAMS as u16).collect();
+    let options = ReceiverOptions::new().window(32);
+    let mut receivers = Receiver::open_many(device.address, &streams, &options).expect("they open");
+    let (mut blocks, mut before) = (0, None);
+    while blocks < 40_000 {
+        for receiver in &mut receivers {
+            while let Some(block) = receiver.next_within(Duration::ZERO) {
+                blocks += usize::from(!block.is_empty());
+            }
+        }
+        if blocks >= 10_000 && before.is_none() {
+            before = Some(CALLS.load(Ordering::Relaxed));
+        }
+    }
+    let calls = CALLS.load(Ordering::Relaxed) - before.expect("some blocks have come");
+    let repaired: u64 = receivers.iter().map(|it| it.stats().stream.repaired).sum();
+    assert!(repaired > 100, "{repaired}");
+    assert_eq!(calls, 0, "allocations over {blocks} blocks");
+    drop(receivers);
     threads.into_iter().for_each(|it| it.join().expect("it does not panic"));
 }

@@ -55,9 +55,10 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "N")]
     pub(crate) channels: Option<u16>,
 
-    /// How many streams to send, 1 to 16, each opened by itself or all together (record
+    /// How many streams to send, 1 to 1024, each opened by itself or all together (record
     /// --channels): the channels of the source are dealt to them in order, and of a signal each
-    /// has its own. They have one clock, but with --rate max, and memory and losses of their own
+    /// has its own. They have one clock, but with --rate max, and losses and memory of their own:
+    /// each takes a window
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = streams())]
     pub(crate) streams: u16,
 

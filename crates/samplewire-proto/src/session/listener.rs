@@ -382,8 +382,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     /// A tag whose low bits are the slot; the others nobody can guess.
     fn draw_tag(&mut self, stream: usize) -> Tag {
         let mask = self.slot_mask();
-        let tag = self.secrets.tag().0 & !mask | stream as u32;
-        Tag(if tag == Tag::NONE.0 { mask + 1 } else { tag })
+        self.secrets.tag_of(stream as u32, mask)
     }
 
     fn slot_mask(&self) -> u32 {

@@ -1,7 +1,7 @@
 //! What the user of an opener may choose.
 
-use super::Peer;
-use crate::number::{Nanos, SampleIndex, Seq};
+use super::{Peer, Secrets};
+use crate::number::{Nanos, SampleIndex, Seq, Tag};
 use crate::stream::Underflow;
 use crate::wire::{Role, TlvKind, TlvWriter, Tlvs};
 
@@ -22,6 +22,8 @@ pub struct OpenConfig {
     pub(super) timeout: Nanos,
     ranges_max: u16,
     underflow: Underflow,
+    tag_slot: u16,
+    tag_slots: u16,
 }
 
 impl OpenConfig {
@@ -44,6 +46,8 @@ impl OpenConfig {
             timeout: Nanos::from_millis(3_000),
             ranges_max: RANGES_MAX_DEFAULT,
             underflow: Underflow::Zeros,
+            tag_slot: 0,
+            tag_slots: 1,
         }
     }
 
@@ -134,6 +138,21 @@ impl OpenConfig {
     pub const fn with_underflow(mut self, underflow: Underflow) -> Self {
         self.underflow = underflow;
         self
+    }
+
+    /// Puts the opener's stream at place `slot` of a table of `slots` streams, at most 4,096: the low
+    /// bits of its tag say so (`docs/protocol.md#1.6`). Default: the one stream of a port.
+    ///
+    /// # Panics
+    /// When the table has no such place, or is larger.
+    pub const fn with_tag_slot(mut self, slot: u16, slots: u16) -> Self {
+        assert!(slot < slots && slots <= 4_096, "a table has places for 4,096 streams at most");
+        (self.tag_slot, self.tag_slots) = (slot, slots);
+        self
+    }
+
+    pub(super) fn draw_tag(&self, secrets: &mut Secrets) -> Tag {
+        secrets.tag_of(self.tag_slot.into(), u32::from(self.tag_slots.next_power_of_two()) - 1)
     }
 
     /// What an OPEN says besides its fields: only an opener that sends has terms to name.

@@ -192,7 +192,7 @@ impl Opener {
             State::Trying { cookie, tries, .. } if *cookie != challenge.cookie => {
                 *cookie = challenge.cookie;
                 tries.next_at = now;
-                self.tag = self.secrets.tag();
+                self.tag = self.config.draw_tag(&mut self.secrets);
                 self.step_nonce();
             }
             _ => {}
@@ -248,7 +248,7 @@ impl Opener {
 
     /// Starts a round: a fresh attempt, from the cookie and the largest size.
     fn ask(&mut self, now: Nanos) {
-        self.tag = self.secrets.tag();
+        self.tag = self.config.draw_tag(&mut self.secrets);
         self.nonce = self.secrets.nonce();
         self.state = State::Asking { tries: Tries::at(now), departed: [now; ASKED_KEPT] };
     }
@@ -273,7 +273,7 @@ impl Opener {
             Some(size) => {
                 *packet_bytes = size;
                 *tries = Tries::at(now);
-                self.tag = self.secrets.tag();
+                self.tag = self.config.draw_tag(&mut self.secrets);
                 self.step_nonce();
             }
             None => self.ask(now),

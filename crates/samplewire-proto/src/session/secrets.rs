@@ -25,6 +25,13 @@ impl Secrets {
         Tag((self.draw().0 as u32).max(1))
     }
 
+    /// Draws a tag whose bits in `mask` are those of `slot`, for a table of streams; the others
+    /// nobody can guess.
+    pub fn tag_of(&mut self, slot: u32, mask: u32) -> Tag {
+        let tag = self.tag().0 & !mask | slot;
+        Tag(if tag == Tag::NONE.0 { mask + 1 } else { tag })
+    }
+
     /// Draws a nonce, never 0.
     pub fn nonce(&mut self) -> u64 {
         self.draw().0.max(1)

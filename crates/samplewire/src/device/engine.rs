@@ -1,10 +1,10 @@
 //! The I/O thread of a device's port: a listener, the streams out and the stream in, over one link.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrayvec::ArrayVec;
-use samplewire_io::{Batch, Ecn, Favoured, Link, LinkError, Outgoing};
+use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
@@ -12,26 +12,26 @@ use samplewire_proto::wire::{self, RefuseReason, Role, WireError};
 use samplewire_proto::{Nanos, Tag};
 
 use super::SampleClock;
-use super::offer::Offer;
+use super::favours::Favours;
 use super::plays::Plays;
+use super::sends::{News, Send, Sends, Visits};
 use super::start;
+use crate::calls::Calls;
 use crate::drive;
-use crate::port::{
-    Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of, tag_word,
-};
-use crate::transmitter::{Form, Outflow};
+use crate::port::{Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of};
+use crate::transmitter::Form;
 
 /// Everything the thread owns.
 pub(super) struct Engine {
     link: Box<dyn Link>,
     clock: Clock,
+    calls: Arc<Calls>,
     listener: Listener<Box<[StreamSlot]>>,
     boot_id: u64,
-    /// Their places are their numbers; those that come in follow.
-    sends: Box<[Sends]>,
-    /// Which of them sends first in the next turn.
-    first_sends: usize,
+    /// Their places are their numbers; the stream that comes in follows.
+    sends: Sends,
     plays: Option<Plays>,
+    favours: Favours,
     samples: Option<SampleClock>,
     answer: Box<[u8]>,
     counts: PortCounts,
@@ -39,31 +39,28 @@ pub(super) struct Engine {
     stopped_at: Option<Nanos>,
 }
 
-/// A stream that goes out, with memory of its own.
-pub(super) struct Sends {
-    pub(super) offer: Offer,
-    pub(super) outflow: Outflow,
-}
-
 impl Engine {
     pub(super) fn new(
-        (link, clock): (Box<dyn Link>, Clock),
+        (link, clock, calls): (Box<dyn Link>, Clock, Arc<Calls>),
         (listener, boot_id): (Listener<Box<[StreamSlot]>>, u64),
-        (sends, plays): (Box<[Sends]>, Option<Plays>),
+        (sends, plays): (Sends, Option<Plays>),
         samples: Option<SampleClock>,
         spins: bool,
     ) -> Self {
+        let answer = vec![0; IP_BYTES_MAX].into();
+        let (favours, counts) = (Favours::new(sends.len() + 1), PortCounts::default());
         Self {
             link,
             clock,
+            calls,
             listener,
             boot_id,
             sends,
-            first_sends: 0,
             plays,
+            favours,
             samples,
-            answer: vec![0; IP_BYTES_MAX].into(),
-            counts: PortCounts::default(),
+            answer,
+            counts,
             spins,
             stopped_at: None,
         }
@@ -73,74 +70,68 @@ impl Engine {
     /// cancelled.
     fn step(&mut self, batch: &mut Batch) -> bool {
         if let Err(error) = self.turn(batch) {
-            self.sends.iter().for_each(|sends| sends.outflow.fail(&error));
+            self.sends.fail(&error);
             if let Some(plays) = &mut self.plays {
                 plays.fail(error);
             }
             return false;
         }
-        let sends_are_stopped = self.sends.iter().all(|it| it.outflow.is_stopped());
         let plays_is_stopped = self.plays.as_ref().is_none_or(Plays::is_stopped);
-        if !(sends_are_stopped && plays_is_stopped) {
+        if !(self.sends.are_stopped() && plays_is_stopped) {
             return true;
         }
         let now = self.clock.now();
         let since = *self.stopped_at.get_or_insert(now);
-        let is_open = self.sends.iter().any(|it| it.outflow.is_open())
-            || self.plays.as_ref().is_some_and(Plays::is_open);
+        let is_open = self.sends.are_open() || self.plays.as_ref().is_some_and(Plays::is_open);
         is_open && now.since(since) <= LINGER_MAX
     }
 
     fn turn(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        // What is called for later is found before a sleep.
+        self.calls.take(|place| self.sends.call(place));
         let now = self.clock.now();
         // What was submitted leaves first.
-        let (has_pushed, took_all) = self.run_sends(now)?;
+        let visits = self.run_sends(now)?;
         self.link.recv(batch)?;
         let has_arrivals = !batch.is_empty();
         self.take_arrivals(now, batch)?;
-        self.announce(now);
         self.run_plays(now)?;
+        self.favour(now);
         if self.spins {
             return Ok(());
         }
-        if !took_all {
+        if !visits.took_all {
             return self.link.wait(LINK_FULL_PAUSE);
         }
-        let dull_pause = self.sends.iter().filter_map(|it| it.outflow.dull_pause(now)).max();
-        if has_arrivals && let Some(pause) = dull_pause {
+        if has_arrivals && let Some(pause) = visits.dull_pause {
             std::thread::sleep(pause);
         }
-        if has_arrivals || has_pushed { Ok(()) } else { self.wait(now) }
+        if has_arrivals || visits.have_pushed { Ok(()) } else { self.wait(now) }
     }
 
-    /// Sends what is due of each stream; whether anything was pushed, and whether the link took all.
-    /// Each stream is the first in its turn, so that a link that is full is full for all alike.
-    fn run_sends(&mut self, now: Nanos) -> Result<(bool, bool), LinkError> {
-        let (mut has_pushed, mut took_all) = (false, true);
-        let len = self.sends.len();
-        for place in 0..len {
-            let Sends { outflow, .. } = &mut self.sends[(self.first_sends + place) % len];
-            if outflow.is_stopped() {
-                outflow.cancel(now);
+    /// Sends what is due.
+    fn run_sends(&mut self, now: Nanos) -> Result<Visits, LinkError> {
+        self.counts.listen = *self.listener.stats();
+        let Self { sends, link, listener, favours, counts, .. } = self;
+        sends.visit(now, &mut **link, counts, |news| {
+            if let News::Over(tag) = news {
+                listener.release(tag);
             }
-            outflow.recycle();
-            has_pushed |= outflow.push();
-            took_all &= outflow.transmit(now, &mut *self.link)?;
-            let over = outflow.note_end(now, &mut *self.link);
-            self.counts.listen = *self.listener.stats();
-            outflow.publish(now, &self.counts);
-            if let Some(tag) = over {
-                self.release(tag);
-            }
-        }
-        self.first_sends = (self.first_sends + 1) % len.max(1);
-        Ok((has_pushed, took_all))
+            favours.expire();
+        })
     }
 
     fn run_plays(&mut self, now: Nanos) -> Result<(), LinkError> {
         let Some(plays) = &mut self.plays else { return Ok(()) };
-        if let Some(tag) = plays.advance(now, &mut *self.link)? {
-            self.release(tag);
+        if plays.announce() {
+            self.favours.expire();
+        }
+        let is_late = plays.waits_for_sender(now).is_some_and(|it| it > FIRST_WORD_PATIENCE);
+        let forgotten = if is_late { plays.end(now, &mut *self.link) } else { None };
+        let over = plays.advance(now, &mut *self.link)?;
+        for tag in forgotten.into_iter().chain(over) {
+            self.listener.release(tag);
+            self.favours.expire();
         }
         Ok(())
     }
@@ -148,11 +139,10 @@ impl Engine {
     fn take_arrivals(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
         for (bytes, meta) in batch {
             let parsed = wire::parse(bytes);
+            // A tag says of which stream it is, however many there are.
             if let Ok((header, packet)) = &parsed
-                && self
-                    .sends
-                    .iter_mut()
-                    .any(|sends| sends.outflow.handle(now, meta.peer, header, packet))
+                && let Some(stream) = self.listener.stream_of(header.tag)
+                && self.sends.handle(now, stream, meta.peer, (header, packet))
             {
                 continue;
             }
@@ -225,14 +215,14 @@ impl Engine {
         } else if let Some(plays) = &mut self.plays {
             let ids = (tag, self.boot_id);
             plays.begin(now, (request, peer), &params, ids, &mut *self.link);
-            self.favour();
+            self.favours.expire();
         }
         Ok(())
     }
 
     /// Whether the program has let go of the stream.
     fn is_stopped(&self, stream: u16) -> bool {
-        match self.sends.get(usize::from(stream)) {
+        match self.sends.get(stream) {
             Some(sends) => sends.outflow.is_stopped(),
             None => self.plays.as_ref().is_some_and(Plays::is_stopped),
         }
@@ -241,7 +231,7 @@ impl Engine {
     /// Whether the stream has begun just now: one cookie is good for 256 OPENs, and each takeover
     /// costs the memory of a stream anew (`docs/protocol.md#3.14`).
     fn is_too_early(&self, now: Nanos, stream: u16) -> bool {
-        let waits = match self.sends.get(usize::from(stream)) {
+        let waits = match self.sends.get(stream) {
             Some(sends) => sends.outflow.waits_for_report(now),
             None => self.plays.as_ref().and_then(|plays| plays.waits_for_sender(now)),
         };
@@ -249,7 +239,7 @@ impl Engine {
     }
 
     fn params(&self, request: &OpenRequest) -> Result<AcceptParams, RefuseReason> {
-        let sends = self.sends.get(usize::from(request.stream));
+        let sends = self.sends.get(request.stream);
         let (offer, next_index) = match (sends, &self.plays) {
             (Some(sends), _) => (&sends.offer, sends.outflow.next_index()),
             (None, Some(plays)) => (&plays.offer, plays.next_index()),
@@ -263,8 +253,7 @@ impl Engine {
             // Streams that begin together begin where the last of them is.
             (Some(_), None) => {
                 let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
-                let last = self.sends.iter().map(|it| it.outflow.next_index()).max();
-                last.unwrap_or(0).saturating_add(ahead as u64)
+                self.sends.last_index().saturating_add(ahead as u64)
             }
         };
         let bounds = now_index.max(next_index)..=latest;
@@ -284,7 +273,8 @@ impl Engine {
         params: &AcceptParams,
         tag: Tag,
     ) {
-        let Sends { offer, outflow } = &mut self.sends[usize::from(request.stream)];
+        self.sends.call(request.stream.into());
+        let Send { offer, outflow, .. } = self.sends.get_mut(request.stream);
         outflow.end(now, End::PeerRestarted, &mut *self.link);
         let terms = Terms {
             local_tag: tag,
@@ -308,57 +298,21 @@ impl Engine {
         outflow
             .begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
             .expect("the offer was checked when it was made, and the index when it was chosen");
-        self.favour();
-    }
-
-    /// Tells the programs of streams whose peers have spoken, and forgets those whose peers do not:
-    /// the opener has tried again, or is gone.
-    fn announce(&mut self, now: Nanos) {
-        let mut is_news = self.plays.as_mut().is_some_and(Plays::announce);
-        for sends in &mut self.sends {
-            is_news |= sends.outflow.announce();
-        }
-        if is_news {
-            self.favour();
-        }
-        let is_late = |waited: Option<Nanos>| waited.is_some_and(|span| span > FIRST_WORD_PATIENCE);
-        for place in 0..self.sends.len() {
-            let Sends { outflow, .. } = &mut self.sends[place];
-            if is_late(outflow.waits_for_report(now))
-                && let Some(tag) = outflow.end(now, End::PeerSilent, &mut *self.link)
-            {
-                self.release(tag);
-            }
-        }
-        if let Some(plays) = &mut self.plays
-            && is_late(plays.waits_for_sender(now))
-            && let Some(tag) = plays.end(now, &mut *self.link)
-        {
-            self.release(tag);
-        }
-    }
-
-    fn release(&mut self, tag: Tag) {
-        self.listener.release(tag);
-        self.favour();
+        self.favours.expire();
     }
 
     /// Lets the packets of streams that flow come before those of strangers; a link that cannot do
     /// so receives as before.
-    fn favour(&mut self) {
-        let out = self.sends.iter().filter_map(|sends| sends.outflow.announced_tag());
-        let inward = self.plays.as_ref().and_then(Plays::announced_tag);
-        let words: ArrayVec<_, { Favoured::ALTERNATIVES_MAX }> =
-            out.chain(inward).map(|tag| [tag_word(tag)]).collect();
-        let alternatives: ArrayVec<&[_], { Favoured::ALTERNATIVES_MAX }> =
-            words.iter().map(|word| &word[..]).collect();
-        let favoured = Favoured { alternatives: &alternatives };
-        self.link.favour((!alternatives.is_empty()).then_some(&favoured));
+    fn favour(&mut self, now: Nanos) {
+        if self.favours.is_due(now) {
+            let out = self.sends.iter().filter_map(|it| it.outflow.announced_tag());
+            let inward = self.plays.as_ref().and_then(Plays::announced_tag);
+            self.favours.tell(now, out.chain(inward), &mut *self.link);
+        }
     }
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
-        let of_sends = self.sends.iter().map(|sends| sends.outflow.wakes_at(now));
-        let mut until = of_sends.min().unwrap_or(now + SLEEP_MAX);
+        let mut until = self.sends.until().min(self.favours.due_at()).min(now + SLEEP_MAX);
         if let Some(plays) = &mut self.plays {
             match plays.wakes_at(now) {
                 Some(at) => until = until.min(at),
@@ -369,10 +323,12 @@ impl Engine {
         if span == Nanos(0) {
             return Ok(());
         }
-        // All of them: who submits looks at the flag of its own stream.
-        let may_sleep = self.sends.iter().fold(true, |all, it| it.outflow.fall_asleep() & all);
-        let result = if may_sleep { self.link.wait(Duration::from_nanos(span.0)) } else { Ok(()) };
-        self.sends.iter().for_each(|sends| sends.outflow.awake());
+        let result = if self.calls.fall_asleep() {
+            self.link.wait(Duration::from_nanos(span.0))
+        } else {
+            Ok(())
+        };
+        self.calls.awake();
         result
     }
 }
@@ -403,6 +359,6 @@ const STOPPED_RETRY_MS: u32 = 100;
 const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);
 
 /// How long an accepted stream waits for its peer's first word.
-const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
+pub(super) const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);

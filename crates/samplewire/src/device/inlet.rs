@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Capabilities, Waker};
+use samplewire_io::Capabilities;
 use samplewire_proto::stream::Underflow;
 
 use crate::bell::{Bell, lock};
+use crate::calls::Caller;
 use crate::drive::Port;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
@@ -117,7 +118,7 @@ pub(super) struct Shared {
     bell: Bell,
     stop: AtomicBool,
     state: Mutex<State>,
-    waker: Waker,
+    caller: Caller,
 }
 
 #[derive(Default)]
@@ -127,9 +128,9 @@ struct State {
 }
 
 impl Shared {
-    pub(super) fn new(waker: Waker) -> Self {
+    pub(super) fn new(caller: Caller) -> Self {
         let (stop, state) = (AtomicBool::new(false), Mutex::new(State::default()));
-        Self { bell: Bell::new(), stop, state, waker }
+        Self { bell: Bell::new(), stop, state, caller }
     }
 
     /// One that was not taken is replaced: it has ended.
@@ -159,7 +160,7 @@ impl Shared {
     fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.waker.wake();
+        self.caller.call();
     }
 
     pub(super) fn is_stopped(&self) -> bool {

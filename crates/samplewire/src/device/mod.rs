@@ -2,10 +2,12 @@
 
 mod clock;
 mod engine;
+mod favours;
 mod inlet;
 mod offer;
 mod player;
 mod plays;
+mod sends;
 mod start;
 
 use std::net::SocketAddr;
@@ -13,10 +15,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig};
-use samplewire_io::{Batch, Favoured, Link};
+use samplewire_io::{Batch, Link};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
+use crate::calls::{Caller, Calls};
 use crate::drive::Port;
 use crate::error::OpenError;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
@@ -27,11 +30,12 @@ use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
-use engine::{Engine, Running, Sends};
+use engine::{Engine, Running};
 pub use inlet::{Incoming, Inlet, PortError};
 use offer::Offer;
 pub use player::{Played, Player};
 use plays::Plays;
+use sends::{Send, Sends};
 
 /// What a device's port does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -86,24 +90,29 @@ impl Device {
         let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let batch_bytes = batch.memory_bytes();
-        let halves = config.sends.iter().map(|info| half_out(info, options, &*link, clock));
+        let calls = Calls::new(streams, link.waker());
+        let halves = config.sends.iter().enumerate();
+        let halves = halves
+            .map(|(place, info)| half_out(info, options, mtu_bytes, (clock, calls.caller(place))));
         let (sends, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        let inlet_shared = Arc::new(inlet::Shared::new(link.waker()));
+        // The stream that comes in is the last.
+        let caller = calls.caller(streams - 1);
+        let inlet_shared = Arc::new(inlet::Shared::new(caller.clone()));
         let pages_in = inward.as_ref().map(|(_, pool)| pool.pages());
         let (plays, pool_bytes) = match inward {
             Some((offer, pool)) => {
                 let bytes = pool.memory_bytes();
                 let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
                 let shared = Arc::clone(&inlet_shared);
-                (Some(Plays::new(clock, offer, pool, hold_max, shared)), bytes)
+                (Some(Plays::new((clock, caller), offer, pool, hold_max, shared)), bytes)
             }
             None => (None, 0),
         };
-        let sends = sends.into_boxed_slice();
+        let sends = Sends::new(sends.into());
         let pages = handles.first().map(|handle| handle.pool.pages()).or(pages_in);
-        let engine =
-            Engine::new((link, clock), (listener, boot_id), (sends, plays), config.clock, spins);
+        let ports = (link, clock, calls);
+        let engine = Engine::new(ports, (listener, boot_id), (sends, plays), config.clock, spins);
         let running = Running { engine, batch };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let asked = (&options.real_time, pages.expect("a device sends or plays"));
@@ -128,19 +137,16 @@ impl Device {
 fn half_out(
     info: &StreamInfo,
     options: &TransmitterOptions,
-    link: &dyn Link,
-    clock: Clock,
-) -> Result<(Sends, Handle), OpenError> {
-    let offer = Offer::new(info, options, link.capabilities().mtu_bytes, HOLD_MAX)?;
+    mtu_bytes: usize,
+    (clock, caller): (Clock, Caller),
+) -> Result<(Send, Handle), OpenError> {
+    let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
     let config = crate::transmitter::sender_config(options.link_bps)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
-    let (outflow, handle) = crate::transmitter::outflow(
-        (clock, config),
-        sizes,
-        options.real_time.wants_huge_pages(),
-        link.waker(),
-    )?;
-    Ok((Sends { offer, outflow }, handle))
+    let huge_pages = options.real_time.wants_huge_pages();
+    let (outflow, handle) =
+        crate::transmitter::outflow((clock, config), sizes, huge_pages, caller)?;
+    Ok((Send::new(offer, outflow), handle))
 }
 
 fn half_in(
@@ -168,10 +174,10 @@ fn listen_config(
 }
 
 /// The most streams that a device sends.
-pub const STREAMS_MAX: usize = 16;
+pub const STREAMS_MAX: usize = 1_024;
 
-// Each stream, and one that comes in, is known to the link.
-const _: () = assert!(STREAMS_MAX < Favoured::ALTERNATIVES_MAX);
+// The tags of these, and of one that comes in, name a slot each.
+const _: () = assert!(STREAMS_MAX < Listener::<Box<[StreamSlot]>>::STREAMS_MAX);
 
 /// Before anything is measured.
 const RTT_INITIAL: Nanos = Nanos::from_millis(1);

@@ -13,6 +13,7 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::inlet::{Arrived, Shared};
 use super::offer::Offer;
+use crate::calls::Caller;
 use crate::info::DeviceInfo;
 use crate::port::{Clock, PACKET_OVERHEAD_BYTES};
 use crate::receiver::{self, Inflow};
@@ -20,6 +21,7 @@ use crate::receiver::{self, Inflow};
 /// What receives.
 pub(super) struct Plays {
     clock: Clock,
+    caller: Caller,
     pub(super) offer: Offer,
     pool: Pool,
     stream: Option<Stream>,
@@ -42,8 +44,8 @@ struct Stream {
 }
 
 impl Plays {
-    pub(super) const fn new(
-        clock: Clock,
+    pub(super) fn new(
+        (clock, caller): (Clock, Caller),
         offer: Offer,
         pool: Pool,
         hold_max: Nanos,
@@ -51,6 +53,7 @@ impl Plays {
     ) -> Self {
         Self {
             clock,
+            caller,
             offer,
             pool,
             stream: None,
@@ -91,7 +94,7 @@ impl Plays {
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
-        let shared = Arc::new(receiver::Shared::new(link.waker()));
+        let shared = Arc::new(receiver::Shared::new(self.caller.clone()));
         let frame_bytes = self.offer.frame_bytes;
         let (inflow, mut outlet) = receiver::flow(
             (peer, self.clock),

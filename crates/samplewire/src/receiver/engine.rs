@@ -1,13 +1,15 @@
 //! The thread of a receiver that opened: it has its link for itself.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_io::{Batch, Link, LinkError};
-use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
+use samplewire_proto::{Nanos, Tag};
 
-use super::guard::Guard;
+use super::guard::{Guard, is_stray};
 use super::inflow::{Inflow, WAIT_MAX};
+use crate::calls::Calls;
 use crate::drive;
 use crate::port::Clock;
 
@@ -15,9 +17,12 @@ use crate::port::Clock;
 pub(super) struct Engine {
     link: Box<dyn Link>,
     clock: Clock,
+    calls: Arc<Calls>,
     inflow: Inflow,
     batch: Batch,
     guard: Guard,
+    /// Of this end and of the device's.
+    tags: (Tag, Tag),
     /// Packets that were none of the protocol and carried another tag.
     strays: u64,
     spins: bool,
@@ -27,17 +32,20 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(
-        link: Box<dyn Link>,
-        clock: Clock,
+        (link, clock): (Box<dyn Link>, Clock),
+        calls: Arc<Calls>,
         inflow: Inflow,
         batch: Batch,
-        guard: Guard,
+        tags: (Tag, Tag),
         spins: bool,
     ) -> Self {
-        Self { link, clock, inflow, batch, guard, strays: 0, spins, is_broken: false }
+        let guard = Guard::new();
+        Self { link, clock, calls, inflow, batch, guard, tags, strays: 0, spins, is_broken: false }
     }
 
     fn turn(&mut self) -> Result<(), LinkError> {
+        // There is one stream, which is looked at in any case.
+        self.calls.take(|_| {});
         let now = self.clock.now();
         self.link.recv(&mut self.batch)?;
         let is_idle = self.batch.is_empty();
@@ -61,7 +69,7 @@ impl Engine {
                     self.inflow.handle(now, &header, &packet, meta.ecn);
                 }
                 Err(error) => {
-                    self.strays += u64::from(self.guard.is_stray(bytes));
+                    self.strays += u64::from(is_stray(bytes, self.tags.0));
                     match error {
                         WireError::Crc => self.inflow.snapshot.corrupted += 1,
                         _ => self.inflow.snapshot.foreign += 1,
@@ -78,16 +86,25 @@ impl Engine {
         }
         let Some(until) = self.inflow.wakes_at(now) else { return Ok(()) };
         let span = until.since(self.clock.now());
-        if span > Nanos(0) {
-            self.link.wait(Duration::from_nanos(span.0))?;
+        if span == Nanos(0) {
+            return Ok(());
         }
-        Ok(())
+        let result = if self.calls.fall_asleep() {
+            self.link.wait(Duration::from_nanos(span.0))
+        } else {
+            Ok(())
+        };
+        self.calls.awake();
+        result
     }
 
     fn publish(&mut self, now: Nanos) {
         self.inflow.publish(now);
         let strays = self.strays + self.inflow.snapshot.stream.foreign;
-        self.guard.watch(now, strays, &mut *self.link);
+        if self.guard.watch(now, strays, &mut *self.link) {
+            let (local, peer) = self.tags;
+            self.guard.raise(now, (&[local.0], &[peer.0]), &mut *self.link);
+        }
     }
 }
 

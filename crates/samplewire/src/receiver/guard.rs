@@ -4,7 +4,7 @@
 //! device. A few such packets are counted here and do no harm; many would fill the socket. The
 //! filter has a price, no joined packets and no count of drops, so it goes when the flood does.
 
-use samplewire_io::{Link, Word};
+use samplewire_io::{Favoured, Link};
 use samplewire_proto::{Nanos, Tag};
 
 use crate::port::{echoed_tag_word, tag_word};
@@ -12,10 +12,6 @@ use crate::port::{echoed_tag_word, tag_word};
 /// The state of the filter.
 #[derive(Debug)]
 pub(super) struct Guard {
-    /// The stream's own packets.
-    own: [Word; 1],
-    /// The answer of a device that knows the stream no more (`docs/protocol.md#7.6`).
-    unknown: [Word; 2],
     strays: u64,
     /// Until when it stays, while it is there.
     until: Option<Nanos>,
@@ -24,44 +20,55 @@ pub(super) struct Guard {
 }
 
 impl Guard {
-    pub(super) const fn new(local: Tag, peer: Tag) -> Self {
-        Self {
-            own: [tag_word(local)],
-            unknown: [tag_word(Tag::NONE), echoed_tag_word(peer)],
-            strays: 0,
-            until: None,
-            hold: HOLD_MIN,
-        }
-    }
-
-    /// Whether packet `bytes` carries another tag than the stream's.
-    pub(super) fn is_stray(&self, bytes: &[u8]) -> bool {
-        let [own] = self.own;
-        let tag = bytes.get(usize::from(own.offset_bytes)..).and_then(|rest| rest.first_chunk());
-        tag.is_none_or(|tag| u32::from_be_bytes(*tag) != own.value)
+    pub(super) const fn new() -> Self {
+        Self { strays: 0, until: None, hold: HOLD_MIN }
     }
 
     /// Takes how many strays have come so far, some milliseconds after the last time, and turns
-    /// the link's filter on or off.
-    pub(super) fn watch(&mut self, now: Nanos, strays: u64, link: &mut dyn Link) {
+    /// the link's filter off when its time is over; says whether it is to be raised.
+    pub(super) fn watch(&mut self, now: Nanos, strays: u64, link: &mut dyn Link) -> bool {
         let is_flood = strays - self.strays >= FLOOD_PACKETS;
         self.strays = strays;
-        match self.until {
-            None if is_flood => {
-                let alternatives: [&[Word]; 2] = [&self.own, &self.unknown];
-                let favoured = samplewire_io::Favoured { alternatives: &alternatives };
-                if link.favour(Some(&favoured)) {
-                    self.until = Some(now + self.hold);
-                    self.hold = Nanos(self.hold.0 * 2).min(HOLD_MAX);
-                }
-            }
-            Some(until) if now >= until => {
-                link.favour(None);
-                self.until = None;
-            }
-            _ => {}
+        if self.until.is_some_and(|until| now >= until) {
+            self.lower(link);
+        }
+        is_flood && self.until.is_none()
+    }
+
+    /// Lets through what carries one of the tags `local`, and the answers of devices that know a
+    /// stream no more, which echo one of theirs, `peer` (`docs/protocol.md#7.6`).
+    pub(super) fn raise(
+        &mut self,
+        now: Nanos,
+        (local, peer): (&[u32], &[u32]),
+        link: &mut dyn Link,
+    ) {
+        let unknown = [tag_word(&[Tag::NONE.0]), echoed_tag_word(peer)];
+        let favoured = Favoured { alternatives: &[&[tag_word(local)], &unknown] };
+        if link.favour(Some(&favoured)) {
+            self.until = Some(now + self.hold);
+            self.hold = Nanos(self.hold.0 * 2).min(HOLD_MAX);
         }
     }
+
+    /// Lets everything through.
+    pub(super) fn lower(&mut self, link: &mut dyn Link) {
+        if self.until.take().is_some() {
+            link.favour(None);
+        }
+    }
+}
+
+/// Whether packet `bytes` carries another tag.
+pub(super) fn is_stray(bytes: &[u8], own: Tag) -> bool {
+    tag_of(bytes) != Some(own)
+}
+
+/// The tag of a packet that may be damaged, where it has one.
+pub(super) fn tag_of(bytes: &[u8]) -> Option<Tag> {
+    let at = usize::from(tag_word(&[]).offset_bytes);
+    let tag = bytes.get(at..)?.first_chunk()?;
+    Some(Tag(u32::from_be_bytes(*tag)))
 }
 
 /// Strays from one look to the next, 2 to 20 ms, that are a flood.
@@ -118,28 +125,29 @@ mod tests {
     fn filter_comes_with_a_flood_and_goes_after_a_while() {
         let (near, _far) = memory::pair(1, 100, 100).unwrap();
         let mut link = Asked(near, Vec::new());
-        let mut guard = Guard::new(LOCAL, PEER);
-        let ms = Nanos::from_millis;
-        guard.watch(ms(0), 255, &mut link);
-        guard.watch(ms(20), 510, &mut link);
-        assert!(link.1.is_empty(), "strays that do no harm");
-        guard.watch(ms(40), 766, &mut link);
-        guard.watch(ms(1_039), 766, &mut link);
-        assert_eq!(link.1, [true]);
-        guard.watch(ms(1_040), 766, &mut link);
-        assert_eq!(link.1, [true, false]);
-        guard.watch(ms(1_060), 9_999, &mut link);
-        guard.watch(ms(3_059), 9_999, &mut link);
-        assert_eq!(link.1, [true, false, true], "twice as long");
-        guard.watch(ms(3_060), 9_999, &mut link);
-        assert_eq!(link.1, [true, false, true, false]);
+        let mut guard = Guard::new();
+        let mut watch = |at_ms, strays| {
+            let now = Nanos::from_millis(at_ms);
+            if guard.watch(now, strays, &mut link) {
+                guard.raise(now, (&[LOCAL.0], &[PEER.0]), &mut link);
+            }
+            link.1.clone()
+        };
+        watch(0, 255);
+        assert!(watch(20, 510).is_empty(), "strays that do no harm");
+        watch(40, 766);
+        assert_eq!(watch(1_039, 766), [true]);
+        assert_eq!(watch(1_040, 766), [true, false]);
+        watch(1_060, 9_999);
+        assert_eq!(watch(3_059, 9_999), [true, false, true], "twice as long");
+        assert_eq!(watch(3_060, 9_999), [true, false, true, false]);
     }
 
     #[test]
     fn stray_is_what_carries_another_tag() {
-        let guard = Guard::new(LOCAL, PEER);
-        assert!(!guard.is_stray(&[0x10, 0, 1, 2, 3, 4, 9]));
-        assert!(guard.is_stray(&[0x10, 0, 1, 2, 3, 5, 9]));
-        assert!(guard.is_stray(&[0x10, 0, 1, 2, 3]));
+        let is_stray = |bytes: &[u8]| is_stray(bytes, LOCAL);
+        assert!(!is_stray(&[0x10, 0, 1, 2, 3, 4, 9]));
+        assert!(is_stray(&[0x10, 0, 1, 2, 3, 5, 9]));
+        assert!(is_stray(&[0x10, 0, 1, 2, 3]));
     }
 }

@@ -143,6 +143,11 @@ impl Inflow {
         self.receiver.note_local_drops(fresh.saturating_mul(meta.packets_per_drop));
     }
 
+    /// What the socket has dropped before the stream was there is not its loss.
+    pub(crate) fn start_drops(&mut self, dropped: u32) {
+        self.local_drops = Some(dropped);
+    }
+
     /// Takes a packet of the peer's; `false` when it is not of this stream.
     pub(crate) fn handle(
         &mut self,

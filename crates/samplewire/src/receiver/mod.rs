@@ -7,21 +7,23 @@ mod guard;
 mod inflow;
 mod options;
 mod places;
+mod port;
 mod shared;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Pool, PoolConfig, Tags};
+use samplewire_circuit::{Pages, Pool, PoolConfig, Tags};
 use samplewire_io::{Batch, Capabilities, Link, LinkError};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
-use samplewire_proto::session::OpenConfig;
+use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
-use crate::drive::{Drive, Port};
+use crate::calls::{Caller, Calls};
+use crate::drive::{self, Drive};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -36,11 +38,11 @@ pub use aligned::{
 pub use block::Block;
 use block::Gaps;
 use engine::Engine;
-use guard::Guard;
 pub(crate) use inflow::Inflow;
 use inflow::{Item, WAIT_MAX, items_max};
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
 use places::Places;
+pub use port::{Port, PortStats};
 pub(crate) use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
 
@@ -107,53 +109,46 @@ impl Receiver {
         options.real_time.check()?;
         let clock = Clock::start();
         let config = open_config(options)?;
-        let receiver_config = receiver_config(options)?;
+        receiver_config(options)?;
         let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let limits = options.limits();
         let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
-        let info = opening::describe(address, &accept)?;
-        opening::check_offer(&info, &accept)?;
-        // A promise beyond what the device holds would never be used, and set REPORTs too far
-        // apart.
-        let window = options.window.min(accept.params.window.max(1));
-        let terms = opening::terms(&accept, window);
-        let payload_bytes = usize::from(info.payload_bytes);
-        let packet_samples = info.packet_samples as usize;
-        let quantum_packets = quantum::packets(
-            payload_bytes,
-            packet_samples,
-            (HOLD_MAX, info.rate_hz()),
-            terms.window,
-        );
-        let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
-        let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
-        let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
-        let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
+        let calls = Calls::new(1, link.waker());
+        let begun = begin((address, clock), &accept, options, calls.caller(0))?;
+        let Begun { inflow, mut outlet, info, pages } = begun;
+        let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
+        link.make_room(outlet.window, packet_bytes);
+        outlet.memory_bytes += batch.memory_bytes();
         let spins = options.real_time.how_it_waits().is_io_spinning();
-        link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
-        let guard = Guard::new(terms.local_tag, terms.peer_tag);
-        let shared = Arc::new(Shared::new(link.waker()));
-        let (inflow, outlet) = flow(
-            (address, clock),
-            (terms, receiver_config),
-            (pool, quantum_packets),
-            (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
-            shared,
-        )?;
-        let memory_bytes = pool_bytes + outlet.memory_bytes + batch.memory_bytes();
         let capabilities = link.capabilities();
-        let engine = Engine::new(link, clock, inflow, batch, guard, spins);
+        let tags = (accept.tag, accept.peer_tag);
+        let engine = Engine::new((link, clock), calls, inflow, batch, tags, spins);
         let asked = (&options.real_time, pages);
-        let port = Port::start("samplewire-rx", capabilities, asked, engine)?;
-        let mut receiver = Self::of_flow(info, outlet, port);
-        receiver.memory_bytes = memory_bytes;
-        Ok(receiver)
+        let port = drive::Port::start("samplewire-rx", capabilities, asked, engine)?;
+        Ok(Self::of_flow(info, outlet, port))
+    }
+
+    /// Opens streams of the device at `address` over one socket and in one I/O thread; see
+    /// [`Port::open_many`]. A receiver of each, in this order.
+    ///
+    /// # Errors
+    /// See [`Receiver::open`].
+    ///
+    /// # Blocking
+    /// See [`Port::open_many`].
+    pub fn open_many(
+        address: SocketAddr,
+        streams: &[u16],
+        options: &ReceiverOptions,
+    ) -> Result<Vec<Self>, OpenError> {
+        let link = Box::new(options.link(address)?);
+        Port::over(link, &options.real_time)?.open_many(address, streams, options)
     }
 
     /// The program's half of a stream of a port.
-    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: Port) -> Self {
+    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: drive::Port) -> Self {
         let Outlet { items, shared, window, memory_bytes } = outlet;
-        let Port { capabilities, granted, drive } = port;
+        let drive::Port { capabilities, granted, drive } = port;
         Self {
             next_index: info.first_index,
             info,
@@ -396,6 +391,46 @@ impl Drop for Receiver {
         // A port of its own is waited for when that is dropped.
         self.shared.stop();
     }
+}
+
+/// A stream that is about to flow, and where its quanta lie.
+struct Begun {
+    inflow: Inflow,
+    outlet: Outlet,
+    info: DeviceInfo,
+    pages: Pages,
+}
+
+/// Makes both ends of a stream that a device has accepted.
+fn begin(
+    (address, clock): (SocketAddr, Clock),
+    accept: &AcceptInfo,
+    options: &ReceiverOptions,
+    caller: Caller,
+) -> Result<Begun, OpenError> {
+    let info = opening::describe(address, accept)?;
+    opening::check_offer(&info, accept)?;
+    // A promise beyond what the device holds would never be used, and set REPORTs too far apart.
+    let window = options.window.min(accept.params.window.max(1));
+    let terms = opening::terms(accept, window);
+    let payload_bytes = usize::from(info.payload_bytes);
+    let held = (HOLD_MAX, info.rate_hz());
+    let packet_samples = info.packet_samples as usize;
+    let quantum_packets = quantum::packets(payload_bytes, packet_samples, held, terms.window);
+    let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
+    let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
+    let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
+    let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
+    let spins = options.real_time.how_it_waits().is_io_spinning();
+    let (inflow, mut outlet) = flow(
+        (address, clock),
+        (terms, receiver_config(options)?),
+        (pool, quantum_packets),
+        (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
+        Arc::new(Shared::new(caller)),
+    )?;
+    outlet.memory_bytes += pool_bytes;
+    Ok(Begun { inflow, outlet, info, pages })
 }
 
 /// The program's end of a stream under way.

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
-use samplewire_io::Waker;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
 use crate::bell::{Bell, lock};
+use crate::calls::Caller;
 use crate::sync::Mutex;
 use crate::wait_flag::WaitFlag;
 
@@ -27,7 +27,7 @@ pub(crate) struct Shared {
     /// Rings when there are items for the program.
     pub(super) bell: Bell,
     snapshot: Mutex<Snapshot>,
-    waker: Waker,
+    caller: Caller,
 }
 
 /// Counters of a receiver at one moment.
@@ -52,7 +52,7 @@ pub struct Snapshot {
 }
 
 impl Shared {
-    pub(crate) fn new(waker: Waker) -> Self {
+    pub(crate) fn new(caller: Caller) -> Self {
         Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
@@ -63,14 +63,14 @@ impl Shared {
             is_missing: AtomicBool::new(false),
             bell: Bell::new(),
             snapshot: Mutex::new(Snapshot::default()),
-            waker,
+            caller,
         }
     }
 
     /// The program gave a quantum back.
     pub(super) fn quantum_returned(&self) {
         if self.starved.claim() {
-            self.waker.wake();
+            self.caller.call();
         }
     }
 
@@ -92,7 +92,7 @@ impl Shared {
     pub(crate) fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.waker.wake();
+        self.caller.call();
     }
 
     pub(super) fn is_stopped(&self) -> bool {

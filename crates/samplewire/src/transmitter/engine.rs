@@ -1,6 +1,7 @@
 //! The thread of a transmitter that opened: it has its link for itself, and one stream.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_io::{Batch, Link, LinkError};
@@ -8,6 +9,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
 
 use super::outflow::Outflow;
+use crate::calls::Calls;
 use crate::drive;
 use crate::port::{Clock, LINGER_MAX, LINK_FULL_PAUSE, PortCounts};
 
@@ -16,6 +18,7 @@ pub(super) struct Engine {
     link: Box<dyn Link>,
     peer: SocketAddr,
     clock: Clock,
+    calls: Arc<Calls>,
     outflow: Outflow,
     batch: Batch,
     counts: PortCounts,
@@ -26,15 +29,18 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn new(
         (link, peer, clock): (Box<dyn Link>, SocketAddr, Clock),
+        calls: Arc<Calls>,
         outflow: Outflow,
         batch: Batch,
         spins: bool,
     ) -> Self {
         let (counts, stopped_at) = (PortCounts::default(), None);
-        Self { link, peer, clock, outflow, batch, counts, spins, stopped_at }
+        Self { link, peer, clock, calls, outflow, batch, counts, spins, stopped_at }
     }
 
     fn turn(&mut self) -> Result<(), LinkError> {
+        // There is one stream, which is looked at in any case.
+        self.calls.take(|_| {});
         let now = self.clock.now();
         // What was submitted leaves first.
         let has_pushed = self.outflow.push();
@@ -75,12 +81,12 @@ impl Engine {
         if span == Nanos(0) {
             return Ok(());
         }
-        let result = if self.outflow.fall_asleep() {
+        let result = if self.calls.fall_asleep() && self.outflow.is_idle() {
             self.link.wait(Duration::from_nanos(span.0))
         } else {
             Ok(())
         };
-        self.outflow.awake();
+        self.calls.awake();
         result
     }
 }

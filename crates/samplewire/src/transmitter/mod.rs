@@ -16,11 +16,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
-use samplewire_io::{Batch, Capabilities, Link, Udp, Waker};
+use samplewire_io::{Batch, Capabilities, Link, Udp};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
+use crate::calls::{Caller, Calls};
 use crate::device::{Device, DeviceConfig};
 use crate::drive::Port;
 use crate::error::OpenError;
@@ -179,17 +180,18 @@ impl Transmitter {
             quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
+        let calls = Calls::new(1, link.waker());
         let (mut outflow, handle) = outflow(
             (clock, sender_config),
             sizes,
             options.real_time.wants_huge_pages(),
-            link.waker(),
+            calls.caller(0),
         )?;
         outflow.begin(clock.now(), terms, form, address, quantum_packets)?;
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let batch_bytes = batch.memory_bytes();
         let spins = options.real_time.how_it_waits().is_io_spinning();
-        let engine = Engine::new((link, address, clock), outflow, batch, spins);
+        let engine = Engine::new((link, address, clock), calls, outflow, batch, spins);
         let asked = (&options.real_time, handle.pool.pages());
         let port = Port::start("samplewire-tx", capabilities, asked, engine)?;
         let about = (device.stream_info(), local);
@@ -468,7 +470,7 @@ pub(crate) fn outflow(
     (clock, config): (Clock, SenderConfig),
     (window, quantum_packets, quantum_bytes): (u32, u32, usize),
     huge_pages: bool,
-    waker: Waker,
+    caller: Caller,
 ) -> Result<(Outflow, Handle), OpenError> {
     let quanta = window.div_ceil(quantum_packets) as usize + quantum::SPARE;
     let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
@@ -477,7 +479,7 @@ pub(crate) fn outflow(
     let slots = (window as usize).next_power_of_two();
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
     let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
-    let shared = Arc::new(Shared::new(waker, ahead_max));
+    let shared = Arc::new(Shared::new(caller, ahead_max));
     let outflow = Outflow::new(clock, config, held, submitted, Arc::clone(&shared));
     Ok((outflow, Handle { pool, submit, shared, memory_bytes }))
 }

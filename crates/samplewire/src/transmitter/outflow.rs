@@ -343,16 +343,11 @@ impl Outflow {
         until.min(now + SLEEP_MAX)
     }
 
-    /// Announces a sleep; says whether it may begin: what is submitted from here on ends it.
-    pub(crate) fn fall_asleep(&self) -> bool {
-        self.shared.fall_asleep();
+    /// Whether nothing that was submitted could be taken now.
+    pub(crate) fn is_idle(&self) -> bool {
         let Some(stream) = &self.stream else { return self.submitted.is_empty() };
         let is_full = stream.slicer.is_some() || !stream.form.has_room(&stream.sender);
         (is_full || self.submitted.is_empty()) && !self.shared.is_cancelled(stream.session.id)
-    }
-
-    pub(crate) fn awake(&self) {
-        self.shared.awake();
     }
 
     /// Shows the program the counters, now and then.

@@ -3,23 +3,20 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use samplewire_io::Waker;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
 use crate::bell::{Bell, lock};
+use crate::calls::Caller;
 use crate::sync::Mutex;
-use crate::wait_flag::WaitFlag;
 
 /// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Rings when a session opens or ends, or quanta come back.
     pub(super) bell: Bell,
-    /// The I/O thread sleeps and does not see what is submitted.
-    asleep: WaitFlag,
     stop: AtomicBool,
     /// The session that is to end with what has departed.
     cancelled: AtomicU64,
@@ -27,7 +24,7 @@ pub(crate) struct Shared {
     /// cache until it departs.
     pub(super) ahead_max: usize,
     state: Mutex<State>,
-    waker: Waker,
+    caller: Caller,
 }
 
 #[derive(Debug, Default)]
@@ -90,15 +87,14 @@ pub struct Snapshot {
 }
 
 impl Shared {
-    pub(super) fn new(waker: Waker, ahead_max: usize) -> Self {
+    pub(super) fn new(caller: Caller, ahead_max: usize) -> Self {
         Self {
             bell: Bell::new(),
-            asleep: WaitFlag::new(),
             stop: AtomicBool::new(false),
             cancelled: AtomicU64::new(0),
             ahead_max,
             state: Mutex::new(State::default()),
-            waker,
+            caller,
         }
     }
 
@@ -107,20 +103,9 @@ impl Shared {
         change(&mut lock(&self.state))
     }
 
-    /// The I/O thread is about to sleep; it looks at the ring once more after this.
-    pub(super) fn fall_asleep(&self) {
-        self.asleep.announce();
-    }
-
-    pub(super) fn awake(&self) {
-        self.asleep.clear();
-    }
-
     /// The program pushed something into the ring.
     pub(super) fn submitted(&self) {
-        if self.asleep.claim() {
-            self.waker.wake();
-        }
+        self.caller.call();
     }
 
     /// The program wants the session to end with what has departed.
@@ -137,7 +122,7 @@ impl Shared {
     pub(super) fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.waker.wake();
+        self.caller.call();
     }
 
     pub(super) fn is_stopped(&self) -> bool {

@@ -1,0 +1,199 @@
+//! Which of a port's streams have something to do: those that are called for, in the order of their
+//! calls, and the rest by the times at which they are due. Nothing here allocates once it is made.
+
+use std::collections::VecDeque;
+
+use samplewire_proto::Nanos;
+
+/// The streams of a port by their places.
+#[derive(Debug)]
+pub(crate) struct Agenda {
+    /// Those that are to be visited, in order; none twice.
+    ready: VecDeque<u16>,
+    is_ready: Box<[bool]>,
+    deadlines: Deadlines,
+}
+
+impl Agenda {
+    /// For streams at `places` places, none of which has anything to do.
+    pub(crate) fn new(places: usize) -> Self {
+        Self {
+            ready: VecDeque::with_capacity(places),
+            is_ready: vec![false; places].into(),
+            deadlines: Deadlines::new(places),
+        }
+    }
+
+    /// The stream at `place` has something to do at once.
+    pub(crate) fn call(&mut self, place: usize) {
+        if !self.is_ready[place] {
+            self.is_ready[place] = true;
+            self.ready.push_back(place as u16);
+        }
+    }
+
+    /// The stream at `place` has something to do at `at`, if nothing calls for it before.
+    pub(crate) fn set(&mut self, place: usize, at: Nanos) {
+        self.deadlines.set(place, at);
+    }
+
+    /// Calls for all that are due at `now`.
+    pub(crate) fn call_due(&mut self, now: Nanos) {
+        while let Some((place, at)) = self.deadlines.first()
+            && at <= now
+            && at < NEVER
+        {
+            self.deadlines.set(place, NEVER);
+            self.call(place);
+        }
+    }
+
+    /// How many are to be visited.
+    pub(crate) fn len(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The next one to visit.
+    pub(crate) fn pop(&mut self) -> Option<usize> {
+        let place = usize::from(self.ready.pop_front()?);
+        self.is_ready[place] = false;
+        Some(place)
+    }
+
+    /// Until when there is nothing to do unless something calls; `Nanos(0)` when there is at once.
+    pub(crate) fn until(&self) -> Nanos {
+        match self.deadlines.first() {
+            _ if !self.ready.is_empty() => Nanos(0),
+            Some((_, at)) => at,
+            None => NEVER,
+        }
+    }
+}
+
+/// A binary heap of all places by their times, each of which can be moved.
+#[derive(Debug)]
+struct Deadlines {
+    heap: Box<[u16]>,
+    /// Where in the heap a place stands.
+    positions: Box<[u16]>,
+    times: Box<[Nanos]>,
+}
+
+impl Deadlines {
+    fn new(places: usize) -> Self {
+        let all = || (0..places as u16).collect();
+        Self { heap: all(), positions: all(), times: vec![NEVER; places].into() }
+    }
+
+    fn first(&self) -> Option<(usize, Nanos)> {
+        let place = usize::from(*self.heap.first()?);
+        Some((place, self.times[place]))
+    }
+
+    fn set(&mut self, place: usize, at: Nanos) {
+        let before = std::mem::replace(&mut self.times[place], at);
+        let position = usize::from(self.positions[place]);
+        if at < before {
+            self.rise(position);
+        } else {
+            self.sink(position);
+        }
+    }
+
+    fn rise(&mut self, mut position: usize) {
+        while position > 0 {
+            let parent = (position - 1) / 2;
+            if self.time_at(parent) <= self.time_at(position) {
+                return;
+            }
+            self.swap(position, parent);
+            position = parent;
+        }
+    }
+
+    fn sink(&mut self, mut position: usize) {
+        loop {
+            let mut child = 2 * position + 1;
+            if child >= self.heap.len() {
+                return;
+            }
+            if child + 1 < self.heap.len() && self.time_at(child + 1) < self.time_at(child) {
+                child += 1;
+            }
+            if self.time_at(position) <= self.time_at(child) {
+                return;
+            }
+            self.swap(position, child);
+            position = child;
+        }
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.heap.swap(one, other);
+        for position in [one, other] {
+            self.positions[usize::from(self.heap[position])] = position as u16;
+        }
+    }
+
+    fn time_at(&self, position: usize) -> Nanos {
+        self.times[usize::from(self.heap[position])]
+    }
+}
+
+const NEVER: Nanos = Nanos(u64::MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Against a plain list of the times.
+    #[test]
+    fn the_earliest_is_due_first_however_often_times_move() {
+        const PLACES: usize = 33;
+        let (mut agenda, mut times) = (Agenda::new(PLACES), [NEVER; PLACES]);
+        let mut random = 1_u64;
+        let mut draw = |below: u64| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (random >> 33) % below
+        };
+        for round in 0..5_000 {
+            for _ in 0..draw(8) {
+                let (place, at) = (draw(PLACES as u64) as usize, Nanos(round + draw(1_000)));
+                agenda.set(place, at);
+                times[place] = at;
+            }
+            let now = Nanos(round);
+            agenda.call_due(now);
+            let mut visited: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+            visited.sort_unstable();
+            let due: Vec<_> = (0..PLACES).filter(|&place| times[place] <= now).collect();
+            assert_eq!(visited, due, "round {round}");
+            due.iter().for_each(|&place| times[place] = NEVER);
+            assert_eq!(agenda.until(), *times.iter().min().unwrap());
+        }
+    }
+
+    #[test]
+    fn calls_are_visited_in_order_and_once() {
+        let mut agenda = Agenda::new(3);
+        assert_eq!((agenda.pop(), agenda.until()), (None, NEVER));
+        for place in [2, 0, 2] {
+            agenda.call(place);
+        }
+        agenda.set(1, Nanos(5));
+        agenda.set(2, Nanos(5));
+        agenda.set(2, NEVER);
+        assert_eq!((agenda.len(), agenda.until()), (2, Nanos(0)));
+        assert_eq!(agenda.pop(), Some(2));
+        agenda.call(2);
+        assert_eq!((agenda.pop(), agenda.pop(), agenda.pop()), (Some(0), Some(2), None));
+        assert_eq!(agenda.until(), Nanos(5));
+    }
+
+    #[test]
+    fn nothing_at_no_place_is_never_due() {
+        let mut agenda = Agenda::new(0);
+        agenda.call_due(NEVER);
+        assert_eq!((agenda.pop(), agenda.until()), (None, NEVER));
+    }
+}

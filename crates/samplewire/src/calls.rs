@@ -1,0 +1,183 @@
+//! Which streams of a port call for its I/O thread: a bit each, so that a turn looks at a few words
+//! and not at the rings of a thousand streams.
+//!
+//! A program makes its change and calls; the thread takes the calls and looks at those streams. Before
+//! it sleeps it says so and looks at the bits once more ([`WaitFlag`]).
+
+use std::sync::Arc;
+
+use samplewire_io::Waker;
+
+use crate::sync::{AtomicU64, Ordering};
+use crate::wait_flag::WaitFlag;
+
+/// The I/O thread's side: the calls of all its streams.
+#[derive(Debug)]
+pub(crate) struct Calls {
+    bits: Bits,
+    waker: Waker,
+}
+
+impl Calls {
+    /// For streams at `places` places, in the thread that `waker` wakes.
+    pub(crate) fn new(places: usize, waker: Waker) -> Arc<Self> {
+        Arc::new(Self { bits: Bits::new(places), waker })
+    }
+
+    /// The program's side of the stream at `place`.
+    pub(crate) fn caller(self: &Arc<Self>, place: usize) -> Caller {
+        assert!(place < self.bits.words.len() * BITS, "place {place} has no bit");
+        Caller { calls: Arc::clone(self), place }
+    }
+
+    /// Takes the calls of all that have called since the last time.
+    pub(crate) fn take(&self, of: impl FnMut(usize)) {
+        self.bits.take(of);
+    }
+
+    /// Announces a sleep; says whether it may begin: a call from here on ends it.
+    pub(crate) fn fall_asleep(&self) -> bool {
+        self.bits.asleep.announce();
+        self.bits.is_clear()
+    }
+
+    pub(crate) fn awake(&self) {
+        self.bits.asleep.clear();
+    }
+}
+
+/// A stream's way to call for the I/O thread.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    calls: Arc<Calls>,
+    place: usize,
+}
+
+impl Caller {
+    /// After a change: the thread looks at the stream, and is woken for that where it sleeps.
+    pub(crate) fn call(&self) {
+        if self.calls.bits.set(self.place) {
+            self.calls.waker.wake();
+        }
+    }
+}
+
+/// The bits and the flag of the thread that takes them.
+#[derive(Debug)]
+struct Bits {
+    words: Box<[AtomicU64]>,
+    asleep: WaitFlag,
+}
+
+impl Bits {
+    fn new(places: usize) -> Self {
+        let words = (0..places.div_ceil(BITS)).map(|_| AtomicU64::new(0)).collect();
+        Self { words, asleep: WaitFlag::new() }
+    }
+
+    /// Says whether the thread is to be woken.
+    fn set(&self, place: usize) -> bool {
+        // Release: who takes the bit sees the change that was made before.
+        self.words[place / BITS].fetch_or(1 << (place % BITS), Ordering::Release);
+        self.asleep.claim()
+    }
+
+    fn take(&self, mut of: impl FnMut(usize)) {
+        for (position, word) in self.words.iter().enumerate() {
+            // Relaxed: a bit that is missed is looked at once more before a sleep.
+            if word.load(Ordering::Relaxed) == 0 {
+                continue;
+            }
+            // Acquire: the changes that were called for are seen.
+            let mut bits = word.swap(0, Ordering::Acquire);
+            while bits != 0 {
+                of(position * BITS + bits.trailing_zeros() as usize);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    fn is_clear(&self) -> bool {
+        // Relaxed: the fence of the announcement orders it.
+        self.words.iter().all(|word| word.load(Ordering::Relaxed) == 0)
+    }
+}
+
+/// Bits of a word.
+const BITS: usize = 64;
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_are_taken_once_and_end_a_sleep() {
+        let calls = Calls::new(130, Waker::new().unwrap());
+        let taken = || {
+            let mut places = Vec::new();
+            calls.take(|place| places.push(place));
+            places
+        };
+        assert!(calls.fall_asleep());
+        calls.awake();
+        for place in [129, 0, 64, 0] {
+            calls.caller(place).call();
+        }
+        assert!(!calls.fall_asleep(), "it was called before");
+        assert_eq!(taken(), [0, 64, 129]);
+        assert!(taken().is_empty());
+        assert!(calls.fall_asleep());
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use samplewire_circuit::model::loom::sync::{Condvar, Mutex};
+    use samplewire_circuit::model::loom::thread;
+    use samplewire_circuit::model::{every_order_matters, loom};
+
+    #[test]
+    fn no_call_is_lost_and_no_order_is_spare() {
+        every_order_matters(&[changes_are_seen]);
+    }
+
+    /// Two streams of one word change once each; the thread sleeps until it has seen both. The lock
+    /// stands for the link's waker: a wake before the sleep counts, and several count as one.
+    fn changes_are_seen() {
+        loom::model(|| {
+            let bits = Arc::new(Bits::new(2));
+            let changes = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
+            let waker = Arc::new((Mutex::new(false), Condvar::new()));
+            let engine = thread::spawn({
+                let (bits, changes, waker) = (bits.clone(), changes.clone(), waker.clone());
+                move || {
+                    let mut seen = 0;
+                    loop {
+                        bits.take(|place| seen += changes[place].load(Ordering::Relaxed));
+                        if seen == 2 {
+                            break;
+                        }
+                        bits.asleep.announce();
+                        if bits.is_clear() {
+                            let mut is_woken = waker.0.lock().unwrap();
+                            while !*is_woken {
+                                is_woken = waker.1.wait(is_woken).unwrap();
+                            }
+                            *is_woken = false;
+                        }
+                        bits.asleep.clear();
+                    }
+                }
+            });
+            for (place, change) in changes.iter().enumerate() {
+                change.store(1, Ordering::Relaxed);
+                if bits.set(place) {
+                    *waker.0.lock().unwrap() = true;
+                    waker.1.notify_one();
+                }
+            }
+            engine.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,79 @@
+//! Tells the link of a port which streams flow, so that a flood takes no room from their packets.
+
+use samplewire_io::{Favoured, Link};
+use samplewire_proto::{Nanos, Tag};
+
+use crate::port::tag_word;
+
+/// What the link was told, and when it is to be told again.
+#[derive(Debug)]
+pub(super) struct Favours {
+    tags: Vec<u32>,
+    told_at: Option<Nanos>,
+    is_expired: bool,
+}
+
+impl Favours {
+    /// For `streams` streams at most.
+    pub(super) fn new(streams: usize) -> Self {
+        Self { tags: Vec::with_capacity(streams), told_at: None, is_expired: false }
+    }
+
+    /// A stream has begun to flow, or has ended.
+    pub(super) const fn expire(&mut self) {
+        self.is_expired = true;
+    }
+
+    /// From when on the link is to be told anew.
+    pub(super) fn due_at(&self) -> Nanos {
+        match self.told_at {
+            _ if !self.is_expired => Nanos(u64::MAX),
+            Some(at) => at + PAUSE,
+            None => Nanos(0),
+        }
+    }
+
+    pub(super) fn is_due(&self, now: Nanos) -> bool {
+        self.is_expired && now >= self.due_at()
+    }
+
+    /// Tells the link of the tags of all streams that flow.
+    pub(super) fn tell(
+        &mut self,
+        now: Nanos,
+        tags: impl Iterator<Item = Tag>,
+        link: &mut dyn Link,
+    ) {
+        self.tags.clear();
+        self.tags.extend(tags.map(|tag| tag.0));
+        let favoured = Favoured { alternatives: &[&[tag_word(&self.tags)]] };
+        link.favour((!self.tags.is_empty()).then_some(&favoured));
+        (self.told_at, self.is_expired) = (Some(now), false);
+    }
+}
+
+/// How long the link is left alone: to list a thousand streams costs the time of some hundred
+/// packets, and openers could make it list them for each of theirs.
+const PAUSE: Nanos = Nanos::from_millis(10);
+
+#[cfg(test)]
+mod tests {
+    use samplewire_io::memory;
+
+    use super::*;
+
+    #[test]
+    fn link_is_told_at_once_and_then_after_a_pause() {
+        let (mut link, _far) = memory::pair(1, 100, 100).unwrap();
+        let mut favours = Favours::new(2);
+        let start = Nanos::from_millis(5);
+        assert!(!favours.is_due(start));
+        favours.expire();
+        assert!(favours.is_due(start));
+        favours.tell(start, [Tag(1), Tag(2)].into_iter(), &mut link);
+        assert_eq!((favours.is_due(start), favours.due_at()), (false, Nanos(u64::MAX)));
+        favours.expire();
+        assert_eq!((favours.is_due(start), favours.due_at()), (false, start + PAUSE));
+        assert!(favours.is_due(start + PAUSE));
+    }
+}

@@ -1,0 +1,203 @@
+//! The streams that a device sends, of which a turn visits those that have something to do.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samplewire_io::{Link, LinkError};
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{Header, Packet};
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::engine::FIRST_WORD_PATIENCE;
+use super::offer::Offer;
+use crate::agenda::Agenda;
+use crate::port::PortCounts;
+use crate::transmitter::Outflow;
+
+/// All of them; their places are their numbers.
+pub(super) struct Sends {
+    streams: Box<[Send]>,
+    agenda: Agenda,
+    /// How many programs are gone.
+    stopped: usize,
+    last_index: SampleIndex,
+}
+
+/// A stream that goes out, with memory of its own.
+pub(super) struct Send {
+    pub(super) offer: Offer,
+    pub(super) outflow: Outflow,
+    is_stopped: bool,
+}
+
+/// What a stream has become when it was visited.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News {
+    /// Its peer has spoken.
+    Announced,
+    /// It is over; its tag.
+    Over(Tag),
+}
+
+/// What came of the visits of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visits {
+    /// Something was taken from a program.
+    pub(super) have_pushed: bool,
+    /// The link took everything.
+    pub(super) took_all: bool,
+    /// How long to look away from peers whose packets change nothing.
+    pub(super) dull_pause: Option<Duration>,
+}
+
+impl Send {
+    pub(super) const fn new(offer: Offer, outflow: Outflow) -> Self {
+        Self { offer, outflow, is_stopped: false }
+    }
+}
+
+impl Sends {
+    pub(super) fn new(streams: Box<[Send]>) -> Self {
+        let mut agenda = Agenda::new(streams.len());
+        // Each shows its counters now and then, also before it is opened.
+        (0..streams.len()).for_each(|place| agenda.call(place));
+        Self { streams, agenda, stopped: 0, last_index: 0 }
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.streams.len()
+    }
+
+    pub(super) fn get(&self, stream: u16) -> Option<&Send> {
+        self.streams.get(usize::from(stream))
+    }
+
+    pub(super) fn get_mut(&mut self, stream: u16) -> &mut Send {
+        &mut self.streams[usize::from(stream)]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Send> {
+        self.streams.iter()
+    }
+
+    /// The stream at `place`, if it is one of these, has something to do.
+    pub(super) fn call(&mut self, place: usize) {
+        if place < self.streams.len() {
+            self.agenda.call(place);
+        }
+    }
+
+    /// Takes a packet of a stream; `false` when it is not of its peer, or of none of these.
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        stream: u16,
+        peer: SocketAddr,
+        (header, packet): (&Header, &Packet<'_>),
+    ) -> bool {
+        let place = usize::from(stream);
+        let Some(send) = self.streams.get_mut(place) else { return false };
+        let is_ours = send.outflow.handle(now, peer, header, packet);
+        if is_ours {
+            self.agenda.call(place);
+        }
+        is_ours
+    }
+
+    /// Visits the streams that have something to do, as many as one turn may, and tells what has
+    /// become of them. The first of the next turn is the one behind the last of this, so that a link
+    /// that is full is full for all alike.
+    pub(super) fn visit(
+        &mut self,
+        now: Nanos,
+        link: &mut dyn Link,
+        counts: &PortCounts,
+        mut tell: impl FnMut(News),
+    ) -> Result<Visits, LinkError> {
+        self.agenda.call_due(now);
+        let mut visits = Visits { have_pushed: false, took_all: true, dull_pause: None };
+        for _ in 0..self.agenda.len().min(VISITS_MAX) {
+            let Some(place) = self.agenda.pop() else { break };
+            let send = &mut self.streams[place];
+            if send.outflow.is_stopped() && !send.is_stopped {
+                send.is_stopped = true;
+                self.stopped += 1;
+            }
+            let took_all = send.advance(now, link, counts, &mut visits, &mut tell)?;
+            self.last_index = self.last_index.max(send.outflow.next_index());
+            if took_all && !send.outflow.is_idle() {
+                self.agenda.call(place);
+            } else if took_all {
+                self.agenda.set(place, send.outflow.wakes_at(now));
+            } else {
+                self.agenda.call(place);
+                visits.took_all = false;
+                break;
+            }
+        }
+        Ok(visits)
+    }
+
+    /// The end of the stream that is furthest.
+    pub(super) const fn last_index(&self) -> SampleIndex {
+        self.last_index
+    }
+
+    /// Until when nothing is to be done unless something comes or is submitted.
+    pub(super) fn until(&self) -> Nanos {
+        self.agenda.until()
+    }
+
+    /// Whether all programs are gone.
+    pub(super) const fn are_stopped(&self) -> bool {
+        self.stopped == self.streams.len()
+    }
+
+    /// Whether one is open.
+    pub(super) fn are_open(&self) -> bool {
+        self.streams.iter().any(|it| it.outflow.is_open())
+    }
+
+    /// The port broke, and why.
+    pub(super) fn fail(&self, error: &LinkError) {
+        self.streams.iter().for_each(|it| it.outflow.fail(error));
+    }
+}
+
+impl Send {
+    /// Does what is due; says whether the link took all.
+    fn advance(
+        &mut self,
+        now: Nanos,
+        link: &mut dyn Link,
+        counts: &PortCounts,
+        visits: &mut Visits,
+        tell: &mut impl FnMut(News),
+    ) -> Result<bool, LinkError> {
+        let outflow = &mut self.outflow;
+        if outflow.announce() {
+            tell(News::Announced);
+        }
+        // Its opener has tried again, or is gone.
+        if outflow.waits_for_report(now).is_some_and(|waited| waited > FIRST_WORD_PATIENCE)
+            && let Some(tag) = outflow.end(now, End::PeerSilent, link)
+        {
+            tell(News::Over(tag));
+        }
+        if self.is_stopped {
+            outflow.cancel(now);
+        }
+        outflow.recycle();
+        visits.have_pushed |= outflow.push();
+        let took_all = outflow.transmit(now, link)?;
+        if let Some(tag) = outflow.note_end(now, link) {
+            tell(News::Over(tag));
+        }
+        outflow.publish(now, counts);
+        visits.dull_pause = visits.dull_pause.max(outflow.dull_pause(now));
+        Ok(took_all)
+    }
+}
+
+/// Streams that are visited before the link is asked again for what has arrived.
+const VISITS_MAX: usize = 64;

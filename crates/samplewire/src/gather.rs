@@ -1,0 +1,141 @@
+//! A link on which small packets wait for each other, so that those of many streams leave in one
+//! call.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use arrayvec::ArrayVec;
+use samplewire_io::{Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Waker};
+
+use crate::port::BATCH_PACKETS;
+
+/// A link around another. What [`Link::send`] takes leaves with [`Gather::flush`], at the latest
+/// when there is no more room; what the link then does not take is lost, as a packet is.
+pub(crate) struct Gather {
+    link: Box<dyn Link>,
+    bytes: Box<[u8]>,
+    /// To whom, how, and where each ends.
+    packets: ArrayVec<(SocketAddr, Ecn, usize), BATCH_PACKETS>,
+}
+
+impl Gather {
+    pub(crate) fn new(link: Box<dyn Link>) -> Self {
+        Self { link, bytes: vec![0; ROOM_BYTES].into(), packets: ArrayVec::new() }
+    }
+
+    /// Sends all that waits.
+    pub(crate) fn flush(&mut self) -> Result<(), LinkError> {
+        let mut start = 0;
+        let outgoing: ArrayVec<_, BATCH_PACKETS> = self
+            .packets
+            .drain(..)
+            .map(|(peer, ecn, end)| {
+                let bytes = &self.bytes[start..end];
+                start = end;
+                Outgoing::whole(peer, ecn, bytes)
+            })
+            .collect();
+        if !outgoing.is_empty() {
+            self.link.send(&outgoing)?;
+        }
+        Ok(())
+    }
+
+    fn used_bytes(&self) -> usize {
+        self.packets.last().map_or(0, |(_, _, end)| *end)
+    }
+}
+
+impl Link for Gather {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+
+    /// Packets that are too large to wait leave at once, behind those that wait.
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        for packet in packets {
+            let len_bytes = packet.len_bytes();
+            if self.packets.is_full() || self.used_bytes() + len_bytes > ROOM_BYTES {
+                self.flush()?;
+            }
+            if len_bytes > ROOM_BYTES {
+                self.link.send(&[*packet])?;
+                continue;
+            }
+            let start = self.used_bytes();
+            packet.gather(&mut self.bytes[start..]);
+            self.packets.push((packet.peer, packet.ecn, start + len_bytes));
+        }
+        Ok(packets.len())
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.link.recv(batch)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        self.link.wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+
+    fn make_room(&mut self, packets: u32, packet_bytes: usize) {
+        self.link.make_room(packets, packet_bytes);
+    }
+
+    fn unreachable_hint(&self) -> u64 {
+        self.link.unreachable_hint()
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.link.favour(favoured)
+    }
+}
+
+/// Some hundred REPORTs of the shortest kind, or some of the longest.
+const ROOM_BYTES: usize = 16 << 10;
+
+#[cfg(test)]
+mod tests {
+    use samplewire_io::memory;
+
+    use super::*;
+
+    #[test]
+    fn packets_leave_together_in_order_and_large_ones_behind_them() {
+        let (near, mut far) = memory::pair(1, 200, 20_000).unwrap();
+        let peer = far.local_addr();
+        let mut gather = Gather::new(Box::new(near));
+        let mut batch = Batch::new(200, 20_000);
+        let mut taken = || {
+            far.recv(&mut batch).unwrap();
+            batch.iter().map(|(bytes, _)| (bytes[0], bytes.len())).collect::<Vec<_>>()
+        };
+        let send = |gather: &mut Gather, number: u8, len_bytes: usize| {
+            let bytes = vec![number; len_bytes];
+            assert_eq!(gather.send(&[Outgoing::whole(peer, Ecn::NotEct, &bytes)]).unwrap(), 1);
+        };
+        send(&mut gather, 1, 60);
+        send(&mut gather, 2, 70);
+        assert!(taken().is_empty());
+        gather.flush().unwrap();
+        assert_eq!(taken(), [(1, 60), (2, 70)]);
+        send(&mut gather, 3, 60);
+        send(&mut gather, 4, ROOM_BYTES + 1);
+        assert_eq!(taken(), [(3, 60), (4, ROOM_BYTES + 1)]);
+        for number in 0..=BATCH_PACKETS {
+            send(&mut gather, number as u8, 8);
+        }
+        assert_eq!(taken().len(), BATCH_PACKETS);
+        gather.flush().unwrap();
+        assert_eq!(taken(), [(BATCH_PACKETS as u8, 8)]);
+        gather.flush().unwrap();
+        assert!(taken().is_empty());
+    }
+}

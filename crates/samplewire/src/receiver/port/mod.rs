@@ -1,0 +1,292 @@
+//! A port of a host: one I/O thread and one link for many streams, of one device or of several.
+
+mod engine;
+mod opening;
+mod places;
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+
+use samplewire_circuit::Pages;
+use samplewire_io::{Batch, Capabilities, Link, Udp, UdpOptions};
+use samplewire_proto::session::{AcceptInfo, OpenConfig};
+
+use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
+use crate::calls::{Caller, Calls};
+use crate::drive;
+use crate::error::OpenError;
+use crate::opening::first_free;
+use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
+use crate::real_time::RealTime;
+
+use engine::{Engine, Running};
+use opening::Opening;
+use places::Stream;
+
+/// A port on which streams are opened that share its socket and its I/O thread.
+///
+/// Each stream is a [`Receiver`] with a window, quanta and a ring of its own: one whose program is
+/// slow runs out of credit, and the others go on. The port may be dropped before its streams; the
+/// thread ends with the last of them.
+///
+/// ```
+/// use samplewire::receiver::{Port, ReceiverOptions};
+/// use samplewire::device::{Device, DeviceConfig};
+/// use samplewire::source::{CounterSource, Source};
+/// use samplewire::transmitter::{Overflow, TransmitterOptions};
+/// use samplewire_io::{Udp, UdpOptions};
+/// use std::time::Duration;
+///
+/// // A device that counts on each of three streams.
+/// let counter = || CounterSource::new(1e6, 0).expect("a rate in range");
+/// let infos = [0; 3].map(|_| counter().info().clone());
+/// let link = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
+/// let config = DeviceConfig { sends: &infos, ..DeviceConfig::default() };
+/// let device = Device::listen_over(Box::new(link), config, &TransmitterOptions::new())?;
+/// for mut transmitter in device.transmitters {
+///     std::thread::spawn(move || {
+///         let session = transmitter.wait_session(Duration::from_secs(5)).unwrap().unwrap();
+///         transmitter.play(&session, &mut counter(), Overflow::Wait, || false)
+///     });
+/// }
+///
+/// let port = Port::connect(device.address, &UdpOptions::new())?;
+/// let options = ReceiverOptions::new().window(64);
+/// let receivers = port.open_many(device.address, &[0, 1, 2], &options)?;
+/// for mut receiver in receivers {
+///     let samples = receiver.by_ref().map(|block| block.len()).scan(0, |sum, len| {
+///         *sum += len;
+///         (*sum < 1_000_000).then_some(*sum)
+///     });
+///     assert!(samples.last().is_some());
+///     receiver.close();
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Port {
+    commands: Option<mpsc::Sender<Command>>,
+    caller: Caller,
+    calls: Arc<Calls>,
+    clock: Clock,
+    local: SocketAddr,
+    memory_bytes: usize,
+    counts: Arc<Counts>,
+    drive: drive::Port,
+}
+
+/// What a port counts besides its streams.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PortStats {
+    /// Packets whose CRC was wrong and whose stream cannot be known.
+    pub corrupted: u64,
+    /// Packets of no stream of the port, or not of the protocol.
+    pub foreign: u64,
+}
+
+/// What a program asks of the I/O thread.
+enum Command {
+    /// To open a stream, and to answer when that is settled.
+    Open(Box<Opening>),
+    /// To serve a stream that was opened.
+    Begin(usize, Box<Stream>),
+}
+
+/// A stream that the device has accepted, and its place in the port's tables.
+type Accepted = (usize, AcceptInfo);
+
+/// The answer to an opening.
+type Answer = mpsc::Receiver<Result<Accepted, OpenError>>;
+
+#[derive(Debug, Default)]
+struct Counts {
+    corrupted: AtomicU64,
+    foreign: AtomicU64,
+}
+
+impl Port {
+    /// A port for any number of devices, at `local`; port 0 lets the system choose.
+    ///
+    /// # Errors
+    /// The address cannot be bound, or the system refuses memory or a thread.
+    pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
+        Self::over(Box::new(Udp::bind(local, options)?), &RealTime::default())
+    }
+
+    /// A port for the streams of the device at `address` alone: packets of others do not reach it.
+    ///
+    /// # Errors
+    /// No route leads there, or the system refuses memory or a thread.
+    pub fn connect(address: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
+        Self::over(Box::new(Udp::client(address, options)?), &RealTime::default())
+    }
+
+    /// A port over a link of the caller's: with faults, a capture, in memory; and how its thread runs.
+    /// It sleeps while there is nothing to do, whatever they say of waiting.
+    ///
+    /// # Errors
+    /// The system refuses memory or a thread.
+    pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
+        let (local, capabilities) = (link.local_addr(), link.capabilities());
+        let clock = Clock::start();
+        // The last calls for the commands.
+        let calls = Calls::new(Self::STREAMS_MAX + 1, link.waker());
+        let caller = calls.caller(Self::STREAMS_MAX);
+        let counts = Arc::new(Counts::default());
+        let (commands, taken) = mpsc::channel();
+        let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
+        let memory_bytes = batch.memory_bytes();
+        let engine = Engine::new((link, clock, Arc::clone(&calls)), taken, Arc::clone(&counts));
+        // Quanta come with the streams.
+        let asked = (real_time, Pages::Small);
+        let drive = drive::Port::start_thread(
+            "samplewire-rx",
+            capabilities,
+            asked,
+            Running { engine, batch },
+        )?;
+        let commands = Some(commands);
+        Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive })
+    }
+
+    /// The most streams of a port at a time.
+    pub const STREAMS_MAX: usize = 1_024;
+
+    /// Opens a stream of the device at `address`: the one that the options name, or the first that
+    /// sends and is free.
+    ///
+    /// # Errors
+    /// See [`Receiver::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
+    ///
+    /// # Blocking
+    /// Until the stream is open, at most for the time that the options set.
+    pub fn open(
+        &self,
+        address: SocketAddr,
+        options: &ReceiverOptions,
+    ) -> Result<Receiver, OpenError> {
+        let is_chosen = options.stream.is_some();
+        let (place, accept) = first_free(open_config(options)?, is_chosen, |config| {
+            self.wait(self.ask(address, config, options)?)
+        })?;
+        self.begin(address, place, &accept, options)
+    }
+
+    /// Opens streams of the device at `address`, some at a time; their receivers in this order.
+    /// Where one cannot be opened the others are closed again.
+    ///
+    /// # Errors
+    /// See [`Port::open`].
+    ///
+    /// # Blocking
+    /// Until all are open: two round trips for every [`Port::OPENINGS_MAX`] of them, while nothing is lost.
+    pub fn open_many(
+        &self,
+        address: SocketAddr,
+        streams: &[u16],
+        options: &ReceiverOptions,
+    ) -> Result<Vec<Receiver>, OpenError> {
+        let config = open_config(options)?;
+        let mut rest = streams.iter();
+        let mut asked = VecDeque::with_capacity(Self::OPENINGS_MAX);
+        let mut receivers = Vec::with_capacity(streams.len());
+        loop {
+            for &stream in rest.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
+                asked.push_back(self.ask(address, config.with_stream(stream), options)?);
+            }
+            let Some(answer) = asked.pop_front() else { return Ok(receivers) };
+            let (place, accept) = self.wait(answer)?;
+            receivers.push(self.begin(address, place, &accept, options)?);
+        }
+    }
+
+    /// How many streams [`Port::open_many`] opens at a time.
+    pub const OPENINGS_MAX: usize = 32;
+
+    /// The local address.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// What the link was granted.
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.drive.capabilities
+    }
+
+    /// The port's own memory in bytes; each stream says its own.
+    pub const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// What was counted besides the streams.
+    pub fn stats(&self) -> PortStats {
+        // Relaxed: counts for people.
+        PortStats {
+            corrupted: self.counts.corrupted.load(Ordering::Relaxed),
+            foreign: self.counts.foreign.load(Ordering::Relaxed),
+        }
+    }
+
+    /// Asks the thread to open a stream.
+    fn ask(
+        &self,
+        address: SocketAddr,
+        config: OpenConfig,
+        options: &ReceiverOptions,
+    ) -> Result<Answer, OpenError> {
+        // What is out of range is said before anything is asked.
+        receiver_config(options)?;
+        let config = options.limits().apply(config, self.drive.capabilities.mtu_bytes, address)?;
+        let (told, answer) = mpsc::channel();
+        let opening = Opening::new((address, options.timeout), config, seed()?, told);
+        self.send(Command::Open(Box::new(opening)))?;
+        Ok(answer)
+    }
+
+    fn wait(&self, answer: Answer) -> Result<Accepted, OpenError> {
+        answer.recv().unwrap_or(Err(OpenError::PortGone { local: self.local }))
+    }
+
+    /// Lets the thread serve a stream that was accepted. Memory is taken here, where it keeps no
+    /// other stream waiting.
+    fn begin(
+        &self,
+        address: SocketAddr,
+        place: usize,
+        accept: &AcceptInfo,
+        options: &ReceiverOptions,
+    ) -> Result<Receiver, OpenError> {
+        let caller = self.calls.caller(place);
+        let Begun { inflow, outlet, info, .. } =
+            begin((address, self.clock), accept, options, caller)?;
+        let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
+        let room = (outlet.window, packet_bytes);
+        let stream = Stream::new(inflow, (accept.tag, accept.peer_tag), room);
+        self.send(Command::Begin(place, Box::new(stream)))?;
+        Ok(Receiver::of_flow(info, outlet, self.drive.clone()))
+    }
+
+    fn send(&self, command: Command) -> Result<(), OpenError> {
+        let commands = self.commands.as_ref().expect("it is there until the port is dropped");
+        commands.send(command).map_err(|_| OpenError::PortGone { local: self.local })?;
+        self.caller.call();
+        Ok(())
+    }
+}
+
+impl Drop for Port {
+    fn drop(&mut self) {
+        // The thread sees that no more is asked.
+        self.commands = None;
+        self.caller.call();
+    }
+}
+
+impl fmt::Debug for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Port").field("local", &self.local).finish_non_exhaustive()
+    }
+}
