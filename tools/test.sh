@@ -4,6 +4,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
 
+# A fresh checkout is built once.
+[ -z "${CI:-}" ] || export CARGO_INCREMENTAL=0
+
 # The target directory may be set by the environment or by cargo's configuration.
 target=$(cargo metadata --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])') || exit 1
