@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn packets_leave_together_in_order_and_large_ones_behind_them() {
-        let (near, mut far) = memory::pair(1, 200, 20_000).unwrap();
+        let (near, mut far) = memory::pair(200, 20_000, 20_000).unwrap();
         let peer = far.local_addr();
         let mut gather = Gather::new(Box::new(near));
         let mut batch = Batch::new(200, 20_000);
