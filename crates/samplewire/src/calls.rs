@@ -7,7 +7,8 @@
 //! One of several callers wakes the thread; the others leave it to that one. Theirs is not lost: a
 //! caller that reads the flag as taken has its fence before that of the thread's next announcement
 //! (else it would read that announcement), so that the look which follows sees its bit, and the
-//! thread does not sleep on it. *Checked* for one caller by loom, for several by this argument alone.
+//! thread does not sleep on it. *Checked* for one caller by the loom tests of the flag; for several by
+//! this argument alone.
 
 use std::sync::Arc;
 
