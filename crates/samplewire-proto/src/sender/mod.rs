@@ -152,6 +152,11 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.terms.window - (self.next - self.oldest)
     }
 
+    /// Whether the stream takes packets: it is neither closing nor ended.
+    pub const fn takes_more(&self) -> bool {
+        !matches!(self.phase, Phase::Closing(_) | Phase::Ended)
+    }
+
     /// Packets that are pushed and have not departed.
     pub fn waiting(&self) -> u32 {
         self.next - self.sent
@@ -212,7 +217,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     /// # Errors
     /// See [`PushError`]; nothing is taken then.
     pub fn push(&mut self, packet: NewPacket) -> Result<Seq, PushError> {
-        if matches!(self.phase, Phase::Closing(_) | Phase::Ended) {
+        if !self.takes_more() {
             return Err(PushError::Closed);
         }
         if self.free_slots() == 0 {

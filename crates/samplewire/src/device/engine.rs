@@ -98,6 +98,9 @@ impl Engine {
         self.run_plays(now)?;
         self.favour(now);
         if self.spins {
+            if let Some(plays) = &mut self.plays {
+                plays.note_starved();
+            }
             return Ok(());
         }
         if !visits.took_all {

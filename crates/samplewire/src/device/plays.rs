@@ -228,6 +228,13 @@ impl Plays {
         self.shared.is_stopped()
     }
 
+    /// See [`Inflow::note_starved`].
+    pub(super) fn note_starved(&mut self) {
+        if let Some(stream) = &mut self.stream {
+            stream.inflow.note_starved();
+        }
+    }
+
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         let open = self.stream.as_mut().map(|stream| &mut stream.inflow);

@@ -100,6 +100,11 @@ impl RealTime {
         self
     }
 
+    /// The same for a thread that sleeps, and has streams that are not there yet.
+    pub(crate) fn of_shared_thread(&self) -> Self {
+        Self { waits: Waits::Asleep, ..self.clone() }
+    }
+
     /// Checks the choices against their ranges, each other and this machine's CPUs; opening a stream
     /// does so first.
     ///

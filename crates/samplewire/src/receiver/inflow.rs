@@ -156,13 +156,13 @@ impl Inflow {
         packet: &Packet<'_>,
         ecn: Ecn,
     ) -> bool {
-        self.handled += 1;
         let Packet::Data(body) = packet else {
             return self.receiver.handle(now, header, packet);
         };
         let foreign = self.receiver.stats().foreign;
         let placement = self.receiver.handle_data(now, header, body, ecn == Ecn::Ce);
         if let Placement::Store { seq, payload_at } = placement {
+            self.handled += 1;
             self.places.store(seq, &body[payload_at..]);
         }
         self.receiver.stats().foreign == foreign

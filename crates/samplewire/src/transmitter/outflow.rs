@@ -346,8 +346,10 @@ impl Outflow {
     /// Whether nothing that was submitted could be taken now.
     pub(crate) fn is_idle(&self) -> bool {
         let Some(stream) = &self.stream else { return self.submitted.is_empty() };
-        let is_full = stream.slicer.is_some() || !stream.form.has_room(&stream.sender);
-        (is_full || self.submitted.is_empty()) && !self.shared.is_cancelled(stream.session.id)
+        // A quantum may be cut half way, and there is room again for the rest.
+        let has_more = stream.slicer.is_some() || !self.submitted.is_empty();
+        let sender = &stream.sender;
+        !(has_more && sender.takes_more() && stream.form.has_room(sender))
     }
 
     /// Shows the program the counters, now and then.

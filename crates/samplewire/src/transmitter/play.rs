@@ -165,7 +165,7 @@ impl Transmitter {
             if should_stop() {
                 return Ok(false);
             }
-            std::thread::sleep(PLAYED_PAUSE);
+            self.pause(PLAYED_PAUSE);
         }
     }
 
@@ -221,6 +221,15 @@ impl Transmitter {
         Ok(())
     }
 
+    /// Sleeps for `span`; where there is no I/O thread, does its work.
+    fn pause(&self, span: Duration) {
+        if self.port.granted.waits.is_program_spinning() {
+            self.wait_until(span, |_| None::<()>);
+        } else {
+            std::thread::sleep(span);
+        }
+    }
+
     /// Waits until `at`; `false` when `should_stop` says so first.
     ///
     /// # Errors
@@ -233,7 +242,7 @@ impl Transmitter {
     ) -> Result<bool, TransmitError> {
         loop {
             let left = at.saturating_duration_since(Instant::now());
-            std::thread::sleep(left.min(WAIT_PAUSE));
+            self.pause(left.min(WAIT_PAUSE));
             if left <= WAIT_PAUSE {
                 return Ok(true);
             }

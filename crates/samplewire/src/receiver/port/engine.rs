@@ -87,7 +87,7 @@ impl Engine {
             let Some(place) = self.agenda.pop() else { break };
             self.visit(now, place, is_idle)?;
         }
-        self.link.flush()?;
+        self.link.flush();
         self.watch(now);
         if is_idle { self.wait() } else { Ok(()) }
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 
 use samplewire_circuit::Pages;
+use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::{Batch, Capabilities, Link, Udp, UdpOptions};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 
@@ -125,11 +126,14 @@ impl Port {
     }
 
     /// A port over a link of the caller's: with faults, a capture, in memory; and how its thread runs.
-    /// It sleeps while there is nothing to do, whatever they say of waiting.
+    /// It sleeps while there is nothing to do, whatever they say of waiting; memory that is locked is
+    /// what the process has at this moment, and pages are a matter of each stream's options.
     ///
     /// # Errors
-    /// The system refuses memory or a thread.
+    /// An option is out of range, or the system refuses memory or a thread.
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
+        let real_time = real_time.of_shared_thread().huge_pages(false);
+        real_time.check()?;
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let clock = Clock::start();
         // The last calls for the commands.
@@ -141,7 +145,7 @@ impl Port {
         let memory_bytes = batch.memory_bytes();
         let engine = Engine::new((link, clock, Arc::clone(&calls)), taken, Arc::clone(&counts));
         // Quanta come with the streams.
-        let asked = (real_time, Pages::Small);
+        let asked = (&real_time, Pages::Small);
         let drive = drive::Port::start_thread(
             "samplewire-rx",
             capabilities,
@@ -239,7 +243,11 @@ impl Port {
     ) -> Result<Answer, OpenError> {
         // What is out of range is said before anything is asked.
         receiver_config(options)?;
-        let config = options.limits().apply(config, self.drive.capabilities.mtu_bytes, address)?;
+        // A port of any address knows the largest of its interfaces; where this peer is no UDP
+        // socket, the link's own is all there is.
+        let mtu_bytes = self.drive.capabilities.mtu_bytes;
+        let mtu_bytes = route_mtu_bytes(address).map_or(mtu_bytes, |route| route.min(mtu_bytes));
+        let config = options.limits().apply(config, mtu_bytes, address)?;
         let (told, answer) = mpsc::channel();
         let opening = Opening::new((address, options.timeout), config, seed()?, told);
         self.send(Command::Open(Box::new(opening)))?;
@@ -260,8 +268,9 @@ impl Port {
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
         let caller = self.calls.caller(place);
+        let options = options.clone().real_time(options.real_time.of_shared_thread());
         let Begun { inflow, outlet, info, .. } =
-            begin((address, self.clock), accept, options, caller)?;
+            begin((address, self.clock), accept, &options, caller)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (outlet.window, packet_bytes);
         let stream = Stream::new(inflow, (accept.tag, accept.peer_tag), room);
