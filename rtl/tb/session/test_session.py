@@ -253,8 +253,12 @@ class TB:
         await self.cycles(500)
 
     async def close(self, **values):
+        """Closes a stream that is open; the processor may be at a packet before."""
         await self.pulse("close", **values)
-        await self.cycles(150)
+        for _ in range(0, 6_000, 150):
+            await self.cycles(150)
+            if int(self.dut.state_o.value) not in (OPENING, FLOWING):
+                return
 
     def take(self, *kinds: int) -> list[bytes]:
         """Packets of these types that have left, with their frames' headers checked by datagram."""

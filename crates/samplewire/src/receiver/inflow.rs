@@ -293,10 +293,20 @@ impl Inflow {
         self.parts.push(Part::Tag(Tag { index, kind }));
     }
 
-    /// Samples must not wait for their quantum to fill when the stream pauses.
+    /// Whether what is delivered of the quantum ends with a burst.
+    fn is_burst_over(&self) -> bool {
+        matches!(self.parts.last(), Some(Part::Tag(tag)) if tag.kind == TagKind::EndOfBurst)
+    }
+
+    /// Samples must not wait for their quantum to fill when a burst is over or the stream pauses.
     fn hand_over_late(&mut self, now: Nanos, has_grown: bool) {
         if self.parts.is_empty() {
             self.waits_since = None;
+        } else if self.is_burst_over()
+            && let Step::Past(quantum) = self.places.exchange()
+        {
+            // No more of it will come.
+            self.flush(quantum);
         } else if (has_grown || self.waits_since.is_none()) && self.hold_max > Nanos(0) {
             self.waits_since = Some(now);
         } else if self.waits_since.is_none_or(|since| now.since(since) >= self.hold_max)
