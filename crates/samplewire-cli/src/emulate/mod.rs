@@ -43,22 +43,19 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let exporter = Exporter::start("emulate", arguments.metrics.address, &mut console)?;
     let address = wiring::address(&arguments.listen)?;
     let faults = FaultPair::new(&arguments.faults)?;
-    let socket = Udp::bind(address, &wiring::udp_options())
-        .map_err(|error| Failure::Listen(error.into()))?;
-    let mut wiring = Wiring::new(socket);
     let supplies = Supply::of(arguments)?;
-    // Before what each of them makes ready.
-    let mtu_bytes = wiring.link.capabilities().mtu_bytes;
-    check_window(
-        arguments.window,
-        supplies.len().max(1) as u32,
-        arguments.payload.map_or(mtu_bytes, usize::from),
-    )?;
+    // Each source takes time to be made ready: what cannot be with the smallest packets is said first.
+    let windows = supplies.len().max(1) as u32;
+    let packet_bytes = |mtu_bytes| arguments.payload.map_or(mtu_bytes, usize::from);
+    check_window(arguments.window, windows, packet_bytes(IP_BYTES_MIN))?;
     let sources = supplies.iter().map(Supply::open).collect::<Result<Vec<_>, _>>()?;
     let sends: Vec<_> =
         supplies.iter().zip(&sources).map(|(supply, source)| supply.info(&**source)).collect();
     let plays = arguments.play.as_ref().map(|_| played_info(arguments, sends.first()));
     let plays = plays.transpose()?;
+    let socket = Udp::bind(address, &wiring::udp_options())
+        .map_err(|error| Failure::Listen(error.into()))?;
+    let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
         // Of the two, data is what carries samples.
         wiring = match sends.is_empty() {
@@ -66,6 +63,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
             true => wiring.with_faults(&faults.feedback, &faults.data)?,
         };
     }
+    check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
     let clock = clock(arguments, &sends, plays.as_ref());
     let config = DeviceConfig { sends: &sends, plays: plays.as_ref(), clock };
     let device = Device::listen_over(wiring.link, config, &transmitter_options(arguments))
@@ -270,3 +268,6 @@ const SESSION_PAUSE: Duration = Duration::from_millis(100);
 const PLAY_RATE_HZ: f64 = 20e6;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The least that a stream can be told its packets may be, in bytes.
+const IP_BYTES_MIN: usize = 576;
