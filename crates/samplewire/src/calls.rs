@@ -11,8 +11,10 @@
 //! this argument alone.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use samplewire_io::Waker;
+use samplewire_io::{Link, LinkError, Waker};
+use samplewire_proto::Nanos;
 
 use crate::sync::{AtomicU64, Ordering};
 use crate::wait_flag::WaitFlag;
@@ -41,13 +43,36 @@ impl Calls {
         self.bits.take(of);
     }
 
+    /// Waits on `link` for `span` at most, unless somebody has called or `is_idle`, which is asked once
+    /// calls would end the wait, says that there is something to do.
+    ///
+    /// # Errors
+    /// The link's.
+    pub(crate) fn sleep(
+        &self,
+        link: &mut dyn Link,
+        span: Nanos,
+        is_idle: impl FnOnce() -> bool,
+    ) -> Result<(), LinkError> {
+        if span == Nanos(0) {
+            return Ok(());
+        }
+        let result = if self.fall_asleep() && is_idle() {
+            link.wait(Duration::from_nanos(span.0))
+        } else {
+            Ok(())
+        };
+        self.awake();
+        result
+    }
+
     /// Announces a sleep; says whether it may begin: a call from here on ends it.
-    pub(crate) fn fall_asleep(&self) -> bool {
+    fn fall_asleep(&self) -> bool {
         self.bits.asleep.announce();
         self.bits.is_clear()
     }
 
-    pub(crate) fn awake(&self) {
+    fn awake(&self) {
         self.bits.asleep.clear();
     }
 }

@@ -323,16 +323,7 @@ impl Engine {
             }
         }
         let span = until.since(self.clock.now());
-        if span == Nanos(0) {
-            return Ok(());
-        }
-        let result = if self.calls.fall_asleep() {
-            self.link.wait(Duration::from_nanos(span.0))
-        } else {
-            Ok(())
-        };
-        self.calls.awake();
-        result
+        self.calls.sleep(&mut *self.link, span, || true)
     }
 }
 

@@ -86,16 +86,7 @@ impl Engine {
         }
         let Some(until) = self.inflow.wakes_at(now) else { return Ok(()) };
         let span = until.since(self.clock.now());
-        if span == Nanos(0) {
-            return Ok(());
-        }
-        let result = if self.calls.fall_asleep() {
-            self.link.wait(Duration::from_nanos(span.0))
-        } else {
-            Ok(())
-        };
-        self.calls.awake();
-        result
+        self.calls.sleep(&mut *self.link, span, || true)
     }
 
     fn publish(&mut self, now: Nanos) {

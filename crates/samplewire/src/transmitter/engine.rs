@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
 use samplewire_io::{Batch, Link, LinkError};
 use samplewire_proto::Nanos;
@@ -78,16 +77,7 @@ impl Engine {
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
         let span = self.outflow.wakes_at(now).since(self.clock.now());
-        if span == Nanos(0) {
-            return Ok(());
-        }
-        let result = if self.calls.fall_asleep() && self.outflow.is_idle() {
-            self.link.wait(Duration::from_nanos(span.0))
-        } else {
-            Ok(())
-        };
-        self.calls.awake();
-        result
+        self.calls.sleep(&mut *self.link, span, || self.outflow.is_idle())
     }
 }
 

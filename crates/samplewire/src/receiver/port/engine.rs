@@ -232,16 +232,7 @@ impl Engine {
     fn wait(&mut self) -> Result<(), LinkError> {
         let now = self.clock.now();
         let span = self.agenda.until().min(now + SLEEP_MAX).since(now);
-        if span == Nanos(0) {
-            return Ok(());
-        }
-        let result = if self.calls.fall_asleep() {
-            self.link.wait(Duration::from_nanos(span.0))
-        } else {
-            Ok(())
-        };
-        self.calls.awake();
-        result
+        self.calls.sleep(&mut self.link, span, || true)
     }
 
     /// The link has failed: what has arrived is still the programs'.
