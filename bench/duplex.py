@@ -10,7 +10,6 @@ when a program failed.
 
 import argparse
 import json
-import signal
 import subprocess
 import sys
 import time
@@ -49,11 +48,8 @@ def main() -> int:
     turns.add_options(parser, rounds=5)
     arguments = parser.parse_args()
     turns.check_options(parser, arguments)
-    reason = netns.missing()
-    if reason:
-        print(f"bench: {reason}", file=sys.stderr)
+    if not netns.is_ready():
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         executables = build([("samplewire-io", "raw_udp")])
         executables |= build_with(["-p", "samplewire-cli"], kept.ROOT)

@@ -13,7 +13,9 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -90,6 +92,16 @@ def missing() -> str:
     if os.geteuid() != 0:
         return 'network namespaces need root: sudo env "PATH=$PATH" python3 bench/wire.py'
     return ""
+
+
+def is_ready() -> bool:
+    """Whether wires can be made here, or it is said why not; a SIGTERM then removes them too."""
+    reason = missing()
+    if reason:
+        print(f"bench: {reason}", file=sys.stderr)
+        return False
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
+    return True
 
 
 @contextmanager

@@ -75,9 +75,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, help="default: bench/results/DATE-profile-MACHINE.json")
     arguments = parser.parse_args()
     try:
-        reason = netns.missing()
-        if reason:
-            raise ProgramError(reason)
+        if not netns.is_ready():
+            return 2
         program = programs.build([("samplewire", "throughput")])["throughput"]
         rounds = []
         for turn in range(arguments.rounds):

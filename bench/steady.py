@@ -13,7 +13,6 @@ lost in 3 of 5 runs. Exit: 0 when both hold, 1 when one does not, 2 when a progr
 import argparse
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -56,11 +55,8 @@ BUSY = (sys.executable, "-c", "while True: pass")
 
 def main() -> int:
     arguments = parse_arguments()
-    reason = netns.missing()
-    if reason:
-        print(f"bench: {reason}", file=sys.stderr)
+    if not netns.is_ready():
         return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         program = build_with(["-p", "samplewire-cli"], kept.ROOT)["samplewire"]
         with netns.wire(mtu_bytes=MTU_BYTES, has_gro=True, loss=0.0) as wire:

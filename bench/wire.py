@@ -12,7 +12,6 @@ must hold does, 1 when a figure misses, 2 when a program failed.
 import argparse
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -37,12 +36,8 @@ OURS = ("stream", "raw", "raw-paced")
 
 def main() -> int:
     arguments = parse_arguments()
-    reason = netns.missing()
-    if reason:
-        print(f"bench: {reason}", file=sys.stderr)
+    if not netns.is_ready():
         return 2
-    # Namespaces go when the program is ended, too.
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         groups, executables, left_out = prepare(arguments)
         patience_end = time.monotonic() + arguments.patience
