@@ -138,12 +138,12 @@ fn check(
 fn print_round_trips(console: &mut Console, histogram: &Histogram) {
     let at = |share| span(histogram.at(share).as_secs_f64());
     console.line(format_args!(
-        "round trip {} times: least {}, median {}, 99 % {}, most {}",
+        "round trip {} times: {} to {}, median {}, 99 % {}",
         grouped(histogram.len() as u64),
         at(0.0),
+        at(1.0),
         at(0.5),
-        at(0.99),
-        at(1.0)
+        at(0.99)
     ));
     let bins = histogram.bins();
     let most = bins.iter().map(|(_, count)| *count).max().unwrap_or(1).max(1);

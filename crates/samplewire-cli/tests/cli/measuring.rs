@@ -79,8 +79,10 @@ fn samples_that_a_stopped_host_costs_are_not_told_as_the_wires() {
     let ran = rate.finish().expect(3);
     let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     let (_, lost) = lost_at(&document["end"]["receive"]);
-    // The socket overflows first where this user may not have one that holds the window.
-    assert!(lost["device"].as_u64() > Some(0), "the device had no credit: {lost:?}");
+    // The socket overflows first where this user may not have one that holds the window. Whichever
+    // thread runs first when the process goes on decides whether the program is seen to hold all.
+    let unsent = lost["device"].as_u64().max(lost["application"].as_u64());
+    assert!(unsent > Some(0), "the device had no credit: {lost:?}");
     assert_eq!(lost["wire"], 0, "{lost:?}");
 }
 
@@ -105,7 +107,7 @@ fn bursts_without_a_lead_are_late_and_those_with_a_long_one_are_not() {
     assert_eq!((&leads[1]["bursts"], &leads[1]["bursts_late"]), (&3.into(), &0.into()));
     assert_eq!(document["round_trips"]["count"], 10);
     let ran = run(&[&arguments[..], &["--rounds", "3"]].concat()).expect(0);
-    assert!(ran.text().contains("round trip 3 times: least "), "{}", ran.text());
+    assert!(ran.text().contains("round trip 3 times: "), "{}", ran.text());
     assert!(ran.text().contains("100.0 %  ####"), "{}", ran.text());
     assert!(ran.text().lines().all(|line| line.chars().count() <= 80), "{}", ran.text());
     let long = ["latency", &device.address, "--nsamps", "1M", "--rounds", "0"];
