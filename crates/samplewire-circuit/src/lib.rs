@@ -26,8 +26,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod block;
+pub mod blocks;
+mod channel;
 mod config;
 mod free_list;
+mod graph;
+mod group;
+mod meter;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model;
@@ -36,20 +42,30 @@ mod pool;
 mod quantum;
 mod region;
 mod sample;
+mod schedule;
 mod shares;
 mod tag;
+mod task;
 
+pub use block::{Context, Done, Failure, Flow, InPlace, Ratio, Sink, Source, Transform, Work};
 pub use config::{PoolConfig, PoolError};
+pub use graph::{
+    BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Graph, GraphBuilder,
+    Placement, Readable, Report, RunError, SharedStream, Stream,
+};
+pub use group::{Group, Polled};
+pub use meter::{Counters, TIMED_EVERY};
 pub use pages::Pages;
 pub use pool::Pool;
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Sample, ViewError, view};
+pub use schedule::{ByStage, Scheduler, Sequence, Waiting};
 pub use tag::{Tag, TagKind, Tags, TagsFull};
 
 /// The atomics that the model checker loom watches under `--cfg loom`.
 mod atomic {
     #[cfg(loom)]
-    pub(crate) use crate::model::{AtomicU32, AtomicU64, Ordering};
+    pub(crate) use crate::model::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
     #[cfg(not(loom))]
-    pub(crate) use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 }

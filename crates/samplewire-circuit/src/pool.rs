@@ -2,6 +2,8 @@
 
 use std::cell::UnsafeCell;
 use std::fmt;
+use std::mem;
+use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::config::{PoolConfig, PoolError};
@@ -42,7 +44,7 @@ impl Pool {
     /// Until the kernel has mapped every page: 0.5 to 2.9 s per GB where this was measured (a
     /// virtual machine, pages of 4 KiB).
     pub fn new(config: PoolConfig) -> Result<Self, PoolError> {
-        Ok(Self { shared: Arc::new(Shared::new(config)?) })
+        Ok(Self { shared: Shared::new(config)? })
     }
 
     /// Takes an empty quantum; `None` when all are in use.
@@ -50,9 +52,18 @@ impl Pool {
     /// Its index is 0, it has no tags, its front stands at the end of the head margin. Bytes that
     /// become part of it are what an earlier owner left there.
     pub fn take(&self) -> Option<Quantum> {
-        let slot = self.shared.free_list.take()?;
-        // SAFETY: the free list has just given the slot to this caller alone.
-        Some(unsafe { Quantum::new(Arc::clone(&self.shared), slot) })
+        let number = self.shared.free_list.take()?;
+        let slot = NonNull::from(&self.shared.slots[number as usize]);
+        // The count that the slot's handles own together, until the last of them gives it back.
+        mem::forget(Arc::clone(&self.shared));
+        // SAFETY: the free list has just given the slot to this caller alone, with a count of the
+        // pool that keeps it alive.
+        Some(unsafe { Quantum::new(slot) })
+    }
+
+    /// Whether `quantum` is one of this pool's.
+    pub(crate) fn owns<T>(&self, quantum: &Quantum<T>) -> bool {
+        std::ptr::eq(quantum.pool(), &raw const *self.shared)
     }
 
     /// How many quanta can be taken at this instant. Other threads may change it at any time, but
@@ -88,17 +99,24 @@ impl Pool {
 
 /// What all handles of a pool, and all its quanta, have in common.
 pub(crate) struct Shared {
-    region: Region,
     slots: Box<[Slot]>,
     free_list: FreeList,
     config: PoolConfig,
-    stride_bytes: usize,
+    region: Region,
 }
 
 /// What is kept for each quantum beside its bytes, in cache lines of its own: neighbours are with
 /// other threads.
 #[repr(align(64))]
-struct Slot {
+pub(crate) struct Slot {
+    /// Where the head margin begins: `stride_bytes` of initialised memory from there on are this
+    /// slot's alone.
+    base: NonNull<u8>,
+    /// The pool that the slot is one of: alive while any handle of the slot is.
+    pool: *const Shared,
+    /// The slot's place in the pool.
+    number: u32,
+    /// How many handles there are.
     shares: Shares,
     state: UnsafeCell<State>,
 }
@@ -110,6 +128,8 @@ pub(crate) struct State {
     pub(crate) extent: Extent,
     /// The index of the first sample.
     pub(crate) index: u64,
+    /// Samples per second and channel; 0 when it is not known.
+    pub(crate) rate_hz: f64,
     /// Events among the samples.
     pub(crate) tags: Tags,
 }
@@ -131,64 +151,86 @@ impl Extent {
 }
 
 impl Shared {
-    fn new(config: PoolConfig) -> Result<Self, PoolError> {
+    fn new(config: PoolConfig) -> Result<Arc<Self>, PoolError> {
         let stride_bytes = config.stride_bytes()?;
         let region = stride_bytes
             .checked_mul(config.quanta)
-            .and_then(|len_bytes| Region::new(len_bytes, config.huge_pages));
-        let slot = |_| Slot { shares: Shares::default(), state: UnsafeCell::default() };
-        Ok(Self {
-            region: region.ok_or_else(|| config.too_large())?,
-            slots: (0..config.quanta).map(slot).collect(),
-            free_list: FreeList::new(config.quanta as u32),
-            config,
-            stride_bytes,
-        })
+            .and_then(|len_bytes| Region::new(len_bytes, config.huge_pages))
+            .ok_or_else(|| config.too_large())?;
+        Ok(Arc::new_cyclic(|shared| {
+            let slot = |number: usize| Slot {
+                base: region.at(number * stride_bytes),
+                pool: shared.as_ptr(),
+                number: number as u32,
+                shares: Shares::default(),
+                state: UnsafeCell::default(),
+            };
+            let slots = (0..config.quanta).map(slot).collect();
+            Self { slots, free_list: FreeList::new(config.quanta as u32), config, region }
+        }))
     }
 
     /// What the pool was made by.
     pub(crate) fn config(&self) -> &PoolConfig {
         &self.config
     }
+}
 
-    /// The count of the handles of `slot`.
-    pub(crate) fn shares(&self, slot: u32) -> &Shares {
-        &self.slots[slot as usize].shares
+impl Slot {
+    /// The count of the handles.
+    pub(crate) fn shares(&self) -> &Shares {
+        &self.shares
     }
 
-    /// Takes `slot` back.
-    pub(crate) fn give(&self, slot: u32) {
-        self.free_list.give(slot);
+    /// The pool that the slot is one of.
+    ///
+    /// # Safety
+    /// The caller holds a handle of the slot for as long as the reference lives.
+    pub(crate) unsafe fn pool(&self) -> &Shared {
+        // SAFETY: the slot's handles own a count of the pool, and its address was made with it.
+        unsafe { &*self.pool }
     }
 
-    /// The state of `slot`.
+    /// Takes the slot back, and the count of the pool that its handles owned.
+    ///
+    /// # Safety
+    /// The caller held the last handle of the slot, and touches the slot no more.
+    pub(crate) unsafe fn give(slot: NonNull<Self>) {
+        // SAFETY: the count that the slot's handles owned is the caller's until it is given up below.
+        let (pool, number) = unsafe { ((*slot.as_ptr()).pool, (*slot.as_ptr()).number) };
+        // SAFETY: as above. The pool came from an `Arc` and `take` left one count to the handles.
+        let pool = unsafe { Arc::from_raw(pool) };
+        pool.free_list.give(number);
+    }
+
+    /// What the quantum holds.
     ///
     /// # Safety
     /// The caller holds a handle of the slot, unique or shared, for as long as the reference
-    /// lives, and no reference from [`Shared::state_mut`] lives meanwhile.
-    pub(crate) unsafe fn state(&self, slot: u32) -> &State {
+    /// lives, and no reference from [`Slot::state_mut`] lives meanwhile.
+    pub(crate) unsafe fn state(&self) -> &State {
         // SAFETY: by the caller's promise nobody writes the state meanwhile.
-        unsafe { &*self.slots[slot as usize].state.get() }
+        unsafe { &*self.state.get() }
     }
 
-    /// The state of `slot`, to be changed.
+    /// What the quantum holds, to be changed.
     ///
     /// # Safety
     /// The caller holds the slot's unique handle, mutably borrowed for as long as the reference
     /// lives.
-    #[expect(clippy::mut_from_ref, reason = "the unique handle, not the pool, is borrowed")]
-    pub(crate) unsafe fn state_mut(&self, slot: u32) -> &mut State {
+    #[expect(clippy::mut_from_ref, reason = "the unique handle, not the slot, is borrowed")]
+    pub(crate) unsafe fn state_mut(&self) -> &mut State {
         // SAFETY: by the caller's promise no other reference to the state exists.
-        unsafe { &mut *self.slots[slot as usize].state.get() }
+        unsafe { &mut *self.state.get() }
     }
 
-    /// The address of `extent` in `slot`: initialised bytes that belong to this slot alone.
+    /// The address of the byte at `start_bytes` from the start of the head margin.
     ///
-    /// # Panics
-    /// When the extent leaves the slot.
-    pub(crate) fn data(&self, slot: u32, extent: Extent) -> *mut u8 {
-        assert!(extent.end_bytes() <= self.stride_bytes, "{extent:?} leaves the quantum");
-        self.region.at(slot as usize * self.stride_bytes + extent.start_bytes).as_ptr()
+    /// # Safety
+    /// `start_bytes` is at most the stride of the pool.
+    pub(crate) unsafe fn at(&self, start_bytes: usize) -> NonNull<u8> {
+        // SAFETY: by the caller's promise this stays in the slot's part of the region.
+        unsafe { self.base.add(start_bytes) }
     }
 }
 
@@ -202,7 +244,7 @@ impl fmt::Debug for Shared {
 }
 
 // SAFETY: the region is memory without thread affinity; it is freed by whichever thread drops the
-// last handle.
+// last handle. The slots' pointers lead into the region and to the pool itself.
 unsafe impl Send for Shared {}
 
 // SAFETY: a slot's state and bytes are touched only through its handles (the contracts of `state`

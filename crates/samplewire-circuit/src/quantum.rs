@@ -11,14 +11,19 @@
 //! [`Quantum::trim_front`] and [`Quantum::trim_back`] give the room back. No byte moves.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::mem;
+use std::ops::Deref;
+use std::ptr::NonNull;
 use std::slice;
-use std::sync::Arc;
 
-use crate::pool::{Extent, Shared, State};
+use crate::pool::{Extent, Shared, Slot, State};
 use crate::sample::{self, Sample, ViewError};
 use crate::tag::{Tag, Tags, TagsFull};
 
 /// One buffer of a [`Pool`](crate::Pool), owned; dropping it gives it back.
+///
+/// `T` is what its lengths count: bytes unless another [`Sample`] is said.
 ///
 /// ```
 /// use samplewire_circuit::{Pool, PoolConfig};
@@ -31,45 +36,95 @@ use crate::tag::{Tag, Tags, TagsFull};
 /// assert_eq!(quantum.data(), b"head:data");
 /// quantum.trim_front(5);
 /// assert_eq!(quantum.data(), b"data");
-/// # Ok::<(), samplewire_circuit::PoolError>(())
+///
+/// let mut quantum = quantum.cast::<i16>()?;
+/// quantum.samples_mut()[0] = -1;
+/// assert_eq!((quantum.len(), quantum.data()), (2, b"\xff\xffta".as_slice()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Quantum {
-    /// The slot's only handle.
-    handle: Handle,
+#[repr(transparent)]
+pub struct Quantum<T = u8> {
+    /// A handle of the slot: the only one, unless a [`SharedQuantum`] wraps this.
+    slot: NonNull<Slot>,
+    samples: PhantomData<T>,
 }
 
 impl Quantum {
     /// The empty quantum of `slot`.
     ///
     /// # Safety
-    /// The caller has taken the slot from the pool's free list and hands it over: no other handle
-    /// of it exists, and only this one's drop gives it back.
-    pub(crate) unsafe fn new(pool: Arc<Shared>, slot: u32) -> Self {
-        pool.shares(slot).start();
-        let start_bytes = pool.config().head_bytes;
-        let mut quantum = Self { handle: Handle { pool, slot } };
-        let state = quantum.state_mut();
-        state.extent = Extent { start_bytes, len_bytes: 0 };
-        state.index = 0;
-        state.tags.clear();
+    /// The caller has taken the slot from the pool's free list, with a count of the pool, and hands
+    /// both over: no other handle of it exists, and only this one's drop gives it back.
+    pub(crate) unsafe fn new(slot: NonNull<Slot>) -> Self {
+        let mut quantum = Self { slot, samples: PhantomData };
+        quantum.slot().shares().start();
+        quantum.reset();
         quantum
     }
 
-    /// The data.
-    pub fn data(&self) -> &[u8] {
-        self.handle.data()
+    /// The quantum that [`Quantum::into_slot`] made a word of.
+    ///
+    /// # Safety
+    /// The word came from there, and no other quantum was made of it since.
+    pub(crate) unsafe fn from_slot(slot: NonNull<Slot>) -> Self {
+        Self { slot, samples: PhantomData }
+    }
+}
+
+impl<T> Quantum<T> {
+    /// The quantum as one word, which owns it.
+    pub(crate) fn into_slot(self) -> NonNull<Slot> {
+        mem::ManuallyDrop::new(self).slot
     }
 
-    /// The data, to be changed in place.
+    /// Empties the quantum as [`Pool::take`](crate::Pool::take) gives it.
+    pub(crate) fn reset(&mut self) {
+        let start_bytes = self.pool().config().head_bytes;
+        let state = self.state_mut();
+        state.extent = Extent { start_bytes, len_bytes: 0 };
+        state.index = 0;
+        state.rate_hz = 0.0;
+        state.tags.clear();
+    }
+
+    /// The same quantum with lengths in another unit. Its views check what they see.
+    pub(crate) fn retyped<U>(self) -> Quantum<U> {
+        Quantum { slot: self.into_slot(), samples: PhantomData }
+    }
+
+    /// See [`Quantum::retyped`].
+    pub(crate) fn retyped_ref<U>(&self) -> &Quantum<U> {
+        // SAFETY: the two types are transparent around the same pointer.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+
+    /// See [`Quantum::retyped`].
+    pub(crate) fn retyped_mut<U>(&mut self) -> &mut Quantum<U> {
+        // SAFETY: the two types are transparent around the same pointer.
+        unsafe { &mut *std::ptr::from_mut(self).cast() }
+    }
+
+    /// The data in bytes.
+    pub fn data(&self) -> &[u8] {
+        let extent = self.extent();
+        // SAFETY: those are initialised bytes of this slot alone, within its margins. They are
+        // changed only through the unique handle, mutably borrowed: not while `self` is borrowed.
+        unsafe { slice::from_raw_parts(self.address(extent), extent.len_bytes) }
+    }
+
+    /// The data in bytes, to be changed in place.
     pub fn data_mut(&mut self) -> &mut [u8] {
-        self.bytes_mut(self.extent())
+        let extent = self.extent();
+        // SAFETY: those are initialised bytes of this slot alone, within its margins. A quantum
+        // that is mutably borrowed is the slot's unique handle.
+        unsafe { slice::from_raw_parts_mut(self.address(extent), extent.len_bytes) }
     }
 
     /// The data as samples in this machine's byte order.
     ///
     /// # Errors
     /// [`ViewError`] when they are no whole number of samples, or begin at an odd address.
-    pub fn as_slice<T: Sample>(&self) -> Result<&[T], ViewError> {
+    pub fn as_slice<U: Sample>(&self) -> Result<&[U], ViewError> {
         sample::view(self.data())
     }
 
@@ -77,82 +132,13 @@ impl Quantum {
     ///
     /// # Errors
     /// See [`Quantum::as_slice`].
-    pub fn as_mut_slice<T: Sample>(&mut self) -> Result<&mut [T], ViewError> {
+    pub fn as_mut_slice<U: Sample>(&mut self) -> Result<&mut [U], ViewError> {
         sample::view_mut(self.data_mut())
-    }
-
-    /// How long the data are, in bytes.
-    pub fn len(&self) -> usize {
-        self.extent().len_bytes
-    }
-
-    /// Whether there are no data.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// How many bytes fit between the margins.
-    pub fn capacity(&self) -> usize {
-        self.config_end() - self.handle.pool.config().head_bytes
-    }
-
-    /// Moves the back so that the data are `len_bytes` long. Bytes that join the data are what
-    /// stood there before: zero, or what an earlier owner wrote.
-    ///
-    /// # Panics
-    /// When the back would leave the capacity: the tail margin is for [`Quantum::append`].
-    pub fn set_len(&mut self, len_bytes: usize) {
-        let room_bytes = self.config_end().saturating_sub(self.extent().start_bytes);
-        assert!(
-            len_bytes <= room_bytes,
-            "{len_bytes} bytes in a quantum with room for {room_bytes}"
-        );
-        self.state_mut().extent.len_bytes = len_bytes;
-    }
-
-    /// Grows the data by `len_bytes` at the front and lends those bytes; `None`, and nothing
-    /// changed, when less room is left before them.
-    pub fn prepend(&mut self, len_bytes: usize) -> Option<&mut [u8]> {
-        let extent = self.extent();
-        let start_bytes = extent.start_bytes.checked_sub(len_bytes)?;
-        self.state_mut().extent = Extent { start_bytes, len_bytes: extent.len_bytes + len_bytes };
-        Some(self.bytes_mut(Extent { start_bytes, len_bytes }))
-    }
-
-    /// Grows the data by `len_bytes` at the back and lends those bytes; `None`, and nothing
-    /// changed, when less room is left behind them, the tail margin included.
-    pub fn append(&mut self, len_bytes: usize) -> Option<&mut [u8]> {
-        let extent = self.extent();
-        let room_bytes = self.config_end() + self.handle.pool.config().tail_bytes;
-        if len_bytes > room_bytes - extent.end_bytes() {
-            return None;
-        }
-        self.state_mut().extent.len_bytes += len_bytes;
-        Some(self.bytes_mut(Extent { start_bytes: extent.end_bytes(), len_bytes }))
-    }
-
-    /// Cuts `len_bytes` off the front.
-    ///
-    /// # Panics
-    /// When the data are shorter.
-    pub fn trim_front(&mut self, len_bytes: usize) {
-        self.trim_back(len_bytes);
-        self.state_mut().extent.start_bytes += len_bytes;
-    }
-
-    /// Cuts `len_bytes` off the back.
-    ///
-    /// # Panics
-    /// When the data are shorter.
-    pub fn trim_back(&mut self, len_bytes: usize) {
-        let data_bytes = self.len();
-        assert!(len_bytes <= data_bytes, "{len_bytes} bytes off {data_bytes}");
-        self.state_mut().extent.len_bytes = data_bytes - len_bytes;
     }
 
     /// The index of the first sample.
     pub fn index(&self) -> u64 {
-        self.handle.state().index
+        self.state().index
     }
 
     /// Sets the index of the first sample.
@@ -160,9 +146,24 @@ impl Quantum {
         self.state_mut().index = index;
     }
 
+    /// Samples per second and channel; 0 when it is not known.
+    pub fn rate_hz(&self) -> f64 {
+        self.state().rate_hz
+    }
+
+    /// Sets the rate in samples per second and channel.
+    pub fn set_rate_hz(&mut self, rate_hz: f64) {
+        self.state_mut().rate_hz = rate_hz;
+    }
+
     /// What happened among the samples.
     pub fn tags(&self) -> &Tags {
-        &self.handle.state().tags
+        &self.state().tags
+    }
+
+    /// What happened among the samples, to be changed.
+    pub fn tags_mut(&mut self) -> &mut Tags {
+        &mut self.state_mut().tags
     }
 
     /// Adds a tag.
@@ -173,34 +174,195 @@ impl Quantum {
         self.state_mut().tags.push(tag)
     }
 
+    /// Whether there are no data.
+    pub fn is_empty(&self) -> bool {
+        self.extent().len_bytes == 0
+    }
+
     /// Gives up the right to change, so that several can read. Allocates nothing.
-    pub fn share(self) -> SharedQuantum {
-        SharedQuantum { handle: self.handle }
+    pub fn share(self) -> SharedQuantum<T> {
+        SharedQuantum { quantum: self }
+    }
+
+    /// What all quanta of the pool have in common.
+    pub(crate) fn pool(&self) -> &Shared {
+        // SAFETY: this is a handle of the slot.
+        unsafe { self.slot().pool() }
+    }
+
+    fn slot(&self) -> &Slot {
+        // SAFETY: the slot's handles own a count of the pool, in which it lies and does not move.
+        unsafe { self.slot.as_ref() }
+    }
+
+    fn state(&self) -> &State {
+        // SAFETY: this is a handle of the slot. The state is changed only through the unique
+        // handle, mutably borrowed, so not while `self` is borrowed.
+        unsafe { self.slot().state() }
+    }
+
+    fn state_mut(&mut self) -> &mut State {
+        // SAFETY: a quantum that is mutably borrowed is the slot's unique handle: a
+        // `SharedQuantum` lends none out so.
+        unsafe { self.slot().state_mut() }
     }
 
     fn extent(&self) -> Extent {
-        self.handle.state().extent
+        self.state().extent
+    }
+
+    fn address(&self, extent: Extent) -> *mut u8 {
+        // SAFETY: what changes an extent keeps its end within the margins.
+        unsafe { self.slot().at(extent.start_bytes) }.as_ptr()
     }
 
     /// Where the capacity ends, from the start of the head margin.
     fn config_end(&self) -> usize {
-        let config = self.handle.pool.config();
+        let config = self.pool().config();
         config.head_bytes + config.capacity_bytes
     }
+}
 
-    fn state_mut(&mut self) -> &mut State {
-        // SAFETY: a quantum holds its slot's unique handle, and it is mutably borrowed for as long
-        // as the reference lives.
-        unsafe { self.handle.pool.state_mut(self.handle.slot) }
+impl<T: Sample> Quantum<T> {
+    /// The same quantum with lengths in `U`.
+    ///
+    /// # Errors
+    /// [`ViewError`] when the data are no whole number of those, or begin at an odd address.
+    pub fn cast<U: Sample>(self) -> Result<Quantum<U>, ViewError> {
+        self.as_slice::<U>()?;
+        Ok(self.retyped())
     }
 
-    fn bytes_mut(&mut self, extent: Extent) -> &mut [u8] {
-        let start = self.handle.pool.data(self.handle.slot, extent);
-        // SAFETY: `start` is the address of that many initialised bytes of this slot alone. A
-        // quantum holds its slot's unique handle, mutably borrowed for as long as the slice lives.
-        unsafe { slice::from_raw_parts_mut(start, extent.len_bytes) }
+    /// The samples.
+    ///
+    /// # Panics
+    /// When they begin at an odd address, which no whole number of samples leads to.
+    #[inline]
+    pub fn samples(&self) -> &[T] {
+        let extent = self.extent();
+        let start = Self::aligned(self.address(extent));
+        // SAFETY: those are initialised bytes of this slot alone, within its margins, aligned as
+        // checked; any bytes are samples. They are changed only through the unique handle, mutably
+        // borrowed: not while `self` is borrowed.
+        unsafe { slice::from_raw_parts(start, extent.len_bytes / size_of::<T>()) }
+    }
+
+    /// The samples, to be changed in place.
+    ///
+    /// # Panics
+    /// See [`Quantum::samples`].
+    #[inline]
+    pub fn samples_mut(&mut self) -> &mut [T] {
+        self.extent_mut(self.extent())
+    }
+
+    /// How many samples there are.
+    pub fn len(&self) -> usize {
+        self.extent().len_bytes / size_of::<T>()
+    }
+
+    /// The index after that of the last sample.
+    pub fn end_index(&self) -> u64 {
+        self.index() + self.len() as u64
+    }
+
+    /// How many samples fit between the margins.
+    pub fn capacity(&self) -> usize {
+        self.pool().config().capacity_bytes / size_of::<T>()
+    }
+
+    /// Moves the back so that there are `len` samples. Those that join the data are what stood
+    /// there before: zero, or what an earlier owner wrote.
+    ///
+    /// # Panics
+    /// When the back would leave the capacity: the tail margin is for [`Quantum::append`].
+    pub fn set_len(&mut self, len: usize) {
+        let room = self.config_end().saturating_sub(self.extent().start_bytes) / size_of::<T>();
+        assert!(len <= room, "{len} {} in a quantum with room for {room}", T::PLURAL);
+        self.state_mut().extent.len_bytes = len * size_of::<T>();
+    }
+
+    /// Makes the data all that fits and lends them; see [`Quantum::set_len`].
+    pub fn fill(&mut self) -> &mut [T] {
+        let room = self.config_end().saturating_sub(self.extent().start_bytes) / size_of::<T>();
+        self.set_len(room);
+        self.samples_mut()
+    }
+
+    /// Grows the data by `len` samples at the front and lends those; `None`, and nothing changed,
+    /// when less room is left before them. The index stays: what grows there are no samples of the
+    /// stream, until [`Quantum::set_index`] says so.
+    pub fn prepend(&mut self, len: usize) -> Option<&mut [T]> {
+        let extent = self.extent();
+        let len_bytes = len.checked_mul(size_of::<T>())?;
+        let start_bytes = extent.start_bytes.checked_sub(len_bytes)?;
+        self.state_mut().extent = Extent { start_bytes, len_bytes: extent.len_bytes + len_bytes };
+        Some(self.extent_mut(Extent { start_bytes, len_bytes }))
+    }
+
+    /// Grows the data by `len` samples at the back and lends those; `None`, and nothing changed,
+    /// when less room is left behind them, the tail margin included.
+    pub fn append(&mut self, len: usize) -> Option<&mut [T]> {
+        let extent = self.extent();
+        let room_bytes = self.config_end() + self.pool().config().tail_bytes;
+        let len_bytes = len.checked_mul(size_of::<T>())?;
+        if len_bytes > room_bytes - extent.end_bytes() {
+            return None;
+        }
+        self.state_mut().extent.len_bytes += len_bytes;
+        Some(self.extent_mut(Extent { start_bytes: extent.end_bytes(), len_bytes }))
+    }
+
+    /// Cuts `len` samples off the front. The index stays, as for [`Quantum::prepend`].
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn trim_front(&mut self, len: usize) {
+        self.trim_back(len);
+        self.state_mut().extent.start_bytes += len * size_of::<T>();
+    }
+
+    /// Cuts `len` samples off the back.
+    ///
+    /// # Panics
+    /// When there are fewer.
+    pub fn trim_back(&mut self, len: usize) {
+        let there = self.len();
+        assert!(len <= there, "{len} {} off {there}", T::PLURAL);
+        self.state_mut().extent.len_bytes -= len * size_of::<T>();
+    }
+
+    fn extent_mut(&mut self, extent: Extent) -> &mut [T] {
+        let start = Self::aligned(self.address(extent));
+        // SAFETY: those are initialised bytes of this slot alone, within its margins, aligned as
+        // checked; any bytes are samples. A quantum that is mutably borrowed is the slot's unique
+        // handle.
+        unsafe { slice::from_raw_parts_mut(start, extent.len_bytes / size_of::<T>()) }
+    }
+
+    #[inline]
+    fn aligned(start: *mut u8) -> *mut T {
+        let start = start.cast::<T>();
+        assert!(start.is_aligned(), "data at {start:?}, where no {} can begin", T::NAME);
+        start
     }
 }
+
+impl<T> Drop for Quantum<T> {
+    fn drop(&mut self) {
+        if self.slot().shares().remove() {
+            // SAFETY: this was the last handle.
+            unsafe { Slot::give(self.slot) };
+        }
+    }
+}
+
+// SAFETY: a handle is the right to read the slot, or as the only one to change it, from whichever
+// thread has it; the count of the handles is atomic and orders what they did.
+unsafe impl<T> Send for Quantum<T> {}
+
+// SAFETY: a borrowed handle only reads.
+unsafe impl<T> Sync for Quantum<T> {}
 
 /// A [`Quantum`] that several hold and none can change; dropping the last gives it back.
 ///
@@ -220,92 +382,70 @@ impl Quantum {
 /// assert_eq!(pool.free(), 1);
 /// # Ok::<(), samplewire_circuit::PoolError>(())
 /// ```
-#[derive(Clone)]
-pub struct SharedQuantum {
-    handle: Handle,
+#[repr(transparent)]
+pub struct SharedQuantum<T = u8> {
+    /// One of the slot's handles: lent out for reading only.
+    quantum: Quantum<T>,
 }
 
 impl SharedQuantum {
-    /// The data.
-    pub fn data(&self) -> &[u8] {
-        self.handle.data()
-    }
-
-    /// The data as samples in this machine's byte order.
+    /// The quantum that [`SharedQuantum::into_slot`] made a word of.
     ///
-    /// # Errors
-    /// See [`Quantum::as_slice`].
-    pub fn as_slice<T: Sample>(&self) -> Result<&[T], ViewError> {
-        sample::view(self.data())
-    }
-
-    /// The index of the first sample.
-    pub fn index(&self) -> u64 {
-        self.handle.state().index
-    }
-
-    /// What happened among the samples.
-    pub fn tags(&self) -> &Tags {
-        &self.handle.state().tags
+    /// # Safety
+    /// See [`Quantum::from_slot`].
+    pub(crate) unsafe fn from_slot(slot: NonNull<Slot>) -> Self {
+        // SAFETY: by the caller's promise; what is lent out of it is lent for reading only.
+        Self { quantum: unsafe { Quantum::from_slot(slot) } }
     }
 }
 
-/// The right to read one slot. The last handle of a slot gives it back to the free list.
-struct Handle {
-    pool: Arc<Shared>,
-    slot: u32,
-}
-
-impl Handle {
-    fn state(&self) -> &State {
-        // SAFETY: this is a handle of the slot. The state is changed only through a `Quantum`,
-        // which holds the only handle and borrows it mutably, so not while `self` is borrowed.
-        unsafe { self.pool.state(self.slot) }
+impl<T> SharedQuantum<T> {
+    /// The quantum as one word, which owns this handle.
+    pub(crate) fn into_slot(self) -> NonNull<Slot> {
+        self.quantum.into_slot()
     }
 
-    fn data(&self) -> &[u8] {
-        let extent = self.state().extent;
-        let start = self.pool.data(self.slot, extent);
-        // SAFETY: `start` is the address of that many initialised bytes of this slot. They are
-        // changed only through a `Quantum`, as above.
-        unsafe { slice::from_raw_parts(start, extent.len_bytes) }
-    }
-}
-
-impl Clone for Handle {
-    fn clone(&self) -> Self {
-        self.pool.shares(self.slot).add();
-        Self { pool: Arc::clone(&self.pool), slot: self.slot }
-    }
-}
-
-impl Drop for Handle {
-    fn drop(&mut self) {
-        if self.pool.shares(self.slot).remove() {
-            self.pool.give(self.slot);
+    /// Gives this handle up; the quantum to be changed, when it was the last.
+    pub fn reunite(self) -> Option<Quantum<T>> {
+        let slot = self.into_slot();
+        // SAFETY: the handle that was this one's keeps the slot until it is counted off.
+        let shares = unsafe { slot.as_ref() }.shares();
+        if !shares.remove() {
+            return None;
         }
+        shares.start();
+        Some(Quantum { slot, samples: PhantomData })
     }
 }
 
-impl fmt::Debug for Quantum {
+impl<T> Deref for SharedQuantum<T> {
+    type Target = Quantum<T>;
+    fn deref(&self) -> &Quantum<T> {
+        &self.quantum
+    }
+}
+
+impl<T> Clone for SharedQuantum<T> {
+    fn clone(&self) -> Self {
+        self.quantum.slot().shares().add();
+        Self { quantum: Quantum { slot: self.quantum.slot, samples: PhantomData } }
+    }
+}
+
+impl<T> fmt::Debug for Quantum<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.handle.state().debug("Quantum", f)
-    }
-}
-
-impl fmt::Debug for SharedQuantum {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.handle.state().debug("SharedQuantum", f)
-    }
-}
-
-impl State {
-    fn debug(&self, name: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct(name)
-            .field("index", &self.index)
-            .field("len_bytes", &self.extent.len_bytes)
-            .field("tags", &&*self.tags)
+        let state = self.state();
+        f.debug_struct("Quantum")
+            .field("index", &state.index)
+            .field("len_bytes", &state.extent.len_bytes)
+            .field("tags", &&*state.tags)
             .finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for SharedQuantum<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("SharedQuantum").field(&self.quantum).finish()
     }
 }
 

@@ -6,17 +6,20 @@ use num_complex::Complex;
 /// A number, real or complex, whose every bit pattern is valid, in this machine's byte order.
 ///
 /// Sealed: the wire and the files know these and no others.
-pub trait Sample: Pod + sealed::Sealed {
+pub trait Sample: Pod + Send + Sync + sealed::Sealed {
     /// The type's name for error texts.
     const NAME: &'static str;
+    /// The type's name for several.
+    const PLURAL: &'static str = "samples";
 }
 
 macro_rules! samples {
-    ($($real:ident),*) => {$(
+    ($($real:ident $plural:literal),*) => {$(
         impl sealed::Sealed for $real {}
         impl sealed::Sealed for Complex<$real> {}
         impl Sample for $real {
             const NAME: &'static str = stringify!($real);
+            const PLURAL: &'static str = $plural;
         }
         impl Sample for Complex<$real> {
             const NAME: &'static str = concat!("complex ", stringify!($real));
@@ -24,7 +27,7 @@ macro_rules! samples {
     )*};
 }
 
-samples!(i8, u8, i16, i32, f32, f64);
+samples!(i8 "i8", u8 "bytes", i16 "i16", i32 "i32", f32 "f32", f64 "f64");
 
 /// Sees `bytes` as samples in this machine's byte order.
 ///

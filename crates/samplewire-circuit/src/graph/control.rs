@@ -1,0 +1,146 @@
+//! What all threads of a running graph see.
+
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::channel::Bell;
+use crate::graph::report::{BlockReport, RunError};
+use crate::meter::{Counters, Meter};
+
+/// Stops a graph, has it drain, and reads its counters; clones do the same.
+#[derive(Clone, Debug)]
+pub struct Control {
+    shared: Arc<Shared>,
+}
+
+impl Control {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Self { shared }
+    }
+
+    /// Stops soon: samples that are under way are dropped, their quanta come home.
+    pub fn stop(&self) {
+        self.shared.stop();
+    }
+
+    /// Has every source end: the graph is over when what is under way has gone through.
+    pub fn drain(&self) {
+        self.shared.is_draining.store(true, Ordering::Relaxed);
+        self.shared.ring_all();
+    }
+
+    /// Stops for a reason of a scheduler's.
+    pub(crate) fn fail(&self, error: RunError) {
+        self.shared.fail(error);
+    }
+
+    /// What each block has done.
+    pub fn blocks(&self) -> Vec<BlockReport> {
+        self.shared.blocks()
+    }
+}
+
+/// What all groups of a graph share.
+#[derive(Debug)]
+pub(crate) struct Shared {
+    pub(crate) names: Vec<Arc<str>>,
+    kinds: Vec<&'static str>,
+    meters: Vec<Arc<Meter>>,
+    is_stopped: AtomicBool,
+    is_draining: AtomicBool,
+    /// Groups that sleep until another moves.
+    idle: AtomicUsize,
+    error: Mutex<Option<RunError>>,
+    bells: Mutex<Vec<Arc<Bell>>>,
+}
+
+impl Shared {
+    pub(super) fn new(blocks: Vec<(Arc<str>, &'static str, Arc<Meter>)>) -> Self {
+        Self {
+            names: blocks.iter().map(|block| block.0.clone()).collect(),
+            kinds: blocks.iter().map(|block| block.1).collect(),
+            meters: blocks.into_iter().map(|block| block.2).collect(),
+            is_stopped: AtomicBool::new(false),
+            is_draining: AtomicBool::new(false),
+            idle: AtomicUsize::new(0),
+            error: Mutex::new(None),
+            bells: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// Stops every group soon.
+    pub(crate) fn stop(&self) {
+        self.is_stopped.store(true, Ordering::Relaxed);
+        self.ring_all();
+    }
+
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.is_draining.load(Ordering::Relaxed)
+    }
+
+    /// Stops every group for `error`, unless another came before.
+    pub(crate) fn fail(&self, error: RunError) {
+        lock(&self.error).get_or_insert(error);
+        self.stop();
+    }
+
+    /// Stops every group because none can move: says who waits for what.
+    pub(crate) fn fail_stalled(&self) {
+        let wait = |block: &BlockReport| {
+            let Counters { starved, blocked, .. } = block.counters;
+            match (starved, blocked) {
+                (0, 0) => None,
+                (_, 0) => Some(format!("'{}' waits for input", block.name)),
+                _ => Some(format!("'{}' waits for a free quantum", block.name)),
+            }
+        };
+        let waits = self.blocks().iter().filter_map(wait).collect::<Vec<_>>().join("; ");
+        self.fail(RunError::Stalled { waits });
+    }
+
+    /// The group with this bell is done.
+    pub(crate) fn leave(&self, bell: &Arc<Bell>) {
+        lock(&self.bells).retain(|other| !Arc::ptr_eq(other, bell));
+    }
+
+    /// What stopped the groups.
+    pub(crate) fn take_error(&self) -> Option<RunError> {
+        lock(&self.error).take()
+    }
+
+    /// The groups that there are.
+    pub(crate) fn set_bells(&self, bells: Vec<Arc<Bell>>) {
+        self.idle.store(0, Ordering::Relaxed);
+        *lock(&self.bells) = bells;
+    }
+
+    /// How many groups there are.
+    pub(crate) fn groups(&self) -> usize {
+        lock(&self.bells).len()
+    }
+
+    /// Groups that sleep until another moves.
+    pub(crate) fn idle(&self) -> &AtomicUsize {
+        &self.idle
+    }
+
+    pub(crate) fn blocks(&self) -> Vec<BlockReport> {
+        let of_each = |((name, kind), meter): ((&Arc<str>, &&'static str), &Arc<Meter>)| {
+            BlockReport { name: name.clone(), kind, counters: meter.counters() }
+        };
+        self.names.iter().zip(&self.kinds).zip(&self.meters).map(of_each).collect()
+    }
+
+    fn ring_all(&self) {
+        lock(&self.bells).iter().for_each(|bell| bell.ring());
+    }
+}
+
+/// What it guards is whole between any two lines.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,77 @@
+//! What a graph is made of.
+
+use std::sync::Arc;
+
+use crate::meter::Meter;
+use crate::pool::Pool;
+use crate::quantum::Quantum;
+use crate::task::{Cross, Read, Visit};
+
+/// A block and its connections.
+pub(crate) struct Node {
+    pub(crate) name: Arc<str>,
+    pub(crate) kind: Kind,
+    /// The edges that lead to it.
+    pub(crate) inputs: Vec<usize>,
+    /// The edges that leave it: several at a broadcast.
+    pub(crate) outputs: Vec<usize>,
+    /// The circuit whose quanta it takes.
+    pub(crate) takes: Option<usize>,
+    pub(crate) meter: Arc<Meter>,
+    /// The two's logarithm of the size of the samples that come, at a source of those that leave.
+    pub(crate) sample_shift: u32,
+}
+
+/// What a node does, and its block; a task has the block while the graph is split.
+pub(crate) enum Kind {
+    Source(Option<Box<dyn Visit>>),
+    InPlace(Option<Box<dyn Visit>>),
+    Sink(Option<Box<dyn Visit>>),
+    /// A sink at a broadcast.
+    Reader(Option<Box<dyn Read>>),
+    Transform {
+        block: Option<Box<dyn Cross>>,
+        /// The two's logarithm of the output's sample size in bytes.
+        output_shift: u32,
+    },
+    /// The quanta of one stream for several readers.
+    Broadcast,
+}
+
+impl Kind {
+    /// The word for it.
+    pub(crate) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Source(_) => "source",
+            Self::InPlace(_) => "in place",
+            Self::Sink(_) | Self::Reader(_) => "sink",
+            Self::Transform { .. } => "transform",
+            Self::Broadcast => "broadcast",
+        }
+    }
+}
+
+/// A connection.
+#[derive(Debug)]
+pub(crate) struct Edge {
+    pub(crate) from: usize,
+    /// `None` while a graph is being built.
+    pub(crate) to: Option<usize>,
+    /// Whose quanta go over it.
+    pub(crate) circuit: usize,
+    /// Whether it is one of several that leave a broadcast.
+    pub(crate) is_shared: bool,
+}
+
+/// The quanta that go round one circuit.
+pub(crate) struct Round {
+    pub(crate) name: Arc<str>,
+    pub(crate) pool: Pool,
+    /// The node that takes them.
+    pub(crate) taken_by: Option<usize>,
+    /// Those that are home, while the graph is not split.
+    pub(crate) free: Vec<Quantum>,
+    /// The name of a sample.
+    pub(crate) sample: &'static str,
+    pub(crate) sample_bytes: usize,
+}

@@ -1,0 +1,109 @@
+//! What a run came to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::Failure;
+use crate::graph::Graph;
+use crate::graph::node::Round;
+use crate::meter::Counters;
+
+/// What a run came to.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// Each block, in the order in which they were added.
+    pub blocks: Vec<BlockReport>,
+    /// Each circuit.
+    pub circuits: Vec<CircuitReport>,
+    /// How long it ran.
+    pub elapsed: Duration,
+}
+
+/// What one block did.
+#[derive(Clone, Debug)]
+pub struct BlockReport {
+    /// Its name.
+    pub name: Arc<str>,
+    /// What it is.
+    pub kind: &'static str,
+    /// What it did.
+    pub counters: Counters,
+}
+
+/// The quanta of one circuit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CircuitReport {
+    /// Its name.
+    pub name: Arc<str>,
+    /// How many quanta go round.
+    pub quanta: usize,
+    /// How many samples one holds.
+    pub len: usize,
+}
+
+impl CircuitReport {
+    pub(super) fn new(round: &Round) -> Self {
+        Self {
+            name: round.name.clone(),
+            quanta: round.pool.len(),
+            len: round.pool.capacity_bytes() / round.sample_bytes,
+        }
+    }
+
+    /// The most samples that can be under way: divided by the rate, what bounds the latency.
+    pub fn samples_max(&self) -> usize {
+        self.quanta * self.len
+    }
+}
+
+impl Report {
+    pub(super) fn new(graph: &Graph, elapsed: Duration) -> Self {
+        Self { blocks: graph.shared().blocks(), circuits: graph.circuits(), elapsed }
+    }
+
+    /// The block of this name.
+    pub fn block(&self, name: &str) -> Option<&BlockReport> {
+        self.blocks.iter().find(|block| &*block.name == name)
+    }
+}
+
+/// Why a graph stopped before its end.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// A block failed.
+    #[error("'{block}': {failure}")]
+    Failed {
+        /// The block.
+        block: Arc<str>,
+        /// Why.
+        failure: Failure,
+    },
+    /// A block panicked.
+    #[error("'{block}' panicked: {message}")]
+    Panicked {
+        /// The block.
+        block: Arc<str>,
+        /// What it said.
+        message: String,
+    },
+    /// No block can move, and none waits for anything outside of the graph.
+    #[error("nothing moves: {waits}")]
+    Stalled {
+        /// Who waits for what.
+        waits: String,
+    },
+    /// Quanta did not come home: a block keeps or forgot them.
+    #[error("{missing} of {quanta} quanta of circuit '{circuit}' did not come home")]
+    Lost {
+        /// The circuit.
+        circuit: Arc<str>,
+        /// How many are missing.
+        missing: usize,
+        /// How many there are.
+        quanta: usize,
+    },
+    /// The scheduler cannot run this graph, or not on this machine.
+    #[error("{0}")]
+    Schedule(String),
+}

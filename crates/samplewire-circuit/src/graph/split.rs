@@ -1,0 +1,306 @@
+//! From a graph to groups of tasks, and back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::channel::{Bell, Consumer, Give, Inlet, Local, Outlet, Take};
+use crate::channel::{local_channel, ring, ring_channel};
+use crate::graph::node::{Edge, Kind, Node};
+use crate::graph::{Graph, Placement, RunError};
+use crate::group::Group;
+use crate::meter::Counting;
+use crate::quantum::{Quantum, SharedQuantum};
+use crate::task::{Head, Input, Line, Reader, Station, Tail, Task, TransformHead};
+
+/// Nodes that are to be one task.
+struct Run {
+    nodes: Vec<usize>,
+    group: usize,
+    /// The circuit of the quanta that visit them.
+    circuit: usize,
+}
+
+pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
+    let bells: Vec<_> =
+        (0..placement.groups()).map(|_| Arc::new(Bell::new(placement.spins))).collect();
+    graph.shared().set_bells(bells.clone());
+    let runs = runs(graph, placement);
+    let run_of: BTreeMap<usize, usize> = runs
+        .iter()
+        .enumerate()
+        .flat_map(|(run, it)| it.nodes.iter().map(move |&n| (n, run)))
+        .collect();
+    let mut ends = Ends::new(graph, placement, &bells, |edge: &Edge| {
+        let to = edge.to.expect("a graph's edges are connected");
+        let is_head = matches!(graph.nodes[to].kind, Kind::Transform { .. } | Kind::Reader(_));
+        is_head || run_of[&edge.from] != run_of[&to]
+    });
+    let mut ways = Ways::new(graph, placement, &bells);
+    // Every way home is made before the circuits' free sides are closed.
+    let gives: Vec<_> = runs.iter().map(|run| ways.give(run.circuit, run.group)).collect();
+    let mut input_gives = BTreeMap::new();
+    for (number, node) in graph.nodes.iter().enumerate() {
+        if matches!(node.kind, Kind::Transform { .. }) {
+            let circuit = graph.edges[node.inputs[0]].circuit;
+            input_gives.insert(number, ways.give(circuit, placement.group_of[number]));
+        }
+    }
+    let mut tasks: Vec<Vec<Task>> = bells.iter().map(|_| Vec::new()).collect();
+    for (run, give) in runs.into_iter().zip(gives) {
+        let mut build = Build {
+            nodes: &mut graph.nodes,
+            ends: &mut ends,
+            ways: &mut ways,
+            input_gives: &mut input_gives,
+        };
+        tasks[run.group].push(build.task(&run, give));
+    }
+    let shared = graph.shared();
+    tasks
+        .into_iter()
+        .zip(bells)
+        .map(|(tasks, bell)| Group::new(tasks, Arc::clone(shared), bell))
+        .collect()
+}
+
+/// Which nodes are one task: those that follow one another on the same quanta in one group.
+fn runs(graph: &Graph, placement: &Placement) -> Vec<Run> {
+    let mut runs: Vec<Run> = Vec::new();
+    let mut run_of = vec![usize::MAX; graph.nodes.len()];
+    for (number, node) in graph.nodes.iter().enumerate() {
+        let group = placement.group_of[number];
+        let fused = match node.kind {
+            Kind::InPlace(_) | Kind::Sink(_) | Kind::Broadcast => {
+                let from = graph.edges[node.inputs[0]].from;
+                (placement.group_of[from] == group).then(|| run_of[from])
+            }
+            Kind::Source(_) | Kind::Transform { .. } | Kind::Reader(_) => None,
+        };
+        let run = fused.unwrap_or_else(|| {
+            let circuit = node.takes.unwrap_or_else(|| graph.edges[node.inputs[0]].circuit);
+            runs.push(Run { nodes: Vec::new(), group, circuit });
+            runs.len() - 1
+        });
+        runs[run].nodes.push(number);
+        run_of[number] = run;
+    }
+    runs
+}
+
+/// The ends of the channels that the edges become.
+struct Ends {
+    outlets: BTreeMap<usize, Outlet<Quantum>>,
+    inlets: BTreeMap<usize, Inlet<Quantum>>,
+    shared_outlets: BTreeMap<usize, Outlet<SharedQuantum>>,
+    shared_inlets: BTreeMap<usize, Inlet<SharedQuantum>>,
+}
+
+impl Ends {
+    fn new(
+        graph: &Graph,
+        placement: &Placement,
+        bells: &[Arc<Bell>],
+        is_channel: impl Fn(&Edge) -> bool,
+    ) -> Self {
+        let mut ends = Self {
+            outlets: BTreeMap::new(),
+            inlets: BTreeMap::new(),
+            shared_outlets: BTreeMap::new(),
+            shared_inlets: BTreeMap::new(),
+        };
+        for (number, edge) in graph.edges.iter().enumerate().filter(|(_, edge)| is_channel(edge)) {
+            let to = edge.to.expect("a graph's edges are connected");
+            let groups = (placement.group_of[edge.from], placement.group_of[to]);
+            let capacity = graph.rounds[edge.circuit].pool.len();
+            if edge.is_shared {
+                let (outlet, inlet) = channel(groups, capacity, bells);
+                ends.shared_outlets.insert(number, outlet);
+                ends.shared_inlets.insert(number, inlet);
+            } else {
+                let (outlet, inlet) = channel(groups, capacity, bells);
+                ends.outlets.insert(number, outlet);
+                ends.inlets.insert(number, inlet);
+            }
+        }
+        ends
+    }
+
+    /// What a node that only reads reads.
+    fn input(&mut self, edge: usize, give: Give) -> Input {
+        match self.inlets.remove(&edge) {
+            Some(inlet) => Input::owned(inlet, give),
+            None => Input::shared(self.shared_inlets.remove(&edge).expect("made for it"), give),
+        }
+    }
+}
+
+fn channel<W: crate::channel::Word>(
+    (from, to): (usize, usize),
+    capacity: usize,
+    bells: &[Arc<Bell>],
+) -> (Outlet<W>, Inlet<W>) {
+    if from == to {
+        local_channel(Vec::new())
+    } else {
+        ring_channel(capacity, Vec::new(), bells[from].clone(), bells[to].clone())
+    }
+}
+
+/// The ways home, circuit by circuit.
+struct Ways<'a> {
+    graph_rounds: Vec<(Local<Vec<Quantum>>, Vec<Consumer<Quantum>>, crate::pool::Pool)>,
+    /// The group in which each circuit's quanta are taken.
+    taken_in: Vec<usize>,
+    bells: &'a [Arc<Bell>],
+}
+
+impl<'a> Ways<'a> {
+    fn new(graph: &mut Graph, placement: &Placement, bells: &'a [Arc<Bell>]) -> Self {
+        let taker = |round: &super::Round| round.taken_by.expect("a graph's circuits are used");
+        let taken_in = graph.rounds.iter().map(|round| placement.group_of[taker(round)]).collect();
+        let graph_rounds = graph
+            .rounds
+            .iter_mut()
+            .map(|round| {
+                let free = Local::new(std::mem::take(&mut round.free));
+                (free, Vec::new(), round.pool.clone())
+            })
+            .collect();
+        Self { graph_rounds, taken_in, bells }
+    }
+
+    /// The way home from a task in `group`.
+    fn give(&mut self, circuit: usize, group: usize) -> Give {
+        let (free, rings, pool) = &mut self.graph_rounds[circuit];
+        let home = self.taken_in[circuit];
+        if home == group {
+            return Give::Local(free.clone());
+        }
+        let (producer, consumer) = ring(pool.len());
+        rings.push(consumer);
+        Give::Ring(producer, self.bells[home].clone())
+    }
+
+    /// Where the circuit's quanta are taken; once, when all ways home are made.
+    fn take(&mut self, circuit: usize) -> Take {
+        let (free, rings, pool) = &mut self.graph_rounds[circuit];
+        Take::new(free.clone(), std::mem::take(rings), pool.clone())
+    }
+}
+
+/// Makes tasks of nodes.
+struct Build<'a, 'b> {
+    nodes: &'a mut [Node],
+    ends: &'a mut Ends,
+    ways: &'a mut Ways<'b>,
+    input_gives: &'a mut BTreeMap<usize, Give>,
+}
+
+impl Build<'_, '_> {
+    fn task(&mut self, run: &Run, give: Give) -> Task {
+        let first = run.nodes[0];
+        if let Kind::Reader(block) = &mut self.nodes[first].kind {
+            let block = block.take().expect("a joined graph has its blocks");
+            let station = self.station(first, block);
+            let input = self.ends.input(self.nodes[first].inputs[0], give);
+            return Task::Reader(Box::new(Reader::new(input, station)));
+        }
+        let head = self.head(first, run.circuit);
+        let mut stations = Vec::new();
+        for &node in &run.nodes {
+            let block = match &mut self.nodes[node].kind {
+                Kind::Source(block) | Kind::InPlace(block) | Kind::Sink(block) => block.take(),
+                Kind::Transform { .. } | Kind::Broadcast => continue,
+                Kind::Reader(_) => unreachable!("a reader is a task of its own"),
+            };
+            stations.push(self.station(node, block.expect("a joined graph has its blocks")));
+        }
+        let last = *run.nodes.last().expect("a task has nodes");
+        let tail = self.tail(last);
+        Task::Line(Box::new(Line::new(head, stations, tail, give)))
+    }
+
+    fn head(&mut self, first: usize, circuit: usize) -> Head {
+        let input = self.nodes[first].inputs.first().copied();
+        match &mut self.nodes[first].kind {
+            Kind::Source(_) => {
+                let take = self.ways.take(circuit);
+                Head::Free { take, next_index: 0, is_draining: false }
+            }
+            Kind::Transform { block, output_shift } => {
+                let block = block.take().expect("a joined graph has its blocks");
+                let output_shift = *output_shift;
+                let give = self.input_gives.remove(&first).expect("made for it");
+                let input = self.ends.input(input.expect("it has an input"), give);
+                let station = self.station(first, block);
+                let take = self.ways.take(circuit);
+                Head::Transform(Box::new(TransformHead::new(station, output_shift, input, take)))
+            }
+            _ => {
+                let input = input.expect("all but sources have an input");
+                Head::Inlet(self.ends.inlets.remove(&input).expect("made for it"))
+            }
+        }
+    }
+
+    fn tail(&mut self, last: usize) -> Tail {
+        let outputs = &self.nodes[last].outputs;
+        match self.nodes[last].kind {
+            Kind::Sink(_) | Kind::Reader(_) => Tail::Home,
+            Kind::Broadcast => {
+                let made = |edge| self.ends.shared_outlets.remove(edge).expect("made for it");
+                Tail::Broadcast(outputs.iter().map(made).collect())
+            }
+            _ => Tail::Outlet(self.ends.outlets.remove(&outputs[0]).expect("made for it")),
+        }
+    }
+
+    fn station<B: ?Sized>(&self, node: usize, block: Box<B>) -> Station<B> {
+        let Node { meter, sample_shift, .. } = &self.nodes[node];
+        let counting = Counting::new(Arc::clone(meter));
+        Station { node, sample_shift: *sample_shift, counting, block }
+    }
+}
+
+pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError> {
+    for task in groups.into_iter().flat_map(Group::into_tasks) {
+        match task {
+            Task::Reader(reader) => {
+                let station = reader.into_station();
+                if let Kind::Reader(place) = &mut graph.nodes[station.node].kind {
+                    *place = Some(station.block);
+                }
+            }
+            Task::Line(line) => {
+                let (head, stations) = line.into_blocks();
+                if let Head::Transform(head) = head {
+                    let station = head.into_station();
+                    if let Kind::Transform { block, .. } = &mut graph.nodes[station.node].kind {
+                        *block = Some(station.block);
+                    }
+                }
+                for station in stations {
+                    let (Kind::Source(place) | Kind::InPlace(place) | Kind::Sink(place)) =
+                        &mut graph.nodes[station.node].kind
+                    else {
+                        unreachable!("stations are of these kinds");
+                    };
+                    *place = Some(station.block);
+                }
+            }
+        }
+    }
+    // All that was under way went back to the pools with its task.
+    let mut lost = None;
+    for round in &mut graph.rounds {
+        round.free.clear();
+        let (quanta, home) = (round.pool.len(), round.pool.free());
+        round.free = std::iter::from_fn(|| round.pool.take()).collect();
+        if home < quanta {
+            let circuit = round.name.clone();
+            lost.get_or_insert(RunError::Lost { circuit, missing: quanta - home, quanta });
+        }
+    }
+    let error = graph.shared().take_error().or(lost);
+    error.map_or(Ok(()), Err)
+}

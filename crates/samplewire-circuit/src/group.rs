@@ -1,0 +1,237 @@
+//! Groups: tasks that run on one thread at a time, in turn.
+
+use std::any::Any;
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::Duration;
+
+use crate::block::Failure;
+use crate::channel::Bell;
+use crate::graph::{RunError, Shared};
+use crate::task::{Names, Progress, Task};
+
+/// Blocks of a graph that run on one thread at a time: what a scheduler polls, from
+/// [`Graph::split`](crate::Graph::split).
+///
+/// As a future it is done when its blocks are, on any executor.
+pub struct Group {
+    tasks: Vec<Task>,
+    shared: Arc<Shared>,
+    bell: Arc<Bell>,
+    state: State,
+    /// Polls since the counters were published.
+    polls: u32,
+    waker: Option<Waker>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Fresh,
+    Started,
+    /// The sources were told to end.
+    Draining,
+    Done,
+}
+
+/// What a group came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Polled {
+    /// It did something: poll it again.
+    Moved,
+    /// A block waits for something outside of the graph; it wakes the group, or is to be asked again
+    /// soon.
+    Waiting,
+    /// There is nothing to do before another group has moved.
+    Idle,
+    /// All its blocks have ended.
+    Done,
+}
+
+impl Group {
+    pub(crate) fn new(tasks: Vec<Task>, shared: Arc<Shared>, bell: Arc<Bell>) -> Self {
+        Self { tasks, shared, bell, state: State::Fresh, polls: 0, waker: None }
+    }
+
+    /// Gives each task a turn. A failure or a panic of a block stops the graph.
+    pub fn poll(&mut self) -> Polled {
+        if self.state != State::Started && !self.change_state() {
+            return Polled::Done;
+        }
+        if self.shared.is_stopped() || self.shared.is_draining() && self.state == State::Started {
+            self.state = if self.shared.is_stopped() { self.end() } else { self.drain() };
+            return Polled::Moved;
+        }
+        let mut progress = Progress::Done;
+        for task in &mut self.tasks {
+            // What a panic leaves is not used again but for dropping it.
+            let polled = match catch_unwind(AssertUnwindSafe(|| task.poll())) {
+                Ok(Ok(polled)) => polled,
+                Ok(Err(failure)) => {
+                    self.shared.fail(failed(&self.shared, task.at(), failure));
+                    return Polled::Moved;
+                }
+                Err(panic) => {
+                    let block = self.shared.names[task.at()].clone();
+                    self.shared.fail(RunError::Panicked { block, message: words(&*panic) });
+                    return Polled::Moved;
+                }
+            };
+            progress = progress.max(polled);
+        }
+        self.polls += 1;
+        if progress != Progress::Moved || self.polls >= PUBLISHED_EVERY {
+            self.publish();
+        }
+        match progress {
+            Progress::Moved => Polled::Moved,
+            Progress::Waiting => Polled::Waiting,
+            Progress::Idle => Polled::Idle,
+            Progress::Done => {
+                self.state = self.end();
+                Polled::Done
+            }
+        }
+    }
+
+    /// Polls once more, and sleeps when there still is nothing to do: until another group or a block
+    /// wakes this one, or `timeout_max` has passed.
+    ///
+    /// # Blocking
+    /// So long.
+    pub fn sleep(&mut self, timeout_max: Duration) -> Polled {
+        let waker = self.waker.get_or_insert_with(|| Parked::waker(thread::current())).clone();
+        self.bell.lie_down(&waker);
+        let polled = self.poll();
+        match polled {
+            Polled::Idle => {
+                // Relaxed: a count, looked at after a second of sleep.
+                self.shared.idle().fetch_add(1, Ordering::Relaxed);
+                thread::park_timeout(timeout_max);
+                let woken = !self.bell.is_asleep();
+                let idle = self.shared.idle().fetch_sub(1, Ordering::Relaxed);
+                if !woken && idle >= self.shared.groups() {
+                    self.stall();
+                }
+            }
+            Polled::Waiting => thread::park_timeout(timeout_max.min(WAITING_MAX)),
+            Polled::Moved | Polled::Done => {}
+        }
+        self.bell.get_up();
+        polled
+    }
+
+    /// Whether it never sleeps: see [`Placement::spinning`](crate::Placement::spinning).
+    pub fn spins(&self) -> bool {
+        self.bell.spins()
+    }
+
+    /// Fails the graph for standing still: who waits for what.
+    pub(crate) fn stall(&self) {
+        self.shared.fail_stalled();
+    }
+
+    /// Starts what is fresh; `false` when it is done.
+    fn change_state(&mut self) -> bool {
+        if self.state == State::Fresh {
+            let waker = Waker::from(Arc::clone(&self.bell));
+            let names = Names { names: &self.shared.names, waker };
+            self.state = State::Started;
+            for task in &mut self.tasks {
+                if let Err((node, failure)) = task.start(&names) {
+                    self.shared.fail(failed(&self.shared, node, failure));
+                    break;
+                }
+            }
+        }
+        self.state != State::Done
+    }
+
+    fn drain(&mut self) -> State {
+        self.tasks.iter_mut().for_each(Task::drain);
+        State::Draining
+    }
+
+    /// Stops every block.
+    fn end(&mut self) -> State {
+        for task in &mut self.tasks {
+            if let Err((node, failure)) = task.stop() {
+                self.shared.fail(failed(&self.shared, node, failure));
+            }
+        }
+        self.publish();
+        self.shared.leave(&self.bell);
+        State::Done
+    }
+
+    fn publish(&mut self) {
+        self.polls = 0;
+        self.tasks.iter().for_each(Task::publish);
+    }
+
+    pub(crate) fn into_tasks(self) -> Vec<Task> {
+        self.tasks
+    }
+}
+
+impl Future for Group {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let mut polled = Group::poll(&mut self);
+        if matches!(polled, Polled::Idle | Polled::Waiting) && !self.bell.spins() {
+            self.bell.lie_down(context.waker());
+            polled = Group::poll(&mut self);
+            if polled == Polled::Idle {
+                return Poll::Pending;
+            }
+            self.bell.get_up();
+        }
+        if polled == Polled::Done {
+            return Poll::Ready(());
+        }
+        // A block that waits may not wake anybody: it is asked again.
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl std::fmt::Debug for Group {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Group").field("state", &self.state).finish_non_exhaustive()
+    }
+}
+
+/// Wakes a thread that is parked in [`Group::sleep`].
+struct Parked(Thread);
+
+impl Parked {
+    fn waker(thread: Thread) -> Waker {
+        Waker::from(Arc::new(Self(thread)))
+    }
+}
+
+impl Wake for Parked {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
+    }
+}
+
+fn failed(shared: &Shared, node: usize, failure: Failure) -> RunError {
+    RunError::Failed { block: shared.names[node].clone(), failure }
+}
+
+/// What a panic said.
+fn words(panic: &(dyn Any + Send)) -> String {
+    let said = panic.downcast_ref::<String>().map(String::as_str);
+    said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+}
+
+/// How many polls at most pass between two times that the counters are published.
+const PUBLISHED_EVERY: u32 = 64;
+/// How long a block that waits and wakes nobody is left alone.
+const WAITING_MAX: Duration = Duration::from_micros(200);

@@ -1,0 +1,117 @@
+//! What blocks did, counted where they run and read from anywhere.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// The counters of one block, as of one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counters {
+    /// Calls of its work.
+    pub calls: u64,
+    /// Samples that it worked on: those that came, at a source those that left.
+    pub samples: u64,
+    /// The time in its work: estimated from the first calls and one in [`TIMED_EVERY`] later.
+    pub busy: Duration,
+    /// How often it was asked and had no input.
+    pub starved: u64,
+    /// How often it was asked and no quantum of its output's circuit was free.
+    pub blocked: u64,
+    /// Tags that found no room: more than a quantum holds came between two samples of output.
+    pub tags_lost: u64,
+}
+
+/// How many calls share one measurement of time, after the first 16, which have one each.
+pub const TIMED_EVERY: u64 = 64;
+
+/// Counters as the block's thread publishes them.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+pub(crate) struct Meter {
+    calls: AtomicU64,
+    samples: AtomicU64,
+    busy_ns: AtomicU64,
+    starved: AtomicU64,
+    blocked: AtomicU64,
+    tags_lost: AtomicU64,
+}
+
+impl Meter {
+    /// The counters as last published.
+    pub(crate) fn counters(&self) -> Counters {
+        // Relaxed, here and in `publish`: counts, which order nothing.
+        Counters {
+            calls: self.calls.load(Ordering::Relaxed),
+            samples: self.samples.load(Ordering::Relaxed),
+            busy: Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed)),
+            starved: self.starved.load(Ordering::Relaxed),
+            blocked: self.blocked.load(Ordering::Relaxed),
+            tags_lost: self.tags_lost.load(Ordering::Relaxed),
+        }
+    }
+}
+
+/// Counts for one block on its thread.
+#[derive(Debug)]
+pub(crate) struct Counting {
+    meter: Arc<Meter>,
+    counters: Counters,
+    timed: Duration,
+    timed_calls: u64,
+}
+
+impl Counting {
+    /// Counts on from what `meter` has.
+    pub(crate) fn new(meter: Arc<Meter>) -> Self {
+        let counters = meter.counters();
+        Self { meter, counters, timed: counters.busy, timed_calls: counters.calls }
+    }
+
+    /// One call of `work` on `samples`.
+    #[inline]
+    pub(crate) fn call<R>(&mut self, samples: u64, work: impl FnOnce() -> R) -> R {
+        self.counters.calls += 1;
+        self.counters.samples += samples;
+        let calls = self.counters.calls;
+        if calls > 16 && !calls.is_multiple_of(TIMED_EVERY) {
+            return work();
+        }
+        let begin = Instant::now();
+        let result = work();
+        self.timed += begin.elapsed();
+        self.timed_calls += 1;
+        result
+    }
+
+    /// `samples` more than the call was given: what a source made.
+    pub(crate) fn made(&mut self, samples: u64) {
+        self.counters.samples += samples;
+    }
+
+    /// There was no input.
+    pub(crate) fn starved(&mut self) {
+        self.counters.starved += 1;
+    }
+
+    /// There was no free quantum.
+    pub(crate) fn blocked(&mut self) {
+        self.counters.blocked += 1;
+    }
+
+    /// A tag found no room.
+    pub(crate) fn lost_tag(&mut self) {
+        self.counters.tags_lost += 1;
+    }
+
+    /// Lets everybody see.
+    pub(crate) fn publish(&self) {
+        let Counters { calls, samples, starved, blocked, tags_lost, busy: _ } = self.counters;
+        let busy = self.timed.mul_f64(calls as f64 / self.timed_calls.max(1) as f64);
+        self.meter.calls.store(calls, Ordering::Relaxed);
+        self.meter.samples.store(samples, Ordering::Relaxed);
+        self.meter.busy_ns.store(busy.as_nanos() as u64, Ordering::Relaxed);
+        self.meter.starved.store(starved, Ordering::Relaxed);
+        self.meter.blocked.store(blocked, Ordering::Relaxed);
+        self.meter.tags_lost.store(tags_lost, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,48 @@
+//! Schedulers: who polls which group on which thread.
+//!
+//! A scheduler is ordinary code over [`Graph::split`] and [`Group::poll`](crate::Group::poll). The
+//! simplest, outside of this crate:
+//!
+//! ```
+//! use samplewire_circuit::{Graph, Placement, Polled, RunError, Scheduler};
+//!
+//! /// Everything on the calling thread, never asleep.
+//! struct Busy;
+//!
+//! impl Scheduler for Busy {
+//!     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
+//!         let mut groups = graph.split(&Placement::together(graph).spinning());
+//!         while groups.iter_mut().any(|group| group.poll() != Polled::Done) {}
+//!         graph.join(groups)
+//!     }
+//! }
+//! ```
+
+mod sequence;
+mod stage;
+
+pub use sequence::Sequence;
+pub use stage::ByStage;
+
+use crate::graph::{Graph, RunError};
+
+/// Runs a graph to its end.
+pub trait Scheduler {
+    /// Splits the graph, polls its groups until all are done, and joins them.
+    ///
+    /// # Errors
+    /// What [`Graph::join`] says, or that this graph or this machine is not for this scheduler.
+    fn run(&mut self, graph: &mut Graph) -> Result<(), RunError>;
+}
+
+/// How a thread waits when its blocks have nothing to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It looks again at once: the shortest delay, for a core of its own.
+    Spin,
+    /// It looks again for a while, and sleeps then.
+    Sleep,
+}
+
+/// How often a thread looks before it sleeps: about 20 us.
+const LOOKS: u32 = 1_000;

@@ -1,0 +1,104 @@
+//! Blocks in stages, each on a thread of its own.
+
+use std::thread;
+use std::time::Duration;
+
+use crate::graph::{BlockView, Graph, Placement, RunError};
+use crate::group::{Group, Polled};
+use crate::schedule::{LOOKS, Scheduler, Waiting};
+
+/// Runs blocks in stages, each on a thread of its own: for chains of which one core cannot carry all.
+///
+/// Each quantum goes from core to core, with the samples that were changed: where all blocks can
+/// work on any quantum, [`ByQuantum`](crate::ByQuantum) leaves them in one core's cache.
+pub struct ByStage {
+    stage_of: Box<dyn FnMut(BlockView<'_>) -> usize>,
+    cores: Vec<usize>,
+    waiting: Waiting,
+}
+
+impl ByStage {
+    /// Each block in the stage whose number `stage_of` says.
+    pub fn new(stage_of: impl FnMut(BlockView<'_>) -> usize + 'static) -> Self {
+        Self { stage_of: Box::new(stage_of), cores: Vec::new(), waiting: Waiting::Sleep }
+    }
+
+    /// The blocks in `stages` equal parts, in the order in which they were added.
+    pub fn even(graph: &Graph, stages: usize) -> Self {
+        let blocks = graph.blocks().count();
+        Self::new(move |block| block.number() * stages / blocks)
+    }
+
+    /// Stage n's thread stays on CPU `cores[n % len]`; on none in particular unless said.
+    #[must_use]
+    pub fn cores(mut self, cores: &[usize]) -> Self {
+        self.cores = cores.to_vec();
+        self
+    }
+
+    /// How a thread waits; [`Waiting::Sleep`] unless said.
+    #[must_use]
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.waiting = waiting;
+        self
+    }
+}
+
+impl Scheduler for ByStage {
+    fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
+        let mut placement = Placement::by(graph, &mut self.stage_of);
+        if self.waiting == Waiting::Spin {
+            placement = placement.spinning();
+        }
+        let groups = graph.split(&placement);
+        let control = graph.control();
+        let groups = thread::scope(|scope| {
+            let run = |(number, mut group): (usize, Group)| {
+                let core = self.cores.get(number % self.cores.len().max(1)).copied();
+                let control = control.clone();
+                scope.spawn(move || {
+                    if let Some(core) = core
+                        && let Err(error) = pin(core)
+                    {
+                        control.fail(RunError::Schedule(format!("CPU {core}: {error}")));
+                    }
+                    poll_to_the_end(&mut group);
+                    group
+                })
+            };
+            let threads: Vec<_> = groups.into_iter().enumerate().map(run).collect();
+            let joined = |thread: thread::ScopedJoinHandle<'_, Group>| {
+                thread.join().expect("a group catches its blocks' panics")
+            };
+            threads.into_iter().map(joined).collect()
+        });
+        graph.join(groups)
+    }
+}
+
+fn poll_to_the_end(group: &mut Group) {
+    let mut looks = 0;
+    loop {
+        match group.poll() {
+            Polled::Done => return,
+            Polled::Moved => looks = 0,
+            Polled::Idle | Polled::Waiting if looks < LOOKS || group.spins() => {
+                looks += 1;
+                std::hint::spin_loop();
+            }
+            Polled::Idle | Polled::Waiting => {
+                group.sleep(Duration::from_secs(1));
+            }
+        }
+    }
+}
+
+/// Keeps the calling thread on one CPU.
+fn pin(cpu: usize) -> Result<(), rustix::io::Errno> {
+    let mut cpus = rustix::thread::CpuSet::new();
+    if cpu >= rustix::thread::CpuSet::MAX_CPU {
+        return Err(rustix::io::Errno::INVAL);
+    }
+    cpus.set(cpu);
+    rustix::thread::sched_setaffinity(None, &cpus)
+}

@@ -1,0 +1,83 @@
+//! A stream that a task reads without working on it in place: its own, or one of several readers'.
+
+use crate::channel::{Arrival, Give, Inlet};
+use crate::quantum::{Quantum, SharedQuantum};
+use crate::task::Progress;
+
+/// A stream that is read, and the way home of its quanta.
+pub(crate) struct Input {
+    way: Way,
+    give: Give,
+}
+
+enum Way {
+    Owned(Inlet<Quantum>),
+    Shared(Inlet<SharedQuantum>),
+}
+
+/// A quantum that is being read.
+pub(crate) enum Reading {
+    Owned(Quantum),
+    Shared(SharedQuantum),
+}
+
+impl Input {
+    pub(crate) fn owned(inlet: Inlet<Quantum>, give: Give) -> Self {
+        Self { way: Way::Owned(inlet), give }
+    }
+
+    pub(crate) fn shared(inlet: Inlet<SharedQuantum>, give: Give) -> Self {
+        Self { way: Way::Shared(inlet), give }
+    }
+
+    /// The next to read.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Arrival<Reading> {
+        match &mut self.way {
+            Way::Owned(inlet) => inlet.pop().map(Reading::Owned),
+            Way::Shared(inlet) => inlet.pop().map(Reading::Shared),
+        }
+    }
+
+    /// Has read `quantum`: it goes home, unless others still read it.
+    #[inline]
+    pub(crate) fn release(&mut self, quantum: Reading) {
+        match quantum {
+            Reading::Owned(quantum) => self.give.give(quantum),
+            Reading::Shared(quantum) => {
+                if let Some(quantum) = quantum.reunite() {
+                    self.give.give(quantum);
+                }
+            }
+        }
+    }
+
+    /// See [`Head::clear`](crate::task::Head::clear).
+    pub(crate) fn clear(&mut self) -> Progress {
+        loop {
+            match self.pop() {
+                Arrival::Next(quantum) => self.release(quantum),
+                Arrival::Empty => return Progress::Idle,
+                Arrival::Ended => return Progress::Done,
+            }
+        }
+    }
+
+    /// Says that no more will be taken.
+    pub(crate) fn close(&mut self) {
+        match &mut self.way {
+            Way::Owned(inlet) => inlet.close(),
+            Way::Shared(inlet) => inlet.close(),
+        }
+    }
+}
+
+impl Reading {
+    /// The quantum.
+    pub(crate) fn quantum(&self) -> &Quantum {
+        match self {
+            Self::Owned(quantum) => quantum,
+            Self::Shared(quantum) => quantum,
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! Lines: quanta that visit block after block.
+
+use crate::block::{Failure, Flow};
+use crate::channel::{Give, Outlet};
+use crate::quantum::{Quantum, SharedQuantum};
+use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
+
+/// Takes quanta from its head, has its blocks work on each, and passes them to its tail.
+pub(crate) struct Line {
+    head: Head,
+    stations: Vec<Station<dyn Visit>>,
+    tail: Tail,
+    /// The way home, for quanta that a block discards and those that are empty.
+    give: Give,
+    /// A quantum for which a block waits.
+    held: Option<Held>,
+    /// The block at work.
+    at: usize,
+    /// How many quanta to move in one poll.
+    budget: usize,
+    is_over: bool,
+}
+
+/// A quantum for which a block waits.
+struct Held {
+    quantum: Quantum,
+    /// The block's place.
+    at: usize,
+    /// Whether a block before it ended the stream with this quantum.
+    is_last: bool,
+}
+
+/// Where a line's quanta go.
+pub(crate) enum Tail {
+    /// Home: the last block was a sink.
+    Home,
+    /// Another task.
+    Outlet(Outlet<Quantum>),
+    /// Several others, which read them.
+    Broadcast(Vec<Outlet<SharedQuantum>>),
+}
+
+impl Line {
+    pub(crate) fn new(
+        head: Head,
+        stations: Vec<Station<dyn Visit>>,
+        tail: Tail,
+        give: Give,
+    ) -> Self {
+        // To a task of the same group one at a time: the next block finds it in a cache.
+        let is_local = match &tail {
+            Tail::Home => false,
+            Tail::Outlet(outlet) => outlet.is_local(),
+            Tail::Broadcast(outlets) => outlets.iter().any(Outlet::is_local),
+        };
+        let budget = if is_local { 1 } else { BUDGET };
+        Self { head, stations, tail, give, held: None, at: 0, budget, is_over: false }
+    }
+
+    pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
+        if self.is_over {
+            return Ok(self.head.clear(&mut self.give));
+        }
+        if self.tail.is_closed() {
+            self.end();
+            return Ok(Progress::Moved);
+        }
+        for moved in 0..self.budget {
+            let held = match self.held.take() {
+                Some(held) => held,
+                None => match self.next()? {
+                    Ok(quantum) => Held { quantum, at: 0, is_last: false },
+                    Err(Progress::Done) => {
+                        self.end();
+                        return Ok(Progress::Moved);
+                    }
+                    Err(_) if moved > 0 => return Ok(Progress::Moved),
+                    Err(progress) => return Ok(progress),
+                },
+            };
+            match self.visit(held)? {
+                Visited::Gone => {}
+                Visited::Held if moved > 0 => return Ok(Progress::Moved),
+                Visited::Held => return Ok(Progress::Waiting),
+                Visited::Last => {
+                    self.end();
+                    return Ok(Progress::Moved);
+                }
+            }
+        }
+        Ok(Progress::Moved)
+    }
+
+    /// The head's next quantum, or what it came to instead.
+    #[inline]
+    fn next(&mut self) -> Result<Result<Quantum, Progress>, Failure> {
+        self.at = 0;
+        Ok(match self.head.next()? {
+            Next::Quantum(quantum) => Ok(quantum),
+            Next::Starved => {
+                self.stations.first_mut().map(|station| station.counting.starved());
+                Err(Progress::Idle)
+            }
+            Next::Blocked => {
+                self.stations.first_mut().map(|station| station.counting.blocked());
+                Err(Progress::Idle)
+            }
+            Next::Ended => Err(Progress::Done),
+        })
+    }
+
+    /// Has the blocks from the holding one on work on a quantum, and passes it on.
+    #[inline]
+    fn visit(&mut self, Held { mut quantum, at: from, is_last }: Held) -> Result<Visited, Failure> {
+        let mut visited = if is_last { Visited::Last } else { Visited::Gone };
+        for (at, station) in self.stations.iter_mut().enumerate().skip(from) {
+            self.at = at;
+            let samples = (quantum.len() >> station.sample_shift) as u64;
+            let Station { counting, block, .. } = station;
+            match counting.call(samples, || block.visit(&mut quantum))? {
+                Flow::Pass => {}
+                Flow::End => visited = Visited::Last,
+                Flow::Wait => {
+                    let is_last = visited == Visited::Last;
+                    self.held = Some(Held { quantum, at, is_last });
+                    return Ok(Visited::Held);
+                }
+                Flow::Discard => {
+                    self.give.give(quantum);
+                    return Ok(visited);
+                }
+            }
+            if at == 0
+                && let Head::Free { next_index, .. } = &mut self.head
+            {
+                let made = (quantum.len() >> station.sample_shift) as u64;
+                station.counting.made(made);
+                *next_index = quantum.index().wrapping_add(made);
+            }
+            if quantum.is_empty() {
+                break;
+            }
+        }
+        if quantum.is_empty() {
+            self.give.give(quantum);
+            return Ok(visited);
+        }
+        match &mut self.tail {
+            Tail::Home => self.give.give(quantum),
+            Tail::Outlet(outlet) => outlet.push(quantum),
+            Tail::Broadcast(outlets) => broadcast(quantum, outlets),
+        }
+        Ok(visited)
+    }
+
+    /// No quantum will be passed on any more, and none is wanted.
+    fn end(&mut self) {
+        self.is_over = true;
+        self.head.close();
+        self.tail.end();
+    }
+
+    /// The node at work.
+    pub(crate) fn at(&self) -> usize {
+        match (&self.head, self.stations.get(self.at)) {
+            (Head::Transform(transform), _) if transform.is_at_work() => transform.node(),
+            (_, Some(station)) => station.node,
+            (Head::Transform(transform), None) => transform.node(),
+            (_, None) => usize::MAX,
+        }
+    }
+
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        if let Head::Transform(transform) = &mut self.head {
+            transform.start(names)?;
+        }
+        for Station { node, block, .. } in &mut self.stations {
+            block.start(&names.of(*node)).map_err(|failure| (*node, failure))?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        let mut result = match &mut self.head {
+            Head::Transform(transform) => transform.stop(),
+            _ => Ok(()),
+        };
+        for Station { node, block, .. } in &mut self.stations {
+            result = result.and(block.stop().map_err(|failure| (*node, failure)));
+        }
+        result
+    }
+
+    pub(crate) fn publish(&self) {
+        if let Head::Transform(transform) = &self.head {
+            transform.publish();
+        }
+        self.stations.iter().for_each(|station| station.counting.publish());
+    }
+
+    /// Has a source end.
+    pub(crate) fn drain(&mut self) {
+        self.head.drain();
+    }
+
+    /// Its blocks, for another split; what it holds goes home.
+    pub(crate) fn into_blocks(self) -> (Head, Vec<Station<dyn Visit>>) {
+        (self.head, self.stations)
+    }
+}
+
+/// What became of a quantum.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visited {
+    Gone,
+    Held,
+    /// It went on, and is the last.
+    Last,
+}
+
+impl Tail {
+    fn is_closed(&self) -> bool {
+        match self {
+            Self::Home => false,
+            Self::Outlet(outlet) => outlet.is_closed(),
+            Self::Broadcast(outlets) => outlets.iter().all(Outlet::is_closed),
+        }
+    }
+
+    fn end(&mut self) {
+        match self {
+            Self::Home => {}
+            Self::Outlet(outlet) => outlet.end(),
+            Self::Broadcast(outlets) => outlets.iter_mut().for_each(Outlet::end),
+        }
+    }
+}
+
+/// Passes a handle to each, those included that take no more: they give it up.
+fn broadcast(quantum: Quantum, outlets: &mut [Outlet<SharedQuantum>]) {
+    let shared = quantum.share();
+    let (last, others) = outlets.split_last_mut().expect("a broadcast has readers");
+    for outlet in others {
+        outlet.push(shared.clone());
+    }
+    last.push(shared);
+}

@@ -1,0 +1,115 @@
+//! Tasks: what a group runs in turn. Blocks that follow one another on the same quanta are one
+//! task, a [`Line`], so that a quantum visits them without a channel between.
+
+mod head;
+mod input;
+mod line;
+mod reader;
+mod transform;
+mod visit;
+
+use crate::block::{Context, Failure};
+use crate::meter::Counting;
+
+pub(crate) use head::{Head, Next};
+pub(crate) use input::Input;
+pub(crate) use line::{Line, Tail};
+pub(crate) use reader::Reader;
+pub(crate) use transform::TransformHead;
+pub(crate) use visit::{Consuming, Cross, Crossing, Filling, Read, Visit, Working};
+
+/// What a task came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Progress {
+    /// All its quanta have gone through, and none will come.
+    Done,
+    /// It can do nothing before another task has.
+    Idle,
+    /// A block waits for something outside of the graph.
+    Waiting,
+    /// It did something.
+    Moved,
+}
+
+/// What a group runs.
+pub(crate) enum Task {
+    /// Quanta that visit blocks.
+    Line(Box<Line>),
+    /// A block that reads what others read too.
+    Reader(Box<Reader>),
+}
+
+impl Task {
+    pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
+        match self {
+            Self::Line(line) => line.poll(),
+            Self::Reader(reader) => reader.poll(),
+        }
+    }
+
+    /// The node that is or was at work: whose failure or panic it is.
+    pub(crate) fn at(&self) -> usize {
+        match self {
+            Self::Line(line) => line.at(),
+            Self::Reader(reader) => reader.node(),
+        }
+    }
+
+    /// Starts every block; `context` makes what a node's is told.
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        match self {
+            Self::Line(line) => line.start(names),
+            Self::Reader(reader) => reader.start(names),
+        }
+    }
+
+    /// Stops every block, all of them even if one fails: the first failure.
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        match self {
+            Self::Line(line) => line.stop(),
+            Self::Reader(reader) => reader.stop(),
+        }
+    }
+
+    /// Has a source end.
+    pub(crate) fn drain(&mut self) {
+        if let Self::Line(line) = self {
+            line.drain();
+        }
+    }
+
+    /// Lets everybody see the counters.
+    pub(crate) fn publish(&self) {
+        match self {
+            Self::Line(line) => line.publish(),
+            Self::Reader(reader) => reader.publish(),
+        }
+    }
+}
+
+/// What blocks are told when they start.
+pub(crate) struct Names<'a> {
+    /// Each node's name.
+    pub(crate) names: &'a [std::sync::Arc<str>],
+    /// Of the group.
+    pub(crate) waker: std::task::Waker,
+}
+
+impl Names<'_> {
+    pub(crate) fn of(&self, node: usize) -> Context<'_> {
+        Context { name: &self.names[node], waker: self.waker.clone() }
+    }
+}
+
+/// A block in a task.
+pub(crate) struct Station<B: ?Sized> {
+    /// Its node in the graph.
+    pub(crate) node: usize,
+    /// The two's logarithm of its samples' size in bytes.
+    pub(crate) sample_shift: u32,
+    pub(crate) counting: Counting,
+    pub(crate) block: Box<B>,
+}
+
+/// How many quanta a task moves before others have their turn.
+pub(crate) const BUDGET: usize = 64;

@@ -1,0 +1,80 @@
+//! Readers: sinks that share their quanta with others.
+
+use crate::block::{Failure, Flow};
+use crate::channel::Arrival;
+use crate::task::input::{Input, Reading};
+use crate::task::{BUDGET, Names, Progress, Read, Station};
+
+/// A sink at one of the ends of a broadcast.
+pub(crate) struct Reader {
+    input: Input,
+    station: Station<dyn Read>,
+    /// A quantum for which the block waits.
+    held: Option<Reading>,
+    is_over: bool,
+}
+
+impl Reader {
+    pub(crate) fn new(input: Input, station: Station<dyn Read>) -> Self {
+        Self { input, station, held: None, is_over: false }
+    }
+
+    pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
+        if self.is_over {
+            return Ok(self.input.clear());
+        }
+        for moved in 0..BUDGET {
+            let quantum = match self.held.take().map_or_else(|| self.input.pop(), Arrival::Next) {
+                Arrival::Next(quantum) => quantum,
+                Arrival::Ended => return Ok(self.end()),
+                Arrival::Empty if moved > 0 => return Ok(Progress::Moved),
+                Arrival::Empty => {
+                    self.station.counting.starved();
+                    return Ok(Progress::Idle);
+                }
+            };
+            let Station { sample_shift, counting, block, .. } = &mut self.station;
+            let samples = (quantum.quantum().len() >> *sample_shift) as u64;
+            match counting.call(samples, || block.read(quantum.quantum()))? {
+                Flow::Pass | Flow::Discard => self.input.release(quantum),
+                Flow::End => {
+                    self.input.release(quantum);
+                    return Ok(self.end());
+                }
+                Flow::Wait => {
+                    self.held = Some(quantum);
+                    return Ok(if moved > 0 { Progress::Moved } else { Progress::Waiting });
+                }
+            }
+        }
+        Ok(Progress::Moved)
+    }
+
+    fn end(&mut self) -> Progress {
+        self.is_over = true;
+        self.input.close();
+        Progress::Moved
+    }
+
+    pub(crate) fn node(&self) -> usize {
+        self.station.node
+    }
+
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        let node = self.station.node;
+        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+    }
+
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+    }
+
+    pub(crate) fn publish(&self) {
+        self.station.counting.publish();
+    }
+
+    /// Its block, for another split; what it holds goes home.
+    pub(crate) fn into_station(self) -> Station<dyn Read> {
+        self.station
+    }
+}

@@ -1,0 +1,225 @@
+//! Transforms: from the quanta of one circuit into those of another.
+
+use crate::block::{Done, Failure};
+use crate::channel::{Arrival, Take};
+use crate::quantum::Quantum;
+use crate::tag::{Tag, Tags};
+use crate::task::input::{Input, Reading};
+use crate::task::{Cross, Names, Next, Progress, Station};
+
+/// Fills quanta of one circuit from those of another.
+pub(crate) struct TransformHead {
+    station: Station<dyn Cross>,
+    /// The two's logarithm of the output's sample size in bytes.
+    output_shift: u32,
+    input: Input,
+    take: Take,
+    /// What is being read, and how many samples of it have been.
+    current: Option<(Reading, usize)>,
+    /// What is being filled.
+    output: Option<Quantum>,
+    /// The index of the next sample of input, once there was one.
+    next_in: Option<u64>,
+    /// The index of the next sample of output.
+    next_out: u64,
+    /// Tags for the samples that come next, which found no room.
+    waiting_tags: Tags,
+    is_at_work: bool,
+}
+
+impl TransformHead {
+    pub(crate) fn new(
+        station: Station<dyn Cross>,
+        output_shift: u32,
+        input: Input,
+        take: Take,
+    ) -> Self {
+        Self {
+            station,
+            output_shift,
+            input,
+            take,
+            current: None,
+            output: None,
+            next_in: None,
+            next_out: 0,
+            waiting_tags: Tags::default(),
+            is_at_work: false,
+        }
+    }
+
+    /// The next quantum of output: a full one, or what there is before a gap, before tags that find
+    /// no room, and at the end.
+    pub(crate) fn next(&mut self) -> Result<Next, Failure> {
+        self.is_at_work = true;
+        let next = self.fill_next();
+        // A failure stays this block's.
+        self.is_at_work = next.is_err();
+        next
+    }
+
+    fn fill_next(&mut self) -> Result<Next, Failure> {
+        loop {
+            if self.current.is_none() {
+                match self.input.pop() {
+                    Arrival::Next(quantum) => self.current = Some((quantum, 0)),
+                    Arrival::Empty => {
+                        self.station.counting.starved();
+                        return Ok(Next::Starved);
+                    }
+                    Arrival::Ended => return Ok(self.filled().map_or(Next::Ended, Next::Quantum)),
+                }
+            }
+            if self.is_after_gap() {
+                if let Some(quantum) = self.filled() {
+                    return Ok(Next::Quantum(quantum));
+                }
+                self.restart();
+            }
+            if self.output.is_none() && !self.begin_output() {
+                self.station.counting.blocked();
+                return Ok(Next::Blocked);
+            }
+            if let Some(quantum) = self.step()? {
+                return Ok(Next::Quantum(quantum));
+            }
+        }
+    }
+
+    /// Whether what is to be read does not follow what was.
+    fn is_after_gap(&self) -> bool {
+        let (reading, read) = self.current.as_ref().expect("there is input");
+        *read == 0 && self.next_in != Some(reading.quantum().index())
+    }
+
+    fn restart(&mut self) {
+        let (reading, _) = self.current.as_ref().expect("there is input");
+        let index = reading.quantum().index();
+        self.station.block.restart(index);
+        self.next_in = Some(index);
+        self.next_out = self.station.block.ratio().output_at(index);
+    }
+
+    /// Takes a quantum for output; `false` when none is free.
+    fn begin_output(&mut self) -> bool {
+        let Some(mut quantum) = self.take.take() else { return false };
+        let (reading, _) = self.current.as_ref().expect("there is input");
+        let ratio = self.station.block.ratio();
+        quantum.set_index(self.next_out);
+        let scale = f64::from(ratio.interpolation) / f64::from(ratio.decimation);
+        quantum.set_rate_hz(reading.quantum().rate_hz() * scale);
+        std::mem::swap(quantum.tags_mut(), &mut self.waiting_tags);
+        self.output = Some(quantum);
+        true
+    }
+
+    /// Has the block work once; the output, when it is full or must leave.
+    fn step(&mut self) -> Result<Option<Quantum>, Failure> {
+        let (reading, read) = self.current.as_mut().expect("there is input");
+        let output = self.output.as_mut().expect("there is room");
+        let Station { sample_shift, counting, block, .. } = &mut self.station;
+        let input = reading.quantum();
+        let len = input.len() >> *sample_shift;
+        // Tags that there is no room for begin another quantum, unless this one has no sample yet.
+        let index = input.index() + *read as u64;
+        let room = Tags::LEN_MAX - output.tags().len();
+        let beyond = input.tags().iter().filter(|tag| tag.index >= index).nth(room);
+        let input_max = match beyond {
+            Some(tag) if !output.is_empty() => (tag.index - index) as usize,
+            _ => usize::MAX,
+        };
+        let Done { consumed, produced } =
+            counting.call(0, || block.cross(input, *read, input_max, output))?;
+        counting.made(consumed as u64);
+        let end = index + consumed as u64;
+        let ratio = block.ratio();
+        for tag in input.tags().iter().filter(|tag| (index..end).contains(&tag.index)) {
+            let tag = Tag { index: ratio.output_at(tag.index), ..*tag };
+            // Behind the last sample of this output it is the next's.
+            if output.push_tag(tag).is_err() {
+                counting.lost_tag();
+            }
+        }
+        *read += consumed;
+        self.next_in = Some(end);
+        self.next_out += produced as u64;
+        let is_read = *read == len;
+        let is_full = output.len() == output.capacity() >> self.output_shift << self.output_shift;
+        if is_read && let Some((reading, _)) = self.current.take() {
+            self.input.release(reading);
+        }
+        if is_full {
+            return Ok(self.filled());
+        }
+        if consumed > 0 || produced > 0 || is_read {
+            return Ok(None);
+        }
+        // Neither went on: more room may help, or another quantum for the tags.
+        match self.filled() {
+            Some(quantum) => Ok(Some(quantum)),
+            None => {
+                Err(format!("takes none of {len} samples with room for a whole quantum").into())
+            }
+        }
+    }
+
+    /// The output, unless it is empty, with the tags of its samples alone.
+    fn filled(&mut self) -> Option<Quantum> {
+        let mut quantum = self.output.take()?;
+        let end = self.next_out;
+        let tags = *quantum.tags();
+        quantum.tags_mut().clear();
+        self.waiting_tags.clear();
+        for tag in tags.iter() {
+            let room = if tag.index < end { quantum.tags_mut() } else { &mut self.waiting_tags };
+            room.push(*tag).expect("as many as were there");
+        }
+        if quantum.is_empty() {
+            self.take.untake(quantum);
+            return None;
+        }
+        Some(quantum)
+    }
+
+    /// See [`Head::clear`](crate::task::Head::clear).
+    pub(crate) fn clear(&mut self) -> Progress {
+        self.input.clear()
+    }
+
+    /// Says that no more will be taken, and sends home what is held.
+    pub(crate) fn close(&mut self) {
+        self.input.close();
+        if let Some((reading, _)) = self.current.take() {
+            self.input.release(reading);
+        }
+        if let Some(quantum) = self.output.take() {
+            self.take.untake(quantum);
+        }
+    }
+
+    pub(crate) fn node(&self) -> usize {
+        self.station.node
+    }
+
+    pub(crate) fn is_at_work(&self) -> bool {
+        self.is_at_work
+    }
+
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        let node = self.station.node;
+        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+    }
+
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+    }
+
+    pub(crate) fn publish(&self) {
+        self.station.counting.publish();
+    }
+
+    /// Its block, for another split; what it holds goes home.
+    pub(crate) fn into_station(self) -> Station<dyn Cross> {
+        self.station
+    }
+}

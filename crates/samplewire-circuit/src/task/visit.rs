@@ -1,0 +1,155 @@
+//! Blocks without their types: how tasks call them.
+
+use std::marker::PhantomData;
+
+use crate::block::{Context, Done, Failure, InPlace, Ratio, Sink, Source, Transform, Work};
+use crate::quantum::Quantum;
+use crate::sample::Sample;
+
+/// A block that is visited by quanta.
+pub(crate) trait Visit: Send {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work;
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
+    fn stop(&mut self) -> Result<(), Failure>;
+    fn replicate(&self) -> Option<Box<dyn Visit>> {
+        None
+    }
+}
+
+/// A block that reads quanta of others.
+pub(crate) trait Read: Send {
+    fn read(&mut self, quantum: &Quantum) -> Work;
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
+    fn stop(&mut self) -> Result<(), Failure>;
+}
+
+/// A [`Source`].
+pub(crate) struct Filling<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+
+impl<T: Sample, B: Source<T>> Visit for Filling<B, T> {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work {
+        self.0.fill(quantum.retyped_mut())
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+}
+
+/// An [`InPlace`].
+pub(crate) struct Working<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+
+impl<T: Sample, B: InPlace<T> + 'static> Visit for Working<B, T> {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work {
+        self.0.work(quantum.retyped_mut())
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+
+    fn replicate(&self) -> Option<Box<dyn Visit>> {
+        Some(Box::new(Self(self.0.replicate()?, PhantomData)))
+    }
+}
+
+/// A [`Sink`].
+pub(crate) struct Consuming<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+
+impl<T: Sample, B: Sink<T>> Visit for Consuming<B, T> {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work {
+        self.0.consume(quantum.retyped_ref())
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+}
+
+impl<T: Sample, B: Sink<T>> Read for Consuming<B, T> {
+    fn read(&mut self, quantum: &Quantum) -> Work {
+        self.0.consume(quantum.retyped_ref())
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+}
+
+/// A block that goes from one circuit to another.
+pub(crate) trait Cross: Send {
+    fn ratio(&self) -> Ratio;
+
+    /// Works on `input` from sample `from` on, into `output` behind its first `filled` samples, but
+    /// on no more than `input_max` of them. Leaves `output` with what it holds then.
+    fn cross(
+        &mut self,
+        input: &Quantum,
+        from: usize,
+        input_max: usize,
+        output: &mut Quantum,
+    ) -> Result<Done, Failure>;
+    fn restart(&mut self, index: u64);
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
+    fn stop(&mut self) -> Result<(), Failure>;
+}
+
+/// A [`Transform`].
+pub(crate) struct Crossing<X, A, B>(pub(crate) X, pub(crate) PhantomData<fn(A, B)>);
+
+impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
+    fn ratio(&self) -> Ratio {
+        self.0.ratio()
+    }
+
+    fn cross(
+        &mut self,
+        input: &Quantum,
+        from: usize,
+        input_max: usize,
+        output: &mut Quantum,
+    ) -> Result<Done, Failure> {
+        let input = &input.retyped_ref::<A>().samples()[from..];
+        let input = &input[..input.len().min(input_max)];
+        let output = output.retyped_mut::<B>();
+        let filled = output.len();
+        let room = &mut output.fill()[filled..];
+        let room_len = room.len();
+        let done = self.0.work(input, room)?;
+        let produced = done.produced.min(room_len);
+        output.set_len(filled + produced);
+        if done.consumed > input.len() || done.produced > room_len {
+            let (given, room) = (input.len(), room_len);
+            return Err(format!("says {done:?} of {given} samples and room for {room}").into());
+        }
+        Ok(done)
+    }
+
+    fn restart(&mut self, index: u64) {
+        self.0.restart(index);
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+}

@@ -1,0 +1,163 @@
+//! Graphs as a program builds and runs them, under each scheduler.
+
+use std::sync::{Arc, Mutex};
+
+use samplewire_circuit::blocks::{Head, NullSource};
+use samplewire_circuit::{
+    ByStage, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Ratio, Report, RunError,
+    Sequence, Sink, Source, Tag, TagKind, Transform, Waiting, Work,
+};
+
+/// Sample n is n, with a gap of 1,000 after each 10,000.
+struct Ramp;
+
+impl Source<i32> for Ramp {
+    fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        let mut index = quantum.index();
+        if index % 11_000 >= 10_000 {
+            index = index / 11_000 * 11_000 + 11_000;
+            quantum.set_index(index);
+            let kind = TagKind::Overflow { lost_samples: 1_000 };
+            quantum.push_tag(Tag { index, kind })?;
+        }
+        quantum.set_rate_hz(8e6);
+        let len = quantum.fill().len().min(10_000 - (index % 11_000) as usize);
+        quantum.set_len(len);
+        (index..).zip(quantum.samples_mut()).for_each(|(index, sample)| *sample = index as i32);
+        Ok(Flow::Pass)
+    }
+}
+
+struct Add(i32);
+
+impl InPlace<i32> for Add {
+    fn work(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        quantum.samples_mut().iter_mut().for_each(|sample| *sample += self.0);
+        Ok(Flow::Pass)
+    }
+}
+
+/// Every 8th sample, at indexes that are multiples of 8.
+#[derive(Default)]
+struct EveryEighth {
+    skip: usize,
+}
+
+impl Transform<i32, f64> for EveryEighth {
+    fn ratio(&self) -> Ratio {
+        Ratio::decimate(8)
+    }
+
+    fn restart(&mut self, index: u64) {
+        self.skip = (index.next_multiple_of(8) - index) as usize;
+    }
+
+    fn work(&mut self, input: &[i32], output: &mut [f64]) -> Result<Done, Failure> {
+        let mut done = Done { consumed: 0, produced: 0 };
+        while done.produced < output.len() && done.consumed + self.skip < input.len() {
+            done.consumed += self.skip + 1;
+            output[done.produced] = f64::from(input[done.consumed - 1]);
+            done.produced += 1;
+            self.skip = 7;
+        }
+        if done.produced < output.len() {
+            self.skip -= input.len() - done.consumed;
+            done.consumed = input.len();
+        }
+        Ok(done)
+    }
+}
+
+/// What came: the index and value of each sample, and each tag's index.
+#[derive(Clone, Default)]
+struct Seen<T> {
+    samples: Arc<Mutex<Vec<(u64, T)>>>,
+    tags: Arc<Mutex<Vec<u64>>>,
+}
+
+impl<T: samplewire_circuit::Sample> Sink<T> for Seen<T> {
+    fn consume(&mut self, quantum: &Quantum<T>) -> Work {
+        let indexed = (quantum.index()..).zip(quantum.samples().iter().copied());
+        self.samples.lock().unwrap().extend(indexed);
+        self.tags.lock().unwrap().extend(quantum.tags().iter().map(|tag| tag.index));
+        Ok(Flow::Pass)
+    }
+}
+
+fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Report, RunError>)) {
+    check(&|graph| graph.run(Sequence::new()));
+    for stages in [2, 3] {
+        check(&|graph| {
+            let stage = ByStage::even(&graph, stages);
+            graph.run(stage)
+        });
+        check(&|graph| {
+            let stage = ByStage::even(&graph, stages).waiting(Waiting::Spin);
+            graph.run(stage)
+        });
+    }
+}
+
+#[test]
+fn samples_tags_and_gaps_keep_their_indexes_through_blocks_and_decimation() {
+    under_each_scheduler(|run| {
+        let (whole, eighth) = (Seen::<i32>::default(), Seen::<f64>::default());
+        let mut graph = GraphBuilder::new();
+        let input = graph.circuit("input", 4, 512);
+        let output = graph.circuit("output", 2, 100);
+        let stream = graph.source("ramp", Ramp, input);
+        let stream = graph.in_place("add", Add(3), stream);
+        let stream = graph.in_place("head", Head::new(50_000), stream);
+        let stream = graph.broadcast("both", stream);
+        graph.sink("whole", whole.clone(), stream.clone());
+        let stream = graph.transform("eighth", EveryEighth::default(), stream, output);
+        graph.sink("seen", eighth.clone(), stream);
+        let report = run(graph.build().unwrap()).unwrap();
+
+        let indexes: Vec<u64> =
+            (0..).filter(|index| index % 11_000 < 10_000).take(50_000).collect();
+        let expected: Vec<_> = indexes.iter().map(|&index| (index, index as i32 + 3)).collect();
+        assert!(*whole.samples.lock().unwrap() == expected);
+        let of_eighth = indexes.iter().filter(|&&index| index % 8 == 0);
+        let expected: Vec<_> = of_eighth.map(|&index| (index / 8, (index + 3) as f64)).collect();
+        assert!(*eighth.samples.lock().unwrap() == expected);
+        assert_eq!(*whole.tags.lock().unwrap(), [11_000, 22_000, 33_000, 44_000]);
+        assert_eq!(*eighth.tags.lock().unwrap(), [1_375, 2_750, 4_125, 5_500]);
+        let counters = report.block("eighth").unwrap().counters;
+        assert_eq!((counters.samples, counters.tags_lost), (50_000, 0));
+        assert_eq!(report.block("seen").unwrap().counters.samples, 6_250);
+    });
+}
+
+/// Fails, or panics, at its third quantum.
+struct Third {
+    calls: u32,
+    panics: bool,
+}
+
+impl InPlace<i32> for Third {
+    fn work(&mut self, _: &mut Quantum<i32>) -> Work {
+        self.calls += 1;
+        if self.calls < 3 {
+            return Ok(Flow::Pass);
+        }
+        assert!(!self.panics, "enough");
+        Err("the coil is hot".into())
+    }
+}
+
+#[test]
+fn failure_and_panic_of_a_block_name_it_and_end_the_graph() {
+    for (panics, words) in [(false, "'third': the coil is hot"), (true, "'third' panicked: enough")]
+    {
+        under_each_scheduler(|run| {
+            let mut graph = GraphBuilder::new();
+            let circuit = graph.circuit("samples", 3, 64);
+            let stream = graph.source("source", NullSource, circuit);
+            let stream = graph.in_place("third", Third { calls: 0, panics }, stream);
+            graph.sink("sink", Seen::<i32>::default(), stream);
+            let error = run(graph.build().unwrap()).unwrap_err();
+            assert_eq!(error.to_string(), words);
+        });
+    }
+}
