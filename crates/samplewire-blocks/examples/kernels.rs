@@ -1,0 +1,76 @@
+//! Times each kernel on data that stay in the first cache.
+//!
+//! `cargo run --release -p samplewire-blocks --example kernels [NAME]`: nanoseconds a call and
+//! samples a second, the best and the median of 200 rounds.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use bytemuck::{cast_slice, cast_slice_mut};
+use samplewire_blocks::kernels;
+use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
+
+fn main() {
+    let chosen = std::env::args().nth(1).unwrap_or_default();
+    let bench = Bench { chosen };
+    println!(
+        "{:<34} {:>8} {:>10} {:>10} {:>9}",
+        "kernel", "samples", "best ns", "median ns", "MS/s"
+    );
+    arithmetic(&bench);
+}
+
+fn arithmetic(bench: &Bench) {
+    let (mut block, mut other) = (block(), block());
+    let (floats, other) = (samples::<f32>(&mut block), samples::<f32>(&mut other));
+    bench.time("copy f32, for comparison", LEN, || black_box(&mut *floats).copy_from_slice(other));
+    bench.time("saxpy f32", LEN, || kernels::saxpy(black_box(floats), 0.5, 0.5));
+    bench.time("gain f32", LEN, || kernels::gain(black_box(floats), 1.0));
+    bench.time("add f32", LEN, || kernels::add(black_box(floats), other));
+    bench.time("multiply f32", LEN, || kernels::multiply(black_box(floats), other));
+    let (complex, other) = (cast_slice_mut(floats), cast_slice(other));
+    bench.time("multiply fc32", LEN / 2, || kernels::multiply_complex(black_box(complex), other));
+}
+
+/// A quantum as blocks get it: 16 KiB at a multiple of 64 bytes.
+fn block() -> Quantum {
+    let pool = Pool::new(PoolConfig::new(1, LEN * 4)).expect("16 KiB can be had");
+    let mut quantum = pool.take().expect("nothing was taken");
+    quantum.set_len(LEN * 4);
+    quantum
+}
+
+fn samples<S: Sample>(quantum: &mut Quantum) -> &mut [S] {
+    quantum.as_mut_slice().expect("its bytes are a whole number of samples")
+}
+
+/// Which kernels are timed: those whose name has this in it.
+struct Bench {
+    chosen: String,
+}
+
+impl Bench {
+    /// Prints how long `call` takes, which handles `samples`.
+    fn time(&self, name: &str, samples: usize, mut call: impl FnMut()) {
+        if !name.contains(&self.chosen) {
+            return;
+        }
+        let mut round = |calls: u32| {
+            let start = Instant::now();
+            for _ in 0..calls {
+                call();
+            }
+            start.elapsed().as_nanos() as f64 / f64::from(calls)
+        };
+        let calls = (ROUND_NS / round(16)).clamp(1.0, 1e6) as u32;
+        let mut times_ns: Vec<f64> = (0..ROUNDS).map(|_| round(calls)).collect();
+        times_ns.sort_by(f64::total_cmp);
+        let (best_ns, median_ns) = (times_ns[0], times_ns[ROUNDS / 2]);
+        let rate = samples as f64 / best_ns * 1e3;
+        println!("{name:<34} {samples:>8} {best_ns:>10.1} {median_ns:>10.1} {rate:>9.0}");
+    }
+}
+
+const LEN: usize = 4096;
+const ROUNDS: usize = 200;
+const ROUND_NS: f64 = 500e3;
