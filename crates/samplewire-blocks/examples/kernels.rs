@@ -7,7 +7,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use samplewire_blocks::kernels;
+use samplewire_blocks::kernels::{self, ConvertFrom};
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
 
 fn main() {
@@ -18,6 +18,14 @@ fn main() {
         "kernel", "samples", "best ns", "median ns", "MS/s"
     );
     arithmetic(&bench);
+    convert::<i16, f32>(&bench, "convert i16 to f32");
+    convert::<f32, i16>(&bench, "convert f32 to i16");
+    convert::<i8, f32>(&bench, "convert i8 to f32");
+    convert::<f32, i8>(&bench, "convert f32 to i8");
+    convert::<u8, f32>(&bench, "convert u8 to f32");
+    convert::<i16, i8>(&bench, "convert i16 to i8");
+    convert::<i32, f32>(&bench, "convert i32 to f32");
+    convert::<f32, i32>(&bench, "convert f32 to i32");
 }
 
 fn arithmetic(bench: &Bench) {
@@ -30,6 +38,15 @@ fn arithmetic(bench: &Bench) {
     bench.time("multiply f32", LEN, || kernels::multiply(black_box(floats), other));
     let (complex, other) = (cast_slice_mut(floats), cast_slice(other));
     bench.time("multiply fc32", LEN / 2, || kernels::multiply_complex(black_box(complex), other));
+}
+
+fn convert<A: Sample, B: Sample + ConvertFrom<A>>(bench: &Bench, name: &str) {
+    let (mut from, mut to) = (block(), block());
+    let (from, to) = (&samples::<A>(&mut from)[..LEN], &mut samples::<B>(&mut to)[..LEN]);
+    bench.time(name, LEN, || kernels::convert(black_box(from), to));
+    let mut bytes = block();
+    let in_place = || kernels::convert_in_place::<A, B>(black_box(bytes.data_mut()), LEN);
+    bench.time(&format!("{name}, in place"), LEN, in_place);
 }
 
 /// A quantum as blocks get it: 16 KiB at a multiple of 64 bytes.

@@ -130,7 +130,13 @@ mod tests {
     fn kernels_of_two_inputs_agree_with_a_scalar_at_all_lengths_and_places() {
         let other = ramp(300);
         for skew in 0..5 {
-            everywhere(|x| x + x, |samples| add(samples, &samples.to_vec()));
+            everywhere(
+                |x| x + x,
+                |samples| {
+                    let other = samples.to_vec();
+                    add(samples, &other);
+                },
+            );
             for len in 0..=130 {
                 let other = &other[skew..skew + len];
                 let mut product = ramp(len);

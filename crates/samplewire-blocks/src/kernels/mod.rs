@@ -4,5 +4,7 @@
 //! is first called; without any of them it runs in the instructions that every machine has.
 
 mod arithmetic;
+mod convert;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
+pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
