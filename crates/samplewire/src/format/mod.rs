@@ -6,6 +6,8 @@
 
 mod convert;
 
+use samplewire_blocks::kernels::Part;
+
 pub use convert::{ConvertError, convert};
 pub use samplewire_proto::wire::Format;
 
@@ -35,11 +37,13 @@ pub fn parse(name: &str) -> Result<Format, UnknownFormat> {
 /// assert_eq!(full_scale(Format::Fc32), 1.0);
 /// ```
 pub const fn full_scale(format: Format) -> f32 {
-    match format {
-        Format::Sc8 | Format::Uc8 | Format::R8 => 128.0,
-        Format::Sc16 | Format::R16 => 32_768.0,
-        Format::Fc32 | Format::Rf32 => 1.0,
-    }
+    let full_scale = match format {
+        Format::Sc8 | Format::R8 => i8::FULL_SCALE,
+        Format::Uc8 => u8::FULL_SCALE,
+        Format::Sc16 | Format::R16 => i16::FULL_SCALE,
+        Format::Fc32 | Format::Rf32 => f32::FULL_SCALE,
+    };
+    full_scale as f32
 }
 
 /// No format has this name.
