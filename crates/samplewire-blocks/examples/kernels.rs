@@ -7,7 +7,8 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use samplewire_blocks::kernels::{self, ConvertFrom};
+use num_complex::Complex32;
+use samplewire_blocks::kernels::{self, ConvertFrom, Fir, Floats};
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
 
 fn main() {
@@ -26,6 +27,12 @@ fn main() {
     convert::<i16, i8>(&bench, "convert i16 to i8");
     convert::<i32, f32>(&bench, "convert i32 to f32");
     convert::<f32, i32>(&bench, "convert f32 to i32");
+    for decimation in [1, 2, 4, 8, 16] {
+        fir::<Complex32>(&bench, "fc32", 64, decimation);
+    }
+    fir::<f32>(&bench, "f32", 64, 1);
+    fir::<f32>(&bench, "f32", 64, 8);
+    fir::<Complex32>(&bench, "fc32", 61, 8);
 }
 
 fn arithmetic(bench: &Bench) {
@@ -47,6 +54,14 @@ fn convert<A: Sample, B: Sample + ConvertFrom<A>>(bench: &Bench, name: &str) {
     let mut bytes = block();
     let in_place = || kernels::convert_in_place::<A, B>(black_box(bytes.data_mut()), LEN);
     bench.time(&format!("{name}, in place"), LEN, in_place);
+}
+
+fn fir<S: Sample + Floats>(bench: &Bench, name: &str, taps: usize, decimation: usize) {
+    let mut block = block();
+    let samples = samples::<S>(&mut block);
+    let mut fir = Fir::new(&vec![1.0 / taps as f32; taps], decimation).expect("both are in range");
+    let name = format!("fir {taps} taps / {decimation} {name}");
+    bench.time(&name, samples.len(), || _ = black_box(fir.process(black_box(samples))));
 }
 
 /// A quantum as blocks get it: 16 KiB at a multiple of 64 bytes.

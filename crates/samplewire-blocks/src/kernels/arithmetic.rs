@@ -7,7 +7,10 @@ use multiversion::multiversion;
 use num_complex::Complex32;
 
 /// A sample whose parts are `f32`, one or two of them.
-pub trait Floats: Pod + sealed::Sealed {}
+pub trait Floats: Pod + sealed::Sealed {
+    /// How many: 1 in a real sample, 2 in a complex one.
+    const PARTS: usize = size_of::<Self>() / size_of::<f32>();
+}
 
 impl Floats for f32 {}
 impl Floats for Complex32 {}

@@ -5,6 +5,11 @@
 
 mod arithmetic;
 mod convert;
+mod fir;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
 pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
+pub use fir::{Fir, FirError};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,148 @@
+use num_complex::Complex32;
+
+use super::*;
+use crate::kernels::tests::{complex_noise, cuts, noise};
+
+/// The definition, in f64: output `m` stands for input `skip + m * decimation`.
+fn reference(input: &[Complex32], taps: &[f32], decimation: usize, skip: usize) -> Vec<[f64; 2]> {
+    let outputs = (skip..input.len()).step_by(decimation);
+    let sum_at = |n: usize| {
+        let mut sum = [0.0; 2];
+        for (tap, input) in taps.iter().zip(input[..=n].iter().rev()) {
+            sum[0] += f64::from(*tap) * f64::from(input.re);
+            sum[1] += f64::from(*tap) * f64::from(input.im);
+        }
+        sum
+    };
+    outputs.map(sum_at).collect()
+}
+
+fn close(got: &[Complex32], want: &[[f64; 2]], taps: &[f32]) {
+    assert_eq!(got.len(), want.len());
+    // Inputs reach 1: each of the roundings is at most half a unit of the sum of magnitudes.
+    let bound = taps.iter().map(|tap| f64::from(tap.abs())).sum::<f64>();
+    let bound = bound * taps.len() as f64 * f64::from(f32::EPSILON);
+    for (at, (got, want)) in got.iter().zip(want).enumerate() {
+        let error = (f64::from(got.re) - want[0]).abs().max((f64::from(got.im) - want[1]).abs());
+        assert!(error <= bound, "{got} for {want:?} at {at}");
+    }
+}
+
+fn filtered<S: Floats>(fir: &mut Fir<S>, input: &[S], cuts: &[usize]) -> Vec<S> {
+    let mut output = Vec::new();
+    for cut in cuts.windows(2) {
+        let mut samples = input[cut[0]..cut[1]].to_vec();
+        let expected = fir.outputs_of(samples.len());
+        let outputs = fir.process(&mut samples);
+        assert_eq!(outputs, expected);
+        output.extend_from_slice(&samples[..outputs]);
+    }
+    output
+}
+
+#[test]
+fn outputs_are_the_sums_of_the_definition_at_all_sizes() {
+    let input = complex_noise(700, 1);
+    for taps in [1, 2, 3, 7, 8, 9, 16, 31, 63, 64, 65, 200] {
+        let taps = noise(taps, taps as u64);
+        for decimation in [1, 2, 3, 7, 8, 50, 1000] {
+            let mut fir = Fir::new(&taps, decimation).unwrap();
+            let output = filtered(&mut fir, &input, &[0, 700]);
+            close(&output, &reference(&input, &taps, decimation, 0), &taps);
+        }
+    }
+}
+
+#[test]
+fn every_length_up_to_130_and_every_phase_is_right() {
+    let input = complex_noise(131, 2);
+    let taps = noise(17, 3);
+    for len in 0..=130 {
+        for decimation in [1, 2, 5] {
+            for skip in 0..decimation {
+                let mut fir = Fir::new(&taps, decimation).unwrap();
+                fir.restart(skip);
+                let output = filtered(&mut fir, &input[..len], &[0, len]);
+                close(&output, &reference(&input[..len], &taps, decimation, skip), &taps);
+            }
+        }
+    }
+}
+
+#[test]
+fn pieces_of_any_length_give_the_bits_of_the_whole() {
+    let input = complex_noise(3000, 4);
+    for (seed, taps) in [1, 2, 15, 64, 129].into_iter().enumerate() {
+        let taps = noise(taps, 5);
+        for decimation in [1, 2, 3, 8, 11] {
+            let new = || Fir::new(&taps, decimation).unwrap();
+            let whole = filtered(&mut new(), &input, &[0, 3000]);
+            for longest in [3, 40, 500] {
+                let cuts = cuts(3000, longest, seed as u64 + longest as u64);
+                assert_eq!(filtered(&mut new(), &input, &cuts), whole, "{longest} {decimation}");
+            }
+        }
+    }
+}
+
+#[test]
+fn real_samples_are_filtered_as_the_first_part_of_complex_ones() {
+    let input = complex_noise(1000, 6);
+    let real: Vec<f32> = input.iter().map(|sample| sample.re).collect();
+    for decimation in [1, 8] {
+        for taps in [5, 64] {
+            let taps = noise(taps, 7);
+            let cuts = cuts(1000, 300, 8);
+            let output = filtered(&mut Fir::new(&taps, decimation).unwrap(), &real, &cuts);
+            let complex: Vec<Complex32> =
+                output.iter().map(|re| Complex32::new(*re, 0.0)).collect();
+            let mut want = reference(&input, &taps, decimation, 0);
+            want.iter_mut().for_each(|sum| sum[1] = 0.0);
+            close(&complex, &want, &taps);
+        }
+    }
+}
+
+#[test]
+fn an_impulse_brings_the_taps_and_a_restart_forgets_it() {
+    let taps = [1.0, 2.0, 3.0];
+    let mut fir = Fir::new(&taps, 1).unwrap();
+    let mut samples = [1.0, 0.0, 0.0, 0.0, 1.0];
+    assert_eq!(fir.process(&mut samples), 5);
+    assert_eq!(samples, [1.0, 2.0, 3.0, 0.0, 1.0]);
+    fir.restart(0);
+    let mut samples = [0.0, 1.0];
+    fir.process(&mut samples);
+    assert_eq!(samples, [0.0, 1.0]);
+}
+
+#[test]
+fn what_is_no_number_leaves_with_the_last_tap() {
+    for decimation in [1, 2] {
+        let mut fir = Fir::new(&noise(10, 9), decimation).unwrap();
+        let mut samples = noise(100, 10);
+        samples[50] = f32::NAN;
+        let outputs = fir.process(&mut samples);
+        for (at, sample) in samples[..outputs].iter().enumerate() {
+            assert_eq!(sample.is_nan(), (50..60).contains(&(at * decimation)), "{at}");
+        }
+    }
+}
+
+#[test]
+fn only_symmetric_taps_have_one_delay() {
+    let delay = |taps: &[f32]| Fir::<f32>::new(taps, 1).unwrap().group_delay_samples();
+    assert_eq!(delay(&[1.0, 2.0, 1.0]), Some(1.0));
+    assert_eq!(delay(&[1.0, 1.0]), Some(0.5));
+    assert_eq!(delay(&[1.0, 2.0]), None);
+}
+
+#[test]
+fn sizes_out_of_range_are_named() {
+    let error = |taps: usize, decimation| {
+        Fir::<f32>::new(&vec![0.0; taps], decimation).unwrap_err().to_string()
+    };
+    assert_eq!(error(0, 1), "a filter of 0 taps: must be 1 to 1048576");
+    assert_eq!(error(1, 0), "a decimation by 0: must be 1 to 1048576");
+    assert_eq!(error(1, MAX + 1), "a decimation by 1048577: must be 1 to 1048576");
+}
