@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::block::Failure;
 use crate::channel::Bell;
@@ -26,6 +26,8 @@ pub struct Group {
     state: State,
     /// Polls since the counters were published.
     polls: u32,
+    /// How long it has slept while every other group did, and nobody woke it.
+    idle: Duration,
     waker: Option<Waker>,
 }
 
@@ -54,7 +56,15 @@ pub enum Polled {
 
 impl Group {
     pub(crate) fn new(tasks: Vec<Task>, shared: Arc<Shared>, bell: Arc<Bell>) -> Self {
-        Self { tasks, shared, bell, state: State::Fresh, polls: 0, waker: None }
+        Self {
+            tasks,
+            shared,
+            bell,
+            state: State::Fresh,
+            polls: 0,
+            idle: Duration::ZERO,
+            waker: None,
+        }
     }
 
     /// Gives each task a turn. A failure or a panic of a block stops the graph.
@@ -109,17 +119,19 @@ impl Group {
         let polled = self.poll();
         match polled {
             Polled::Idle => {
-                // Relaxed: a count, looked at after a second of sleep.
+                let begin = Instant::now();
+                // Relaxed: a count, looked at after a long sleep.
                 self.shared.idle().fetch_add(1, Ordering::Relaxed);
                 thread::park_timeout(timeout_max);
-                let woken = !self.bell.is_asleep();
                 let idle = self.shared.idle().fetch_sub(1, Ordering::Relaxed);
-                if !woken && idle >= self.shared.groups() {
+                let is_alone = self.bell.is_asleep() && idle >= self.shared.groups();
+                self.idle = if is_alone { self.idle + begin.elapsed() } else { Duration::ZERO };
+                if self.idle >= STALLED_AFTER {
                     self.stall();
                 }
             }
             Polled::Waiting => thread::park_timeout(timeout_max.min(WAITING_MAX)),
-            Polled::Moved | Polled::Done => {}
+            Polled::Moved | Polled::Done => self.idle = Duration::ZERO,
         }
         self.bell.get_up();
         polled
@@ -233,5 +245,7 @@ fn words(panic: &(dyn Any + Send)) -> String {
 
 /// How many polls at most pass between two times that the counters are published.
 const PUBLISHED_EVERY: u32 = 64;
+/// How long every group sleeps and none is woken before the graph is held to stand still.
+const STALLED_AFTER: Duration = Duration::from_secs(1);
 /// How long a block that waits and wakes nobody is left alone.
 const WAITING_MAX: Duration = Duration::from_micros(200);

@@ -87,7 +87,7 @@ fn poll_to_the_end(group: &mut Group) {
                 std::hint::spin_loop();
             }
             Polled::Idle | Polled::Waiting => {
-                group.sleep(Duration::from_secs(1));
+                group.sleep(Duration::from_millis(400));
             }
         }
     }
