@@ -24,6 +24,8 @@ pub(crate) enum Head {
 pub(crate) enum Next {
     /// A quantum for the line's blocks.
     Quantum(Quantum),
+    /// None yet, but input was used up.
+    Worked,
     /// No input.
     Starved,
     /// No free quantum.
@@ -53,16 +55,17 @@ impl Head {
         }
     }
 
-    /// Sends home what still comes after the close: done, once nothing can.
+    /// Sends home what still comes after the close, one at a time: done, once nothing can come.
     pub(crate) fn clear(&mut self, give: &mut Give) -> Progress {
         match self {
             Self::Free { .. } => Progress::Done,
-            Self::Inlet(inlet) => loop {
-                match inlet.pop() {
-                    Arrival::Next(quantum) => give.give(quantum),
-                    Arrival::Empty => return Progress::Idle,
-                    Arrival::Ended => return Progress::Done,
+            Self::Inlet(inlet) => match inlet.pop() {
+                Arrival::Next(quantum) => {
+                    give.give(quantum);
+                    Progress::Moved
                 }
+                Arrival::Empty => Progress::Idle,
+                Arrival::Ended => Progress::Done,
             },
             Self::Transform(transform) => transform.clear(),
         }

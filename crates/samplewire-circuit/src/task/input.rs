@@ -54,12 +54,13 @@ impl Input {
 
     /// See [`Head::clear`](crate::task::Head::clear).
     pub(crate) fn clear(&mut self) -> Progress {
-        loop {
-            match self.pop() {
-                Arrival::Next(quantum) => self.release(quantum),
-                Arrival::Empty => return Progress::Idle,
-                Arrival::Ended => return Progress::Done,
+        match self.pop() {
+            Arrival::Next(quantum) => {
+                self.release(quantum);
+                Progress::Moved
             }
+            Arrival::Empty => Progress::Idle,
+            Arrival::Ended => Progress::Done,
         }
     }
 

@@ -97,6 +97,7 @@ impl Line {
         self.at = 0;
         Ok(match self.head.next()? {
             Next::Quantum(quantum) => Ok(quantum),
+            Next::Worked => Err(Progress::Moved),
             Next::Starved => {
                 self.stations.first_mut().map(|station| station.counting.starved());
                 Err(Progress::Idle)

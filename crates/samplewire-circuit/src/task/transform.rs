@@ -52,13 +52,18 @@ impl TransformHead {
     /// no room, and at the end.
     pub(crate) fn next(&mut self) -> Result<Next, Failure> {
         self.is_at_work = true;
-        let next = self.fill_next();
+        let mut worked = false;
+        let next = self.fill_next(&mut worked);
         // A failure stays this block's.
         self.is_at_work = next.is_err();
-        next
+        match next {
+            Ok(Next::Starved | Next::Blocked) if worked => Ok(Next::Worked),
+            next => next,
+        }
     }
 
-    fn fill_next(&mut self) -> Result<Next, Failure> {
+    /// See [`TransformHead::next`]; says whether anything was done.
+    fn fill_next(&mut self, worked: &mut bool) -> Result<Next, Failure> {
         loop {
             if self.current.is_none() {
                 match self.input.pop() {
@@ -80,6 +85,7 @@ impl TransformHead {
                 self.station.counting.blocked();
                 return Ok(Next::Blocked);
             }
+            *worked = true;
             if let Some(quantum) = self.step()? {
                 return Ok(Next::Quantum(quantum));
             }
