@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex32;
-use samplewire_blocks::kernels::{self, ConvertFrom, Fir, Floats};
+use samplewire_blocks::kernels::{self, ConvertFrom, Fir, Floats, Noise, Oscillator, Ramp};
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
 
 fn main() {
@@ -33,6 +33,7 @@ fn main() {
     fir::<f32>(&bench, "f32", 64, 1);
     fir::<f32>(&bench, "f32", 64, 8);
     fir::<Complex32>(&bench, "fc32", 61, 8);
+    generators(&bench);
 }
 
 fn arithmetic(bench: &Bench) {
@@ -62,6 +63,22 @@ fn fir<S: Sample + Floats>(bench: &Bench, name: &str, taps: usize, decimation: u
     let mut fir = Fir::new(&vec![1.0 / taps as f32; taps], decimation).expect("both are in range");
     let name = format!("fir {taps} taps / {decimation} {name}");
     bench.time(&name, samples.len(), || _ = black_box(fir.process(black_box(samples))));
+}
+
+fn generators(bench: &Bench) {
+    let mut block = block();
+    let oscillator = Oscillator::new(0.123).expect("it is below 0.5");
+    let noise = Noise::new(1, 0.1);
+    let complex = samples::<Complex32>(&mut block);
+    let len = complex.len();
+    bench.time("rotate fc32", len, || oscillator.rotate(1 << 40, black_box(complex)));
+    bench.time("tone fc32", len, || oscillator.tone(1 << 40, 0.5, black_box(complex)));
+    bench.time("noise fc32", len, || noise.fill(1 << 40, black_box(&mut *complex)));
+    let floats = samples::<f32>(&mut block);
+    bench.time("cosine f32", LEN, || oscillator.cosine(1 << 40, 0.5, black_box(floats)));
+    bench.time("noise f32", LEN, || noise.fill(1 << 40, black_box(&mut *floats)));
+    let ramp = Ramp::new(1 << 16).expect("it is below 2^24");
+    bench.time("ramp f32", LEN, || ramp.fill(1 << 40, black_box(floats)));
 }
 
 /// A quantum as blocks get it: 16 KiB at a multiple of 64 bytes.

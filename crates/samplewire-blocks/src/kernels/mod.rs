@@ -6,10 +6,16 @@
 mod arithmetic;
 mod convert;
 mod fir;
+mod noise;
+mod oscillator;
+mod ramp;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
 pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
 pub use fir::{Fir, FirError};
+pub use noise::{NOISE_RMS, Noise, noise_pair, scramble};
+pub use oscillator::{FrequencyError, Oscillator};
+pub use ramp::{PeriodError, Ramp};
 
 #[cfg(test)]
 mod tests;
