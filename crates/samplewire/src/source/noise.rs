@@ -1,5 +1,6 @@
 //! Noise that a seed repeats.
 
+use samplewire_blocks::kernels::{noise_pair, scramble};
 use samplewire_proto::wire::Format;
 
 use super::{Source, SourceError, StreamInfo, whole_frames};
@@ -58,24 +59,6 @@ impl Source for NoiseSource {
     }
 }
 
-/// Two parts, each the sum of four of the word's bytes less its mean: rms [`NOISE_RMS`].
-pub(super) fn noise_pair(word: u64) -> [i16; 2] {
-    let of_two = (word & 0x00FF_00FF_00FF_00FF) + ((word >> 8) & 0x00FF_00FF_00FF_00FF);
-    let of_four = of_two + (of_two >> 16);
-    [of_four as u16 & 0x3FF, (of_four >> 32) as u16 & 0x3FF].map(|sum| sum as i16 - 510)
-}
-
-/// A bijection of 64 bits whose output passes for random on consecutive numbers (SplitMix64).
-pub(super) fn scramble(number: u64) -> u64 {
-    let mut word = number.wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    word ^ (word >> 31)
-}
-
-/// The root mean square of [`noise_pair`]: the square root of 4 * (256^2 - 1) / 12.
-pub(super) const NOISE_RMS: f64 = 147.8;
-
 /// What a step of [`noise_pair`] is in steps of sc16: the extremes, 510 of them, stay in range.
 const STEP: i16 = 32;
 
@@ -102,15 +85,6 @@ mod tests {
         }
         assert_eq!(pieces, whole);
         assert_ne!(noise(Format::R16, 8, 60_000), whole);
-    }
-
-    #[test]
-    fn parts_are_sums_of_four_bytes() {
-        let sum = |bytes: &[u8]| bytes.iter().map(|&byte| i16::from(byte)).sum::<i16>() - 510;
-        for word in [0, u64::MAX, 0x00FF_00FF_FF00_FF00].into_iter().chain((0..100).map(scramble)) {
-            let bytes = word.to_le_bytes();
-            assert_eq!(noise_pair(word), [sum(&bytes[..4]), sum(&bytes[4..])]);
-        }
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::f64::consts::TAU;
 
+use samplewire_blocks::kernels::{NOISE_RMS, noise_pair, scramble};
 use samplewire_proto::wire::Format;
 
 use super::looped::Looped;
-use super::noise::{NOISE_RMS, noise_pair, scramble};
 use super::ratio::nearest_ratio;
 use super::{Source, SourceError, StreamInfo, whole_frames};
 use crate::format::convert;
