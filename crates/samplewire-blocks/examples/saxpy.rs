@@ -1,0 +1,125 @@
+//! A chain of saxpy kernels in a graph, and the same written by hand: what the runtime costs.
+//!
+//! ```text
+//! cargo run --release -p samplewire-blocks --example saxpy -- \
+//!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
+//!     [--schedule sequence|stage] [--seconds S] [--json]
+//! ```
+//!
+//! A source that writes nothing, M blocks of `y = a x + b` in place, a sink that reads nothing; Q
+//! quanta of N floats go round, on the first C CPUs. By hand it is loops over the same kernel: on one
+//! CPU over two buffers, by stage with rings between pinned threads.
+
+mod bench;
+
+use std::error::Error;
+use std::sync::mpsc;
+
+use bench::arguments::Arguments;
+use bench::{A, B, Count, Rate, by_hand, check, pin};
+use samplewire_blocks::kernels;
+use samplewire_circuit::blocks::NullSource;
+use samplewire_circuit::{
+    ByStage, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink, Waiting, Work,
+};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::parse()?;
+    let &Arguments { kernels, cores, floats, quanta, duration, .. } = &arguments;
+    let schedule = arguments.schedule.as_deref().unwrap_or("sequence");
+    let (rates, rate) = mpsc::channel();
+    let graph = graph(&arguments, rates)?;
+    let hand = match schedule {
+        "sequence" if cores == 1 => {
+            pin(0)?;
+            let hand = by_hand::chain(kernels, floats, duration);
+            graph.run(Sequence::new())?;
+            hand
+        }
+        "stage" => {
+            let hand = by_hand::stages(cores, kernels, floats, quanta, duration);
+            let cpus: Vec<_> = (0..cores).collect();
+            let stages = ByStage::new(stages(kernels, cores));
+            graph.run(stages.cores(&cpus).waiting(Waiting::Spin))?;
+            hand
+        }
+        _ => return Err(format!("--schedule {schedule} --cores {cores}: not understood").into()),
+    };
+    report(&arguments, rate.recv()?, hand);
+    Ok(())
+}
+
+fn graph(arguments: &Arguments, rates: mpsc::Sender<Rate>) -> Result<Graph, Box<dyn Error>> {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
+    let mut stream = graph.source("source", NullSource, circuit);
+    for kernel in 0..arguments.kernels {
+        stream = graph.in_place(format!("saxpy {kernel}"), Saxpy, stream);
+    }
+    let count = Count::new(arguments.floats, arguments.duration);
+    graph.sink("sink", Counting { count, rates }, stream);
+    Ok(graph.build()?)
+}
+
+/// The kernels in equal parts, the source with the first and the sink with the last: as by hand.
+fn stages(
+    kernels: usize,
+    cores: usize,
+) -> impl FnMut(samplewire_circuit::BlockView<'_>) -> usize + 'static {
+    move |block| match block.number() {
+        0 => 0,
+        number if number <= kernels => {
+            let kernel = number - 1;
+            (0..cores).rfind(|stage| kernels * stage / cores <= kernel).unwrap_or(0)
+        }
+        _ => cores - 1,
+    }
+}
+
+fn report(arguments: &Arguments, rate: Rate, hand: Rate) {
+    let (ours, hand) = (rate.samples_per_s, hand.samples_per_s);
+    if arguments.json {
+        println!(
+            "{{\"samples_per_s\":{ours:.0},\"hand_written_samples_per_s\":{hand:.0},\
+             \"ratio\":{:.4}}}",
+            ours / hand
+        );
+    } else {
+        println!(
+            "{:.2} Gsample/s, by hand {:.2}, which is {:.3} of that",
+            ours / 1e9,
+            hand / 1e9,
+            ours / hand
+        );
+    }
+}
+
+/// `y = a x + b`.
+#[derive(Clone)]
+struct Saxpy;
+
+impl InPlace<f32> for Saxpy {
+    fn work(&mut self, quantum: &mut Quantum<f32>) -> Work {
+        kernels::saxpy(quantum.samples_mut(), A, B);
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// Counts what comes, and ends it when the time is over.
+struct Counting {
+    count: Count,
+    rates: mpsc::Sender<Rate>,
+}
+
+impl Sink<f32> for Counting {
+    fn consume(&mut self, quantum: &Quantum<f32>) -> Work {
+        let Some(rate) = self.count.one() else { return Ok(Flow::Pass) };
+        check(quantum.samples());
+        self.rates.send(rate)?;
+        Ok(Flow::End)
+    }
+}
