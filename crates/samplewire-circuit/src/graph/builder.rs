@@ -8,7 +8,7 @@ use crate::config::PoolConfig;
 use crate::graph::Graph;
 use crate::graph::check::{BuildError, check};
 use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::stream::{Circuit, Readable, SharedStream, Stream};
+use crate::graph::stream::{BuilderId, Circuit, Origin, Readable, SharedStream, Stream};
 use crate::pool::Pool;
 use crate::sample::Sample;
 use crate::task::{Consuming, Crossing, Filling, Working};
@@ -40,19 +40,20 @@ use crate::task::{Consuming, Crossing, Filling, Working};
 /// assert_eq!(report.block("sink").unwrap().counters.samples, 1_000_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Default)]
 pub struct GraphBuilder {
+    id: BuilderId,
     nodes: Vec<Node>,
     edges: Vec<Edge>,
     rounds: Vec<Round>,
-    /// What was wrong with a circuit.
+    /// What was wrong first.
     error: Option<BuildError>,
 }
 
 impl GraphBuilder {
     /// Without blocks.
     pub fn new() -> Self {
-        Self::default()
+        let (nodes, edges, rounds) = Default::default();
+        Self { id: BuilderId::next(), nodes, edges, rounds, error: None }
     }
 
     /// A circuit of `quanta` (at least 1) of `len` samples each, on the heap.
@@ -76,6 +77,8 @@ impl GraphBuilder {
         config: PoolConfig,
     ) -> Circuit<T> {
         let name = name.into();
+        let circuit = self.rounds.len();
+        let origin = Origin { builder: self.id, name: name.clone() };
         match Pool::new(config) {
             Ok(pool) => self.rounds.push(Round {
                 name,
@@ -87,10 +90,9 @@ impl GraphBuilder {
             }),
             Err(error) => {
                 self.error.get_or_insert(BuildError::Circuit { circuit: name, error });
-                return Circuit { circuit: usize::MAX, samples: PhantomData };
             }
         }
-        Circuit { circuit: self.rounds.len() - 1, samples: PhantomData }
+        Circuit { origin, circuit, samples: PhantomData }
     }
 
     /// A block that fills the circuit's quanta.
@@ -162,7 +164,7 @@ impl GraphBuilder {
     ) -> SharedStream<T> {
         let node = self.node::<T>(name, Kind::Broadcast);
         let circuit = self.connect(&stream, node);
-        SharedStream { node, circuit, samples: PhantomData }
+        SharedStream { origin: self.origin(node), node, circuit, samples: PhantomData }
     }
 
     /// The graph, if it can run.
@@ -192,36 +194,71 @@ impl GraphBuilder {
 
     /// Has `node` take the circuit's quanta, which leave it.
     fn take<T>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
-        self.nodes[node].takes = Some(circuit.circuit);
-        if let Some(round) = self.rounds.get_mut(circuit.circuit) {
+        let circuit = match self.is_ours(node, "circuit", &circuit.origin) {
+            true => circuit.circuit,
+            false => NONE,
+        };
+        self.nodes[node].takes = Some(circuit);
+        if let Some(round) = self.rounds.get_mut(circuit) {
             round.taken_by = Some(node);
         }
-        self.output(node, circuit.circuit, false)
+        self.output(node, circuit, false)
     }
 
     fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {
         let edge = self.edges.len();
         self.edges.push(Edge { from: node, to: None, circuit, is_shared });
         self.nodes[node].outputs.push(edge);
-        Stream { edge, samples: PhantomData }
+        Stream { origin: self.origin(node), edge, samples: PhantomData }
     }
 
     fn read<T>(&mut self, stream: Readable<T>, node: usize) {
         let stream = match stream {
             Readable::Own(stream) => stream,
-            Readable::Shared(shared) => self.output(shared.node, shared.circuit, true),
+            Readable::Shared(shared) => {
+                if !self.is_ours(node, "the stream of", &shared.origin) {
+                    return;
+                }
+                self.output(shared.node, shared.circuit, true)
+            }
         };
         self.connect(&stream, node);
     }
 
     /// Leads a stream to `node`: the circuit of its quanta.
     fn connect<T>(&mut self, stream: &Stream<T>, node: usize) -> usize {
+        if !self.is_ours(node, "the stream of", &stream.origin) {
+            return NONE;
+        }
         let edge = &mut self.edges[stream.edge];
         edge.to = Some(node);
         self.nodes[node].inputs.push(stream.edge);
         edge.circuit
     }
+
+    fn origin(&self, node: usize) -> Origin {
+        Origin { builder: self.id, name: self.nodes[node].name.clone() }
+    }
+
+    /// Whether a token that `node` is connected to is from here: the graph's error else.
+    fn is_ours(&mut self, node: usize, what: &'static str, origin: &Origin) -> bool {
+        let is_ours = origin.builder == self.id;
+        if !is_ours {
+            let (block, name) = (self.nodes[node].name.clone(), origin.name.clone());
+            self.error.get_or_insert(BuildError::Foreign { block, what, name });
+        }
+        is_ours
+    }
 }
+
+impl Default for GraphBuilder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The circuit of a graph that has an error.
+const NONE: usize = usize::MAX;
 
 /// The two's logarithm of a sample's size in bytes.
 const fn shift<T>() -> u32 {

@@ -39,11 +39,15 @@ pub enum BuildError {
         /// Why.
         error: PoolError,
     },
-    /// A circuit's stream belongs to another graph.
-    #[error("'{block}' is connected to a stream or a circuit of another graph")]
+    /// A stream or a circuit belongs to another graph.
+    #[error("'{block}' is connected to {what} '{name}' of another graph's builder")]
     Foreign {
         /// The block.
         block: Arc<str>,
+        /// `the stream of` or `circuit`.
+        what: &'static str,
+        /// The block that the stream leaves, or the circuit.
+        name: Arc<str>,
     },
     /// A quantum has no room for a sample.
     #[error(

@@ -1,12 +1,36 @@
 //! The ends of connections while a graph is being built.
 
 use std::marker::PhantomData;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Which builder a token is from, and what made it.
+#[derive(Clone, Debug)]
+pub(super) struct Origin {
+    pub(super) builder: BuilderId,
+    /// The block that a stream leaves, or the circuit.
+    pub(super) name: Arc<str>,
+}
+
+/// Tells builders apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct BuilderId(u64);
+
+impl BuilderId {
+    /// One that no other builder of this process has.
+    pub(super) fn next() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        // Relaxed: a number that differs from all others, which orders nothing.
+        Self(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
 
 /// A stream of `T` that leaves a block and is still connected to none. Each is used once: who takes
 /// it may work on its quanta in place.
 #[must_use = "a stream that is connected to nothing is an error of the graph"]
 #[derive(Debug)]
 pub struct Stream<T> {
+    pub(super) origin: Origin,
     pub(super) edge: usize,
     pub(super) samples: PhantomData<fn() -> T>,
 }
@@ -14,6 +38,7 @@ pub struct Stream<T> {
 /// A stream of `T` that several blocks read; each clone is one of them.
 #[derive(Debug)]
 pub struct SharedStream<T> {
+    pub(super) origin: Origin,
     /// The broadcast.
     pub(super) node: usize,
     pub(super) circuit: usize,
@@ -22,7 +47,8 @@ pub struct SharedStream<T> {
 
 impl<T> Clone for SharedStream<T> {
     fn clone(&self) -> Self {
-        Self { node: self.node, circuit: self.circuit, samples: PhantomData }
+        let Self { origin, node, circuit, samples } = self;
+        Self { origin: origin.clone(), node: *node, circuit: *circuit, samples: *samples }
     }
 }
 
@@ -51,6 +77,7 @@ impl<T> From<SharedStream<T>> for Readable<T> {
 #[must_use = "a circuit that no block takes quanta of is an error of the graph"]
 #[derive(Debug)]
 pub struct Circuit<T> {
+    pub(super) origin: Origin,
     pub(super) circuit: usize,
     pub(super) samples: PhantomData<fn() -> T>,
 }

@@ -1,0 +1,92 @@
+//! What a graph that cannot run is refused with.
+
+use samplewire_circuit::blocks::{NullSink, NullSource};
+use samplewire_circuit::{Circuit, GraphBuilder, PoolConfig, Stream};
+
+/// The text of the error.
+fn refused(graph: GraphBuilder) -> String {
+    graph.build().unwrap_err().to_string()
+}
+
+fn source(graph: &mut GraphBuilder, name: &str) -> Stream<f32> {
+    let circuit = graph.circuit(format!("{name}'s"), 2, 16);
+    graph.source(name, NullSource, circuit)
+}
+
+#[test]
+fn graph_without_a_block() {
+    assert_eq!(refused(GraphBuilder::new()), "the graph has no block");
+}
+
+#[test]
+fn two_blocks_of_one_name() {
+    let mut graph = GraphBuilder::new();
+    let stream = source(&mut graph, "twin");
+    graph.sink("twin", NullSink, stream);
+    let text = "two blocks are named 'twin': errors and figures could not tell them apart";
+    assert_eq!(refused(graph), text);
+}
+
+#[test]
+fn output_that_leads_nowhere() {
+    let text = "the output of 'source' is connected to nothing: end it in a sink";
+    let mut graph = GraphBuilder::new();
+    let _open = source(&mut graph, "source");
+    assert_eq!(refused(graph), text);
+
+    let mut graph = GraphBuilder::new();
+    let stream = source(&mut graph, "source");
+    let _open = graph.broadcast("several", stream);
+    assert_eq!(refused(graph), text.replace("source", "several"));
+}
+
+#[test]
+fn circuit_whose_quanta_nobody_takes() {
+    let mut graph = GraphBuilder::new();
+    let stream = source(&mut graph, "source");
+    graph.sink("sink", NullSink, stream);
+    let _unused: Circuit<f32> = graph.circuit("spare", 1, 1);
+    assert_eq!(refused(graph), "no block fills the quanta of circuit 'spare'");
+}
+
+#[test]
+fn circuit_whose_memory_cannot_be_had() {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("none", 0, 16);
+    let stream: Stream<f32> = graph.source("source", NullSource, circuit);
+    graph.sink("sink", NullSink, stream);
+    assert_eq!(refused(graph), "circuit 'none': a pool of 0 quanta: must be 1 to 16777215");
+}
+
+#[test]
+fn quanta_too_small_for_a_sample() {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit_of("bytes", PoolConfig::new(1, 3));
+    let stream: Stream<f32> = graph.source("source", NullSource, circuit);
+    graph.sink("sink", NullSink, stream);
+    assert_eq!(refused(graph), "circuit 'bytes': a quantum of 3 bytes holds no f32 (4 bytes)");
+}
+
+#[test]
+fn streams_and_circuits_of_another_builder() {
+    let mut other = GraphBuilder::new();
+    let [first, second] = ["first", "second"].map(|name| source(&mut other, name));
+    let shared = other.broadcast("shared", second);
+    let circuit = other.circuit("circuit", 1, 1);
+    let foreign = |block: &str, token| {
+        format!("'{block}' is connected to {token} of another graph's builder")
+    };
+
+    let mut graph = GraphBuilder::new();
+    graph.sink("sink", NullSink, first);
+    assert_eq!(refused(graph), foreign("sink", "the stream of 'first'"));
+
+    let mut graph = GraphBuilder::new();
+    graph.sink("sink", NullSink, shared);
+    assert_eq!(refused(graph), foreign("sink", "the stream of 'shared'"));
+
+    let mut graph = GraphBuilder::new();
+    let stream: Stream<f32> = graph.source("source", NullSource, circuit);
+    graph.sink("sink", NullSink, stream);
+    assert_eq!(refused(graph), foreign("source", "circuit 'circuit'"));
+}
