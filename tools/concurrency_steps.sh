@@ -25,11 +25,11 @@ sanitizer() {
         cargo +nightly test --quiet -Zbuild-std --target "$concurrency_host" "$@"
 }
 
-step "loom: the pool" loom samplewire-circuit
+step "loom: the pool and channels" loom samplewire-circuit
 step "loom: waits and wakes" loom samplewire
 
 if cargo +nightly miri --version >/dev/null 2>&1; then
-    step "Miri: the pool" miri -p samplewire-circuit
+    step "Miri: the pool and graphs" miri -p samplewire-circuit
     if [ "${1:-}" = --full ]; then
         # Miri knows no ppoll, sendmmsg and recvmmsg.
         step "Miri: addresses and batches" miri -p samplewire-io --lib -- address:: batch:: runs::

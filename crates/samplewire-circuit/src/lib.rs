@@ -65,7 +65,13 @@ pub use tag::{Tag, TagKind, Tags, TagsFull};
 /// The atomics that the model checker loom watches under `--cfg loom`.
 mod atomic {
     #[cfg(loom)]
-    pub(crate) use crate::model::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+    pub(crate) use crate::model::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicWaker, Ordering, fence,
+    };
     #[cfg(not(loom))]
-    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+    pub(crate) use atomic_waker::AtomicWaker;
+    #[cfg(not(loom))]
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence,
+    };
 }

@@ -8,6 +8,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind};
+use std::task::Waker;
 
 pub use loom;
 pub use loom::sync::atomic::Ordering;
@@ -112,6 +113,20 @@ macro_rules! atomic {
             /// # Errors
             /// The value that was found, when it is not `current`.
             #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                let (success, failure) = (order("success", success), order("failure", failure));
+                self.0.compare_exchange(current, new, success, failure)
+            }
+
+            /// # Errors
+            /// The value that was found, when it is not `current`.
+            #[track_caller]
             pub fn compare_exchange_weak(
                 &self,
                 current: $value,
@@ -136,6 +151,48 @@ macro_rules! atomic {
             }
         }
     };
+}
+
+/// See [`std::sync::atomic::AtomicPtr`].
+#[derive(Debug)]
+pub struct AtomicPtr<T>(loom::sync::atomic::AtomicPtr<T>);
+
+#[expect(missing_docs, reason = "as in the standard library")]
+impl<T> AtomicPtr<T> {
+    #[track_caller]
+    pub fn new(value: *mut T) -> Self {
+        Self(loom::sync::atomic::AtomicPtr::new(value))
+    }
+
+    #[track_caller]
+    pub fn load(&self, load: Ordering) -> *mut T {
+        self.0.load(order("load", load))
+    }
+
+    #[track_caller]
+    pub fn store(&self, value: *mut T, store: Ordering) {
+        self.0.store(value, order("store", store));
+    }
+}
+
+/// In place of the crate `atomic-waker`, which loom does not watch: what it says of itself, by a lock.
+#[derive(Debug, Default)]
+pub struct AtomicWaker(loom::sync::Mutex<Option<Waker>>);
+
+#[expect(missing_docs, reason = "as in the crate")]
+impl AtomicWaker {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn register(&self, waker: &Waker) {
+        *self.0.lock().expect("no thread of a model panics") = Some(waker.clone());
+    }
+
+    pub fn wake(&self) {
+        let waker = self.0.lock().expect("no thread of a model panics").take();
+        waker.into_iter().for_each(Waker::wake);
+    }
 }
 
 macro_rules! counting {

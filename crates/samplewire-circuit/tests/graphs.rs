@@ -8,20 +8,25 @@ use samplewire_circuit::{
     Sequence, Sink, Source, Tag, TagKind, Transform, Waiting, Work,
 };
 
-/// Sample n is n, with a gap of 1,000 after each 10,000.
+/// Samples between two gaps; Miri takes its time.
+const RUN: u64 = if cfg!(miri) { 400 } else { 10_000 };
+/// Samples that a gap lacks.
+const GAP: u64 = RUN / 10;
+
+/// Sample n is n, with a gap of [`GAP`] after each [`RUN`].
 struct Ramp;
 
 impl Source<i32> for Ramp {
     fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
         let mut index = quantum.index();
-        if index % 11_000 >= 10_000 {
-            index = index / 11_000 * 11_000 + 11_000;
+        if index % (RUN + GAP) >= RUN {
+            index = index.next_multiple_of(RUN + GAP);
             quantum.set_index(index);
-            let kind = TagKind::Overflow { lost_samples: 1_000 };
+            let kind = TagKind::Overflow { lost_samples: GAP };
             quantum.push_tag(Tag { index, kind })?;
         }
         quantum.set_rate_hz(8e6);
-        let len = quantum.fill().len().min(10_000 - (index % 11_000) as usize);
+        let len = quantum.fill().len().min((RUN - index % (RUN + GAP)) as usize);
         quantum.set_len(len);
         (index..).zip(quantum.samples_mut()).for_each(|(index, sample)| *sample = index as i32);
         Ok(Flow::Pass)
@@ -107,7 +112,7 @@ fn samples_tags_and_gaps_keep_their_indexes_through_blocks_and_decimation() {
         let output = graph.circuit("output", 2, 100);
         let stream = graph.source("ramp", Ramp, input);
         let stream = graph.in_place("add", Add(3), stream);
-        let stream = graph.in_place("head", Head::new(50_000), stream);
+        let stream = graph.in_place("head", Head::new(5 * RUN), stream);
         let stream = graph.broadcast("both", stream);
         graph.sink("whole", whole.clone(), stream.clone());
         let stream = graph.transform("eighth", EveryEighth::default(), stream, output);
@@ -115,17 +120,18 @@ fn samples_tags_and_gaps_keep_their_indexes_through_blocks_and_decimation() {
         let report = run(graph.build().unwrap()).unwrap();
 
         let indexes: Vec<u64> =
-            (0..).filter(|index| index % 11_000 < 10_000).take(50_000).collect();
+            (0..).filter(|index| index % (RUN + GAP) < RUN).take(5 * RUN as usize).collect();
         let expected: Vec<_> = indexes.iter().map(|&index| (index, index as i32 + 3)).collect();
         assert!(*whole.samples.lock().unwrap() == expected);
         let of_eighth = indexes.iter().filter(|&&index| index % 8 == 0);
         let expected: Vec<_> = of_eighth.map(|&index| (index / 8, (index + 3) as f64)).collect();
         assert!(*eighth.samples.lock().unwrap() == expected);
-        assert_eq!(*whole.tags.lock().unwrap(), [11_000, 22_000, 33_000, 44_000]);
-        assert_eq!(*eighth.tags.lock().unwrap(), [1_375, 2_750, 4_125, 5_500]);
+        let gaps = [1, 2, 3, 4].map(|gap| gap * (RUN + GAP));
+        assert_eq!(*whole.tags.lock().unwrap(), gaps);
+        assert_eq!(*eighth.tags.lock().unwrap(), gaps.map(|index| index / 8));
         let counters = report.block("eighth").unwrap().counters;
-        assert_eq!((counters.samples, counters.tags_lost), (50_000, 0));
-        assert_eq!(report.block("seen").unwrap().counters.samples, 6_250);
+        assert_eq!((counters.samples, counters.tags_lost), (5 * RUN, 0));
+        assert_eq!(report.block("seen").unwrap().counters.samples, 5 * RUN / 8);
     });
 }
 

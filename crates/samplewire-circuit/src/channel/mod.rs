@@ -9,13 +9,13 @@ mod ring;
 mod word;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 pub(crate) use bell::Bell;
 pub(crate) use local::Local;
 pub(crate) use ring::{Consumer, Producer, ring};
 pub(crate) use word::Word;
 
+use crate::atomic::{AtomicBool, Ordering};
 use crate::pool::Pool;
 use crate::quantum::Quantum;
 
@@ -221,5 +221,42 @@ impl<W> Arrival<W> {
             Self::Empty => Arrival::Empty,
             Self::Ended => Arrival::Ended,
         }
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::*;
+    use crate::config::PoolConfig;
+    use loom::thread;
+
+    /// Whoever sees the end has got all that was pushed before it.
+    #[test]
+    fn end_comes_last_by_orders_that_all_matter() {
+        crate::model::every_order_matters(&[push_and_end]);
+    }
+
+    fn push_and_end() {
+        loom::model(|| {
+            let pool = Pool::new(PoolConfig::new(1, 64)).expect("a small pool");
+            let quantum = pool.take().expect("nothing was taken yet");
+            let bells = [true, true].map(|spins| Arc::new(Bell::new(spins)));
+            let [producers, consumers] = bells;
+            let (mut outlet, mut inlet) = ring_channel(1, Vec::new(), producers, consumers);
+            let other = thread::spawn(move || {
+                outlet.push(quantum);
+                outlet.end();
+            });
+            let mut count = 0;
+            loop {
+                match inlet.pop() {
+                    Arrival::Next(_) => count += 1,
+                    Arrival::Empty => thread::yield_now(),
+                    Arrival::Ended => break,
+                }
+            }
+            assert_eq!(count, 1);
+            other.join().expect("no thread of a model panics");
+        });
     }
 }
