@@ -8,7 +8,9 @@ use std::time::Instant;
 
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex32;
-use samplewire_blocks::kernels::{self, ConvertFrom, Fir, Floats, Noise, Oscillator, Ramp};
+use samplewire_blocks::kernels::{
+    self, ConvertFrom, Fir, Floats, Levels, Noise, Oscillator, Ramp, Spectrum, Window,
+};
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
 
 fn main() {
@@ -34,6 +36,7 @@ fn main() {
     fir::<f32>(&bench, "f32", 64, 8);
     fir::<Complex32>(&bench, "fc32", 61, 8);
     generators(&bench);
+    probes(&bench);
 }
 
 fn arithmetic(bench: &Bench) {
@@ -58,11 +61,15 @@ fn convert<A: Sample, B: Sample + ConvertFrom<A>>(bench: &Bench, name: &str) {
 }
 
 fn fir<S: Sample + Floats>(bench: &Bench, name: &str, taps: usize, decimation: usize) {
-    let mut block = block();
-    let samples = samples::<S>(&mut block);
+    let (mut input, mut output) = (block(), block());
+    let (input, output) = (samples::<S>(&mut input), samples::<S>(&mut output));
     let mut fir = Fir::new(&vec![1.0 / taps as f32; taps], decimation).expect("both are in range");
     let name = format!("fir {taps} taps / {decimation} {name}");
-    bench.time(&name, samples.len(), || _ = black_box(fir.process(black_box(samples))));
+    bench.time(&name, input.len(), || _ = black_box(fir.process(black_box(input), output)));
+    if decimation == 1 {
+        let (name, len) = (format!("{name}, in place"), input.len());
+        bench.time(&name, len, || fir.process_in_place(black_box(input)));
+    }
 }
 
 fn generators(bench: &Bench) {
@@ -79,6 +86,24 @@ fn generators(bench: &Bench) {
     bench.time("noise f32", LEN, || noise.fill(1 << 40, black_box(&mut *floats)));
     let ramp = Ramp::new(1 << 16).expect("it is below 2^24");
     bench.time("ramp f32", LEN, || ramp.fill(1 << 40, black_box(floats)));
+}
+
+fn probes(bench: &Bench) {
+    let mut block = block();
+    let mut levels = Levels::default();
+    let floats = samples::<f32>(&mut block);
+    bench.time("levels f32", LEN, || levels.add(black_box(&*floats)));
+    let complex = samples::<Complex32>(&mut block);
+    let len = complex.len();
+    bench.time("levels fc32", len, || levels.add(black_box(&*complex)));
+    for bins in [1024, 4096] {
+        let mut spectrum = Spectrum::new(bins, Window::Hann, 8).expect("both are in range");
+        let name = format!("spectrum {bins} bins, Hann, mean of 8");
+        bench.time(&name, len, || {
+            let mut rest = black_box(&*complex);
+            while spectrum.next(&mut rest).is_some() {}
+        });
+    }
 }
 
 /// A quantum as blocks get it: 16 KiB at a multiple of 64 bytes.

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use bytemuck::cast_slice_mut;
+use bytemuck::{cast_slice, cast_slice_mut};
 use multiversion::multiversion;
 use multiversion::target::target_cfg_f;
 
@@ -21,9 +21,9 @@ use super::Floats;
 /// use samplewire_blocks::kernels::Fir;
 ///
 /// let mut mean_of_two = Fir::new(&[0.5, 0.5], 2)?;
-/// let mut samples = [1.0, 3.0, 5.0, 7.0, 9.0];
-/// assert_eq!(mean_of_two.process(&mut samples), 3);
-/// assert_eq!(samples[..3], [0.5, 4.0, 8.0]);
+/// let mut output = [0.0; 4];
+/// assert_eq!(mean_of_two.process(&[1.0, 3.0, 5.0, 7.0, 9.0], &mut output), (5, 3));
+/// assert_eq!(output, [0.5, 4.0, 8.0, 0.0]);
 /// # Ok::<(), samplewire_blocks::kernels::FirError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -33,9 +33,8 @@ pub struct Fir<S> {
     decimation: usize,
     /// How many inputs come before that of the next output.
     skip: usize,
-    /// The parts of the last `taps - 1` inputs.
-    history: Box<[f32]>,
-    /// Room for the history and twice as many inputs behind it.
+    /// The parts of the last `taps - 1` inputs, and room for [`PIECE`] more samples, or as many as
+    /// those before them.
     seam: Box<[f32]>,
     symmetric: bool,
     samples: PhantomData<S>,
@@ -54,80 +53,104 @@ impl<S: Floats> Fir<S> {
         if !(1..=MAX).contains(&decimation) {
             return Err(FirError::Decimation { decimation });
         }
-        let history = vec![0.0; (taps.len() - 1) * S::PARTS].into_boxed_slice();
+        let history = taps.len() - 1;
         Ok(Self {
             taps: taps.iter().rev().flat_map(|tap| vec![*tap; S::PARTS]).collect(),
             decimation,
             skip: 0,
-            seam: vec![0.0; 3 * history.len()].into_boxed_slice(),
-            history,
+            seam: vec![0.0; (history + history.max(PIECE)) * S::PARTS].into_boxed_slice(),
             symmetric: taps.iter().eq(taps.iter().rev()),
             samples: PhantomData,
         })
     }
 
-    /// Filters `samples` where they stand: the outputs are at the front, as many as it returns.
-    pub fn process(&mut self, samples: &mut [S]) -> usize {
-        let (len, history) = (samples.len(), self.history.len() / S::PARTS);
-        let outputs = self.outputs_of(len);
-        let head = len.min(2 * history);
-        let outputs_of_head = self.outputs_of(head);
-        let parts: &mut [f32] = cast_slice_mut(samples);
-        let seam = &mut self.seam[..(history + head) * S::PARTS];
-        seam[..self.history.len()].copy_from_slice(&self.history);
-        seam[self.history.len()..].copy_from_slice(&parts[..head * S::PARTS]);
-        let last = match parts.len().checked_sub(self.history.len()) {
-            Some(first) => &parts[first..],
-            None => &seam[seam.len() - self.history.len()..],
-        };
-        self.history.copy_from_slice(last);
-
-        // Behind the head no output takes the place of an input that a later one needs: without
-        // decimation because the last come first, with decimation because the place of an output
-        // lags behind its first input once twice the history lies before it.
-        if self.decimation == 1 {
-            if len > head {
-                dense(&mut parts[(head - history) * S::PARTS..], &self.taps, S::PARTS);
-            }
-            dense(seam, &self.taps, S::PARTS);
-            parts[..head * S::PARTS].copy_from_slice(&seam[self.history.len()..]);
+    /// Filters from the front of `input` to the front of `output` until either ends: how many
+    /// inputs were consumed, and how many outputs produced.
+    pub fn process(&mut self, input: &[S], output: &mut [S]) -> (usize, usize) {
+        let outputs = self.outputs_of(input.len());
+        let (consumed, produced) = if outputs <= output.len() {
+            (input.len(), outputs)
         } else {
-            let step = self.decimation * S::PARTS;
-            if outputs > outputs_of_head {
-                let input = self.skip + outputs_of_head * self.decimation - history;
-                let first = (input - outputs_of_head) * S::PARTS;
-                let parts = &mut parts[outputs_of_head * S::PARTS..];
-                strided::<S>(parts, first, step, outputs - outputs_of_head, &self.taps);
-            }
-            strided::<S>(seam, self.skip * S::PARTS, step, outputs_of_head, &self.taps);
-            let parts = &mut parts[..outputs_of_head * S::PARTS];
-            parts.copy_from_slice(&seam[..parts.len()]);
+            (self.inputs_of(output.len()), output.len())
+        };
+        let inputs: &[f32] = cast_slice(&input[..consumed]);
+        let outputs: &mut [f32] = cast_slice_mut(&mut output[..produced]);
+        let step = self.decimation * S::PARTS;
+        let history = self.history();
+
+        // The first windows begin in the history, the others in the input.
+        let head = inputs.len().min(history);
+        let of_head = self.outputs_of(head / S::PARTS).min(produced);
+        self.seam[history..history + head].copy_from_slice(&inputs[..head]);
+        let (outputs_of_head, rest) = outputs.split_at_mut(of_head * S::PARTS);
+        let first = self.skip * S::PARTS;
+        filter::<S>(&self.seam[..history + head], first, step, &self.taps, outputs_of_head);
+        let first = first + of_head * step;
+        if !rest.is_empty() {
+            filter::<S>(inputs, first - history, step, &self.taps, rest);
         }
-        self.skip = self.skip + outputs * self.decimation - len;
-        outputs
+
+        if inputs.len() >= history {
+            self.seam[..history].copy_from_slice(&inputs[inputs.len() - history..]);
+        } else {
+            self.seam.copy_within(head..head + history, 0);
+        }
+        self.skip = self.skip + produced * self.decimation - consumed;
+        (consumed, produced)
     }
 
-    /// How many outputs the next `len` inputs give.
-    pub fn outputs_of(&self, len: usize) -> usize {
-        len.saturating_sub(self.skip).div_ceil(self.decimation)
+    /// Filters `samples` where they stand, each replaced by the output for it.
+    ///
+    /// # Panics
+    /// When the filter decimates.
+    pub fn process_in_place(&mut self, samples: &mut [S]) {
+        assert_eq!(self.decimation, 1, "the decimation of a filter that works in place");
+        let history = self.history();
+        for piece in samples.chunks_mut(PIECE) {
+            // Through a copy in the first cache: the sums need inputs that outputs replace.
+            let parts: &mut [f32] = cast_slice_mut(piece);
+            let seam = &mut self.seam[..history + parts.len()];
+            seam[history..].copy_from_slice(parts);
+            filter::<S>(seam, 0, S::PARTS, &self.taps, parts);
+            self.seam.copy_within(parts.len()..parts.len() + history, 0);
+        }
     }
 
-    /// How many inputs come before the one that the next output stands for.
-    pub fn skip(&self) -> usize {
-        self.skip
+    /// How many outputs the next `inputs` give.
+    pub fn outputs_of(&self, inputs: usize) -> usize {
+        inputs.saturating_sub(self.skip).div_ceil(self.decimation)
+    }
+
+    /// How many inputs the next `outputs` need.
+    pub fn inputs_of(&self, outputs: usize) -> usize {
+        match outputs.checked_sub(1) {
+            Some(before_last) => self.skip + before_last * self.decimation + 1,
+            None => 0,
+        }
     }
 
     /// Begins anew, as after a gap: the samples before the next are zeros, and `skip` inputs come
     /// before the one that the next output stands for.
     pub fn restart(&mut self, skip: usize) {
-        self.history.fill(0.0);
+        let history = self.history();
+        self.seam[..history].fill(0.0);
         self.skip = skip;
+    }
+
+    /// One output comes for so many inputs.
+    pub fn decimation(&self) -> usize {
+        self.decimation
     }
 
     /// By how many inputs symmetric taps delay every frequency; `None` for others.
     pub fn group_delay_samples(&self) -> Option<f64> {
         let taps = self.taps.len() / S::PARTS;
         self.symmetric.then(|| (taps - 1) as f64 / 2.0)
+    }
+
+    /// The parts of the inputs that a sum takes besides the newest.
+    fn history(&self) -> usize {
+        self.taps.len() - S::PARTS
     }
 }
 
@@ -149,101 +172,108 @@ pub enum FirError {
     },
 }
 
-/// Replaces each sample behind the first `taps - 1` by the output for it, the last first.
-#[multiversion(targets = "simd")]
-fn dense(parts: &mut [f32], taps: &[f32], parts_of_sample: usize) {
-    if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        dense_by::<true>(parts, taps, parts_of_sample);
+/// Writes to each sample of `outputs` the sum over a window of `inputs`; the windows begin at part
+/// `first`, `step` parts apart.
+fn filter<S: Floats>(inputs: &[f32], first: usize, step: usize, taps: &[f32], outputs: &mut [f32]) {
+    if step == S::PARTS {
+        dense(&inputs[first..], taps, S::PARTS, outputs);
+    } else if S::PARTS == 1 {
+        strided::<1>(inputs, first, step, taps, outputs);
     } else {
-        dense_by::<false>(parts, taps, parts_of_sample);
+        strided::<2>(inputs, first, step, taps, outputs);
+    }
+}
+
+/// The sums over windows one sample apart: many outputs side by side, tap by tap.
+#[multiversion(targets = "simd")]
+fn dense(inputs: &[f32], taps: &[f32], parts_of_sample: usize, outputs: &mut [f32]) {
+    if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
+        dense_by::<true>(inputs, taps, parts_of_sample, outputs);
+    } else {
+        dense_by::<false>(inputs, taps, parts_of_sample, outputs);
     }
 }
 
 #[inline(always)]
-fn dense_by<const FUSED: bool>(parts: &mut [f32], taps: &[f32], parts_of_sample: usize) {
-    let history = taps.len() - parts_of_sample;
-    let mut end = parts.len();
-    while end - history >= WIDE {
-        end -= WIDE;
-        dense_block::<FUSED, WIDE>(&mut parts[end - history..end + WIDE], taps, parts_of_sample);
-    }
-    while end - history >= LANES {
-        end -= LANES;
-        dense_block::<FUSED, LANES>(&mut parts[end - history..end + LANES], taps, parts_of_sample);
-    }
-    while end > history {
-        end -= 1;
-        dense_block::<FUSED, 1>(&mut parts[end - history..end + 1], taps, parts_of_sample);
-    }
-}
-
-/// Replaces the last `LEN` parts of `window`, which has as many more as the history.
-#[inline(always)]
-fn dense_block<const FUSED: bool, const LEN: usize>(
-    window: &mut [f32],
+fn dense_by<const FUSED: bool>(
+    inputs: &[f32],
     taps: &[f32],
     parts_of_sample: usize,
+    outputs: &mut [f32],
 ) {
+    let (wide, rest) = outputs.as_chunks_mut::<WIDE>();
+    let (narrow, last) = rest.as_chunks_mut::<LANES>();
+    let (behind_wide, behind_narrow) = (wide.len() * WIDE, narrow.len() * LANES);
+    for (at, outputs) in wide.iter_mut().enumerate() {
+        dense_block::<FUSED, WIDE>(&inputs[at * WIDE..], taps, parts_of_sample, outputs);
+    }
+    let inputs = &inputs[behind_wide..];
+    for (at, outputs) in narrow.iter_mut().enumerate() {
+        dense_block::<FUSED, LANES>(&inputs[at * LANES..], taps, parts_of_sample, outputs);
+    }
+    let inputs = &inputs[behind_narrow..];
+    for (at, output) in last.iter_mut().enumerate() {
+        let output = std::array::from_mut(output);
+        dense_block::<FUSED, 1>(&inputs[at..], taps, parts_of_sample, output);
+    }
+}
+
+#[inline(always)]
+fn dense_block<const FUSED: bool, const LEN: usize>(
+    inputs: &[f32],
+    taps: &[f32],
+    parts_of_sample: usize,
+    outputs: &mut [f32; LEN],
+) {
+    let inputs = &inputs[..taps.len() - parts_of_sample + LEN];
     let mut sums = [0.0; LEN];
     for at in (0..taps.len()).step_by(parts_of_sample) {
-        let inputs: &[f32; LEN] = window[at..at + LEN].try_into().expect("the range has LEN");
+        let inputs: &[f32; LEN] = inputs[at..at + LEN].try_into().expect("the range has LEN");
         for (sum, input) in sums.iter_mut().zip(inputs) {
             *sum = multiply_add::<FUSED>(*input, taps[at], *sum);
         }
     }
-    window[taps.len() - parts_of_sample..].copy_from_slice(&sums);
+    *outputs = sums;
 }
 
-/// Writes `outputs` to the front, each the sum over a window; the windows begin at `first`, `step`
-/// parts apart, and none before the place of its output.
-fn strided<S: Floats>(parts: &mut [f32], first: usize, step: usize, outputs: usize, taps: &[f32]) {
-    if S::PARTS == 1 {
-        strided_on::<1>(parts, first, step, outputs, taps);
-    } else {
-        strided_on::<2>(parts, first, step, outputs, taps);
-    }
-}
-
+/// The sums over windows further apart: lanes of one output side by side, four outputs at a time.
 #[multiversion(targets = "simd")]
-fn strided_on<const PARTS: usize>(
-    parts: &mut [f32],
+fn strided<const PARTS: usize>(
+    inputs: &[f32],
     first: usize,
     step: usize,
-    outputs: usize,
     taps: &[f32],
+    outputs: &mut [f32],
 ) {
     if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
-        strided_by::<true, PARTS>(parts, first, step, outputs, taps);
+        strided_by::<true, PARTS>(inputs, first, step, taps, outputs);
     } else {
-        strided_by::<false, PARTS>(parts, first, step, outputs, taps);
+        strided_by::<false, PARTS>(inputs, first, step, taps, outputs);
     }
 }
 
 #[inline(always)]
 fn strided_by<const FUSED: bool, const PARTS: usize>(
-    parts: &mut [f32],
+    inputs: &[f32],
     first: usize,
     step: usize,
-    outputs: usize,
     taps: &[f32],
+    outputs: &mut [f32],
 ) {
-    let mut output = 0;
-    while output + 4 <= outputs {
-        let first = first + output * step;
-        let window = |number: usize| &parts[first + number * step..][..taps.len()];
-        let windows = (window(0), window(1), window(2), window(3));
-        let sums = four_dot_products::<FUSED>(windows, taps);
-        for (number, lanes) in sums.into_iter().enumerate() {
-            let sum = sum_of_lanes::<PARTS>(lanes);
-            parts[(output + number) * PARTS..][..PARTS].copy_from_slice(&sum);
+    let window = |number: usize| &inputs[first + number * step..][..taps.len()];
+    let samples = outputs.len() / PARTS;
+    let mut at = 0;
+    while at + 4 <= samples {
+        let windows = (window(at), window(at + 1), window(at + 2), window(at + 3));
+        for lanes in four_dot_products::<FUSED>(windows, taps) {
+            outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
+            at += 1;
         }
-        output += 4;
     }
-    while output < outputs {
-        let window = &parts[first + output * step..][..taps.len()];
-        let sum = sum_of_lanes::<PARTS>(dot_product::<FUSED>(window, taps));
-        parts[output * PARTS..][..PARTS].copy_from_slice(&sum);
-        output += 1;
+    while at < samples {
+        let lanes = dot_product::<FUSED>(window(at), taps);
+        outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
+        at += 1;
     }
 }
 
@@ -335,6 +365,8 @@ fn multiply_add<const FUSED: bool>(a: f32, b: f32, sum: f32) -> f32 {
 const LANES: usize = 16;
 /// Parts of the output that share a pass over the taps: four of the widest registers.
 const WIDE: usize = 4 * LANES;
+/// Samples that are filtered in place at a time.
+const PIECE: usize = 1024;
 /// Of taps, and of the decimation.
 const MAX: usize = 1 << 20;
 

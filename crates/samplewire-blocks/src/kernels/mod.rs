@@ -6,16 +6,20 @@
 mod arithmetic;
 mod convert;
 mod fir;
+mod levels;
 mod noise;
 mod oscillator;
 mod ramp;
+mod spectrum;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
 pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
 pub use fir::{Fir, FirError};
+pub use levels::{Levels, decibels};
 pub use noise::{NOISE_RMS, Noise, noise_pair, scramble};
 pub use oscillator::{FrequencyError, Oscillator};
 pub use ramp::{PeriodError, Ramp};
+pub use spectrum::{Spectrum, SpectrumError, Window};
 
 #[cfg(test)]
 mod tests;

@@ -28,14 +28,14 @@ fn close(got: &[Complex32], want: &[[f64; 2]], taps: &[f32]) {
     }
 }
 
+/// Filters what lies between the cuts in turn.
 fn filtered<S: Floats>(fir: &mut Fir<S>, input: &[S], cuts: &[usize]) -> Vec<S> {
     let mut output = Vec::new();
     for cut in cuts.windows(2) {
-        let mut samples = input[cut[0]..cut[1]].to_vec();
-        let expected = fir.outputs_of(samples.len());
-        let outputs = fir.process(&mut samples);
-        assert_eq!(outputs, expected);
-        output.extend_from_slice(&samples[..outputs]);
+        let piece = &input[cut[0]..cut[1]];
+        let mut room = vec![S::zeroed(); fir.outputs_of(piece.len())];
+        assert_eq!(fir.process(piece, &mut room), (piece.len(), room.len()));
+        output.extend_from_slice(&room);
     }
     output
 }
@@ -80,9 +80,53 @@ fn pieces_of_any_length_give_the_bits_of_the_whole() {
             for longest in [3, 40, 500] {
                 let cuts = cuts(3000, longest, seed as u64 + longest as u64);
                 assert_eq!(filtered(&mut new(), &input, &cuts), whole, "{longest} {decimation}");
+                assert_eq!(
+                    into_rooms(&mut new(), &input, longest),
+                    whole,
+                    "{longest} {decimation}"
+                );
             }
         }
     }
+}
+
+/// Filters all of the input into rooms of 0 to `longest`.
+fn into_rooms(fir: &mut Fir<Complex32>, input: &[Complex32], longest: usize) -> Vec<Complex32> {
+    let (mut output, mut rest) = (Vec::new(), input);
+    for room in cuts(100_000, longest, 9).windows(2).map(|cut| cut[1] - cut[0]) {
+        let mut room = vec![Complex32::ZERO; room];
+        let (consumed, produced) = fir.process(rest, &mut room);
+        assert!(produced == room.len() || consumed == rest.len());
+        output.extend_from_slice(&room[..produced]);
+        rest = &rest[consumed..];
+        if rest.is_empty() {
+            break;
+        }
+    }
+    output
+}
+
+#[test]
+fn in_place_the_bits_are_the_same() {
+    let input = complex_noise(5000, 11);
+    for taps in [1, 2, 64, 1500] {
+        let taps = noise(taps, 12);
+        let new = || Fir::new(&taps, 1).unwrap();
+        let whole = filtered(&mut new(), &input, &[0, 5000]);
+        for longest in [7, 3000, 10_000] {
+            let (mut fir, mut samples) = (new(), input.clone());
+            for cut in cuts(5000, longest, 13).windows(2) {
+                fir.process_in_place(&mut samples[cut[0]..cut[1]]);
+            }
+            assert_eq!(samples, whole, "{longest}");
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "decimation")]
+fn a_decimator_does_not_work_in_place() {
+    Fir::new(&[1.0], 2).unwrap().process_in_place(&mut [1.0]);
 }
 
 #[test]
@@ -108,11 +152,11 @@ fn an_impulse_brings_the_taps_and_a_restart_forgets_it() {
     let taps = [1.0, 2.0, 3.0];
     let mut fir = Fir::new(&taps, 1).unwrap();
     let mut samples = [1.0, 0.0, 0.0, 0.0, 1.0];
-    assert_eq!(fir.process(&mut samples), 5);
+    fir.process_in_place(&mut samples);
     assert_eq!(samples, [1.0, 2.0, 3.0, 0.0, 1.0]);
     fir.restart(0);
     let mut samples = [0.0, 1.0];
-    fir.process(&mut samples);
+    fir.process_in_place(&mut samples);
     assert_eq!(samples, [0.0, 1.0]);
 }
 
@@ -122,8 +166,8 @@ fn what_is_no_number_leaves_with_the_last_tap() {
         let mut fir = Fir::new(&noise(10, 9), decimation).unwrap();
         let mut samples = noise(100, 10);
         samples[50] = f32::NAN;
-        let outputs = fir.process(&mut samples);
-        for (at, sample) in samples[..outputs].iter().enumerate() {
+        let output = filtered(&mut fir, &samples, &[0, 100]);
+        for (at, sample) in output.iter().enumerate() {
             assert_eq!(sample.is_nan(), (50..60).contains(&(at * decimation)), "{at}");
         }
     }
