@@ -6,6 +6,7 @@
 mod arithmetic;
 mod convert;
 mod fir;
+mod framing;
 mod levels;
 mod noise;
 mod oscillator;
@@ -15,6 +16,7 @@ mod spectrum;
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
 pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
 pub use fir::{Fir, FirError};
+pub use framing::{CRC_BYTES, SyncError, SyncSearch, SyncWord, checked, fill_cyclic_prefix, seal};
 pub use levels::{Levels, decibels};
 pub use noise::{NOISE_RMS, Noise, noise_pair, scramble};
 pub use oscillator::{FrequencyError, Oscillator};
