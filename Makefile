@@ -38,9 +38,10 @@ lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisor
 	@tools/setup.sh linker python deny rtl
 	@tools/lint.sh
 
-bench: ## throughput against raw UDP, some minutes; writes bench/results
-	@tools/setup.sh linker
+bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes
+	@tools/setup.sh linker gnuradio
 	$(PYTHON) bench/run.py
+	$(PYTHON) bench/runtime.py
 
 wire: ## throughput over a wire that loses packets, against TCP, SRT, QUIC and Aeron; root, some minutes
 	@tools/setup.sh linker wire

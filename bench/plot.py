@@ -12,8 +12,12 @@ from html import escape
 from pathlib import Path
 from statistics import median
 
-WIDTH, NAMES_WIDTH, VALUES_WIDTH = 760, 130, 110
+WIDTH, NAMES_WIDTH, VALUES_WIDTH = 760, 190, 120
 ROW_HEIGHT, TITLE_HEIGHT, AXIS_HEIGHT = 20, 30, 34
+
+RATE = {"scale": 1e9, "name": "Gb/s"}
+
+OURS = ("stream", "samplewire")
 
 STYLE = """
 text { font: 12px sans-serif; fill: #222 }
@@ -40,19 +44,24 @@ def main() -> int:
 
 
 def draw(results: Path) -> Path:
-    """Draws the rates of all runs in the file; where the drawing is."""
+    """Draws all runs in the file; where the drawing is.
+
+    A run is drawn by its `value` in the unit of its group, and by its rate where it has none; what
+    was done by hand in the same runs has a row below.
+    """
     whole = json.loads(results.read_text())
     parts, top = [], 0
     for group in whole["groups"]:
-        rows = {
-            case["name"]: [
-                run["rate_bps"] / 1e9
-                for run in whole["runs"]
-                if (run["group"], run["case"]) == (group["name"], case["name"])
-            ]
-            for case in group["cases"]
-        }
-        parts.append(f'<g transform="translate(0 {top})">{panel(group, rows)}</g>')
+        unit = group.get("unit", RATE)
+        runs = [run for run in whole["runs"] if run["group"] == group["name"]]
+        rows = {}
+        for case in group["cases"]:
+            name = case["name"]
+            own = [run for run in runs if run["case"] == name]
+            rows[name] = [run.get("value", run.get("rate_bps")) / unit["scale"] for run in own]
+            if by_hand := [run["by_hand"] / unit["scale"] for run in own if run.get("by_hand")]:
+                rows[f"by hand, {name}"] = by_hand
+        parts.append(f'<g transform="translate(0 {top})">{panel(group, rows, unit["name"])}</g>')
         top += TITLE_HEIGHT + ROW_HEIGHT * len(rows) + AXIS_HEIGHT
     size = f'width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}"'
     body = f'<rect width="{WIDTH}" height="{top}" fill="white"/>' + "\n".join(parts)
@@ -63,8 +72,8 @@ def draw(results: Path) -> Path:
     return path
 
 
-def panel(group: dict, rows: dict[str, list[float]]) -> str:
-    """Rates in Gb/s of a group's cases, from 0."""
+def panel(group: dict, rows: dict[str, list[float]], unit: str) -> str:
+    """Values of a group's cases in their unit, from 0."""
     step = tick_step(max(map(max, rows.values())))
     ticks = math.ceil(max(map(max, rows.values())) / step) or 1
     left, right = NAMES_WIDTH, WIDTH - VALUES_WIDTH
@@ -77,18 +86,18 @@ def panel(group: dict, rows: dict[str, list[float]]) -> str:
     parts = [f'<text class="title" x="8" y="20">{title}</text>']
     for tick in range(ticks + 1):
         at = x(step * tick)
-        unit = " Gb/s" if tick == ticks else ""
+        last = f" {unit}" if tick == ticks else ""
         parts.append(f'<path class="grid" d="M{at} {TITLE_HEIGHT}V{bottom}"/>')
-        label = f"{step * tick:g}{unit}"
+        label = f"{step * tick:g}{last}"
         parts.append(f'<text class="tick" x="{at}" y="{bottom + 14}">{label}</text>')
     for place, (name, numbers) in enumerate(rows.items()):
         y = TITLE_HEIGHT + ROW_HEIGHT * place + ROW_HEIGHT // 2
-        kind = "ours" if name.startswith("stream") else "run"
+        kind = "ours" if name.startswith(OURS) else "run"
         middle = median(numbers)
         parts.append(f'<text x="8" y="{y + 4}">{escape(name)}</text>')
         parts += [f'<circle class="{kind}" cx="{x(value)}" cy="{y}" r="4"/>' for value in numbers]
         parts.append(f'<path class="median" d="M{x(middle)} {y - 7}v14"/>')
-        parts.append(f'<text class="value" x="{WIDTH - 8}" y="{y + 4}">{middle:.2f} Gb/s</text>')
+        parts.append(f'<text class="value" x="{WIDTH - 8}" y="{y + 4}">{middle:.2f} {unit}</text>')
     return "\n".join(parts)
 
 

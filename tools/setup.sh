@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, nightly, wire
+#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, gnuradio, nightly, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -155,10 +155,18 @@ wire() {
     venv bench/requirements.txt bench-requirements.txt
 }
 
+# A runtime to compare with.
+gnuradio() {
+    command -v g++ >/dev/null || install_apt build-essential "a chain in GNU Radio is C++"
+    command -v pkg-config >/dev/null || install_apt pkg-config "says where GNU Radio is"
+    pkg-config --exists gnuradio-blocks 2>/dev/null ||
+        install_apt gnuradio-dev "a runtime to compare with"
+}
+
 rust
 for part in "$@"; do
     case $part in
-        linker | python | cross | rtl | deny | fuzz | nightly | wire) "$part" ;;
+        linker | python | cross | rtl | deny | fuzz | gnuradio | nightly | wire) "$part" ;;
         tshark) tshark_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac

@@ -13,9 +13,10 @@ mod bench;
 
 use std::error::Error;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use bench::arguments::Arguments;
-use bench::{Count, Rate, by_hand, pin};
+use bench::{Compared, Count, Rate, by_hand, pin};
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
     ByStage, Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Sequence, Sink, Transform,
@@ -25,49 +26,66 @@ use samplewire_circuit::{
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse()?;
     let &Arguments { cores, floats, quanta, duration, .. } = &arguments;
-    let (rates, rate) = mpsc::channel();
-    let sink = Counting { count: Count::new(floats, duration), rates };
+    let Compared { ours, by_hand, ratio } = match arguments.schedule.as_deref().unwrap_or("stage") {
+        "stage" if cores > 1 => Compared::new(
+            duration,
+            |slice| hand_on(&arguments, slice),
+            |slice| by_hand::stages(cores, 0, floats, quanta, slice),
+        )?,
+        "copy" if cores == 1 => {
+            pin(0)?;
+            Compared::new(
+                duration,
+                |slice| copy(&arguments, slice),
+                |slice| by_hand::copies(floats, slice),
+            )?
+        }
+        schedule => {
+            return Err(format!("--schedule {schedule} --cores {cores}: not understood").into());
+        }
+    };
+    let (ours, by_hand) = (ours.buffers_per_s, by_hand.buffers_per_s);
+    if arguments.json {
+        println!(
+            "{{\"buffers_per_s\":{ours:.0},\"hand_written_buffers_per_s\":{by_hand:.0},\
+             \"ratio\":{ratio:.4}}}"
+        );
+    } else {
+        let (ours, by_hand) = (ours / 1e6, by_hand / 1e6);
+        println!("{ours:.2} M buffers/s, by hand {by_hand:.2}; {ratio:.3} of that");
+    }
+    Ok(())
+}
+
+/// From thread to thread.
+fn hand_on(arguments: &Arguments, slice: Duration) -> Result<Rate, Box<dyn Error>> {
+    let &Arguments { cores, floats, quanta, .. } = arguments;
+    let (sink, rate) = Counting::new(floats, slice);
     let mut graph = GraphBuilder::new();
     let circuit = graph.circuit("floats", quanta, floats);
     let mut stream = graph.source("source", NullSource, circuit);
-    let schedule = arguments.schedule.as_deref().unwrap_or("stage");
-    let hand = match schedule {
-        "stage" if cores > 1 => {
-            for stage in 1..cores - 1 {
-                stream = graph.in_place(format!("stage {stage}"), Nothing, stream);
-            }
-            graph.sink("sink", sink, stream);
-            let cpus: Vec<_> = (0..cores).collect();
-            let stages = ByStage::new(|block| block.number()).cores(&cpus).waiting(Waiting::Spin);
-            graph.build()?.run(stages)?;
-            by_hand::stages(cores, 0, floats, quanta, duration)
-        }
-        "copy" if cores == 1 => {
-            let copies = graph.circuit("copies", quanta, floats);
-            let stream = graph.transform("copy", Copying, stream, copies);
-            graph.sink("sink", sink, stream);
-            pin(0)?;
-            graph.build()?.run(Sequence::new())?;
-            by_hand::copies(floats, duration)
-        }
-        _ => return Err(format!("--schedule {schedule} --cores {cores}: not understood").into()),
-    };
-    let (ours, hand) = (rate.recv()?.buffers_per_s, hand.buffers_per_s);
-    if arguments.json {
-        println!(
-            "{{\"buffers_per_s\":{ours:.0},\"hand_written_buffers_per_s\":{hand:.0},\
-             \"ratio\":{:.4}}}",
-            ours / hand
-        );
-    } else {
-        println!(
-            "{:.2} M buffers/s, by hand {:.2}, which is {:.3} of that",
-            ours / 1e6,
-            hand / 1e6,
-            ours / hand
-        );
+    for stage in 1..cores - 1 {
+        stream = graph.in_place(format!("stage {stage}"), Nothing, stream);
     }
-    Ok(())
+    graph.sink("sink", sink, stream);
+    let cpus: Vec<_> = (0..cores).collect();
+    let stages = ByStage::new(|block| block.number()).cores(&cpus).waiting(Waiting::Spin);
+    graph.build()?.run(stages)?;
+    Ok(rate.recv()?)
+}
+
+/// From circuit to circuit.
+fn copy(arguments: &Arguments, slice: Duration) -> Result<Rate, Box<dyn Error>> {
+    let &Arguments { floats, quanta, .. } = arguments;
+    let (sink, rate) = Counting::new(floats, slice);
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("floats", quanta, floats);
+    let stream = graph.source("source", NullSource, circuit);
+    let copies = graph.circuit("copies", quanta, floats);
+    let stream = graph.transform("copy", Copying, stream, copies);
+    graph.sink("sink", sink, stream);
+    graph.build()?.run(Sequence::new())?;
+    Ok(rate.recv()?)
 }
 
 /// Has a quantum go through its thread.
@@ -94,6 +112,13 @@ impl Transform<f32, f32> for Copying {
 struct Counting {
     count: Count,
     rates: mpsc::Sender<Rate>,
+}
+
+impl Counting {
+    fn new(floats: usize, duration: Duration) -> (Self, mpsc::Receiver<Rate>) {
+        let (rates, rate) = mpsc::channel();
+        (Self { count: Count::new(floats, duration), rates }, rate)
+    }
 }
 
 impl Sink<f32> for Counting {

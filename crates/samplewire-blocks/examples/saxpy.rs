@@ -14,58 +14,66 @@ mod bench;
 
 use std::error::Error;
 use std::sync::mpsc;
+use std::time::Duration;
 
 use bench::arguments::Arguments;
-use bench::{A, B, Count, Rate, by_hand, check, pin};
+use bench::{A, B, Compared, Count, Rate, by_hand, check, pin};
 use samplewire_blocks::kernels;
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    ByStage, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink, Waiting, Work,
+    BlockView, ByStage, Flow, GraphBuilder, InPlace, Quantum, Scheduler, Sequence, Sink, Waiting,
+    Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse()?;
     let &Arguments { kernels, cores, floats, quanta, duration, .. } = &arguments;
-    let schedule = arguments.schedule.as_deref().unwrap_or("sequence");
-    let (rates, rate) = mpsc::channel();
-    let graph = graph(&arguments, rates)?;
-    let hand = match schedule {
+    let compared = match arguments.schedule.as_deref().unwrap_or("sequence") {
         "sequence" if cores == 1 => {
             pin(0)?;
-            let hand = by_hand::chain(kernels, floats, duration);
-            graph.run(Sequence::new())?;
-            hand
+            Compared::new(
+                duration,
+                |slice| run(&arguments, slice, Sequence::new()),
+                |slice| by_hand::chain(kernels, floats, slice),
+            )?
         }
-        "stage" => {
-            let hand = by_hand::stages(cores, kernels, floats, quanta, duration);
-            let cpus: Vec<_> = (0..cores).collect();
-            let stages = ByStage::new(stages(kernels, cores));
-            graph.run(stages.cores(&cpus).waiting(Waiting::Spin))?;
-            hand
+        "stage" => Compared::new(
+            duration,
+            |slice| {
+                let cpus: Vec<_> = (0..cores).collect();
+                let stages = ByStage::new(stages(kernels, cores)).cores(&cpus);
+                run(&arguments, slice, stages.waiting(Waiting::Spin))
+            },
+            |slice| by_hand::stages(cores, kernels, floats, quanta, slice),
+        )?,
+        schedule => {
+            return Err(format!("--schedule {schedule} --cores {cores}: not understood").into());
         }
-        _ => return Err(format!("--schedule {schedule} --cores {cores}: not understood").into()),
     };
-    report(&arguments, rate.recv()?, hand);
+    report(&arguments, &compared);
     Ok(())
 }
 
-fn graph(arguments: &Arguments, rates: mpsc::Sender<Rate>) -> Result<Graph, Box<dyn Error>> {
+fn run(
+    arguments: &Arguments,
+    slice: Duration,
+    scheduler: impl Scheduler,
+) -> Result<Rate, Box<dyn Error>> {
+    let (rates, rate) = mpsc::channel();
     let mut graph = GraphBuilder::new();
     let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
     let mut stream = graph.source("source", NullSource, circuit);
     for kernel in 0..arguments.kernels {
         stream = graph.in_place(format!("saxpy {kernel}"), Saxpy, stream);
     }
-    let count = Count::new(arguments.floats, arguments.duration);
+    let count = Count::new(arguments.floats, slice);
     graph.sink("sink", Counting { count, rates }, stream);
-    Ok(graph.build()?)
+    graph.build()?.run(scheduler)?;
+    Ok(rate.recv()?)
 }
 
 /// The kernels in equal parts, the source with the first and the sink with the last: as by hand.
-fn stages(
-    kernels: usize,
-    cores: usize,
-) -> impl FnMut(samplewire_circuit::BlockView<'_>) -> usize + 'static {
+fn stages(kernels: usize, cores: usize) -> impl FnMut(BlockView<'_>) -> usize + 'static {
     move |block| match block.number() {
         0 => 0,
         number if number <= kernels => {
@@ -76,21 +84,17 @@ fn stages(
     }
 }
 
-fn report(arguments: &Arguments, rate: Rate, hand: Rate) {
-    let (ours, hand) = (rate.samples_per_s, hand.samples_per_s);
+fn report(arguments: &Arguments, compared: &Compared) {
+    let &Compared { ours, by_hand, ratio } = compared;
+    let (ours, by_hand) = (ours.samples_per_s, by_hand.samples_per_s);
     if arguments.json {
         println!(
-            "{{\"samples_per_s\":{ours:.0},\"hand_written_samples_per_s\":{hand:.0},\
-             \"ratio\":{:.4}}}",
-            ours / hand
+            "{{\"samples_per_s\":{ours:.0},\"hand_written_samples_per_s\":{by_hand:.0},\
+             \"ratio\":{ratio:.4}}}"
         );
     } else {
-        println!(
-            "{:.2} Gsample/s, by hand {:.2}, which is {:.3} of that",
-            ours / 1e9,
-            hand / 1e9,
-            ours / hand
-        );
+        let (ours, by_hand) = (ours / 1e9, by_hand / 1e9);
+        println!("{ours:.2} Gsample/s, by hand {by_hand:.2}; {ratio:.3} of that");
     }
 }
 

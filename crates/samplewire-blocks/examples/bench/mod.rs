@@ -6,6 +6,7 @@
 pub(crate) mod arguments;
 pub(crate) mod by_hand;
 
+use std::error::Error;
 use std::time::{Duration, Instant};
 
 /// `y = A x + B`: what stands in a buffer comes to 1, the fixed point, and stays there.
@@ -64,6 +65,48 @@ pub(crate) struct Rate {
     pub(crate) samples_per_s: f64,
 }
 
+/// The medians of slices of either, which take turns: a machine whose speed drifts moves both.
+pub(crate) struct Compared {
+    pub(crate) ours: Rate,
+    pub(crate) by_hand: Rate,
+    /// Ours by that of the slice by hand just before it.
+    pub(crate) ratio: f64,
+}
+
+impl Compared {
+    /// Has both run for `duration`, each slice for the time that it is given.
+    ///
+    /// # Errors
+    /// Those of ours.
+    pub(crate) fn new(
+        duration: Duration,
+        mut ours: impl FnMut(Duration) -> Result<Rate, Box<dyn Error>>,
+        mut by_hand: impl FnMut(Duration) -> Rate,
+    ) -> Result<Self, Box<dyn Error>> {
+        let slices = (0..SLICES)
+            .map(|_| Ok((by_hand(duration / SLICES), ours(duration / SLICES)?)))
+            .collect::<Result<Vec<_>, Box<dyn Error>>>()?;
+        let of = |value: fn(&Rate) -> f64, pick: fn(&(Rate, Rate)) -> &Rate| {
+            median(slices.iter().map(|slice| value(pick(slice))).collect())
+        };
+        let rate = |pick| Rate {
+            buffers_per_s: of(|rate| rate.buffers_per_s, pick),
+            samples_per_s: of(|rate| rate.samples_per_s, pick),
+        };
+        let ratio = |(by_hand, ours): &(Rate, Rate)| ours.buffers_per_s / by_hand.buffers_per_s;
+        Ok(Self {
+            ours: rate(|slice| &slice.1),
+            by_hand: rate(|slice| &slice.0),
+            ratio: median(slices.iter().map(ratio).collect()),
+        })
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
 /// Makes sure that kernels have run, on a buffer that nothing else has written to.
 ///
 /// # Panics
@@ -78,6 +121,8 @@ pub(crate) fn pin(cpu: usize) -> rustix::io::Result<()> {
     cpus.set(cpu);
     rustix::thread::sched_setaffinity(None, &cpus)
 }
+
+const SLICES: u32 = 5;
 
 const LOOK_FLOATS: u64 = 1 << 22;
 
