@@ -45,6 +45,7 @@ def one_core(kernels: int) -> Table:
         cases=(
             case("samplewire Q=2", "saxpy", schedule="sequence", quanta=2, **chain),
             case("samplewire Q=8", "saxpy", schedule="sequence", quanta=8, **chain),
+            case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
             case("futuresdr Q=2", "futuresdr", "a local domain", buffers=2, **chain),
             case("futuresdr Q=8", "futuresdr", "a local domain", buffers=8, **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=8, **chain),
@@ -63,6 +64,7 @@ def two_cores(kernels: int) -> Table:
         cores=2,
         cases=(
             case("samplewire stage", "saxpy", schedule="stage", quanta=8, **chain),
+            case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=16, **chain),
             case("futuresdr flow", "futuresdr", schedule="flow", buffers=16, **chain),
             case("gnuradio free", "gnuradio", schedule="free", **chain),

@@ -3,49 +3,59 @@
 //! ```text
 //! cargo run --release -p samplewire-blocks --example saxpy -- \
 //!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
-//!     [--schedule sequence|stage] [--seconds S] [--json]
+//!     [--schedule sequence|stage|async] [--seconds S] [--json]
 //! ```
 //!
 //! A source that writes nothing, M blocks of `y = a x + b` in place, a sink that reads nothing; Q
-//! quanta of N floats go round, on the first C CPUs. By hand it is loops over the same kernel: on one
-//! CPU over two buffers, by stage with rings between pinned threads.
+//! quanta of N floats go round, on the first C CPUs. `async` has the same stages as `stage`, each a
+//! future on an executor whose threads sleep when there is nothing to do. By hand it is loops over the
+//! same kernel: on one CPU over two buffers, by stage with rings between pinned threads.
 
 mod bench;
 
 use std::error::Error;
 use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
+use async_executor::Executor;
 use bench::arguments::Arguments;
 use bench::{A, B, Compared, Count, Rate, by_hand, check, pin};
+use event_listener::Event;
+use futures_lite::future::block_on;
 use samplewire_blocks::kernels;
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    BlockView, ByStage, Flow, GraphBuilder, InPlace, Quantum, Scheduler, Sequence, Sink, Waiting,
-    Work,
+    BlockView, ByStage, Flow, Graph, GraphBuilder, Group, InPlace, Placement, Quantum, RunError,
+    Scheduler, Sequence, Sink, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse()?;
     let &Arguments { kernels, cores, floats, quanta, duration, .. } = &arguments;
+    let by_hand = |slice| match cores {
+        1 => by_hand::chain(kernels, floats, slice),
+        _ => by_hand::stages(cores, kernels, floats, quanta, slice),
+    };
     let compared = match arguments.schedule.as_deref().unwrap_or("sequence") {
         "sequence" if cores == 1 => {
             pin(0)?;
+            Compared::new(duration, |slice| run(&arguments, slice, Sequence::new()), by_hand)?
+        }
+        "stage" if cores > 1 => {
+            let cpus: Vec<_> = (0..cores).collect();
+            let scheduler = || ByStage::new(stages(kernels, cores)).cores(&cpus);
+            let spinning = |slice| run(&arguments, slice, scheduler().waiting(Waiting::Spin));
+            Compared::new(duration, spinning, by_hand)?
+        }
+        "async" => {
+            pin(0)?;
             Compared::new(
                 duration,
-                |slice| run(&arguments, slice, Sequence::new()),
-                |slice| by_hand::chain(kernels, floats, slice),
+                |slice| run(&arguments, slice, Async { kernels, cores }),
+                by_hand,
             )?
         }
-        "stage" => Compared::new(
-            duration,
-            |slice| {
-                let cpus: Vec<_> = (0..cores).collect();
-                let stages = ByStage::new(stages(kernels, cores)).cores(&cpus);
-                run(&arguments, slice, stages.waiting(Waiting::Spin))
-            },
-            |slice| by_hand::stages(cores, kernels, floats, quanta, slice),
-        )?,
         schedule => {
             return Err(format!("--schedule {schedule} --cores {cores}: not understood").into());
         }
@@ -81,6 +91,41 @@ fn stages(kernels: usize, cores: usize) -> impl FnMut(BlockView<'_>) -> usize + 
             (0..cores).rfind(|stage| kernels * stage / cores <= kernel).unwrap_or(0)
         }
         _ => cores - 1,
+    }
+}
+
+/// The stages as futures on an executor, which has a thread on each CPU.
+struct Async {
+    kernels: usize,
+    cores: usize,
+}
+
+impl Scheduler for Async {
+    fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
+        let placement = Placement::by(graph, stages(self.kernels, self.cores));
+        let executor = Executor::new();
+        // In an array: a group by itself is a future again.
+        let to_its_end = async |mut group: Group| {
+            (&mut group).await;
+            [group]
+        };
+        let tasks: Vec<_> =
+            graph.split(&placement).into_iter().map(|it| executor.spawn(to_its_end(it))).collect();
+        let is_over = Event::new();
+        let groups = thread::scope(|scope| {
+            for cpu in 0..self.cores {
+                // Listens before anybody can say it.
+                let (executor, over) = (&executor, is_over.listen());
+                scope.spawn(move || {
+                    pin(cpu).expect("there are as many CPUs as was asked for");
+                    block_on(executor.run(over))
+                });
+            }
+            let groups = tasks.into_iter().flat_map(block_on).collect();
+            is_over.notify(usize::MAX);
+            groups
+        });
+        graph.join(groups)
     }
 }
 

@@ -50,6 +50,10 @@ impl Arguments {
                 _ => return Err(wrong()),
             }
         }
+        let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+        if arguments.cores > cpus {
+            return Err(format!("--cores {}: there are {cpus}", arguments.cores));
+        }
         Ok(arguments)
     }
 }
