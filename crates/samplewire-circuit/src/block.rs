@@ -180,6 +180,54 @@ pub trait Transform<A: Sample, B: Sample>: Send {
     }
 }
 
+/// Works on the samples of one stream together with those of another that have the same indexes.
+///
+/// The runtime cuts both streams as the quanta come, and aligns them by index. Samples that have no
+/// partner because of a gap in the other stream are not passed on: the output's index jumps there,
+/// with a [`TagKind::Gap`](crate::TagKind::Gap), and they are
+/// [counted](crate::Counters::unpaired). All others are, once and in order, with the tags of both.
+///
+/// More than two streams are joins in a row.
+///
+/// ```
+/// use samplewire_circuit::{Failure, Join};
+///
+/// /// Adds the second stream to the first.
+/// struct Sum;
+///
+/// impl Join<f32, f32> for Sum {
+///     fn work(&mut self, first: &mut [f32], second: &[f32]) -> Result<(), Failure> {
+///         first.iter_mut().zip(second).for_each(|(first, second)| *first += second);
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait Join<A: Sample, B: Sample>: Send {
+    /// Works on `first` in place; sample n of `second` has the index of sample n of `first`, and there
+    /// are as many.
+    ///
+    /// # Errors
+    /// Any: the graph stops and tells it with the block's name.
+    fn work(&mut self, first: &mut [A], second: &[B]) -> Result<(), Failure>;
+
+    /// See [`Source::start`].
+    ///
+    /// # Errors
+    /// As for the work.
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let _ = context;
+        Ok(())
+    }
+
+    /// See [`Source::stop`].
+    ///
+    /// # Errors
+    /// As for the work.
+    fn stop(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
 /// What a [`Transform`] used and made, in samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Done {

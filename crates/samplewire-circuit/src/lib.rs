@@ -47,11 +47,13 @@ mod shares;
 mod tag;
 mod task;
 
-pub use block::{Context, Done, Failure, Flow, InPlace, Ratio, Sink, Source, Transform, Work};
+pub use block::{
+    Context, Done, Failure, Flow, InPlace, Join, Ratio, Sink, Source, Transform, Work,
+};
 pub use config::{PoolConfig, PoolError};
 pub use graph::{
-    BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Graph, GraphBuilder,
-    Placement, Readable, Report, RunError, SharedStream, Stream,
+    BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Feedback, Graph,
+    GraphBuilder, Placement, Readable, Report, RunError, SharedStream, Stream,
 };
 pub use group::{Group, Polled};
 pub use meter::{Counters, TIMED_EVERY};

@@ -19,6 +19,8 @@ pub struct Counters {
     pub blocked: u64,
     /// Tags that found no room: more than a quantum holds came between two samples of output.
     pub tags_lost: u64,
+    /// Samples that a join did not pass on, of either stream: the other had none of their index.
+    pub unpaired: u64,
 }
 
 /// How many calls share one measurement of time, after the first 16, which have one each.
@@ -34,6 +36,7 @@ pub(crate) struct Meter {
     starved: AtomicU64,
     blocked: AtomicU64,
     tags_lost: AtomicU64,
+    unpaired: AtomicU64,
 }
 
 impl Meter {
@@ -47,6 +50,7 @@ impl Meter {
             starved: self.starved.load(Ordering::Relaxed),
             blocked: self.blocked.load(Ordering::Relaxed),
             tags_lost: self.tags_lost.load(Ordering::Relaxed),
+            unpaired: self.unpaired.load(Ordering::Relaxed),
         }
     }
 }
@@ -103,9 +107,15 @@ impl Counting {
         self.counters.tags_lost += 1;
     }
 
+    /// A join left `samples` out.
+    pub(crate) fn unpaired(&mut self, samples: u64) {
+        self.counters.unpaired += samples;
+    }
+
     /// Lets everybody see.
     pub(crate) fn publish(&self) {
-        let Counters { calls, samples, starved, blocked, tags_lost, busy: _ } = self.counters;
+        let Counters { calls, samples, busy: _, starved, blocked, tags_lost, unpaired } =
+            self.counters;
         let busy = self.timed.mul_f64(calls as f64 / self.timed_calls.max(1) as f64);
         self.meter.calls.store(calls, Ordering::Relaxed);
         self.meter.samples.store(samples, Ordering::Relaxed);
@@ -113,5 +123,6 @@ impl Counting {
         self.meter.starved.store(starved, Ordering::Relaxed);
         self.meter.blocked.store(blocked, Ordering::Relaxed);
         self.meter.tags_lost.store(tags_lost, Ordering::Relaxed);
+        self.meter.unpaired.store(unpaired, Ordering::Relaxed);
     }
 }

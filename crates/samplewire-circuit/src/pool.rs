@@ -66,6 +66,11 @@ impl Pool {
         std::ptr::eq(quantum.pool(), &raw const *self.shared)
     }
 
+    /// What the pool was made by.
+    pub(crate) fn config(&self) -> PoolConfig {
+        self.shared.config
+    }
+
     /// How many quanta can be taken at this instant. Other threads may change it at any time, but
     /// a quantum that was given back is counted only once it can be taken.
     pub fn free(&self) -> usize {
@@ -261,7 +266,7 @@ mod tests {
     fn memory_is_all_that_was_taken() {
         let pool = Pool::new(PoolConfig::new(100, 8_000).head_bytes(128)).unwrap();
         let data_bytes = 100 * (128 + 8_000 + 64);
-        assert!((data_bytes..data_bytes + 100 * 320 + 512).contains(&pool.memory_bytes()));
+        assert!((data_bytes..data_bytes + 100 * 512 + 512).contains(&pool.memory_bytes()));
         assert_eq!((pool.len(), pool.capacity_bytes()), (100, 8_000));
     }
 }

@@ -24,6 +24,13 @@ pub enum TagKind {
         /// How many.
         lost_samples: u64,
     },
+    /// The stream goes on at the tag's index, behind samples that a block did not pass on.
+    Gap {
+        /// How many.
+        lost_samples: u64,
+        /// What they were lost for.
+        cause: &'static str,
+    },
     /// The centre frequency changed.
     Frequency {
         /// In hertz.
@@ -72,6 +79,17 @@ impl Tags {
         let entry = self.entries.get_mut(self.len).ok_or(TagsFull { tag })?;
         *entry = tag;
         self.len += 1;
+        Ok(())
+    }
+
+    /// Adds a tag behind those of its index and before those of later ones.
+    ///
+    /// # Errors
+    /// See [`Tags::push`].
+    pub fn insert(&mut self, tag: Tag) -> Result<(), TagsFull> {
+        let at = self.iter().rposition(|other| other.index <= tag.index).map_or(0, |at| at + 1);
+        self.push(tag)?;
+        self.entries[at..self.len].rotate_right(1);
         Ok(())
     }
 
@@ -127,5 +145,19 @@ mod tests {
         );
         tags.clear();
         assert!(tags.is_empty());
+    }
+
+    #[test]
+    fn inserted_tag_stands_behind_those_of_its_index() {
+        let mut tags = Tags::default();
+        for (index, hz) in [(5, 0.0), (9, 1.0), (5, 2.0), (0, 3.0), (7, 4.0)] {
+            tags.insert(Tag { index, kind: TagKind::Rate { hz } }).unwrap();
+        }
+        let order = tags.iter().map(|tag| match tag.kind {
+            TagKind::Rate { hz } => (tag.index, hz),
+            _ => unreachable!("all are rates"),
+        });
+        let expected = [(0, 3.0), (5, 0.0), (5, 2.0), (7, 4.0), (9, 1.0)];
+        assert_eq!(order.collect::<Vec<_>>(), expected);
     }
 }

@@ -90,3 +90,48 @@ fn streams_and_circuits_of_another_builder() {
     graph.sink("sink", NullSink, stream);
     assert_eq!(refused(graph), foreign("source", "circuit 'circuit'"));
 }
+
+#[test]
+fn loop_that_is_open() {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("loop", 2, 16);
+    let (_open, stream) = graph.feedback::<f32>("back", circuit, 1);
+    graph.sink("sink", NullSink, stream);
+    let text = "the feedback 'back' is not closed: nothing would follow its initial quanta";
+    assert_eq!(refused(graph), text);
+}
+
+#[test]
+fn loop_without_a_quantum_to_begin_with_or_to_fill() {
+    for initial in [0, 2, 3] {
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("loop", 2, 16);
+        let (feedback, stream) = graph.feedback::<f32>("back", circuit, initial);
+        graph.close(feedback, stream);
+        let text = format!(
+            "the feedback 'back' begins with {initial} of the 2 quanta of circuit 'loop': must be 1 \
+             at least, and leave 1"
+        );
+        assert_eq!(refused(graph), text);
+    }
+}
+
+#[test]
+fn loop_that_another_builder_closes() {
+    let mut other = GraphBuilder::new();
+    let circuit = other.circuit("loop", 2, 16);
+    let (feedback, _stream) = other.feedback::<f32>("back", circuit, 1);
+    let mut graph = GraphBuilder::new();
+    let stream = source(&mut graph, "source");
+    graph.close(feedback, stream);
+    let text = "'source' is connected to the feedback 'back' of another graph's builder";
+    assert_eq!(refused(graph), text);
+}
+
+#[test]
+fn merge_of_nothing() {
+    let mut graph = GraphBuilder::new();
+    let stream = graph.merge::<f32>("all", []);
+    graph.sink("sink", NullSink, stream);
+    assert_eq!(refused(graph), "'all' merges no stream");
+}

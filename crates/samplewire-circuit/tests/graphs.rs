@@ -1,12 +1,15 @@
 //! Graphs as a program builds and runs them, under each scheduler.
 
+mod schedulers;
+
 use std::sync::{Arc, Mutex};
 
 use samplewire_circuit::blocks::{Head, NullSource};
 use samplewire_circuit::{
-    ByStage, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Ratio, Report, RunError,
-    Sequence, Sink, Source, Tag, TagKind, Transform, Waiting, Work,
+    Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Ratio, Sink, Source, Tag, TagKind,
+    Transform, Work,
 };
+use schedulers::under_each_scheduler;
 
 /// Samples between two gaps; Miri takes its time.
 const RUN: u64 = if cfg!(miri) { 400 } else { 10_000 };
@@ -86,20 +89,6 @@ impl<T: samplewire_circuit::Sample> Sink<T> for Seen<T> {
         self.samples.lock().unwrap().extend(indexed);
         self.tags.lock().unwrap().extend(quantum.tags().iter().map(|tag| tag.index));
         Ok(Flow::Pass)
-    }
-}
-
-fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Report, RunError>)) {
-    check(&|graph| graph.run(Sequence::new()));
-    for stages in [2, 3] {
-        check(&|graph| {
-            let stage = ByStage::even(&graph, stages);
-            graph.run(stage)
-        });
-        check(&|graph| {
-            let stage = ByStage::even(&graph, stages).waiting(Waiting::Spin);
-            graph.run(stage)
-        });
     }
 }
 

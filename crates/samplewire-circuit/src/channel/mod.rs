@@ -155,6 +155,8 @@ pub(crate) enum Give {
     Local(Local<Vec<Quantum>>),
     /// From another.
     Ring(Producer<Quantum>, Arc<Bell>),
+    /// To each pool of several circuits, where their quanta go over one edge.
+    Several(Vec<(Pool, Give)>),
 }
 
 impl Give {
@@ -166,6 +168,10 @@ impl Give {
             Self::Ring(producer, bell) => {
                 producer.push(quantum);
                 bell.ring();
+            }
+            Self::Several(ways) => {
+                let way = ways.iter_mut().find(|(pool, _)| pool.owns(&quantum));
+                way.expect("an edge says whose quanta go over it").1.give(quantum);
             }
         }
     }
@@ -204,6 +210,19 @@ impl Take {
     /// Gives back one that was not used.
     pub(crate) fn untake(&mut self, quantum: Quantum) {
         self.free.with(|free| free.push(quantum));
+    }
+
+    /// How many quanta there are.
+    pub(crate) fn len(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// How many are home.
+    pub(crate) fn home(&mut self) -> usize {
+        while let Some(quantum) = self.take_from_afar() {
+            self.untake(quantum);
+        }
+        self.free.with(|free| free.len())
     }
 
     fn take_from_afar(&mut self) -> Option<Quantum> {

@@ -3,15 +3,15 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::block::{InPlace, Sink, Source, Transform};
+use crate::block::{InPlace, Join, Sink, Source, Transform};
 use crate::config::PoolConfig;
 use crate::graph::Graph;
 use crate::graph::check::{BuildError, check};
 use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::stream::{BuilderId, Circuit, Origin, Readable, SharedStream, Stream};
+use crate::graph::stream::{BuilderId, Circuit, Feedback, Origin, Readable, SharedStream, Stream};
 use crate::pool::Pool;
 use crate::sample::Sample;
-use crate::task::{Consuming, Crossing, Filling, Working};
+use crate::task::{Consuming, Crossing, Filling, Joining, Working};
 
 /// Blocks, and the streams between them, on the way to a [`Graph`].
 ///
@@ -155,6 +155,156 @@ impl GraphBuilder {
         self.take(node, circuit)
     }
 
+    /// A block that works on the first stream's quanta together with the second's samples of the
+    /// same indexes: see [`Join`].
+    ///
+    /// Two spare quanta like those of the first are made for it: a gap of the second in the middle of
+    /// a quantum makes two of it.
+    ///
+    /// The rates of both must be equal where they are known: the graph fails else.
+    ///
+    /// ```
+    /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
+    /// use samplewire_circuit::{Failure, GraphBuilder, Join, Sequence};
+    ///
+    /// struct Sum;
+    /// impl Join<f32, f32> for Sum {
+    ///     fn work(&mut self, first: &mut [f32], second: &[f32]) -> Result<(), Failure> {
+    ///         first.iter_mut().zip(second).for_each(|(first, second)| *first += second);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut graph = GraphBuilder::new();
+    /// let (left, right) = (graph.circuit("left", 4, 64), graph.circuit("right", 4, 100));
+    /// let left = graph.source("left", NullSource, left);
+    /// let right = graph.source("right", NullSource, right);
+    /// let sum = graph.join("sum", Sum, left, right);
+    /// let sum = graph.in_place("head", Head::new(10_000), sum);
+    /// graph.sink("sink", NullSink, sum);
+    /// let report = graph.build()?.run(Sequence::new())?;
+    /// assert_eq!(report.block("sink").unwrap().counters.samples, 10_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn join<A: Sample, B: Sample, J: Join<A, B> + 'static>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        block: J,
+        first: Stream<A>,
+        second: impl Into<Readable<B>>,
+    ) -> Stream<A> {
+        let name = name.into();
+        let block: Option<Box<dyn crate::task::Pair>> = Some(Box::new(Joining(block, PhantomData)));
+        let node = self.node::<A>(name.clone(), Kind::Join { block, spare: NONE });
+        let circuit = self.connect(&first, node);
+        self.read(second.into(), node);
+        if let Some(round) = self.rounds.get(circuit) {
+            let config = PoolConfig { quanta: SPARES, ..round.pool.config() };
+            let spares: Circuit<A> = self.circuit_of(format!("{name}: spares"), config);
+            if let Some(round) = self.rounds.get_mut(spares.circuit) {
+                round.taken_by = Some(node);
+            }
+            if let Kind::Join { spare, .. } = &mut self.nodes[node].kind {
+                *spare = spares.circuit;
+            }
+        }
+        self.output(node, circuit, false)
+    }
+
+    /// Several streams on one, in the order in which quanta come, and those that wait in turn: for
+    /// packets and bursts. Each quantum keeps its index, so that the stream's indexes may go back.
+    ///
+    /// ```
+    /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
+    /// use samplewire_circuit::{GraphBuilder, Sequence};
+    ///
+    /// let mut graph = GraphBuilder::new();
+    /// let streams = ["one", "two", "three"].map(|name| {
+    ///     let circuit = graph.circuit(name, 2, 100);
+    ///     let stream = graph.source(name, NullSource, circuit);
+    ///     graph.in_place(format!("head of {name}"), Head::new(1_000), stream)
+    /// });
+    /// let stream = graph.merge("all", streams);
+    /// graph.sink::<f32, _>("sink", NullSink, stream);
+    /// let report = graph.build()?.run(Sequence::new())?;
+    /// assert_eq!(report.block("sink").unwrap().counters.samples, 3_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn merge<T: Sample>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        streams: impl IntoIterator<Item = Stream<T>>,
+    ) -> Stream<T> {
+        let node = self.node::<T>(name, Kind::Merge);
+        let circuits: Vec<_> =
+            streams.into_iter().map(|stream| self.connect(&stream, node)).collect();
+        self.output(node, circuits.first().copied().unwrap_or(NONE), false)
+    }
+
+    /// The stream that comes out of a loop, whose other end [`GraphBuilder::close`] closes.
+    ///
+    /// It begins with `initial_quanta` of the circuit, all zeros, from index 0 on; behind them comes
+    /// what goes into the loop, with its index shifted by their length: sample n is what went in as
+    /// sample n - `initial_quanta` * `len`. What goes in is copied, so that it may go elsewhere too.
+    ///
+    /// A loop that cannot move ends the graph with [`RunError::Stalled`](crate::RunError::Stalled):
+    /// one that holds fewer samples than a block of it keeps back. A [`Join`] with another stream
+    /// keeps back at most a quantum of that, so this stream's must be no longer than
+    /// `initial_quanta` * `len`.
+    ///
+    /// ```
+    /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
+    /// use samplewire_circuit::{Failure, GraphBuilder, Join, Sequence};
+    ///
+    /// /// y[n] = x[n] + y[n - D] / 2.
+    /// struct Echo;
+    /// impl Join<f32, f32> for Echo {
+    ///     fn work(&mut self, x: &mut [f32], y: &[f32]) -> Result<(), Failure> {
+    ///         x.iter_mut().zip(y).for_each(|(x, y)| *x += y / 2.0);
+    ///         Ok(())
+    ///     }
+    /// }
+    ///
+    /// let mut graph = GraphBuilder::new();
+    /// let (input, round) = (graph.circuit("input", 4, 64), graph.circuit("loop", 3, 64));
+    /// let input = graph.source("source", NullSource, input);
+    /// let input = graph.in_place("head", Head::new(10_000), input);
+    /// let (feedback, delayed) = graph.feedback("loop", round, 2);
+    /// let output = graph.join("echo", Echo, input, delayed);
+    /// let output = graph.broadcast("both", output);
+    /// graph.close(feedback, output.clone());
+    /// graph.sink("sink", NullSink, output);
+    /// let report = graph.build()?.run(Sequence::new())?;
+    /// assert_eq!(report.block("sink").unwrap().counters.samples, 10_000);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn feedback<T: Sample>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        circuit: Circuit<T>,
+        initial_quanta: usize,
+    ) -> (Feedback<T>, Stream<T>) {
+        let node = self.node::<T>(name, Kind::Feedback { initial: initial_quanta });
+        let stream = self.take(node, circuit);
+        (Feedback { origin: self.origin(node), node, samples: PhantomData }, stream)
+    }
+
+    /// Leads a stream into a loop.
+    pub fn close<T: Sample>(&mut self, feedback: Feedback<T>, stream: impl Into<Readable<T>>) {
+        let stream = stream.into();
+        let origin = match &stream {
+            Readable::Own(stream) => &stream.origin,
+            Readable::Shared(stream) => &stream.origin,
+        };
+        if feedback.origin.builder == self.id {
+            self.read(stream, feedback.node);
+        } else {
+            let (block, name) = (origin.name.clone(), feedback.origin.name);
+            let what = "the feedback";
+            self.error.get_or_insert(BuildError::Foreign { block, what, name });
+        }
+    }
+
     /// The stream for several readers: each clone that is connected is one. The last to have read a
     /// quantum sends it home.
     pub fn broadcast<T: Sample>(
@@ -207,9 +357,28 @@ impl GraphBuilder {
 
     fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {
         let edge = self.edges.len();
-        self.edges.push(Edge { from: node, to: None, circuit, is_shared });
+        let guests = self.guests(node, circuit);
+        self.edges.push(Edge { from: node, to: None, circuit, guests, is_shared });
         self.nodes[node].outputs.push(edge);
         Stream { origin: self.origin(node), edge, samples: PhantomData }
+    }
+
+    /// The circuits, besides `circuit`, of the quanta that leave `node`.
+    fn guests(&self, node: usize, circuit: usize) -> Vec<usize> {
+        let Node { kind, inputs, takes, .. } = &self.nodes[node];
+        let worked_on = match (kind, takes) {
+            (_, Some(_)) => &[],
+            (Kind::Join { .. }, None) => inputs.get(..1).unwrap_or_default(),
+            (_, None) => inputs.as_slice(),
+        };
+        let mut guests: Vec<_> = worked_on.iter().flat_map(|&e| self.edges[e].circuits()).collect();
+        if let Kind::Join { spare, .. } = kind {
+            guests.push(*spare);
+        }
+        guests.sort_unstable();
+        guests.dedup();
+        guests.retain(|&guest| guest != circuit);
+        guests
     }
 
     fn read<T>(&mut self, stream: Readable<T>, node: usize) {
@@ -256,6 +425,9 @@ impl Default for GraphBuilder {
         Self::new()
     }
 }
+
+/// How many quanta a join has for gaps in the middle of others.
+const SPARES: usize = 2;
 
 /// The circuit of a graph that has an error.
 const NONE: usize = usize::MAX;

@@ -44,10 +44,37 @@ pub enum BuildError {
     Foreign {
         /// The block.
         block: Arc<str>,
-        /// `the stream of` or `circuit`.
+        /// `the stream of`, `the feedback` or `circuit`.
         what: &'static str,
-        /// The block that the stream leaves, or the circuit.
+        /// The block that the stream leaves, the feedback, or the circuit.
         name: Arc<str>,
+    },
+    /// A loop is open.
+    #[error("the feedback '{feedback}' is not closed: nothing would follow its initial quanta")]
+    Unclosed {
+        /// The feedback.
+        feedback: Arc<str>,
+    },
+    /// A loop could never move: it begins with none, or leaves none to be filled meanwhile.
+    #[error(
+        "the feedback '{feedback}' begins with {initial_quanta} of the {quanta} quanta of circuit \
+         '{circuit}': must be 1 at least, and leave 1"
+    )]
+    Initial {
+        /// The feedback.
+        feedback: Arc<str>,
+        /// The circuit.
+        circuit: Arc<str>,
+        /// What it is to begin with.
+        initial_quanta: usize,
+        /// What there is.
+        quanta: usize,
+    },
+    /// A merge has nothing to merge.
+    #[error("'{block}' merges no stream")]
+    NoInput {
+        /// The block.
+        block: Arc<str>,
     },
     /// A quantum has no room for a sample.
     #[error(
@@ -78,6 +105,7 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
         if is_open || node.outputs.iter().any(|&edge| edges[edge].to.is_none()) {
             return Err(BuildError::Open { block: node.name.clone() });
         }
+        check_kind(node, rounds)?;
     }
     for round in rounds {
         if round.taken_by.is_none() {
@@ -94,4 +122,26 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
         }
     }
     Ok(())
+}
+
+/// What must hold for one node alone.
+fn check_kind(node: &Node, rounds: &[Round]) -> Result<(), BuildError> {
+    match node.kind {
+        Kind::Merge if node.inputs.is_empty() => {
+            Err(BuildError::NoInput { block: node.name.clone() })
+        }
+        Kind::Feedback { .. } if node.inputs.is_empty() => {
+            Err(BuildError::Unclosed { feedback: node.name.clone() })
+        }
+        Kind::Feedback { initial } => {
+            let round = &rounds[node.takes.expect("it takes the quanta of its circuit")];
+            let quanta = round.pool.len();
+            if (1..quanta).contains(&initial) {
+                return Ok(());
+            }
+            let (feedback, circuit) = (node.name.clone(), round.name.clone());
+            Err(BuildError::Initial { feedback, circuit, initial_quanta: initial, quanta })
+        }
+        _ => Ok(()),
+    }
 }

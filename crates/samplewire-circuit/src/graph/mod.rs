@@ -18,7 +18,7 @@ pub use control::Control;
 pub(crate) use control::Shared;
 pub use placement::{BlockView, Placement};
 pub use report::{BlockReport, CircuitReport, Report, RunError};
-pub use stream::{Circuit, Readable, SharedStream, Stream};
+pub use stream::{Circuit, Feedback, Readable, SharedStream, Stream};
 
 use node::{Edge, Node, Round};
 
@@ -58,7 +58,8 @@ impl Graph {
         Control::new(Arc::clone(&self.shared))
     }
 
-    /// The blocks, in the order in which they were added: no stream leads back.
+    /// The blocks, in the order in which they were added: no stream leads back, but for those that
+    /// close a feedback.
     pub fn blocks(&self) -> impl Iterator<Item = BlockView<'_>> {
         (0..self.nodes.len()).map(|number| BlockView::new(self, number))
     }

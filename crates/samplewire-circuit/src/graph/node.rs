@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::meter::Meter;
 use crate::pool::Pool;
 use crate::quantum::Quantum;
-use crate::task::{Cross, Read, Visit};
+use crate::task::{Cross, Pair, Read, Visit};
 
 /// A block and its connections.
 pub(crate) struct Node {
@@ -34,11 +34,29 @@ pub(crate) enum Kind {
         /// The two's logarithm of the output's sample size in bytes.
         output_shift: u32,
     },
+    /// The edge that leads to it first is worked on, the second read.
+    Join {
+        block: Option<Box<dyn Pair>>,
+        /// The circuit of its spare quanta.
+        spare: usize,
+    },
+    /// The quanta of several streams on one.
+    Merge,
+    /// What comes round a loop; without an input until the loop is closed.
+    Feedback {
+        /// Quanta of zeros with which its stream begins.
+        initial: usize,
+    },
     /// The quanta of one stream for several readers.
     Broadcast,
 }
 
 impl Kind {
+    /// Whether quanta come to it from the block before it, in the same task where they can.
+    pub(crate) const fn is_visited(&self) -> bool {
+        matches!(self, Self::InPlace(_) | Self::Sink(_) | Self::Broadcast)
+    }
+
     /// The word for it.
     pub(crate) const fn as_str(&self) -> &'static str {
         match self {
@@ -46,6 +64,9 @@ impl Kind {
             Self::InPlace(_) => "in place",
             Self::Sink(_) | Self::Reader(_) => "sink",
             Self::Transform { .. } => "transform",
+            Self::Join { .. } => "join",
+            Self::Merge => "merge",
+            Self::Feedback { .. } => "feedback",
             Self::Broadcast => "broadcast",
         }
     }
@@ -57,10 +78,19 @@ pub(crate) struct Edge {
     pub(crate) from: usize,
     /// `None` while a graph is being built.
     pub(crate) to: Option<usize>,
-    /// Whose quanta go over it.
+    /// Whose quanta go over it ..
     pub(crate) circuit: usize,
+    /// .. and theirs: the spares of joins, and the other streams of a merge.
+    pub(crate) guests: Vec<usize>,
     /// Whether it is one of several that leave a broadcast.
     pub(crate) is_shared: bool,
+}
+
+impl Edge {
+    /// All circuits whose quanta go over it.
+    pub(crate) fn circuits(&self) -> impl Iterator<Item = usize> {
+        std::iter::once(self.circuit).chain(self.guests.iter().copied())
+    }
 }
 
 /// The quanta that go round one circuit.

@@ -55,7 +55,8 @@ impl<'a> BlockView<'a> {
         &self.graph.nodes[self.number].name
     }
 
-    /// What it is: `source`, `in place`, `transform`, `broadcast` or `sink`.
+    /// What it is: `source`, `in place`, `transform`, `join`, `merge`, `feedback`, `broadcast` or
+    /// `sink`.
     pub fn kind(&self) -> &'static str {
         self.graph.nodes[self.number].kind.as_str()
     }

@@ -5,19 +5,22 @@ use std::sync::Arc;
 
 use crate::channel::{Bell, Consumer, Give, Inlet, Local, Outlet, Take};
 use crate::channel::{local_channel, ring, ring_channel};
-use crate::graph::node::{Edge, Kind, Node};
+use crate::graph::node::{Edge, Kind, Node, Round};
 use crate::graph::{Graph, Placement, RunError};
 use crate::group::Group;
 use crate::meter::Counting;
 use crate::quantum::{Quantum, SharedQuantum};
-use crate::task::{Head, Input, Line, Reader, Station, Tail, Task, TransformHead};
+use crate::task::{
+    FeedbackHead, Head, Input, JoinHead, Line, MergeHead, Reader, Station, Tail, Task,
+    TransformHead,
+};
 
 /// Nodes that are to be one task.
 struct Run {
     nodes: Vec<usize>,
     group: usize,
-    /// The circuit of the quanta that visit them.
-    circuit: usize,
+    /// The circuits of the quanta that visit them.
+    circuits: Vec<usize>,
 }
 
 pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
@@ -32,23 +35,26 @@ pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
         .collect();
     let mut ends = Ends::new(graph, placement, &bells, |edge: &Edge| {
         let to = edge.to.expect("a graph's edges are connected");
-        let is_head = matches!(graph.nodes[to].kind, Kind::Transform { .. } | Kind::Reader(_));
-        is_head || run_of[&edge.from] != run_of[&to]
+        !graph.nodes[to].kind.is_visited() || run_of[&edge.from] != run_of[&to]
     });
     let mut ways = Ways::new(graph, placement, &bells);
     // Every way home is made before the circuits' free sides are closed.
-    let gives: Vec<_> = runs.iter().map(|run| ways.give(run.circuit, run.group)).collect();
+    let gives: Vec<_> = runs.iter().map(|run| ways.give(&run.circuits, run.group)).collect();
     let mut input_gives = BTreeMap::new();
     for (number, node) in graph.nodes.iter().enumerate() {
-        if matches!(node.kind, Kind::Transform { .. }) {
-            let circuit = graph.edges[node.inputs[0]].circuit;
-            input_gives.insert(number, ways.give(circuit, placement.group_of[number]));
-        }
+        let read = match node.kind {
+            Kind::Transform { .. } | Kind::Feedback { .. } => node.inputs[0],
+            Kind::Join { .. } => node.inputs[1],
+            _ => continue,
+        };
+        let circuits: Vec<_> = graph.edges[read].circuits().collect();
+        input_gives.insert(number, ways.give(&circuits, placement.group_of[number]));
     }
     let mut tasks: Vec<Vec<Task>> = bells.iter().map(|_| Vec::new()).collect();
     for (run, give) in runs.into_iter().zip(gives) {
         let mut build = Build {
             nodes: &mut graph.nodes,
+            rounds: &graph.rounds,
             ends: &mut ends,
             ways: &mut ways,
             input_gives: &mut input_gives,
@@ -69,16 +75,19 @@ fn runs(graph: &Graph, placement: &Placement) -> Vec<Run> {
     let mut run_of = vec![usize::MAX; graph.nodes.len()];
     for (number, node) in graph.nodes.iter().enumerate() {
         let group = placement.group_of[number];
-        let fused = match node.kind {
-            Kind::InPlace(_) | Kind::Sink(_) | Kind::Broadcast => {
-                let from = graph.edges[node.inputs[0]].from;
-                (placement.group_of[from] == group).then(|| run_of[from])
-            }
-            Kind::Source(_) | Kind::Transform { .. } | Kind::Reader(_) => None,
+        let fused = if node.kind.is_visited() {
+            let from = graph.edges[node.inputs[0]].from;
+            (placement.group_of[from] == group).then(|| run_of[from])
+        } else {
+            None
         };
         let run = fused.unwrap_or_else(|| {
-            let circuit = node.takes.unwrap_or_else(|| graph.edges[node.inputs[0]].circuit);
-            runs.push(Run { nodes: Vec::new(), group, circuit });
+            let circuits = match (node.takes, node.outputs.first()) {
+                (Some(circuit), _) => vec![circuit],
+                (None, Some(&edge)) => graph.edges[edge].circuits().collect(),
+                (None, None) => graph.edges[node.inputs[0]].circuits().collect(),
+            };
+            runs.push(Run { nodes: Vec::new(), group, circuits });
             runs.len() - 1
         });
         runs[run].nodes.push(number);
@@ -111,7 +120,7 @@ impl Ends {
         for (number, edge) in graph.edges.iter().enumerate().filter(|(_, edge)| is_channel(edge)) {
             let to = edge.to.expect("a graph's edges are connected");
             let groups = (placement.group_of[edge.from], placement.group_of[to]);
-            let capacity = graph.rounds[edge.circuit].pool.len();
+            let capacity = edge.circuits().map(|circuit| graph.rounds[circuit].pool.len()).sum();
             if edge.is_shared {
                 let (outlet, inlet) = channel(groups, capacity, bells);
                 ends.shared_outlets.insert(number, outlet);
@@ -156,7 +165,7 @@ struct Ways<'a> {
 
 impl<'a> Ways<'a> {
     fn new(graph: &mut Graph, placement: &Placement, bells: &'a [Arc<Bell>]) -> Self {
-        let taker = |round: &super::Round| round.taken_by.expect("a graph's circuits are used");
+        let taker = |round: &Round| round.taken_by.expect("a graph's circuits are used");
         let taken_in = graph.rounds.iter().map(|round| placement.group_of[taker(round)]).collect();
         let graph_rounds = graph
             .rounds
@@ -170,7 +179,17 @@ impl<'a> Ways<'a> {
     }
 
     /// The way home from a task in `group`.
-    fn give(&mut self, circuit: usize, group: usize) -> Give {
+    fn give(&mut self, circuits: &[usize], group: usize) -> Give {
+        if let &[circuit] = circuits {
+            return self.give_one(circuit, group);
+        }
+        let mut way = |&circuit: &usize| {
+            (self.graph_rounds[circuit].2.clone(), self.give_one(circuit, group))
+        };
+        Give::Several(circuits.iter().map(&mut way).collect())
+    }
+
+    fn give_one(&mut self, circuit: usize, group: usize) -> Give {
         let (free, rings, pool) = &mut self.graph_rounds[circuit];
         let home = self.taken_in[circuit];
         if home == group {
@@ -191,6 +210,7 @@ impl<'a> Ways<'a> {
 /// Makes tasks of nodes.
 struct Build<'a, 'b> {
     nodes: &'a mut [Node],
+    rounds: &'a [Round],
     ends: &'a mut Ends,
     ways: &'a mut Ways<'b>,
     input_gives: &'a mut BTreeMap<usize, Give>,
@@ -205,12 +225,16 @@ impl Build<'_, '_> {
             let input = self.ends.input(self.nodes[first].inputs[0], give);
             return Task::Reader(Box::new(Reader::new(input, station)));
         }
-        let head = self.head(first, run.circuit);
+        let head = self.head(first);
         let mut stations = Vec::new();
         for &node in &run.nodes {
             let block = match &mut self.nodes[node].kind {
                 Kind::Source(block) | Kind::InPlace(block) | Kind::Sink(block) => block.take(),
-                Kind::Transform { .. } | Kind::Broadcast => continue,
+                Kind::Transform { .. }
+                | Kind::Join { .. }
+                | Kind::Merge
+                | Kind::Feedback { .. }
+                | Kind::Broadcast => continue,
                 Kind::Reader(_) => unreachable!("a reader is a task of its own"),
             };
             stations.push(self.station(node, block.expect("a joined graph has its blocks")));
@@ -220,27 +244,55 @@ impl Build<'_, '_> {
         Task::Line(Box::new(Line::new(head, stations, tail, give)))
     }
 
-    fn head(&mut self, first: usize, circuit: usize) -> Head {
-        let input = self.nodes[first].inputs.first().copied();
+    fn head(&mut self, first: usize) -> Head {
+        let Node { inputs, takes, meter, sample_shift, .. } = &self.nodes[first];
+        let (inputs, takes, sample_shift) = (inputs.clone(), *takes, *sample_shift);
+        let counting = Counting::new(Arc::clone(meter));
         match &mut self.nodes[first].kind {
             Kind::Source(_) => {
-                let take = self.ways.take(circuit);
+                let take = self.ways.take(takes.expect("a source has a circuit"));
                 Head::Free { take, next_index: 0, is_draining: false }
             }
             Kind::Transform { block, output_shift } => {
                 let block = block.take().expect("a joined graph has its blocks");
                 let output_shift = *output_shift;
-                let give = self.input_gives.remove(&first).expect("made for it");
-                let input = self.ends.input(input.expect("it has an input"), give);
+                let input = self.input(first, inputs[0]);
+                let take = self.ways.take(takes.expect("a transform has a circuit"));
                 let station = self.station(first, block);
-                let take = self.ways.take(circuit);
                 Head::Transform(Box::new(TransformHead::new(station, output_shift, input, take)))
             }
-            _ => {
-                let input = input.expect("all but sources have an input");
-                Head::Inlet(self.ends.inlets.remove(&input).expect("made for it"))
+            Kind::Join { block, spare } => {
+                let block = block.take().expect("a joined graph has its blocks");
+                let spare = self.ways.take(*spare);
+                let input = self.input(first, inputs[1]);
+                let station = self.station(first, block);
+                Head::Join(Box::new(JoinHead::new(station, self.inlet(inputs[0]), input, spare)))
             }
+            Kind::Feedback { initial } => {
+                let initial = *initial;
+                let circuit = takes.expect("a feedback has a circuit");
+                let (take, round) = (self.ways.take(circuit), &self.rounds[circuit]);
+                let len = round.pool.capacity_bytes() / round.sample_bytes;
+                let input = self.input(first, inputs[0]);
+                let feedback = FeedbackHead::new(input, take, counting, len, sample_shift, initial);
+                Head::Feedback(Box::new(feedback))
+            }
+            Kind::Merge => {
+                let inlets = inputs.iter().map(|&edge| self.inlet(edge)).collect();
+                Head::Merge(MergeHead::new(inlets))
+            }
+            _ => Head::Inlet(self.inlet(inputs[0])),
         }
+    }
+
+    fn inlet(&mut self, edge: usize) -> Inlet<Quantum> {
+        self.ends.inlets.remove(&edge).expect("made for it")
+    }
+
+    /// What `node` reads without working on it.
+    fn input(&mut self, node: usize, edge: usize) -> Input {
+        let give = self.input_gives.remove(&node).expect("made for it");
+        self.ends.input(edge, give)
     }
 
     fn tail(&mut self, last: usize) -> Tail {
@@ -273,11 +325,20 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
             }
             Task::Line(line) => {
                 let (head, stations) = line.into_blocks();
-                if let Head::Transform(head) = head {
-                    let station = head.into_station();
-                    if let Kind::Transform { block, .. } = &mut graph.nodes[station.node].kind {
-                        *block = Some(station.block);
+                match head {
+                    Head::Transform(head) => {
+                        let station = head.into_station();
+                        if let Kind::Transform { block, .. } = &mut graph.nodes[station.node].kind {
+                            *block = Some(station.block);
+                        }
                     }
+                    Head::Join(head) => {
+                        let station = head.into_station();
+                        if let Kind::Join { block, .. } = &mut graph.nodes[station.node].kind {
+                            *block = Some(station.block);
+                        }
+                    }
+                    Head::Free { .. } | Head::Inlet(_) | Head::Merge(_) | Head::Feedback(_) => {}
                 }
                 for station in stations {
                     let (Kind::Source(place) | Kind::InPlace(place) | Kind::Sink(place)) =

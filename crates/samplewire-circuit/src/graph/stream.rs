@@ -52,6 +52,15 @@ impl<T> Clone for SharedStream<T> {
     }
 }
 
+/// The end of a loop that is still to be closed.
+#[must_use = "a loop that is not closed is an error of the graph"]
+#[derive(Debug)]
+pub struct Feedback<T> {
+    pub(super) origin: Origin,
+    pub(super) node: usize,
+    pub(super) samples: PhantomData<fn() -> T>,
+}
+
 /// A stream of `T` to be read: its own, or one of several readers'.
 #[derive(Debug)]
 pub enum Readable<T> {

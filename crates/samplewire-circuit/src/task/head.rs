@@ -3,7 +3,8 @@
 use crate::block::Failure;
 use crate::channel::{Arrival, Give, Inlet, Take};
 use crate::quantum::Quantum;
-use crate::task::{Progress, TransformHead};
+use crate::task::input::clear;
+use crate::task::{FeedbackHead, JoinHead, MergeHead, Names, Progress, TransformHead};
 
 /// Where a line's quanta come from.
 pub(crate) enum Head {
@@ -18,6 +19,12 @@ pub(crate) enum Head {
     Inlet(Inlet<Quantum>),
     /// A block that fills them from another circuit.
     Transform(Box<TransformHead>),
+    /// A block that works on them together with another stream's.
+    Join(Box<JoinHead>),
+    /// Several other tasks.
+    Merge(MergeHead),
+    /// The end of a loop.
+    Feedback(Box<FeedbackHead>),
 }
 
 /// What a head has.
@@ -36,7 +43,7 @@ pub(crate) enum Next {
 
 impl Head {
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Next, Failure> {
+    pub(crate) fn next(&mut self, give: &mut Give) -> Result<Next, Failure> {
         match self {
             Self::Free { is_draining: true, .. } => Ok(Next::Ended),
             Self::Free { take, next_index, .. } => Ok(match take.take() {
@@ -52,6 +59,9 @@ impl Head {
                 Arrival::Ended => Next::Ended,
             }),
             Self::Transform(transform) => transform.next(),
+            Self::Join(join) => join.next(give),
+            Self::Merge(merge) => Ok(merge.next()),
+            Self::Feedback(feedback) => Ok(feedback.next()),
         }
     }
 
@@ -59,15 +69,11 @@ impl Head {
     pub(crate) fn clear(&mut self, give: &mut Give) -> Progress {
         match self {
             Self::Free { .. } => Progress::Done,
-            Self::Inlet(inlet) => match inlet.pop() {
-                Arrival::Next(quantum) => {
-                    give.give(quantum);
-                    Progress::Moved
-                }
-                Arrival::Empty => Progress::Idle,
-                Arrival::Ended => Progress::Done,
-            },
+            Self::Inlet(inlet) => clear(inlet, give),
             Self::Transform(transform) => transform.clear(),
+            Self::Join(join) => join.clear(give),
+            Self::Merge(merge) => merge.clear(give),
+            Self::Feedback(feedback) => feedback.clear(),
         }
     }
 
@@ -78,12 +84,58 @@ impl Head {
         }
     }
 
-    /// Says that no more will be taken.
-    pub(crate) fn close(&mut self) {
+    /// Says that no more will be taken, and sends home what is held.
+    pub(crate) fn close(&mut self, give: &mut Give) {
         match self {
             Self::Free { .. } => {}
             Self::Inlet(inlet) => inlet.close(),
             Self::Transform(transform) => transform.close(),
+            Self::Join(join) => join.close(give),
+            Self::Merge(merge) => merge.close(),
+            Self::Feedback(feedback) => feedback.close(),
+        }
+    }
+
+    /// The node of its block.
+    pub(crate) fn node(&self) -> Option<usize> {
+        match self {
+            Self::Transform(transform) => Some(transform.node()),
+            Self::Join(join) => Some(join.node()),
+            Self::Free { .. } | Self::Inlet(_) | Self::Merge(_) | Self::Feedback(_) => None,
+        }
+    }
+
+    /// Whether its block is at work, and none of the line's.
+    pub(crate) fn is_at_work(&self) -> bool {
+        match self {
+            Self::Transform(transform) => transform.is_at_work(),
+            Self::Join(join) => join.is_at_work(),
+            Self::Free { .. } | Self::Inlet(_) | Self::Merge(_) | Self::Feedback(_) => false,
+        }
+    }
+
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        match self {
+            Self::Transform(transform) => transform.start(names),
+            Self::Join(join) => join.start(names),
+            Self::Free { .. } | Self::Inlet(_) | Self::Merge(_) | Self::Feedback(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        match self {
+            Self::Transform(transform) => transform.stop(),
+            Self::Join(join) => join.stop(),
+            Self::Free { .. } | Self::Inlet(_) | Self::Merge(_) | Self::Feedback(_) => Ok(()),
+        }
+    }
+
+    pub(crate) fn publish(&self) {
+        match self {
+            Self::Transform(transform) => transform.publish(),
+            Self::Join(join) => join.publish(),
+            Self::Feedback(feedback) => feedback.publish(),
+            Self::Free { .. } | Self::Inlet(_) | Self::Merge(_) => {}
         }
     }
 }

@@ -82,3 +82,15 @@ impl Reading {
         }
     }
 }
+
+/// See [`Head::clear`](crate::task::Head::clear).
+pub(crate) fn clear(inlet: &mut Inlet<Quantum>, give: &mut Give) -> Progress {
+    match inlet.pop() {
+        Arrival::Next(quantum) => {
+            give.give(quantum);
+            Progress::Moved
+        }
+        Arrival::Empty => Progress::Idle,
+        Arrival::Ended => Progress::Done,
+    }
+}

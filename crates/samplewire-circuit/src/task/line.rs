@@ -95,7 +95,7 @@ impl Line {
     #[inline]
     fn next(&mut self) -> Result<Result<Quantum, Progress>, Failure> {
         self.at = 0;
-        Ok(match self.head.next()? {
+        Ok(match self.head.next(&mut self.give)? {
             Next::Quantum(quantum) => Ok(quantum),
             Next::Worked => Err(Progress::Moved),
             Next::Starved => {
@@ -157,24 +157,21 @@ impl Line {
     /// No quantum will be passed on any more, and none is wanted.
     fn end(&mut self) {
         self.is_over = true;
-        self.head.close();
+        self.head.close(&mut self.give);
         self.tail.end();
     }
 
     /// The node at work.
     pub(crate) fn at(&self) -> usize {
-        match (&self.head, self.stations.get(self.at)) {
-            (Head::Transform(transform), _) if transform.is_at_work() => transform.node(),
-            (_, Some(station)) => station.node,
-            (Head::Transform(transform), None) => transform.node(),
-            (_, None) => usize::MAX,
+        let of_head = || self.head.node().expect("a line without blocks does nothing that fails");
+        match self.stations.get(self.at) {
+            Some(station) if !self.head.is_at_work() => station.node,
+            _ => of_head(),
         }
     }
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
-        if let Head::Transform(transform) = &mut self.head {
-            transform.start(names)?;
-        }
+        self.head.start(names)?;
         for Station { node, block, .. } in &mut self.stations {
             block.start(&names.of(*node)).map_err(|failure| (*node, failure))?;
         }
@@ -182,10 +179,7 @@ impl Line {
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        let mut result = match &mut self.head {
-            Head::Transform(transform) => transform.stop(),
-            _ => Ok(()),
-        };
+        let mut result = self.head.stop();
         for Station { node, block, .. } in &mut self.stations {
             result = result.and(block.stop().map_err(|failure| (*node, failure)));
         }
@@ -193,9 +187,7 @@ impl Line {
     }
 
     pub(crate) fn publish(&self) {
-        if let Head::Transform(transform) = &self.head {
-            transform.publish();
-        }
+        self.head.publish();
         self.stations.iter().for_each(|station| station.counting.publish());
     }
 

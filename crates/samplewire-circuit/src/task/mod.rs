@@ -1,9 +1,12 @@
 //! Tasks: what a group runs in turn. Blocks that follow one another on the same quanta are one
 //! task, a [`Line`], so that a quantum visits them without a channel between.
 
+mod feedback;
 mod head;
 mod input;
+mod join;
 mod line;
+mod merge;
 mod reader;
 mod transform;
 mod visit;
@@ -11,12 +14,15 @@ mod visit;
 use crate::block::{Context, Failure};
 use crate::meter::Counting;
 
+pub(crate) use feedback::FeedbackHead;
 pub(crate) use head::{Head, Next};
 pub(crate) use input::Input;
+pub(crate) use join::JoinHead;
 pub(crate) use line::{Line, Tail};
+pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
-pub(crate) use visit::{Consuming, Cross, Crossing, Filling, Read, Visit, Working};
+pub(crate) use visit::{Consuming, Cross, Crossing, Filling, Joining, Pair, Read, Visit, Working};
 
 /// What a task came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use crate::block::{Context, Done, Failure, InPlace, Ratio, Sink, Source, Transform, Work};
+use crate::block::{Context, Done, Failure, InPlace, Join, Ratio, Sink, Source, Transform, Work};
 use crate::quantum::Quantum;
 use crate::sample::Sample;
 
@@ -143,6 +143,53 @@ impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
 
     fn restart(&mut self, index: u64) {
         self.0.restart(index);
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.0.stop()
+    }
+}
+
+/// A block that works on one stream together with another.
+pub(crate) trait Pair: Send {
+    /// How many samples a quantum of the second has.
+    fn second_len(&self, second: &Quantum) -> usize;
+
+    /// Works on `len` samples of `first` from `at` on, with those of `second` from `from` on.
+    fn pair(
+        &mut self,
+        first: &mut Quantum,
+        at: usize,
+        second: &Quantum,
+        from: usize,
+        len: usize,
+    ) -> Result<(), Failure>;
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
+    fn stop(&mut self) -> Result<(), Failure>;
+}
+
+/// A [`Join`].
+pub(crate) struct Joining<J, A, B>(pub(crate) J, pub(crate) PhantomData<fn(A, B)>);
+
+impl<A: Sample, B: Sample, J: Join<A, B>> Pair for Joining<J, A, B> {
+    fn second_len(&self, second: &Quantum) -> usize {
+        second.retyped_ref::<B>().len()
+    }
+
+    fn pair(
+        &mut self,
+        first: &mut Quantum,
+        at: usize,
+        second: &Quantum,
+        from: usize,
+        len: usize,
+    ) -> Result<(), Failure> {
+        let first = &mut first.retyped_mut::<A>().samples_mut()[at..at + len];
+        self.0.work(first, &second.retyped_ref::<B>().samples()[from..from + len])
     }
 
     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
