@@ -39,6 +39,7 @@ mod meter;
 pub mod model;
 mod pages;
 mod pool;
+mod ports;
 mod quantum;
 mod region;
 mod sample;
@@ -53,12 +54,13 @@ pub use block::{
 pub use config::{PoolConfig, PoolError};
 pub use graph::{
     BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Feedback, Graph,
-    GraphBuilder, Placement, Readable, Report, RunError, SharedStream, Stream,
+    GraphBuilder, Placement, PortsBuilder, Readable, Report, RunError, SharedStream, Stream,
 };
 pub use group::{Group, Polled};
 pub use meter::{Counters, TIMED_EVERY};
 pub use pages::Pages;
 pub use pool::Pool;
+pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCircuit};
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Sample, ViewError, view};
 pub use schedule::{ByStage, Scheduler, Sequence, Waiting};

@@ -405,6 +405,11 @@ impl<T> SharedQuantum<T> {
         self.quantum.into_slot()
     }
 
+    /// The same quantum with lengths in another unit. Its views check what they see.
+    pub(crate) fn retyped<U>(self) -> SharedQuantum<U> {
+        SharedQuantum { quantum: self.quantum.retyped() }
+    }
+
     /// Gives this handle up; the quantum to be changed, when it was the last.
     pub fn reunite(self) -> Option<Quantum<T>> {
         let slot = self.into_slot();

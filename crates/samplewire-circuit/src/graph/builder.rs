@@ -42,9 +42,9 @@ use crate::task::{Consuming, Crossing, Filling, Joining, Working};
 /// ```
 pub struct GraphBuilder {
     id: BuilderId,
-    nodes: Vec<Node>,
-    edges: Vec<Edge>,
-    rounds: Vec<Round>,
+    pub(super) nodes: Vec<Node>,
+    pub(super) edges: Vec<Edge>,
+    pub(super) rounds: Vec<Round>,
     /// What was wrong first.
     error: Option<BuildError>,
 }
@@ -329,7 +329,7 @@ impl GraphBuilder {
         Ok(Graph::new(self.nodes, self.edges, self.rounds))
     }
 
-    fn node<T: Sample>(&mut self, name: impl Into<Arc<str>>, kind: Kind) -> usize {
+    pub(super) fn node<T: Sample>(&mut self, name: impl Into<Arc<str>>, kind: Kind) -> usize {
         self.nodes.push(Node {
             name: name.into(),
             kind,
@@ -343,7 +343,7 @@ impl GraphBuilder {
     }
 
     /// Has `node` take the circuit's quanta, which leave it.
-    fn take<T>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
+    pub(super) fn take<T>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
         let circuit = match self.is_ours(node, "circuit", &circuit.origin) {
             true => circuit.circuit,
             false => NONE,
@@ -355,7 +355,7 @@ impl GraphBuilder {
         self.output(node, circuit, false)
     }
 
-    fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {
+    pub(super) fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {
         let edge = self.edges.len();
         let guests = self.guests(node, circuit);
         self.edges.push(Edge { from: node, to: None, circuit, guests, is_shared });
@@ -381,7 +381,7 @@ impl GraphBuilder {
         guests
     }
 
-    fn read<T>(&mut self, stream: Readable<T>, node: usize) {
+    pub(super) fn read<T>(&mut self, stream: Readable<T>, node: usize) {
         let stream = match stream {
             Readable::Own(stream) => stream,
             Readable::Shared(shared) => {

@@ -5,6 +5,7 @@ mod check;
 mod control;
 mod node;
 mod placement;
+mod ports;
 mod report;
 mod split;
 mod stream;
@@ -17,6 +18,7 @@ pub use check::BuildError;
 pub use control::Control;
 pub(crate) use control::Shared;
 pub use placement::{BlockView, Placement};
+pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
 pub use stream::{Circuit, Feedback, Readable, SharedStream, Stream};
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::meter::Meter;
 use crate::pool::Pool;
+use crate::ports::Custom;
 use crate::quantum::Quantum;
 use crate::task::{Cross, Pair, Read, Visit};
 
@@ -47,6 +48,11 @@ pub(crate) enum Kind {
         /// Quanta of zeros with which its stream begins.
         initial: usize,
     },
+    Custom {
+        block: Option<Box<dyn Custom>>,
+        /// For each output the circuit that is its own.
+        takes: Vec<Option<usize>>,
+    },
     /// The quanta of one stream for several readers.
     Broadcast,
 }
@@ -67,6 +73,7 @@ impl Kind {
             Self::Join { .. } => "join",
             Self::Merge => "merge",
             Self::Feedback { .. } => "feedback",
+            Self::Custom { .. } => "custom",
             Self::Broadcast => "broadcast",
         }
     }

@@ -55,7 +55,7 @@ impl<'a> BlockView<'a> {
         &self.graph.nodes[self.number].name
     }
 
-    /// What it is: `source`, `in place`, `transform`, `join`, `merge`, `feedback`, `broadcast` or
+    /// What it is: `source`, `in place`, `transform`, `join`, `merge`, `feedback`, `custom`, `broadcast` or
     /// `sink`.
     pub fn kind(&self) -> &'static str {
         self.graph.nodes[self.number].kind.as_str()

@@ -103,6 +103,14 @@ pub enum RunError {
         /// How many there are.
         quanta: usize,
     },
+    /// A block that was stopped still has quanta.
+    #[error("'{block}' holds {held} quanta after it was stopped: its stop must drop them")]
+    Kept {
+        /// The block.
+        block: Arc<str>,
+        /// How many.
+        held: usize,
+    },
     /// The scheduler cannot run this graph, or not on this machine.
     #[error("{0}")]
     Schedule(String),

@@ -9,10 +9,11 @@ use crate::graph::node::{Edge, Kind, Node, Round};
 use crate::graph::{Graph, Placement, RunError};
 use crate::group::Group;
 use crate::meter::Counting;
+use crate::ports::{Account, OutputPort, Ports};
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::{
-    FeedbackHead, Head, Input, JoinHead, Line, MergeHead, Reader, Station, Tail, Task,
-    TransformHead,
+    CustomTask, FeedbackHead, Head, Input, JoinHead, Line, MergeHead, Reader, Station, Tail, Task,
+    TransformHead, Way,
 };
 
 /// Nodes that are to be one task.
@@ -54,6 +55,7 @@ pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
     for (run, give) in runs.into_iter().zip(gives) {
         let mut build = Build {
             nodes: &mut graph.nodes,
+            edges: &graph.edges,
             rounds: &graph.rounds,
             ends: &mut ends,
             ways: &mut ways,
@@ -77,16 +79,23 @@ fn runs(graph: &Graph, placement: &Placement) -> Vec<Run> {
         let group = placement.group_of[number];
         let fused = if node.kind.is_visited() {
             let from = graph.edges[node.inputs[0]].from;
-            (placement.group_of[from] == group).then(|| run_of[from])
+            let is_custom = matches!(graph.nodes[from].kind, Kind::Custom { .. });
+            (placement.group_of[from] == group && !is_custom).then(|| run_of[from])
         } else {
             None
         };
         let run = fused.unwrap_or_else(|| {
-            let circuits = match (node.takes, node.outputs.first()) {
-                (Some(circuit), _) => vec![circuit],
-                (None, Some(&edge)) => graph.edges[edge].circuits().collect(),
-                (None, None) => graph.edges[node.inputs[0]].circuits().collect(),
+            let of_edge = |&edge: &usize| graph.edges[edge].circuits();
+            let mut circuits: Vec<_> = match (&node.kind, node.takes, node.outputs.first()) {
+                (Kind::Custom { .. }, ..) => {
+                    node.inputs.iter().chain(&node.outputs).flat_map(of_edge).collect()
+                }
+                (_, Some(circuit), _) => vec![circuit],
+                (_, None, Some(edge)) => of_edge(edge).collect(),
+                (_, None, None) => of_edge(&node.inputs[0]).collect(),
             };
+            circuits.sort_unstable();
+            circuits.dedup();
             runs.push(Run { nodes: Vec::new(), group, circuits });
             runs.len() - 1
         });
@@ -134,11 +143,11 @@ impl Ends {
         ends
     }
 
-    /// What a node that only reads reads.
-    fn input(&mut self, edge: usize, give: Give) -> Input {
+    /// Where a node that may only read finds an edge's quanta.
+    fn way(&mut self, edge: usize) -> Way {
         match self.inlets.remove(&edge) {
-            Some(inlet) => Input::owned(inlet, give),
-            None => Input::shared(self.shared_inlets.remove(&edge).expect("made for it"), give),
+            Some(inlet) => Way::Owned(inlet),
+            None => Way::Shared(self.shared_inlets.remove(&edge).expect("made for it")),
         }
     }
 }
@@ -210,6 +219,7 @@ impl<'a> Ways<'a> {
 /// Makes tasks of nodes.
 struct Build<'a, 'b> {
     nodes: &'a mut [Node],
+    edges: &'a [Edge],
     rounds: &'a [Round],
     ends: &'a mut Ends,
     ways: &'a mut Ways<'b>,
@@ -222,8 +232,11 @@ impl Build<'_, '_> {
         if let Kind::Reader(block) = &mut self.nodes[first].kind {
             let block = block.take().expect("a joined graph has its blocks");
             let station = self.station(first, block);
-            let input = self.ends.input(self.nodes[first].inputs[0], give);
+            let input = Input::new(self.ends.way(self.nodes[first].inputs[0]), give);
             return Task::Reader(Box::new(Reader::new(input, station)));
+        }
+        if matches!(self.nodes[first].kind, Kind::Custom { .. }) {
+            return self.custom(first, &run.circuits, give);
         }
         let head = self.head(first);
         let mut stations = Vec::new();
@@ -235,7 +248,7 @@ impl Build<'_, '_> {
                 | Kind::Merge
                 | Kind::Feedback { .. }
                 | Kind::Broadcast => continue,
-                Kind::Reader(_) => unreachable!("a reader is a task of its own"),
+                Kind::Reader(_) | Kind::Custom { .. } => unreachable!("tasks of their own"),
             };
             stations.push(self.station(node, block.expect("a joined graph has its blocks")));
         }
@@ -285,6 +298,32 @@ impl Build<'_, '_> {
         }
     }
 
+    fn custom(&mut self, number: usize, circuits: &[usize], give: Give) -> Task {
+        let of_circuit = |&circuit: &usize| {
+            let Round { pool, name, .. } = &self.rounds[circuit];
+            (pool.clone(), name.clone())
+        };
+        let account = Arc::new(Account::new(circuits.iter().map(of_circuit).collect()));
+        let Node { inputs, outputs, kind: Kind::Custom { block, takes }, .. } =
+            &mut self.nodes[number]
+        else {
+            unreachable!("asked for a custom block");
+        };
+        let block = block.take().expect("a joined graph has its blocks");
+        let inputs = inputs.iter().map(|&edge| self.ends.way(edge)).collect();
+        let output = |(&edge, &circuit): (&usize, &Option<usize>)| OutputPort {
+            outlet: self.ends.outlets.remove(&edge).expect("made for it"),
+            take: circuit.map(|circuit| self.ways.take(circuit)),
+            circuits: self.edges[edge]
+                .circuits()
+                .map(|circuit| circuits.binary_search(&circuit).expect("one of the node's"))
+                .collect(),
+        };
+        let outputs = outputs.iter().zip(&*takes).map(output).collect();
+        let ports = Ports::new(inputs, outputs, give, account);
+        Task::Custom(Box::new(CustomTask::new(self.station(number, block), ports)))
+    }
+
     fn inlet(&mut self, edge: usize) -> Inlet<Quantum> {
         self.ends.inlets.remove(&edge).expect("made for it")
     }
@@ -292,7 +331,7 @@ impl Build<'_, '_> {
     /// What `node` reads without working on it.
     fn input(&mut self, node: usize, edge: usize) -> Input {
         let give = self.input_gives.remove(&node).expect("made for it");
-        self.ends.input(edge, give)
+        Input::new(self.ends.way(edge), give)
     }
 
     fn tail(&mut self, last: usize) -> Tail {
@@ -315,12 +354,23 @@ impl Build<'_, '_> {
 }
 
 pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError> {
+    let mut kept = None;
     for task in groups.into_iter().flat_map(Group::into_tasks) {
         match task {
             Task::Reader(reader) => {
                 let station = reader.into_station();
                 if let Kind::Reader(place) = &mut graph.nodes[station.node].kind {
                     *place = Some(station.block);
+                }
+            }
+            Task::Custom(custom) => {
+                let (station, held) = custom.into_station();
+                if held > 0 {
+                    let block = graph.nodes[station.node].name.clone();
+                    kept.get_or_insert(RunError::Kept { block, held });
+                }
+                if let Kind::Custom { block, .. } = &mut graph.nodes[station.node].kind {
+                    *block = Some(station.block);
                 }
             }
             Task::Line(line) => {
@@ -362,6 +412,6 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
             lost.get_or_insert(RunError::Lost { circuit, missing: quanta - home, quanta });
         }
     }
-    let error = graph.shared().take_error().or(lost);
+    let error = graph.shared().take_error().or(kept).or(lost);
     error.map_or(Ok(()), Err)
 }

@@ -10,7 +10,8 @@ pub(crate) struct Input {
     give: Give,
 }
 
-enum Way {
+/// Where quanta that are read come from.
+pub(crate) enum Way {
     Owned(Inlet<Quantum>),
     Shared(Inlet<SharedQuantum>),
 }
@@ -22,21 +23,14 @@ pub(crate) enum Reading {
 }
 
 impl Input {
-    pub(crate) fn owned(inlet: Inlet<Quantum>, give: Give) -> Self {
-        Self { way: Way::Owned(inlet), give }
-    }
-
-    pub(crate) fn shared(inlet: Inlet<SharedQuantum>, give: Give) -> Self {
-        Self { way: Way::Shared(inlet), give }
+    pub(crate) fn new(way: Way, give: Give) -> Self {
+        Self { way, give }
     }
 
     /// The next to read.
     #[inline]
     pub(crate) fn pop(&mut self) -> Arrival<Reading> {
-        match &mut self.way {
-            Way::Owned(inlet) => inlet.pop().map(Reading::Owned),
-            Way::Shared(inlet) => inlet.pop().map(Reading::Shared),
-        }
+        self.way.pop()
     }
 
     /// Has read `quantum`: it goes home, unless others still read it.
@@ -66,9 +60,25 @@ impl Input {
 
     /// Says that no more will be taken.
     pub(crate) fn close(&mut self) {
-        match &mut self.way {
-            Way::Owned(inlet) => inlet.close(),
-            Way::Shared(inlet) => inlet.close(),
+        self.way.close();
+    }
+}
+
+impl Way {
+    /// The next to read.
+    #[inline]
+    pub(crate) fn pop(&mut self) -> Arrival<Reading> {
+        match self {
+            Self::Owned(inlet) => inlet.pop().map(Reading::Owned),
+            Self::Shared(inlet) => inlet.pop().map(Reading::Shared),
+        }
+    }
+
+    /// Says that no more will be taken.
+    pub(crate) fn close(&mut self) {
+        match self {
+            Self::Owned(inlet) => inlet.close(),
+            Self::Shared(inlet) => inlet.close(),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Tasks: what a group runs in turn. Blocks that follow one another on the same quanta are one
 //! task, a [`Line`], so that a quantum visits them without a channel between.
 
+mod custom;
 mod feedback;
 mod head;
 mod input;
@@ -14,9 +15,10 @@ mod visit;
 use crate::block::{Context, Failure};
 use crate::meter::Counting;
 
+pub(crate) use custom::CustomTask;
 pub(crate) use feedback::FeedbackHead;
 pub(crate) use head::{Head, Next};
-pub(crate) use input::Input;
+pub(crate) use input::{Input, Reading, Way};
 pub(crate) use join::JoinHead;
 pub(crate) use line::{Line, Tail};
 pub(crate) use merge::MergeHead;
@@ -43,6 +45,8 @@ pub(crate) enum Task {
     Line(Box<Line>),
     /// A block that reads what others read too.
     Reader(Box<Reader>),
+    /// A block with ports of its own.
+    Custom(Box<CustomTask>),
 }
 
 impl Task {
@@ -50,6 +54,7 @@ impl Task {
         match self {
             Self::Line(line) => line.poll(),
             Self::Reader(reader) => reader.poll(),
+            Self::Custom(custom) => custom.poll(),
         }
     }
 
@@ -58,6 +63,7 @@ impl Task {
         match self {
             Self::Line(line) => line.at(),
             Self::Reader(reader) => reader.node(),
+            Self::Custom(custom) => custom.node(),
         }
     }
 
@@ -66,6 +72,7 @@ impl Task {
         match self {
             Self::Line(line) => line.start(names),
             Self::Reader(reader) => reader.start(names),
+            Self::Custom(custom) => custom.start(names),
         }
     }
 
@@ -74,13 +81,16 @@ impl Task {
         match self {
             Self::Line(line) => line.stop(),
             Self::Reader(reader) => reader.stop(),
+            Self::Custom(custom) => custom.stop(),
         }
     }
 
     /// Has a source end.
     pub(crate) fn drain(&mut self) {
-        if let Self::Line(line) = self {
-            line.drain();
+        match self {
+            Self::Line(line) => line.drain(),
+            Self::Custom(custom) => custom.drain(),
+            Self::Reader(_) => {}
         }
     }
 
@@ -89,6 +99,7 @@ impl Task {
         match self {
             Self::Line(line) => line.publish(),
             Self::Reader(reader) => reader.publish(),
+            Self::Custom(custom) => custom.publish(),
         }
     }
 }
