@@ -28,6 +28,12 @@ pub struct Group {
     polls: u32,
     /// How long it has slept while every other group did, and nobody woke it.
     idle: Duration,
+    /// Of one that never sleeps: looks that found nothing since it was last watched.
+    looks: u32,
+    /// Since when it found nothing.
+    idle_since: Option<Instant>,
+    /// Whether it is among those that had nothing to do for long.
+    is_idle: bool,
     waker: Option<Waker>,
 }
 
@@ -63,12 +69,24 @@ impl Group {
             state: State::Fresh,
             polls: 0,
             idle: Duration::ZERO,
+            looks: 0,
+            idle_since: None,
+            is_idle: false,
             waker: None,
         }
     }
 
-    /// Gives each task a turn. A failure or a panic of a block stops the graph.
+    /// Gives each task a turn. A failure or a panic of a block stops the graph, as do groups that
+    /// never sleep and all have nothing to do for a second.
     pub fn poll(&mut self) -> Polled {
+        let polled = self.poll_tasks();
+        if self.bell.spins() {
+            self.watch(polled);
+        }
+        polled
+    }
+
+    fn poll_tasks(&mut self) -> Polled {
         if self.state != State::Started && !self.change_state() {
             return Polled::Done;
         }
@@ -105,6 +123,32 @@ impl Group {
                 self.state = self.end();
                 Polled::Done
             }
+        }
+    }
+
+    /// Finds out whether groups that never sleep stand still.
+    fn watch(&mut self, polled: Polled) {
+        if polled != Polled::Idle {
+            self.looks = 0;
+            if self.idle_since.take().is_some() && std::mem::take(&mut self.is_idle) {
+                // Relaxed, here and below: a count, looked at a second after it was last changed.
+                self.shared.idle().fetch_sub(1, Ordering::Relaxed);
+            }
+            return;
+        }
+        self.looks += 1;
+        if self.looks < WATCHED_EVERY {
+            return;
+        }
+        self.looks = 0;
+        let since = *self.idle_since.get_or_insert_with(Instant::now);
+        if since.elapsed() < STALLED_AFTER {
+            return;
+        }
+        if !std::mem::replace(&mut self.is_idle, true) {
+            self.shared.idle().fetch_add(1, Ordering::Relaxed);
+        } else if self.shared.idle().load(Ordering::Relaxed) >= self.shared.groups() {
+            self.stall();
         }
     }
 
@@ -243,6 +287,8 @@ fn words(panic: &(dyn Any + Send)) -> String {
     said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
 }
 
+/// How many looks of a group that never sleeps pass until the clock is read.
+const WATCHED_EVERY: u32 = 1_024;
 /// How many polls at most pass between two times that the counters are published.
 const PUBLISHED_EVERY: u32 = 64;
 /// How long every group sleeps and none is woken before the graph is held to stand still.

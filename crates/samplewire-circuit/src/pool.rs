@@ -71,6 +71,11 @@ impl Pool {
         self.shared.config
     }
 
+    /// Whether both are handles of one pool.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
     /// How many quanta can be taken at this instant. Other threads may change it at any time, but
     /// a quantum that was given back is counted only once it can be taken.
     pub fn free(&self) -> usize {

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::block::{Context, Failure};
 use crate::channel::{Arrival, Give, Outlet, Take};
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::pool::Pool;
 use crate::quantum::{Quantum, SharedQuantum};
@@ -228,6 +229,16 @@ impl Ports {
 
     pub(crate) fn account(&self) -> &Arc<Account> {
         &self.account
+    }
+
+    /// Tells where everything is, but for what the block holds.
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
+        for (number, input) in self.inputs.iter_mut().enumerate() {
+            input.way.survey(node, number, survey);
+        }
+        self.outputs.iter_mut().filter_map(|output| output.take.as_mut()).for_each(|take| {
+            survey.home(take);
+        });
     }
 
     /// Whether nobody takes what leaves here.

@@ -212,9 +212,9 @@ impl Take {
         self.free.with(|free| free.push(quantum));
     }
 
-    /// How many quanta there are.
-    pub(crate) fn len(&self) -> usize {
-        self.pool.len()
+    /// The pool of its quanta.
+    pub(crate) fn pool(&self) -> &Pool {
+        &self.pool
     }
 
     /// How many are home.

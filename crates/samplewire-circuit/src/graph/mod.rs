@@ -9,6 +9,7 @@ mod ports;
 mod report;
 mod split;
 mod stream;
+mod survey;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -21,6 +22,8 @@ pub use placement::{BlockView, Placement};
 pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
 pub use stream::{Circuit, Feedback, Readable, SharedStream, Stream};
+
+pub(crate) use survey::Survey;
 
 use node::{Edge, Node, Round};
 

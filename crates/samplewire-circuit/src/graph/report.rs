@@ -88,10 +88,12 @@ pub enum RunError {
         message: String,
     },
     /// No block can move, and none waits for anything outside of the graph.
-    #[error("nothing moves: {waits}")]
+    #[error("nothing moves: {waits}; of the quanta, {quanta}")]
     Stalled {
         /// Who waits for what.
         waits: String,
+        /// For each circuit, how many quanta are where. One that several read is counted with each.
+        quanta: String,
     },
     /// Quanta did not come home: a block keeps or forgot them.
     #[error("{missing} of {quanta} quanta of circuit '{circuit}' did not come home")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::channel::{Bell, Consumer, Give, Inlet, Local, Outlet, Take};
 use crate::channel::{local_channel, ring, ring_channel};
 use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::{Graph, Placement, RunError};
+use crate::graph::{Graph, Placement, RunError, Survey};
 use crate::group::Group;
 use crate::meter::Counting;
 use crate::ports::{Account, OutputPort, Ports};
@@ -166,11 +166,14 @@ fn channel<W: crate::channel::Word>(
 
 /// The ways home, circuit by circuit.
 struct Ways<'a> {
-    graph_rounds: Vec<(Local<Vec<Quantum>>, Vec<Consumer<Quantum>>, crate::pool::Pool)>,
+    graph_rounds: Vec<Free>,
     /// The group in which each circuit's quanta are taken.
     taken_in: Vec<usize>,
     bells: &'a [Arc<Bell>],
 }
+
+/// The free quanta of a circuit, the ways home from other groups, and its pool.
+type Free = (Local<Vec<Quantum>>, Vec<Consumer<Quantum>>, crate::pool::Pool);
 
 impl<'a> Ways<'a> {
     fn new(graph: &mut Graph, placement: &Placement, bells: &'a [Arc<Bell>]) -> Self {
@@ -254,7 +257,7 @@ impl Build<'_, '_> {
         }
         let last = *run.nodes.last().expect("a task has nodes");
         let tail = self.tail(last);
-        Task::Line(Box::new(Line::new(head, stations, tail, give)))
+        Task::Line(Box::new(Line::new(first, head, stations, tail, give)))
     }
 
     fn head(&mut self, first: usize) -> Head {
@@ -354,8 +357,15 @@ impl Build<'_, '_> {
 }
 
 pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError> {
+    let mut tasks: Vec<_> = groups.into_iter().flat_map(Group::into_tasks).collect();
+    let mut error = graph.shared().take_error();
+    if let Some(RunError::Stalled { waits, quanta }) = &mut error {
+        let mut survey = Survey::new(graph);
+        tasks.iter_mut().for_each(|task| task.survey(&mut survey));
+        (*waits, *quanta) = survey.into_texts();
+    }
     let mut kept = None;
-    for task in groups.into_iter().flat_map(Group::into_tasks) {
+    for task in tasks {
         match task {
             Task::Reader(reader) => {
                 let station = reader.into_station();
@@ -412,6 +422,5 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
             lost.get_or_insert(RunError::Lost { circuit, missing: quanta - home, quanta });
         }
     }
-    let error = graph.shared().take_error().or(kept).or(lost);
-    error.map_or(Ok(()), Err)
+    error.or(kept).or(lost).map_or(Ok(()), Err)
 }

@@ -3,6 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::block::Failure;
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::ports::{Custom, Ports};
 use crate::task::{Names, Progress, Station};
@@ -59,6 +60,12 @@ impl CustomTask {
 
     pub(crate) fn drain(&mut self) {
         self.ports.is_draining = true;
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        survey.is_idle(self.station.node);
+        self.ports.survey(self.station.node, survey);
     }
 
     pub(crate) fn node(&self) -> usize {

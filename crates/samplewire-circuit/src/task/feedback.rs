@@ -1,6 +1,7 @@
 //! Feedback: what comes round a loop, in quanta of the loop's circuit.
 
 use crate::channel::{Arrival, Take};
+use crate::graph::Survey;
 use crate::meter::Counting;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, Tags};
@@ -78,7 +79,7 @@ impl FeedbackHead {
 
     /// Without input: what there is, if it is waited for.
     fn starved(&mut self, worked: bool) -> Next {
-        if self.output.is_some() && self.take.home() + 1 == self.take.len() {
+        if self.output.is_some() && self.take.home() + 1 == self.take.pool().len() {
             return self.output.take().map_or(Next::Worked, Next::Quantum);
         }
         self.counting.starved();
@@ -154,6 +155,19 @@ impl FeedbackHead {
         if let Some(output) = self.output.take() {
             self.take.untake(output);
         }
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
+        if self.current.is_none() && self.initial == 0 {
+            survey.waits_for_input(node, 0);
+        } else {
+            survey.waits_for_quantum(node, &self.take);
+        }
+        let reading = self.current.as_ref().map(|current| current.0.quantum());
+        reading.into_iter().chain(&self.output).for_each(|quantum| survey.held(node, quantum));
+        self.input.survey(node, 0, survey);
+        survey.home(&mut self.take);
     }
 
     pub(crate) fn publish(&self) {

@@ -2,6 +2,7 @@
 
 use crate::block::Failure;
 use crate::channel::{Arrival, Give, Inlet, Take};
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::task::input::clear;
 use crate::task::{FeedbackHead, JoinHead, MergeHead, Names, Progress, TransformHead};
@@ -93,6 +94,24 @@ impl Head {
             Self::Join(join) => join.close(give),
             Self::Merge(merge) => merge.close(),
             Self::Feedback(feedback) => feedback.close(),
+        }
+    }
+
+    /// Tells where everything is in a line that begins with `node`.
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
+        match self {
+            Self::Free { take, .. } => {
+                survey.waits_for_quantum(node, take);
+                survey.home(take);
+            }
+            Self::Inlet(inlet) => {
+                survey.waits_for_input(node, 0);
+                survey.inlet(node, 0, inlet, |quantum| quantum);
+            }
+            Self::Transform(transform) => transform.survey(survey),
+            Self::Join(join) => join.survey(survey),
+            Self::Merge(merge) => merge.survey(node, survey),
+            Self::Feedback(feedback) => feedback.survey(node, survey),
         }
     }
 

@@ -1,6 +1,7 @@
 //! A stream that a task reads without working on it in place: its own, or one of several readers'.
 
 use crate::channel::{Arrival, Give, Inlet};
+use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::Progress;
 
@@ -58,6 +59,11 @@ impl Input {
         }
     }
 
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
+        self.way.survey(node, input, survey);
+    }
+
     /// Says that no more will be taken.
     pub(crate) fn close(&mut self) {
         self.way.close();
@@ -71,6 +77,14 @@ impl Way {
         match self {
             Self::Owned(inlet) => inlet.pop().map(Reading::Owned),
             Self::Shared(inlet) => inlet.pop().map(Reading::Shared),
+        }
+    }
+
+    /// See [`Input::survey`].
+    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
+        match self {
+            Self::Owned(inlet) => survey.inlet(node, input, inlet, |quantum| quantum),
+            Self::Shared(inlet) => survey.inlet(node, input, inlet, |quantum| quantum),
         }
     }
 

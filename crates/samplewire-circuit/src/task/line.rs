@@ -2,11 +2,14 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::{Give, Outlet};
+use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
 
 /// Takes quanta from its head, has its blocks work on each, and passes them to its tail.
 pub(crate) struct Line {
+    /// The node with which it begins.
+    first: usize,
     head: Head,
     stations: Vec<Station<dyn Visit>>,
     tail: Tail,
@@ -42,6 +45,7 @@ pub(crate) enum Tail {
 
 impl Line {
     pub(crate) fn new(
+        first: usize,
         head: Head,
         stations: Vec<Station<dyn Visit>>,
         tail: Tail,
@@ -54,7 +58,7 @@ impl Line {
             Tail::Broadcast(outlets) => outlets.iter().any(Outlet::is_local),
         };
         let budget = if is_local { 1 } else { BUDGET };
-        Self { head, stations, tail, give, held: None, at: 0, budget, is_over: false }
+        Self { first, head, stations, tail, give, held: None, at: 0, budget, is_over: false }
     }
 
     pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
@@ -99,11 +103,15 @@ impl Line {
             Next::Quantum(quantum) => Ok(quantum),
             Next::Worked => Err(Progress::Moved),
             Next::Starved => {
-                self.stations.first_mut().map(|station| station.counting.starved());
+                if let Some(station) = self.stations.first_mut() {
+                    station.counting.starved();
+                }
                 Err(Progress::Idle)
             }
             Next::Blocked => {
-                self.stations.first_mut().map(|station| station.counting.blocked());
+                if let Some(station) = self.stations.first_mut() {
+                    station.counting.blocked();
+                }
                 Err(Progress::Idle)
             }
             Next::Ended => Err(Progress::Done),
@@ -194,6 +202,14 @@ impl Line {
     /// Has a source end.
     pub(crate) fn drain(&mut self) {
         self.head.drain();
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        self.head.survey(self.first, survey);
+        if let Some(Held { quantum, at, .. }) = &self.held {
+            survey.held(self.stations[*at].node, quantum);
+        }
     }
 
     /// Its blocks, for another split; what it holds goes home.

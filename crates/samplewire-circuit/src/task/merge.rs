@@ -1,6 +1,7 @@
 //! Merges: quanta of several streams in the order in which they come.
 
 use crate::channel::{Arrival, Give, Inlet};
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::task::{Next, Progress};
 
@@ -40,6 +41,14 @@ impl MergeHead {
             }
             Next::Ended => Progress::Done,
             Next::Worked | Next::Starved | Next::Blocked => Progress::Idle,
+        }
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
+        for (input, inlet) in self.inlets.iter_mut().enumerate() {
+            survey.waits_for_input(node, input);
+            survey.inlet(node, input, inlet, |quantum| quantum);
         }
     }
 

@@ -13,6 +13,7 @@ mod transform;
 mod visit;
 
 use crate::block::{Context, Failure};
+use crate::graph::Survey;
 use crate::meter::Counting;
 
 pub(crate) use custom::CustomTask;
@@ -91,6 +92,16 @@ impl Task {
             Self::Line(line) => line.drain(),
             Self::Custom(custom) => custom.drain(),
             Self::Reader(_) => {}
+        }
+    }
+
+    /// Tells where everything is, in a graph that stands still, and gives the quanta that are under
+    /// way to their pools.
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        match self {
+            Self::Line(line) => line.survey(survey),
+            Self::Reader(reader) => reader.survey(survey),
+            Self::Custom(custom) => custom.survey(survey),
         }
     }
 

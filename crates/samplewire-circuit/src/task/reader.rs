@@ -2,6 +2,7 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::Arrival;
+use crate::graph::Survey;
 use crate::task::input::{Input, Reading};
 use crate::task::{BUDGET, Names, Progress, Read, Station};
 
@@ -54,6 +55,16 @@ impl Reader {
         self.is_over = true;
         self.input.close();
         Progress::Moved
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        let node = self.station.node;
+        survey.waits_for_input(node, 0);
+        if let Some(reading) = &self.held {
+            survey.held(node, reading.quantum());
+        }
+        self.input.survey(node, 0, survey);
     }
 
     pub(crate) fn node(&self) -> usize {

@@ -2,6 +2,7 @@
 
 use crate::block::{Done, Failure};
 use crate::channel::{Arrival, Take};
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, Tags};
 use crate::task::input::{Input, Reading};
@@ -201,6 +202,20 @@ impl TransformHead {
         if let Some(quantum) = self.output.take() {
             self.take.untake(quantum);
         }
+    }
+
+    /// Tells where everything is.
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        let node = self.station.node;
+        if self.current.is_none() {
+            survey.waits_for_input(node, 0);
+        } else {
+            survey.waits_for_quantum(node, &self.take);
+        }
+        let reading = self.current.as_ref().map(|current| current.0.quantum());
+        reading.into_iter().chain(&self.output).for_each(|quantum| survey.held(node, quantum));
+        self.input.survey(node, 0, survey);
+        survey.home(&mut self.take);
     }
 
     pub(crate) fn node(&self) -> usize {
