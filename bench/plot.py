@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 from statistics import median
 
-WIDTH, NAMES_WIDTH, VALUES_WIDTH = 760, 190, 120
+WIDTH, NAMES_WIDTH, VALUES_WIDTH = 760, 170, 120
 ROW_HEIGHT, TITLE_HEIGHT, AXIS_HEIGHT = 20, 30, 34
 
 RATE = {"scale": 1e9, "name": "Gb/s"}
@@ -54,13 +54,14 @@ def draw(results: Path) -> Path:
     for group in whole["groups"]:
         unit = group.get("unit", RATE)
         runs = [run for run in whole["runs"] if run["group"] == group["name"]]
-        rows = {}
+        rows = []
         for case in group["cases"]:
             name = case["name"]
             own = [run for run in runs if run["case"] == name]
-            rows[name] = [run.get("value", run.get("rate_bps")) / unit["scale"] for run in own]
+            values = [run.get("value", run.get("rate_bps")) / unit["scale"] for run in own]
+            rows.append((name, values))
             if by_hand := [run["by_hand"] / unit["scale"] for run in own if run.get("by_hand")]:
-                rows[f"by hand, {name}"] = by_hand
+                rows.append(("by hand", by_hand))
         parts.append(f'<g transform="translate(0 {top})">{panel(group, rows, unit["name"])}</g>')
         top += TITLE_HEIGHT + ROW_HEIGHT * len(rows) + AXIS_HEIGHT
     size = f'width="{WIDTH}" height="{top}" viewBox="0 0 {WIDTH} {top}"'
@@ -72,10 +73,11 @@ def draw(results: Path) -> Path:
     return path
 
 
-def panel(group: dict, rows: dict[str, list[float]], unit: str) -> str:
+def panel(group: dict, rows: list[tuple[str, list[float]]], unit: str) -> str:
     """Values of a group's cases in their unit, from 0."""
-    step = tick_step(max(map(max, rows.values())))
-    ticks = math.ceil(max(map(max, rows.values())) / step) or 1
+    most = max(max(numbers) for _, numbers in rows)
+    step = tick_step(most)
+    ticks = math.ceil(most / step) or 1
     left, right = NAMES_WIDTH, WIDTH - VALUES_WIDTH
     bottom = TITLE_HEIGHT + ROW_HEIGHT * len(rows)
 
@@ -90,7 +92,7 @@ def panel(group: dict, rows: dict[str, list[float]], unit: str) -> str:
         parts.append(f'<path class="grid" d="M{at} {TITLE_HEIGHT}V{bottom}"/>')
         label = f"{step * tick:g}{last}"
         parts.append(f'<text class="tick" x="{at}" y="{bottom + 14}">{label}</text>')
-    for place, (name, numbers) in enumerate(rows.items()):
+    for place, (name, numbers) in enumerate(rows):
         y = TITLE_HEIGHT + ROW_HEIGHT * place + ROW_HEIGHT // 2
         kind = "ours" if name.startswith(OURS) else "run"
         middle = median(numbers)
