@@ -28,9 +28,11 @@ pub enum Flow {
     Pass,
     /// It goes home: its samples end here.
     Discard,
-    /// Nothing was done: to be called again with this quantum, when the block's
-    /// [`Waker`](Context::waker) is woken, or soon.
+    /// Nothing was done: to be called again with this quantum, soon.
     Wait,
+    /// Nothing was done: to be called again with this quantum, when the block's
+    /// [`Waker`](Context::waker) is woken, or before.
+    Sleep,
     /// It goes on, and the stream ends behind it.
     End,
 }
@@ -46,7 +48,7 @@ pub type Work = Result<Flow, Failure>;
 pub struct Context<'a> {
     /// The block's name in the graph.
     pub name: &'a str,
-    /// Wakes the block's thread after a [`Flow::Wait`].
+    /// Wakes the block's thread after a [`Flow::Sleep`].
     pub waker: Waker,
 }
 
@@ -69,6 +71,51 @@ pub trait Source<T: Sample>: Send {
     }
 
     /// Called once, when no more calls will come.
+    ///
+    /// # Errors
+    /// As for the work.
+    fn stop(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// Gives samples that lie in memory of somebody else, which nobody copies: what a receiver's ring
+/// holds. They are read only; the memory goes back as soon as the last block has read it.
+///
+/// ```
+/// use samplewire_circuit::{Flow, LentSource, Loan, Quantum, SharedQuantum, Work};
+///
+/// /// Shows one quantum once, and ends.
+/// struct Once(Option<SharedQuantum>);
+///
+/// impl LentSource<i16> for Once {
+///     fn lend(&mut self, quantum: &mut Quantum<i16>) -> Work {
+///         let Some(samples) = self.0.take() else { return Ok(Flow::End) };
+///         let len_bytes = samples.len();
+///         quantum.borrow(Loan::new(samples, 0..len_bytes)?)?;
+///         Ok(Flow::Pass)
+///     }
+/// }
+/// ```
+pub trait LentSource<T: Sample>: Send {
+    /// Has `quantum`, which is empty and whose index follows that of the last one,
+    /// [borrow](Quantum::borrow) samples, and sets its index, rate and tags where there is something
+    /// to say. Left empty it goes home.
+    ///
+    /// # Errors
+    /// Any: the graph stops and tells it with the block's name.
+    fn lend(&mut self, quantum: &mut Quantum<T>) -> Work;
+
+    /// See [`Source::start`].
+    ///
+    /// # Errors
+    /// As for the work.
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        let _ = context;
+        Ok(())
+    }
+
+    /// See [`Source::stop`].
     ///
     /// # Errors
     /// As for the work.

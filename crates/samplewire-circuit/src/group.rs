@@ -35,6 +35,8 @@ pub struct Group {
     /// Whether it is among those that had nothing to do for long.
     is_idle: bool,
     waker: Option<Waker>,
+    /// Whether a block that waits is to be asked again without being woken.
+    asks_again: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +54,7 @@ pub enum Polled {
     /// It did something: poll it again.
     Moved,
     /// A block waits for something outside of the graph; it wakes the group, or is to be asked again
-    /// soon.
+    /// soon: [`Group::sleep`] knows which.
     Waiting,
     /// There is nothing to do before another group has moved.
     Idle,
@@ -73,6 +75,7 @@ impl Group {
             idle_since: None,
             is_idle: false,
             waker: None,
+            asks_again: false,
         }
     }
 
@@ -115,9 +118,10 @@ impl Group {
         if progress != Progress::Moved || self.polls >= PUBLISHED_EVERY {
             self.publish();
         }
+        self.asks_again = progress == Progress::Waiting;
         match progress {
             Progress::Moved => Polled::Moved,
-            Progress::Waiting => Polled::Waiting,
+            Progress::Waiting | Progress::Asleep => Polled::Waiting,
             Progress::Idle => Polled::Idle,
             Progress::Done => {
                 self.state = self.end();
@@ -174,7 +178,10 @@ impl Group {
                     self.stall();
                 }
             }
-            Polled::Waiting => thread::park_timeout(timeout_max.min(WAITING_MAX)),
+            Polled::Waiting if self.asks_again => {
+                thread::park_timeout(timeout_max.min(WAITING_MAX));
+            }
+            Polled::Waiting => thread::park_timeout(timeout_max),
             Polled::Moved | Polled::Done => self.idle = Duration::ZERO,
         }
         self.bell.get_up();
@@ -242,7 +249,7 @@ impl Future for Group {
         if matches!(polled, Polled::Idle | Polled::Waiting) && !self.bell.spins() {
             self.bell.lie_down(context.waker());
             polled = Group::poll(&mut self);
-            if polled == Polled::Idle {
+            if polled == Polled::Idle || polled == Polled::Waiting && !self.asks_again {
                 return Poll::Pending;
             }
             self.bell.get_up();
@@ -250,7 +257,7 @@ impl Future for Group {
         if polled == Polled::Done {
             return Poll::Ready(());
         }
-        // A block that waits may not wake anybody: it is asked again.
+        // A block that wakes nobody is asked again.
         context.waker().wake_by_ref();
         Poll::Pending
     }

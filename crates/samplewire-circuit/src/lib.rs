@@ -33,6 +33,7 @@ mod config;
 mod free_list;
 mod graph;
 mod group;
+mod loan;
 mod meter;
 #[cfg(loom)]
 #[doc(hidden)]
@@ -49,14 +50,16 @@ mod tag;
 mod task;
 
 pub use block::{
-    Context, Done, Failure, Flow, InPlace, Join, Ratio, Sink, Source, Transform, Work,
+    Context, Done, Failure, Flow, InPlace, Join, LentSource, Ratio, Sink, Source, Transform, Work,
 };
 pub use config::{PoolConfig, PoolError};
 pub use graph::{
     BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Feedback, Graph,
-    GraphBuilder, Placement, PortsBuilder, Readable, Report, RunError, SharedStream, Stream,
+    GraphBuilder, LentCircuit, Placement, PortsBuilder, Readable, Report, RunError, SharedStream,
+    Stream,
 };
 pub use group::{Group, Polled};
+pub use loan::{Lender, Loan, LoanError};
 pub use meter::{Counters, TIMED_EVERY};
 pub use pages::Pages;
 pub use pool::Pool;

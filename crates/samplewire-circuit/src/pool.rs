@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crate::config::{PoolConfig, PoolError};
 use crate::free_list::FreeList;
+use crate::loan::Loan;
 use crate::pages::Pages;
 use crate::quantum::Quantum;
 use crate::region::Region;
@@ -45,6 +46,15 @@ impl Pool {
     /// virtual machine, pages of 4 KiB).
     pub fn new(config: PoolConfig) -> Result<Self, PoolError> {
         Ok(Self { shared: Shared::new(config)? })
+    }
+
+    /// A pool of `quanta` without memory of their own: each holds what it has borrowed.
+    pub(crate) fn lent(quanta: usize) -> Result<Self, PoolError> {
+        let config = PoolConfig::new(quanta, 1).head_bytes(0).tail_bytes(0);
+        config.stride_bytes()?;
+        let config = PoolConfig { capacity_bytes: 0, ..config };
+        let region = Region::new(1, false).ok_or_else(|| config.too_large())?;
+        Ok(Self { shared: Shared::over(config, 0, region) })
     }
 
     /// Takes an empty quantum; `None` when all are in use.
@@ -142,6 +152,8 @@ pub(crate) struct State {
     pub(crate) rate_hz: f64,
     /// Events among the samples.
     pub(crate) tags: Tags,
+    /// The samples, where they lie in memory of somebody else; `extent` is empty then.
+    pub(crate) loan: Option<Loan>,
 }
 
 /// Where the data of a quantum lie: the quantum keeps the end within its margins.
@@ -167,7 +179,12 @@ impl Shared {
             .checked_mul(config.quanta)
             .and_then(|len_bytes| Region::new(len_bytes, config.huge_pages))
             .ok_or_else(|| config.too_large())?;
-        Ok(Arc::new_cyclic(|shared| {
+        Ok(Self::over(config, stride_bytes, region))
+    }
+
+    /// Slots `stride_bytes` apart in `region`, which holds as many.
+    fn over(config: PoolConfig, stride_bytes: usize, region: Region) -> Arc<Self> {
+        Arc::new_cyclic(|shared| {
             let slot = |number: usize| Slot {
                 base: region.at(number * stride_bytes),
                 pool: shared.as_ptr(),
@@ -177,7 +194,7 @@ impl Shared {
             };
             let slots = (0..config.quanta).map(slot).collect();
             Self { slots, free_list: FreeList::new(config.quanta as u32), config, region }
-        }))
+        })
     }
 
     /// What the pool was made by.

@@ -17,6 +17,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::slice;
 
+use crate::loan::{Loan, LoanError};
 use crate::pool::{Extent, Shared, Slot, State};
 use crate::sample::{self, Sample, ViewError};
 use crate::tag::{Tag, Tags, TagsFull};
@@ -85,6 +86,14 @@ impl<T> Quantum<T> {
         state.index = 0;
         state.rate_hz = 0.0;
         state.tags.clear();
+        state.loan = None;
+    }
+
+    /// Ends the loan, if this quantum has one, so that its memory returns to its owner.
+    pub(crate) fn end_loan(&mut self) {
+        if self.state().loan.is_some() {
+            self.state_mut().loan = None;
+        }
     }
 
     /// The same quantum with lengths in another unit. Its views check what they see.
@@ -106,6 +115,9 @@ impl<T> Quantum<T> {
 
     /// The data in bytes.
     pub fn data(&self) -> &[u8] {
+        if let Some(loan) = &self.state().loan {
+            return loan.bytes();
+        }
         let extent = self.extent();
         // SAFETY: those are initialised bytes of this slot alone, within its margins. They are
         // changed only through the unique handle, mutably borrowed: not while `self` is borrowed.
@@ -176,7 +188,7 @@ impl<T> Quantum<T> {
 
     /// Whether there are no data.
     pub fn is_empty(&self) -> bool {
-        self.extent().len_bytes == 0
+        self.len_bytes() == 0
     }
 
     /// Gives up the right to change, so that several can read. Allocates nothing.
@@ -207,6 +219,12 @@ impl<T> Quantum<T> {
         unsafe { self.slot().state_mut() }
     }
 
+    fn len_bytes(&self) -> usize {
+        let state = self.state();
+        state.loan.as_ref().map_or(state.extent.len_bytes, |loan| loan.bytes().len())
+    }
+
+    /// Where its own data lie: nowhere, when they are lent.
     fn extent(&self) -> Extent {
         self.state().extent
     }
@@ -239,6 +257,9 @@ impl<T: Sample> Quantum<T> {
     /// When they begin at an odd address, which no whole number of samples leads to.
     #[inline]
     pub fn samples(&self) -> &[T] {
+        if let Some(loan) = &self.state().loan {
+            return sample::view(loan.bytes()).expect("checked when they were borrowed");
+        }
         let extent = self.extent();
         let start = Self::aligned(self.address(extent));
         // SAFETY: those are initialised bytes of this slot alone, within its margins, aligned as
@@ -258,7 +279,22 @@ impl<T: Sample> Quantum<T> {
 
     /// How many samples there are.
     pub fn len(&self) -> usize {
-        self.extent().len_bytes / size_of::<T>()
+        self.len_bytes() / size_of::<T>()
+    }
+
+    /// Has the quantum, one of a [lent circuit](crate::GraphBuilder::lent_circuit), show the samples
+    /// of `loan`, without a copy, until it goes home. It has no room, so that they are only read.
+    ///
+    /// # Errors
+    /// [`LoanError`]: the quantum has memory of its own, or the bytes are no whole number of samples,
+    /// or not aligned for them.
+    pub fn borrow(&mut self, loan: Loan) -> Result<(), LoanError> {
+        if self.pool().config().capacity_bytes > 0 {
+            return Err(LoanError::Owned);
+        }
+        sample::view::<T>(loan.bytes())?;
+        self.state_mut().loan = Some(loan);
+        Ok(())
     }
 
     /// The index after that of the last sample.
@@ -351,6 +387,7 @@ impl<T: Sample> Quantum<T> {
 impl<T> Drop for Quantum<T> {
     fn drop(&mut self) {
         if self.slot().shares().remove() {
+            self.end_loan();
             // SAFETY: this was the last handle.
             unsafe { Slot::give(self.slot) };
         }
@@ -442,7 +479,7 @@ impl<T> fmt::Debug for Quantum<T> {
         let state = self.state();
         f.debug_struct("Quantum")
             .field("index", &state.index)
-            .field("len_bytes", &state.extent.len_bytes)
+            .field("len_bytes", &self.len_bytes())
             .field("tags", &&*state.tags)
             .finish_non_exhaustive()
     }

@@ -162,7 +162,8 @@ pub(crate) enum Give {
 impl Give {
     /// Gives `quantum` back.
     #[inline]
-    pub(crate) fn give(&mut self, quantum: Quantum) {
+    pub(crate) fn give(&mut self, mut quantum: Quantum) {
+        quantum.end_loan();
         match self {
             Self::Local(free) => free.with(|free| free.push(quantum)),
             Self::Ring(producer, bell) => {

@@ -3,15 +3,17 @@
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::block::{InPlace, Join, Sink, Source, Transform};
-use crate::config::PoolConfig;
+use crate::block::{InPlace, Join, LentSource, Sink, Source, Transform};
+use crate::config::{PoolConfig, PoolError};
 use crate::graph::Graph;
 use crate::graph::check::{BuildError, check};
 use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::stream::{BuilderId, Circuit, Feedback, Origin, Readable, SharedStream, Stream};
+use crate::graph::stream::{
+    BuilderId, Circuit, Feedback, LentCircuit, Origin, Readable, SharedStream, Stream,
+};
 use crate::pool::Pool;
 use crate::sample::Sample;
-use crate::task::{Consuming, Crossing, Filling, Joining, Working};
+use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Working};
 
 /// Blocks, and the streams between them, on the way to a [`Graph`].
 ///
@@ -76,13 +78,34 @@ impl GraphBuilder {
         name: impl Into<Arc<str>>,
         config: PoolConfig,
     ) -> Circuit<T> {
-        let name = name.into();
+        self.round(name.into(), Pool::new(config), |pool| pool.capacity_bytes() / size_of::<T>())
+    }
+
+    /// A circuit of `quanta` (at least 1) without memory of their own, for up to `len` samples each
+    /// that a [`LentSource`] owns.
+    pub fn lent_circuit<T: Sample>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        quanta: usize,
+        len: usize,
+    ) -> LentCircuit<T> {
+        let circuit = self.round(name.into(), Pool::lent(quanta), |_| len);
+        LentCircuit { circuit, len_max: len }
+    }
+
+    fn round<T: Sample>(
+        &mut self,
+        name: Arc<str>,
+        pool: Result<Pool, PoolError>,
+        len: impl FnOnce(&Pool) -> usize,
+    ) -> Circuit<T> {
         let circuit = self.rounds.len();
         let origin = Origin { builder: self.id, name: name.clone() };
-        match Pool::new(config) {
+        match pool {
             Ok(pool) => self.rounds.push(Round {
                 name,
                 free: std::iter::from_fn(|| pool.take()).collect(),
+                len: len(&pool),
                 pool,
                 taken_by: None,
                 sample: T::NAME,
@@ -105,6 +128,30 @@ impl GraphBuilder {
         let kind = Kind::Source(Some(Box::new(Filling(block, PhantomData))));
         let node = self.node::<T>(name, kind);
         self.take(node, circuit)
+    }
+
+    /// A block that lends samples, which others read where they lie: the stream is for several
+    /// readers, and for none that would work on it in place.
+    ///
+    /// ```compile_fail
+    /// # use samplewire_circuit::{GraphBuilder, InPlace, LentSource};
+    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(lent: S, block: B) {
+    /// let mut graph = GraphBuilder::new();
+    /// let circuit = graph.lent_circuit("wire", 8, 4_096);
+    /// let stream = graph.lent_source("wire", lent, circuit);
+    /// graph.in_place("block", block, stream); // expected `Stream`, found `SharedStream`
+    /// # }
+    /// ```
+    pub fn lent_source<T: Sample, B: LentSource<T> + 'static>(
+        &mut self,
+        name: impl Into<Arc<str>>,
+        block: B,
+        LentCircuit { circuit, len_max }: LentCircuit<T>,
+    ) -> SharedStream<T> {
+        let lending = Lending { block, len_max, samples: PhantomData };
+        let node = self.node::<T>(name, Kind::Source(Some(Box::new(lending))));
+        let circuit = self.own(node, circuit);
+        SharedStream { origin: self.origin(node), node, circuit, samples: PhantomData }
     }
 
     /// A block that works on the stream's quanta in place.
@@ -344,6 +391,12 @@ impl GraphBuilder {
 
     /// Has `node` take the circuit's quanta, which leave it.
     pub(super) fn take<T>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
+        let circuit = self.own(node, circuit);
+        self.output(node, circuit, false)
+    }
+
+    /// Has `node` take the circuit's quanta.
+    fn own<T>(&mut self, node: usize, circuit: Circuit<T>) -> usize {
         let circuit = match self.is_ours(node, "circuit", &circuit.origin) {
             true => circuit.circuit,
             false => NONE,
@@ -352,7 +405,7 @@ impl GraphBuilder {
         if let Some(round) = self.rounds.get_mut(circuit) {
             round.taken_by = Some(node);
         }
-        self.output(node, circuit, false)
+        circuit
     }
 
     pub(super) fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {

@@ -101,7 +101,8 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
         if !names.insert(&node.name) {
             return Err(BuildError::Name { name: node.name.clone() });
         }
-        let is_open = matches!(node.kind, Kind::Broadcast) && node.outputs.is_empty();
+        let has_readers = matches!(node.kind, Kind::Broadcast | Kind::Source(_));
+        let is_open = has_readers && node.outputs.is_empty();
         if is_open || node.outputs.iter().any(|&edge| edges[edge].to.is_none()) {
             return Err(BuildError::Open { block: node.name.clone() });
         }
@@ -111,11 +112,10 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
         if round.taken_by.is_none() {
             return Err(BuildError::Unused { circuit: round.name.clone() });
         }
-        let len_bytes = round.pool.capacity_bytes();
-        if len_bytes < round.sample_bytes {
+        if round.len == 0 {
             return Err(BuildError::Small {
                 circuit: round.name.clone(),
-                len_bytes,
+                len_bytes: round.pool.capacity_bytes(),
                 sample: round.sample,
                 sample_bytes: round.sample_bytes,
             });

@@ -21,7 +21,7 @@ pub(crate) use control::Shared;
 pub use placement::{BlockView, Placement};
 pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
-pub use stream::{Circuit, Feedback, Readable, SharedStream, Stream};
+pub use stream::{Circuit, Feedback, LentCircuit, Readable, SharedStream, Stream};
 
 pub(crate) use survey::Survey;
 

@@ -108,6 +108,8 @@ pub(crate) struct Round {
     pub(crate) taken_by: Option<usize>,
     /// Those that are home, while the graph is not split.
     pub(crate) free: Vec<Quantum>,
+    /// How many samples one holds.
+    pub(crate) len: usize,
     /// The name of a sample.
     pub(crate) sample: &'static str,
     pub(crate) sample_bytes: usize,

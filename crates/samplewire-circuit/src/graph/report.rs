@@ -43,11 +43,7 @@ pub struct CircuitReport {
 
 impl CircuitReport {
     pub(super) fn new(round: &Round) -> Self {
-        Self {
-            name: round.name.clone(),
-            quanta: round.pool.len(),
-            len: round.pool.capacity_bytes() / round.sample_bytes,
-        }
+        Self { name: round.name.clone(), quanta: round.pool.len(), len: round.len }
     }
 
     /// The most samples that can be under way: divided by the rate, what bounds the latency.

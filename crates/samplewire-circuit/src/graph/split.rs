@@ -339,13 +339,13 @@ impl Build<'_, '_> {
 
     fn tail(&mut self, last: usize) -> Tail {
         let outputs = &self.nodes[last].outputs;
-        match self.nodes[last].kind {
-            Kind::Sink(_) | Kind::Reader(_) => Tail::Home,
-            Kind::Broadcast => {
+        let Some(first) = outputs.first() else { return Tail::Home };
+        match self.ends.outlets.remove(first) {
+            Some(outlet) => Tail::Outlet(outlet),
+            None => {
                 let made = |edge| self.ends.shared_outlets.remove(edge).expect("made for it");
                 Tail::Broadcast(outputs.iter().map(made).collect())
             }
-            _ => Tail::Outlet(self.ends.outlets.remove(&outputs[0]).expect("made for it")),
         }
     }
 

@@ -39,7 +39,7 @@ pub struct Stream<T> {
 #[derive(Debug)]
 pub struct SharedStream<T> {
     pub(super) origin: Origin,
-    /// The broadcast.
+    /// The broadcast, or the lent source.
     pub(super) node: usize,
     pub(super) circuit: usize,
     pub(super) samples: PhantomData<fn() -> T>,
@@ -80,6 +80,14 @@ impl<T> From<SharedStream<T>> for Readable<T> {
     fn from(stream: SharedStream<T>) -> Self {
         Self::Shared(stream)
     }
+}
+
+/// The quanta of one circuit without memory of their own, for the block that lends them samples.
+#[must_use = "a circuit that no block takes quanta of is an error of the graph"]
+#[derive(Debug)]
+pub struct LentCircuit<T> {
+    pub(super) circuit: Circuit<T>,
+    pub(super) len_max: usize,
 }
 
 /// The quanta of one circuit, for the block that fills them.

@@ -84,8 +84,8 @@ impl Line {
             };
             match self.visit(held)? {
                 Visited::Gone => {}
-                Visited::Held if moved > 0 => return Ok(Progress::Moved),
-                Visited::Held => return Ok(Progress::Waiting),
+                Visited::Held(_) if moved > 0 => return Ok(Progress::Moved),
+                Visited::Held(progress) => return Ok(progress),
                 Visited::Last => {
                     self.end();
                     return Ok(Progress::Moved);
@@ -129,10 +129,10 @@ impl Line {
             match counting.call(samples, || block.visit(&mut quantum))? {
                 Flow::Pass => {}
                 Flow::End => visited = Visited::Last,
-                Flow::Wait => {
+                flow @ (Flow::Wait | Flow::Sleep) => {
                     let is_last = visited == Visited::Last;
                     self.held = Some(Held { quantum, at, is_last });
-                    return Ok(Visited::Held);
+                    return Ok(Visited::Held(Progress::of_wait(flow)));
                 }
                 Flow::Discard => {
                     self.give.give(quantum);
@@ -222,7 +222,7 @@ impl Line {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Visited {
     Gone,
-    Held,
+    Held(Progress),
     /// It went on, and is the last.
     Last,
 }

@@ -12,7 +12,7 @@ mod reader;
 mod transform;
 mod visit;
 
-use crate::block::{Context, Failure};
+use crate::block::{Context, Failure, Flow};
 use crate::graph::Survey;
 use crate::meter::Counting;
 
@@ -25,7 +25,9 @@ pub(crate) use line::{Line, Tail};
 pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
-pub(crate) use visit::{Consuming, Cross, Crossing, Filling, Joining, Pair, Read, Visit, Working};
+pub(crate) use visit::{
+    Consuming, Cross, Crossing, Filling, Joining, Lending, Pair, Read, Visit, Working,
+};
 
 /// What a task came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,10 +36,19 @@ pub(crate) enum Progress {
     Done,
     /// It can do nothing before another task has.
     Idle,
-    /// A block waits for something outside of the graph.
+    /// A block waits for something outside of the graph, and is woken for it.
+    Asleep,
+    /// A block waits for something outside of the graph, and is to be asked again.
     Waiting,
     /// It did something.
     Moved,
+}
+
+impl Progress {
+    /// Where a block did nothing and said `flow`.
+    fn of_wait(flow: Flow) -> Self {
+        if flow == Flow::Sleep { Self::Asleep } else { Self::Waiting }
+    }
 }
 
 /// What a group runs.

@@ -42,9 +42,10 @@ impl Reader {
                     self.input.release(quantum);
                     return Ok(self.end());
                 }
-                Flow::Wait => {
+                flow @ (Flow::Wait | Flow::Sleep) => {
                     self.held = Some(quantum);
-                    return Ok(if moved > 0 { Progress::Moved } else { Progress::Waiting });
+                    let progress = Progress::of_wait(flow);
+                    return Ok(if moved > 0 { Progress::Moved } else { progress });
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use std::marker::PhantomData;
 
-use crate::block::{Context, Done, Failure, InPlace, Join, Ratio, Sink, Source, Transform, Work};
+use crate::block::{
+    Context, Done, Failure, InPlace, Join, LentSource, Ratio, Sink, Source, Transform, Work,
+};
 use crate::quantum::Quantum;
 use crate::sample::Sample;
 
@@ -37,6 +39,33 @@ impl<T: Sample, B: Source<T>> Visit for Filling<B, T> {
 
     fn stop(&mut self) -> Result<(), Failure> {
         self.0.stop()
+    }
+}
+
+/// A [`LentSource`], in quanta for so many samples.
+pub(crate) struct Lending<B, T> {
+    pub(crate) block: B,
+    pub(crate) len_max: usize,
+    pub(crate) samples: PhantomData<fn(T)>,
+}
+
+impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work {
+        let quantum = quantum.retyped_mut::<T>();
+        let flow = self.block.lend(quantum)?;
+        let (len, len_max) = (quantum.len(), self.len_max);
+        if len > len_max {
+            return Err(format!("lends {len} samples: its circuit is of {len_max}").into());
+        }
+        Ok(flow)
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.block.start(context)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.block.stop()
     }
 }
 
