@@ -165,6 +165,7 @@ impl LentSource<i32> for Sleeper {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it takes the time")]
 fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     let (start, started) = mpsc::channel();
     let (calls, is_up) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());

@@ -1,27 +1,45 @@
 //! Wakes a program's thread from an I/O thread, at no cost while nobody waits.
 
 use std::sync::PoisonError;
+use std::task::Waker;
 use std::time::Duration;
 
 use crate::sync::{Mutex, MutexGuard, Thread, current, park_timeout};
 use crate::wait_flag::WaitFlag;
 
-/// One waiting thread and the flag that says so.
+/// One waiting thread or task and the flag that says so.
 #[derive(Debug)]
 pub(crate) struct Bell {
     flag: WaitFlag,
-    thread: Mutex<Option<Thread>>,
+    sleeper: Mutex<Option<Sleeper>>,
+}
+
+/// Whom to wake.
+#[derive(Clone, Debug)]
+enum Sleeper {
+    Thread(Thread),
+    Task(Waker),
 }
 
 impl Bell {
     pub(crate) fn new() -> Self {
-        Self { flag: WaitFlag::new(), thread: Mutex::new(None) }
+        Self { flag: WaitFlag::new(), sleeper: Mutex::new(None) }
     }
 
     /// Announces a wait. The caller looks once more for what it waits for, then calls
     /// [`Bell::wait`].
     pub(crate) fn announce(&self) {
-        *lock(&self.thread) = Some(current());
+        *lock(&self.sleeper) = Some(Sleeper::Thread(current()));
+        self.flag.announce();
+    }
+
+    /// Announces a wait that `waker` ends. The caller looks once more for what it waits for.
+    pub(crate) fn announce_to(&self, waker: &Waker) {
+        let mut sleeper = lock(&self.sleeper);
+        if !matches!(&*sleeper, Some(Sleeper::Task(known)) if known.will_wake(waker)) {
+            *sleeper = Some(Sleeper::Task(waker.clone()));
+        }
+        drop(sleeper);
         self.flag.announce();
     }
 
@@ -35,9 +53,11 @@ impl Bell {
     pub(crate) fn ring(&self) {
         if self.flag.claim() {
             // Who is woken locks it again, and would run into a lock that is held while it wakes.
-            let thread = lock(&self.thread).clone();
-            if let Some(thread) = thread {
-                thread.unpark();
+            let sleeper = lock(&self.sleeper).clone();
+            match sleeper {
+                Some(Sleeper::Thread(thread)) => thread.unpark(),
+                Some(Sleeper::Task(waker)) => waker.wake(),
+                None => {}
             }
         }
     }

@@ -7,6 +7,7 @@ mod bell;
 mod calls;
 pub mod device;
 mod drive;
+pub mod ends;
 mod error;
 pub mod find;
 pub mod format;

@@ -1,26 +1,20 @@
 //! What a receiver hands to the program.
 
-use std::ops::Range;
-use std::sync::Arc;
 use std::time::Instant;
 
-use samplewire_circuit::{Sample, SharedQuantum, Tag, Tags, ViewError};
+use samplewire_circuit::{Loan, Sample, Tag, Tags, ViewError};
 use samplewire_proto::{Cause, Gap, SampleIndex};
-
-use super::shared::Shared;
 
 /// A run of samples without a gap inside, borrowed from the pool: dropping it gives the memory
 /// back, and with it the credit to send more.
 #[derive(Debug)]
 pub struct Block {
-    pub(super) samples: Option<SharedQuantum>,
-    pub(super) range: Range<usize>,
+    pub(super) samples: Option<Loan>,
     pub(super) index: SampleIndex,
     pub(super) len_samples: usize,
     pub(super) gaps: Gaps,
     pub(super) tags: Tags,
     pub(super) at: Instant,
-    pub(super) shared: Arc<Shared>,
 }
 
 impl Block {
@@ -30,7 +24,7 @@ impl Block {
     /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
     /// block only carries gaps or tags, at the end of a stream or before a pause.
     pub fn bytes(&self) -> &[u8] {
-        self.samples.as_ref().map_or(&[], |quantum| &quantum.data()[self.range.clone()])
+        self.samples.as_ref().map_or(&[], Loan::bytes)
     }
 
     /// The samples as numbers, one `T` for each part that `T` spans, without a copy.
@@ -54,6 +48,11 @@ impl Block {
     /// Whether the block only carries gaps or tags.
     pub const fn is_empty(&self) -> bool {
         self.len_samples == 0
+    }
+
+    /// The samples alone, for a quantum of a circuit; `None` where there are none.
+    pub fn into_loan(self) -> Option<Loan> {
+        self.samples
     }
 
     /// When the last of the samples was in order at this host.
@@ -83,13 +82,6 @@ impl Block {
     /// What changed at which of these samples, and at the index after the last.
     pub fn tags(&self) -> &[Tag] {
         &self.tags
-    }
-}
-
-impl Drop for Block {
-    fn drop(&mut self) {
-        drop(self.samples.take());
-        self.shared.quantum_returned();
     }
 }
 

@@ -12,9 +12,10 @@ mod shared;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Pages, Pool, PoolConfig, Tags};
+use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
 use samplewire_io::{Batch, Capabilities, Link, LinkError};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
@@ -56,6 +57,7 @@ pub struct Receiver {
     memory_bytes: usize,
     /// Packets that this end holds: not what the device says that it does.
     window: u32,
+    block_samples_max: usize,
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     capabilities: Capabilities,
@@ -147,13 +149,14 @@ impl Receiver {
 
     /// The program's half of a stream of a port.
     pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: drive::Port) -> Self {
-        let Outlet { items, shared, window, memory_bytes } = outlet;
+        let Outlet { items, shared, window, block_samples_max, memory_bytes } = outlet;
         let drive::Port { capabilities, granted, drive } = port;
         Self {
             next_index: info.first_index,
             info,
             memory_bytes,
             window,
+            block_samples_max,
             items,
             shared,
             capabilities,
@@ -214,9 +217,10 @@ impl Receiver {
         loop {
             match self.items.pop() {
                 Ok(Item::Run { samples, run }) => {
-                    block.range = run.offset_bytes..run.offset_bytes + run.len_bytes;
+                    let range = run.offset_bytes..run.offset_bytes + run.len_bytes;
+                    let loan = Loan::new(samples, range).expect("a run lies in its quantum");
+                    block.samples = Some(loan.returned_to(self.shared.clone()));
                     (block.index, block.len_samples) = (run.index, run.len_samples);
-                    block.samples = Some(samples);
                     self.next_index = run.index + run.len_samples as u64;
                     block.at = run.at;
                     self.take_trailing_tags(&mut block);
@@ -252,6 +256,35 @@ impl Receiver {
         }
     }
 
+    /// The next block, `None` once the stream has ended; where there is none yet, `waker` is woken when
+    /// there may be. One waker at a time, and no other call that waits meanwhile.
+    ///
+    /// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) this does what is due, and
+    /// wakes at once.
+    pub fn poll_block(&mut self, waker: &Waker) -> Poll<Option<Block>> {
+        loop {
+            if let Some(block) = self.next_within(Duration::ZERO) {
+                return Poll::Ready(Some(block));
+            }
+            if self.is_over() {
+                return Poll::Ready(None);
+            }
+            if self.drive.as_ref().is_some_and(|drive| drive.is_inline()) {
+                waker.wake_by_ref();
+                return Poll::Pending;
+            }
+            self.shared.bell.announce_to(waker);
+            if self.items.is_empty() && !self.items.is_abandoned() {
+                return Poll::Pending;
+            }
+        }
+    }
+
+    /// The most samples that a block has.
+    pub const fn block_samples_max(&self) -> usize {
+        self.block_samples_max
+    }
+
     /// Whether nothing more comes: the end has been reached, or its I/O thread is gone.
     pub fn is_over(&self) -> bool {
         self.end.is_some() || self.is_drained()
@@ -269,13 +302,11 @@ impl Receiver {
     fn empty_block(&self) -> Block {
         Block {
             samples: None,
-            range: 0..0,
             index: self.next_index,
             len_samples: 0,
             gaps: Gaps::new(),
             tags: Tags::default(),
             at: Instant::now(),
-            shared: Arc::clone(&self.shared),
         }
     }
 
@@ -348,7 +379,7 @@ impl Receiver {
         self.shared.stop_for(reason);
     }
 
-    fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.shared.stop();
         let Some(drive) = self.drive.take() else { return };
         match Arc::try_unwrap(drive) {
@@ -438,6 +469,7 @@ pub(crate) struct Outlet {
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     window: u32,
+    block_samples_max: usize,
     /// Slots and rings, in bytes.
     pub(crate) memory_bytes: usize,
 }
@@ -465,7 +497,8 @@ pub(crate) fn flow(
         Arc::clone(&shared),
         (frame_bytes, hold_max),
     );
-    Ok((inflow, Outlet { items, shared, window: terms.window, memory_bytes }))
+    let block_samples_max = quantum_packets as usize * terms.packet_samples as usize;
+    Ok((inflow, Outlet { items, shared, window: terms.window, block_samples_max, memory_bytes }))
 }
 
 fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
+use samplewire_circuit::Lender;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
@@ -51,6 +52,15 @@ pub struct Snapshot {
     pub window: u32,
 }
 
+/// The program gives quanta back.
+impl Lender for Shared {
+    fn returned(&self) {
+        if self.starved.claim() {
+            self.caller.call();
+        }
+    }
+}
+
 impl Shared {
     pub(crate) fn new(caller: Caller) -> Self {
         Self {
@@ -64,13 +74,6 @@ impl Shared {
             bell: Bell::new(),
             snapshot: Mutex::new(Snapshot::default()),
             caller,
-        }
-    }
-
-    /// The program gave a quantum back.
-    pub(super) fn quantum_returned(&self) {
-        if self.starved.claim() {
-            self.caller.call();
         }
     }
 

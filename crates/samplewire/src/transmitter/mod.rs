@@ -13,6 +13,7 @@ mod slicer;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
@@ -305,19 +306,47 @@ impl Transmitter {
         session: &Session,
         timeout: Duration,
     ) -> Result<Option<Filling>, TransmitError> {
-        let pool = self.pool.clone();
-        let (submit, ahead_max) = (&self.submit, self.shared.ahead_max);
-        let is_ahead =
-            || !timeout.is_zero() && submit.buffer().capacity() - submit.slots() >= ahead_max;
-        let taken = self.wait_until(timeout, |shared| match session_error(shared, session.id) {
-            Some(error) => Some(Err(error)),
-            None if is_ahead() => None,
-            None => pool.take().map(Ok),
-        });
-        let Some(mut quantum) = taken.transpose()? else { return Ok(None) };
+        self.wait_until(timeout, |_| self.take(session, !timeout.is_zero())).transpose()
+    }
+
+    /// A quantum to fill for `session`; where none is free, or a MiB is ready to be sent, `waker` is
+    /// woken when one may be. One waker at a time, and no other call that waits meanwhile.
+    ///
+    /// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) this does what is due, and
+    /// wakes at once.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub fn poll_quantum(
+        &mut self,
+        session: &Session,
+        waker: &Waker,
+    ) -> Poll<Result<Filling, TransmitError>> {
+        if let Some(taken) = self.take(session, true) {
+            return Poll::Ready(taken);
+        }
+        if self.port.drive.is_inline() {
+            self.port.drive.turn();
+            waker.wake_by_ref();
+            return Poll::Pending;
+        }
+        self.shared.bell.announce_to(waker);
+        self.take(session, true).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    /// A free quantum for `session`, or its error; none for who waits while enough is ready to be sent.
+    fn take(&self, session: &Session, waits: bool) -> Option<Result<Filling, TransmitError>> {
+        if let Some(error) = session_error(&self.shared, session.id) {
+            return Some(Err(error));
+        }
+        let ready = self.submit.buffer().capacity() - self.submit.slots();
+        if waits && ready >= self.shared.ahead_max {
+            return None;
+        }
+        let mut quantum = self.pool.take()?;
         let room_bytes = session.quantum_packets as usize * session.payload_bytes;
         quantum.set_len(room_bytes + session.payload_bytes);
-        Ok(Some(Filling { quantum, session: session.id, room_bytes }))
+        Some(Ok(Filling { quantum, session: session.id, room_bytes }))
     }
 
     /// Sends the first `len_bytes` bytes of a filled quantum; `index` is that of the first sample.

@@ -1,10 +1,9 @@
 //! Several streams of one device as one that has the channels of all.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Pool, PoolConfig, Quantum, Tags};
+use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum, Tags};
 use samplewire_io::{Capabilities, Link};
 
 use super::super::block::Gaps;
@@ -131,15 +130,15 @@ impl Interleaved {
                 let (index, len_samples) = (block.index(), block.len());
                 quantum.set_len(len_samples * frame_bytes);
                 let at = interleave(&block, quantum.data_mut(), frame_bytes);
+                let range = 0..quantum.len();
+                let samples = Loan::new(quantum.share(), range).expect("all that it holds");
                 Some(Piece::Samples(Block {
-                    range: 0..quantum.len(),
-                    samples: Some(quantum.share()),
+                    samples: Some(samples),
                     index,
                     len_samples,
                     gaps: Gaps::new(),
                     tags: Tags::default(),
                     at,
-                    shared: Arc::clone(&self.aligned.receivers[0].shared),
                 }))
             }
             Some(Piece::Gap(gap)) => {

@@ -1,0 +1,40 @@
+//! The ends of a circuit's streams: blocks that receive, transmit, read and record.
+//!
+//! A graph of [`samplewire_circuit`] begins and ends here. Each block is of one type of sample, and
+//! is made only for a stream of that format: the blocks of `samplewire-blocks` convert.
+//!
+//! ```no_run
+//! use num_complex::Complex;
+//! use samplewire::ends::{ReceiverSource, SinkBlock};
+//! use samplewire::sink::{self, SinkOptions};
+//! use samplewire::{Receiver, ReceiverOptions};
+//! use samplewire_circuit::{GraphBuilder, Sequence};
+//!
+//! let receiver = Receiver::open("192.168.10.2:4900".parse()?, &ReceiverOptions::new())?;
+//! let info = receiver.info().stream_info();
+//! let source = ReceiverSource::<Complex<i16>>::new(receiver)?;
+//! let account = source.account();
+//! let file = sink::open("samples".as_ref(), &info, &SinkOptions::new())?;
+//!
+//! let mut graph = GraphBuilder::new();
+//! let circuit = graph.lent_circuit("wire", 16, source.len_max());
+//! let stream = graph.lent_source("receiver", source, circuit);
+//! graph.sink("file", SinkBlock::<Complex<i16>>::new(file, &info)?, stream);
+//! graph.build()?.run(Sequence::new())?;
+//! println!("{} samples are missing", account.read().missing_samples());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod account;
+mod receiver;
+mod sink;
+mod source;
+mod transmitter;
+mod typed;
+
+pub use account::{Account, AccountHandle};
+pub use receiver::ReceiverSource;
+pub use sink::SinkBlock;
+pub use source::SourceBlock;
+pub use transmitter::TransmitterSink;
+pub use typed::{FormError, FormSample};

@@ -1,0 +1,149 @@
+//! A stream from the wire into a circuit, without a copy.
+
+use std::marker::PhantomData;
+use std::task::{Poll, Waker};
+
+use samplewire_circuit::{Context, Failure, Flow, LentSource, Quantum, Tag, Tags, Work};
+
+use samplewire_proto::SampleIndex;
+
+use super::account::{AccountHandle, Missing};
+use super::typed::{self, FormError, FormSample};
+use crate::receiver::{Block, Receiver};
+
+/// Lends what a [`Receiver`] has to a circuit: the samples lie where its I/O thread put them, and
+/// their credit goes back to the sender when the last block has read them.
+///
+/// A gap stands as tags of its causes ([`TagKind::Gap`](samplewire_circuit::TagKind::Gap),
+/// [`TagKind::Overflow`](samplewire_circuit::TagKind::Overflow)) at the sample behind it, and in the
+/// [account](ReceiverSource::account). The block sleeps while nothing comes, and ends with the
+/// stream; a graph that ends before closes the stream.
+#[derive(Debug)]
+pub struct ReceiverSource<T> {
+    receiver: Receiver,
+    rate_hz: f64,
+    waker: Waker,
+    account: AccountHandle,
+    /// What is missing before the next sample.
+    missing: Missing,
+    /// Tags that came without samples.
+    early: Tags,
+    tags_lost: u64,
+    /// The index after what was lent or is missing.
+    next_index: SampleIndex,
+    samples: PhantomData<fn() -> T>,
+}
+
+impl<T: FormSample> ReceiverSource<T> {
+    /// Of the stream that `receiver` has opened, whose samples are to be `T`.
+    ///
+    /// # Errors
+    /// [`FormError`]: the stream's format is another, or it has several channels.
+    pub fn new(receiver: Receiver) -> Result<Self, FormError> {
+        typed::check::<T>(&receiver.info().stream_info())?;
+        let account = AccountHandle::default();
+        let first = receiver.info().first_index;
+        account.with(|account| (account.first_index, account.next_index) = (first, first));
+        Ok(Self {
+            rate_hz: receiver.info().rate_hz(),
+            receiver,
+            waker: Waker::noop().clone(),
+            account,
+            missing: Missing::default(),
+            early: Tags::default(),
+            tags_lost: 0,
+            next_index: first,
+            samples: PhantomData,
+        })
+    }
+
+    /// The most samples that it lends at once: what its circuit's quanta are of.
+    pub fn len_max(&self) -> usize {
+        self.receiver.block_samples_max()
+    }
+
+    /// What is missing, and why.
+    pub fn account(&self) -> AccountHandle {
+        self.account.clone()
+    }
+
+    /// The receiver, e.g. for a handle on its counters.
+    pub const fn receiver(&self) -> &Receiver {
+        &self.receiver
+    }
+
+    /// Has `quantum` show the samples of `block`.
+    fn show(&mut self, quantum: &mut Quantum<T>, block: Block) -> Result<(), Failure> {
+        quantum.set_index(block.index());
+        quantum.set_rate_hz(self.rate_hz);
+        *quantum.tags_mut() = self.missing.take_tags(block.index());
+        let early = std::mem::take(&mut self.early);
+        for tag in early.iter().chain(block.tags()) {
+            // What came without samples holds from the next one on.
+            let tag = Tag { index: tag.index.max(block.index()), ..*tag };
+            self.tags_lost += u64::from(quantum.push_tag(tag).is_err());
+        }
+        if let Some(loan) = block.into_loan() {
+            quantum.borrow(loan)?;
+        }
+        Ok(())
+    }
+
+    /// Keeps tags for the next samples.
+    fn keep(&mut self, tags: &[Tag]) {
+        for &tag in tags {
+            self.tags_lost += u64::from(self.early.push(tag).is_err());
+        }
+    }
+
+    fn settle(&mut self) {
+        let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
+        self.account.with(|account| {
+            account.next_index = self.next_index;
+            account.missing_at_end = self.missing.samples();
+            account.tags_lost = self.tags_lost;
+            account.end = end;
+        });
+    }
+}
+
+impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.waker = context.waker.clone();
+        Ok(())
+    }
+
+    fn lend(&mut self, quantum: &mut Quantum<T>) -> Work {
+        loop {
+            let block = match self.receiver.poll_block(&self.waker) {
+                Poll::Pending => return Ok(Flow::Sleep),
+                Poll::Ready(Some(block)) => block,
+                Poll::Ready(None) => {
+                    return match self.receiver.end() {
+                        Some(Ok(_)) => Ok(Flow::End),
+                        Some(Err(error)) => Err(error.to_string().into()),
+                        None => Err("the I/O thread of the receiver is gone".into()),
+                    };
+                }
+            };
+            for gap in block.gaps() {
+                self.missing.add(gap);
+                self.account.count(gap);
+                self.next_index = gap.end();
+            }
+            if block.is_empty() {
+                self.keep(block.tags());
+                continue;
+            }
+            self.next_index = block.index() + block.len() as u64;
+            self.show(quantum, block)?;
+            return Ok(Flow::Pass);
+        }
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.receiver.stop();
+        self.settle();
+        Ok(())
+    }
+}

@@ -1,0 +1,320 @@
+//! Graphs between the wire, files and the wire.
+
+mod rig;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use num_complex::Complex;
+use rig::Device;
+use samplewire::ends::{ReceiverSource, SinkBlock, SourceBlock, TransmitterSink};
+use samplewire::format::Format;
+use samplewire::sink::{self, SinkOptions};
+use samplewire::source::{CounterSource, ReaderSource, Source, SourceOptions, StreamInfo};
+use samplewire::transmitter::Overflow;
+use samplewire::{
+    Cause, Delivery, End, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, verify,
+};
+use samplewire_circuit::blocks::NullSink;
+use samplewire_circuit::{
+    ByStage, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink, Tag,
+    TagKind, Transform, Work,
+};
+use samplewire_io::FaultSpec;
+use samplewire_io::faults::Direction;
+use samplewire_proto::Nanos;
+
+type Sc16 = Complex<i16>;
+
+/// Takes a counter's sample for its index, which fits its 32 bits here.
+struct Indexes;
+
+impl Transform<Sc16, f64> for Indexes {
+    fn work(&mut self, input: &[Sc16], output: &mut [f64]) -> Result<Done, Failure> {
+        let index = |sample: &Sc16| (sample.re as u16 as u32) | (sample.im as u16 as u32) << 16;
+        output.iter_mut().zip(input).for_each(|(out, sample)| *out = f64::from(index(sample)));
+        let len = input.len().min(output.len());
+        Ok(Done { consumed: len, produced: len })
+    }
+}
+
+/// What came, by the quanta's word; each sample must be that of its index.
+#[derive(Debug, Default)]
+struct Ledger {
+    samples: u64,
+    missing: BTreeMap<&'static str, u64>,
+    next: u64,
+}
+
+#[derive(Clone, Default)]
+struct Checked(Arc<Mutex<Ledger>>);
+
+impl Sink<f64> for Checked {
+    fn consume(&mut self, quantum: &Quantum<f64>) -> Work {
+        let mut ledger = self.0.lock().unwrap();
+        for tag in quantum.tags().iter() {
+            let (cause, samples) = match tag.kind {
+                TagKind::Overflow { lost_samples } => ("source overflow", lost_samples),
+                TagKind::Gap { lost_samples, cause } => (cause, lost_samples),
+                _ => continue,
+            };
+            assert_eq!(tag.index, quantum.index(), "a gap comes before a quantum");
+            *ledger.missing.entry(cause).or_default() += samples;
+            ledger.next += samples;
+        }
+        assert_eq!(quantum.index(), ledger.next, "no index is skipped without a tag");
+        for (index, &sample) in (quantum.index()..).zip(quantum.samples()) {
+            assert_eq!(sample, index as f64);
+        }
+        ledger.samples += quantum.len() as u64;
+        ledger.next = quantum.end_index();
+        Ok(Flow::Pass)
+    }
+}
+
+/// Counts from 0.
+fn counter(samples: u64) -> Box<dyn Source> {
+    let bytes: Vec<u8> = (0..samples as u32).flat_map(u32::to_le_bytes).collect();
+    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6);
+    Box::new(ReaderSource::new(std::io::Cursor::new(bytes), "counter", &options).unwrap())
+}
+
+/// A device that plays a counter over a link that loses `loss` of the packets.
+fn device(samples: u64, loss: f64, overflow: Overflow) -> Device {
+    let faults = FaultSpec::new().loss(loss).seed(7);
+    let options = TransmitterOptions::new().window(256);
+    Device::start("127.0.0.1:0", counter(samples), &options, (&faults, &FaultSpec::new()), overflow)
+}
+
+fn in_two_threads(graph: Graph) -> samplewire_circuit::Report {
+    let stages = ByStage::even(&graph, 2);
+    graph.run(stages).unwrap()
+}
+
+#[test]
+fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
+    let samples = 4_000_000;
+    let device = device(samples, 0.2, Overflow::Lose { rate_hz: 20e6 });
+    // Too short for a packet that is lost several times.
+    let deadline = Delivery::Deadline(Nanos::from_millis(1));
+    let receiver = device.receive(&ReceiverOptions::new().delivery(deadline).mtu(1_500));
+    let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
+    let (account, ledger) = (source.account(), Checked::default());
+    let mut graph = GraphBuilder::new();
+    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let wide = graph.circuit("indexes", 4, 5_000);
+    let stream = graph.lent_source("receiver", source, wire);
+    let stream = graph.transform("indexes", Indexes, stream, wide);
+    graph.sink("ledger", ledger.clone(), stream);
+    let report = in_two_threads(graph.build().unwrap());
+
+    let (account, ledger) = (account.read(), ledger.0.lock().unwrap());
+    let end = device.finish();
+    assert_eq!(end.end.end, End::Finished { final_index: samples });
+    assert_eq!(account.end, Some(End::Finished { final_index: samples }));
+    println!("{account:?} {ledger:?}");
+    assert!(account.of(Cause::Deadline).0 > 0, "a deadline of 1 ms is missed now and then");
+    assert_eq!((account.first_index, account.next_index), (0, samples));
+    assert_eq!(ledger.samples + account.missing_samples(), samples);
+    assert_eq!(ledger.next + account.missing_at_end, samples);
+    let tagged: u64 = ledger.missing.values().sum();
+    assert_eq!(tagged + account.missing_at_end, account.missing_samples());
+    assert_eq!(report.block("receiver").unwrap().counters.samples, ledger.samples);
+    assert!(ledger.samples > samples / 4);
+}
+
+#[test]
+fn best_effort_stream_tells_each_loss_by_its_cause() {
+    let samples = 2_000_000;
+    let device = device(samples, 0.05, Overflow::Wait);
+    let options = ReceiverOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let source = ReceiverSource::<Sc16>::new(device.receive(&options)).unwrap();
+    let (account, ledger) = (source.account(), Checked::default());
+    let mut graph = GraphBuilder::new();
+    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let wide = graph.circuit("indexes", 4, 5_000);
+    let stream = graph.lent_source("receiver", source, wire);
+    let stream = graph.transform("indexes", Indexes, stream, wide);
+    graph.sink("ledger", ledger.clone(), stream);
+    graph.build().unwrap().run(Sequence::new()).unwrap();
+    let (account, ledger) = (account.read(), ledger.0.lock().unwrap());
+    assert!(device.log.counts(Direction::Transmit).lost > 100);
+    device.finish();
+    assert_eq!(ledger.samples + account.missing_samples(), samples);
+    let (gaps, missing) = account.of(Cause::NeverAsked);
+    assert!(gaps > 50 && missing > samples / 50, "{account:?}");
+    assert!(ledger.missing["never asked"] + account.missing_at_end >= missing);
+}
+
+#[test]
+fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sigmf-meta");
+    let device = device(3_000_000, 0.02, Overflow::Wait);
+    let receiver = device.receive(&ReceiverOptions::new());
+    let info = receiver.info().stream_info();
+    let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
+    let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
+    let file = SinkBlock::<Sc16>::new(file, &info).unwrap();
+    let summary = file.summary();
+    let mut graph = GraphBuilder::new();
+    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let stream = graph.lent_source("receiver", source, wire);
+    graph.sink("file", file, stream);
+    in_two_threads(graph.build().unwrap());
+    assert!(device.log.counts(Direction::Transmit).lost > 20);
+    device.finish();
+    let summary = summary.get().unwrap();
+    assert_eq!((summary.samples, summary.gaps), (3_000_000, 0));
+    let data = std::fs::read(path.with_extension("sigmf-data")).unwrap();
+    let indexes = data.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+    assert!(indexes.eq(0..3_000_000));
+    assert!(verify(&path).is_ok());
+}
+
+/// Loses 1,000 samples after each 50,000, and says so.
+#[derive(Default)]
+struct Holes {
+    lost: u64,
+}
+
+impl InPlace<Sc16> for Holes {
+    fn work(&mut self, quantum: &mut Quantum<Sc16>) -> Work {
+        let index = quantum.index();
+        if index % 50_000 == 0 && index > 0 {
+            self.lost += 1_000;
+            let kind = TagKind::Overflow { lost_samples: 1_000 };
+            quantum.push_tag(Tag { index: index + self.lost, kind })?;
+        }
+        quantum.set_index(index + self.lost);
+        Ok(Flow::Pass)
+    }
+}
+
+/// Sends a graph's samples to a receiver, which opens this end: what it got, gap by gap.
+fn sent(
+    quantum_samples: usize,
+    block: impl InPlace<Sc16> + 'static,
+    take: impl FnOnce(Receiver) -> u64 + Send + 'static,
+) -> (u64, End) {
+    let info = StreamInfo::new(Format::Sc16, 1, 20e6).unwrap();
+    let options = TransmitterOptions::new().window(64);
+    let mut transmitter =
+        Transmitter::listen("127.0.0.1:0".parse().unwrap(), &info, &options).unwrap();
+    let address = transmitter.local_addr();
+    let taking =
+        std::thread::spawn(move || take(Receiver::open(address, &ReceiverOptions::new()).unwrap()));
+    let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
+    let sink = TransmitterSink::<Sc16>::new(transmitter, session).unwrap();
+    let end = sink.end();
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("samples", 4, quantum_samples);
+    let source = SourceBlock::<Sc16>::new(counter(1_000_000)).unwrap();
+    let stream = graph.source("counter", source, circuit);
+    let stream = graph.in_place("block", block, stream);
+    graph.sink("transmitter", sink, stream);
+    graph.build().unwrap().run(Sequence::new()).unwrap();
+    (taking.join().unwrap(), end.get().unwrap().end)
+}
+
+#[test]
+fn sent_samples_arrive_at_their_indexes_and_losses_as_gaps() {
+    let (taken, end) = sent(10_000, Holes::default(), |mut receiver| {
+        let (mut next, mut value, mut lost) = (0, 0_u32, 0);
+        for block in &mut receiver {
+            for gap in block.gaps() {
+                assert_eq!((gap.first, gap.cause), (next, Cause::SourceOverflow));
+                assert_eq!((gap.source_lost, gap.not_repaired), (1_000, 0));
+                (next, lost) = (gap.end(), lost + 1_000);
+            }
+            assert_eq!(block.index(), next);
+            for four in block.bytes().chunks_exact(4) {
+                assert_eq!(u32::from_le_bytes(four.try_into().unwrap()), value);
+                value += 1;
+            }
+            next += block.len() as u64;
+        }
+        assert_eq!(lost, 19_000);
+        u64::from(value)
+    });
+    assert_eq!((taken, end), (1_000_000, End::Finished { final_index: 1_019_000 }));
+}
+
+/// Ends a burst behind the samples with these indexes.
+struct Bursts(u64);
+
+impl InPlace<Sc16> for Bursts {
+    fn work(&mut self, quantum: &mut Quantum<Sc16>) -> Work {
+        let first = (quantum.index() + 1).next_multiple_of(self.0);
+        for index in (first..=quantum.end_index()).step_by(self.0 as usize) {
+            quantum.push_tag(Tag { index, kind: TagKind::EndOfBurst })?;
+        }
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn bursts_end_where_their_tags_are_and_at_the_end_of_the_graph() {
+    for quantum_samples in [999, 10_000] {
+        let (taken, _) = sent(quantum_samples, Bursts(9_990), |mut receiver| {
+            let mut ends = vec![];
+            let mut samples = 0;
+            for block in &mut receiver {
+                assert_eq!((block.gaps(), block.index()), ([].as_slice(), samples));
+                samples += block.len() as u64;
+                let is_end = |tag: &&Tag| tag.kind == TagKind::EndOfBurst;
+                ends.extend(block.tags().iter().filter(is_end).map(|tag| tag.index));
+            }
+            let whole = (1..=100).map(|burst| burst * 9_990);
+            assert!(ends.iter().copied().eq(whole.chain([1_000_000])), "{ends:?}");
+            samples
+        });
+        assert_eq!(taken, 1_000_000);
+    }
+}
+
+#[test]
+fn receiver_that_leaves_ends_the_graph_that_sends() {
+    let (_, end) = sent(10_000, Bursts(u64::MAX / 4), |mut receiver| {
+        let block = receiver.next_within(Duration::from_secs(5)).unwrap();
+        let samples = block.len() as u64;
+        drop(block);
+        drop(receiver);
+        samples
+    });
+    assert!(matches!(end, End::ClosedByPeer(_)), "{end:?}");
+}
+
+#[test]
+fn source_sleeps_while_nothing_comes() {
+    let faults = FaultSpec::new();
+    let source = CounterSource::new(100.0, 0).unwrap();
+    let options = TransmitterOptions::new();
+    let lose = Overflow::Lose { rate_hz: 100.0 };
+    let device = Device::start("127.0.0.1:0", Box::new(source), &options, (&faults, &faults), lose);
+    let source = ReceiverSource::<Sc16>::new(device.receive(&ReceiverOptions::new())).unwrap();
+    let mut graph = GraphBuilder::new();
+    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let stream = graph.lent_source("receiver", source, wire);
+    graph.sink("sink", NullSink, stream);
+    let graph = graph.build().unwrap();
+    let control = graph.control();
+    let run = std::thread::spawn(move || graph.run(Sequence::new()).unwrap());
+    std::thread::sleep(Duration::from_millis(500));
+    control.stop();
+    let report = run.join().unwrap();
+    let calls = report.block("receiver").unwrap().counters.calls;
+    assert!((1..40).contains(&calls), "{calls} calls in half a second of silence");
+    device.finish();
+}
+
+#[test]
+fn stream_of_another_format_is_refused_with_both_names() {
+    let device = device(1_000, 0.0, Overflow::Wait);
+    let receiver = device.receive(&ReceiverOptions::new());
+    let error = ReceiverSource::<Complex<f32>>::new(receiver).unwrap_err().to_string();
+    assert!(error.starts_with("the stream is sc16, and the block is for complex f32"), "{error}");
+    // Its session is gone before it has begun, and nobody waits for another.
+    drop(device);
+}
