@@ -107,8 +107,7 @@ impl Group {
                     return Polled::Moved;
                 }
                 Err(panic) => {
-                    let block = self.shared.names[task.at()].clone();
-                    self.shared.fail(RunError::Panicked { block, message: words(&*panic) });
+                    self.shared.fail(panicked(&self.shared, task.at(), &*panic));
                     return Polled::Moved;
                 }
             };
@@ -270,10 +269,10 @@ impl std::fmt::Debug for Group {
 }
 
 /// Wakes a thread that is parked in [`Group::sleep`].
-struct Parked(Thread);
+pub(crate) struct Parked(Thread);
 
 impl Parked {
-    fn waker(thread: Thread) -> Waker {
+    pub(crate) fn waker(thread: Thread) -> Waker {
         Waker::from(Arc::new(Self(thread)))
     }
 }
@@ -284,14 +283,16 @@ impl Wake for Parked {
     }
 }
 
-fn failed(shared: &Shared, node: usize, failure: Failure) -> RunError {
+/// The failure of the block at `node`.
+pub(crate) fn failed(shared: &Shared, node: usize, failure: Failure) -> RunError {
     RunError::Failed { block: shared.names[node].clone(), failure }
 }
 
-/// What a panic said.
-fn words(panic: &(dyn Any + Send)) -> String {
+/// The panic of the block at `node`, with what it said.
+pub(crate) fn panicked(shared: &Shared, node: usize, panic: &(dyn Any + Send)) -> RunError {
     let said = panic.downcast_ref::<String>().map(String::as_str);
-    said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words").to_owned()
+    let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
+    RunError::Panicked { block: shared.names[node].clone(), message: said.to_owned() }
 }
 
 /// How many looks of a group that never sleeps pass until the clock is read.
@@ -301,4 +302,4 @@ const PUBLISHED_EVERY: u32 = 64;
 /// How long every group sleeps and none is woken before the graph is held to stand still.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
 /// How long a block that waits and wakes nobody is left alone.
-const WAITING_MAX: Duration = Duration::from_micros(200);
+pub(crate) const WAITING_MAX: Duration = Duration::from_micros(200);

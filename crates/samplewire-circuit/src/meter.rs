@@ -55,6 +55,22 @@ impl Meter {
     }
 }
 
+impl Meter {
+    /// Publishes the sum of `parts`, as they were published.
+    pub(crate) fn set_sum(&self, parts: &[Arc<Self>]) {
+        let sum = |of: fn(&Self) -> &AtomicU64| {
+            let sum = parts.iter().map(|part| of(part).load(Ordering::Relaxed)).sum();
+            of(self).store(sum, Ordering::Relaxed);
+        };
+        sum(|meter| &meter.calls);
+        sum(|meter| &meter.samples);
+        sum(|meter| &meter.busy_ns);
+        sum(|meter| &meter.starved);
+        sum(|meter| &meter.blocked);
+        sum(|meter| &meter.tags_lost);
+    }
+}
+
 /// Counts for one block on its thread.
 #[derive(Debug)]
 pub(crate) struct Counting {

@@ -12,7 +12,7 @@ use samplewire_circuit::{
 use schedulers::under_each_scheduler;
 
 /// Samples between two gaps; Miri takes its time.
-const RUN: u64 = if cfg!(miri) { 400 } else { 10_000 };
+const RUN: u64 = if cfg!(miri) { 80 } else { 10_000 };
 /// Samples that a gap lacks.
 const GAP: u64 = RUN / 10;
 

@@ -36,10 +36,10 @@ use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Working};
 /// let circuit = graph.circuit("samples", 4, 4_096);
 /// let stream = graph.source("source", NullSource, circuit);
 /// let stream = graph.in_place("gain", Gain(2.0), stream);
-/// let stream = graph.in_place("head", Head::new(1_000_000), stream);
+/// let stream = graph.in_place("head", Head::new(10_000), stream);
 /// graph.sink("sink", NullSink, stream);
 /// let report = graph.build()?.run(Sequence::new())?;
-/// assert_eq!(report.block("sink").unwrap().counters.samples, 1_000_000);
+/// assert_eq!(report.block("sink").unwrap().counters.samples, 10_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct GraphBuilder {

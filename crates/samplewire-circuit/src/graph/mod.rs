@@ -25,6 +25,7 @@ pub use stream::{Circuit, Feedback, LentCircuit, Readable, SharedStream, Stream}
 
 pub(crate) use survey::Survey;
 
+pub(crate) use node::Kind;
 use node::{Edge, Node, Round};
 
 use crate::group::Group;

@@ -18,13 +18,20 @@
 //! }
 //! ```
 
+mod line;
+mod quantum;
+mod relay;
 mod sequence;
 mod stage;
 
+pub use quantum::ByQuantum;
 pub use sequence::Sequence;
 pub use stage::ByStage;
 
-use crate::graph::{Graph, RunError};
+use rustix::io::Errno;
+use rustix::thread::{CpuSet, sched_setaffinity};
+
+use crate::graph::{Control, Graph, RunError};
 
 /// Runs a graph to its end.
 pub trait Scheduler {
@@ -46,3 +53,18 @@ pub enum Waiting {
 
 /// How often a thread looks before it sleeps: about 20 us.
 const LOOKS: u32 = 1_000;
+
+/// Keeps the calling thread on CPU `core`, if one was said; stops the graph when it cannot.
+fn pin(core: Option<usize>, control: &Control) {
+    let Some(core) = core else { return };
+    let mut cpus = CpuSet::new();
+    let pinned = if core < CpuSet::MAX_CPU {
+        cpus.set(core);
+        sched_setaffinity(None, &cpus)
+    } else {
+        Err(Errno::INVAL)
+    };
+    if let Err(error) = pinned {
+        control.fail(RunError::Schedule(format!("CPU {core}: {error}")));
+    }
+}

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::graph::{BlockView, Graph, Placement, RunError};
 use crate::group::{Group, Polled};
-use crate::schedule::{LOOKS, Scheduler, Waiting};
+use crate::schedule::{LOOKS, Scheduler, Waiting, pin};
 
 /// Runs blocks in stages, each on a thread of its own: for chains of which one core cannot carry all.
 ///
@@ -57,11 +57,7 @@ impl Scheduler for ByStage {
                 let core = self.cores.get(number % self.cores.len().max(1)).copied();
                 let control = control.clone();
                 scope.spawn(move || {
-                    if let Some(core) = core
-                        && let Err(error) = pin(core)
-                    {
-                        control.fail(RunError::Schedule(format!("CPU {core}: {error}")));
-                    }
+                    pin(core, &control);
                     poll_to_the_end(&mut group);
                     group
                 })
@@ -91,14 +87,4 @@ fn poll_to_the_end(group: &mut Group) {
             }
         }
     }
-}
-
-/// Keeps the calling thread on one CPU.
-fn pin(cpu: usize) -> Result<(), rustix::io::Errno> {
-    let mut cpus = rustix::thread::CpuSet::new();
-    if cpu >= rustix::thread::CpuSet::MAX_CPU {
-        return Err(rustix::io::Errno::INVAL);
-    }
-    cpus.set(cpu);
-    rustix::thread::sched_setaffinity(None, &cpus)
 }

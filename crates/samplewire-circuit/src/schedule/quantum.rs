@@ -1,0 +1,101 @@
+//! Whole lines, quantum by quantum, on several threads.
+
+use std::sync::Arc;
+use std::thread;
+
+use crate::graph::{Graph, RunError};
+use crate::meter::Meter;
+use crate::schedule::line::{Line, put_back, take};
+use crate::schedule::relay::{Post, Relay, Worker};
+use crate::schedule::{Scheduler, Waiting, pin};
+
+/// Runs a line of blocks on several threads, each quantum wholly on one of them: its samples stay in
+/// that core's caches.
+///
+/// For graphs of one line: a source, blocks in place, a sink. Blocks that
+/// [replicate](crate::InPlace::replicate) have a replica on each thread. Those before the first of
+/// them and those behind the last, source and sink among them, are called by one thread at a time
+/// with quanta in their order: started on the first thread, called on any. So samples arrive as under
+/// any other scheduler.
+///
+/// The threads share the circuit's quanta out among themselves and take turns: in its turn a thread
+/// passes what it worked on to the sink, and has the source fill its quanta again. More quanta make
+/// turns longer and rarer, until they do not fit a core's cache together; with fewer quanta than
+/// threads, threads are left out.
+pub struct ByQuantum {
+    threads: usize,
+    cores: Vec<usize>,
+    waiting: Waiting,
+}
+
+impl ByQuantum {
+    /// On `threads` (at least 1) threads.
+    pub fn new(threads: usize) -> Self {
+        Self { threads: threads.max(1), cores: Vec::new(), waiting: Waiting::Sleep }
+    }
+
+    /// Thread n stays on CPU `cores[n % len]`; on none in particular unless said.
+    #[must_use]
+    pub fn cores(mut self, cores: &[usize]) -> Self {
+        self.cores = cores.to_vec();
+        self
+    }
+
+    /// How a thread waits for its turn; [`Waiting::Sleep`] unless said.
+    #[must_use]
+    pub fn waiting(mut self, waiting: Waiting) -> Self {
+        self.waiting = waiting;
+        self
+    }
+}
+
+impl Scheduler for ByQuantum {
+    fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
+        let line = Line::of(graph)?;
+        let threads = self.threads.min(graph.rounds[0].free.len());
+        let middles = line.replicate(graph, threads)?;
+        let meters: Vec<_> = graph.nodes.iter().map(|node| parts(&node.meter, threads)).collect();
+        let first = take(graph, &line.first);
+        let last = take(graph, &line.last);
+        let shared = Arc::clone(graph.shared());
+        let relay = Relay::new(first, last, meters.clone(), shared, self.waiting);
+        let mut free = std::mem::take(&mut graph.rounds[0].free);
+        let mut workers = Vec::with_capacity(threads);
+        for (number, middle) in middles.into_iter().enumerate() {
+            let post = |&node: &usize| {
+                Post::new(node, graph.nodes[node].sample_shift, &meters[node].1[number])
+            };
+            let middle = middle.into_iter().zip(line.middle.iter().map(post)).collect();
+            let ends =
+                (line.first.iter().map(post).collect(), line.last.iter().map(post).collect());
+            let share = free.split_off(free.len() - free.len() / (threads - number));
+            workers.push(Worker::new(&relay, number, middle, ends, share));
+        }
+        let control = graph.control();
+        thread::scope(|scope| {
+            for (number, worker) in workers.iter_mut().enumerate() {
+                let core = self.cores.get(number % self.cores.len().max(1)).copied();
+                let control = control.clone();
+                scope.spawn(move || {
+                    pin(core, &control);
+                    worker.run();
+                });
+            }
+        });
+        // The first thread had the blocks themselves, the others replicas.
+        let own = workers.swap_remove(0).into_blocks();
+        drop(workers);
+        let [first, last] = relay.into_blocks();
+        for (nodes, blocks) in [(&line.first, first), (&line.middle, own), (&line.last, last)] {
+            put_back(graph, nodes, blocks);
+        }
+        graph.join(Vec::new())
+    }
+}
+
+/// A block's meter, and one for each thread that count on from it together.
+fn parts(whole: &Arc<Meter>, threads: usize) -> (Arc<Meter>, Vec<Arc<Meter>>) {
+    let parts: Vec<_> = (0..threads).map(|_| Arc::<Meter>::default()).collect();
+    parts[0].set_sum(std::slice::from_ref(whole));
+    (Arc::clone(whole), parts)
+}

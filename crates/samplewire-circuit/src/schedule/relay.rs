@@ -1,0 +1,423 @@
+//! The relay of [`ByQuantum`](crate::ByQuantum): threads that work on quanta of one line and take
+//! turns at its ends.
+//!
+//! The turn goes round the threads. Who has it passes the quanta that it worked on to the line's end
+//! and has its beginning fill them again, then hands the turn on and works on them. Fills and ends
+//! are so in one order. What changes at each turn is one cache line, besides the blocks' own state.
+
+use std::hint::spin_loop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+use std::thread;
+use std::time::Duration;
+
+use crate::block::{Failure, Flow};
+use crate::channel::Bell;
+use crate::graph::Shared;
+use crate::group::{Parked, WAITING_MAX, failed, panicked};
+use crate::meter::{Counting, Meter};
+use crate::quantum::Quantum;
+use crate::schedule::{LOOKS, Waiting};
+use crate::task::{Names, Visit};
+
+/// What the threads of a relay have in common.
+#[repr(align(128))]
+pub(super) struct Relay {
+    /// The number of the thread that has the turn.
+    turn: AtomicUsize,
+    /// For who has the turn: never waited for.
+    ends: Mutex<Ends>,
+    bells: Vec<Arc<Bell>>,
+    shared: Arc<Shared>,
+    /// For each node its meter, and the meters of its parts on the threads.
+    meters: Vec<(Arc<Meter>, Vec<Arc<Meter>>)>,
+}
+
+/// The two ends of the line.
+struct Ends {
+    first: Vec<Box<dyn Visit>>,
+    last: Vec<Box<dyn Visit>>,
+    /// The index that follows what the source made last.
+    next_index: u64,
+    /// Quanta that were filled and have not come to the line's end.
+    under_way: usize,
+    /// No quantum will be filled.
+    is_ending: bool,
+    /// A block ended the stream at the line's end: what still comes goes home.
+    is_over: bool,
+}
+
+/// One thread of a relay.
+pub(super) struct Worker<'a> {
+    relay: &'a Relay,
+    number: usize,
+    /// This thread's replicas.
+    middle: Vec<(Box<dyn Visit>, Post)>,
+    /// Where this thread's calls of the blocks at the ends are counted.
+    first: Vec<Post>,
+    last: Vec<Post>,
+    free: Vec<Quantum>,
+    /// The quanta of this turn, in their order.
+    run: Vec<Filled>,
+    calls: Calls<'a>,
+}
+
+/// What a worker's calls need besides block and quantum.
+struct Calls<'a> {
+    shared: &'a Shared,
+    bell: &'a Bell,
+    waker: Waker,
+    /// The node at work.
+    at: usize,
+}
+
+/// Where a thread's calls of a block are counted.
+pub(super) struct Post {
+    node: usize,
+    /// The two's logarithm of its samples' size in bytes.
+    sample_shift: u32,
+    counting: Counting,
+}
+
+/// A quantum under way.
+struct Filled {
+    quantum: Quantum,
+    /// Whether there is something in it for the next block.
+    goes_on: bool,
+    /// Whether a block ended the stream with it.
+    is_last: bool,
+}
+
+/// Why a worker does not go on.
+enum Halt {
+    /// The graph was stopped.
+    Stopped,
+    /// A block failed.
+    Failed(Failure),
+}
+
+impl Relay {
+    /// A relay of as many threads as each of `meters` has parts.
+    pub(super) fn new(
+        first: Vec<Box<dyn Visit>>,
+        last: Vec<Box<dyn Visit>>,
+        meters: Vec<(Arc<Meter>, Vec<Arc<Meter>>)>,
+        shared: Arc<Shared>,
+        waiting: Waiting,
+    ) -> Self {
+        let bell = |_: &Arc<Meter>| Arc::new(Bell::new(waiting == Waiting::Spin));
+        let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
+        shared.set_bells(bells.clone());
+        let ends =
+            Ends { first, last, next_index: 0, under_way: 0, is_ending: false, is_over: false };
+        Self { turn: AtomicUsize::new(0), ends: Mutex::new(ends), bells, shared, meters }
+    }
+
+    /// Stops the blocks at the ends, once all threads are done, and gives them back.
+    pub(super) fn into_blocks(self) -> [Vec<Box<dyn Visit>>; 2] {
+        let Self { shared, meters, ends, .. } = self;
+        meters.iter().for_each(|(whole, parts)| whole.set_sum(parts));
+        shared.set_bells(Vec::new());
+        let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let nodes = (0..ends.first.len()).chain(meters.len() - ends.last.len()..);
+        for (node, block) in nodes.zip(ends.first.iter_mut().chain(&mut ends.last)) {
+            stop(&shared, node, &mut **block);
+        }
+        [ends.first, ends.last]
+    }
+
+    /// Who has the turn waits for nobody.
+    fn ends(&self) -> MutexGuard<'_, Ends> {
+        self.ends.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<'a> Worker<'a> {
+    /// The relay's thread `number`, with its replicas of the blocks in the middle, its posts at the
+    /// ends, and its quanta.
+    pub(super) fn new(
+        relay: &'a Relay,
+        number: usize,
+        middle: Vec<(Box<dyn Visit>, Post)>,
+        (first, last): (Vec<Post>, Vec<Post>),
+        free: Vec<Quantum>,
+    ) -> Self {
+        let run = Vec::with_capacity(free.len());
+        let bell = &*relay.bells[number];
+        // Until it runs: on its thread.
+        let calls = Calls { shared: &relay.shared, bell, waker: Waker::noop().clone(), at: 0 };
+        Self { relay, number, middle, first, last, free, run, calls }
+    }
+
+    /// Runs to the end of the stream, or until the graph is stopped.
+    pub(super) fn run(&mut self) {
+        self.calls.waker = Parked::waker(thread::current());
+        // What a panic leaves is not used again but for dropping it.
+        let halted = catch_unwind(AssertUnwindSafe(|| {
+            self.start()?;
+            self.turns()
+        }));
+        let (shared, at) = (self.calls.shared, self.calls.at);
+        match halted {
+            Ok(Ok(()) | Err(Halt::Stopped)) => {}
+            Ok(Err(Halt::Failed(failure))) => shared.fail(failed(shared, at, failure)),
+            Err(panic) => shared.fail(panicked(shared, at, &*panic)),
+        }
+        self.middle.iter_mut().for_each(|(block, post)| stop(shared, post.node, &mut **block));
+        self.run.clear();
+        self.free.clear();
+        self.publish();
+    }
+
+    /// Its replicas, for the graph.
+    pub(super) fn into_blocks(self) -> Vec<Box<dyn Visit>> {
+        self.middle.into_iter().map(|(block, _)| block).collect()
+    }
+
+    /// Starts its replicas, and the first thread the blocks at the ends too: it has the first turn.
+    fn start(&mut self) -> Result<(), Halt> {
+        let waker = Waker::from(Arc::new(Everybody(self.relay.bells.clone())));
+        let names = Names { names: &self.relay.shared.names, waker };
+        let at = &mut self.calls.at;
+        let mut start = |block: &mut Box<dyn Visit>, post: &Post| {
+            *at = post.node;
+            block.start(&names.of(post.node)).map_err(Halt::Failed)
+        };
+        if self.number == 0 {
+            let mut ends = self.relay.ends();
+            let Ends { first, last, .. } = &mut *ends;
+            let ends = first.iter_mut().zip(&self.first).chain(last.iter_mut().zip(&self.last));
+            for (block, post) in ends {
+                start(block, post)?;
+            }
+        }
+        self.middle.iter_mut().try_for_each(|(block, post)| start(block, post))
+    }
+
+    fn turns(&mut self) -> Result<(), Halt> {
+        for turn in 1_u32.. {
+            self.wait_for_turn()?;
+            let is_done = self.turn()?;
+            self.hand_on();
+            if is_done {
+                break;
+            }
+            self.work()?;
+            if turn.is_multiple_of(PUBLISHED_EVERY) {
+                self.publish();
+            }
+        }
+        Ok(())
+    }
+
+    fn wait_for_turn(&self) -> Result<(), Halt> {
+        let mut looks = 0;
+        // Acquire pairs with the Release in `hand_on`: the ends are as they were left.
+        while self.relay.turn.load(Ordering::Acquire) != self.number {
+            self.calls.wait(&mut looks, WOKEN_MAX, || {
+                self.relay.turn.load(Ordering::Relaxed) == self.number
+            })?;
+        }
+        if self.calls.shared.is_stopped() { Err(Halt::Stopped) } else { Ok(()) }
+    }
+
+    fn hand_on(&self) {
+        let next = if self.number + 1 == self.relay.bells.len() { 0 } else { self.number + 1 };
+        self.relay.turn.store(next, Ordering::Release);
+        self.relay.bells[next].ring();
+    }
+
+    /// Passes on what it worked on, and has the source fill more: whether nothing is left to do.
+    fn turn(&mut self) -> Result<bool, Halt> {
+        let mut ends = self.relay.ends();
+        self.pass_on(&mut ends)?;
+        self.fill(&mut ends)?;
+        Ok(ends.is_ending && ends.under_way == 0)
+    }
+
+    fn pass_on(&mut self, ends: &mut Ends) -> Result<(), Halt> {
+        ends.under_way -= self.run.len();
+        for mut filled in self.run.drain(..) {
+            if !ends.is_over && filled.goes_on {
+                for (block, post) in ends.last.iter_mut().zip(&mut self.last) {
+                    if !self.calls.visit(&mut **block, post, &mut filled)? {
+                        break;
+                    }
+                }
+            }
+            if filled.is_last {
+                (ends.is_over, ends.is_ending) = (true, true);
+            }
+            self.free.push(filled.quantum);
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, ends: &mut Ends) -> Result<(), Halt> {
+        // Others look at the cache line of the ends: it is written once.
+        let mut next_index = ends.next_index;
+        let mut looks = 0;
+        let mut is_ending = ends.is_ending || self.calls.shared.is_draining();
+        while !is_ending && let Some(mut quantum) = self.free.pop() {
+            quantum.reset();
+            quantum.set_index(next_index);
+            let mut filled = Filled { quantum, goes_on: true, is_last: false };
+            let source = (&mut ends.first[0], &mut self.first[0]);
+            let Some(made) = self.calls.fill(source, &mut filled)? else {
+                self.free.push(filled.quantum);
+                if ends.under_way > 0 || !self.run.is_empty() {
+                    // There is something to pass on meanwhile.
+                    break;
+                }
+                self.calls.wait(&mut looks, WAITING_MAX, || false)?;
+                is_ending = self.calls.shared.is_draining();
+                continue;
+            };
+            next_index = filled.quantum.index().wrapping_add(made);
+            for (block, post) in ends.first.iter_mut().zip(&mut self.first).skip(1) {
+                if !filled.goes_on || !self.calls.visit(&mut **block, post, &mut filled)? {
+                    break;
+                }
+            }
+            is_ending = filled.is_last;
+            if filled.goes_on || filled.is_last {
+                self.run.push(filled);
+            } else {
+                self.free.push(filled.quantum);
+            }
+        }
+        ends.next_index = next_index;
+        ends.under_way += self.run.len();
+        ends.is_ending = is_ending;
+        Ok(())
+    }
+
+    /// Works on what was filled: first on what was filled last, while it is in a cache.
+    fn work(&mut self) -> Result<(), Halt> {
+        for filled in self.run.iter_mut().rev().filter(|filled| filled.goes_on) {
+            for (block, post) in &mut self.middle {
+                if !self.calls.visit(&mut **block, post, filled)? {
+                    break;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn publish(&self) {
+        let posts = self.middle.iter().map(|(_, post)| post);
+        posts.chain(&self.first).chain(&self.last).for_each(|post| post.counting.publish());
+        self.relay.meters.iter().for_each(|(whole, parts)| whole.set_sum(parts));
+    }
+}
+
+impl Calls<'_> {
+    /// Has a block work on a quantum until it does not wait: whether the next block may.
+    #[inline]
+    fn visit(
+        &mut self,
+        block: &mut dyn Visit,
+        post: &mut Post,
+        filled: &mut Filled,
+    ) -> Result<bool, Halt> {
+        self.at = post.node;
+        let samples = (filled.quantum.len() >> post.sample_shift) as u64;
+        let mut looks = 0;
+        loop {
+            match post.counting.call(samples, || block.visit(&mut filled.quantum)) {
+                Ok(Flow::Pass) => break,
+                Ok(Flow::End) => {
+                    filled.is_last = true;
+                    break;
+                }
+                Ok(Flow::Wait) => self.wait(&mut looks, WAITING_MAX, || false)?,
+                Ok(Flow::Discard) => {
+                    filled.goes_on = false;
+                    return Ok(false);
+                }
+                Err(failure) => return Err(Halt::Failed(failure)),
+            }
+        }
+        filled.goes_on = !filled.quantum.is_empty();
+        Ok(filled.goes_on)
+    }
+
+    /// Has the source fill a quantum once: how many samples it made, `None` when it waits.
+    fn fill(
+        &mut self,
+        (source, post): (&mut Box<dyn Visit>, &mut Post),
+        filled: &mut Filled,
+    ) -> Result<Option<u64>, Halt> {
+        self.at = post.node;
+        let flow = post.counting.call(0, || source.visit(&mut filled.quantum));
+        match flow.map_err(Halt::Failed)? {
+            Flow::Wait => return Ok(None),
+            Flow::Pass => {}
+            Flow::End => filled.is_last = true,
+            Flow::Discard => {
+                filled.goes_on = false;
+                return Ok(Some(0));
+            }
+        }
+        let made = (filled.quantum.len() >> post.sample_shift) as u64;
+        post.counting.made(made);
+        filled.goes_on = made > 0;
+        Ok(Some(made))
+    }
+
+    /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,
+    /// unless something is `ready`.
+    #[inline]
+    fn wait(
+        &self,
+        looks: &mut u32,
+        sleep_max: Duration,
+        ready: impl Fn() -> bool,
+    ) -> Result<(), Halt> {
+        if self.shared.is_stopped() {
+            return Err(Halt::Stopped);
+        }
+        if *looks < LOOKS || self.bell.spins() {
+            *looks += 1;
+            spin_loop();
+            return Ok(());
+        }
+        self.bell.lie_down(&self.waker);
+        if !ready() && !self.shared.is_stopped() {
+            thread::park_timeout(sleep_max);
+        }
+        self.bell.get_up();
+        Ok(())
+    }
+}
+
+impl Post {
+    pub(super) fn new(node: usize, sample_shift: u32, part: &Arc<Meter>) -> Self {
+        Self { node, sample_shift, counting: Counting::new(Arc::clone(part)) }
+    }
+}
+
+/// Wakes every thread: a block at the ends is called on any.
+struct Everybody(Vec<Arc<Bell>>);
+
+impl Wake for Everybody {
+    fn wake(self: Arc<Self>) {
+        self.0.iter().for_each(|bell| bell.ring());
+    }
+}
+
+/// Stops a block; a failure or a panic stops the graph.
+fn stop(shared: &Shared, node: usize, block: &mut dyn Visit) {
+    match catch_unwind(AssertUnwindSafe(|| block.stop())) {
+        Ok(Ok(())) => {}
+        Ok(Err(failure)) => shared.fail(failed(shared, node, failure)),
+        Err(panic) => shared.fail(panicked(shared, node, &*panic)),
+    }
+}
+
+/// Turns between two times that a thread publishes its counters.
+const PUBLISHED_EVERY: u32 = 64;
+/// How long a thread sleeps at most that others wake.
+const WOKEN_MAX: Duration = Duration::from_secs(1);
