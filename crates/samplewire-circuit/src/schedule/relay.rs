@@ -332,7 +332,7 @@ impl Calls<'_> {
                     filled.is_last = true;
                     break;
                 }
-                Ok(Flow::Wait) => self.wait(&mut looks, WAITING_MAX, || false)?,
+                Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
                 Ok(Flow::Discard) => {
                     filled.goes_on = false;
                     return Ok(false);
@@ -353,7 +353,7 @@ impl Calls<'_> {
         self.at = post.node;
         let flow = post.counting.call(0, || source.visit(&mut filled.quantum));
         match flow.map_err(Halt::Failed)? {
-            Flow::Wait => return Ok(None),
+            Flow::Wait | Flow::Sleep => return Ok(None),
             Flow::Pass => {}
             Flow::End => filled.is_last = true,
             Flow::Discard => {
