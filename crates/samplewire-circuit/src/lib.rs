@@ -34,11 +34,13 @@ mod free_list;
 mod graph;
 mod group;
 mod loan;
+mod mailbox;
 mod meter;
 #[cfg(loom)]
 #[doc(hidden)]
 pub mod model;
 mod pages;
+mod parameter;
 mod pool;
 mod ports;
 mod quantum;
@@ -60,8 +62,10 @@ pub use graph::{
 };
 pub use group::{Group, Polled};
 pub use loan::{Lender, Loan, LoanError};
+pub use mailbox::{Full, MailSender, Mailbox, Refused};
 pub use meter::{Counters, TIMED_EVERY};
 pub use pages::Pages;
+pub use parameter::{Parameter, ParameterFull, ParameterHandle};
 pub use pool::Pool;
 pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCircuit};
 pub use quantum::{Quantum, SharedQuantum};

@@ -1,0 +1,88 @@
+//! Parameters and messages of blocks while they run, under each scheduler.
+
+mod schedulers;
+
+use std::sync::{Arc, Mutex};
+
+use samplewire_circuit::blocks::{Head, NullSource};
+use samplewire_circuit::{
+    Flow, Full, GraphBuilder, InPlace, MailSender, Mailbox, Parameter, Quantum, Sink, Work,
+};
+use schedulers::under_each_scheduler;
+
+/// Writes its parameter, and sends on the index of each sample at which it changed.
+struct Write {
+    value: Parameter<i32>,
+    changes: MailSender<(u64, i32)>,
+}
+
+impl InPlace<i32> for Write {
+    fn work(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        let mut index = quantum.index();
+        let changes = &self.changes;
+        self.value.over(quantum, |value, samples| {
+            // The mailbox keeps the last.
+            changes.send((index, *value)).expect("it drops the oldest");
+            samples.fill(*value);
+            index += samples.len() as u64;
+        });
+        Ok(Flow::Pass)
+    }
+}
+
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<i32>>>);
+
+/// Keeps the samples; its last message must be of a piece that came.
+struct Keep {
+    seen: Seen,
+    changes: Mailbox<(u64, i32)>,
+    last: Option<(u64, i32)>,
+}
+
+impl Sink<i32> for Keep {
+    fn consume(&mut self, quantum: &Quantum<i32>) -> Work {
+        while let Some(change) = self.changes.next() {
+            if self.last.is_some_and(|last| last.0 >= change.0) {
+                return Err(format!("{change:?} behind {:?}", self.last).into());
+            }
+            self.last = Some(change);
+        }
+        self.seen.0.lock().unwrap().extend(quantum.samples());
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn parameter_changes_at_its_sample_and_messages_go_from_block_to_block() {
+    under_each_scheduler(|run| {
+        let (mut handle, value) = Parameter::new(0, 2);
+        let (changes, mailbox) = Mailbox::new(2, Full::DropOldest);
+        let seen = Seen::default();
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", 3, 100);
+        let stream = graph.source("source", NullSource, circuit);
+        let stream = graph.in_place("write", Write { value, changes: changes.clone() }, stream);
+        let stream = graph.in_place("head", Head::new(20_000), stream);
+        graph.sink("sink", Keep { seen: seen.clone(), changes: mailbox, last: None }, stream);
+        let at = |value: i32| value as u64 * 250 + 7;
+        (1..=2).for_each(|value| handle.set_at(at(value), value).unwrap());
+        // Those behind are set while the graph runs: they may come late, but hold in their order.
+        let setter = std::thread::spawn(move || {
+            for value in 3..=50 {
+                while handle.set_at(at(value), value).is_err() && !handle.is_closed() {
+                    std::thread::yield_now();
+                }
+            }
+        });
+        run(graph.build().unwrap()).unwrap();
+        setter.join().unwrap();
+        let samples = seen.0.lock().unwrap();
+        assert_eq!(samples.len(), 20_000);
+        assert!(samples.is_sorted());
+        for (index, &value) in samples.iter().enumerate() {
+            let expected = (index.saturating_sub(7) / 250).min(50) as i32;
+            assert!(value == expected || value < expected && index >= 757, "{index}: {value}");
+        }
+    });
+}
