@@ -1,7 +1,9 @@
 //! What a graph that cannot run is refused with.
 
 use samplewire_circuit::blocks::{NullSink, NullSource};
-use samplewire_circuit::{Circuit, GraphBuilder, PoolConfig, Stream};
+use samplewire_circuit::{
+    BuildError, Circuit, Done, Failure, GraphBuilder, Join, PoolConfig, Ratio, Stream, Transform,
+};
 
 /// The text of the error.
 fn refused(graph: GraphBuilder) -> String {
@@ -134,4 +136,45 @@ fn merge_of_nothing() {
     let stream = graph.merge::<f32>("all", []);
     graph.sink("sink", NullSink, stream);
     assert_eq!(refused(graph), "'all' merges no stream");
+}
+
+/// Half of the samples.
+struct Half;
+
+impl Transform<f32, f32> for Half {
+    fn ratio(&self) -> Ratio {
+        Ratio::decimate(2)
+    }
+
+    fn work(&mut self, input: &[f32], output: &mut [f32]) -> Result<Done, Failure> {
+        let len = (input.len() / 2).min(output.len());
+        Ok(Done { consumed: len * 2, produced: len })
+    }
+}
+
+struct Nothing;
+
+impl Join<f32, f32> for Nothing {
+    fn work(&mut self, _: &mut [f32], _: &[f32]) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+#[test]
+fn join_of_a_branch_that_keeps_back_more_than_the_other_holds() {
+    let with_quanta = |quanta| {
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("input", quanta, 10);
+        let stream = graph.source("source", NullSource, circuit);
+        let stream = graph.broadcast("both", stream);
+        let circuit = graph.circuit("half", 2, 20);
+        let half = graph.transform("half", Half, stream.clone(), circuit);
+        let stream = graph.join("join", Nothing, half, stream);
+        graph.sink("sink", NullSink, stream);
+        graph.build().map(|_| ())
+    };
+    let text = "the join 'join' cannot move: 'half' keeps back 40 samples of 'both', and the 3 quanta \
+                of circuit 'input' hold 30: must hold as many";
+    assert_eq!(with_quanta(3).map_err(|error: BuildError| error.to_string()), Err(text.into()));
+    assert_eq!(with_quanta(4), Ok(()));
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use samplewire_circuit::blocks::{NullSink, NullSource};
 use samplewire_circuit::{
     Custom, Done, Failure, Flow, Graph, GraphBuilder, Input, Join, Output, Polled, Ports, Quantum,
-    Sink, Transform, Work,
+    Sink, Source, Transform, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -30,6 +30,16 @@ impl Transform<f32, f32> for Copy {
     }
 }
 
+/// One sample in each quantum.
+struct Ones;
+
+impl Source<f32> for Ones {
+    fn fill(&mut self, quantum: &mut Quantum<f32>) -> Work {
+        quantum.set_len(1);
+        Ok(Flow::Pass)
+    }
+}
+
 /// Runs a graph that cannot move, and looks at the error and the time.
 fn check(graph: impl Fn() -> Graph, parts: &[&str]) {
     under_each_scheduler(|run| {
@@ -47,10 +57,10 @@ fn check(graph: impl Fn() -> Graph, parts: &[&str]) {
 fn join_of_branches_that_hold_different_amounts() {
     let graph = || {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("input", 3, 10);
-        let stream = graph.source("source", NullSource, circuit);
+        let circuit = graph.circuit("input", 3, 100);
+        let stream = graph.source("source", Ones, circuit);
         let stream = graph.broadcast("both", stream);
-        // It fills quanta of 40 samples, of which no more than 30 can come.
+        // It fills quanta of 40 samples, and three quanta of one each can come.
         let circuit = graph.circuit("long", 2, 40);
         let long = graph.transform("copy", Copy, stream.clone(), circuit);
         let stream = graph.join("sum", Sum, long, stream);

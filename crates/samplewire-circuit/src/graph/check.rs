@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::block::Ratio;
 use crate::config::PoolError;
 use crate::graph::node::{Edge, Kind, Node, Round};
 
@@ -70,6 +71,27 @@ pub enum BuildError {
         /// What there is.
         quanta: usize,
     },
+    /// A join would wait for ever for a branch that keeps back more than the other can hold.
+    #[error(
+        "the join '{join}' cannot move: '{transform}' keeps back {kept_samples} samples of '{from}', \
+         and the {quanta} quanta of circuit '{circuit}' hold {held_samples}: must hold as many"
+    )]
+    Uneven {
+        /// The join.
+        join: Arc<str>,
+        /// What keeps samples back to fill quanta of its own: the last of its branch.
+        transform: Arc<str>,
+        /// Where the two branches part.
+        from: Arc<str>,
+        /// How many samples are kept back there.
+        kept_samples: u64,
+        /// The circuit whose quanta wait for the join meanwhile.
+        circuit: Arc<str>,
+        /// How many those are.
+        quanta: usize,
+        /// How many samples they hold.
+        held_samples: u64,
+    },
     /// A merge has nothing to merge.
     #[error("'{block}' merges no stream")]
     NoInput {
@@ -121,7 +143,82 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
             });
         }
     }
+    nodes
+        .iter()
+        .filter(|node| matches!(node.kind, Kind::Join { .. }))
+        .try_for_each(|join| check_join(join, nodes, edges, rounds))
+}
+
+/// Checks a join of two branches of one broadcast, of which one reads that itself: while the other
+/// keeps samples back, the broadcast's quanta wait.
+fn check_join(
+    join: &Node,
+    nodes: &[Node],
+    edges: &[Edge],
+    rounds: &[Round],
+) -> Result<(), BuildError> {
+    let branches = [0, 1].map(|input| branch(join.inputs[input], nodes, edges, rounds));
+    for (one, other) in [(0, 1), (1, 0)] {
+        for parting in branches[one].iter().filter(|parting| parting.transform.is_none()) {
+            let far = branches[other].iter().find(|far| far.broadcast == parting.broadcast);
+            let Some(&Parting { kept_samples, transform: Some(transform), .. }) = far else {
+                continue;
+            };
+            let broadcast = &nodes[parting.broadcast];
+            let edge = &edges[broadcast.inputs[0]];
+            let held = |circuit: usize| rounds[circuit].pool.len() * len(&rounds[circuit]);
+            let held_samples = edge.circuits().map(held).sum::<usize>() as u64;
+            if kept_samples > held_samples {
+                let round = &rounds[edge.circuit];
+                return Err(BuildError::Uneven {
+                    join: join.name.clone(),
+                    transform: nodes[transform].name.clone(),
+                    from: broadcast.name.clone(),
+                    kept_samples,
+                    circuit: round.name.clone(),
+                    quanta: round.pool.len(),
+                    held_samples,
+                });
+            }
+        }
+    }
     Ok(())
+}
+
+/// A broadcast on the way to a join.
+struct Parting {
+    broadcast: usize,
+    /// Samples of it that transforms behind it take before the join gets any.
+    kept_samples: u64,
+    /// The last of those.
+    transform: Option<usize>,
+}
+
+/// The broadcasts from which a stream comes.
+fn branch(mut edge: usize, nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Vec<Parting> {
+    let mut partings = Vec::new();
+    let (mut kept_samples, mut transform) = (0, None);
+    loop {
+        let node = edges[edge].from;
+        match &nodes[node].kind {
+            Kind::InPlace(_) => {}
+            Kind::Broadcast => partings.push(Parting { broadcast: node, kept_samples, transform }),
+            Kind::Transform { block: Some(block), .. } => {
+                let Ratio { interpolation, decimation } = block.ratio();
+                let filled = kept_samples.max(len(&rounds[edges[edge].circuit]) as u64);
+                let numerator = u128::from(filled) * u128::from(decimation);
+                kept_samples = (numerator / u128::from(interpolation.max(1))) as u64;
+                transform.get_or_insert(node);
+            }
+            _ => return partings,
+        }
+        edge = nodes[node].inputs[0];
+    }
+}
+
+/// How many samples a quantum holds.
+fn len(round: &Round) -> usize {
+    round.pool.capacity_bytes() / round.sample_bytes
 }
 
 /// What must hold for one node alone.
