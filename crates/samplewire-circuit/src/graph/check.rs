@@ -166,7 +166,7 @@ fn check_join(
             };
             let broadcast = &nodes[parting.broadcast];
             let edge = &edges[broadcast.inputs[0]];
-            let held = |circuit: usize| rounds[circuit].pool.len() * len(&rounds[circuit]);
+            let held = |circuit: usize| rounds[circuit].pool.len() * rounds[circuit].len;
             let held_samples = edge.circuits().map(held).sum::<usize>() as u64;
             if kept_samples > held_samples {
                 let round = &rounds[edge.circuit];
@@ -205,7 +205,7 @@ fn branch(mut edge: usize, nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> 
             Kind::Broadcast => partings.push(Parting { broadcast: node, kept_samples, transform }),
             Kind::Transform { block: Some(block), .. } => {
                 let Ratio { interpolation, decimation } = block.ratio();
-                let filled = kept_samples.max(len(&rounds[edges[edge].circuit]) as u64);
+                let filled = kept_samples.max(rounds[edges[edge].circuit].len as u64);
                 let numerator = u128::from(filled) * u128::from(decimation);
                 kept_samples = (numerator / u128::from(interpolation.max(1))) as u64;
                 transform.get_or_insert(node);
@@ -214,11 +214,6 @@ fn branch(mut edge: usize, nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> 
         }
         edge = nodes[node].inputs[0];
     }
-}
-
-/// How many samples a quantum holds.
-fn len(round: &Round) -> usize {
-    round.pool.capacity_bytes() / round.sample_bytes
 }
 
 /// What must hold for one node alone.

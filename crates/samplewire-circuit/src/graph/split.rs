@@ -288,7 +288,7 @@ impl Build<'_, '_> {
                 let initial = *initial;
                 let circuit = takes.expect("a feedback has a circuit");
                 let (take, round) = (self.ways.take(circuit), &self.rounds[circuit]);
-                let len = round.pool.capacity_bytes() / round.sample_bytes;
+                let len = round.len;
                 let input = self.input(first, inputs[0]);
                 let feedback = FeedbackHead::new(input, take, counting, len, sample_shift, initial);
                 Head::Feedback(Box::new(feedback))
