@@ -69,7 +69,7 @@ pub use parameter::{Parameter, ParameterFull, ParameterHandle};
 pub use pool::Pool;
 pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCircuit};
 pub use quantum::{Quantum, SharedQuantum};
-pub use sample::{Sample, ViewError, view};
+pub use sample::{Bit, Sample, ViewError, view};
 pub use schedule::{ByQuantum, ByStage, Scheduler, Sequence, Waiting};
 pub use tag::{Tag, TagKind, Tags, TagsFull};
 

@@ -29,6 +29,53 @@ macro_rules! samples {
 
 samples!(i8 "i8", u8 "bytes", i16 "i16", i32 "i32", f32 "f32", f64 "f64");
 
+/// One bit of a stream of bits, in a byte of its own: 0 or 1. Of another byte it is the lowest bit.
+///
+/// ```
+/// use samplewire_circuit::{Bit, view};
+///
+/// let bits: &[Bit] = view(&[0, 1, 2, 255])?;
+/// assert_eq!(bits, [false, true, false, true].map(Bit::new));
+/// assert!(bits[3].is_set());
+/// # Ok::<(), samplewire_circuit::ViewError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub struct Bit(u8);
+
+impl Bit {
+    /// 1 when it `is_set`.
+    pub const fn new(is_set: bool) -> Self {
+        Self(is_set as u8)
+    }
+
+    /// Whether it is 1.
+    pub const fn is_set(self) -> bool {
+        self.0 & 1 == 1
+    }
+}
+
+impl PartialEq for Bit {
+    fn eq(&self, other: &Self) -> bool {
+        self.is_set() == other.is_set()
+    }
+}
+
+impl Eq for Bit {}
+
+impl From<bool> for Bit {
+    fn from(is_set: bool) -> Self {
+        Self::new(is_set)
+    }
+}
+
+impl sealed::Sealed for Bit {}
+
+impl Sample for Bit {
+    const NAME: &'static str = "bit";
+    const PLURAL: &'static str = "bits";
+}
+
 /// Sees `bytes` as samples in this machine's byte order.
 ///
 /// # Errors
