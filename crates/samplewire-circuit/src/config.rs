@@ -48,6 +48,14 @@ impl PoolConfig {
         Self { huge_pages, ..self }
     }
 
+    /// How many bytes of memory the quanta and their margins take.
+    ///
+    /// # Errors
+    /// [`PoolError`] names the value that is out of range.
+    pub fn memory_bytes(&self) -> Result<usize, PoolError> {
+        self.stride_bytes()?.checked_mul(self.quanta).ok_or_else(|| self.too_large())
+    }
+
     /// The distance between two quanta in bytes.
     pub(crate) fn stride_bytes(&self) -> Result<usize, PoolError> {
         if !(1..=LEN_MAX as usize).contains(&self.quanta) {
@@ -96,6 +104,17 @@ pub enum PoolError {
         name: &'static str,
         /// The margin asked for.
         bytes: usize,
+    },
+    /// The memory that was given is too small.
+    #[error(
+        "the pool needs {needed_bytes} bytes of memory, {given_bytes} were given: see \
+         PoolConfig::memory_bytes"
+    )]
+    Memory {
+        /// What the quanta and their margins take.
+        needed_bytes: usize,
+        /// What there is.
+        given_bytes: usize,
     },
     /// The whole exceeds what this machine can address.
     #[error("{quanta} quanta of {capacity_bytes} bytes and their margins exceed the address space")]

@@ -35,6 +35,7 @@ mod graph;
 mod group;
 mod loan;
 mod mailbox;
+mod memory;
 mod meter;
 #[cfg(loom)]
 #[doc(hidden)]
@@ -63,6 +64,7 @@ pub use graph::{
 pub use group::{Group, Polled};
 pub use loan::{Lender, Loan, LoanError};
 pub use mailbox::{Full, MailSender, Mailbox, Refused};
+pub use memory::{Memory, SharedMemory};
 pub use meter::{Counters, TIMED_EVERY};
 pub use pages::Pages;
 pub use parameter::{Parameter, ParameterFull, ParameterHandle};

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use crate::config::{PoolConfig, PoolError};
 use crate::free_list::FreeList;
 use crate::loan::Loan;
+use crate::memory::Memory;
 use crate::pages::Pages;
 use crate::quantum::Quantum;
-use crate::region::Region;
+use crate::region::{ALIGN_BYTES, Region};
 use crate::shares::Shares;
 use crate::tag::Tags;
 
@@ -46,6 +47,34 @@ impl Pool {
     /// virtual machine, pages of 4 KiB).
     pub fn new(config: PoolConfig) -> Result<Self, PoolError> {
         Ok(Self { shared: Shared::new(config)? })
+    }
+
+    /// A pool in memory of one's own, [`PoolConfig::memory_bytes`] long or longer;
+    /// [`PoolConfig::huge_pages`] is not looked at.
+    ///
+    /// # Errors
+    /// [`PoolError`] names the value that is out of range.
+    ///
+    /// # Panics
+    /// When the memory does not begin at a multiple of 64.
+    pub fn with_memory(
+        config: PoolConfig,
+        memory: impl Memory + 'static,
+    ) -> Result<Self, PoolError> {
+        let (needed_bytes, given_bytes) = (config.memory_bytes()?, memory.len_bytes());
+        if given_bytes < needed_bytes {
+            return Err(PoolError::Memory { needed_bytes, given_bytes });
+        }
+        Ok(Self { shared: Shared::over(config, config.stride_bytes()?, memory) })
+    }
+
+    /// Where the data of `quantum` begin in the pool's memory; `None` when it is another pool's, or
+    /// shows samples that were lent.
+    pub fn offset_bytes<T>(&self, quantum: &Quantum<T>) -> Option<usize> {
+        let memory = &self.shared.memory;
+        let address = quantum.data().as_ptr().addr();
+        let offset = address.checked_sub(memory.base().addr().get())?;
+        (self.owns(quantum) && offset <= memory.len_bytes()).then_some(offset)
     }
 
     /// A pool of `quanta` without memory of their own: each holds what it has borrowed.
@@ -105,13 +134,13 @@ impl Pool {
 
     /// What the memory is made of.
     pub fn pages(&self) -> Pages {
-        self.shared.region.pages()
+        self.shared.memory.pages()
     }
 
     /// All memory of the pool in bytes: data, margins, and what is kept for each quantum.
     pub fn memory_bytes(&self) -> usize {
         let slot_bytes = size_of::<Slot>() + size_of::<u32>();
-        self.shared.region.taken_bytes()
+        self.shared.memory.taken_bytes()
             + self.shared.slots.len() * slot_bytes
             + size_of::<Shared>()
     }
@@ -122,7 +151,7 @@ pub(crate) struct Shared {
     slots: Box<[Slot]>,
     free_list: FreeList,
     config: PoolConfig,
-    region: Region,
+    memory: Box<dyn Memory>,
 }
 
 /// What is kept for each quantum beside its bytes, in cache lines of its own: neighbours are with
@@ -182,18 +211,25 @@ impl Shared {
         Ok(Self::over(config, stride_bytes, region))
     }
 
-    /// Slots `stride_bytes` apart in `region`, which holds as many.
-    fn over(config: PoolConfig, stride_bytes: usize, region: Region) -> Arc<Self> {
+    /// Slots `stride_bytes` apart in `memory`, which holds as many.
+    fn over(config: PoolConfig, stride_bytes: usize, memory: impl Memory + 'static) -> Arc<Self> {
+        let base = memory.base();
+        assert!(
+            base.addr().get().is_multiple_of(ALIGN_BYTES),
+            "memory at {base:?}, no multiple of 64"
+        );
+        let memory: Box<dyn Memory> = Box::new(memory);
         Arc::new_cyclic(|shared| {
             let slot = |number: usize| Slot {
-                base: region.at(number * stride_bytes),
+                // SAFETY: it holds as many slots, as who calls has checked.
+                base: unsafe { base.add(number * stride_bytes) },
                 pool: shared.as_ptr(),
                 number: number as u32,
                 shares: Shares::default(),
                 state: UnsafeCell::default(),
             };
             let slots = (0..config.quanta).map(slot).collect();
-            Self { slots, free_list: FreeList::new(config.quanta as u32), config, region }
+            Self { slots, free_list: FreeList::new(config.quanta as u32), config, memory }
         })
     }
 

@@ -4,6 +4,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, handle_alloc_error};
 use std::fmt;
 use std::ptr::NonNull;
 
+use crate::memory::Memory;
 use crate::pages::{self, Mapping, Pages};
 
 /// A piece of initialised memory that begins at a multiple of [`ALIGN_BYTES`].
@@ -50,35 +51,36 @@ impl Region {
         touch(base, len_bytes);
         Some(Self { base, len_bytes, origin: Origin::Heap(layout), pages: Pages::Small })
     }
+}
 
-    /// The address of the byte at `offset_bytes`.
-    ///
-    /// # Panics
-    /// When the offset lies beyond the region's end.
-    pub(crate) fn at(&self, offset_bytes: usize) -> NonNull<u8> {
-        assert!(offset_bytes <= self.len_bytes, "offset {offset_bytes} is outside the region");
-        // SAFETY: the offset is at most the allocation's size, as asserted above.
-        unsafe { self.base.add(offset_bytes) }
+// SAFETY: the memory is zeroed, begins at a multiple of `ALIGN_BYTES`, and goes back in the drop; its
+// address does not leave this value but by this trait.
+unsafe impl Memory for Region {
+    fn base(&self) -> NonNull<u8> {
+        self.base
     }
 
-    /// The size in bytes.
-    pub(crate) const fn len_bytes(&self) -> usize {
+    fn len_bytes(&self) -> usize {
         self.len_bytes
     }
 
-    /// What it takes in bytes: whole pages, where it has pages of its own.
-    pub(crate) const fn taken_bytes(&self) -> usize {
+    fn taken_bytes(&self) -> usize {
         match self.origin {
             Origin::Heap(_) => self.len_bytes,
+            // Whole pages, where it has pages of its own.
             Origin::Mapped { .. } => self.len_bytes.next_multiple_of(pages::HUGE_BYTES),
         }
     }
 
-    /// What it is made of.
-    pub(crate) const fn pages(&self) -> Pages {
+    fn pages(&self) -> Pages {
         self.pages
     }
 }
+
+// SAFETY: memory has no thread affinity.
+unsafe impl Send for Region {}
+// SAFETY: a reference to it only says where it lies.
+unsafe impl Sync for Region {}
 
 /// Writes to every page of fresh memory of `len_bytes`, which is zero.
 fn touch(base: NonNull<u8>, len_bytes: usize) {

@@ -14,7 +14,6 @@ pub(crate) struct Local<T> {
 
 impl<T> Local<T> {
     /// The first handle of `value`.
-    #[expect(clippy::arc_with_non_send_sync, reason = "an Rc's count could not follow its group")]
     pub(crate) fn new(value: T) -> Self {
         Self { value: Arc::new(UnsafeCell::new(value)) }
     }

@@ -1,0 +1,207 @@
+//! What pools can lie in: the heap, huge pages, and memory that other processes see.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::ptr::{NonNull, null_mut};
+
+use crate::pages::Pages;
+
+/// Memory for a [`Pool`](crate::Pool) of one's own: see
+/// [`Pool::with_memory`](crate::Pool::with_memory).
+///
+/// # Safety
+/// For as long as the value lives:
+/// - [`Memory::base`] and [`Memory::len_bytes`] answer the same;
+/// - the base is a multiple of 64, and the bytes from there on are one allocation, mapped and
+///   initialised;
+/// - nobody but the pool reads or writes them in this process. Who does in another process or in a
+///   device agrees with the owners of the quanta on when.
+pub unsafe trait Memory: Send + Sync {
+    /// Where it begins.
+    fn base(&self) -> NonNull<u8>;
+
+    /// How long it is.
+    fn len_bytes(&self) -> usize;
+
+    /// What it is made of.
+    fn pages(&self) -> Pages {
+        Pages::Small
+    }
+
+    /// What it takes from the system in bytes.
+    fn taken_bytes(&self) -> usize {
+        self.len_bytes()
+    }
+}
+
+/// Memory that other processes can map: they get its file by [`AsFd`], over a socket or by
+/// inheritance. It can be neither shortened nor lengthened.
+///
+/// ```
+/// use std::os::fd::AsFd;
+/// use std::os::unix::fs::FileExt;
+///
+/// use samplewire_circuit::{Pool, PoolConfig, SharedMemory};
+///
+/// let config = PoolConfig::new(2, 4_096);
+/// let memory = SharedMemory::new(config.memory_bytes()?)?;
+/// let file = std::fs::File::from(memory.as_fd().try_clone_to_owned()?);
+/// let pool = Pool::with_memory(config, memory)?;
+///
+/// let mut quantum = pool.take().unwrap();
+/// quantum.set_len(4);
+/// quantum.data_mut().copy_from_slice(b"data");
+/// let mut seen = [0; 4];
+/// file.read_exact_at(&mut seen, pool.offset_bytes(&quantum).unwrap() as u64)?;
+/// assert_eq!(&seen, b"data");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct SharedMemory {
+    base: NonNull<u8>,
+    len_bytes: usize,
+    file: OwnedFd,
+}
+
+impl SharedMemory {
+    /// Takes `len_bytes` (at least 1) of zeroed memory and touches every page of it.
+    ///
+    /// # Errors
+    /// The kernel's, with what it could not do: memory, address space, or descriptors are short.
+    ///
+    /// # Blocking
+    /// See [`Pool::new`](crate::Pool::new).
+    pub fn new(len_bytes: usize) -> io::Result<Self> {
+        let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
+        // SAFETY: the name ends in a zero byte.
+        let file = unsafe { libc::memfd_create(NAME.as_ptr(), flags) };
+        if file < 0 {
+            return Err(failed("create shared memory"));
+        }
+        // SAFETY: the kernel has just opened it for this caller alone.
+        let file = unsafe { OwnedFd::from_raw_fd(file) };
+        let len = i64::try_from(len_bytes).map_err(|_| too_long(len_bytes))?;
+        // SAFETY: it is an open file; these calls take no pointers.
+        let is_sized = unsafe {
+            libc::ftruncate(file.as_raw_fd(), len) == 0
+                && libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) == 0
+        };
+        if !is_sized {
+            return Err(failed(&format!("make shared memory {len_bytes} bytes long")));
+        }
+        let (protection, flags) =
+            (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
+        // SAFETY: the kernel chooses the address of a range that nobody has.
+        let base =
+            unsafe { libc::mmap(null_mut(), len_bytes, protection, flags, file.as_raw_fd(), 0) };
+        match NonNull::new(base.cast()) {
+            Some(base) if base.as_ptr() != libc::MAP_FAILED.cast() => {
+                Ok(Self { base, len_bytes, file })
+            }
+            _ => Err(failed(&format!("map {len_bytes} bytes of shared memory"))),
+        }
+    }
+}
+
+// SAFETY: the mapping begins at a page, lies there until the drop below, and was zeroed by the
+// kernel; the seals keep the file from losing a page of it. The pointer does not leave this value
+// but by this trait.
+unsafe impl Memory for SharedMemory {
+    fn base(&self) -> NonNull<u8> {
+        self.base
+    }
+
+    fn len_bytes(&self) -> usize {
+        self.len_bytes
+    }
+}
+
+// SAFETY: a mapping has no thread affinity.
+unsafe impl Send for SharedMemory {}
+// SAFETY: a reference to it only says where it lies.
+unsafe impl Sync for SharedMemory {}
+
+impl AsFd for SharedMemory {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.file.as_fd()
+    }
+}
+
+impl Drop for SharedMemory {
+    fn drop(&mut self) {
+        // SAFETY: the range came from mmap in one piece and goes back once; who holds pointers into
+        // it holds this too.
+        let answer = unsafe { libc::munmap(self.base.as_ptr().cast(), self.len_bytes) };
+        debug_assert_eq!(answer, 0, "what was mapped can be unmapped");
+    }
+}
+
+fn failed(what: &str) -> io::Error {
+    let error = io::Error::last_os_error();
+    io::Error::new(error.kind(), format!("cannot {what}: {error}"))
+}
+
+fn too_long(len_bytes: usize) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, format!("no file is {len_bytes} bytes long"))
+}
+
+/// What the kernel shows it as.
+const NAME: &CStr = c"samplewire";
+/// It stays as long as it is.
+const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+
+#[cfg(all(test, not(loom), not(miri)))]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::{Pool, PoolConfig, PoolError};
+
+    #[test]
+    fn other_process_finds_the_samples_where_the_pool_says() {
+        let config = PoolConfig::new(3, 1_000);
+        let memory = SharedMemory::new(config.memory_bytes().unwrap()).unwrap();
+        let file = memory.as_fd().try_clone_to_owned().unwrap();
+        let pool = Pool::with_memory(config, memory).unwrap();
+        let mut quanta: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
+        for (number, quantum) in (1..).zip(&mut quanta) {
+            quantum.fill().fill(number);
+        }
+        let offsets: Vec<_> = quanta.iter().map(|it| pool.offset_bytes(it).unwrap()).collect();
+        drop(pool);
+        let seen = Command::new("cat").stdin(Stdio::from(file)).output().unwrap().stdout;
+        assert_eq!(seen.len(), config.memory_bytes().unwrap());
+        for (number, offset) in (1..).zip(offsets) {
+            assert!(seen[offset..offset + 1_000].iter().all(|byte| *byte == number));
+            assert_eq!((seen[offset - 1], seen[offset + 1_000]), (0, 0));
+        }
+        assert!(quanta.iter().all(|quantum| quantum.data()[999] != 0), "they keep the memory");
+    }
+
+    #[test]
+    fn memory_too_small_is_refused_with_both_sizes() {
+        let config = PoolConfig::new(2, 64);
+        let needed_bytes = config.memory_bytes().unwrap();
+        let memory = SharedMemory::new(needed_bytes - 1).unwrap();
+        let error = Pool::with_memory(config, memory).unwrap_err();
+        assert_eq!(error, PoolError::Memory { needed_bytes, given_bytes: needed_bytes - 1 });
+        let text =
+            "the pool needs 384 bytes of memory, 383 were given: see PoolConfig::memory_bytes";
+        assert_eq!(error.to_string(), text);
+    }
+
+    #[test]
+    fn length_that_no_file_has_is_an_error() {
+        assert!(SharedMemory::new(0).unwrap_err().to_string().contains("cannot map 0 bytes"));
+        let error = SharedMemory::new(usize::MAX).unwrap_err().to_string();
+        assert_eq!(error, format!("no file is {} bytes long", usize::MAX));
+    }
+
+    #[test]
+    fn quantum_of_another_pool_has_no_offset() {
+        let [pool, other] = [1, 2].map(|quanta| Pool::new(PoolConfig::new(quanta, 64)).unwrap());
+        assert_eq!(pool.offset_bytes(&other.take().unwrap()), None);
+        assert_eq!(pool.offset_bytes(&pool.take().unwrap()), Some(64));
+    }
+}
