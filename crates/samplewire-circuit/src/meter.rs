@@ -23,6 +23,13 @@ pub struct Counters {
     pub unpaired: u64,
 }
 
+impl Counters {
+    /// The part of `elapsed` that its work took, in percent.
+    pub fn busy_percent(&self, elapsed: Duration) -> f64 {
+        100.0 * self.busy.as_secs_f64() / elapsed.as_secs_f64().max(f64::MIN_POSITIVE)
+    }
+}
+
 /// How many calls share one measurement of time, after the first 16, which have one each.
 pub const TIMED_EVERY: u64 = 64;
 
@@ -37,9 +44,17 @@ pub(crate) struct Meter {
     blocked: AtomicU64,
     tags_lost: AtomicU64,
     unpaired: AtomicU64,
+    /// The bits of the rate.
+    rate_hz: AtomicU64,
 }
 
 impl Meter {
+    /// The rate of what leaves the block, in samples per second as its last quantum says; 0 when it
+    /// is not known.
+    pub(crate) fn rate_hz(&self) -> f64 {
+        f64::from_bits(self.rate_hz.load(Ordering::Relaxed))
+    }
+
     /// The counters as last published.
     pub(crate) fn counters(&self) -> Counters {
         // Relaxed, here and in `publish`: counts, which order nothing.
@@ -78,13 +93,15 @@ pub(crate) struct Counting {
     counters: Counters,
     timed: Duration,
     timed_calls: u64,
+    rate_hz: f64,
 }
 
 impl Counting {
     /// Counts on from what `meter` has.
     pub(crate) fn new(meter: Arc<Meter>) -> Self {
         let counters = meter.counters();
-        Self { meter, counters, timed: counters.busy, timed_calls: counters.calls }
+        let (timed, timed_calls, rate_hz) = (counters.busy, counters.calls, meter.rate_hz());
+        Self { meter, counters, timed, timed_calls, rate_hz }
     }
 
     /// One call of `work` on `samples`.
@@ -106,6 +123,12 @@ impl Counting {
     /// `samples` more than the call was given: what a source made.
     pub(crate) fn made(&mut self, samples: u64) {
         self.counters.samples += samples;
+    }
+
+    /// What leaves the block has this rate.
+    #[inline]
+    pub(crate) fn rate(&mut self, rate_hz: f64) {
+        self.rate_hz = rate_hz;
     }
 
     /// There was no input.
@@ -140,5 +163,6 @@ impl Counting {
         self.meter.blocked.store(blocked, Ordering::Relaxed);
         self.meter.tags_lost.store(tags_lost, Ordering::Relaxed);
         self.meter.unpaired.store(unpaired, Ordering::Relaxed);
+        self.meter.rate_hz.store(self.rate_hz.to_bits(), Ordering::Relaxed);
     }
 }

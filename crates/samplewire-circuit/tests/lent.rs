@@ -120,6 +120,10 @@ fn lent_samples_are_read_in_place_and_go_back() {
         assert_eq!(*last.0.lock().unwrap(), (end - 1) as f64);
         assert_eq!(report.block("source").unwrap().counters.samples, end);
         assert_eq!(report.circuits[0].samples_max(), 8 * LEN);
+        let at_most = [8 * LEN as u32, 200].map(|samples| Duration::from_micros(1) * samples);
+        let latencies: Vec<_> =
+            report.circuits.iter().map(|it| it.latency_max().unwrap()).collect();
+        assert_eq!(latencies, at_most);
         assert_eq!(pool.free(), 3, "all were given back");
     }
 }
@@ -184,4 +188,22 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     run.join().unwrap().unwrap();
     assert!(begin.elapsed() < Duration::from_millis(900), "it was woken");
     assert!(calls.load(Ordering::Relaxed) < 10, "{calls:?} calls while nothing came");
+}
+
+#[test]
+fn source_that_sleeps_is_drained() {
+    let (start, started) = mpsc::channel();
+    let source = Sleeper { start, calls: Arc::default(), is_up: Arc::default() };
+    let mut graph = GraphBuilder::new();
+    let lent = graph.lent_circuit("ring", 1, LEN);
+    let stream = graph.lent_source("source", source, lent);
+    graph.sink("sum", Sum::default(), stream);
+    let graph = graph.build().unwrap();
+    let control = graph.control();
+    let run = std::thread::spawn(move || graph.run(Sequence::new()));
+    started.recv().unwrap();
+    control.drain();
+    let report = run.join().unwrap().unwrap();
+    assert!(control.dot().contains("source\\nsource\\n"), "{}", control.dot());
+    assert_eq!(report.block("sum").unwrap().counters.calls, 0);
 }

@@ -2,9 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use crate::channel::Bell;
-use crate::graph::report::{BlockReport, RunError};
+use crate::graph::dot::Picture;
+use crate::graph::report::{BlockReport, CircuitReport, RunError};
 use crate::meter::Meter;
 
 /// Stops a graph, has it drain, and reads its counters; clones do the same.
@@ -38,6 +40,11 @@ impl Control {
     pub fn blocks(&self) -> Vec<BlockReport> {
         self.shared.blocks()
     }
+
+    /// See [`Graph::dot`](crate::Graph::dot).
+    pub fn dot(&self) -> String {
+        self.shared.dot()
+    }
 }
 
 /// What all groups of a graph share.
@@ -46,6 +53,12 @@ pub(crate) struct Shared {
     pub(crate) names: Vec<Arc<str>>,
     kinds: Vec<&'static str>,
     meters: Vec<Arc<Meter>>,
+    /// From which block to which, and whose quanta.
+    streams: Vec<(usize, usize, usize)>,
+    /// And the block whose rate each has.
+    circuits: Vec<(CircuitReport, usize)>,
+    /// When it was split last, and when its last group was done.
+    span: Mutex<Option<(Instant, Option<Instant>)>>,
     is_stopped: AtomicBool,
     is_draining: AtomicBool,
     /// Groups that sleep until another moves.
@@ -55,11 +68,18 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(blocks: Vec<(Arc<str>, &'static str, Arc<Meter>)>) -> Self {
+    pub(super) fn new(
+        blocks: Vec<(Arc<str>, &'static str, Arc<Meter>)>,
+        streams: Vec<(usize, usize, usize)>,
+        circuits: Vec<(CircuitReport, usize)>,
+    ) -> Self {
         Self {
             names: blocks.iter().map(|block| block.0.clone()).collect(),
             kinds: blocks.iter().map(|block| block.1).collect(),
             meters: blocks.into_iter().map(|block| block.2).collect(),
+            streams,
+            circuits,
+            span: Mutex::new(None),
             is_stopped: AtomicBool::new(false),
             is_draining: AtomicBool::new(false),
             idle: AtomicUsize::new(0),
@@ -95,7 +115,13 @@ impl Shared {
 
     /// The group with this bell is done.
     pub(crate) fn leave(&self, bell: &Arc<Bell>) {
-        lock(&self.bells).retain(|other| !Arc::ptr_eq(other, bell));
+        let mut bells = lock(&self.bells);
+        bells.retain(|other| !Arc::ptr_eq(other, bell));
+        if bells.is_empty()
+            && let Some((_, end)) = &mut *lock(&self.span)
+        {
+            end.get_or_insert_with(Instant::now);
+        }
     }
 
     /// What stopped the groups.
@@ -106,6 +132,7 @@ impl Shared {
     /// The groups that there are.
     pub(crate) fn set_bells(&self, bells: Vec<Arc<Bell>>) {
         self.idle.store(0, Ordering::Relaxed);
+        *lock(&self.span) = Some((Instant::now(), None));
         *lock(&self.bells) = bells;
     }
 
@@ -124,6 +151,25 @@ impl Shared {
             BlockReport { name: name.clone(), kind, counters: meter.counters() }
         };
         self.names.iter().zip(&self.kinds).zip(&self.meters).map(of_each).collect()
+    }
+
+    pub(crate) fn circuits(&self) -> Vec<CircuitReport> {
+        let with_rate = |(circuit, taken_by): &(CircuitReport, usize)| CircuitReport {
+            rate_hz: self.meters[*taken_by].rate_hz(),
+            ..circuit.clone()
+        };
+        self.circuits.iter().map(with_rate).collect()
+    }
+
+    /// The graph as a picture.
+    pub(crate) fn dot(&self) -> String {
+        let ran = |(begin, end): (Instant, Option<Instant>)| {
+            end.unwrap_or_else(Instant::now).duration_since(begin)
+        };
+        let elapsed = lock(&self.span).map_or(Duration::ZERO, ran);
+        let (blocks, circuits) = (self.blocks(), self.circuits());
+        let streams = &self.streams;
+        Picture { blocks: &blocks, streams, circuits: &circuits, elapsed }.to_string()
     }
 
     fn ring_all(&self) {

@@ -3,6 +3,7 @@
 mod builder;
 mod check;
 mod control;
+mod dot;
 mod node;
 mod placement;
 mod ports;
@@ -10,6 +11,7 @@ mod report;
 mod split;
 mod stream;
 mod survey;
+mod table;
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -42,8 +44,11 @@ pub struct Graph {
 impl Graph {
     fn new(nodes: Vec<Node>, edges: Vec<Edge>, rounds: Vec<Round>) -> Self {
         let of_each = |node: &Node| (node.name.clone(), node.kind.as_str(), node.meter.clone());
-        let shared = Arc::new(Shared::new(nodes.iter().map(of_each).collect()));
-        Self { nodes, edges, rounds, shared }
+        let blocks = nodes.iter().map(of_each).collect();
+        let ends = |edge: &Edge| (edge.from, edge.to.expect("checked"), edge.circuit);
+        let streams = edges.iter().map(ends).collect();
+        let circuits = rounds.iter().map(circuit_of).collect();
+        Self { nodes, edges, rounds, shared: Arc::new(Shared::new(blocks, streams, circuits)) }
     }
 
     /// Runs until every stream has ended, or until it is stopped.
@@ -72,7 +77,27 @@ impl Graph {
 
     /// The most samples that can be under way in each circuit: what bounds the latency.
     pub fn circuits(&self) -> Vec<CircuitReport> {
-        self.rounds.iter().map(CircuitReport::new).collect()
+        self.shared.circuits()
+    }
+
+    /// The graph as a picture in Graphviz' DOT language: blocks with what they have done, streams
+    /// with their circuits. Of more than 500 blocks it has the first, and says how many more there
+    /// are. [`Control::dot`] is the same while the graph runs, and afterwards.
+    ///
+    /// ```
+    /// use samplewire_circuit::GraphBuilder;
+    /// use samplewire_circuit::blocks::{NullSink, NullSource};
+    ///
+    /// let mut graph = GraphBuilder::new();
+    /// let circuit = graph.circuit::<f32>("samples", 4, 4_096);
+    /// let stream = graph.source("source", NullSource, circuit);
+    /// graph.sink("sink", NullSink, stream);
+    /// let dot = graph.build()?.dot();
+    /// assert!(dot.contains("0 -> 1 [label=\"samples\\n4 x 4096\"]"));
+    /// # Ok::<(), samplewire_circuit::BuildError>(())
+    /// ```
+    pub fn dot(&self) -> String {
+        self.shared.dot()
     }
 
     /// What runs by itself: the blocks in groups, each for one thread at a time. Give them back to
@@ -92,6 +117,13 @@ impl Graph {
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }
+}
+
+/// A circuit as its report begins, and the block whose rate it has.
+fn circuit_of(round: &Round) -> (CircuitReport, usize) {
+    let Round { name, pool, len, .. } = round;
+    let report = CircuitReport { name: name.clone(), quanta: pool.len(), len: *len, rate_hz: 0.0 };
+    (report, round.taken_by.expect("checked"))
 }
 
 impl std::fmt::Debug for Graph {

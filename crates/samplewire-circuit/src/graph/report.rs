@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use crate::block::Failure;
 use crate::graph::Graph;
-use crate::graph::node::Round;
 use crate::meter::Counters;
 
-/// What a run came to.
+/// What a run came to; it displays as a table.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Each block, in the order in which they were added.
@@ -31,7 +30,7 @@ pub struct BlockReport {
 }
 
 /// The quanta of one circuit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CircuitReport {
     /// Its name.
     pub name: Arc<str>,
@@ -39,16 +38,20 @@ pub struct CircuitReport {
     pub quanta: usize,
     /// How many samples one holds.
     pub len: usize,
+    /// Samples per second, as the last quantum said; 0 when it is not known.
+    pub rate_hz: f64,
 }
 
 impl CircuitReport {
-    pub(super) fn new(round: &Round) -> Self {
-        Self { name: round.name.clone(), quanta: round.pool.len(), len: round.len }
-    }
-
     /// The most samples that can be under way: divided by the rate, what bounds the latency.
     pub fn samples_max(&self) -> usize {
-        self.quanta * self.len
+        self.quanta.saturating_mul(self.len)
+    }
+
+    /// The longest that a sample can be under way while samples move at their rate; `None` when
+    /// that is not known.
+    pub fn latency_max(&self) -> Option<Duration> {
+        Duration::try_from_secs_f64(self.samples_max() as f64 / self.rate_hz).ok()
     }
 }
 

@@ -149,6 +149,7 @@ impl Line {
             if quantum.is_empty() {
                 break;
             }
+            station.counting.rate(quantum.rate_hz());
         }
         if quantum.is_empty() {
             self.give.give(quantum);
@@ -199,9 +200,14 @@ impl Line {
         self.stations.iter().for_each(|station| station.counting.publish());
     }
 
-    /// Has a source end.
+    /// Has a source end, also one that waits.
     pub(crate) fn drain(&mut self) {
         self.head.drain();
+        if matches!(self.head, Head::Free { .. })
+            && let Some(held) = self.held.take_if(|held| held.at == 0)
+        {
+            self.give.give(held.quantum);
+        }
     }
 
     /// Tells where everything is.

@@ -114,7 +114,9 @@ impl TransformHead {
         let ratio = self.station.block.ratio();
         quantum.set_index(self.next_out);
         let scale = f64::from(ratio.interpolation) / f64::from(ratio.decimation);
-        quantum.set_rate_hz(reading.quantum().rate_hz() * scale);
+        let rate_hz = reading.quantum().rate_hz() * scale;
+        quantum.set_rate_hz(rate_hz);
+        self.station.counting.rate(rate_hz);
         std::mem::swap(quantum.tags_mut(), &mut self.waiting_tags);
         self.output = Some(quantum);
         true
