@@ -52,7 +52,7 @@ impl<T: FormSample> SinkBlock<T> {
             let samples = (u128::from(samples) * u128::from(between) / u128::from(total)) as u64;
             self.tell_gap(&mut first, cause, samples)?;
         }
-        let last = tags.iter().filter_map(of).last().expect("there is one");
+        let last = tags.iter().filter_map(of).next_back().expect("there is one");
         let rest = index - first;
         self.tell_gap(&mut first, last.0, rest)
     }
