@@ -363,6 +363,7 @@ impl Calls<'_> {
         }
         let made = (filled.quantum.len() >> post.sample_shift) as u64;
         post.counting.made(made);
+        post.counting.rate(filled.quantum.rate_hz());
         filled.goes_on = made > 0;
         Ok(Some(made))
     }
