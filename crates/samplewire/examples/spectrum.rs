@@ -17,10 +17,9 @@ use num_complex::{Complex, Complex32};
 use samplewire::ends::{Account, ReceiverSource};
 use samplewire::receiver::{ReceiverSnapshot, WINDOW_DEFAULT};
 use samplewire::{Receiver, ReceiverOptions};
-use samplewire_blocks::kernels::{Fir, Spectrum, SpectrumError, Window, convert};
-use samplewire_circuit::{
-    Done, Failure, Flow, GraphBuilder, Quantum, Ratio, Report, Sequence, Sink, Transform, Work,
-};
+use samplewire_blocks::kernels::Window;
+use samplewire_blocks::{Convert, Filter, PowerSpectrum};
+use samplewire_circuit::{Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work};
 use serde_json::{Map, Value, json};
 
 type Sc16 = Complex<i16>;
@@ -34,13 +33,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 
     let mut graph = GraphBuilder::new();
     let wire = graph.lent_circuit("wire", arguments.quanta, source.len_max());
-    let wide = graph.circuit("floats", 2, PIECE);
+    let wide = graph.circuit::<Complex32>("floats", 2, PIECE);
     let narrow = graph.circuit("decimated", 2, PIECE / 2);
+    let spectra = graph.circuit("spectra", 2, BINS);
     let stream = graph.lent_source("receiver", source, wire);
     let stream = graph.transform("convert", Convert, stream, wide);
-    let stream =
-        graph.transform("filter", Filter(Fir::new(&low_pass(), DECIMATION)?), stream, narrow);
-    graph.sink("spectrum", Spectra::new(found)?, stream);
+    let stream = graph.transform("filter", Filter::new(&low_pass(), DECIMATION)?, stream, narrow);
+    let spectrum = PowerSpectrum::new(BINS, Window::Hann, AVERAGES)?;
+    let stream = graph.transform("spectrum", spectrum, stream, spectra);
+    graph.sink("highest", Highest { peak: Peak::default(), found }, stream);
     let graph = graph.build()?;
 
     let control = graph.control();
@@ -55,36 +56,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// From the wire's numbers to floats.
-struct Convert;
-
-impl Transform<Sc16, Complex32> for Convert {
-    fn work(&mut self, input: &[Sc16], output: &mut [Complex32]) -> Result<Done, Failure> {
-        let len = input.len().min(output.len());
-        convert(&input[..len], &mut output[..len]);
-        Ok(Done { consumed: len, produced: len })
-    }
-}
-
-/// A low-pass filter that keeps one sample in [`DECIMATION`].
-struct Filter(Fir<Complex32>);
-
-impl Transform<Complex32, Complex32> for Filter {
-    fn ratio(&self) -> Ratio {
-        Ratio::decimate(DECIMATION as u32)
-    }
-
-    fn restart(&mut self, index: u64) {
-        let next = index.next_multiple_of(DECIMATION as u64);
-        self.0.restart((next - index) as usize);
-    }
-
-    fn work(&mut self, input: &[Complex32], output: &mut [Complex32]) -> Result<Done, Failure> {
-        let (consumed, produced) = self.0.process(input, output);
-        Ok(Done { consumed, produced })
-    }
-}
-
 /// What was seen last.
 #[derive(Clone, Copy, Debug, Default)]
 struct Peak {
@@ -93,36 +64,22 @@ struct Peak {
     power: f32,
 }
 
-/// Averages spectra, and finds the highest bin of the last.
-struct Spectra {
-    spectrum: Spectrum,
-    next_index: u64,
+/// Finds the highest bin of each spectrum.
+struct Highest {
     peak: Peak,
     found: std::sync::mpsc::Sender<Peak>,
 }
 
-impl Spectra {
-    fn new(found: std::sync::mpsc::Sender<Peak>) -> Result<Self, SpectrumError> {
-        let spectrum = Spectrum::new(BINS, Window::Hann, AVERAGES)?;
-        Ok(Self { spectrum, next_index: 0, peak: Peak::default(), found })
-    }
-}
-
-impl Sink<Complex32> for Spectra {
-    fn consume(&mut self, quantum: &Quantum<Complex32>) -> Work {
-        if quantum.index() != self.next_index {
-            self.spectrum.restart();
-        }
-        self.next_index = quantum.end_index();
-        let mut samples = quantum.samples();
-        while let Some(powers) = self.spectrum.next(&mut samples) {
-            self.peak.spectra += 1;
-            let highest = powers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-            let (bin, &power) = highest.expect("there are bins");
-            let from_zero = bin as f64 - (BINS / 2) as f64;
-            self.peak.hz = from_zero * quantum.rate_hz() / BINS as f64;
-            self.peak.power = power;
-        }
+impl Sink<f32> for Highest {
+    fn consume(&mut self, quantum: &Quantum<f32>) -> Work {
+        let powers = quantum.samples();
+        let highest = powers.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        let Some((bin, &power)) = highest.filter(|_| powers.len() == BINS) else {
+            return Ok(Flow::Pass);
+        };
+        let samples_hz = quantum.rate_hz() * f64::from(AVERAGES);
+        let hz = (bin as f64 - (BINS / 2) as f64) * samples_hz / BINS as f64;
+        self.peak = Peak { spectra: self.peak.spectra + 1, hz, power };
         Ok(Flow::Pass)
     }
 
