@@ -60,10 +60,12 @@ def two_cores(kernels: int) -> Table:
     return Table(
         name=f"two-cores-{kernels}",
         why=f"M = {kernels}: a stage a core, whole buffers on either, or as the scheduler likes",
-        ours="samplewire stage",
+        ours="samplewire quantum",
         cores=2,
         cases=(
             case("samplewire stage", "saxpy", schedule="stage", quanta=8, **chain),
+            case("samplewire quantum", "saxpy", schedule="quantum", quanta=8, **chain),
+            case("samplewire quantum Q=32", "saxpy", schedule="quantum", quanta=32, **chain),
             case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=16, **chain),
             case("futuresdr flow", "futuresdr", schedule="flow", buffers=16, **chain),
@@ -89,7 +91,7 @@ def sweep() -> Table:
     cases = []
     for kernels in (1, 2, 4, 8, 16):
         for cores in (1, 2):
-            for schedule in ("sequence",) if cores == 1 else ("stage",):
+            for schedule in ("sequence",) if cores == 1 else ("stage", "quantum"):
                 name = f"samplewire {kernels}x{cores} {schedule}"
                 chain = {"kernels": kernels, "floats": FLOATS, "cores": cores}
                 cases.append(case(name, "saxpy", schedule=schedule, quanta=8, **chain))
