@@ -5,6 +5,7 @@
 //! (SO_ATTACH_REUSEPORT_CBPF) it says which of them gets the packet.
 
 use std::io;
+use std::mem::offset_of;
 
 use super::Socket;
 use crate::favoured::Favoured;
@@ -32,9 +33,10 @@ impl Socket {
     }
 
     fn attach(&self, name: i32, program: &[libc::sock_filter]) -> io::Result<()> {
-        let bound = libc::sock_fprog {
+        let bound = Bound {
             len: u16::try_from(program.len()).expect("a program is short"),
-            filter: program.as_ptr().cast_mut(),
+            zeros: [0; align_of::<usize>() / 2 - 1],
+            filter: program.as_ptr(),
         };
         // SAFETY: the option's value is a sock_fprog, whose pointer covers `program`; the kernel
         // copies both during the call and writes neither.
@@ -43,6 +45,19 @@ impl Socket {
         }
     }
 }
+
+/// A `libc::sock_fprog` with zeros between its fields, where memory checkers look.
+#[repr(C)]
+struct Bound {
+    len: u16,
+    zeros: [u16; align_of::<usize>() / 2 - 1],
+    filter: *const libc::sock_filter,
+}
+
+const _: () = assert!(
+    size_of::<Bound>() == size_of::<libc::sock_fprog>()
+        && offset_of!(Bound, filter) == offset_of!(libc::sock_fprog, filter)
+);
 
 /// Answers `accept` for a favoured packet and 0 for any other; one too short for a word is not
 /// favoured. `payload_at` is where the UDP payload stands in what the kernel shows.
