@@ -18,8 +18,8 @@ pub struct Block {
 }
 
 impl Block {
-    /// Gaps before one block at most.
-    pub(crate) const GAPS_MAX: usize = Gaps::LEN_MAX;
+    /// Gaps before one block at most; more come with a block of their own.
+    pub const GAPS_MAX: usize = Gaps::LEN_MAX;
 
     /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
     /// block only carries gaps or tags, at the end of a stream or before a pause.

@@ -5,6 +5,7 @@ mod block;
 mod engine;
 mod guard;
 mod inflow;
+mod interrupter;
 mod options;
 mod places;
 mod port;
@@ -41,6 +42,7 @@ use block::Gaps;
 use engine::Engine;
 pub(crate) use inflow::Inflow;
 use inflow::{Item, WAIT_MAX, items_max};
+pub use interrupter::Interrupter;
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
 use places::Places;
 pub use port::{Port, PortStats};
@@ -197,6 +199,11 @@ impl Receiver {
         StatsHandle { shared: Arc::clone(&self.shared) }
     }
 
+    /// What ends a wait of this receiver from another thread.
+    pub fn interrupter(&self) -> Interrupter {
+        Interrupter { shared: Arc::clone(&self.shared) }
+    }
+
     /// What is received, and the handle on its counters.
     pub fn counters(&self) -> (&DeviceInfo, StatsHandle) {
         (&self.info, self.stats_handle())
@@ -207,7 +214,8 @@ impl Receiver {
         self.end.as_ref()
     }
 
-    /// The next block, or `None` when `timeout` passes first or the stream has ended.
+    /// The next block, or `None` when `timeout` passes first, the stream has ended, or an
+    /// [`Interrupter`] says so.
     ///
     /// # Blocking
     /// At most for `timeout`.
@@ -328,14 +336,16 @@ impl Receiver {
             if !is_run {
                 std::hint::spin_loop();
             }
-            return self.items.is_empty() && (is_late() || self.is_drained());
+            let is_over = || is_late() || self.shared.is_interrupted() || self.is_drained();
+            return self.items.is_empty() && is_over();
         }
         let left = until.map_or(SLEEP_MAX, |until| until.saturating_duration_since(Instant::now()));
-        if left.is_zero() {
+        if left.is_zero() || self.shared.is_interrupted() {
             return true;
         }
         self.shared.bell.announce();
-        if self.items.is_empty() && !self.items.is_abandoned() {
+        let is_awaited = self.items.is_empty() && !self.items.is_abandoned();
+        if is_awaited && !self.shared.is_interrupted() {
             self.shared.bell.wait(left.min(SLEEP_MAX));
         }
         self.is_drained()
@@ -404,13 +414,13 @@ impl Receiver {
 impl Iterator for Receiver {
     type Item = Block;
 
-    /// The next block; `None` when the stream has ended.
+    /// The next block; `None` when the stream has ended, or the receiver is interrupted.
     fn next(&mut self) -> Option<Block> {
         loop {
             if let Some(block) = self.next_within(SLEEP_MAX) {
                 return Some(block);
             }
-            if self.end.is_some() || self.is_drained() {
+            if self.is_over() || self.shared.is_interrupted() {
                 return None;
             }
         }

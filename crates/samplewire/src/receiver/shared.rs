@@ -17,6 +17,8 @@ pub(crate) struct Shared {
     /// The I/O thread waits for a free quantum.
     starved: WaitFlag,
     stop: AtomicBool,
+    /// The program's thread is to wait no longer.
+    is_interrupted: AtomicBool,
     /// Why, as the CLOSE says.
     stop_reason: AtomicU16,
     consumed: AtomicU64,
@@ -66,6 +68,7 @@ impl Shared {
         Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
+            is_interrupted: AtomicBool::new(false),
             stop_reason: AtomicU16::new(CloseReason::Cancelled.number()),
             consumed: AtomicU64::new(0),
             late_packets: AtomicU64::new(0),
@@ -100,6 +103,16 @@ impl Shared {
 
     pub(super) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
+    }
+
+    pub(super) fn interrupt(&self) {
+        // Release: what the program did before is seen by the thread that it interrupts.
+        self.is_interrupted.store(true, Ordering::Release);
+        self.bell.ring();
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.is_interrupted.load(Ordering::Acquire)
     }
 
     /// States the index up to which the program has taken samples.

@@ -1,5 +1,6 @@
 //! Sending a stream: the program fills quanta, an I/O thread cuts them into packets and repairs.
 
+mod canceller;
 mod dull;
 mod engine;
 mod held;
@@ -33,6 +34,7 @@ use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::source::StreamInfo;
 
+pub use canceller::Canceller;
 use engine::Engine;
 use held::Held;
 pub use options::TransmitterOptions;
@@ -267,6 +269,16 @@ impl Transmitter {
     /// A handle on these counters, for a look at them while the transmitter is in use.
     pub fn stats_handle(&self) -> StatsHandle {
         StatsHandle { shared: Arc::clone(&self.shared) }
+    }
+
+    /// What ends a session from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller { shared: Arc::clone(&self.shared) }
+    }
+
+    /// The index after what was submitted last, or the session's first.
+    pub const fn next_index(&self) -> SampleIndex {
+        self.next_index
     }
 
     /// The open session, when a receiver has opened one since the last call that returned one;

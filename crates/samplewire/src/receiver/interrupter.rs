@@ -1,0 +1,25 @@
+//! Ends a wait for samples from another thread.
+
+use std::sync::Arc;
+
+use super::shared::Shared;
+
+/// Interrupts the thread that waits in [`Receiver::next_within`](super::Receiver::next_within):
+/// that returns `None` at once when it has nothing to give, and so does every later call. The
+/// stream itself goes on until the receiver is closed or dropped.
+#[derive(Clone, Debug)]
+pub struct Interrupter {
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Interrupter {
+    /// Interrupts, for good.
+    pub fn interrupt(&self) {
+        self.shared.interrupt();
+    }
+
+    /// Whether that has been done.
+    pub fn is_interrupted(&self) -> bool {
+        self.shared.is_interrupted()
+    }
+}
