@@ -3,9 +3,11 @@
 PYTHON ?= python3
 MINUTES ?= 10
 KILLS ?= 100
+PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc clean
+.PHONY: help demo board test rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
+.PHONY: install-ffi clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -19,7 +21,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark python cross rtl nightly
+	@tools/setup.sh linker tshark valgrind python cross rtl nightly
 	@tools/test.sh
 
 rtl: ## the part of test that is about the RTL
@@ -66,6 +68,12 @@ kills: ## a recording through KILLS (100) kills of its recorder and its device, 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker
 	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --exclude samplewire-cli --no-deps
+
+install-ffi: ## the C and C++ interface into PREFIX (/usr/local): library, headers, pkg-config, CMake
+	@tools/setup.sh linker
+	cargo build --release -p samplewire-ffi
+	@tools/install_ffi.sh "$$(cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
+	    'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release" "$(PREFIX)"
 
 clean: ## removes what was built; .venv and .tools stay
 	cargo clean

@@ -1,4 +1,4 @@
-"""Checks that the Rust code in README.md stands, as it is, in an example that is compiled."""
+"""Checks that the Rust and C code in README.md stands, as it is, in an example that is compiled."""
 
 import re
 import sys
@@ -8,14 +8,14 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 def main() -> int:
-    examples = [path.read_text() for path in ROOT.glob("crates/*/examples/*.rs")]
+    examples = [path.read_text() for path in ROOT.glob("crates/*/examples/*.*")]
     readme = (ROOT / "README.md").read_text()
-    blocks = re.findall(r"^```rust\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```(?:rust|c)\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     foreign = [block for block in blocks if not any(block in example for example in examples)]
     for block in foreign:
         print(f"README.md: in no example:\n{block}", file=sys.stderr)
     if not blocks:
-        print("README.md: no Rust code to check", file=sys.stderr)
+        print("README.md: no code to check", file=sys.stderr)
     return 0 if blocks and not foreign else 1
 
 

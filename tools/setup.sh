@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, python, cross, rtl, deny, fuzz, gnuradio, nightly, wire
+#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, cross, rtl, deny, fuzz, gnuradio,
+#                             nightly, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -57,6 +58,10 @@ rust() {
 
 linker() {
     command -v cc >/dev/null || install_apt build-essential "rustc links with cc"
+}
+
+valgrind_() {
+    command -v valgrind >/dev/null || install_apt valgrind "tests run programs in C under it"
 }
 
 tshark_() {
@@ -168,6 +173,7 @@ for part in "$@"; do
     case $part in
         linker | python | cross | rtl | deny | fuzz | gnuradio | nightly | wire) "$part" ;;
         tshark) tshark_ ;;
+        valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;
     esac
 done

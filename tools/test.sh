@@ -50,6 +50,7 @@ else
     skip "tests on real recordings" "there is no folder $data; set SAMPLEWIRE_TEST_DATA"
 fi
 command -v tshark >/dev/null || skip "captures as tshark reads them" "there is no tshark"
+command -v valgrind >/dev/null || skip "programs in C under valgrind" "there is no valgrind"
 
 . tools/source_steps.sh
 step "proto without std and alloc" no_std

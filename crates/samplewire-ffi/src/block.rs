@@ -1,0 +1,275 @@
+//! Blocks of samples on loan, and what is told with them.
+
+use std::ffi::{CStr, c_char, c_void};
+
+use samplewire::{Block, Cause, Gap};
+use samplewire_circuit::{Tag, TagKind, Tags};
+
+use crate::arguments::not_null;
+use crate::receiver::LENT;
+use crate::result::{Failure, guard, sw_result};
+use crate::sized::{read, sized, write};
+
+/// Gaps of one block at most; more come with a block of their own.
+pub const SW_GAPS_MAX: usize = 4;
+
+/// Tags of one block at most.
+pub const SW_TAGS_MAX: usize = 8;
+
+const _: () = assert!(SW_TAGS_MAX == Tags::LEN_MAX && SW_GAPS_MAX == Block::GAPS_MAX);
+
+/// Why samples were not delivered.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_cause {
+    /// The source lost them before they became packets.
+    SourceOverflow = 0,
+    /// They were not repaired within the deadline.
+    Deadline = 1,
+    /// The sender no longer holds them.
+    GoneAtSender = 2,
+    /// Best effort: nobody asked for them.
+    NeverAsked = 3,
+    /// This host did not take them from its socket in time.
+    ReceiverBehind = 4,
+}
+
+/// A range of sample indexes that was not delivered.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_gap {
+    /// The first index that is missing.
+    pub first: u64,
+    /// How many are.
+    pub count: u64,
+    /// How many of these were sent and not repaired.
+    pub not_repaired: u64,
+    /// How many of these were lost at the source.
+    pub source_lost: u64,
+    /// A `sw_cause`.
+    pub cause: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// What a tag says.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_tag_kind {
+    /// Of a later version.
+    Unknown = 0,
+    /// The index was set on purpose: a stream or a burst begins.
+    Start = 1,
+    /// The sample before the tag's index is the last of a burst.
+    EndOfBurst = 2,
+    /// The source lost samples just before the tag's index: `value` says how many.
+    Overflow = 3,
+    /// The centre frequency changed: `value` is in hertz.
+    Frequency = 4,
+    /// The gain changed: `value` is in decibels.
+    Gain = 5,
+    /// The sample rate changed: `value` is in hertz.
+    Rate = 6,
+}
+
+/// An event at one sample index.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_tag {
+    /// The sample index from which it holds.
+    pub index: u64,
+    /// See `kind`.
+    pub value: f64,
+    /// A `sw_tag_kind`.
+    pub kind: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// A run of samples without a gap inside, on loan from the receiver: release it, and its memory may
+/// be filled again. While a program holds all memory, the sender has to wait.
+///
+/// Blocks may be released in any order and by any thread, also after the receiver was freed. The
+/// samples must not be looked at afterwards; the gaps and tags are a copy.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_block {
+    /// Set it to `sizeof(sw_block)` before the call.
+    pub struct_size: usize,
+    /// Of the library: whose it is.
+    pub owner: *mut c_void,
+    /// Of the library: which loan. 0 where there is nothing to release.
+    pub handle: u64,
+    /// The samples where the network left them: little-endian, channels interleaved, aligned for
+    /// their format. NULL where the block only carries gaps or tags.
+    pub samples: *const c_void,
+    /// Their length in bytes.
+    pub len_bytes: usize,
+    /// How many samples, of all channels each.
+    pub count: u64,
+    /// The index of the first; of a block without samples, the index after its gaps.
+    pub index: u64,
+    /// How many of `gaps` are there.
+    pub gaps_len: u32,
+    /// How many of `tags` are there.
+    pub tags_len: u32,
+    /// The gaps just before the first sample, in order.
+    pub gaps: [sw_gap; SW_GAPS_MAX],
+    /// What changed at which of these samples, and at the index after the last.
+    pub tags: [sw_tag; SW_TAGS_MAX],
+}
+
+sized!(
+    sw_block {
+        owner: *mut c_void,
+        handle: u64,
+        samples: *const c_void,
+        len_bytes: usize,
+        count: u64,
+        index: u64,
+        gaps_len: u32,
+        tags_len: u32,
+        gaps: [sw_gap; SW_GAPS_MAX],
+        tags: [sw_tag; SW_TAGS_MAX],
+    },
+    sw_block::empty(0)
+);
+
+/// Gives a block back, and clears it. `SW_RESULT_STALE` when that was done before, also through a
+/// copy of the struct.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_block_release(block: *mut sw_block) -> sw_result {
+    guard(|| {
+        not_null("block", block)?;
+        // SAFETY: the caller's.
+        let seen = unsafe { read(block)? };
+        let lent = LENT.get(seen.owner).ok();
+        let taken = lent.as_ref().and_then(|lent| lent.blocks.take(seen.handle));
+        if taken.is_none() {
+            let (index, handle) = (seen.index, seen.handle);
+            let text = format!(
+                "the block with index {index}, handle {handle}, is not on loan: it was released \
+                 before, or never was one"
+            );
+            return Err(Failure::new(sw_result::Stale, text));
+        }
+        drop(taken);
+        if let Some(lent) = lent {
+            lent.forget_when_over(seen.owner);
+        }
+        let cleared = sw_block { index: seen.index, ..sw_block::empty(0) };
+        // SAFETY: the caller's.
+        unsafe { write(block, &cleared)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// A cause in words, e.g. `never asked`; "unknown cause" for a number that is none. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn sw_cause_str(cause: u32) -> *const c_char {
+    let name: &CStr = match Cause::ALL.get(cause as usize) {
+        Some(Cause::SourceOverflow) => c"source overflow",
+        Some(Cause::Deadline) => c"deadline",
+        Some(Cause::GoneAtSender) => c"gone at sender",
+        Some(Cause::NeverAsked) => c"never asked",
+        Some(Cause::ReceiverBehind) => c"receiver behind",
+        None => c"unknown cause",
+    };
+    name.as_ptr()
+}
+
+impl sw_block {
+    /// Nothing, at `index`.
+    pub(crate) const fn empty(index: u64) -> Self {
+        let gap =
+            sw_gap { first: 0, count: 0, not_repaired: 0, source_lost: 0, cause: 0, reserved: 0 };
+        let tag = sw_tag { index: 0, value: 0.0, kind: 0, reserved: 0 };
+        Self {
+            struct_size: size_of::<Self>(),
+            owner: std::ptr::null_mut(),
+            handle: 0,
+            samples: std::ptr::null(),
+            len_bytes: 0,
+            count: 0,
+            index,
+            gaps_len: 0,
+            tags_len: 0,
+            gaps: [gap; SW_GAPS_MAX],
+            tags: [tag; SW_TAGS_MAX],
+        }
+    }
+
+    /// What `block` says besides its samples.
+    pub(crate) fn notes_of(block: &Block) -> Self {
+        let mut notes = Self::empty(block.index());
+        for (to, gap) in notes.gaps.iter_mut().zip(block.gaps()) {
+            *to = sw_gap::of(gap);
+            notes.gaps_len += 1;
+        }
+        for (to, tag) in notes.tags.iter_mut().zip(block.tags()) {
+            *to = sw_tag::of(tag);
+            notes.tags_len += 1;
+        }
+        notes
+    }
+
+    /// All that `block` says; the samples stay where they are.
+    pub(crate) fn of(block: &Block) -> Self {
+        let bytes = block.bytes();
+        let samples = if bytes.is_empty() { std::ptr::null() } else { bytes.as_ptr().cast() };
+        let (len_bytes, count) = (bytes.len(), block.len() as u64);
+        Self { samples, len_bytes, count, ..Self::notes_of(block) }
+    }
+
+    /// Leaves out the first samples, which have been copied, and what was told with them.
+    pub(crate) fn skip(&mut self, len_bytes: usize, sample_bytes: usize) {
+        let samples = (len_bytes / sample_bytes) as u64;
+        (self.gaps_len, self.tags_len) = (0, 0);
+        (self.index, self.count) = (self.index + samples, self.count - samples);
+        self.samples = self.samples.wrapping_byte_add(len_bytes);
+        self.len_bytes -= len_bytes;
+    }
+}
+
+impl sw_gap {
+    const fn of(gap: &Gap) -> Self {
+        Self {
+            first: gap.first,
+            count: gap.count(),
+            not_repaired: gap.not_repaired,
+            source_lost: gap.source_lost,
+            cause: gap.cause as u32,
+            reserved: 0,
+        }
+    }
+}
+
+impl sw_tag {
+    const fn of(tag: &Tag) -> Self {
+        let (kind, value) = match tag.kind {
+            TagKind::Start => (sw_tag_kind::Start, 0.0),
+            TagKind::EndOfBurst => (sw_tag_kind::EndOfBurst, 0.0),
+            TagKind::Overflow { lost_samples } => (sw_tag_kind::Overflow, lost_samples as f64),
+            TagKind::Frequency { hz } => (sw_tag_kind::Frequency, hz),
+            TagKind::Gain { db } => (sw_tag_kind::Gain, db),
+            TagKind::Rate { hz } => (sw_tag_kind::Rate, hz),
+            _ => (sw_tag_kind::Unknown, 0.0),
+        };
+        Self { index: tag.index, value, kind: kind as u32, reserved: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn causes_have_the_numbers_and_words_of_the_library() {
+        for cause in Cause::ALL {
+            // SAFETY: a text of this file.
+            let words = unsafe { CStr::from_ptr(sw_cause_str(cause as u32)) };
+            assert_eq!(words.to_str().unwrap(), cause.as_str());
+        }
+        assert_eq!(sw_cause::ReceiverBehind as u32, Cause::ReceiverBehind as u32);
+    }
+}

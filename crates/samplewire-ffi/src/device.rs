@@ -1,0 +1,313 @@
+//! A device inside the process, for tests of programs that have none at hand.
+
+use std::ffi::c_char;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::device::{Device, DeviceConfig, Inlet, Player, SampleClock};
+use samplewire::format::Format;
+use samplewire::sink::{self, Sink, SinkOptions};
+use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
+use samplewire::transmitter::Overflow;
+use samplewire::{OpenError, SampleIndex, Transmitter, TransmitterOptions};
+use samplewire_io::faults::{self, Side};
+use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+
+use crate::arguments::{check_out, put, put_text, switch, text};
+use crate::find::address_of;
+use crate::registry::Registry;
+use crate::result::{Failure, guard, sw_result};
+use crate::sized::{init, read, sized};
+
+/// A device in software: it sends a counter, or plays what it is sent into a file, to one peer after
+/// the other. Any thread may use it.
+pub struct sw_device {
+    _never_made: (),
+}
+
+/// Options of a device in software. `sw_device_options_init` sets all of them to their defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_device_options {
+    /// `sizeof(sw_device_options)`; `sw_device_options_init` sets it.
+    pub struct_size: usize,
+    /// Where it listens; default NULL: 127.0.0.1 and a free port.
+    pub address: *const c_char,
+    /// Where it plays to, a file whose name ends with `.raw`; default NULL: it sends. What it plays
+    /// is sc16.
+    pub plays_into: *const c_char,
+    /// What goes wrong on the way, as `samplewire emulate --fault` takes it, several with a blank
+    /// between: `data:loss=0.01 feedback:loss=0.01`; default NULL: nothing.
+    pub faults: *const c_char,
+    /// Samples a second; default 1e6.
+    pub rate_hz: f64,
+    /// How many samples it sends to each peer; default 0: without an end.
+    pub samples: u64,
+    /// Channels; default 1. Sample `i` of a channel that it sends is the low 32 bits of `i`, plus
+    /// 0x9E3779B9 times the channel's number; as sc16, I is the low half.
+    pub channels: u32,
+    /// Packets held for repair, or that may wait to be played; default 1024.
+    pub window: u32,
+    /// Default 1: it has the clock of a converter, at which samples that find no room are lost. 0: it
+    /// waits, or plays as fast as samples come.
+    pub has_clock: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+sized!(
+    sw_device_options {
+        address: *const c_char,
+        plays_into: *const c_char,
+        faults: *const c_char,
+        rate_hz: f64,
+        samples: u64,
+        channels: u32,
+        window: u32,
+        has_clock: u32,
+        reserved: u32,
+    },
+    sw_device_options {
+        struct_size: size_of::<sw_device_options>(),
+        address: std::ptr::null(),
+        plays_into: std::ptr::null(),
+        faults: std::ptr::null(),
+        rate_hz: 1e6,
+        samples: 0,
+        channels: 1,
+        window: 1_024,
+        has_clock: 1,
+        reserved: 0,
+    }
+);
+
+/// What a name stands for.
+struct Emulated {
+    address: SocketAddr,
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+static DEVICES: Registry<Emulated> = Registry::new("sw_device");
+
+/// Sets `options` to the defaults; `struct_size` is `sizeof *options`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_device_options_init(
+    options: *mut sw_device_options,
+    struct_size: usize,
+) -> sw_result {
+    // SAFETY: the caller's.
+    guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
+}
+
+/// Starts a device in software. `options` may be NULL: the defaults. Free it with `sw_device_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_device_new(
+    options: *const sw_device_options,
+    device: *mut *mut sw_device,
+) -> sw_result {
+    guard(|| {
+        check_out("device", device)?;
+        let asked = if options.is_null() {
+            <sw_device_options as crate::sized::Sized_>::defaults()
+        } else {
+            // SAFETY: the caller's.
+            unsafe { read(options)? }
+        };
+        // SAFETY: the caller's.
+        let emulated = unsafe { start(&asked)? };
+        let name = DEVICES.insert(|_| emulated);
+        // SAFETY: the caller's.
+        unsafe { put("device", device, std::ptr::without_provenance_mut(name))? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Where the device listens, as `sw_receiver_open` and `sw_transmitter_open` take it.
+/// `SW_RESULT_ROOM` when it takes more than `size_bytes`; `SW_TEXT_BYTES` are enough.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_device_get_address(
+    device: *const sw_device,
+    address: *mut c_char,
+    size_bytes: usize,
+) -> sw_result {
+    guard(|| {
+        let emulated = DEVICES.get(device)?;
+        // SAFETY: the caller's.
+        unsafe { put_text(address, size_bytes, &emulated.address.to_string())? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Stops the device, which closes its streams, and frees it; what it plays into is complete. NULL is
+/// allowed; one that was freed before is `SW_RESULT_STALE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_device_free(device: *mut sw_device) -> sw_result {
+    guard(|| {
+        if !device.is_null() {
+            DEVICES.remove(device)?;
+        }
+        Ok(sw_result::Ok)
+    })
+}
+
+impl Drop for Emulated {
+    fn drop(&mut self) {
+        // Relaxed: joining orders the rest.
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            // What it panicked of has been printed; nobody waits for it any more.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Starts the device's thread.
+///
+/// # Safety
+/// The texts are NULL or end with a zero byte.
+unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
+    let optional = |what, pointer: *const c_char| {
+        // SAFETY: the caller's.
+        (!pointer.is_null()).then(|| unsafe { text(what, pointer) }).transpose()
+    };
+    let address = match asked.address.is_null() {
+        true => SocketAddr::from(([127, 0, 0, 1], 0)),
+        // SAFETY: the caller's.
+        false => unsafe { address_of(asked.address)? },
+    };
+    let file = optional("plays_into", asked.plays_into)?.map(PathBuf::from);
+    let (data, feedback) = fault_specs(optional("faults", asked.faults)?.unwrap_or_default())?;
+    let has_clock = switch("has_clock", asked.has_clock)?;
+    let channels = u16::try_from(asked.channels).ok().filter(|channels| *channels > 0);
+    let channels = channels.ok_or_else(|| {
+        Failure::argument(format!("channels of {} is not in 1..=65535", asked.channels))
+    })?;
+    let udp = Udp::bind(address, &UdpOptions::new()).map_err(OpenError::from)?;
+    // The device of a counter sends the data; that which plays, the feedback.
+    let (out, back) = if file.is_some() { (&feedback, &data) } else { (&data, &feedback) };
+    let link = Faults::new(udp, out, back).map_err(|error| Failure::argument(error.to_string()))?;
+    let of_rate = |error: SourceError| Failure::argument(error.to_string());
+    let source = CounterSource::new(asked.rate_hz, 0).map_err(of_rate)?.with_channels(channels);
+    let source = Counted { source, left: 0, total: asked.samples };
+    let info = source.info().clone();
+    let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
+    let options = TransmitterOptions::new().window(asked.window);
+    let (sends, plays) = match &file {
+        None => (std::slice::from_ref(&info), None),
+        Some(_) => (&[][..], Some(&info)),
+    };
+    let sink = file.map(|file| sink::open(&file, &info, &SinkOptions::new().overwrite(true)));
+    let sink = sink.transpose().map_err(|error| Failure::argument(error.to_string()))?;
+    let clock_of_port = plays.and(clock);
+    let config = DeviceConfig { sends, plays, clock: clock_of_port };
+    let mut device = Device::listen_over(Box::new(link), config, &options)?;
+    let address = device.address;
+    let stop = Arc::new(AtomicBool::new(false));
+    let should_stop = Arc::clone(&stop);
+    let thread = std::thread::Builder::new().name("samplewire-device".into());
+    let work: Box<dyn FnOnce() + Send> = match (device.inlet, device.transmitters.pop(), sink) {
+        (Some(inlet), _, Some(sink)) => Box::new(move || play(inlet, clock, sink, &should_stop)),
+        (_, Some(transmitter), _) => {
+            let rate_hz = info.rate_hz();
+            let overflow = if has_clock { Overflow::Lose { rate_hz } } else { Overflow::Wait };
+            Box::new(move || send(transmitter, source, overflow, &should_stop))
+        }
+        _ => unreachable!("it sends, or plays into a sink"),
+    };
+    let thread = thread.spawn(work).map_err(OpenError::from)?;
+    Ok(Emulated { address, stop, thread: Some(thread) })
+}
+
+/// What goes wrong with data, and with feedback.
+fn fault_specs(texts: &str) -> Result<(FaultSpec, FaultSpec), Failure> {
+    let (mut data, mut feedback) = (None, None);
+    for text in texts.split_ascii_whitespace() {
+        let (side, spec) =
+            faults::parse(text).map_err(|error| Failure::argument(error.to_string()))?;
+        let place = match side {
+            Side::Data => &mut data,
+            Side::Feedback => &mut feedback,
+        };
+        if place.replace(spec).is_some() {
+            return Err(Failure::argument(format!("{text}: this side has faults already")));
+        }
+    }
+    Ok((data.unwrap_or_else(FaultSpec::new), feedback.unwrap_or_else(FaultSpec::new)))
+}
+
+/// Sends to one peer after the other.
+fn send(mut transmitter: Transmitter, mut source: Counted, overflow: Overflow, stop: &AtomicBool) {
+    // Relaxed: joining orders the rest.
+    let should_stop = || stop.load(Ordering::Relaxed);
+    while !should_stop() {
+        match transmitter.wait_session(LOOK) {
+            Ok(Some(session)) => {
+                // How a session ended is the peer's to know; the next one is waited for.
+                let _ended = transmitter.play(&session, &mut source, overflow, should_stop);
+            }
+            Ok(None) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Plays one stream after the other.
+fn play(mut inlet: Inlet, clock: Option<SampleClock>, mut sink: Box<dyn Sink>, stop: &AtomicBool) {
+    // Relaxed: joining orders the rest.
+    while !stop.load(Ordering::Relaxed) {
+        let incoming = match inlet.wait_session(LOOK) {
+            Ok(Some(incoming)) => incoming,
+            Ok(None) => continue,
+            Err(_) => break,
+        };
+        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+        while !stop.load(Ordering::Relaxed) && matches!(player.run(LOOK, |_| {}), Ok(true)) {}
+        player.finish();
+    }
+    if let Err(error) = sink.finish() {
+        eprintln!("sw_device: {error}");
+    }
+}
+
+/// A counter that ends.
+struct Counted {
+    source: CounterSource,
+    left: u64,
+    /// 0: without an end.
+    total: u64,
+}
+
+impl Source for Counted {
+    fn info(&self) -> &StreamInfo {
+        self.source.info()
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+        if self.total == 0 {
+            return self.source.read(out);
+        }
+        let frame_bytes = self.info().frame_bytes();
+        let samples = self.left.min((out.len() / frame_bytes) as u64);
+        if samples == 0 {
+            return Ok(0);
+        }
+        self.left -= samples;
+        self.source.read(&mut out[..samples as usize * frame_bytes])
+    }
+
+    fn start_at(&mut self, first: SampleIndex) {
+        self.left = self.total;
+        self.source.start_at(first);
+    }
+}
+
+// The counter's, which the header promises.
+const _: () = assert!(Format::Sc16.sample_bytes() == 4);
+
+/// How often it is looked whether to stop.
+const LOOK: Duration = Duration::from_millis(20);

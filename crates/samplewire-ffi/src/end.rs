@@ -1,0 +1,72 @@
+//! How a stream ended.
+
+use samplewire::End;
+use samplewire_proto::wire::CloseReason;
+
+use crate::result::{Failure, sw_result};
+use crate::sized::sized;
+
+/// How a stream ended.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_end {
+    /// Set it to `sizeof(sw_end)` before the call.
+    pub struct_size: usize,
+    /// `SW_RESULT_END` where everything up to the final index is accounted for, `SW_RESULT_CANCELLED`
+    /// where this program ended it, or why it broke.
+    pub result: u32,
+    /// Where the peer closed it: 0 finished, 1 cancelled, 2 taken over, 3 the device's source or sink
+    /// failed, 4 it heard nothing for too long, 5 this end broke the protocol, 6 underflow.
+    pub close_reason: u32,
+    /// The index after the last sample, where the end is `SW_RESULT_END`; of a transmitter always.
+    pub final_index: u64,
+}
+
+sized!(
+    sw_end { result: u32, close_reason: u32, final_index: u64 },
+    sw_end { struct_size: size_of::<sw_end>(), result: 0, close_reason: 0, final_index: 0 }
+);
+
+/// An end as numbers, and as what a call that meets it returns.
+pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
+    use sw_result as R;
+    let (result, text) = match end {
+        End::Finished { .. } => (R::End, "the stream has ended".into()),
+        End::Cancelled => (R::Cancelled, "the stream was ended by this program".into()),
+        End::ClosedByPeer(reason) => {
+            (R::ClosedByPeer, format!("the peer closed the stream before it was over: {reason:?}"))
+        }
+        End::PeerRestarted => (
+            R::PeerRestarted,
+            "the peer restarted, or gave the stream to another: open it anew".into(),
+        ),
+        End::PeerSilent => {
+            (R::PeerSilent, "the peer is silent: is it powered, is the network there?".into())
+        }
+        End::CircuitBreaker => (
+            R::CircuitBreaker,
+            "more than half of all packets were repeats for too long: the path carries less".into(),
+        ),
+        End::Violation(violation) => {
+            (R::Violation, format!("the peer broke a rule of the protocol: {violation}"))
+        }
+    };
+    let close_reason = match end {
+        End::ClosedByPeer(reason) => u32::from(reason.number()),
+        End::Cancelled => u32::from(CloseReason::Cancelled.number()),
+        _ => 0,
+    };
+    let final_index = if let End::Finished { final_index } = end { *final_index } else { 0 };
+    let result_number = result as u32;
+    let end = sw_end { result: result_number, close_reason, final_index, ..defaults() };
+    (end, Failure::new(result, text))
+}
+
+/// The end of a stream whose link or thread broke.
+pub(crate) fn of_failure(failure: &Failure) -> sw_end {
+    sw_end { result: failure.result as u32, ..defaults() }
+}
+
+fn defaults() -> sw_end {
+    <sw_end as crate::sized::Sized_>::defaults()
+}

@@ -1,0 +1,193 @@
+//! What a device says of a stream.
+
+use std::ffi::{CStr, c_char};
+
+use samplewire::DeviceInfo;
+use samplewire::format::{Format, full_scale};
+
+use crate::arguments::{fixed, one_of};
+use crate::result::Failure;
+use crate::sized::sized;
+
+/// Bytes of a text in a struct, its zero byte included. Longer ones are cut.
+pub const SW_TEXT_BYTES: usize = 64;
+
+/// Sample formats. Integers and floats are little-endian; of a complex sample I comes first.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_format {
+    /// As the device sends it.
+    AsSent = 0,
+    /// Complex, signed 8 bits each.
+    Sc8 = 1,
+    /// Complex, signed 16 bits each.
+    Sc16 = 2,
+    /// Complex, 32-bit floats.
+    Fc32 = 3,
+    /// Real, signed 8 bits.
+    R8 = 4,
+    /// Real, signed 16 bits.
+    R16 = 5,
+    /// Real, 32-bit floats.
+    Rf32 = 6,
+    /// Complex, unsigned 8 bits each with the zero at 127.5.
+    Uc8 = 7,
+}
+
+/// A stream of a device.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_stream_info {
+    /// Set it to `sizeof(sw_stream_info)` before the call.
+    pub struct_size: usize,
+    /// The device's address, as `sw_receiver_open` takes it.
+    pub address: [c_char; SW_TEXT_BYTES],
+    /// The stream's name, possibly empty.
+    pub name: [c_char; SW_TEXT_BYTES],
+    /// The stream's number.
+    pub stream: u32,
+    /// How many streams the device has.
+    pub streams: u32,
+    /// Names the device's run: indexes are comparable within one.
+    pub boot_id: u64,
+    /// A `sw_format`.
+    pub format: u32,
+    /// Channels, interleaved sample by sample.
+    pub channels: u32,
+    /// Sample rate in hertz; 0 when the device does not know it.
+    pub rate_hz: f64,
+    /// The same exactly: this over `rate_denominator`.
+    pub rate_numerator: u64,
+    /// See `rate_numerator`.
+    pub rate_denominator: u32,
+    /// Whether the device told `centre_frequency_hz`: 0 or 1.
+    pub has_centre_frequency: u32,
+    /// Centre frequency in hertz.
+    pub centre_frequency_hz: f64,
+    /// The value of a part of a sample that counts as 1.0.
+    pub full_scale: f64,
+    /// Bytes of one sample of all channels.
+    pub sample_bytes: u32,
+    /// Samples (of all channels each) in a packet.
+    pub packet_samples: u32,
+    /// Payload of a packet in bytes.
+    pub payload_bytes: u32,
+    /// Packets that the device holds for repair.
+    pub window: u32,
+    /// The index of the first sample to come.
+    pub first_index: u64,
+    /// The largest IP packet that was shown to arrive, headers included, in bytes.
+    pub path_mtu_bytes: u32,
+    /// The version of the protocol.
+    pub protocol_version: u32,
+    /// Round-trip time of the opening in nanoseconds.
+    pub rtt_ns: u64,
+    /// Memory that this end took for the stream in bytes; 0 where it was not opened.
+    pub memory_bytes: u64,
+}
+
+sized!(
+    sw_stream_info {
+        address: [c_char; SW_TEXT_BYTES],
+        name: [c_char; SW_TEXT_BYTES],
+        stream: u32,
+        streams: u32,
+        boot_id: u64,
+        format: u32,
+        channels: u32,
+        rate_hz: f64,
+        rate_numerator: u64,
+        rate_denominator: u32,
+        has_centre_frequency: u32,
+        centre_frequency_hz: f64,
+        full_scale: f64,
+        sample_bytes: u32,
+        packet_samples: u32,
+        payload_bytes: u32,
+        window: u32,
+        first_index: u64,
+        path_mtu_bytes: u32,
+        protocol_version: u32,
+        rtt_ns: u64,
+        memory_bytes: u64,
+    },
+    // Of a struct that is only written.
+    // SAFETY: all its fields are integers, floats and arrays of such.
+    unsafe { std::mem::zeroed() }
+);
+
+/// A format's name, e.g. `sc16`; "unknown format" for a number that is none. Never NULL.
+#[unsafe(no_mangle)]
+pub extern "C" fn sw_format_str(format: u32) -> *const c_char {
+    let name: &CStr = match format_of(format) {
+        Ok(None) => c"as sent",
+        Ok(Some(Format::Sc8)) => c"sc8",
+        Ok(Some(Format::Sc16)) => c"sc16",
+        Ok(Some(Format::Fc32)) => c"fc32",
+        Ok(Some(Format::R8)) => c"r8",
+        Ok(Some(Format::R16)) => c"r16",
+        Ok(Some(Format::Rf32)) => c"rf32",
+        Ok(Some(Format::Uc8)) => c"uc8",
+        Err(_) => c"unknown format",
+    };
+    name.as_ptr()
+}
+
+/// The format of a caller's number; `None` for that of the device.
+pub(crate) fn format_of(number: u32) -> Result<Option<Format>, Failure> {
+    let known = Format::ALL.map(|format| (u32::from(format.number()), Some(format)));
+    match number {
+        0 => Ok(None),
+        _ => one_of("format", number, &known, "see sw_format"),
+    }
+}
+
+impl sw_stream_info {
+    pub(crate) fn new(info: &DeviceInfo, memory_bytes: usize) -> Self {
+        Self {
+            struct_size: size_of::<Self>(),
+            address: fixed(&info.address.to_string()),
+            name: fixed(&info.name),
+            stream: info.stream.into(),
+            streams: info.streams.into(),
+            boot_id: info.boot_id,
+            format: info.format.number().into(),
+            channels: info.channels.into(),
+            rate_hz: info.rate_hz(),
+            rate_numerator: info.rate_numerator,
+            rate_denominator: info.rate_denominator,
+            has_centre_frequency: info.centre_frequency_hz.is_some().into(),
+            centre_frequency_hz: info.centre_frequency_hz.unwrap_or(0.0),
+            full_scale: full_scale(info.format).into(),
+            sample_bytes: info.frame_bytes() as u32,
+            packet_samples: info.packet_samples,
+            payload_bytes: info.payload_bytes.into(),
+            window: info.window,
+            first_index: info.first_index,
+            path_mtu_bytes: info.path_mtu_bytes.into(),
+            protocol_version: info.version.into(),
+            rtt_ns: info.rtt.as_nanos() as u64,
+            memory_bytes: memory_bytes as u64,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sized::Sized_;
+
+    #[test]
+    fn formats_have_the_numbers_and_names_of_the_library() {
+        for format in Format::ALL {
+            let number = u32::from(format.number());
+            assert_eq!(format_of(number).unwrap(), Some(format));
+            // SAFETY: a text of this file.
+            let name = unsafe { CStr::from_ptr(sw_format_str(number)) };
+            assert_eq!(name.to_str().unwrap(), format.as_str());
+        }
+        assert_eq!(sw_format::Uc8 as u32, u32::from(Format::Uc8.number()));
+        assert_eq!(<sw_stream_info as Sized_>::defaults().format, sw_format::AsSent as u32);
+        assert!(format_of(8).is_err());
+    }
+}

@@ -1,0 +1,361 @@
+//! Options of receivers and transmitters.
+
+use std::time::Duration;
+
+use samplewire::{Delivery, RealTime, ReceiverOptions, SendOptions, Underflow, Waits};
+use samplewire_io::UdpOptions;
+use samplewire_proto::Nanos;
+
+use crate::arguments::{one_of, switch};
+use crate::result::{Failure, guard, sw_result};
+use crate::sized::{init, sized};
+
+/// How complete the delivery is.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_delivery {
+    /// Nothing is skipped that the sender still holds.
+    Complete = 0,
+    /// A packet is given up when it has been missing for `deadline_ns`.
+    Deadline = 1,
+    /// Nothing is asked for again.
+    BestEffort = 2,
+}
+
+/// What a device that plays does when samples are not there in time.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_underflow {
+    /// It plays zeros, keeps the grid, and drops what comes late.
+    Zeros = 0,
+    /// It ends the stream.
+    Stop = 1,
+}
+
+/// How the I/O thread and the program wait for what comes.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug)]
+pub enum sw_waits {
+    /// Both sleep until there is something.
+    Asleep = 0,
+    /// The I/O thread looks without a pause, and takes a CPU for itself.
+    Spinning = 1,
+    /// The program's thread does so too, while it waits.
+    BothSpinning = 2,
+    /// There is no I/O thread: the program's calls send, receive and repair.
+    Inline = 3,
+}
+
+/// Options of a receiver. `sw_receiver_options_init` sets all of them to their defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_receiver_options {
+    /// `sizeof(sw_receiver_options)`; `sw_receiver_options_init` sets it.
+    pub struct_size: usize,
+    /// A `sw_delivery`; default complete.
+    pub delivery: u32,
+    /// Packets that may be on the way or wait for a repair, 1 to 2^24; default 1024.
+    pub window: u32,
+    /// With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
+    pub deadline_ns: u64,
+    /// The device's stream; default -1: its first that sends.
+    pub stream: i32,
+    /// The largest IP packet to ask for, headers included, 576 to 9000; default 9000, or what the
+    /// first hop takes.
+    pub mtu_bytes: u32,
+    /// The index of the first sample to come; default 0: that of now.
+    pub start_index: u64,
+    /// Names this program to the device: the same owner takes a stream over at once. Default 0: one
+    /// is drawn.
+    pub owner: u64,
+    /// How long to try to open, 1 ms to 1 h; default 3 s.
+    pub timeout_ns: u64,
+    /// The socket's receive buffer in bytes; default 0: what the window takes.
+    pub receive_buffer_bytes: u64,
+    /// The CPU that the I/O thread stays on; default -1: where the system puts it.
+    pub cpu: i32,
+    /// Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    pub priority: u32,
+    /// 1 keeps the memory of the process in memory; default 0.
+    pub lock_memory: u32,
+    /// 1 asks for huge pages; default 0.
+    pub huge_pages: u32,
+    /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    pub timer_slack_ns: u64,
+    /// A `sw_waits`; default asleep.
+    pub waits: u32,
+    /// Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
+    /// bounded by the window.
+    pub blocks_max: u32,
+}
+
+sized!(
+    sw_receiver_options {
+        delivery: u32,
+        window: u32,
+        deadline_ns: u64,
+        stream: i32,
+        mtu_bytes: u32,
+        start_index: u64,
+        owner: u64,
+        timeout_ns: u64,
+        receive_buffer_bytes: u64,
+        cpu: i32,
+        priority: u32,
+        lock_memory: u32,
+        huge_pages: u32,
+        timer_slack_ns: u64,
+        waits: u32,
+        blocks_max: u32,
+    },
+    sw_receiver_options {
+        struct_size: size_of::<sw_receiver_options>(),
+        delivery: sw_delivery::Complete as u32,
+        window: WINDOW,
+        deadline_ns: 0,
+        stream: -1,
+        mtu_bytes: MTU_BYTES,
+        start_index: 0,
+        owner: 0,
+        timeout_ns: TIMEOUT_NS,
+        receive_buffer_bytes: 0,
+        cpu: -1,
+        priority: 0,
+        lock_memory: 0,
+        huge_pages: 0,
+        timer_slack_ns: 0,
+        waits: sw_waits::Asleep as u32,
+        blocks_max: BLOCKS,
+    }
+);
+
+/// Options of a transmitter. `sw_transmitter_options_init` sets all of them to their defaults.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_transmitter_options {
+    /// `sizeof(sw_transmitter_options)`; `sw_transmitter_options_init` sets it.
+    pub struct_size: usize,
+    /// What the device does about a lost packet: a `sw_delivery`; default complete.
+    pub delivery: u32,
+    /// Packets held for repair, 1 to 2^24; default 1024.
+    pub window: u32,
+    /// With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
+    pub deadline_ns: u64,
+    /// The device's stream; default -1: its first that takes samples.
+    pub stream: i32,
+    /// The largest IP packet to send, headers included, 576 to 9000; default 9000, or what the first
+    /// hop takes.
+    pub mtu_bytes: u32,
+    /// The index of the first sample; default 0: what the device plays when it is opened.
+    pub start_index: u64,
+    /// Names this program to the device: the same owner takes a stream over at once. Default 0: one
+    /// is drawn.
+    pub owner: u64,
+    /// How long to try to open, 1 ms to 1 h; default 3 s.
+    pub timeout_ns: u64,
+    /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; default 0: no pace.
+    pub link_bps: u64,
+    /// The socket's send buffer in bytes; default 0: 8 MiB.
+    pub send_buffer_bytes: u64,
+    /// What the device does when samples are not there in time: a `sw_underflow`; default zeros.
+    pub underflow: u32,
+    /// A `sw_waits`; default asleep.
+    pub waits: u32,
+    /// The CPU that the I/O thread stays on; default -1: where the system puts it.
+    pub cpu: i32,
+    /// Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    pub priority: u32,
+    /// 1 keeps the memory of the process in memory; default 0.
+    pub lock_memory: u32,
+    /// 1 asks for huge pages; default 0.
+    pub huge_pages: u32,
+    /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    pub timer_slack_ns: u64,
+}
+
+sized!(
+    sw_transmitter_options {
+        delivery: u32,
+        window: u32,
+        deadline_ns: u64,
+        stream: i32,
+        mtu_bytes: u32,
+        start_index: u64,
+        owner: u64,
+        timeout_ns: u64,
+        link_bps: u64,
+        send_buffer_bytes: u64,
+        underflow: u32,
+        waits: u32,
+        cpu: i32,
+        priority: u32,
+        lock_memory: u32,
+        huge_pages: u32,
+        timer_slack_ns: u64,
+    },
+    sw_transmitter_options {
+        struct_size: size_of::<sw_transmitter_options>(),
+        delivery: sw_delivery::Complete as u32,
+        window: WINDOW,
+        deadline_ns: 0,
+        stream: -1,
+        mtu_bytes: MTU_BYTES,
+        start_index: 0,
+        owner: 0,
+        timeout_ns: TIMEOUT_NS,
+        link_bps: 0,
+        send_buffer_bytes: 0,
+        underflow: sw_underflow::Zeros as u32,
+        waits: sw_waits::Asleep as u32,
+        cpu: -1,
+        priority: 0,
+        lock_memory: 0,
+        huge_pages: 0,
+        timer_slack_ns: 0,
+    }
+);
+
+/// Sets `options` to the defaults; `struct_size` is `sizeof *options`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_options_init(
+    options: *mut sw_receiver_options,
+    struct_size: usize,
+) -> sw_result {
+    // SAFETY: the caller's.
+    guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
+}
+
+/// Sets `options` to the defaults; `struct_size` is `sizeof *options`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_options_init(
+    options: *mut sw_transmitter_options,
+    struct_size: usize,
+) -> sw_result {
+    // SAFETY: the caller's.
+    guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
+}
+
+impl sw_receiver_options {
+    /// The library's options; it checks the ranges.
+    pub(crate) fn to_options(self) -> Result<ReceiverOptions, Failure> {
+        let real_time = real_time(
+            (self.cpu, self.priority, self.waits),
+            (self.lock_memory, self.huge_pages, self.timer_slack_ns),
+        )?;
+        let mut udp = UdpOptions::new();
+        if self.receive_buffer_bytes > 0 {
+            udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
+        }
+        let mut options = ReceiverOptions::new()
+            .delivery(delivery(self.delivery, self.deadline_ns)?)
+            .window(self.window)
+            .mtu(self.mtu_bytes as usize)
+            .start_index(self.start_index)
+            .timeout(Duration::from_nanos(self.timeout_ns))
+            .udp(udp)
+            .real_time(real_time);
+        if let Some(stream) = stream(self.stream)? {
+            options = options.stream(stream);
+        }
+        if self.owner != 0 {
+            options = options.owner(self.owner);
+        }
+        Ok(options)
+    }
+
+    /// Places for blocks on loan.
+    pub(crate) fn blocks_max(&self) -> Result<u32, Failure> {
+        if (1..=BLOCKS_MAX).contains(&self.blocks_max) {
+            Ok(self.blocks_max)
+        } else {
+            let text = format!("blocks_max of {} is not in 1..={BLOCKS_MAX}", self.blocks_max);
+            Err(Failure::new(sw_result::OptionRange, text))
+        }
+    }
+}
+
+impl sw_transmitter_options {
+    /// The library's options; it checks the ranges.
+    pub(crate) fn to_options(self) -> Result<SendOptions, Failure> {
+        let real_time = real_time(
+            (self.cpu, self.priority, self.waits),
+            (self.lock_memory, self.huge_pages, self.timer_slack_ns),
+        )?;
+        let underflows = [(0, Underflow::Zeros), (1, Underflow::Stop)];
+        let mut udp = UdpOptions::new();
+        if self.send_buffer_bytes > 0 {
+            udp = udp.send_buffer_bytes(size_of_buffer(self.send_buffer_bytes));
+        }
+        let mut options = SendOptions::new()
+            .delivery(delivery(self.delivery, self.deadline_ns)?)
+            .window(self.window)
+            .mtu(self.mtu_bytes as usize)
+            .start_index(self.start_index)
+            .timeout(Duration::from_nanos(self.timeout_ns))
+            .link_bps(self.link_bps)
+            .underflow(one_of("underflow", self.underflow, &underflows, "see sw_underflow")?)
+            .udp(udp)
+            .real_time(real_time);
+        if let Some(stream) = stream(self.stream)? {
+            options = options.stream(stream);
+        }
+        if self.owner != 0 {
+            options = options.owner(self.owner);
+        }
+        Ok(options)
+    }
+}
+
+fn delivery(number: u32, deadline_ns: u64) -> Result<Delivery, Failure> {
+    let all = [
+        (0, Delivery::Complete),
+        (1, Delivery::Deadline(Nanos(deadline_ns))),
+        (2, Delivery::BestEffort),
+    ];
+    one_of("delivery", number, &all, "see sw_delivery")
+}
+
+fn stream(number: i32) -> Result<Option<u16>, Failure> {
+    match number {
+        -1 => Ok(None),
+        _ => u16::try_from(number).map(Some).map_err(|_| {
+            Failure::argument(format!("stream {number} is not in 0..=65535, and not -1"))
+        }),
+    }
+}
+
+fn real_time(
+    (cpu, priority, waits): (i32, u32, u32),
+    (lock_memory, huge_pages, timer_slack_ns): (u32, u32, u64),
+) -> Result<RealTime, Failure> {
+    let all =
+        [(0, Waits::Asleep), (1, Waits::Spinning), (2, Waits::BothSpinning), (3, Waits::Inline)];
+    let mut options = RealTime::new()
+        .waits(one_of("waits", waits, &all, "see sw_waits")?)
+        .lock_memory(switch("lock_memory", lock_memory)?)
+        .huge_pages(switch("huge_pages", huge_pages)?);
+    match cpu {
+        -1 => {}
+        0.. => options = options.cpu(cpu as usize),
+        _ => return Err(Failure::argument(format!("cpu {cpu} is none, and not -1"))),
+    }
+    if priority > 0 {
+        options = options.priority(priority);
+    }
+    if timer_slack_ns > 0 {
+        options = options.timer_slack(Duration::from_nanos(timer_slack_ns));
+    }
+    Ok(options)
+}
+
+fn size_of_buffer(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
+}
+
+const WINDOW: u32 = 1_024;
+const MTU_BYTES: u32 = 9_000;
+const TIMEOUT_NS: u64 = 3_000_000_000;
+
+/// Blocks on loan, unless chosen, and at most.
+const BLOCKS: u32 = 1_024;
+const BLOCKS_MAX: u32 = 65_536;

@@ -1,0 +1,417 @@
+//! Receiving: blocks on loan, or copies.
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use samplewire::format::convert;
+use samplewire::receiver::{Interrupter, StatsHandle};
+use samplewire::{Block, Granted, Receiver};
+
+use crate::arguments::{check_out, not_null, put, put_text, timeout};
+use crate::block::sw_block;
+use crate::end::{of_end, of_failure, sw_end};
+use crate::find::address_of;
+use crate::info::{format_of, sw_stream_info};
+use crate::loans::Loans;
+use crate::options::sw_receiver_options;
+use crate::registry::Registry;
+use crate::result::{Failure, guard, sw_result};
+use crate::sized::{Sized_, read, write};
+use crate::stats::sw_receiver_stats;
+
+/// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or
+/// `sw_receiver_read`; any thread may be in the other functions.
+pub struct sw_receiver {
+    _never_made: (),
+}
+
+/// What a name stands for.
+struct Receiving {
+    stream: Mutex<Stream>,
+    info: sw_stream_info,
+    granted: String,
+    stats: StatsHandle,
+    interrupter: Interrupter,
+    end: Mutex<Option<sw_end>>,
+    lent: Arc<Lent>,
+    /// The name of `lent`.
+    lent_name: usize,
+}
+
+struct Stream {
+    /// `None` once it is closed.
+    receiver: Option<Receiver>,
+    /// A block of which a copy took a part, and how many of its bytes.
+    part: Option<(Block, usize)>,
+}
+
+/// The blocks of one receiver that are on loan; it may outlive the receiver.
+pub(crate) struct Lent {
+    pub(crate) blocks: Loans<Block>,
+    is_receiver_gone: AtomicBool,
+}
+
+static RECEIVERS: Registry<Receiving> = Registry::new("sw_receiver");
+pub(crate) static LENT: Registry<Arc<Lent>> = Registry::new("sw_block.owner");
+
+/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and starts to receive.
+/// `options` may be NULL: the defaults. Waits until the stream is open, at most for the time that
+/// the options set. Free the receiver with `sw_receiver_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_open(
+    address: *const c_char,
+    options: *const sw_receiver_options,
+    receiver: *mut *mut sw_receiver,
+) -> sw_result {
+    guard(|| {
+        check_out("receiver", receiver)?;
+        // SAFETY: the caller's.
+        let address = unsafe { address_of(address)? };
+        let asked = if options.is_null() {
+            sw_receiver_options::defaults()
+        } else {
+            // SAFETY: the caller's.
+            unsafe { read(options)? }
+        };
+        let blocks = Loans::new(asked.blocks_max()?);
+        let opened = Receiver::open(address, &asked.to_options()?)?;
+        let lent = Arc::new(Lent { blocks, is_receiver_gone: AtomicBool::new(false) });
+        let lent_name = LENT.insert(|_| Arc::clone(&lent));
+        let name = RECEIVERS.insert(|_| Receiving {
+            info: sw_stream_info::new(opened.info(), opened.memory_bytes()),
+            granted: granted_words(opened.granted()),
+            stats: opened.stats_handle(),
+            interrupter: opened.interrupter(),
+            stream: Mutex::new(Stream { receiver: Some(opened), part: None }),
+            end: Mutex::new(None),
+            lent,
+            lent_name,
+        });
+        // SAFETY: the caller's.
+        unsafe { put("receiver", receiver, std::ptr::without_provenance_mut(name))? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// What the device said of the stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_get_info(
+    receiver: *const sw_receiver,
+    info: *mut sw_stream_info,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        // SAFETY: the caller's.
+        unsafe { write(info, &receiving.info)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Counters as of some milliseconds ago; after the end, the final ones.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_get_stats(
+    receiver: *const sw_receiver,
+    stats: *mut sw_receiver_stats,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        // SAFETY: the caller's.
+        unsafe { write(stats, &sw_receiver_stats::of(&receiving.stats.stats()))? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// What was had of the real-time options, and what not and why, as a text for people.
+/// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_get_granted(
+    receiver: *const sw_receiver,
+    text: *mut c_char,
+    size_bytes: usize,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        // SAFETY: the caller's.
+        unsafe { put_text(text, size_bytes, &receiving.granted)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// The next block, on loan: give it back with `sw_block_release`. Waits at most `timeout_ns`
+/// (`SW_FOREVER`: without an end).
+///
+/// `SW_RESULT_TIMEOUT` when nothing came, `SW_RESULT_END` after the last, `SW_RESULT_CANCELLED` after
+/// `sw_receiver_cancel`; an error when the stream broke. Only `SW_RESULT_OK` gives a block.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_next(
+    receiver: *mut sw_receiver,
+    timeout_ns: u64,
+    block: *mut sw_block,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        // It is checked before a block is taken out. SAFETY: the caller's.
+        unsafe { read(block)? };
+        let blocks = &receiving.lent.blocks;
+        let mut stream = receiving.stream()?;
+        if !blocks.has_room() {
+            let text = format!(
+                "{} blocks are on loan: release some, or set blocks_max higher",
+                blocks.places()
+            );
+            return Err(Failure::new(sw_result::TooManyLoans, text));
+        }
+        let (taken, copied_bytes) = match stream.part.take() {
+            Some(part) => part,
+            None => match stream.next_within(&receiving, timeout(timeout_ns)) {
+                Ok(next) => (next, 0),
+                Err(outcome) => return Err(outcome),
+            },
+        };
+        let mut answer = sw_block::of(&taken);
+        if copied_bytes > 0 {
+            answer.skip(copied_bytes, receiving.info.sample_bytes as usize);
+        }
+        let handle = blocks.lend(taken).expect("only this thread takes places, and one is free");
+        answer.handle = handle;
+        answer.owner = std::ptr::without_provenance_mut(receiving.lent_name);
+        // SAFETY: the caller's.
+        unsafe { write(block, &answer)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Copies samples into `buffer`, in `format` (0: as sent; complex stays complex, real stays real),
+/// until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` is over. `block` then tells
+/// of what is in the buffer as of any block, and needs no release.
+///
+/// Returns as `sw_receiver_next` does; with `SW_RESULT_OK` there are samples, or gaps or tags alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_read(
+    receiver: *mut sw_receiver,
+    buffer: *mut c_void,
+    len_bytes: usize,
+    format: u32,
+    timeout_ns: u64,
+    block: *mut sw_block,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        // SAFETY: the caller's.
+        unsafe { read(block)? };
+        not_null("buffer", buffer)?;
+        // SAFETY: the caller's; memory of C always has some value.
+        let room = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len_bytes) };
+        let mut answer = receiving.stream()?.copy(&receiving, room, format, timeout_ns)?;
+        if answer.len_bytes > 0 {
+            answer.samples = buffer;
+        }
+        // SAFETY: the caller's.
+        unsafe { write(block, &answer)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// How the stream ended; `SW_RESULT_STILL_OPEN` before `sw_receiver_next` or `sw_receiver_read` has
+/// come to the end, or `sw_receiver_close` was called.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_get_end(
+    receiver: *const sw_receiver,
+    end: *mut sw_end,
+) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        let Some(known) = *lock(&receiving.end) else {
+            return Err(Failure::new(sw_result::StillOpen, "the stream has not come to its end"));
+        };
+        // SAFETY: the caller's.
+        unsafe { write(end, &known)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Makes a thread that waits in `sw_receiver_next` or `sw_receiver_read` return, and all later
+/// calls, with `SW_RESULT_CANCELLED`. From any thread, but not from a signal handler: set a flag
+/// there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_cancel(receiver: *mut sw_receiver) -> sw_result {
+    guard(|| {
+        RECEIVERS.get(receiver)?.interrupter.interrupt();
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Ends the stream, and waits about a second at most for the device to know. The counters are then
+/// final. Blocks on loan stay good.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_close(receiver: *mut sw_receiver) -> sw_result {
+    guard(|| {
+        let receiving = RECEIVERS.get(receiver)?;
+        receiving.close();
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good until they
+/// are released. NULL is allowed; a receiver that was freed before is `SW_RESULT_STALE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_receiver_free(receiver: *mut sw_receiver) -> sw_result {
+    guard(|| {
+        if receiver.is_null() {
+            return Ok(sw_result::Ok);
+        }
+        let receiving = RECEIVERS.remove(receiver)?;
+        receiving.close();
+        // SeqCst: a thread that releases the last block sees this, or is seen by the next look.
+        receiving.lent.is_receiver_gone.store(true, Ordering::SeqCst);
+        receiving.lent.forget_when_over(std::ptr::without_provenance(receiving.lent_name));
+        Ok(sw_result::Ok)
+    })
+}
+
+impl Receiving {
+    /// The stream, for the one thread that receives.
+    fn stream(&self) -> Result<MutexGuard<'_, Stream>, Failure> {
+        self.stream.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Failure::new(
+                sw_result::Busy,
+                "another thread receives from this receiver, and only one at a time may",
+            ),
+            TryLockError::Poisoned(_) => {
+                Failure::new(sw_result::Panic, "an earlier call on this receiver panicked")
+            }
+        })
+    }
+
+    fn close(&self) {
+        self.interrupter.interrupt();
+        // A panic of an earlier call does not keep the stream from being ended.
+        let mut stream = lock(&self.stream);
+        stream.part = None;
+        let Some(receiver) = stream.receiver.take() else { return };
+        let end = receiver.end().map(|end| match end {
+            Ok(end) => of_end(end).0,
+            Err(error) => of_failure(&Failure::from(error)),
+        });
+        lock(&self.end).get_or_insert(end.unwrap_or_else(|| of_end(&samplewire::End::Cancelled).0));
+        receiver.close();
+    }
+}
+
+impl Stream {
+    /// The next block, or what comes instead of one.
+    fn next_within(&mut self, receiving: &Receiving, timeout: Duration) -> Result<Block, Failure> {
+        let Some(receiver) = &mut self.receiver else { return Err(sw_result::Cancelled.into()) };
+        if receiving.interrupter.is_interrupted() {
+            return Err(sw_result::Cancelled.into());
+        }
+        if let Some(block) = receiver.next_within(timeout) {
+            return Ok(block);
+        }
+        let failure = match receiver.end() {
+            Some(Ok(end)) => {
+                let (end, failure) = of_end(end);
+                lock(&receiving.end).get_or_insert(end);
+                return Err(failure);
+            }
+            Some(Err(error)) => Failure::from(error),
+            None if receiver.is_over() => {
+                Failure::new(sw_result::Port, "the I/O thread is gone without a word")
+            }
+            None if receiving.interrupter.is_interrupted() => {
+                return Err(sw_result::Cancelled.into());
+            }
+            None => return Err(sw_result::Timeout.into()),
+        };
+        lock(&receiving.end).get_or_insert(of_failure(&failure));
+        Err(failure)
+    }
+
+    /// Copies what comes into `room`.
+    fn copy(
+        &mut self,
+        receiving: &Receiving,
+        room: &mut [u8],
+        format: u32,
+        timeout_ns: u64,
+    ) -> Result<sw_block, Failure> {
+        let info = &receiving.info;
+        let sent = format_of(info.format)?.expect("a stream has a format");
+        let wanted = format_of(format)?.unwrap_or(sent);
+        let sent_bytes = info.sample_bytes as usize;
+        let wanted_bytes = wanted.sample_bytes() * info.channels as usize;
+        if room.len() < wanted_bytes {
+            let text =
+                format!("the buffer has {} bytes, a sample takes {wanted_bytes}", room.len());
+            return Err(Failure::new(sw_result::Room, text));
+        }
+        convert(sent, wanted, &[], &mut [])
+            .map_err(|error| Failure::argument(error.to_string()))?;
+        let until = Instant::now().checked_add(timeout(timeout_ns));
+        let mut answer: Option<sw_block> = None;
+        loop {
+            let left =
+                until.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+            let (block, copied_bytes) = match self.part.take() {
+                Some(part) => part,
+                None => match (self.next_within(receiving, left), answer) {
+                    (Ok(block), _) => (block, 0),
+                    // What comes instead comes again at the next call.
+                    (Err(_), Some(answer)) => return Ok(answer),
+                    (Err(outcome), None) => return Err(outcome),
+                },
+            };
+            let index = block.index() + (copied_bytes / sent_bytes) as u64;
+            let has_notes = !(block.gaps().is_empty() && block.tags().is_empty());
+            if let Some(before) = answer
+                && (has_notes || index != before.index + before.count)
+            {
+                self.part = Some((block, 0));
+                return Ok(before);
+            }
+            let mut filled = answer.unwrap_or_else(|| match copied_bytes {
+                0 => sw_block { index, ..sw_block::notes_of(&block) },
+                _ => sw_block::empty(index),
+            });
+            let free = &mut room[filled.len_bytes..];
+            let left_bytes = &block.bytes()[copied_bytes..];
+            let taken_bytes = left_bytes.len().min(free.len() / wanted_bytes * sent_bytes);
+            let written = convert(sent, wanted, &left_bytes[..taken_bytes], free)
+                .map_err(|error| Failure::argument(error.to_string()))?;
+            filled.len_bytes += written;
+            filled.count += (taken_bytes / sent_bytes) as u64;
+            if taken_bytes < left_bytes.len() {
+                self.part = Some((block, copied_bytes + taken_bytes));
+                return Ok(filled);
+            }
+            if room.len() - filled.len_bytes < wanted_bytes || filled.count == 0 {
+                return Ok(filled);
+            }
+            answer = Some(filled);
+        }
+    }
+}
+
+impl Lent {
+    /// Forgets itself when its receiver is gone and all blocks are back.
+    pub(crate) fn forget_when_over(&self, name: *const c_void) {
+        // SeqCst: see `sw_receiver_free`.
+        if self.is_receiver_gone.load(Ordering::SeqCst) && self.blocks.is_whole() {
+            // Another thread may have been first.
+            drop(LENT.remove(name));
+        }
+    }
+}
+
+/// What was had, and line by line what not.
+pub(crate) fn granted_words(granted: &Granted) -> String {
+    let lacks = granted.lacks.iter().map(|lack| format!("\n{lack}"));
+    format!("{granted}{}", lacks.collect::<String>())
+}
+
+/// What is locked by this is whole at every moment.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,520 @@
+//! Sending to a device that plays: rooms on loan to fill, or copies.
+
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::time::{Duration, Instant};
+
+use samplewire::transmitter::{
+    Canceller, Filling, Session, SessionEnd, StatsHandle, TransmitError,
+};
+use samplewire::{End, Transmitter};
+use samplewire_proto::number::INDEX_MAX;
+use samplewire_proto::wire::Flags;
+
+use crate::arguments::{check_out, not_null, put, put_text, timeout};
+use crate::end::{of_end, of_failure, sw_end};
+use crate::find::address_of;
+use crate::info::sw_stream_info;
+use crate::loans::Loans;
+use crate::options::sw_transmitter_options;
+use crate::receiver::granted_words;
+use crate::registry::Registry;
+use crate::result::{Failure, guard, sw_result};
+use crate::sized::{Sized_, read, sized, write};
+use crate::stats::sw_transmitter_stats;
+
+/// The index after that of the last sample.
+pub const SW_INDEX_NEXT: u64 = u64::MAX;
+
+/// The index is set on purpose: a burst begins. Without this an index has to follow the last.
+pub const SW_SEND_START: u32 = 1;
+
+/// The last of these samples ends a burst. Less than a whole room does so too.
+pub const SW_SEND_END_OF_BURST: u32 = 2;
+
+/// The sending end of a stream to a device that plays. One thread at a time may be in the functions
+/// that send or wait; any thread may be in the others.
+pub struct sw_transmitter {
+    _never_made: (),
+}
+
+/// Memory for samples, on loan from the transmitter: fill it from the front, and commit it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct sw_room {
+    /// Set it to `sizeof(sw_room)` before the call.
+    pub struct_size: usize,
+    /// Of the library: which loan. 0 where there is nothing to commit.
+    pub handle: u64,
+    /// Where the samples go: little-endian, channels interleaved.
+    pub samples: *mut c_void,
+    /// Its length in bytes.
+    pub len_bytes: usize,
+    /// How many samples, of all channels each, have room.
+    pub count_max: u64,
+}
+
+sized!(
+    sw_room { handle: u64, samples: *mut c_void, len_bytes: usize, count_max: u64 },
+    sw_room {
+        struct_size: size_of::<sw_room>(),
+        handle: 0,
+        samples: std::ptr::null_mut(),
+        len_bytes: 0,
+        count_max: 0
+    }
+);
+
+/// What a name stands for.
+struct Sending {
+    transmitter: Mutex<Transmitter>,
+    session: Session,
+    info: sw_stream_info,
+    granted: String,
+    stats: StatsHandle,
+    canceller: Canceller,
+    is_cancelled: AtomicBool,
+    end: Mutex<Option<sw_end>>,
+    rooms: Loans<Filling>,
+}
+
+static TRANSMITTERS: Registry<Sending> = Registry::new("sw_transmitter");
+
+/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) that plays. `options` may be
+/// NULL: the defaults. Waits until the device has said how much it takes, at most twice the time that
+/// the options set. Free the transmitter with `sw_transmitter_free`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_open(
+    address: *const c_char,
+    options: *const sw_transmitter_options,
+    transmitter: *mut *mut sw_transmitter,
+) -> sw_result {
+    guard(|| {
+        check_out("transmitter", transmitter)?;
+        // SAFETY: the caller's.
+        let address = unsafe { address_of(address)? };
+        let asked = if options.is_null() {
+            sw_transmitter_options::defaults()
+        } else {
+            // SAFETY: the caller's.
+            unsafe { read(options)? }
+        };
+        let mut opened = Transmitter::open(address, &asked.to_options()?)?;
+        let session = opened.wait_session(Duration::from_nanos(asked.timeout_ns))?;
+        let session = session.ok_or_else(|| {
+            let text = format!("{address} opened the stream, and did not say how much it takes");
+            Failure::new(sw_result::NoAnswer, text)
+        })?;
+        let device = opened.device().expect("it was opened from here");
+        let sending = Sending {
+            info: sw_stream_info::new(device, opened.memory_bytes()),
+            granted: granted_words(opened.granted()),
+            stats: opened.stats_handle(),
+            canceller: opened.canceller(),
+            transmitter: Mutex::new(opened),
+            session,
+            is_cancelled: AtomicBool::new(false),
+            end: Mutex::new(None),
+            rooms: Loans::new(ROOMS_MAX),
+        };
+        let name = TRANSMITTERS.insert(|_| sending);
+        // SAFETY: the caller's.
+        unsafe { put("transmitter", transmitter, std::ptr::without_provenance_mut(name))? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// What the device said of the stream.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_get_info(
+    transmitter: *const sw_transmitter,
+    info: *mut sw_stream_info,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // SAFETY: the caller's.
+        unsafe { write(info, &sending.info)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Counters as of some milliseconds ago; after the end, the final ones.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_get_stats(
+    transmitter: *const sw_transmitter,
+    stats: *mut sw_transmitter_stats,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // SAFETY: the caller's.
+        unsafe { write(stats, &sw_transmitter_stats::of(&sending.stats.stats()))? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// What was had of the real-time options, and what not and why, as a text for people.
+/// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_get_granted(
+    transmitter: *const sw_transmitter,
+    text: *mut c_char,
+    size_bytes: usize,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // SAFETY: the caller's.
+        unsafe { put_text(text, size_bytes, &sending.granted)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Room to fill; `SW_RESULT_TIMEOUT` when none becomes free within `timeout_ns`: the device takes no
+/// more for now. Commit or discard it. At most 64 are on loan at once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_begin(
+    transmitter: *mut sw_transmitter,
+    timeout_ns: u64,
+    room: *mut sw_room,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // It is checked before a room is taken out. SAFETY: the caller's.
+        unsafe { read(room)? };
+        let mut transmitter = sending.transmitter()?;
+        if !sending.rooms.has_room() {
+            let text = format!("{ROOMS_MAX} rooms are on loan: commit or discard some");
+            return Err(Failure::new(sw_result::TooManyLoans, text));
+        }
+        let Some(mut filling) = sending.filling(&mut transmitter, timeout(timeout_ns))? else {
+            return Ok(sending.without_room());
+        };
+        let (samples, len_bytes) =
+            (filling.bytes_mut().as_mut_ptr().cast(), filling.bytes_mut().len());
+        let handle = sending.rooms.lend(filling);
+        let handle = handle.expect("only this thread takes places, and one is free");
+        let count_max = len_bytes as u64 / u64::from(sending.info.sample_bytes);
+        let answer = sw_room { handle, samples, len_bytes, count_max, ..sw_room::defaults() };
+        // SAFETY: the caller's.
+        unsafe { write(room, &answer)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Sends the first `count` samples of a room and takes it back; `index` is that of the first, or
+/// `SW_INDEX_NEXT`. `flags` are 0 or of `SW_SEND_START`, `SW_SEND_END_OF_BURST`.
+///
+/// `SW_RESULT_STALE` for a room that was committed before. An error leaves the room on loan.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_commit(
+    transmitter: *mut sw_transmitter,
+    room: *mut sw_room,
+    count: u64,
+    index: u64,
+    flags: u32,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // SAFETY: the caller's.
+        let seen = unsafe { read(room)? };
+        let mut transmitter = sending.transmitter()?;
+        let (index, flags) = submission(&transmitter, (index, count), flags)?;
+        let sample_bytes = u64::from(sending.info.sample_bytes);
+        let count_max = u64::from(sending.session.quantum_packets)
+            * sending.session.payload_bytes as u64
+            / sample_bytes;
+        if count > count_max {
+            return Err(Failure::argument(format!(
+                "count {count} exceeds the room of {count_max}"
+            )));
+        }
+        let filling = sending.rooms.take(seen.handle).ok_or_else(|| stale(seen.handle))?;
+        transmitter.submit(filling, (count * sample_bytes) as usize, index, flags);
+        // SAFETY: the caller's.
+        unsafe { write(room, &sw_room::defaults())? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Takes a room back without sending anything.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_discard(
+    transmitter: *mut sw_transmitter,
+    room: *mut sw_room,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        // SAFETY: the caller's.
+        let seen = unsafe { read(room)? };
+        drop(sending.rooms.take(seen.handle).ok_or_else(|| stale(seen.handle))?);
+        // SAFETY: the caller's.
+        unsafe { write(room, &sw_room::defaults())? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Copies `count` samples and sends them; `index` and `flags` as in `sw_transmitter_commit`. Samples
+/// that are no whole number of rooms end a burst. `written` may be NULL, else it says how many samples
+/// were taken, also where the call fails or `timeout_ns` is over (`SW_RESULT_TIMEOUT`).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_write(
+    transmitter: *mut sw_transmitter,
+    samples: *const c_void,
+    count: u64,
+    index: u64,
+    flags: u32,
+    timeout_ns: u64,
+    written: *mut u64,
+) -> sw_result {
+    guard(|| {
+        let mut taken = 0;
+        let result = TRANSMITTERS.get(transmitter).and_then(|sending| {
+            let sample_bytes = sending.info.sample_bytes as usize;
+            let len_bytes = usize::try_from(count).ok().and_then(|it| it.checked_mul(sample_bytes));
+            let len_bytes = len_bytes.filter(|bytes| isize::try_from(*bytes).is_ok());
+            let len_bytes = len_bytes
+                .ok_or_else(|| Failure::argument(format!("count {count} exceeds any memory")))?;
+            let bytes = if len_bytes == 0 {
+                &[]
+            } else {
+                not_null("samples", samples)?;
+                // SAFETY: the caller's.
+                unsafe { std::slice::from_raw_parts(samples.cast::<u8>(), len_bytes) }
+            };
+            let until = Instant::now().checked_add(timeout(timeout_ns));
+            sending.write(bytes, (index, flags), until, &mut taken)
+        });
+        if !written.is_null() {
+            // SAFETY: the caller's.
+            unsafe { put("written", written, taken)? };
+        }
+        result
+    })
+}
+
+/// Waits until the device has all that was committed and says that it has played what lies before
+/// `index`, so that what it counts is complete; `SW_RESULT_TIMEOUT` after `timeout_ns`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_wait_played(
+    transmitter: *mut sw_transmitter,
+    index: u64,
+    timeout_ns: u64,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        let mut transmitter = sending.transmitter()?;
+        let index = if index == SW_INDEX_NEXT { transmitter.next_index() } else { index };
+        let until = Instant::now().checked_add(timeout(timeout_ns));
+        let should_stop =
+            || sending.is_cancelled() || until.is_some_and(|until| Instant::now() >= until);
+        match transmitter.wait_played(&sending.session, index, should_stop) {
+            Ok(true) => Ok(sw_result::Ok),
+            Ok(false) => Ok(sending.without_room()),
+            Err(error) => Err(sending.failure(error)),
+        }
+    })
+}
+
+/// Waits until the device has acknowledged all that was committed; `SW_RESULT_TIMEOUT` after
+/// `timeout_ns`. A room on loan is none that was committed, and is waited for.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_wait_acknowledged(
+    transmitter: *mut sw_transmitter,
+    timeout_ns: u64,
+) -> sw_result {
+    // SAFETY: the caller's.
+    unsafe { sw_transmitter_wait_played(transmitter, 0, timeout_ns) }
+}
+
+/// Ends the stream after all that was committed, and waits until the device has it all, or is dead:
+/// after 15 s without a word. `sw_transmitter_get_end` tells more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_finish(transmitter: *mut sw_transmitter) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        let ended = sending.transmitter()?.finish(&sending.session, 0);
+        let failure = ended.map_or_else(|error| sending.failure(error), |it| sending.note_end(&it));
+        if failure.result == sw_result::End { Ok(sw_result::Ok) } else { Err(failure) }
+    })
+}
+
+/// How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_get_end(
+    transmitter: *const sw_transmitter,
+    end: *mut sw_end,
+) -> sw_result {
+    guard(|| {
+        let sending = TRANSMITTERS.get(transmitter)?;
+        let Some(known) = *lock(&sending.end) else {
+            return Err(Failure::new(sw_result::StillOpen, "the stream has not come to its end"));
+        };
+        // SAFETY: the caller's.
+        unsafe { write(end, &known)? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED` once the
+/// device knows, or is dead. From any thread, but not from a signal handler: set a flag there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_cancel(transmitter: *mut sw_transmitter) -> sw_result {
+    guard(|| {
+        TRANSMITTERS.get(transmitter)?.cancel();
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Cancels the stream where it is open, and frees the transmitter. The memory of rooms on loan must
+/// not be touched afterwards. NULL is allowed; one that was freed before is `SW_RESULT_STALE`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_transmitter_free(transmitter: *mut sw_transmitter) -> sw_result {
+    guard(|| {
+        if !transmitter.is_null() {
+            TRANSMITTERS.remove(transmitter)?.cancel();
+        }
+        Ok(sw_result::Ok)
+    })
+}
+
+impl Sending {
+    /// The transmitter, for the one thread that sends.
+    fn transmitter(&self) -> Result<MutexGuard<'_, Transmitter>, Failure> {
+        self.transmitter.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => Failure::new(
+                sw_result::Busy,
+                "another thread sends with this transmitter, and only one at a time may",
+            ),
+            TryLockError::Poisoned(_) => {
+                Failure::new(sw_result::Panic, "an earlier call on this transmitter panicked")
+            }
+        })
+    }
+
+    fn cancel(&self) {
+        // Relaxed: it only names what the end of the session is the sign of.
+        self.is_cancelled.store(true, Ordering::Relaxed);
+        self.canceller.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        // Relaxed: see `cancel`.
+        self.is_cancelled.load(Ordering::Relaxed)
+    }
+
+    /// What a call comes to whose time was over.
+    fn without_room(&self) -> sw_result {
+        if self.is_cancelled() { sw_result::Cancelled } else { sw_result::Timeout }
+    }
+
+    fn filling(
+        &self,
+        transmitter: &mut Transmitter,
+        timeout: Duration,
+    ) -> Result<Option<Filling>, Failure> {
+        transmitter.quantum(&self.session, timeout).map_err(|error| self.failure(error))
+    }
+
+    fn write(
+        &self,
+        mut bytes: &[u8],
+        (index, flags): (u64, u32),
+        until: Option<Instant>,
+        taken: &mut u64,
+    ) -> Result<sw_result, Failure> {
+        let mut transmitter = self.transmitter()?;
+        let sample_bytes = self.info.sample_bytes as usize;
+        let count = (bytes.len() / sample_bytes) as u64;
+        let (mut index, flags) = submission(&transmitter, (index, count), flags)?;
+        let mut ends_burst = flags.contains(Flags::END_OF_BURST);
+        let mut these = flags.without(Flags::END_OF_BURST);
+        while !bytes.is_empty() || ends_burst {
+            let left =
+                until.map_or(Duration::MAX, |at| at.saturating_duration_since(Instant::now()));
+            let Some(mut filling) = self.filling(&mut transmitter, left)? else {
+                return Ok(self.without_room());
+            };
+            let room = filling.bytes_mut();
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            room[..now.len()].copy_from_slice(now);
+            if later.is_empty() {
+                these = these | flags.without(Flags::START);
+                ends_burst = false;
+            }
+            transmitter.submit(filling, now.len(), index, these);
+            let samples = (now.len() / sample_bytes) as u64;
+            (bytes, index, these) = (later, index + samples, Flags::NONE);
+            *taken += samples;
+        }
+        Ok(sw_result::Ok)
+    }
+
+    /// Notes how the session ended, and says so.
+    fn note_end(&self, ended: &SessionEnd) -> Failure {
+        let is_whole = matches!(ended.end, End::Finished { .. });
+        // A session that is cancelled finishes too, with what has departed.
+        let how = if is_whole && self.is_cancelled() { &End::Cancelled } else { &ended.end };
+        let (end, failure) = of_end(how);
+        lock(&self.end).get_or_insert(sw_end { final_index: ended.final_index, ..end });
+        failure
+    }
+
+    fn failure(&self, error: TransmitError) -> Failure {
+        if let TransmitError::Ended(ended) = &error {
+            return self.note_end(ended);
+        }
+        let failure = Failure::from(error);
+        lock(&self.end).get_or_insert(of_failure(&failure));
+        failure
+    }
+}
+
+/// The index and flags of a submission.
+///
+/// # Errors
+/// What [`Transmitter::submit`] would panic of.
+fn submission(
+    transmitter: &Transmitter,
+    (index, count): (u64, u64),
+    flags: u32,
+) -> Result<(u64, Flags), Failure> {
+    let unknown = flags & !(SW_SEND_START | SW_SEND_END_OF_BURST);
+    if unknown != 0 {
+        return Err(Failure::argument(format!(
+            "flags {flags:#x}: {unknown:#x} is none of SW_SEND_*"
+        )));
+    }
+    let next = transmitter.next_index();
+    let index = if index == SW_INDEX_NEXT { next } else { index };
+    let mut known = Flags::NONE;
+    if flags & SW_SEND_START != 0 {
+        known = known | Flags::START;
+    }
+    if flags & SW_SEND_END_OF_BURST != 0 {
+        known = known | Flags::END_OF_BURST;
+    }
+    if index < next || (index > next && !known.contains(Flags::START)) {
+        return Err(Failure::argument(format!(
+            "index {index} does not follow {next}: a later one needs SW_SEND_START, an earlier one \
+             has been sent"
+        )));
+    }
+    if index.checked_add(count).is_none_or(|end| end > INDEX_MAX) {
+        return Err(Failure::argument(format!(
+            "index {index} and {count} samples exceed {INDEX_MAX}"
+        )));
+    }
+    Ok((index, known))
+}
+
+fn stale(handle: u64) -> Failure {
+    let text = format!("room {handle} is not on loan: it was committed or discarded before");
+    Failure::new(sw_result::Stale, text)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Rooms on loan at once.
+const ROOMS_MAX: u32 = 64;

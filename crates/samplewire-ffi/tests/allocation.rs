@@ -1,0 +1,72 @@
+//! Receiving through the C interface allocates nothing once the stream flows.
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::ptr::null_mut;
+
+use samplewire_c::{
+    SW_TEXT_BYTES, sw_block, sw_block_release, sw_device_free, sw_device_get_address,
+    sw_device_new, sw_receiver_free, sw_receiver_next, sw_receiver_open, sw_receiver_read,
+    sw_result,
+};
+
+/// The system's allocator, which counts the calls of each thread.
+struct Counting;
+
+thread_local! {
+    static CALLS: Cell<u64> = const { Cell::new(0) };
+}
+
+// SAFETY: every call is passed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        CALLS.with(|calls| calls.set(calls.get() + 1));
+        // SAFETY: the caller's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+#[test]
+fn blocks_and_copies_allocate_nothing_in_the_program_s_thread() {
+    let (mut device, mut receiver) = (null_mut(), null_mut());
+    let mut address = [0; SW_TEXT_BYTES];
+    let mut buffer = [0_u8; 4_096];
+    // SAFETY: a block of zeros is one; its size follows.
+    let mut block: sw_block = unsafe { std::mem::zeroed() };
+    block.struct_size = size_of::<sw_block>();
+    // SAFETY: every pointer is of a variable of this function, NULL where the defaults are wanted.
+    unsafe {
+        assert_eq!(sw_device_new(std::ptr::null(), &raw mut device), sw_result::Ok);
+        let told = sw_device_get_address(device, address.as_mut_ptr(), address.len());
+        assert_eq!(told, sw_result::Ok);
+        let opened = sw_receiver_open(address.as_ptr(), std::ptr::null(), &raw mut receiver);
+        assert_eq!(opened, sw_result::Ok);
+        let mut receive = |count: usize| {
+            for _ in 0..count {
+                assert_eq!(sw_receiver_next(receiver, PATIENCE_NS, &raw mut block), sw_result::Ok);
+                assert_eq!(sw_block_release(&raw mut block), sw_result::Ok);
+                let (to, len) = (buffer.as_mut_ptr().cast(), buffer.len());
+                let read = sw_receiver_read(receiver, to, len, 3, PATIENCE_NS, &raw mut block);
+                assert_eq!(read, sw_result::Ok);
+            }
+        };
+        // The first wait of a thread makes what wakes it.
+        receive(3);
+        let before = CALLS.get();
+        receive(20);
+        assert_eq!(CALLS.get() - before, 0);
+        assert_eq!(sw_receiver_free(receiver), sw_result::Ok);
+        assert_eq!(sw_device_free(device), sw_result::Ok);
+    }
+    assert!(CALLS.get() > 0, "the allocator counts");
+}
+
+const PATIENCE_NS: u64 = 10_000_000_000;

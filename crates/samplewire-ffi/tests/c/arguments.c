@@ -1,0 +1,142 @@
+// Arguments that are wrong are named, and nothing happens.
+#define _POSIX_C_SOURCE 200809L
+#include "check.h"
+
+static void options(const char *address) {
+    sw_receiver *receiver = NULL;
+    EXPECT(SW_RESULT_NULL, sw_receiver_options_init(NULL, sizeof(sw_receiver_options)));
+    sw_receiver_options options;
+    EXPECT(SW_RESULT_STRUCT_SIZE, sw_receiver_options_init(&options, 0));
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
+    CHECK(options.window == 1024 && options.stream == -1 && options.cpu == -1);
+    EXPECT(SW_RESULT_NULL, sw_receiver_open(NULL, &options, &receiver));
+    EXPECT(SW_RESULT_NULL, sw_receiver_open(address, &options, NULL));
+    EXPECT(SW_RESULT_RESOLVE, sw_receiver_open("no such host", &options, &receiver));
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open("\xff\xfe", &options, &receiver));
+
+    options.struct_size = 3;
+    EXPECT(SW_RESULT_STRUCT_SIZE, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "struct_size 3") != NULL);
+    options.struct_size = sizeof options;
+    // A program of a later version: what is not known must not be asked for.
+    struct {
+        sw_receiver_options known;
+        uint64_t later;
+    } newer = {options, 1};
+    newer.known.struct_size = sizeof newer;
+    EXPECT(SW_RESULT_STRUCT_SIZE, sw_receiver_open(address, &newer.known, &receiver));
+    newer.later = 0;
+    EXPECT(SW_RESULT_OK, sw_receiver_open(address, &newer.known, &receiver));
+    EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
+
+    struct {
+        uint32_t *field;
+        uint32_t wrong, right;
+        sw_result result;
+        const char *words;
+    } cases[] = {
+        {&options.delivery, 9, 0, SW_RESULT_ARGUMENT, "delivery 9"},
+        {&options.waits, 4, 0, SW_RESULT_ARGUMENT, "waits 4"},
+        {&options.huge_pages, 2, 0, SW_RESULT_ARGUMENT, "huge_pages 2"},
+        {&options.window, 0, 1024, SW_RESULT_OPTION_RANGE, "0"},
+        {&options.mtu_bytes, 100, 9000, SW_RESULT_OPTION_RANGE, "100"},
+        {&options.blocks_max, 0, 1024, SW_RESULT_OPTION_RANGE, "blocks_max of 0"},
+        {&options.priority, 100, 0, SW_RESULT_REAL_TIME, "priority 100"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        *cases[i].field = cases[i].wrong;
+        EXPECT(cases[i].result, sw_receiver_open(address, &options, &receiver));
+        CHECK(strstr(sw_last_error(), cases[i].words) != NULL);
+        *cases[i].field = cases[i].right;
+    }
+    options.stream = 5;
+    EXPECT(SW_RESULT_REFUSED_NO_SUCH_STREAM, sw_receiver_open(address, &options, &receiver));
+    options.stream = -2;
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_open(address, &options, &receiver));
+    options.stream = -1;
+    options.timeout_ns = 200 * MS;
+    EXPECT(SW_RESULT_NO_ANSWER, sw_receiver_open("127.0.0.1:9", &options, &receiver));
+    sw_transmitter *transmitter = NULL;
+    EXPECT(SW_RESULT_REFUSED_ROLE, sw_transmitter_open(address, NULL, &transmitter));
+    sw_device *device = NULL;
+    sw_device_options wrong;
+    EXPECT(SW_RESULT_OK, sw_device_options_init(&wrong, sizeof wrong));
+    wrong.faults = "data:lost=1";
+    EXPECT(SW_RESULT_ARGUMENT, sw_device_new(&wrong, &device));
+}
+
+static void objects(const char *address) {
+    sw_receiver_options options;
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));
+    options.blocks_max = 2;
+    sw_receiver *receiver = NULL;
+    EXPECT(SW_RESULT_OK, sw_receiver_open(address, &options, &receiver));
+    sw_block blocks[3] = {{.struct_size = sizeof *blocks}, {.struct_size = sizeof *blocks},
+                          {.struct_size = sizeof *blocks}};
+    EXPECT(SW_RESULT_NULL, sw_receiver_next(NULL, SECOND, &blocks[0]));
+    EXPECT(SW_RESULT_NULL, sw_receiver_next(receiver, SECOND, NULL));
+    sw_block unset = {0};
+    EXPECT(SW_RESULT_STRUCT_SIZE, sw_receiver_next(receiver, SECOND, &unset));
+    EXPECT(SW_RESULT_STALE, sw_block_release(&blocks[0]));
+    EXPECT(SW_RESULT_NULL, sw_block_release(NULL));
+    // The calls above took no samples out.
+    EXPECT(SW_RESULT_OK, sw_receiver_next(receiver, 10 * SECOND, &blocks[0]));
+    CHECK(blocks[0].index == 0);
+    EXPECT(SW_RESULT_OK, sw_receiver_next(receiver, 10 * SECOND, &blocks[1]));
+    EXPECT(SW_RESULT_TOO_MANY_LOANS, sw_receiver_next(receiver, SECOND, &blocks[2]));
+    sw_block copy = blocks[0];
+    EXPECT(SW_RESULT_OK, sw_block_release(&blocks[0]));
+    EXPECT(SW_RESULT_OK, sw_receiver_next(receiver, 10 * SECOND, &blocks[2]));
+    CHECK(blocks[2].index == blocks[1].index + blocks[1].count);
+    // Its place is on loan again, and the old handle does not give it back.
+    EXPECT(SW_RESULT_STALE, sw_block_release(&copy));
+
+    unsigned char buffer[64];
+    EXPECT(SW_RESULT_NULL, sw_receiver_read(receiver, NULL, 64, 0, SECOND, &copy));
+    EXPECT(SW_RESULT_ROOM, sw_receiver_read(receiver, buffer, 3, 0, SECOND, &copy));
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_read(receiver, buffer, 64, 99, SECOND, &copy));
+    EXPECT(SW_RESULT_ARGUMENT,
+           sw_receiver_read(receiver, buffer, 64, SW_FORMAT_RF32, SECOND, &copy));
+    char text[4];
+    EXPECT(SW_RESULT_ROOM, sw_receiver_get_granted(receiver, text, sizeof text));
+    sw_receiver_stats stats = {.struct_size = 0};
+    EXPECT(SW_RESULT_STRUCT_SIZE, sw_receiver_get_stats(receiver, &stats));
+    // An older program: nothing is written beyond what it has.
+    struct {
+        size_t struct_size;
+        uint64_t received, guard;
+    } older = {2 * sizeof(size_t), 0, 77};
+    EXPECT(SW_RESULT_OK, sw_receiver_get_stats(receiver, (sw_receiver_stats *)&older));
+    CHECK(older.guard == 77);
+
+    // A name of another type is none, and one that was freed is none any more.
+    EXPECT(SW_RESULT_STALE, sw_device_free((sw_device *)receiver));
+    EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
+    EXPECT(SW_RESULT_STALE, sw_receiver_free(receiver));
+    EXPECT(SW_RESULT_STALE, sw_receiver_next(receiver, SECOND, &copy));
+    EXPECT(SW_RESULT_STALE, sw_receiver_cancel(receiver));
+    EXPECT(SW_RESULT_OK, sw_receiver_free(NULL));
+    EXPECT(SW_RESULT_OK, sw_transmitter_free(NULL));
+    EXPECT(SW_RESULT_OK, sw_device_free(NULL));
+    EXPECT(SW_RESULT_OK, sw_devices_free(NULL));
+    CHECK(counts_from(blocks[2].samples, blocks[2].index, blocks[2].count));
+    EXPECT(SW_RESULT_OK, sw_block_release(&blocks[1]));
+    EXPECT(SW_RESULT_OK, sw_block_release(&blocks[2]));
+    EXPECT(SW_RESULT_STALE, sw_block_release(&blocks[2]));
+}
+
+int main(void) {
+    CHECK(sw_version_number() > 0 && strchr(sw_version(), '.') != NULL);
+    CHECK(strcmp(sw_last_error(), "") == 0);
+    CHECK(strcmp(sw_result_str(SW_RESULT_TIMEOUT), "timeout") == 0);
+    CHECK(strcmp(sw_result_str(4000), "unknown result") == 0);
+    char address[SW_TEXT_BYTES];
+    sw_device *device = start_device(NULL, address);
+    options(address);
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+    device = start_device(NULL, address);
+    objects(address);
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+    EXPECT(SW_RESULT_STALE, sw_device_free(device));
+    return 0;
+}
