@@ -5,7 +5,7 @@ mod rig;
 use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rig::Device;
 use samplewire::format::Format;
@@ -336,6 +336,33 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
         next += block.len() as u64;
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
+    receiver.close();
+    device.finish();
+}
+
+#[test]
+fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
+    // A sample a second: nothing comes.
+    let rate_hz = 1.0;
+    let device = Device::start(
+        "127.0.0.1:0",
+        Box::new(NullSource::new(Format::Sc16, 1, rate_hz).expect("a rate in range")),
+        &TransmitterOptions::new(),
+        (&FaultSpec::new(), &FaultSpec::new()),
+        Overflow::Lose { rate_hz },
+    );
+    let mut receiver = device.receive(&ReceiverOptions::new());
+    let interrupter = receiver.interrupter();
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        interrupter.interrupt();
+    });
+    let start = Instant::now();
+    assert!(receiver.next_within(Duration::from_secs(60)).is_none());
+    assert!(start.elapsed() < Duration::from_secs(20));
+    thread.join().expect("no panic");
+    assert!(receiver.next().is_none(), "for good");
+    assert!(!receiver.is_over());
     receiver.close();
     device.finish();
 }
