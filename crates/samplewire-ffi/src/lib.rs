@@ -5,10 +5,10 @@
 //! caller in C needs:
 //!
 //! - **No object is dereferenced.** A `sw_receiver *` is a name that a registry knows
-//!   ([`mod@registry`]); one that was freed is an error and no access to freed memory. Blocks and
-//!   rooms on loan are slots with a generation ([`loans`]).
-//! - **No panic crosses.** Every function runs in [`result::guard`].
-//! - **Structs grow.** Each begins with its size as its caller knows it ([`sized`]).
+//!   (`registry.rs`); one that was freed is an error and no access to freed memory. Blocks and
+//!   rooms on loan are slots with a generation (`loans.rs`).
+//! - **No panic crosses.** Every function runs in one guard (`result.rs`).
+//! - **Structs grow.** Each begins with its size as its caller knows it (`sized.rs`).
 //!
 //! # Safety
 //! The rules of pointers are the same for all functions: a pointer argument is NULL (which is an
