@@ -6,8 +6,8 @@
 A device sends a tone in sc16 over a pair of veth devices in two network namespaces, which are made
 for it and removed; that needs root, ip, tc and ethtool. The host reads the samples where its I/O
 thread put them, makes floats of them, filters by 64 taps and keeps one in eight, and averages power
-spectra of 4,096 points (the example `spectrum`). What must hold: no sample is missing in any run, and
-the tone is in its bin. Exit: 0 when both hold, 1 when one does not, 2 when a program failed.
+spectra of 4,096 points (the example `spectrum`). What must hold: no sample is missing in any run,
+and the tone is in its bin. Exit: 0 when both hold, 1 when one does not, 2 when a program failed.
 """
 
 import argparse
