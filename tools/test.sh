@@ -34,7 +34,8 @@ arm_compiles() {
 arm_runs() {
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc \
         CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER='qemu-aarch64 -L /usr/aarch64-linux-gnu' \
-        cargo test --quiet -p samplewire-proto -p samplewire-circuit --lib --target "$arm"
+        cargo test --quiet -p samplewire-proto -p samplewire-circuit -p samplewire-blocks \
+        --lib --target "$arm"
 }
 
 example() {

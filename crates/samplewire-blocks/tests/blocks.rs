@@ -19,8 +19,11 @@ const SAMPLES: usize = 10_000;
 /// The samples that came, with their indexes, quantum by quantum.
 #[derive(Clone, Default)]
 struct Seen<S> {
-    quanta: Arc<Mutex<Vec<(u64, Vec<S>)>>>,
+    quanta: Arc<Mutex<Vec<Indexed<S>>>>,
 }
+
+/// The index of the first sample, and the samples.
+type Indexed<S> = (u64, Vec<S>);
 
 impl<S: Sample> Seen<S> {
     fn samples(&self) -> Vec<S> {
