@@ -1,9 +1,16 @@
-//! Nothing allocates after the pool was made.
+//! Nothing allocates after the pool was made, and when a graph runs.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use samplewire_circuit::{Pool, PoolConfig, Tag, TagKind};
+use samplewire_circuit::blocks::{Head, NullSource};
+use samplewire_circuit::{
+    ByQuantum, Flow, Graph, GraphBuilder, InPlace, Pool, PoolConfig, Quantum, Report, RunError,
+    Sink, Tag, TagKind, Work,
+};
+
+mod schedulers;
+use schedulers::under_each_scheduler;
 
 /// The system's allocator, counting calls.
 struct Counting;
@@ -28,8 +35,17 @@ static CALLS: AtomicUsize = AtomicUsize::new(0);
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
+/// One after the other: calls are counted for the whole process.
 #[test]
-fn quanta_go_round_without_an_allocation() {
+fn quanta_go_round_and_graphs_run_without_an_allocation() {
+    quanta_go_round();
+    under_each_scheduler(runs_without_an_allocation);
+    for threads in [1, 2] {
+        runs_without_an_allocation(&|graph| graph.run(ByQuantum::new(threads)));
+    }
+}
+
+fn quanta_go_round() {
     let pool = Pool::new(PoolConfig::new(4, 8_000)).unwrap();
     let rounds = if cfg!(miri) { 100 } else { 10_000 };
     let before = CALLS.load(Ordering::Relaxed);
@@ -43,4 +59,54 @@ fn quanta_go_round_without_an_allocation() {
         assert_eq!(shared.clone().data()[0], index as u8);
     }
     assert_eq!(CALLS.load(Ordering::Relaxed), before);
+}
+
+/// Another of its kind for each thread.
+struct Negate;
+
+impl InPlace<f32> for Negate {
+    fn work(&mut self, quantum: &mut Quantum<f32>) -> Work {
+        quantum.samples_mut().iter_mut().for_each(|sample| *sample = -*sample);
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// Looks at the calls of the allocator at the middle of a stream, when every thread has started and
+/// slept, and at its end.
+#[derive(Default)]
+struct Watch {
+    quanta: usize,
+    at_middle: usize,
+}
+
+impl Sink<f32> for Watch {
+    fn consume(&mut self, _: &Quantum<f32>) -> Work {
+        self.quanta += 1;
+        if self.quanta == QUANTA / 2 {
+            self.at_middle = CALLS.load(Ordering::Relaxed);
+        }
+        if self.quanta == QUANTA {
+            ALLOCATED.store(CALLS.load(Ordering::Relaxed) - self.at_middle, Ordering::Relaxed);
+        }
+        Ok(Flow::Pass)
+    }
+}
+
+/// What was allocated in the second half of the last run.
+static ALLOCATED: AtomicUsize = AtomicUsize::new(usize::MAX);
+const QUANTA: usize = if cfg!(miri) { 40 } else { 1_000 };
+
+fn runs_without_an_allocation(run: &dyn Fn(Graph) -> Result<Report, RunError>) {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("samples", 8, 64);
+    let stream = graph.source("source", NullSource, circuit);
+    let stream = graph.in_place("negate", Negate, stream);
+    let stream = graph.in_place("head", Head::new(64 * QUANTA as u64), stream);
+    graph.sink("watch", Watch::default(), stream);
+    run(graph.build().unwrap()).unwrap();
+    assert_eq!(ALLOCATED.swap(usize::MAX, Ordering::Relaxed), 0);
 }

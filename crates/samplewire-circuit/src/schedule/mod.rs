@@ -18,12 +18,14 @@
 //! }
 //! ```
 
+mod future;
 mod line;
 mod quantum;
 mod relay;
 mod sequence;
 mod stage;
 
+pub use future::Async;
 pub use quantum::ByQuantum;
 pub use sequence::Sequence;
 pub use stage::ByStage;

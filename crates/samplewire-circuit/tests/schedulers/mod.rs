@@ -1,6 +1,6 @@
 //! The schedulers that each graph is run by.
 
-use samplewire_circuit::{ByStage, Graph, Report, RunError, Sequence, Waiting};
+use samplewire_circuit::{Async, ByStage, Graph, Report, RunError, Sequence, Waiting};
 
 /// Checks what it makes of a graph, by each scheduler.
 pub(crate) fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Report, RunError>)) {
@@ -14,5 +14,9 @@ pub(crate) fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Repor
             let stage = ByStage::even(&graph, stages).waiting(Waiting::Spin);
             graph.run(stage)
         });
+    }
+    for threads in [1, 2] {
+        check(&|graph| graph.run(Async::new(threads)));
+        check(&|graph| graph.run(Async::new(threads).groups(|block| block.number() / 2)));
     }
 }
