@@ -37,6 +37,8 @@ pub struct Group {
     waker: Option<Waker>,
     /// Whether a block that waits is to be asked again without being woken.
     asks_again: bool,
+    /// As a future: whether something outside of the graph is to wake it.
+    waits_outside: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +78,7 @@ impl Group {
             is_idle: false,
             waker: None,
             asks_again: false,
+            waits_outside: false,
         }
     }
 
@@ -192,6 +195,11 @@ impl Group {
         self.bell.spins()
     }
 
+    /// As a future that is pending: whether something outside of the graph is to wake it.
+    pub(crate) fn waits_outside(&self) -> bool {
+        self.waits_outside
+    }
+
     /// Fails the graph for standing still: who waits for what.
     pub(crate) fn stall(&self) {
         self.shared.fail_stalled();
@@ -248,7 +256,8 @@ impl Future for Group {
         if matches!(polled, Polled::Idle | Polled::Waiting) && !self.bell.spins() {
             self.bell.lie_down(context.waker());
             polled = Group::poll(&mut self);
-            if polled == Polled::Idle || polled == Polled::Waiting && !self.asks_again {
+            self.waits_outside = polled == Polled::Waiting && !self.asks_again;
+            if polled == Polled::Idle || self.waits_outside {
                 return Poll::Pending;
             }
             self.bell.get_up();

@@ -1,6 +1,7 @@
 //! Blocks as futures on an executor of a few threads.
 
 use std::collections::VecDeque;
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -76,11 +77,14 @@ struct Queue {
     left: usize,
     /// Threads that wait.
     idle: usize,
+    /// Futures that wait for something outside of the graph.
+    outside: usize,
 }
 
 impl Executor {
     fn new(futures: usize, threads: usize, shared: Arc<Shared>) -> Self {
-        let queue = Queue { ready: VecDeque::with_capacity(futures), left: futures, idle: 0 };
+        let ready = VecDeque::with_capacity(futures);
+        let queue = Queue { ready, left: futures, idle: 0, outside: 0 };
         Self { queue: Mutex::new(queue), woken: Condvar::new(), threads, shared }
     }
 
@@ -88,7 +92,17 @@ impl Executor {
         let (executor, queue) = (Arc::clone(self), Arc::clone(self));
         #[expect(clippy::async_yields_async, reason = "a group that is done, for the join")]
         let run = async move {
-            (&mut group).await;
+            let mut was_outside = false;
+            poll_fn(|context| {
+                let polled = Pin::new(&mut group).poll(context);
+                let is_outside = polled.is_pending() && group.waits_outside();
+                if was_outside != is_outside {
+                    executor.count_outside(is_outside);
+                    was_outside = is_outside;
+                }
+                polled
+            })
+            .await;
             executor.end();
             group
         };
@@ -114,8 +128,8 @@ impl Executor {
             if queue.left == 0 {
                 return None;
             }
-            if queue.idle + 1 == self.threads {
-                // No group moves, and one that waits for something outside is woken at once.
+            if queue.idle + 1 == self.threads && queue.outside == 0 {
+                // No group moves, and nothing will wake one.
                 drop(queue);
                 self.shared.fail_stalled();
                 queue = self.lock();
@@ -143,6 +157,12 @@ impl Executor {
         if is_waited_for {
             self.woken.notify_one();
         }
+    }
+
+    /// A future waits for something outside of the graph, or does so no more.
+    fn count_outside(&self, is_outside: bool) {
+        let mut queue = self.lock();
+        queue.outside = if is_outside { queue.outside + 1 } else { queue.outside - 1 };
     }
 
     /// A future is done.
