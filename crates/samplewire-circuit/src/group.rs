@@ -7,7 +7,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
+use std::thread::{self, Thread, ThreadId};
 use std::time::{Duration, Instant};
 
 use crate::block::Failure;
@@ -34,7 +34,8 @@ pub struct Group {
     idle_since: Option<Instant>,
     /// Whether it is among those that had nothing to do for long.
     is_idle: bool,
-    waker: Option<Waker>,
+    /// Of the thread that polled it last in [`Group::sleep`], or started it.
+    waker: Option<(ThreadId, Waker)>,
     /// Whether a block that waits is to be asked again without being woken.
     asks_again: bool,
     /// As a future: whether something outside of the graph is to wake it.
@@ -164,7 +165,7 @@ impl Group {
     /// # Blocking
     /// So long.
     pub fn sleep(&mut self, timeout_max: Duration) -> Polled {
-        let waker = self.waker.get_or_insert_with(|| Parked::waker(thread::current())).clone();
+        let waker = self.waker();
         self.bell.lie_down(&waker);
         let polled = self.poll();
         match polled {
@@ -205,9 +206,19 @@ impl Group {
         self.shared.fail_stalled();
     }
 
+    /// Wakes this thread; made when the group starts on it, so that no later sleep allocates.
+    fn waker(&mut self) -> Waker {
+        let id = thread::current().id();
+        match &self.waker {
+            Some((owner, waker)) if *owner == id => waker.clone(),
+            _ => self.waker.insert((id, Parked::waker(thread::current()))).1.clone(),
+        }
+    }
+
     /// Starts what is fresh; `false` when it is done.
     fn change_state(&mut self) -> bool {
         if self.state == State::Fresh {
+            self.waker();
             let waker = Waker::from(Arc::clone(&self.bell));
             let names = Names { names: &self.shared.names, waker };
             self.state = State::Started;

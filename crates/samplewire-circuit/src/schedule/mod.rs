@@ -1,5 +1,12 @@
 //! Schedulers: who polls which group on which thread.
 //!
+//! | Scheduler | Threads | For |
+//! |---|---|---|
+//! | [`Sequence`] | the calling one | what one core carries: the least cost for a quantum |
+//! | [`ByStage`] | one for each stage | any graph, of which one core cannot carry all |
+//! | [`ByQuantum`] | several, each with replicas | a line whose blocks keep nothing between quanta |
+//! | [`Async`] | several, blocks are futures | more branches than CPUs |
+//!
 //! A scheduler is ordinary code over [`Graph::split`] and [`Group::poll`](crate::Group::poll). The
 //! simplest, outside of this crate:
 //!
@@ -18,6 +25,7 @@
 //! }
 //! ```
 
+mod calls;
 mod future;
 mod line;
 mod quantum;

@@ -5,8 +5,9 @@ use std::thread;
 
 use crate::graph::{Graph, RunError};
 use crate::meter::Meter;
+use crate::schedule::calls::Post;
 use crate::schedule::line::{Line, put_back, take};
-use crate::schedule::relay::{Post, Relay, Worker};
+use crate::schedule::relay::{Relay, Worker};
 use crate::schedule::{Scheduler, Waiting, pin};
 
 /// Runs a line of blocks on several threads, each quantum wholly on one of them: its samples stay in

@@ -5,7 +5,6 @@
 //! and has its beginning fill them again, then hands the turn on and works on them. Fills and ends
 //! are so in one order. What changes at each turn is one cache line, besides the blocks' own state.
 
-use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,13 +12,13 @@ use std::task::{Wake, Waker};
 use std::thread;
 use std::time::Duration;
 
-use crate::block::{Failure, Flow};
 use crate::channel::Bell;
 use crate::graph::Shared;
 use crate::group::{Parked, WAITING_MAX, failed, panicked};
-use crate::meter::{Counting, Meter};
+use crate::meter::Meter;
 use crate::quantum::Quantum;
-use crate::schedule::{LOOKS, Waiting};
+use crate::schedule::Waiting;
+use crate::schedule::calls::{Calls, Filled, Halt, Post};
 use crate::task::{Names, Visit};
 
 /// What the threads of a relay have in common.
@@ -62,40 +61,6 @@ pub(super) struct Worker<'a> {
     /// The quanta of this turn, in their order.
     run: Vec<Filled>,
     calls: Calls<'a>,
-}
-
-/// What a worker's calls need besides block and quantum.
-struct Calls<'a> {
-    shared: &'a Shared,
-    bell: &'a Bell,
-    waker: Waker,
-    /// The node at work.
-    at: usize,
-}
-
-/// Where a thread's calls of a block are counted.
-pub(super) struct Post {
-    node: usize,
-    /// The two's logarithm of its samples' size in bytes.
-    sample_shift: u32,
-    counting: Counting,
-}
-
-/// A quantum under way.
-struct Filled {
-    quantum: Quantum,
-    /// Whether there is something in it for the next block.
-    goes_on: bool,
-    /// Whether a block ended the stream with it.
-    is_last: bool,
-}
-
-/// Why a worker does not go on.
-enum Halt {
-    /// The graph was stopped.
-    Stopped,
-    /// A block failed.
-    Failed(Failure),
 }
 
 impl Relay {
@@ -310,93 +275,6 @@ impl<'a> Worker<'a> {
         let posts = self.middle.iter().map(|(_, post)| post);
         posts.chain(&self.first).chain(&self.last).for_each(|post| post.counting.publish());
         self.relay.meters.iter().for_each(|(whole, parts)| whole.set_sum(parts));
-    }
-}
-
-impl Calls<'_> {
-    /// Has a block work on a quantum until it does not wait: whether the next block may.
-    #[inline]
-    fn visit(
-        &mut self,
-        block: &mut dyn Visit,
-        post: &mut Post,
-        filled: &mut Filled,
-    ) -> Result<bool, Halt> {
-        self.at = post.node;
-        let samples = (filled.quantum.len() >> post.sample_shift) as u64;
-        let mut looks = 0;
-        loop {
-            match post.counting.call(samples, || block.visit(&mut filled.quantum)) {
-                Ok(Flow::Pass) => break,
-                Ok(Flow::End) => {
-                    filled.is_last = true;
-                    break;
-                }
-                Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
-                Ok(Flow::Discard) => {
-                    filled.goes_on = false;
-                    return Ok(false);
-                }
-                Err(failure) => return Err(Halt::Failed(failure)),
-            }
-        }
-        filled.goes_on = !filled.quantum.is_empty();
-        Ok(filled.goes_on)
-    }
-
-    /// Has the source fill a quantum once: how many samples it made, `None` when it waits.
-    fn fill(
-        &mut self,
-        (source, post): (&mut Box<dyn Visit>, &mut Post),
-        filled: &mut Filled,
-    ) -> Result<Option<u64>, Halt> {
-        self.at = post.node;
-        let flow = post.counting.call(0, || source.visit(&mut filled.quantum));
-        match flow.map_err(Halt::Failed)? {
-            Flow::Wait | Flow::Sleep => return Ok(None),
-            Flow::Pass => {}
-            Flow::End => filled.is_last = true,
-            Flow::Discard => {
-                filled.goes_on = false;
-                return Ok(Some(0));
-            }
-        }
-        let made = (filled.quantum.len() >> post.sample_shift) as u64;
-        post.counting.made(made);
-        post.counting.rate(filled.quantum.rate_hz());
-        filled.goes_on = made > 0;
-        Ok(Some(made))
-    }
-
-    /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,
-    /// unless something is `ready`.
-    #[inline]
-    fn wait(
-        &self,
-        looks: &mut u32,
-        sleep_max: Duration,
-        ready: impl Fn() -> bool,
-    ) -> Result<(), Halt> {
-        if self.shared.is_stopped() {
-            return Err(Halt::Stopped);
-        }
-        if *looks < LOOKS || self.bell.spins() {
-            *looks += 1;
-            spin_loop();
-            return Ok(());
-        }
-        self.bell.lie_down(&self.waker);
-        if !ready() && !self.shared.is_stopped() {
-            thread::park_timeout(sleep_max);
-        }
-        self.bell.get_up();
-        Ok(())
-    }
-}
-
-impl Post {
-    pub(super) fn new(node: usize, sample_shift: u32, part: &Arc<Meter>) -> Self {
-        Self { node, sample_shift, counting: Counting::new(Arc::clone(part)) }
     }
 }
 

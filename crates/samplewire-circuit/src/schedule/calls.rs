@@ -1,0 +1,137 @@
+//! How a thread of a relay calls blocks, counts the calls, and waits.
+
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::task::Waker;
+use std::thread;
+use std::time::Duration;
+
+use crate::block::{Failure, Flow};
+use crate::channel::Bell;
+use crate::graph::Shared;
+use crate::group::WAITING_MAX;
+use crate::meter::{Counting, Meter};
+use crate::quantum::Quantum;
+use crate::schedule::LOOKS;
+use crate::task::Visit;
+
+/// What a worker's calls need besides block and quantum.
+pub(super) struct Calls<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) bell: &'a Bell,
+    pub(super) waker: Waker,
+    /// The node at work.
+    pub(super) at: usize,
+}
+
+/// Where a thread's calls of a block are counted.
+pub(super) struct Post {
+    pub(super) node: usize,
+    /// The two's logarithm of its samples' size in bytes.
+    pub(super) sample_shift: u32,
+    pub(super) counting: Counting,
+}
+
+/// A quantum under way.
+pub(super) struct Filled {
+    pub(super) quantum: Quantum,
+    /// Whether there is something in it for the next block.
+    pub(super) goes_on: bool,
+    /// Whether a block ended the stream with it.
+    pub(super) is_last: bool,
+}
+
+/// Why a worker does not go on.
+pub(super) enum Halt {
+    /// The graph was stopped.
+    Stopped,
+    /// A block failed.
+    Failed(Failure),
+}
+
+impl Calls<'_> {
+    /// Has a block work on a quantum until it does not wait: whether the next block may.
+    #[inline]
+    pub(super) fn visit(
+        &mut self,
+        block: &mut dyn Visit,
+        post: &mut Post,
+        filled: &mut Filled,
+    ) -> Result<bool, Halt> {
+        self.at = post.node;
+        let samples = (filled.quantum.len() >> post.sample_shift) as u64;
+        let mut looks = 0;
+        loop {
+            match post.counting.call(samples, || block.visit(&mut filled.quantum)) {
+                Ok(Flow::Pass) => break,
+                Ok(Flow::End) => {
+                    filled.is_last = true;
+                    break;
+                }
+                Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
+                Ok(Flow::Discard) => {
+                    filled.goes_on = false;
+                    return Ok(false);
+                }
+                Err(failure) => return Err(Halt::Failed(failure)),
+            }
+        }
+        filled.goes_on = !filled.quantum.is_empty();
+        Ok(filled.goes_on)
+    }
+
+    /// Has the source fill a quantum once: how many samples it made, `None` when it waits.
+    pub(super) fn fill(
+        &mut self,
+        (source, post): (&mut Box<dyn Visit>, &mut Post),
+        filled: &mut Filled,
+    ) -> Result<Option<u64>, Halt> {
+        self.at = post.node;
+        let flow = post.counting.call(0, || source.visit(&mut filled.quantum));
+        match flow.map_err(Halt::Failed)? {
+            Flow::Wait | Flow::Sleep => return Ok(None),
+            Flow::Pass => {}
+            Flow::End => filled.is_last = true,
+            Flow::Discard => {
+                filled.goes_on = false;
+                return Ok(Some(0));
+            }
+        }
+        let made = (filled.quantum.len() >> post.sample_shift) as u64;
+        post.counting.made(made);
+        post.counting.rate(filled.quantum.rate_hz());
+        filled.goes_on = made > 0;
+        Ok(Some(made))
+    }
+
+    /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,
+    /// unless something is `ready`.
+    #[inline]
+    pub(super) fn wait(
+        &self,
+        looks: &mut u32,
+        sleep_max: Duration,
+        ready: impl Fn() -> bool,
+    ) -> Result<(), Halt> {
+        if self.shared.is_stopped() {
+            return Err(Halt::Stopped);
+        }
+        if *looks < LOOKS || self.bell.spins() {
+            *looks += 1;
+            spin_loop();
+            return Ok(());
+        }
+        self.bell.lie_down(&self.waker);
+        if !ready() && !self.shared.is_stopped() {
+            thread::park_timeout(sleep_max);
+        }
+        self.bell.get_up();
+        Ok(())
+    }
+}
+
+impl Post {
+    pub(super) fn new(node: usize, sample_shift: u32, part: &Arc<Meter>) -> Self {
+        Self { node, sample_shift, counting: Counting::new(Arc::clone(part)) }
+    }
+}
