@@ -193,7 +193,8 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
 #[test]
 fn source_that_sleeps_is_drained() {
     let (start, started) = mpsc::channel();
-    let source = Sleeper { start, calls: Arc::default(), is_up: Arc::default() };
+    let calls = Arc::<AtomicU64>::default();
+    let source = Sleeper { start, calls: calls.clone(), is_up: Arc::default() };
     let mut graph = GraphBuilder::new();
     let lent = graph.lent_circuit("ring", 1, LEN);
     let stream = graph.lent_source("source", source, lent);
@@ -202,6 +203,9 @@ fn source_that_sleeps_is_drained() {
     let control = graph.control();
     let run = std::thread::spawn(move || graph.run(Sequence::new()));
     started.recv().unwrap();
+    while calls.load(Ordering::Relaxed) == 0 {
+        std::thread::yield_now();
+    }
     control.drain();
     let report = run.join().unwrap().unwrap();
     assert!(control.dot().contains("source\\nsource\\n"), "{}", control.dot());
