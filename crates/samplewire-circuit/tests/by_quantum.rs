@@ -192,7 +192,9 @@ fn drain_passes_on_what_is_under_way_and_stop_ends() {
         let graph = Life::default().graph(quanta);
         let control = graph.control();
         let drain = std::thread::spawn(move || {
-            std::thread::sleep(Duration::from_millis(10));
+            while control.blocks().iter().any(|block| block.counters.samples == 0) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
             control.drain();
         });
         let report = graph.run(schedule).unwrap();
