@@ -1,0 +1,253 @@
+"""Streams of samples over Ethernet: every index delivered, or listed in a gap with its cause.
+
+>>> import samplewire as sw
+>>> with sw.emulate("counter", rate_hz=1e6, samples=10_000) as device:
+...     with sw.receive(device.address) as rx:
+...         sum(len(block) for block in rx.blocks())
+10000
+"""
+
+from os import PathLike
+
+from samplewire import _native
+from samplewire._emulate import Device, emulate
+from samplewire._errors import (
+    AddressError,
+    ApartError,
+    CircuitBreakerError,
+    ClosedByPeerError,
+    ClosedError,
+    EndedError,
+    Error,
+    ForkError,
+    FormatError,
+    HeldMemoryWarning,
+    LinkError,
+    NoAnswerError,
+    OfferError,
+    OpenError,
+    OptionError,
+    PeerRestartedError,
+    PeerSilentError,
+    PoolError,
+    PortFailedError,
+    PortFullError,
+    PortGoneError,
+    RealTimeError,
+    RefusedError,
+    ReleasedError,
+    SinkError,
+    SourceError,
+    StartError,
+    SystemCallError,
+    TermsError,
+    ViolationError,
+    WaitTimeoutError,
+)
+from samplewire._options import opening, unsigned
+from samplewire._receive import Block, Reading, Receiver, receive, sample_dtype
+from samplewire._records import (
+    DeviceInfo,
+    FaultCounts,
+    Found,
+    FoundDevice,
+    Gap,
+    Played,
+    ReceiverStats,
+    Recording,
+    SessionEnd,
+    Tag,
+    TransmitterStats,
+)
+from samplewire._transmit import Transmitter, transmit, wire_bytes
+
+__version__ = _native.__version__
+
+
+def record(
+    address: str,
+    path: str | PathLike[str],
+    *,
+    samples: int | None = None,
+    seconds: float | None = None,
+    format: str | None = None,
+    overwrite: bool = False,
+    compress: bool = False,
+    sha512: bool = True,
+    delivery: str = "complete",
+    window: int = 1_024,
+    stream: int | None = None,
+    start_index: int = 0,
+    owner: int | None = None,
+    timeout: float = 3.0,
+    mtu: int = 9_000,
+) -> Recording:
+    """Record a stream, by the library's own sinks: no sample passes through Python.
+
+    It ends with the stream, with one of the limits, or with Ctrl-C, which raises once the files are
+    in order.
+
+    Parameters
+    ----------
+    address : str
+        `HOST[:PORT]`; port 9100 unless given.
+    path : str or path
+        The name of a SigMF recording, of a raw file (`.raw`, `.bin`, `.dat`, `.iq`, `.cfile` or a
+        format's name at its end), or `null`.
+    samples : int, optional
+        How many indexes to record, gaps included.
+    seconds : float, optional
+        How long to record, in seconds.
+    format : str, optional
+        The format of the samples in the file; default the stream's.
+    overwrite, compress, sha512 : bool
+        Whether files that exist are emptied, the data compressed, and their hash taken.
+    delivery, window, stream, start_index, owner, timeout, mtu
+        See `receive`.
+
+    Returns
+    -------
+    Recording
+
+    Raises
+    ------
+    OpenError, SinkError, EndedError
+        The stream cannot be opened, the file not be written, or the stream broke; what came before
+        is in the file.
+
+    Examples
+    --------
+    >>> with emulate("counter", rate_hz=10e6) as device:
+    ...     recording = record(device.address, "null", samples=1_000_000)
+    >>> recording.samples, recording.gaps
+    (1000000, 0)
+    """
+    unsigned(samples=(samples or 0, 64))
+    options = opening(
+        address,
+        delivery=delivery,
+        window=window,
+        stream=stream,
+        start_index=start_index,
+        owner=owner,
+        timeout=timeout,
+        mtu=mtu,
+    )
+    return _native.record(
+        options,
+        path,
+        samples=samples,
+        seconds=seconds,
+        format=format,
+        overwrite=overwrite,
+        compress=compress,
+        sha512=sha512,
+    )
+
+
+def probe(address: str, *, stream: int = 0, timeout: float = 3.0) -> DeviceInfo:
+    """Ask a device what a stream is, without opening it.
+
+    Parameters
+    ----------
+    address : str
+        `HOST[:PORT]`; port 9100 unless given.
+    stream : int
+        The number of the stream.
+    timeout : float
+        How long to ask, in seconds.
+
+    Returns
+    -------
+    DeviceInfo
+
+    Raises
+    ------
+    OpenError
+        Nothing answers, or there is no such stream.
+    """
+    unsigned(stream=(stream, 16))
+    return _native.probe(address, stream, timeout)
+
+
+def find(*, port: int = 9_100, timeout: float = 1.0) -> Found:
+    """Ask all devices on the local networks what they stream.
+
+    Parameters
+    ----------
+    port : int
+        Where they listen.
+    timeout : float
+        How long answers are awaited, in seconds; then at most as long again for every 16 that
+        answered.
+
+    Returns
+    -------
+    Found
+
+    Raises
+    ------
+    OpenError
+        No network can be asked.
+    """
+    unsigned(port=(port, 16))
+    return Found(*_native.find(port, timeout))
+
+
+__all__ = [
+    "AddressError",
+    "ApartError",
+    "Block",
+    "CircuitBreakerError",
+    "ClosedByPeerError",
+    "ClosedError",
+    "Device",
+    "DeviceInfo",
+    "EndedError",
+    "Error",
+    "FaultCounts",
+    "ForkError",
+    "FormatError",
+    "Found",
+    "FoundDevice",
+    "Gap",
+    "HeldMemoryWarning",
+    "LinkError",
+    "NoAnswerError",
+    "OfferError",
+    "OpenError",
+    "OptionError",
+    "PeerRestartedError",
+    "PeerSilentError",
+    "Played",
+    "PoolError",
+    "PortFailedError",
+    "PortFullError",
+    "PortGoneError",
+    "Reading",
+    "RealTimeError",
+    "Receiver",
+    "ReceiverStats",
+    "Recording",
+    "RefusedError",
+    "ReleasedError",
+    "SessionEnd",
+    "SinkError",
+    "SourceError",
+    "StartError",
+    "SystemCallError",
+    "Tag",
+    "TermsError",
+    "Transmitter",
+    "TransmitterStats",
+    "ViolationError",
+    "WaitTimeoutError",
+    "emulate",
+    "find",
+    "probe",
+    "receive",
+    "record",
+    "sample_dtype",
+    "transmit",
+    "wire_bytes",
+]

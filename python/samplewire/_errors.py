@@ -1,0 +1,190 @@
+"""Exceptions: one class for each error of the library, all under `Error`."""
+
+
+class Error(Exception):
+    """Anything that a stream, a recording or a device failed of."""
+
+
+class OpenError(Error):
+    """A stream was not opened."""
+
+
+class AddressError(OpenError, ValueError):
+    """The text is no address, or its name is not known."""
+
+
+class NoAnswerError(OpenError, TimeoutError):
+    """Nothing answered.
+
+    Attributes
+    ----------
+    address : str
+        The device's address.
+    waited_s : float
+        How long it was tried, in seconds.
+    is_unreachable : bool
+        The network said that nothing listens there.
+    """
+
+    address: str
+    waited_s: float
+    is_unreachable: bool
+
+
+class RefusedError(OpenError):
+    """The device refused.
+
+    Attributes
+    ----------
+    address : str
+        The device's address.
+    stream : int
+        The number of the stream.
+    reason : str
+        Why, as the protocol names it.
+    retry_ms : int
+        When another attempt makes sense, in milliseconds; 0 = never.
+    """
+
+    address: str
+    stream: int
+    reason: str
+    retry_ms: int
+
+
+class FormatError(OpenError):
+    """The device sends a format that this version does not know."""
+
+
+class OfferError(OpenError):
+    """The device's terms contradict each other."""
+
+
+class ApartError(OpenError):
+    """Streams that were to be read in line are not of one clock, or of one kind."""
+
+
+class StartError(OpenError):
+    """A stream does not begin at the index at which it was asked to."""
+
+
+class TermsError(OpenError, ValueError):
+    """A term is out of range."""
+
+
+class OptionError(OpenError, ValueError):
+    """An option is out of range.
+
+    Attributes
+    ----------
+    option : str
+        Which.
+    value : int
+        The value that was given.
+    range : str
+        What is allowed.
+    """
+
+    option: str
+    value: int
+    range: str
+
+
+class RealTimeError(OpenError, ValueError):
+    """Real-time options are out of range, or contradict each other."""
+
+
+class PoolError(OpenError, MemoryError):
+    """The memory of the stream cannot be had."""
+
+
+class PortFullError(OpenError):
+    """The port has room for no more streams."""
+
+
+class PortGoneError(OpenError):
+    """The port has failed, or was closed."""
+
+
+class SystemCallError(OpenError, OSError):
+    """The operating system refused a thread or randomness."""
+
+
+class LinkError(Error):
+    """The socket failed."""
+
+
+class EndedError(Error):
+    """A stream ended, and was not to."""
+
+
+class ClosedByPeerError(EndedError):
+    """The peer closed the stream before it was over.
+
+    Attributes
+    ----------
+    reason : str
+        Why, as the protocol names it.
+    """
+
+    reason: str
+
+
+class PeerRestartedError(EndedError):
+    """The peer no longer knows the stream: it restarted, or gave the stream to another."""
+
+
+class PeerSilentError(EndedError, TimeoutError):
+    """Nothing was heard for the time after which a peer is dead."""
+
+
+class CircuitBreakerError(EndedError):
+    """More than half of all departures were repeats for long."""
+
+
+class ViolationError(EndedError):
+    """The peer broke a rule without which samples cannot be placed."""
+
+
+class PortFailedError(Error):
+    """The I/O thread of a stream or a device broke."""
+
+
+class _KindError(Error):
+    """An error of several kinds.
+
+    Attributes
+    ----------
+    kind : str
+        The name of the library's variant, e.g. `Exists`.
+    """
+
+    kind: str
+
+
+class SinkError(_KindError):
+    """A file cannot be opened or written; its `kind` is one of `samplewire::sink::SinkError`."""
+
+
+class SourceError(_KindError):
+    """A source cannot be opened or read; its `kind` is one of `samplewire::source::SourceError`."""
+
+
+class ClosedError(Error):
+    """The receiver or transmitter was closed."""
+
+
+class ReleasedError(Error):
+    """The block was released: its memory is the stream's again."""
+
+
+class WaitTimeoutError(Error, TimeoutError):
+    """Nothing came within the time that was given."""
+
+
+class ForkError(Error):
+    """What was opened in a process was used in its child, which has none of its threads."""
+
+
+class HeldMemoryWarning(UserWarning):
+    """Blocks and arrays that are kept hold more than half of the stream's memory."""

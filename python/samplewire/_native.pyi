@@ -1,0 +1,178 @@
+"""The native half of the package; everything here is wrapped or exported by the Python half."""
+
+from collections.abc import Iterator
+from os import PathLike
+from types import TracebackType
+from typing import Any, final
+
+from numpy.typing import NDArray
+
+from samplewire._emulate import Supply
+from samplewire._options import Opening
+from samplewire._records import (
+    DeviceInfo,
+    FaultCounts,
+    FoundDevice,
+    Gap,
+    Played,
+    ReceiverStats,
+    Recording,
+    SessionEnd,
+    Tag,
+    TransmitterStats,
+)
+
+__version__: str
+
+@final
+class Block:
+    """A run of samples without a gap inside, in the memory that the receiver filled.
+
+    Its memory is given back, and with it the credit to send more, when the block is released or
+    forgotten and no array looks at it any more. It is its own context manager, which releases it.
+    """
+
+    @property
+    def index(self) -> int:
+        """Index of the first sample; of a block without samples, the index after its gaps."""
+
+    @property
+    def end(self) -> int:
+        """The index after the last sample."""
+
+    @property
+    def samples(self) -> NDArray[Any]:
+        """The samples where they lie, without a copy and not to be written.
+
+        Shaped `(n, channels)`, with I and Q as a last axis of 2 for sc8, uc8 and sc16, in steps of
+        the converter. The array keeps the memory, also when the block is released.
+
+        Raises
+        ------
+        ReleasedError
+            The block was released.
+        """
+
+    @property
+    def gaps(self) -> tuple[Gap, ...]:
+        """The gaps just before the first sample, in order."""
+
+    @property
+    def tags(self) -> tuple[Tag, ...]:
+        """What changed at which of the samples, and at the index after the last."""
+
+    @property
+    def is_released(self) -> bool:
+        """Whether the block was released."""
+
+    def complex(self) -> NDArray[Any]:
+        """A copy as complex64 shaped `(n, channels)`, at full scale 1.0; of complex formats.
+
+        Raises
+        ------
+        ReleasedError
+            The block was released.
+        TypeError
+            The format is real.
+        """
+
+    def real(self) -> NDArray[Any]:
+        """A copy as float32 shaped `(n, channels)`, at full scale 1.0; of real formats.
+
+        Raises
+        ------
+        ReleasedError
+            The block was released.
+        TypeError
+            The format is complex.
+        """
+
+    def release(self) -> None:
+        """Give the memory back, as soon as no array looks at it; `samples` then raises."""
+
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any: ...  # noqa: ANN401 - a capsule, which has no name in `types` before 3.13
+    def __dlpack_device__(self) -> tuple[int, int]: ...
+    def __len__(self) -> int: ...
+    def __bool__(self) -> bool: ...
+    def __enter__(self) -> Block: ...
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None: ...
+
+@final
+class Lease: ...
+
+@final
+class Receiver:
+    def __new__(cls, opening: Opening) -> Receiver: ...
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def memory_bytes(self) -> int: ...
+    def take(
+        self, timeout: float | None = None, len_max: int = ..., next: int | None = None
+    ) -> Block | None: ...
+    def wait_ready(self, timeout: float) -> bool: ...
+    def stats(self) -> ReceiverStats: ...
+    def close(self) -> None: ...
+    def __iter__(self) -> Iterator[Block]: ...
+    def __next__(self) -> Block: ...
+
+@final
+class Transmitter:
+    def __new__(cls, opening: Opening) -> Transmitter: ...
+    @property
+    def info(self) -> DeviceInfo: ...
+    @property
+    def next_index(self) -> int: ...
+    def send(self, pieces: Iterator[bytes], first: int) -> int: ...
+    def wait_played(self, index: int, timeout: float | None) -> bool: ...
+    def stats(self) -> TransmitterStats: ...
+    def finish(self) -> SessionEnd | None: ...
+    def cancel(self) -> SessionEnd | None: ...
+
+@final
+class Device:
+    def __new__(
+        cls,
+        address: str,
+        supply: Supply,
+        *,
+        streams: int,
+        plays: str | None,
+        paced: bool,
+        faults: list[str],
+        window: int,
+        payload_bytes: int | None,
+    ) -> Device: ...
+    @property
+    def address(self) -> str: ...
+    def played(self) -> list[Played]: ...
+    def faults(self) -> FaultCounts | None: ...
+    def failures(self) -> list[str]: ...
+    def close(self) -> None: ...
+
+def convert(from_format: str, to_format: str, data: bytes) -> bytes: ...
+def probe(address: str, stream: int, timeout: float) -> DeviceInfo: ...
+def find(port: int, timeout: float) -> tuple[tuple[FoundDevice, ...], tuple[str, ...], bool]: ...
+def record(
+    opening: Opening,
+    path: str | PathLike[str],
+    *,
+    samples: int | None,
+    seconds: float | None,
+    format: str | None,
+    overwrite: bool,
+    compress: bool,
+    sha512: bool,
+) -> Recording: ...

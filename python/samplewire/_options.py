@@ -1,0 +1,92 @@
+"""Options of an opening, as the native half takes them."""
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class Opening:
+    """What both ways of opening know."""
+
+    address: str
+    delivery: str
+    deadline_ns: int
+    window: int
+    stream: int | None
+    start_index: int
+    owner: int | None
+    timeout: float
+    mtu: int
+    underflow: str = "zeros"
+
+
+def read_delivery(text: str) -> tuple[str, int]:
+    """Read `complete`, `deadline:TIME` or `best-effort`: its name, and nanoseconds.
+
+    Examples
+    --------
+    >>> read_delivery("deadline:5ms")
+    ('deadline', 5000000)
+    >>> read_delivery("deadline:5")
+    Traceback (most recent call last):
+    ...
+    ValueError: delivery 'deadline:5' is none of complete, best-effort, deadline:TIME in us, ms or s
+    """
+    if text in ("complete", "best-effort"):
+        return text, 0
+    found = re.fullmatch(r"deadline:([0-9]+(?:\.[0-9]+)?)(us|ms|s)", text)
+    if found is None:
+        raise ValueError(
+            f"delivery {text!r} is none of complete, best-effort, deadline:TIME in us, ms or s"
+        )
+    deadline_ns = round(float(found[1]) * {"us": 1e3, "ms": 1e6, "s": 1e9}[found[2]])
+    if not 1_000 <= deadline_ns <= 30_000_000_000:
+        raise ValueError(f"delivery {text!r}: a deadline must be 1us to 30s")
+    return "deadline", deadline_ns
+
+
+def opening(
+    address: str,
+    *,
+    delivery: str = "complete",
+    window: int = 1_024,
+    stream: int | None = None,
+    start_index: int = 0,
+    owner: int | None = None,
+    timeout: float = 3.0,
+    mtu: int = 9_000,
+    underflow: str = "zeros",
+) -> Opening:
+    """Check what the library does not."""
+    if underflow not in ("zeros", "stop"):
+        raise ValueError(f"underflow {underflow!r} is neither zeros nor stop")
+    unsigned(window=(window, 32), start_index=(start_index, 64), mtu=(mtu, 64))
+    unsigned(stream=(stream or 0, 16), owner=(owner or 0, 64))
+    name, deadline_ns = read_delivery(delivery)
+    return Opening(
+        address,
+        name,
+        deadline_ns,
+        window,
+        stream,
+        start_index,
+        owner,
+        timeout,
+        mtu,
+        underflow,
+    )
+
+
+def unsigned(**numbers: tuple[int, int]) -> None:
+    """Raise for a number that is negative, or has more bits than it may.
+
+    Examples
+    --------
+    >>> unsigned(window=(-1, 32))
+    Traceback (most recent call last):
+    ...
+    ValueError: window of -1: must be 0 to 2^32 - 1
+    """
+    for name, (value, bits) in numbers.items():
+        if not 0 <= value < 1 << bits:
+            raise ValueError(f"{name} of {value}: must be 0 to 2^{bits} - 1")

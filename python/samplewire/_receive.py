@@ -1,0 +1,284 @@
+"""Receiving a stream."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samplewire import _native
+from samplewire._errors import WaitTimeoutError
+from samplewire._options import opening, unsigned
+from samplewire._records import DeviceInfo, Gap, ReceiverStats
+
+Block = _native.Block
+
+_ELEMENTS: dict[str, tuple[str, tuple[int, ...]]] = {
+    "sc8": ("int8", (2,)),
+    "uc8": ("uint8", (2,)),
+    "sc16": ("int16", (2,)),
+    "fc32": ("complex64", ()),
+    "r8": ("int8", ()),
+    "r16": ("int16", ()),
+    "rf32": ("float32", ()),
+}
+
+
+def sample_dtype(format: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Element type and trailing shape of arrays of a format.
+
+    Parameters
+    ----------
+    format : str
+        The format's name.
+
+    Returns
+    -------
+    dtype : numpy.dtype
+        The type of an element, little-endian as on the wire.
+    tail : tuple of int
+        `(2,)` where NumPy has no such complex type: I and Q side by side. Else empty.
+
+    Raises
+    ------
+    ValueError
+        No format has this name.
+
+    Examples
+    --------
+    >>> sample_dtype("sc16")
+    (dtype('int16'), (2,))
+    """
+    if format not in _ELEMENTS:
+        raise ValueError(f"sample format {format!r} is unknown: one of {', '.join(_ELEMENTS)}")
+    name, tail = _ELEMENTS[format]
+    return np.dtype(name), tail
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Samples that were copied out of a stream.
+
+    Attributes
+    ----------
+    samples : numpy.ndarray
+        The samples, this program's own; shaped as `Block.samples`.
+    index : int
+        The index of the first.
+    gaps : tuple of Gap
+        The gaps just before it.
+    """
+
+    samples: NDArray[Any]
+    index: int
+    gaps: tuple[Gap, ...]
+
+
+class Receiver:
+    """The receiving end of a stream; `receive` makes it.
+
+    Iterate over it, or over `blocks`, to get each `Block` where it lies; `read` copies. It is its
+    own context manager. One thread takes blocks at a time, others wait for their turn; `stats` and
+    `close` are free for any.
+    """
+
+    def __init__(self, native: _native.Receiver) -> None:
+        self._native = native
+        self._info = native.info
+        self._streak = 0
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device said of the stream."""
+        return self._info
+
+    @property
+    def memory_bytes(self) -> int:
+        """All memory taken for the stream, in bytes; none is taken later."""
+        return self._native.memory_bytes
+
+    def blocks(self, timeout: float | None = None) -> Iterator[Block]:
+        """Iterate over blocks until the stream ends.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            How long to wait for each, in seconds; default without end.
+
+        Yields
+        ------
+        Block
+            A run of samples without a gap inside.
+
+        Raises
+        ------
+        WaitTimeoutError
+            Nothing came within `timeout`.
+        EndedError
+            The stream ended, and was not to.
+        """
+        if timeout is None:
+            return iter(self._native)
+        return iter(lambda: self._native.take(timeout), None)
+
+    def read(self, count: int, *, timeout: float | None = None) -> Reading:
+        """Copy samples that follow each other without a gap.
+
+        Parameters
+        ----------
+        count : int
+            How many samples (of all channels each).
+        timeout : float, optional
+            How long to wait for the next block of them, in seconds; default without end.
+
+        Returns
+        -------
+        Reading
+            As many samples as were asked for; fewer before a gap, which the next reading names,
+            where the next did not come within `timeout`, and at the end, after which there are
+            none.
+
+        Raises
+        ------
+        WaitTimeoutError
+            Nothing came within `timeout`.
+        EndedError
+            The stream ended, and was not to.
+        """
+        unsigned(count=(count, 48))
+        dtype, tail = sample_dtype(self._info.format)
+        out = np.empty((count, self._info.channels, *tail), dtype)
+        filled, index = 0, self._info.first_index
+        gaps: tuple[Gap, ...] = ()
+        while filled < count:
+            following = None if filled == 0 else index + filled
+            try:
+                block = self._native.take(timeout, count - filled, following)
+            except WaitTimeoutError:
+                if filled == 0:
+                    raise
+                break
+            if block is None:
+                break
+            with block:
+                if filled == 0:
+                    index, gaps = block.index, gaps + block.gaps
+                out[filled : filled + len(block)] = block.samples
+                filled += len(block)
+        return Reading(out[:filled], index, gaps)
+
+    def stats(self) -> ReceiverStats:
+        """Counters as of some milliseconds ago; after the end, the final ones."""
+        return self._native.stats()
+
+    def close(self) -> None:
+        """End the stream; blocks that are held stay good. Waits about a second at most."""
+        self._native.close()
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self._native)
+
+    def __aiter__(self) -> AsyncIterator[Block]:
+        return self
+
+    async def __anext__(self) -> Block:
+        # A stream that is never empty leaves others their turns.
+        self._streak = (self._streak + 1) % _STREAK_MAX
+        if self._streak == 0:
+            await asyncio.sleep(0)
+        while not self._native.wait_ready(0.0):
+            # A wait that is cancelled ends soon after by itself, and what it found is kept.
+            await asyncio.get_running_loop().run_in_executor(None, self._native.wait_ready, 0.05)
+        block = self._native.take(None)
+        if block is None:
+            raise StopAsyncIteration
+        return block
+
+    def __enter__(self) -> "Receiver":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        info = self._info
+        return (
+            f"<samplewire.Receiver of {info.address}: {info.name or 'stream'}, {info.format}, "
+            f"{info.channels} channels, {info.rate_hz:g} Hz>"
+        )
+
+
+def receive(
+    address: str,
+    *,
+    delivery: str = "complete",
+    window: int = 1_024,
+    stream: int | None = None,
+    start_index: int = 0,
+    owner: int | None = None,
+    timeout: float = 3.0,
+    mtu: int = 9_000,
+) -> Receiver:
+    """Open the stream of a device and start to receive.
+
+    Parameters
+    ----------
+    address : str
+        `HOST[:PORT]`; port 9100 unless given.
+    delivery : str
+        `complete`, `deadline:TIME` (a packet is given up when it has been missing for TIME, 1us to
+        30s) or `best-effort`.
+    window : int
+        Packets that may be on the way or wait for a repair, 1 to 2^24. Memory is window times
+        payload.
+    stream : int, optional
+        The device's stream; default its first that sends.
+    start_index : int
+        The index of the first sample to come; 0 means that of now.
+    owner : int, optional
+        Names this program to the device: the same owner takes a stream over at once.
+    timeout : float
+        How long to try to open, in seconds.
+    mtu : int
+        The largest IP packet to ask for, headers included, in bytes.
+
+    Returns
+    -------
+    Receiver
+
+    Raises
+    ------
+    OpenError
+        Nothing answers, the device refuses, or an option is out of range.
+
+    Examples
+    --------
+    >>> import samplewire as sw
+    >>> with sw.emulate("counter", rate_hz=1e6, samples=5_000) as device:
+    ...     with sw.receive(device.address) as rx:
+    ...         sum(len(block) for block in rx)
+    5000
+    """
+    options = opening(
+        address,
+        delivery=delivery,
+        window=window,
+        stream=stream,
+        start_index=start_index,
+        owner=owner,
+        timeout=timeout,
+        mtu=mtu,
+    )
+    return Receiver(_native.Receiver(options))
+
+
+_STREAK_MAX = 64
+"""Blocks that an asynchronous iteration takes before others have their turn."""

@@ -1,0 +1,294 @@
+"""What is known of streams and devices, as plain data."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceInfo:
+    """A device's stream, as the device describes it, and what the opening measured.
+
+    Attributes
+    ----------
+    address : str
+        The device's address.
+    name : str
+        The stream's name, possibly empty.
+    stream, streams : int
+        The stream's number, and how many the device has.
+    boot_id : int
+        Names the device's run: indexes are comparable within one.
+    format : str
+        What a sample is: sc8, sc16, fc32, r8, r16, rf32 or uc8.
+    channels : int
+        Channels, interleaved sample by sample.
+    rate_numerator, rate_denominator : int
+        The sample rate in hertz as a fraction; numerator 0 when the device does not know it.
+    centre_frequency_hz : float or None
+        Centre frequency in hertz.
+    first_index : int
+        The index of the first sample to come.
+    packet_samples : int
+        Samples (of all channels each) in a packet.
+    payload_bytes : int
+        Payload of a packet in bytes.
+    window : int
+        Packets that the device holds for repair.
+    path_mtu_bytes : int
+        The largest IP packet that was shown to arrive, headers included, in bytes.
+    rtt_s : float
+        Round-trip time of the opening in seconds.
+    """
+
+    address: str
+    name: str
+    stream: int
+    streams: int
+    boot_id: int
+    format: str
+    channels: int
+    rate_numerator: int
+    rate_denominator: int
+    centre_frequency_hz: float | None
+    first_index: int
+    packet_samples: int
+    payload_bytes: int
+    window: int
+    path_mtu_bytes: int
+    rtt_s: float
+
+    @property
+    def rate_hz(self) -> float:
+        """Sample rate in hertz, 0 when the device does not know it."""
+        return self.rate_numerator / max(self.rate_denominator, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Indexes that will not come, and why.
+
+    Attributes
+    ----------
+    first : int
+        The first index that is missing.
+    not_repaired : int
+        How many samples were sent and not repaired.
+    source_lost : int
+        How many samples were lost at the source.
+    cause : str
+        `source overflow`, `deadline`, `gone at sender`, `never asked` or `receiver behind`.
+
+    Examples
+    --------
+    >>> gap = Gap(first=100, not_repaired=20, source_lost=0, cause="deadline")
+    >>> gap.count, gap.end
+    (20, 120)
+    """
+
+    first: int
+    not_repaired: int
+    source_lost: int
+    cause: str
+
+    @property
+    def count(self) -> int:
+        """How many indexes the gap covers."""
+        return self.not_repaired + self.source_lost
+
+    @property
+    def end(self) -> int:
+        """The first index after the gap."""
+        return self.first + self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """What changed at an index.
+
+    Attributes
+    ----------
+    index : int
+        The index.
+    kind : str
+        `start`, `end of burst`, `overflow` (of samples), `frequency` and `rate` (in hertz), `gain`
+        (in decibels), or `other`.
+    value : float or None
+        How much, in the unit of the kind.
+    """
+
+    index: int
+    kind: str
+    value: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class ReceiverStats:
+    """Counters of a receiver, as of some milliseconds ago (`docs/statistics.md`).
+
+    All count packets where nothing else is said; `samples_*`, `gap_samples` and `source_lost`
+    samples, `rtt_ns` nanoseconds, `held_bytes` bytes that blocks and arrays of this program keep.
+    """
+
+    received: int
+    delivered: int
+    samples_delivered: int
+    samples_missing: int
+    repaired: int
+    reordered: int
+    reordered_beyond: int
+    duplicates: int
+    late: int
+    skipped: int
+    gaps: int
+    gap_samples: dict[str, int]
+    beyond_credit: int
+    marked: int
+    refused: int
+    unexpected: int
+    reports: int
+    ranges: int
+    source_lost: int
+    corrupted: int
+    foreign: int
+    socket_dropped: int
+    starved: int
+    rtt_ns: int
+    credit: int
+    window: int
+    held_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class TransmitterStats:
+    """Counters of a transmitter, as of some milliseconds ago (`docs/statistics.md`).
+
+    `bytes` are bytes, `rtt_ns` nanoseconds, `position_of_peer` is the index that the device has
+    come to, `underflow_at_peer` samples; the rest counts packets or events.
+    """
+
+    packets: int
+    retransmissions: int
+    bytes: int
+    reports: int
+    credit_stalls: int
+    budget_stalls: int
+    congestion: int
+    position_of_peer: int
+    underflow_at_peer: int
+    corrupted: int
+    foreign: int
+    rtt_ns: int
+    credit: int
+    held: int
+    window: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEnd:
+    """How a stream to a device ended.
+
+    Attributes
+    ----------
+    end : str
+        How, as the library names it, e.g. `Finished`.
+    final_index : int
+        The index after the last sample that was sent.
+    stats : TransmitterStats
+        The final counters.
+    """
+
+    end: str
+    final_index: int
+    stats: TransmitterStats
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """What was recorded.
+
+    Attributes
+    ----------
+    samples : int
+        Samples (of all channels each).
+    bytes : int
+        Bytes of samples, as they were written.
+    gaps, missing_samples : int
+        Gaps, and the samples that they cover.
+    files : list of pathlib.Path
+        The files.
+    sha512 : str or None
+        The SHA-512 of the data in lower-case hex, where it was asked for.
+    """
+
+    samples: int
+    bytes: int
+    gaps: int
+    missing_samples: int
+    files: list[Path]
+    sha512: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDevice:
+    """A device that answered.
+
+    Attributes
+    ----------
+    info : DeviceInfo
+        Its first stream, and the address to open.
+    other_addresses : tuple of str
+        The same device's other addresses.
+    """
+
+    info: DeviceInfo
+    other_addresses: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Who answered.
+
+    Attributes
+    ----------
+    devices : tuple of FoundDevice
+        The devices, each once.
+    failures : tuple of str
+        What came of those that answered and then did not say what they stream.
+    is_cut : bool
+        More answered than are asked.
+    """
+
+    devices: tuple[FoundDevice, ...]
+    failures: tuple[str, ...]
+    is_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """What an emulated device played in one session.
+
+    Attributes
+    ----------
+    played, underrun_samples, late_samples : int
+        Samples that were played, that were not there in time, and that came after it.
+    underruns, late_packets : int
+        How often samples were not there, and packets that were late.
+    """
+
+    played: int
+    underruns: int
+    underrun_samples: int
+    late_packets: int
+    late_samples: int
+
+
+@dataclass(frozen=True, slots=True)
+class FaultCounts:
+    """Packets that the fault layer of an emulated device saw, and what it did to them."""
+
+    packets: int
+    lost: int
+    corrupted: int
+    duplicated: int
+    reordered: int
+    delayed: int

@@ -1,0 +1,238 @@
+"""Sending to a device that plays."""
+
+from collections.abc import Iterable, Iterator
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from samplewire import _native
+from samplewire._options import opening, unsigned
+from samplewire._receive import sample_dtype
+from samplewire._records import DeviceInfo, SessionEnd, TransmitterStats
+
+
+def wire_bytes(samples: NDArray[Any], format: str, channels: int) -> bytes:
+    """Samples as they go over the wire.
+
+    Parameters
+    ----------
+    samples : numpy.ndarray
+        Of the format's own type, shaped `(n, channels)`, with I and Q as a last axis where that is
+        the format's; or complex64, respectively float32, at full scale 1.0, which is converted and
+        saturates. The axis of channels may be left out where there is one.
+    format : str
+        The format's name.
+    channels : int
+        How many channels.
+
+    Returns
+    -------
+    bytes
+
+    Raises
+    ------
+    TypeError
+        The samples have another type.
+    ValueError
+        They have another shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> wire_bytes(np.array([0.5 - 1j], np.complex64), "sc16", 1).hex()
+    '00400080'
+    """
+    dtype, tail = sample_dtype(format)
+    is_complex = bool(tail) or dtype.kind == "c"
+    floats = np.dtype("complex64" if is_complex else "float32")
+    if samples.dtype == dtype:
+        tail_given, source = tail, format
+    elif samples.dtype == floats:
+        tail_given, source = (), "fc32" if is_complex else "rf32"
+    else:
+        raise TypeError(
+            f"samples are {samples.dtype}: {format} takes {dtype} shaped (n, channels"
+            f"{', 2' if tail else ''}), or {floats}"
+        )
+    shape = samples.shape
+    if shape[1:] != (channels, *tail_given) and not (channels == 1 and shape[1:] == tail_given):
+        expected = ("n", channels, *tail_given)
+        raise ValueError(f"samples are shaped {shape}: {format} of {channels} channels, {expected}")
+    data = np.ascontiguousarray(samples).tobytes()
+    return data if source == format else _native.convert(source, format, data)
+
+
+class Transmitter:
+    """The sending end of a stream that this program opened; `transmit` makes it.
+
+    It is its own context manager: leaving that waits until the device has everything, or gives up
+    what has not departed when an exception passes through.
+    """
+
+    def __init__(self, native: _native.Transmitter) -> None:
+        self._native = native
+        self._info = native.info
+        self._end: SessionEnd | None = None
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device said of the stream."""
+        return self._info
+
+    @property
+    def next_index(self) -> int:
+        """The index after the last that was sent; at first, the first that can be."""
+        return self._native.next_index
+
+    @property
+    def end(self) -> SessionEnd | None:
+        """How the stream ended, once it has."""
+        return self._end
+
+    def send(
+        self,
+        samples: NDArray[Any] | Iterable[NDArray[Any]],
+        *,
+        index: int | None = None,
+    ) -> int:
+        """Send samples as one burst.
+
+        Parameters
+        ----------
+        samples : numpy.ndarray or iterable of numpy.ndarray
+            See `wire_bytes` for types and shapes; the parts of an iterable follow each other.
+        index : int, optional
+            The index of the first, which is its time where the device has a clock; default
+            `next_index`.
+
+        Returns
+        -------
+        int
+            The index after the last. All is handed over to be sent then; the last window of it may
+            not have departed.
+
+        Raises
+        ------
+        ValueError
+            The index lies before the end of what was sent, or the samples have another shape.
+        EndedError
+            The stream is over.
+        """
+        parts = [samples] if isinstance(samples, np.ndarray) else samples
+        first = self.next_index if index is None else index
+        unsigned(index=(first, 64))
+        return self._native.send(self._pieces(parts), first)
+
+    def wait_played(self, index: int | None = None, *, timeout: float | None = None) -> bool:
+        """Wait until the device has played what lies before an index.
+
+        Parameters
+        ----------
+        index : int, optional
+            Default `next_index`.
+        timeout : float, optional
+            How long to wait, in seconds; default without end.
+
+        Returns
+        -------
+        bool
+            Whether it has.
+        """
+        return self._native.wait_played(self.next_index if index is None else index, timeout)
+
+    def stats(self) -> TransmitterStats:
+        """Counters as of some milliseconds ago."""
+        return self._native.stats()
+
+    def finish(self) -> SessionEnd | None:
+        """End the stream after all that was sent, and wait until the device has it.
+
+        Raises
+        ------
+        PortFailedError
+            The I/O thread broke.
+        """
+        self._end = self._native.finish() or self._end
+        return self._end
+
+    def cancel(self) -> SessionEnd | None:
+        """End the stream with what has departed."""
+        self._end = self._native.cancel() or self._end
+        return self._end
+
+    def _pieces(self, parts: Iterable[NDArray[Any]]) -> Iterator[bytes]:
+        for part in parts:
+            yield wire_bytes(part, self._info.format, self._info.channels)
+
+    def __enter__(self) -> "Transmitter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.finish()
+        else:
+            self.cancel()
+
+
+def transmit(
+    address: str,
+    *,
+    delivery: str = "complete",
+    window: int = 1_024,
+    stream: int | None = None,
+    start_index: int = 0,
+    owner: int | None = None,
+    timeout: float = 3.0,
+    mtu: int = 9_000,
+    underflow: str = "zeros",
+) -> Transmitter:
+    """Open the stream of a device that plays.
+
+    Parameters
+    ----------
+    address : str
+        `HOST[:PORT]`; port 9100 unless given.
+    delivery, window, stream, owner, timeout, mtu
+        See `receive`.
+    start_index : int
+        The index of the first sample; 0 means what the device plays when it is opened.
+    underflow : str
+        What the device does when samples are not there in time: play `zeros`, or `stop`.
+
+    Returns
+    -------
+    Transmitter
+
+    Raises
+    ------
+    OpenError
+        Nothing answers, the device refuses, or an option is out of range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import samplewire as sw
+    >>> with sw.emulate(plays="null", paced=False, rate_hz=1e6) as device:
+    ...     with sw.transmit(device.address) as tx:
+    ...         tx.send(np.zeros(1_000, np.complex64)) - tx.info.first_index
+    1000
+    """
+    options = opening(
+        address,
+        delivery=delivery,
+        window=window,
+        stream=stream,
+        start_index=start_index,
+        owner=owner,
+        timeout=timeout,
+        mtu=mtu,
+        underflow=underflow,
+    )
+    return Transmitter(_native.Transmitter(options))

@@ -1,0 +1,210 @@
+//! A device in this process, for tests and notebooks.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use samplewire::TransmitterOptions;
+use samplewire::device::{
+    Device as Port, DeviceConfig, Inlet, PlayCounts, Player, STREAMS_MAX, SampleClock,
+};
+use samplewire::format::Format;
+use samplewire::sink::{self, Sink, SinkOptions};
+use samplewire::source::{Source, StreamInfo};
+use samplewire::transmitter::{Overflow, Transmitter};
+use samplewire_io::FaultLog;
+use samplewire_io::faults::Direction;
+
+use crate::own::{Home, Own};
+use crate::source::Supply;
+use crate::{errors, options, tables};
+
+/// A device whose threads serve one session after another until it is closed.
+#[pyclass(frozen, module = "samplewire")]
+pub(crate) struct Device {
+    home: Home,
+    #[pyo3(get)]
+    address: String,
+    shared: Arc<Shared>,
+    faults: Option<FaultLog>,
+    threads: Mutex<Own<Vec<JoinHandle<()>>>>,
+}
+
+#[derive(Default)]
+struct Shared {
+    is_over: AtomicBool,
+    played: Mutex<Vec<PlayCounts>>,
+    /// What ended a thread before its time.
+    failures: Mutex<Vec<String>>,
+}
+
+impl Shared {
+    fn is_over(&self) -> bool {
+        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        self.is_over.load(Ordering::Relaxed)
+    }
+
+    fn note(&self, ended: Result<(), String>) {
+        if let Err(failure) = ended {
+            self.failures.lock().unwrap_or_else(PoisonError::into_inner).push(failure);
+        }
+    }
+}
+
+impl Device {
+    fn end(&self) {
+        self.shared.is_over.store(true, Ordering::Relaxed);
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        for thread in threads.drain(..) {
+            if thread.join().is_err() {
+                self.shared.note(Err("a thread of the device broke".into()));
+            }
+        }
+    }
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (address, supply, *, streams, plays, paced, faults, window, payload_bytes))]
+    #[expect(clippy::too_many_arguments, reason = "Python's half names each")]
+    fn start(
+        py: Python<'_>,
+        address: &str,
+        supply: Supply,
+        streams: usize,
+        plays: Option<String>,
+        paced: bool,
+        faults: Vec<String>,
+        window: u32,
+        payload_bytes: Option<u16>,
+    ) -> PyResult<Self> {
+        if streams > STREAMS_MAX || (streams == 0 && plays.is_none()) {
+            let message = format!("{streams} streams: must be 1 to {STREAMS_MAX}");
+            return Err(PyValueError::new_err(message));
+        }
+        let address = options::resolve(py, address)?;
+        let format = supply.format()?;
+        let of_source = |error| errors::source_error(py, &error);
+        let sends = (0..streams).map(|_| supply.open(format).map(|it| it.info().clone()));
+        let sends: Vec<StreamInfo> = sends.collect::<Result<_, _>>().map_err(of_source)?;
+        let inward = match &plays {
+            Some(_) => Some(supply.info(format).map_err(of_source)?),
+            None => None,
+        };
+        let sink = match (&plays, &inward) {
+            (Some(path), Some(info)) => {
+                let opened = sink::open(path.as_ref(), info, &SinkOptions::new());
+                Some(opened.map_err(|error| errors::sink_error(py, &error))?)
+            }
+            _ => None,
+        };
+        let (link, log) = options::device_link(py, address, &faults)?;
+        let mut port_options = TransmitterOptions::new().window(window);
+        if let Some(payload_bytes) = payload_bytes {
+            port_options = port_options.payload_bytes(payload_bytes);
+        }
+        let clocked = inward.as_ref().or(sends.first().filter(|_| sends.len() > 1));
+        let clock = clocked.filter(|_| paced).map(|it| SampleClock::start(it, Instant::now()));
+        let config = DeviceConfig { sends: &sends, plays: inward.as_ref(), clock };
+        let port = Port::listen_over(link, config, &port_options);
+        let port = port.map_err(|error| errors::open_error(py, &error))?;
+        let shared = Arc::new(Shared::default());
+        let mut threads = Vec::new();
+        for (transmitter, info) in port.transmitters.into_iter().zip(&sends) {
+            let overflow = match clock {
+                _ if !paced => Overflow::Wait,
+                Some(clock) => Overflow::Keep(clock),
+                None => Overflow::Lose { rate_hz: info.rate_hz() },
+            };
+            let (shared, supply) = (Arc::clone(&shared), supply.clone());
+            threads.push(spawn(move || {
+                shared.note(send(transmitter, (&supply, format), overflow, &shared));
+            })?);
+        }
+        if let (Some(inlet), Some(sink)) = (port.inlet, sink) {
+            let shared = Arc::clone(&shared);
+            threads.push(spawn(move || shared.note(play(inlet, sink, clock, &shared)))?);
+        }
+        Ok(Self {
+            home: Home::here(),
+            address: port.address.to_string(),
+            shared,
+            faults: log,
+            threads: Mutex::new(Own::new(threads)),
+        })
+    }
+
+    /// What was played in each session that is over.
+    fn played<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let played = self.shared.played.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        played.iter().map(|counts| tables::play_counts(py, counts)).collect()
+    }
+
+    /// What the fault layer did to packets that the device sent.
+    fn faults<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let counts = self.faults.as_ref().map(|log| log.counts(Direction::Transmit));
+        counts.map(|counts| tables::fault_counts(py, &counts)).transpose()
+    }
+
+    fn failures(&self) -> Vec<String> {
+        self.shared.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if self.home.is_here() {
+            py.detach(|| self.end());
+        }
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        if self.home.is_here() {
+            self.end();
+        }
+    }
+}
+
+fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    Builder::new().name("samplewire-device".to_owned()).spawn(work)
+}
+
+fn send(
+    mut transmitter: Transmitter,
+    (supply, format): (&Supply, Option<Format>),
+    overflow: Overflow,
+    shared: &Shared,
+) -> Result<(), String> {
+    while !shared.is_over() {
+        let session = transmitter.wait_session(PAUSE).map_err(|error| error.to_string())?;
+        let Some(session) = session else { continue };
+        let mut source = supply.open(format).map_err(|error| error.to_string())?;
+        let played = transmitter.play(&session, &mut source, overflow, || shared.is_over());
+        played.map_err(|error| error.to_string())?;
+    }
+    Ok(())
+}
+
+fn play(
+    mut inlet: Inlet,
+    mut sink: Box<dyn Sink>,
+    clock: Option<SampleClock>,
+    shared: &Shared,
+) -> Result<(), String> {
+    while !shared.is_over() {
+        let incoming = inlet.wait_session(PAUSE).map_err(|error| error.to_string())?;
+        let Some(incoming) = incoming else { continue };
+        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+        while player.run(PAUSE, |_| {}).map_err(|error| error.to_string())? && !shared.is_over() {}
+        let counts = player.finish().counts;
+        shared.played.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
+    }
+    sink.finish().map(drop).map_err(|error| error.to_string())
+}
+
+/// How often it is looked whether the device is closed.
+const PAUSE: Duration = Duration::from_millis(20);

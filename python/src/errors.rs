@@ -1,0 +1,141 @@
+//! Errors of the library as exceptions of the package, one class for each
+//! (`samplewire/_errors.py`).
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use samplewire::sink::SinkError;
+use samplewire::source::SourceError;
+use samplewire::transmitter::{SessionEnd, TransmitError};
+use samplewire::{End, OpenError};
+use samplewire_io::LinkError;
+use samplewire_proto::wire::CloseReason;
+
+/// An exception of the class `name`.
+pub(crate) fn error(py: Python<'_>, name: &str, message: String) -> PyErr {
+    with(py, name, message, |_| Ok(()))
+}
+
+pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
+    let name = match error {
+        OpenError::Link(error) => return link_error(py, error),
+        OpenError::NoAnswer { .. } => "NoAnswerError",
+        OpenError::Refused { .. } => "RefusedError",
+        OpenError::Format { .. } => "FormatError",
+        OpenError::Offer { .. } => "OfferError",
+        OpenError::Apart { .. } => "ApartError",
+        OpenError::Start { .. } => "StartError",
+        OpenError::Terms(_) => "TermsError",
+        OpenError::OptionRange { .. } => "OptionError",
+        OpenError::RealTime(_) => "RealTimeError",
+        OpenError::Pool(_) => "PoolError",
+        OpenError::PortFull { .. } => "PortFullError",
+        OpenError::PortGone { .. } => "PortGoneError",
+        OpenError::System(_) => "SystemCallError",
+        _ => "OpenError",
+    };
+    with(py, name, error.to_string(), |fields| match error {
+        OpenError::NoAnswer { address, waited, is_unreachable, .. } => {
+            fields.set_item("address", address.to_string())?;
+            fields.set_item("waited_s", waited.as_secs_f64())?;
+            fields.set_item("is_unreachable", is_unreachable)
+        }
+        OpenError::Refused { address, stream, reason, retry_ms } => {
+            fields.set_item("address", address.to_string())?;
+            fields.set_item("stream", stream)?;
+            fields.set_item("reason", format!("{reason:?}"))?;
+            fields.set_item("retry_ms", retry_ms)
+        }
+        OpenError::OptionRange { option, value, range } => {
+            fields.set_item("option", option)?;
+            fields.set_item("value", value)?;
+            fields.set_item("range", range)
+        }
+        _ => Ok(()),
+    })
+}
+
+pub(crate) fn link_error(py: Python<'_>, link: &LinkError) -> PyErr {
+    error(py, "LinkError", link.to_string())
+}
+
+/// What an end is that was not asked for; `None` of one that was.
+pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
+    let (name, message) = match end {
+        End::Finished { .. } | End::Cancelled | End::ClosedByPeer(CloseReason::Finished) => {
+            return None;
+        }
+        End::ClosedByPeer(reason) => {
+            let message = format!("the peer closed the stream before it was over: {reason:?}");
+            ("ClosedByPeerError", message)
+        }
+        End::PeerRestarted => {
+            let message = "the peer no longer knows the stream: it restarted, or gave the stream \
+                           to another; open it anew";
+            ("PeerRestartedError", message.into())
+        }
+        End::PeerSilent => {
+            let message = "nothing was heard of the peer for as long as it may be silent: is it \
+                           powered, is the cable in?";
+            ("PeerSilentError", message.into())
+        }
+        End::CircuitBreaker => {
+            let message = "more than half of all departures were repeats for long: the path \
+                           carries less than the stream needs";
+            ("CircuitBreakerError", message.into())
+        }
+        End::Violation(violation) => ("ViolationError", violation.to_string()),
+    };
+    Some(with(py, name, message, |fields| match end {
+        End::ClosedByPeer(reason) => fields.set_item("reason", format!("{reason:?}")),
+        _ => Ok(()),
+    }))
+}
+
+pub(crate) fn transmit_error(py: Python<'_>, transmit: &TransmitError) -> PyErr {
+    match transmit {
+        TransmitError::Ended(end) => session_error(py, end),
+        TransmitError::Port(_) => error(py, "PortFailedError", transmit.to_string()),
+    }
+}
+
+/// A session that is over takes no more samples, however it ended.
+fn session_error(py: Python<'_>, ended: &SessionEnd) -> PyErr {
+    end_error(py, &ended.end).unwrap_or_else(|| {
+        let message = format!("the session is over: {:?}", ended.end);
+        error(py, "EndedError", message)
+    })
+}
+
+pub(crate) fn source_error(py: Python<'_>, source: &SourceError) -> PyErr {
+    of_kind(py, "SourceError", source.to_string(), &format!("{source:?}"))
+}
+
+pub(crate) fn sink_error(py: Python<'_>, sink: &SinkError) -> PyErr {
+    of_kind(py, "SinkError", sink.to_string(), &format!("{sink:?}"))
+}
+
+/// The variant's name is the first word of what `Debug` says.
+fn of_kind(py: Python<'_>, name: &str, message: String, debug: &str) -> PyErr {
+    let kind = debug.split(|letter: char| !letter.is_alphanumeric()).next().unwrap_or_default();
+    with(py, name, message, |fields| fields.set_item("kind", kind))
+}
+
+/// An exception with attributes. Classes are looked up where one is raised: nothing is kept between
+/// calls.
+fn with(
+    py: Python<'_>,
+    name: &str,
+    message: String,
+    fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
+) -> PyErr {
+    let make = || -> PyResult<PyErr> {
+        let exception = py.import("samplewire._errors")?.getattr(name)?.call1((message,))?;
+        let fields = PyDict::new(py);
+        fill(&fields)?;
+        for (field, value) in &fields {
+            exception.setattr(field.cast::<pyo3::types::PyString>()?, value)?;
+        }
+        Ok(PyErr::from_value(exception))
+    };
+    make().unwrap_or_else(|error| error)
+}

@@ -1,0 +1,41 @@
+//! The native half of the Python package `samplewire`: streams whose samples NumPy looks at where
+//! they lie. `docs/python.md` tells what is promised; the package's Python half is in `samplewire/`.
+
+mod block;
+mod device;
+mod errors;
+mod options;
+mod own;
+mod receiver;
+mod record;
+mod source;
+mod tables;
+mod transmitter;
+mod view;
+mod wait;
+
+use pyo3::prelude::*;
+
+/// Streams of samples; wrapped by the package's Python half.
+// No state is shared between calls but behind locks and atomics: the module needs no GIL.
+#[pymodule(gil_used = false)]
+mod _native {
+    use super::{Bound, PyModule, PyModuleMethods, PyResult};
+
+    #[pymodule_export]
+    use super::block::{Block, Lease, convert};
+    #[pymodule_export]
+    use super::device::Device;
+    #[pymodule_export]
+    use super::receiver::{Receiver, find, probe};
+    #[pymodule_export]
+    use super::record::record;
+    #[pymodule_export]
+    use super::transmitter::Transmitter;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::own::count_forks()?;
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

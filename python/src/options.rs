@@ -1,0 +1,116 @@
+//! Options as Python gives them, checked in its package or by the library.
+
+use std::net::SocketAddr;
+
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use samplewire::format::{self, Format};
+use samplewire::{Delivery, ReceiverOptions, SendOptions, Underflow};
+use samplewire_io::faults::{self, Side};
+use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
+use samplewire_proto::Nanos;
+
+use crate::errors;
+use crate::wait::span;
+
+/// What both ways of opening know (`samplewire/_options.py`).
+#[derive(Debug, FromPyObject)]
+pub(crate) struct Opening {
+    address: String,
+    delivery: String,
+    deadline_ns: u64,
+    pub(crate) window: u32,
+    stream: Option<u16>,
+    start_index: u64,
+    owner: Option<u64>,
+    timeout: f64,
+    mtu: usize,
+    underflow: String,
+}
+
+impl Opening {
+    pub(crate) fn address(&self, py: Python<'_>) -> PyResult<SocketAddr> {
+        resolve(py, &self.address)
+    }
+
+    fn delivery(&self) -> Delivery {
+        match self.delivery.as_str() {
+            "deadline" => Delivery::Deadline(Nanos(self.deadline_ns)),
+            "best-effort" => Delivery::BestEffort,
+            _ => Delivery::Complete,
+        }
+    }
+
+    pub(crate) fn to_receive(&self) -> PyResult<ReceiverOptions> {
+        let mut options = ReceiverOptions::new()
+            .delivery(self.delivery())
+            .window(self.window)
+            .start_index(self.start_index)
+            .timeout(span("timeout", self.timeout)?)
+            .mtu(self.mtu);
+        if let Some(stream) = self.stream {
+            options = options.stream(stream);
+        }
+        if let Some(owner) = self.owner {
+            options = options.owner(owner);
+        }
+        Ok(options)
+    }
+
+    pub(crate) fn to_send(&self) -> PyResult<SendOptions> {
+        let underflow = if self.underflow == "stop" { Underflow::Stop } else { Underflow::Zeros };
+        let mut options = SendOptions::new()
+            .delivery(self.delivery())
+            .window(self.window)
+            .start_index(self.start_index)
+            .timeout(span("timeout", self.timeout)?)
+            .mtu(self.mtu)
+            .underflow(underflow);
+        if let Some(stream) = self.stream {
+            options = options.stream(stream);
+        }
+        if let Some(owner) = self.owner {
+            options = options.owner(owner);
+        }
+        Ok(options)
+    }
+}
+
+/// The address of `HOST[:PORT]`. A name is asked for without the GIL.
+pub(crate) fn resolve(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
+    let owned = text.to_owned();
+    let found = crate::wait::interruptible(py, move || samplewire::resolve(&owned))?;
+    found.map_err(|error| errors::error(py, "AddressError", format!("address {text}: {error}")))
+}
+
+/// The format of this name.
+pub(crate) fn format_named(name: &str) -> PyResult<Format> {
+    format::parse(name).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// The link of a device, behind the faults that were asked for.
+pub(crate) fn device_link(
+    py: Python<'_>,
+    address: SocketAddr,
+    texts: &[String],
+) -> PyResult<(Box<dyn Link>, Option<samplewire_io::FaultLog>)> {
+    let udp = Udp::bind(address, &UdpOptions::new());
+    let udp = udp.map_err(|error| errors::link_error(py, &error))?;
+    if texts.is_empty() {
+        return Ok((Box::new(udp), None));
+    }
+    let (mut data, mut feedback) = (FaultSpec::new(), FaultSpec::new());
+    for text in texts {
+        let parsed = faults::parse(text);
+        let (side, spec) =
+            parsed.map_err(|error| PyValueError::new_err(format!("faults `{text}`: {error}")))?;
+        match side {
+            Side::Data => data = spec,
+            Side::Feedback => feedback = spec,
+        }
+    }
+    let link = Faults::new(udp, &data, &feedback);
+    let link = link.map_err(|error| PyValueError::new_err(format!("faults {texts:?}: {error}")))?;
+    let log = link.log();
+    Ok((Box::new(link), Some(log)))
+}

@@ -1,0 +1,268 @@
+//! Receiving, as Python does it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use samplewire::receiver::{Receiver as Stream, StatsHandle};
+use samplewire::{DeviceInfo, OpenError};
+
+use crate::block::{Block, Held, Ledger};
+use crate::own::{Home, Own};
+use crate::view::Shape;
+use crate::wait::{SLICE, interruptible, span, until};
+use crate::{errors, options, tables};
+
+/// The receiving end of a stream. One thread takes blocks at a time; others wait for their turn.
+#[pyclass(frozen, module = "samplewire")]
+pub(crate) struct Receiver {
+    home: Home,
+    inner: Mutex<Inner>,
+    info: DeviceInfo,
+    stats: StatsHandle,
+    shape: Shape,
+    ledger: Arc<Ledger>,
+    /// Bytes that may be held before somebody is warned.
+    held_bytes_max: usize,
+    memory_bytes: usize,
+    is_closed: AtomicBool,
+    was_warned: AtomicBool,
+}
+
+struct Inner {
+    /// `None` once it was closed.
+    stream: Option<Own<Stream>>,
+    /// A block of which the samples before this number were taken.
+    begun: Option<(Arc<Held>, usize)>,
+}
+
+impl Inner {
+    /// Waits for a block and keeps it; whether there is something to tell.
+    fn fetch(&mut self, timeout: Duration, ledger: &Arc<Ledger>) -> bool {
+        if self.begun.is_some() {
+            return true;
+        }
+        let Some(stream) = &mut self.stream else { return true };
+        let block = stream.next_within(timeout);
+        self.begun = block.map(|block| (Arc::new(Held::new(block, ledger)), 0));
+        self.begun.is_some() || stream.is_over()
+    }
+}
+
+impl Receiver {
+    fn with_inner<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
+        look(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Waits for `timeout` without the GIL; whether there is something to tell.
+    fn wait(&self, py: Python<'_>, timeout: Duration) -> bool {
+        py.detach(|| self.with_inner(|inner| inner.fetch(timeout, &self.ledger)))
+    }
+
+    /// What there is at once: a block, or the end. `None` where nothing is, or another thread waits.
+    fn poll(&self, py: Python<'_>, len_max: usize, next: Option<u64>) -> PyResult<Option<Taken>> {
+        let Ok(mut inner) = self.inner.try_lock() else { return Ok(None) };
+        if !inner.fetch(Duration::ZERO, &self.ledger) {
+            return Ok(None);
+        }
+        let Some((held, skip)) = inner.begun.take() else {
+            return self.over(py, &inner).map(|()| Some(Taken::Nothing));
+        };
+        let block = held.block();
+        let is_apart = skip == 0 && !block.gaps().is_empty();
+        if next.is_some_and(|next| is_apart || next != block.index() + skip as u64) {
+            inner.begun = Some((held, skip));
+            return Ok(Some(Taken::Nothing));
+        }
+        let len = (block.len() - skip).min(len_max);
+        if skip + len < block.len() {
+            inner.begun = Some((Arc::clone(&held), skip + len));
+        }
+        drop(inner);
+        self.warn(py)?;
+        Block::new(py, held, self.shape, (skip, len)).map(|block| Some(Taken::Block(block)))
+    }
+
+    /// Nothing comes any more: an error, unless that is as it should be.
+    fn over(&self, py: Python<'_>, inner: &Inner) -> PyResult<()> {
+        let Some(stream) = &inner.stream else { return self.closed(py) };
+        match stream.end() {
+            Some(Ok(end)) => errors::end_error(py, end).map_or(Ok(()), Err),
+            Some(Err(link)) => Err(errors::link_error(py, link)),
+            None => {
+                let message = "the I/O thread of the stream is gone".to_owned();
+                Err(errors::error(py, "PortFailedError", message))
+            }
+        }
+    }
+
+    fn closed(&self, py: Python<'_>) -> PyResult<()> {
+        let message = format!("the receiver of {} is closed", self.info.address);
+        Err(errors::error(py, "ClosedError", message))
+    }
+
+    /// Warns once when much of the stream's memory is held here.
+    fn warn(&self, py: Python<'_>) -> PyResult<()> {
+        let held_bytes = self.ledger.held_bytes();
+        // Relaxed: at worst two threads warn.
+        if held_bytes <= self.held_bytes_max || self.was_warned.swap(true, Ordering::Relaxed) {
+            return Ok(());
+        }
+        let message = std::ffi::CString::new(format!(
+            "blocks and arrays that are kept hold {held_bytes} bytes, more than half of the \
+             window: the device gets no credit for them, and soon has to stop or to lose samples. \
+             Release blocks, copy what is kept (block.samples.copy()), or take a larger window."
+        ))?;
+        let class = py.import("samplewire._errors")?.getattr("HeldMemoryWarning")?;
+        PyErr::warn(py, &class, &message, 1)
+    }
+}
+
+enum Taken {
+    Block(Block),
+    /// The stream is over, or goes on elsewhere than was asked for.
+    Nothing,
+}
+
+#[pymethods]
+impl Receiver {
+    #[new]
+    fn open(py: Python<'_>, opening: options::Opening) -> PyResult<Self> {
+        let address = opening.address(py)?;
+        let options = opening.to_receive()?;
+        let opened = interruptible(py, move || Stream::open(address, &options))?;
+        let stream = opened.map_err(|error| errors::open_error(py, &error))?;
+        let info = stream.info().clone();
+        let window_bytes =
+            info.window.min(opening.window) as usize * usize::from(info.payload_bytes);
+        Ok(Self {
+            home: Home::here(),
+            stats: stream.stats_handle(),
+            shape: Shape { format: info.format, channels: info.channels },
+            ledger: Arc::default(),
+            held_bytes_max: window_bytes / 2,
+            memory_bytes: stream.memory_bytes(),
+            inner: Mutex::new(Inner { stream: Some(Own::new(stream)), begun: None }),
+            info,
+            is_closed: AtomicBool::new(false),
+            was_warned: AtomicBool::new(false),
+        })
+    }
+
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        tables::device_info(py, &self.info)
+    }
+
+    #[getter]
+    const fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
+
+    /// The next block of `len_max` samples at most; `None` when the stream has ended, or does not
+    /// go on at index `next` without a gap.
+    #[pyo3(signature = (timeout=None, len_max=usize::MAX, next=None))]
+    fn take(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+        len_max: usize,
+        next: Option<u64>,
+    ) -> PyResult<Option<Block>> {
+        self.home.check(py)?;
+        let end = until("timeout", timeout)?;
+        loop {
+            // Relaxed: it is looked at again after the lock was had.
+            if self.is_closed.load(Ordering::Relaxed) {
+                self.closed(py)?;
+            }
+            match self.poll(py, len_max, next)? {
+                Some(Taken::Block(block)) => return Ok(Some(block)),
+                Some(Taken::Nothing) => return Ok(None),
+                None => {}
+            }
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                let waited = timeout.unwrap_or_default();
+                let message = format!("no samples of {} within {waited} s", self.info.address);
+                return Err(errors::error(py, "WaitTimeoutError", message));
+            }
+            self.wait(py, left.min(SLICE));
+            py.check_signals()?;
+        }
+    }
+
+    /// Waits, so that `take` need not; whether there is something to take.
+    fn wait_ready(&self, py: Python<'_>, timeout: f64) -> PyResult<bool> {
+        self.home.check(py)?;
+        let timeout = span("timeout", timeout)?.min(SLICE);
+        if self.is_closed.load(Ordering::Relaxed) {
+            return Ok(true);
+        }
+        if !timeout.is_zero() {
+            return Ok(self.wait(py, timeout));
+        }
+        // Who does not want to wait does not wait for who does.
+        let inner = self.inner.try_lock();
+        Ok(inner.is_ok_and(|mut inner| inner.fetch(timeout, &self.ledger)))
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.home.check(py)?;
+        tables::receiver_stats(py, &self.stats.stats(), self.ledger.held_bytes())
+    }
+
+    fn close(&self, py: Python<'_>) {
+        if !self.home.is_here() {
+            return;
+        }
+        self.is_closed.store(true, Ordering::Relaxed);
+        py.detach(|| {
+            let (stream, begun) =
+                self.with_inner(|inner| (inner.stream.take(), inner.begun.take()));
+            drop(begun);
+            if let Some(stream) = stream {
+                stream.into_inner().close();
+            }
+        });
+    }
+
+    fn __iter__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
+        self.take(py, None, usize::MAX, None)
+    }
+}
+
+/// What the first stream of a device is, or another's, without opening it.
+#[pyfunction]
+pub(crate) fn probe<'py>(
+    py: Python<'py>,
+    address: &str,
+    stream: u16,
+    timeout: f64,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (address, timeout) = (options::resolve(py, address)?, span("timeout", timeout)?);
+    let info = interruptible(py, move || samplewire::probe_stream(address, stream, timeout))?;
+    tables::device_info(py, &info.map_err(|error| errors::open_error(py, &error))?)
+}
+
+/// The devices that answer, and what came of those that did not say more.
+#[pyfunction]
+pub(crate) fn find<'py>(
+    py: Python<'py>,
+    port: u16,
+    timeout: f64,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>, bool)> {
+    let timeout = span("timeout", timeout)?;
+    let found = interruptible(py, move || samplewire::find(port, timeout))?;
+    let found = found.map_err(|error| errors::open_error(py, &error))?;
+    let devices = found.devices.iter().map(|device| tables::found(py, device));
+    let devices = PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?;
+    let failures = found.failures.iter().map(OpenError::to_string);
+    Ok((devices, PyTuple::new(py, failures.collect::<Vec<_>>())?, found.is_cut))
+}

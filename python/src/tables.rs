@@ -1,0 +1,185 @@
+//! What is known of streams, as the dataclasses of `samplewire/_records.py`.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use samplewire::device::PlayCounts;
+use samplewire::find::FoundDevice;
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::sink::SinkSummary;
+use samplewire::transmitter::{SessionEnd, TransmitterSnapshot};
+use samplewire::{Cause, DeviceInfo, Gap};
+use samplewire_circuit::{Tag, TagKind};
+use samplewire_io::faults::Counts;
+use samplewire_proto::sender::SenderStats;
+
+type Fields<'py> = Bound<'py, PyDict>;
+
+/// Fields of the same names.
+macro_rules! copy {
+    ($fields:ident, $from:expr, $($name:ident),+ $(,)?) => {
+        $($fields.set_item(stringify!($name), &$from.$name)?;)+
+    };
+}
+
+fn record<'py>(name: &str, fields: &Fields<'py>) -> PyResult<Bound<'py, PyAny>> {
+    let class = fields.py().import("samplewire._records")?.getattr(name)?;
+    class.call((), Some(fields))
+}
+
+pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(
+        fields,
+        info,
+        name,
+        stream,
+        streams,
+        boot_id,
+        channels,
+        rate_numerator,
+        rate_denominator,
+        centre_frequency_hz,
+        first_index,
+        packet_samples,
+        payload_bytes,
+        window,
+        path_mtu_bytes
+    );
+    fields.set_item("address", info.address.to_string())?;
+    fields.set_item("format", info.format.as_str())?;
+    fields.set_item("rtt_s", info.rtt.as_secs_f64())?;
+    record("DeviceInfo", &fields)
+}
+
+pub(crate) fn gap<'py>(py: Python<'py>, gap: &Gap) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, gap, first, not_repaired, source_lost);
+    fields.set_item("cause", gap.cause.as_str())?;
+    record("Gap", &fields)
+}
+
+pub(crate) fn tag<'py>(py: Python<'py>, tag: &Tag) -> PyResult<Bound<'py, PyAny>> {
+    let (kind, value) = match tag.kind {
+        TagKind::Start => ("start", None),
+        TagKind::EndOfBurst => ("end of burst", None),
+        TagKind::Overflow { lost_samples } => ("overflow", Some(lost_samples as f64)),
+        TagKind::Frequency { hz } => ("frequency", Some(hz)),
+        TagKind::Gain { db } => ("gain", Some(db)),
+        TagKind::Rate { hz } => ("rate", Some(hz)),
+        // Of a later version of the library.
+        _ => ("other", None),
+    };
+    let fields = PyDict::new(py);
+    fields.set_item("index", tag.index)?;
+    fields.set_item("kind", kind)?;
+    fields.set_item("value", value)?;
+    record("Tag", &fields)
+}
+
+pub(crate) fn receiver_stats<'py>(
+    py: Python<'py>,
+    stats: &ReceiverSnapshot,
+    held_bytes: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    let (fields, stream) = (PyDict::new(py), &stats.stream);
+    copy!(
+        fields,
+        stream,
+        received,
+        delivered,
+        samples_delivered,
+        repaired,
+        reordered,
+        reordered_beyond,
+        duplicates,
+        late,
+        skipped,
+        gaps,
+        beyond_credit,
+        marked,
+        refused,
+        unexpected,
+        reports,
+        ranges,
+        source_lost
+    );
+    copy!(fields, stats, corrupted, foreign, socket_dropped, starved, rtt_ns, credit, window);
+    fields.set_item("samples_missing", stream.samples_missing())?;
+    let by_cause = PyDict::new(py);
+    for cause in Cause::ALL {
+        by_cause.set_item(cause.as_str(), stream.gap_samples[cause as usize])?;
+    }
+    fields.set_item("gap_samples", by_cause)?;
+    fields.set_item("held_bytes", held_bytes)?;
+    record("ReceiverStats", &fields)
+}
+
+fn sender_fields(fields: &Fields<'_>, stats: &SenderStats) -> PyResult<()> {
+    copy!(
+        fields,
+        stats,
+        packets,
+        retransmissions,
+        bytes,
+        reports,
+        credit_stalls,
+        budget_stalls,
+        congestion,
+        position_of_peer,
+        underflow_at_peer
+    );
+    Ok(())
+}
+
+pub(crate) fn transmitter_stats<'py>(
+    py: Python<'py>,
+    stats: &TransmitterSnapshot,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    sender_fields(&fields, &stats.stream)?;
+    copy!(fields, stats, corrupted, foreign, rtt_ns, credit, held, window);
+    record("TransmitterStats", &fields)
+}
+
+pub(crate) fn session_end<'py>(py: Python<'py>, ended: &SessionEnd) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("end", format!("{:?}", ended.end))?;
+    fields.set_item("final_index", ended.final_index)?;
+    let stats = TransmitterSnapshot { stream: ended.stats, ..TransmitterSnapshot::default() };
+    fields.set_item("stats", transmitter_stats(py, &stats)?)?;
+    record("SessionEnd", &fields)
+}
+
+pub(crate) fn sink_summary<'py>(
+    py: Python<'py>,
+    summary: &SinkSummary,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, summary, samples, bytes, gaps, missing_samples);
+    fields.set_item("files", &summary.files)?;
+    fields.set_item("sha512", &summary.sha512)?;
+    record("Recording", &fields)
+}
+
+pub(crate) fn found<'py>(py: Python<'py>, found: &FoundDevice) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("info", device_info(py, &found.info)?)?;
+    let others: Vec<_> = found.other_addresses.iter().map(ToString::to_string).collect();
+    fields.set_item("other_addresses", pyo3::types::PyTuple::new(py, others)?)?;
+    record("FoundDevice", &fields)
+}
+
+pub(crate) fn play_counts<'py>(
+    py: Python<'py>,
+    counts: &PlayCounts,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, counts, played, underruns, underrun_samples, late_packets, late_samples);
+    record("Played", &fields)
+}
+
+pub(crate) fn fault_counts<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, counts, packets, lost, corrupted, duplicated, reordered, delayed);
+    record("FaultCounts", &fields)
+}

@@ -1,0 +1,204 @@
+//! Sending to a device that plays, as Python does it.
+
+use std::sync::{Mutex, MutexGuard};
+use std::time::Instant;
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyIterator;
+use samplewire::DeviceInfo;
+use samplewire::transmitter::{
+    Session, SessionEnd, StatsHandle, TransmitError, Transmitter as Stream,
+};
+use samplewire_proto::wire::Flags;
+
+use crate::own::{Home, Own};
+use crate::wait::{SLICE, interruptible, until};
+use crate::{errors, options, tables};
+
+/// The sending end of a stream that this program opened.
+#[pyclass(frozen, module = "samplewire")]
+pub(crate) struct Transmitter {
+    home: Home,
+    inner: Mutex<Option<Own<Inner>>>,
+    info: DeviceInfo,
+    stats: StatsHandle,
+}
+
+struct Inner {
+    stream: Stream,
+    session: Session,
+    next_index: u64,
+}
+
+impl Inner {
+    /// A quantum of the session, after a wait in which Ctrl-C is seen.
+    fn quantum(&mut self, py: Python<'_>) -> PyResult<samplewire::transmitter::Filling> {
+        loop {
+            let Self { stream, session, .. } = self;
+            match py.detach(|| stream.quantum(session, SLICE)) {
+                Ok(Some(filling)) => return Ok(filling),
+                Ok(None) => py.check_signals()?,
+                Err(error) => return Err(errors::transmit_error(py, &error)),
+            }
+        }
+    }
+
+    /// Sends the pieces as one burst, whose end says where it ends also when they fail.
+    fn burst(&mut self, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<()> {
+        let py = pieces.py();
+        let frame_bytes = self.stream.info().frame_bytes();
+        let (mut index, mut flags) = (first, Flags::START);
+        let mut piece = Piece { bytes: Vec::new(), at: 0 };
+        let mut sent = Ok(());
+        loop {
+            let mut filling = self.quantum(py)?;
+            let room = filling.bytes_mut();
+            let mut len_bytes = 0;
+            while sent.is_ok() && len_bytes < room.len() {
+                match piece.read(pieces, &mut room[len_bytes..]) {
+                    Ok(0) => break,
+                    Ok(read_bytes) => len_bytes += read_bytes,
+                    Err(error) => sent = Err(error),
+                }
+            }
+            let is_last = len_bytes < room.len();
+            if is_last {
+                flags = flags | Flags::END_OF_BURST;
+            }
+            self.stream.submit(filling, len_bytes, index, flags);
+            index += (len_bytes / frame_bytes) as u64;
+            (self.next_index, flags) = (index, Flags::NONE);
+            if is_last {
+                return sent;
+            }
+        }
+    }
+}
+
+/// Bytes of an array that wait to be sent.
+struct Piece {
+    bytes: Vec<u8>,
+    at: usize,
+}
+
+impl Piece {
+    /// Fills `out` from the piece, and from the next when it is used up; 0 when there is none.
+    fn read(&mut self, pieces: &Bound<'_, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
+        while self.at == self.bytes.len() {
+            let Some(next) = pieces.clone().next() else { return Ok(0) };
+            (self.bytes, self.at) = (next?.extract::<Vec<u8>>()?, 0);
+        }
+        let len_bytes = out.len().min(self.bytes.len() - self.at);
+        out[..len_bytes].copy_from_slice(&self.bytes[self.at..self.at + len_bytes]);
+        self.at += len_bytes;
+        Ok(len_bytes)
+    }
+}
+
+impl Transmitter {
+    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Own<Inner>>>> {
+        self.home.check(py)?;
+        self.inner.try_lock().map_err(|_| {
+            PyRuntimeError::new_err("another thread sends with this transmitter, or broke in it")
+        })
+    }
+
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        let message = format!("the transmitter to {} is closed", self.info.address);
+        errors::error(py, "ClosedError", message)
+    }
+
+    fn ended<'py>(
+        &self,
+        py: Python<'py>,
+        end: impl FnOnce(&mut Inner) -> Result<SessionEnd, TransmitError> + Send + 'static,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let Some(inner) = self.lock(py)?.take() else { return Ok(None) };
+        let ended = interruptible(py, move || end(&mut inner.into_inner()))?;
+        let ended = ended.map_err(|error| errors::transmit_error(py, &error))?;
+        tables::session_end(py, &ended).map(Some)
+    }
+}
+
+#[pymethods]
+impl Transmitter {
+    #[new]
+    fn open(py: Python<'_>, opening: options::Opening) -> PyResult<Self> {
+        let (address, options) = (opening.address(py)?, opening.to_send()?);
+        let opened = interruptible(py, move || Stream::open(address, &options))?;
+        let mut stream = opened.map_err(|error| errors::open_error(py, &error))?;
+        let session = loop {
+            match py.detach(|| stream.wait_session(SLICE)) {
+                Ok(Some(session)) => break session,
+                Ok(None) => py.check_signals()?,
+                Err(error) => return Err(errors::transmit_error(py, &error)),
+            }
+        };
+        let info = stream.device().expect("this end opened it").clone();
+        let stats = stream.stats_handle();
+        let next_index = session.first_index;
+        let inner = Mutex::new(Some(Own::new(Inner { stream, session, next_index })));
+        Ok(Self { home: Home::here(), inner, info, stats })
+    }
+
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        tables::device_info(py, &self.info)
+    }
+
+    /// The index after the last that was sent.
+    #[getter]
+    fn next_index(&self, py: Python<'_>) -> PyResult<u64> {
+        let inner = self.lock(py)?;
+        inner.as_ref().map(|inner| inner.next_index).ok_or_else(|| self.closed(py))
+    }
+
+    /// Sends an iterator of bytes as one burst.
+    fn send(&self, py: Python<'_>, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<u64> {
+        let mut inner = self.lock(py)?;
+        let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
+        if first < inner.next_index {
+            let next_index = inner.next_index;
+            let message = format!("index {first} lies before {next_index}, up to which was sent");
+            return Err(PyValueError::new_err(message));
+        }
+        inner.burst(pieces, first)?;
+        Ok(inner.next_index)
+    }
+
+    /// Waits until the device has played what lies before `index`; `false` after `timeout`.
+    fn wait_played(&self, py: Python<'_>, index: u64, timeout: Option<f64>) -> PyResult<bool> {
+        let mut inner = self.lock(py)?;
+        let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
+        let end = until("timeout", timeout)?;
+        loop {
+            let slice = Instant::now() + SLICE;
+            let Inner { stream, session, .. } = &mut **inner;
+            let is_late = move || Instant::now() >= slice;
+            match py.detach(|| stream.wait_played(session, index, is_late)) {
+                Ok(true) => return Ok(true),
+                Ok(false) => py.check_signals()?,
+                Err(error) => return Err(errors::transmit_error(py, &error)),
+            }
+            if end.is_some_and(|end| Instant::now() >= end) {
+                return Ok(false);
+            }
+        }
+    }
+
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.home.check(py)?;
+        tables::transmitter_stats(py, &self.stats.stats())
+    }
+
+    /// Ends the stream after all that was sent; `None` when it is closed already.
+    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.ended(py, |inner| inner.stream.finish(&inner.session, 0))
+    }
+
+    /// Ends the stream with what has departed.
+    fn cancel<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.ended(py, |inner| inner.stream.cancel(&inner.session))
+    }
+}

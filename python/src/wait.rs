@@ -1,0 +1,91 @@
+//! Waits without the GIL, in which Ctrl-C is seen.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::{Arc, Mutex};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+
+/// The longest that a signal waits to be seen.
+pub(crate) const SLICE: Duration = Duration::from_millis(50);
+
+/// A span that Python gave in seconds.
+///
+/// # Errors
+/// `ValueError` unless it is at least 0, and a time.
+pub(crate) fn span(name: &str, seconds: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| PyValueError::new_err(format!("{name} of {seconds} s: must be 0 or more")))
+}
+
+/// The end of a wait that may have one.
+pub(crate) fn until(name: &str, seconds: Option<f64>) -> PyResult<Option<Instant>> {
+    Ok(seconds.map(|it| span(name, it)).transpose()?.and_then(|it| Instant::now().checked_add(it)))
+}
+
+/// Runs what waits by itself, in a thread that is left to its own end when a signal comes.
+///
+/// # Errors
+/// What a signal's handler raises, or the system refuses a thread.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    let call = Call::start(work)?;
+    loop {
+        if let Some(value) = call.wait(py, SLICE)? {
+            return Ok(value);
+        }
+        // What comes after a signal is dropped, which closes it.
+        py.check_signals()?;
+    }
+}
+
+/// Runs what ends soon after its flag is set, as a signal does; its end is waited for.
+///
+/// # Errors
+/// See [`interruptible`].
+pub(crate) fn stoppable<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce(&AtomicBool) -> T + Send + 'static,
+) -> PyResult<T> {
+    let stop = Arc::new(AtomicBool::new(false));
+    let call = Call::start({
+        let stop = Arc::clone(&stop);
+        move || work(&stop)
+    })?;
+    let mut signal = Ok(());
+    loop {
+        if let Some(value) = call.wait(py, SLICE)? {
+            return signal.map(|()| value);
+        }
+        signal = signal.and_then(|()| py.check_signals());
+        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        stop.store(signal.is_err(), Ordering::Relaxed);
+    }
+}
+
+/// Work in a thread of its own.
+struct Call<T>(Mutex<Receiver<T>>);
+
+impl<T: Send + 'static> Call<T> {
+    fn start(work: impl FnOnce() -> T + Send + 'static) -> PyResult<Self> {
+        let (done, awaited) = sync_channel(1);
+        let builder = Builder::new().name("samplewire-call".to_owned());
+        builder.spawn(move || drop(done.send(work())))?;
+        Ok(Self(Mutex::new(awaited)))
+    }
+
+    fn wait(&self, py: Python<'_>, timeout: Duration) -> PyResult<Option<T>> {
+        match py.detach(|| self.0.lock().expect("one thread waits").recv_timeout(timeout)) {
+            Ok(value) => Ok(Some(value)),
+            Err(RecvTimeoutError::Timeout) => Ok(None),
+            Err(RecvTimeoutError::Disconnected) => {
+                Err(PyRuntimeError::new_err("the call's thread broke"))
+            }
+        }
+    }
+}
