@@ -6,7 +6,7 @@ KILLS ?= 100
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
+.PHONY: help demo board test wheel rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
 .PHONY: install-ffi clean
 
 help: ## this list
@@ -21,8 +21,12 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind python cross rtl nightly
+	@tools/setup.sh linker tshark valgrind python package cross rtl nightly
 	@tools/test.sh
+
+wheel: ## the Python package, for every Python from 3.10 on; writes out/wheels
+	@tools/setup.sh linker package
+	.venv/bin/maturin build --release --manifest-path python/Cargo.toml --out out/wheels
 
 rtl: ## the part of test that is about the RTL
 	@tools/setup.sh linker python rtl
@@ -37,7 +41,7 @@ synth: ## the RTL's area, about half an hour; writes rtl/syn/area.md
 	.venv/bin/python rtl/syn/synth.py
 
 lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisories
-	@tools/setup.sh linker python deny rtl
+	@tools/setup.sh linker python package deny rtl
 	@tools/lint.sh
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes

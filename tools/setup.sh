@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, cross, rtl, deny, fuzz, gnuradio,
-#                             nightly, wire
+#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, cross, rtl, deny, fuzz,
+#                             gnuradio, nightly, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -91,6 +91,11 @@ python() {
     venv tools/requirements.txt requirements.txt
 }
 
+# What builds the Python package, and checks it.
+package() {
+    venv python/requirements.txt package-requirements.txt
+}
+
 # Other processors: one with an operating system, whose tests QEMU runs, and one with none.
 cross() {
     local target
@@ -171,7 +176,7 @@ gnuradio() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | cross | rtl | deny | fuzz | gnuradio | nightly | wire) "$part" ;;
+        linker | python | package | cross | rtl | deny | fuzz | gnuradio | nightly | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -1,6 +1,10 @@
 # shellcheck shell=bash
 # The source against its rules, as steps; to be sourced after steps.sh.
 
+types() {
+    (cd python && ../.venv/bin/mypy --no-error-summary)
+}
+
 if cargo fmt --version >/dev/null 2>&1; then
     step "rustfmt" cargo fmt --all --check
 else
@@ -13,10 +17,15 @@ else
 fi
 step "documentation" make --silent --no-print-directory doc
 if [ -x .venv/bin/ruff ]; then
-    step "ruff" .venv/bin/ruff check --quiet bench tools rtl
-    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl
+    step "ruff" .venv/bin/ruff check --quiet bench tools rtl python
+    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python
 else
     skip "ruff" "it is not in .venv"
+fi
+if [ -x .venv/bin/mypy ]; then
+    step "types of the Python package" types
+else
+    skip "types of the Python package" "mypy is not in .venv"
 fi
 step "figures of the measurements" python3 -m unittest discover --start-directory bench
 step "README quotes an example" python3 tools/check_readme.py

@@ -84,6 +84,11 @@ if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
 else
     skip "recordings as the sigmf package reads them" "the package is not in .venv"
 fi
+if [ -x .venv/bin/maturin ]; then
+    step "Python package" tools/package.sh
+else
+    skip "Python package" "maturin is not in .venv"
+fi
 . tools/concurrency_steps.sh
 . tools/rtl_steps.sh
 finish

@@ -1,0 +1,233 @@
+"""What goes wrong, and what is said of it."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import samplewire as sw
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"delivery": "soon"}, "delivery 'soon' is none of complete, best-effort, deadline:TIME"),
+        ({"delivery": "deadline:5"}, "in us, ms or s"),
+        ({"delivery": "deadline:31s"}, "must be 1us to 30s"),
+        ({"window": -1}, "window of -1: must be 0 to"),
+        ({"window": 0}, "window"),
+        ({"stream": 1 << 16}, "stream of 65536"),
+        ({"timeout": -1.0}, "timeout of -1 s: must be 0 or more"),
+        ({"timeout": float("nan")}, "timeout of NaN s"),
+        ({"mtu": 10}, "10 is not in"),
+        ({"address": "127.0.0.1:notaport"}, "address 127.0.0.1:notaport"),
+    ],
+)
+def test_wrong_options_are_named(counter: sw.Device, options: dict[str, Any], words: str) -> None:
+    arguments = {"address": counter.address, **options}
+    with pytest.raises(ValueError, match=words):
+        sw.receive(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "kind", "words"),
+    [
+        (lambda: sw.emulate("sawtooth"), sw.SourceError, "sawtooth"),
+        (lambda: sw.emulate("tone"), sw.SourceError, "needs its frequency"),
+        (lambda: sw.emulate(format="sc12"), ValueError, "`sc12` is unknown"),
+        (lambda: sw.emulate(rate_hz=-1.0), sw.SourceError, "rate of -1 Hz"),
+        (lambda: sw.emulate(faults="data:lost=1"), ValueError, "lost"),
+        (lambda: sw.emulate(streams=0), ValueError, "0 streams"),
+        (lambda: sw.emulate(payload_bytes=7), ValueError, "7"),
+        (lambda: sw.emulate(np.zeros(4, np.complex64)), ValueError, "give rate_hz"),
+        (lambda: sw.emulate(np.zeros(4, np.int16), rate_hz=1e6), ValueError, "say which format"),
+        (
+            lambda: sw.emulate(np.zeros((4, 3), np.complex64), rate_hz=1e6),
+            ValueError,
+            r"shaped \(4, 3\)",
+        ),
+        (lambda: sw.wire_bytes(np.zeros(4), "sc16", 1), TypeError, "float64"),
+        (lambda: sw.sample_dtype("f64"), ValueError, "'f64' is unknown"),
+    ],
+)
+def test_wrong_arguments_are_named(
+    call: Callable[[], object], kind: type[Exception], words: str
+) -> None:
+    with pytest.raises(kind, match=words):
+        call()
+
+
+def test_nobody_there_and_wrong_stream_are_told_apart(counter: sw.Device) -> None:
+    with pytest.raises(sw.NoAnswerError, match="nothing listens there") as caught:
+        sw.receive("127.0.0.1:1", timeout=0.2)
+    assert caught.value.is_unreachable
+    assert isinstance(caught.value, TimeoutError)
+    with pytest.raises(sw.RefusedError, match="stream 7") as refused:
+        sw.receive(counter.address, stream=7, timeout=0.5)
+    assert (refused.value.stream, refused.value.address) == (7, counter.address)
+    with sw.receive(counter.address), pytest.raises(sw.RefusedError) as taken:
+        sw.receive(counter.address, timeout=0.5)
+    assert taken.value.reason == "Busy"
+
+
+def test_every_exception_is_one_of_the_package() -> None:
+    named = [getattr(sw, name) for name in sw.__all__ if name.endswith("Error")]
+    assert len(named) > 20
+    assert all(issubclass(it, sw.Error) for it in named)
+    assert issubclass(sw.HeldMemoryWarning, Warning)
+
+
+DEVICE = """
+import sys, time
+import samplewire as sw
+with sw.emulate("counter", rate_hz=1e6, address=sys.argv[1]) as device:
+    print(device.address, flush=True)
+    time.sleep(60)
+"""
+
+
+def start_device(address: str = "127.0.0.1:0") -> tuple[subprocess.Popen[str], str]:
+    command = [sys.executable, "-c", DEVICE, address]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    return process, process.stdout.readline().strip()
+
+
+def test_device_that_dies_in_the_middle_is_an_exception() -> None:
+    process, address = start_device()
+    again = None
+    try:
+        with sw.receive(address) as rx:
+            blocks = rx.blocks(timeout=0.5)
+            expected = next(blocks).end
+            process.kill()
+            process.wait()
+            with pytest.raises(sw.Error) as silence:
+                while True:
+                    block = next(blocks)
+                    assert block.index == expected, "what came is told first"
+                    expected = block.end
+            assert isinstance(silence.value, sw.WaitTimeoutError | sw.PeerSilentError)
+            again, _ = start_device(address)
+            with pytest.raises(sw.PeerRestartedError, match="open it anew"):
+                while True:
+                    next(rx.blocks(timeout=10))
+            with pytest.raises(sw.PeerRestartedError):
+                next(rx.blocks())
+    finally:
+        for it in (process, again):
+            if it is not None:
+                it.kill()
+                it.wait()
+
+
+def interrupted(body: str) -> float:
+    """Seconds from SIGINT to KeyboardInterrupt in a program that waits in `body`."""
+    program = textwrap.dedent("""
+        import signal, sys, time
+        import numpy as np
+        import samplewire as sw
+        # Programs that a shell starts in the background ignore it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        def ready():
+            print("ready", flush=True)
+        try:
+        {body}
+        except KeyboardInterrupt:
+            print(time.monotonic(), flush=True)
+    """).format(body=textwrap.indent(textwrap.dedent(body), "    "))
+    command = [sys.executable, "-c", program]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        time.sleep(0.3)
+        sent = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        return float(process.stdout.readline()) - sent
+    finally:
+        process.kill()
+        process.wait()
+
+
+SILENT = """
+device = sw.emulate("null", rate_hz=1.0)
+rx = sw.receive(device.address)
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param(SILENT + "ready(); next(rx.blocks())", id="block"),
+        pytest.param(SILENT + "ready(); rx.read(10)", id="read"),
+        pytest.param(
+            'ready(); sw.receive("192.0.2.1", timeout=30)',
+            id="open",
+        ),
+        pytest.param("ready(); sw.find(port=9, timeout=30)", id="find"),
+        pytest.param(
+            'device = sw.emulate("null", rate_hz=1.0)\nready(); sw.record(device.address, "null")',
+            id="record",
+        ),
+        pytest.param(
+            'device = sw.emulate(plays="null", rate_hz=1e3, window=64)\n'
+            "tx = sw.transmit(device.address, window=64)\n"
+            "ready(); tx.send(np.zeros((1 << 19, 1, 2), np.int16), index=10**6)",
+            id="send",
+        ),
+    ],
+)
+def test_interrupt_ends_a_wait(body: str) -> None:
+    # A busy machine wakes nobody at once: one of three.
+    assert any(interrupted(body) < 0.1 for _ in range(3))
+
+
+def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
+    with sw.receive(counter.address) as rx:
+        expected = next(rx.blocks()).end
+        child = os.fork()
+        if child == 0:
+            code = 1
+            try:
+                calls: list[Callable[[], object]] = [
+                    rx.stats,
+                    lambda: next(rx.blocks()),
+                    lambda: rx.read(1),
+                ]
+                for call in calls:
+                    try:
+                        call()
+                    except sw.ForkError as error:
+                        assert "open it in the child" in str(error)
+                    else:
+                        os._exit(2)
+                rx.close()
+                counter.close()
+                del rx
+                code = 0
+            finally:
+                os._exit(code)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        for block in rx.blocks(timeout=5):
+            assert block.index == expected
+            expected = block.end
+            if expected > 500_000:
+                break
+
+
+def receive_some(address: str) -> int:
+    with sw.receive(address) as rx:
+        return len(rx.read(1_000).samples)
+
+
+def test_spawned_child_opens_its_own(counter: sw.Device) -> None:
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(receive_some, (counter.address,)) == 1_000

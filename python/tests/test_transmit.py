@@ -1,0 +1,82 @@
+"""Sending to an emulated device that plays."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import samplewire as sw
+from numpy.typing import NDArray
+
+
+def test_bursts_are_played_as_they_were_sent(tmp_path: Path) -> None:
+    path = tmp_path / "played"
+    rng = np.random.default_rng(1)
+    bursts = [
+        rng.integers(-(1 << 15), 1 << 15, (count, 1, 2), np.int16) for count in (9_999, 1, 40_000)
+    ]
+    device = sw.emulate(plays=path, paced=False, rate_hz=1e6, faults="feedback:loss=0.01")
+    with device:
+        with sw.transmit(device.address) as tx:
+            for burst in bursts:
+                before = tx.next_index
+                assert tx.send(burst) == tx.next_index == before + len(burst)
+        assert tx.end is not None
+        assert tx.end.end.startswith("Finished")
+        with pytest.raises(sw.ClosedError):
+            tx.send(bursts[0])
+    assert device.failures == []
+    assert [it.played for it in device.played()] == [50_000]
+    data = np.fromfile(path.with_suffix(".sigmf-data"), np.int16).reshape(-1, 1, 2)
+    assert np.array_equal(data, np.concatenate(bursts))
+
+
+def test_parts_of_an_iterable_are_one_burst_at_its_time() -> None:
+    def parts() -> Iterator[NDArray[Any]]:
+        for _ in range(50):
+            yield np.full(100, 0.25 + 0.5j, np.complex64)
+
+    with sw.emulate(plays="null", rate_hz=1e6) as device, sw.transmit(device.address) as tx:
+        first = tx.info.first_index + 1_000_000
+        assert tx.send(parts(), index=first) == first + 5_000
+        assert tx.wait_played(timeout=10)
+        assert tx.stats().underflow_at_peer == 0
+        with pytest.raises(ValueError, match="lies before"):
+            tx.send(np.zeros(1, np.complex64), index=first)
+    (played,) = device.played()
+    assert (played.played, played.underruns) == (5_000, 0)
+
+
+def test_what_a_generator_raises_reaches_the_caller() -> None:
+    def parts() -> Iterator[NDArray[Any]]:
+        yield np.zeros(100, np.complex64)
+        raise LookupError("no more")
+
+    with sw.emulate(plays="null", paced=False, rate_hz=1e6) as device:
+        with sw.transmit(device.address) as tx:
+            first = tx.next_index
+            with pytest.raises(LookupError, match="no more"):
+                tx.send(parts())
+            assert tx.next_index == first + 100, "what came before is a burst"
+            tx.send(np.ones(100, np.complex64))
+        assert tx.end is not None
+        assert tx.end.final_index == first + 200
+
+
+def test_floats_are_converted_at_full_scale_and_saturate() -> None:
+    samples = np.array([0.5 - 1j, 2 + 0j], np.complex64)
+    as_words = np.frombuffer(sw.wire_bytes(samples, "sc16", 1), np.int16)
+    assert as_words.tolist() == [16_384, -32_768, 32_767, 0]
+
+
+def test_nothing_that_plays_refuses(counter: sw.Device) -> None:
+    with pytest.raises(sw.RefusedError):
+        sw.transmit(counter.address, timeout=0.5)
+
+
+def test_find_names_a_device() -> None:
+    with sw.emulate("counter", rate_hz=1e6, address="0.0.0.0:0", name="here") as device:
+        port = int(device.address.rsplit(":", 1)[1])
+        found = sw.find(port=port, timeout=0.4)
+    assert [it.info.name for it in found.devices] == ["here"]

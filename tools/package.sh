@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds the Python package with the profile of the tests, installs the wheel into a fresh
+# environment, as a user would, and runs its tests there.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+# `cargo rustc --profile test` would build a test; so it is the profile by its settings, which finds
+# what `cargo test` has built.
+CARGO_PROFILE_DEV_OPT_LEVEL=2 .venv/bin/maturin build --quiet --profile dev \
+    --manifest-path python/Cargo.toml --out "$folder"
+wheel=$(ls "$folder"/samplewire-*-cp310-abi3-*.whl)
+python3 -m venv "$folder/venv"
+install() { "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "$@"; }
+install "$wheel[plot]" -c python/requirements.txt
+install pytest -c python/requirements.txt
+"$folder/venv/bin/pytest" --quiet --config-file python/pyproject.toml -p no:cacheprovider python/tests
