@@ -182,7 +182,7 @@ struct Holes {
 impl InPlace<Sc16> for Holes {
     fn work(&mut self, quantum: &mut Quantum<Sc16>) -> Work {
         let index = quantum.index();
-        if index % 50_000 == 0 && index > 0 {
+        if index.is_multiple_of(50_000) && index > 0 {
             self.lost += 1_000;
             let kind = TagKind::Overflow { lost_samples: 1_000 };
             quantum.push_tag(Tag { index: index + self.lost, kind })?;
