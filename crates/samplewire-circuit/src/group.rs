@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::block::Failure;
 use crate::channel::Bell;
 use crate::graph::{RunError, Shared};
-use crate::task::{Names, Progress, Task};
+use crate::task::{Names, Progress, Task, words_of_panic};
 
 /// Blocks of a graph that run on one thread at a time: what a scheduler polls, from
 /// [`Graph::split`](crate::Graph::split).
@@ -169,13 +169,15 @@ impl Group {
         self.bell.lie_down(&waker);
         let polled = self.poll();
         match polled {
+            // Rung meanwhile: a block may have used up the wake.
+            Polled::Idle | Polled::Waiting if !self.bell.is_asleep() => self.idle = Duration::ZERO,
             Polled::Idle => {
                 let begin = Instant::now();
                 // Relaxed: a count, looked at after a long sleep.
                 self.shared.idle().fetch_add(1, Ordering::Relaxed);
                 thread::park_timeout(timeout_max);
                 let idle = self.shared.idle().fetch_sub(1, Ordering::Relaxed);
-                let is_alone = self.bell.is_asleep() && idle >= self.shared.groups();
+                let is_alone = idle >= self.shared.groups() && self.shared.all_asleep();
                 self.idle = if is_alone { self.idle + begin.elapsed() } else { Duration::ZERO };
                 if self.idle >= STALLED_AFTER {
                     self.stall();
@@ -310,9 +312,8 @@ pub(crate) fn failed(shared: &Shared, node: usize, failure: Failure) -> RunError
 
 /// The panic of the block at `node`, with what it said.
 pub(crate) fn panicked(shared: &Shared, node: usize, panic: &(dyn Any + Send)) -> RunError {
-    let said = panic.downcast_ref::<String>().map(String::as_str);
-    let said = said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words");
-    RunError::Panicked { block: shared.names[node].clone(), message: said.to_owned() }
+    let message = words_of_panic(panic).to_owned();
+    RunError::Panicked { block: shared.names[node].clone(), message }
 }
 
 /// How many looks of a group that never sleeps pass until the clock is read.

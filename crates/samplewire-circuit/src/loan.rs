@@ -55,6 +55,16 @@ impl Loan {
         self
     }
 
+    /// Lends `len_bytes` less, off the front; no more than there are.
+    pub(crate) fn trim_front(&mut self, len_bytes: usize) {
+        self.range.start = (self.range.start + len_bytes).min(self.range.end);
+    }
+
+    /// Lends `len_bytes` less, off the back; no more than there are.
+    pub(crate) fn trim_back(&mut self, len_bytes: usize) {
+        self.range.end = self.range.end.saturating_sub(len_bytes).max(self.range.start);
+    }
+
     /// What is lent.
     pub fn bytes(&self) -> &[u8] {
         self.samples.as_ref().map_or(&[], |samples| &samples.data()[self.range.clone()])
@@ -202,5 +212,18 @@ mod tests {
         assert_eq!(quantum.borrow(loan(1..5)), Err(LoanError::View(odd)));
         assert!(matches!(quantum.borrow(loan(0..3)), Err(LoanError::View(_))));
         assert!(quantum.is_empty() && owner.free() == 2);
+    }
+
+    #[test]
+    fn lent_samples_that_are_trimmed_are_fewer_and_still_cannot_be_written() {
+        let pool = Pool::new(PoolConfig::new(1, 64)).unwrap();
+        let mut quantum = Pool::lent(1).unwrap().take().unwrap();
+        quantum.borrow(Loan::new(owned(&pool), 0..8).unwrap()).unwrap();
+        quantum.trim_front(2);
+        quantum.trim_back(3);
+        assert_eq!(quantum.data(), [2, 3, 4]);
+        assert!(quantum.data_mut().is_empty());
+        drop(quantum);
+        assert_eq!(pool.free(), 1);
     }
 }

@@ -83,6 +83,9 @@ impl Meter {
         sum(|meter| &meter.starved);
         sum(|meter| &meter.blocked);
         sum(|meter| &meter.tags_lost);
+        sum(|meter| &meter.unpaired);
+        let rate_hz = parts.iter().map(|part| part.rate_hz()).find(|rate_hz| *rate_hz > 0.0);
+        self.rate_hz.store(rate_hz.unwrap_or(0.0).to_bits(), Ordering::Relaxed);
     }
 }
 

@@ -354,8 +354,16 @@ impl<T: Sample> Quantum<T> {
     /// # Panics
     /// When there are fewer.
     pub fn trim_front(&mut self, len: usize) {
-        self.trim_back(len);
-        self.state_mut().extent.start_bytes += len * size_of::<T>();
+        let there = self.len();
+        assert!(len <= there, "{len} {} off {there}", T::PLURAL);
+        let (state, len_bytes) = (self.state_mut(), len * size_of::<T>());
+        match &mut state.loan {
+            Some(loan) => loan.trim_front(len_bytes),
+            None => {
+                state.extent.start_bytes += len_bytes;
+                state.extent.len_bytes -= len_bytes;
+            }
+        }
     }
 
     /// Cuts `len` samples off the back.
@@ -365,7 +373,11 @@ impl<T: Sample> Quantum<T> {
     pub fn trim_back(&mut self, len: usize) {
         let there = self.len();
         assert!(len <= there, "{len} {} off {there}", T::PLURAL);
-        self.state_mut().extent.len_bytes -= len * size_of::<T>();
+        let (state, len_bytes) = (self.state_mut(), len * size_of::<T>());
+        match &mut state.loan {
+            Some(loan) => loan.trim_back(len_bytes),
+            None => state.extent.len_bytes -= len_bytes,
+        }
     }
 
     fn extent_mut(&mut self, extent: Extent) -> &mut [T] {

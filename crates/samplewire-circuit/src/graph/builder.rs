@@ -245,8 +245,17 @@ impl GraphBuilder {
         let node = self.node::<A>(name.clone(), Kind::Join { block, spare: NONE });
         let circuit = self.connect(&first, node);
         self.read(second.into(), node);
-        if let Some(round) = self.rounds.get(circuit) {
-            let config = PoolConfig { quanta: SPARES, ..round.pool.config() };
+        // Quanta of every circuit that a merge put on the stream fit a spare.
+        let circuits = self.edges.get(first.edge).into_iter().flat_map(Edge::circuits);
+        let rounds = circuits.filter_map(|circuit| self.rounds.get(circuit));
+        let most = rounds.map(|round| round.pool.config()).reduce(|one, other| PoolConfig {
+            capacity_bytes: one.capacity_bytes.max(other.capacity_bytes),
+            head_bytes: one.head_bytes.max(other.head_bytes),
+            tail_bytes: one.tail_bytes.max(other.tail_bytes),
+            ..one
+        });
+        if let Some(most) = most {
+            let config = PoolConfig { quanta: SPARES, ..most };
             let spares: Circuit<A> = self.circuit_of(format!("{name}: spares"), config);
             if let Some(round) = self.rounds.get_mut(spares.circuit) {
                 round.taken_by = Some(node);

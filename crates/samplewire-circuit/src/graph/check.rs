@@ -166,8 +166,9 @@ fn check_join(
             };
             let broadcast = &nodes[parting.broadcast];
             let edge = &edges[broadcast.inputs[0]];
-            let held = |circuit: usize| rounds[circuit].pool.len() * rounds[circuit].len;
-            let held_samples = edge.circuits().map(held).sum::<usize>() as u64;
+            let held =
+                |circuit: usize| rounds[circuit].pool.len().saturating_mul(rounds[circuit].len);
+            let held_samples = edge.circuits().map(held).fold(0, usize::saturating_add) as u64;
             if kept_samples > held_samples {
                 let round = &rounds[edge.circuit];
                 return Err(BuildError::Uneven {

@@ -124,6 +124,12 @@ impl Shared {
         }
     }
 
+    /// The groups were joined: what was asked of them is not asked of the next.
+    pub(crate) fn is_over(&self) {
+        self.is_stopped.store(false, Ordering::Relaxed);
+        self.is_draining.store(false, Ordering::Relaxed);
+    }
+
     /// What stopped the groups.
     pub(crate) fn take_error(&self) -> Option<RunError> {
         lock(&self.error).take()
@@ -139,6 +145,11 @@ impl Shared {
     /// How many groups there are.
     pub(crate) fn groups(&self) -> usize {
         lock(&self.bells).len()
+    }
+
+    /// Whether no group was rung since it lay down.
+    pub(crate) fn all_asleep(&self) -> bool {
+        lock(&self.bells).iter().all(|bell| bell.is_asleep())
     }
 
     /// Groups that sleep until another moves.

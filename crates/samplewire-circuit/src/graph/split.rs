@@ -359,6 +359,7 @@ impl Build<'_, '_> {
 pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError> {
     let mut tasks: Vec<_> = groups.into_iter().flat_map(Group::into_tasks).collect();
     let mut error = graph.shared().take_error();
+    graph.shared().is_over();
     if let Some(RunError::Stalled { waits, quanta }) = &mut error {
         let mut survey = Survey::new(graph);
         tasks.iter_mut().for_each(|task| task.survey(&mut survey));

@@ -13,7 +13,7 @@ use crate::group::WAITING_MAX;
 use crate::meter::{Counting, Meter};
 use crate::quantum::Quantum;
 use crate::schedule::LOOKS;
-use crate::task::Visit;
+use crate::task::{EXCHANGED, Visit};
 
 /// What a worker's calls need besides block and quantum.
 pub(super) struct Calls<'a> {
@@ -62,7 +62,12 @@ impl Calls<'_> {
         let samples = (filled.quantum.len() >> post.sample_shift) as u64;
         let mut looks = 0;
         loop {
-            match post.counting.call(samples, || block.visit(&mut filled.quantum)) {
+            let pool = std::ptr::from_ref(filled.quantum.pool());
+            let flow = post.counting.call(samples, || block.visit(&mut filled.quantum));
+            if !std::ptr::eq(filled.quantum.pool(), pool) {
+                return Err(Halt::Failed(EXCHANGED.into()));
+            }
+            match flow {
                 Ok(Flow::Pass) => break,
                 Ok(Flow::End) => {
                     filled.is_last = true;

@@ -82,9 +82,9 @@ impl Relay {
 
     /// Stops the blocks at the ends, once all threads are done, and gives them back.
     pub(super) fn into_blocks(self) -> [Vec<Box<dyn Visit>>; 2] {
-        let Self { shared, meters, ends, .. } = self;
+        let Self { shared, meters, ends, bells, .. } = self;
         meters.iter().for_each(|(whole, parts)| whole.set_sum(parts));
-        shared.set_bells(Vec::new());
+        bells.iter().for_each(|bell| shared.leave(bell));
         let mut ends = ends.into_inner().unwrap_or_else(PoisonError::into_inner);
         let nodes = (0..ends.first.len()).chain(meters.len() - ends.last.len()..);
         for (node, block) in nodes.zip(ends.first.iter_mut().chain(&mut ends.last)) {

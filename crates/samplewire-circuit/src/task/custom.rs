@@ -6,7 +6,7 @@ use crate::block::Failure;
 use crate::graph::Survey;
 use crate::group::Polled;
 use crate::ports::{Custom, Ports};
-use crate::task::{Names, Progress, Station};
+use crate::task::{Names, Progress, Station, guarded};
 
 /// A [`Custom`] block and its ports.
 pub(crate) struct CustomTask {
@@ -74,12 +74,12 @@ impl CustomTask {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         let node = self.station.node;
-        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+        guarded(node, || self.station.block.start(&names.of(node)))
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         self.ports.account().is_over.store(true, Ordering::Relaxed);
-        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+        guarded(self.station.node, || self.station.block.stop())
     }
 
     pub(crate) fn publish(&self) {

@@ -8,7 +8,7 @@ use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading, clear};
-use crate::task::{Names, Next, Pair, Progress, Station};
+use crate::task::{Names, Next, Pair, Progress, Station, guarded};
 
 /// Aligns two streams by index, and has its block work on the first's quanta.
 ///
@@ -365,11 +365,11 @@ impl JoinHead {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         let node = self.station.node;
-        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+        guarded(node, || self.station.block.start(&names.of(node)))
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+        guarded(self.station.node, || self.station.block.stop())
     }
 
     pub(crate) fn publish(&self) {

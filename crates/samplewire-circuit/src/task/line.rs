@@ -4,7 +4,7 @@ use crate::block::{Failure, Flow};
 use crate::channel::{Give, Outlet};
 use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
-use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
+use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit, guarded};
 
 /// Takes quanta from its head, has its blocks work on each, and passes them to its tail.
 pub(crate) struct Line {
@@ -122,11 +122,16 @@ impl Line {
     #[inline]
     fn visit(&mut self, Held { mut quantum, at: from, is_last }: Held) -> Result<Visited, Failure> {
         let mut visited = if is_last { Visited::Last } else { Visited::Gone };
+        let pool = std::ptr::from_ref(quantum.pool());
         for (at, station) in self.stations.iter_mut().enumerate().skip(from) {
             self.at = at;
             let samples = (quantum.len() >> station.sample_shift) as u64;
             let Station { counting, block, .. } = station;
-            match counting.call(samples, || block.visit(&mut quantum))? {
+            let flow = counting.call(samples, || block.visit(&mut quantum))?;
+            if !std::ptr::eq(quantum.pool(), pool) {
+                return Err(EXCHANGED.into());
+            }
+            match flow {
                 Flow::Pass => {}
                 Flow::End => visited = Visited::Last,
                 flow @ (Flow::Wait | Flow::Sleep) => {
@@ -166,13 +171,16 @@ impl Line {
     /// No quantum will be passed on any more, and none is wanted.
     fn end(&mut self) {
         self.is_over = true;
+        if let Some(held) = self.held.take() {
+            self.give.give(held.quantum);
+        }
         self.head.close(&mut self.give);
         self.tail.end();
     }
 
     /// The node at work.
     pub(crate) fn at(&self) -> usize {
-        let of_head = || self.head.node().expect("a line without blocks does nothing that fails");
+        let of_head = || self.head.node().unwrap_or(self.first);
         match self.stations.get(self.at) {
             Some(station) if !self.head.is_at_work() => station.node,
             _ => of_head(),
@@ -182,7 +190,7 @@ impl Line {
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         self.head.start(names)?;
         for Station { node, block, .. } in &mut self.stations {
-            block.start(&names.of(*node)).map_err(|failure| (*node, failure))?;
+            guarded(*node, || block.start(&names.of(*node)))?;
         }
         Ok(())
     }
@@ -190,7 +198,7 @@ impl Line {
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         let mut result = self.head.stop();
         for Station { node, block, .. } in &mut self.stations {
-            result = result.and(block.stop().map_err(|failure| (*node, failure)));
+            result = result.and(guarded(*node, || block.stop()));
         }
         result
     }
@@ -260,3 +268,6 @@ fn broadcast(quantum: Quantum, outlets: &mut [Outlet<SharedQuantum>]) {
     }
     last.push(shared);
 }
+
+/// Why a block fails that swapped its quantum for one of another pool.
+pub(crate) const EXCHANGED: &str = "passes a quantum that is not its circuit's";

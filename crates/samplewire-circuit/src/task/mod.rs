@@ -12,6 +12,9 @@ mod reader;
 mod transform;
 mod visit;
 
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use crate::block::{Context, Failure, Flow};
 use crate::graph::Survey;
 use crate::meter::Counting;
@@ -21,7 +24,7 @@ pub(crate) use feedback::FeedbackHead;
 pub(crate) use head::{Head, Next};
 pub(crate) use input::{Input, Reading, Way};
 pub(crate) use join::JoinHead;
-pub(crate) use line::{Line, Tail};
+pub(crate) use line::{EXCHANGED, Line, Tail};
 pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
@@ -138,6 +141,23 @@ impl Names<'_> {
     pub(crate) fn of(&self, node: usize) -> Context<'_> {
         Context { name: &self.names[node], waker: self.waker.clone() }
     }
+}
+
+/// What a block's start or stop comes to: a panic too is a failure of the block at `node`.
+pub(crate) fn guarded(
+    node: usize,
+    call: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), (usize, Failure)> {
+    let result = catch_unwind(AssertUnwindSafe(call));
+    let result =
+        result.unwrap_or_else(|panic| Err(format!("panicked: {}", words_of_panic(&*panic)).into()));
+    result.map_err(|failure| (node, failure))
+}
+
+/// What a panic said.
+pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> &str {
+    let said = panic.downcast_ref::<String>().map(String::as_str);
+    said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words")
 }
 
 /// A block in a task.

@@ -4,7 +4,7 @@ use crate::block::{Failure, Flow};
 use crate::channel::Arrival;
 use crate::graph::Survey;
 use crate::task::input::{Input, Reading};
-use crate::task::{BUDGET, Names, Progress, Read, Station};
+use crate::task::{BUDGET, Names, Progress, Read, Station, guarded};
 
 /// A sink at one of the ends of a broadcast.
 pub(crate) struct Reader {
@@ -74,11 +74,11 @@ impl Reader {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         let node = self.station.node;
-        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+        guarded(node, || self.station.block.start(&names.of(node)))
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+        guarded(self.station.node, || self.station.block.stop())
     }
 
     pub(crate) fn publish(&self) {

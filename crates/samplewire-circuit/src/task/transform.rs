@@ -4,9 +4,9 @@ use crate::block::{Done, Failure};
 use crate::channel::{Arrival, Take};
 use crate::graph::Survey;
 use crate::quantum::Quantum;
-use crate::tag::{Tag, Tags};
+use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading};
-use crate::task::{Cross, Names, Next, Progress, Station};
+use crate::task::{Cross, Names, Next, Progress, Station, guarded};
 
 /// Fills quanta of one circuit from those of another.
 pub(crate) struct TransformHead {
@@ -132,9 +132,11 @@ impl TransformHead {
         // Tags that there is no room for begin another quantum, unless this one has no sample yet.
         let index = input.index() + *read as u64;
         let room = Tags::LEN_MAX - output.tags().len();
-        let beyond = input.tags().iter().filter(|tag| tag.index >= index).nth(room);
+        // With the first sample come also the tags before it, with the last those behind it.
+        let from = if *read == 0 { 0 } else { index };
+        let beyond = input.tags().iter().filter(|tag| tag.index >= from).nth(room);
         let input_max = match beyond {
-            Some(tag) if !output.is_empty() => (tag.index - index) as usize,
+            Some(tag) if !output.is_empty() => tag.index.saturating_sub(index) as usize,
             _ => usize::MAX,
         };
         let Done { consumed, produced } =
@@ -142,7 +144,9 @@ impl TransformHead {
         counting.made(consumed as u64);
         let end = index + consumed as u64;
         let ratio = block.ratio();
-        for tag in input.tags().iter().filter(|tag| (index..end).contains(&tag.index)) {
+        let to = if *read + consumed == len { u64::MAX } else { end };
+        let from = if consumed == 0 { to } else { from };
+        for tag in input.tags().iter().filter(|tag| (from..to).contains(&tag.index)) {
             let tag = Tag { index: ratio.output_at(tag.index), ..*tag };
             // Behind the last sample of this output it is the next's.
             if output.push_tag(tag).is_err() {
@@ -180,7 +184,9 @@ impl TransformHead {
         quantum.tags_mut().clear();
         self.waiting_tags.clear();
         for tag in tags.iter() {
-            let room = if tag.index < end { quantum.tags_mut() } else { &mut self.waiting_tags };
+            // The end of a burst stands one behind its last sample.
+            let is_ours = tag.index < end + u64::from(tag.kind == TagKind::EndOfBurst);
+            let room = if is_ours { quantum.tags_mut() } else { &mut self.waiting_tags };
             room.push(*tag).expect("as many as were there");
         }
         if quantum.is_empty() {
@@ -230,11 +236,11 @@ impl TransformHead {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         let node = self.station.node;
-        self.station.block.start(&names.of(node)).map_err(|failure| (node, failure))
+        guarded(node, || self.station.block.start(&names.of(node)))
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        self.station.block.stop().map_err(|failure| (self.station.node, failure))
+        guarded(self.station.node, || self.station.block.stop())
     }
 
     pub(crate) fn publish(&self) {

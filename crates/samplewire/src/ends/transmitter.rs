@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::{Arc, OnceLock};
 use std::task::{Poll, Waker};
 
-use samplewire_circuit::{Context, Failure, Flow, Quantum, Sink, TagKind, Work};
+use samplewire_circuit::{Context, Failure, Flow, Quantum, Sink, Tag, TagKind, Work};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Flags;
 
@@ -33,6 +33,8 @@ pub struct TransmitterSink<T> {
     taken: usize,
     /// How the next quantum begins.
     flags: Flags,
+    /// Whether samples were taken since a burst ended.
+    may_end: bool,
     end: Arc<OnceLock<SessionEnd>>,
     samples: PhantomData<fn(T)>,
 }
@@ -60,6 +62,7 @@ impl<T: FormSample> TransmitterSink<T> {
             filling: None,
             taken: 0,
             flags: Flags::NONE,
+            may_end: false,
             end: Arc::default(),
             samples: PhantomData,
         })
@@ -102,6 +105,7 @@ impl<T: FormSample> TransmitterSink<T> {
             let is_full = room.len() - samples.len() < size_of::<T>();
             self.taken += len;
             self.next_index += len as u64;
+            self.may_end = true;
             if is_full {
                 self.submit(Flags::NONE);
             }
@@ -132,6 +136,7 @@ impl<T: FormSample> TransmitterSink<T> {
     fn submit(&mut self, flags: Flags) {
         if let Some(Part { filling, len_bytes, index }) = self.filling.take() {
             let flags = std::mem::replace(&mut self.flags, Flags::NONE) | flags;
+            self.may_end &= !flags.contains(Flags::END_OF_BURST);
             self.transmitter.submit(filling, len_bytes, index, flags);
         }
     }
@@ -145,6 +150,15 @@ impl<T: FormSample> Sink<T> for TransmitterSink<T> {
 
     fn consume(&mut self, quantum: &Quantum<T>) -> Work {
         if self.taken == 0 {
+            // Where a burst ends that was taken with the last quantum.
+            let ends = |tag: &Tag| tag.kind == TagKind::EndOfBurst && tag.index == quantum.index();
+            if self.may_end && self.next_index <= quantum.index() && quantum.tags().iter().any(ends)
+            {
+                if let Some(flow) = self.begin()? {
+                    return Ok(flow);
+                }
+                self.submit(Flags::END_OF_BURST);
+            }
             self.jump(quantum)?;
         }
         for tag in quantum.tags().iter().filter(|tag| tag.kind == TagKind::EndOfBurst) {
