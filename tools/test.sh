@@ -38,10 +38,11 @@ arm_runs() {
         --lib --target "$arm"
 }
 
+# Of those that `cargo test` has built.
 example() {
-    local package=$1 name=$2
-    shift 2
-    cargo run --quiet --profile test -p "$package" --example "$name" -- "$@"
+    local name=$1
+    shift
+    "$target/debug/examples/$name" "$@"
 }
 
 data=$(realpath -m "${SAMPLEWIRE_TEST_DATA:-../shared/data}")
@@ -73,12 +74,11 @@ else
     skip "the workspace for $arm" "its library or gcc-aarch64-linux-gnu is missing"
 fi
 step "cargo test" cargo test --workspace --no-fail-fast
-step "example record_counter" example samplewire record_counter
-step "example throughput" example samplewire throughput --seconds 0.5 \
+step "example record_counter" example record_counter
+step "example throughput" example throughput --seconds 0.5 \
     --fault data:loss=0.01,corrupt=0.001 --fault feedback:loss=0.01
-step "example raw_udp" example samplewire-io raw_udp --seconds 0.2
+step "example raw_udp" example raw_udp --seconds 0.2
 if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
-    cargo build --quiet --profile test -p samplewire-cli
     step "recordings as the sigmf package reads them" \
         .venv/bin/python tools/check_sigmf.py "$target/debug/samplewire"
 else
