@@ -5,9 +5,11 @@
 concurrency_target=$(cargo metadata --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 
-# loom PACKAGE: every interleaving of its models, and every order weakened
+# loom PACKAGE: every interleaving of its models, and every order weakened. Linking across crates
+# would take longer than it saves.
 loom() {
     RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$concurrency_target/loom \
+        CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=false \
         cargo test --quiet --release -p "$1" --lib loom
 }
 
