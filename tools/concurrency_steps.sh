@@ -5,12 +5,10 @@
 concurrency_target=$(cargo metadata --no-deps --format-version 1 |
     python3 -c 'import json, sys; print(json.load(sys.stdin)["target_directory"])')
 
-# loom PACKAGE: every interleaving of its models, and every order weakened. Linking across crates
-# would take longer than it saves.
+# loom PACKAGE: every interleaving of its models, and every order weakened
 loom() {
     RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=$concurrency_target/loom \
-        CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_DEBUG=false \
-        cargo test --quiet --release -p "$1" --lib loom
+        cargo test --quiet -p "$1" --lib loom
 }
 
 # Isolation would refuse the clock, files and descriptors that the tests use.
@@ -28,11 +26,15 @@ sanitizer() {
 }
 
 step "loom: the pool and channels" loom samplewire-circuit
-step "loom: waits and wakes" loom samplewire
+if [ "${1:-}" = --full ]; then
+    # Seconds for two models, and minutes to build what stands around them.
+    step "loom: waits and wakes" loom samplewire
+fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then
-    step "Miri: the pool and graphs" miri -p samplewire-circuit
+    step "Miri: the pool and what is lent" miri -p samplewire-circuit --lib --test lent
     if [ "${1:-}" = --full ]; then
+        step "Miri: graphs" miri -p samplewire-circuit
         # Miri knows no ppoll, sendmmsg and recvmmsg.
         step "Miri: addresses and batches" miri -p samplewire-io --lib -- address:: batch:: runs::
         step "Miri: places and quanta of a stream" miri -p samplewire --lib -- places:: held::

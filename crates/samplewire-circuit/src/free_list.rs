@@ -3,7 +3,7 @@
 //! Last in, first out, so that the slot taken next is the one whose bytes are most likely still
 //! in a cache. A Treiber stack of numbers instead of pointers: no memory is reclaimed, so only the
 //! ABA problem is left, and a version beside the top slot's number closes it. The loom tests below
-//! run with `RUSTFLAGS="--cfg loom" cargo test -p samplewire-circuit --release --lib`.
+//! run with `RUSTFLAGS="--cfg loom" cargo test -p samplewire-circuit --lib`.
 
 use crate::atomic::{AtomicU32, AtomicU64, Ordering};
 

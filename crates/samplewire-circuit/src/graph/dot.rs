@@ -123,6 +123,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "hundreds of blocks take it minutes")]
     fn picture_of_many_blocks_is_bounded_and_says_so() {
         let mut graph = GraphBuilder::new();
         for number in 0..300 {
