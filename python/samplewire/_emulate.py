@@ -55,7 +55,12 @@ class Device:
         return self._native.faults()
 
     def close(self) -> None:
-        """End the device; what its receivers lack is sent first, where they live."""
+        """End the device; what its receivers lack is sent first, for 2 s where they take it.
+
+        What has not departed then, or when a signal comes, is given up. Ends when the peers know,
+        at the latest when they are dead: after 15 s without a word. A device that is forgotten
+        without this waits for no receiver.
+        """
         self._native.close()
 
     def __enter__(self) -> "Device":

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samplewire import _native
-from samplewire._errors import WaitTimeoutError
+from samplewire._errors import Error
 from samplewire._options import opening, unsigned
 from samplewire._records import DeviceInfo, Gap, ReceiverStats
 
@@ -138,8 +138,8 @@ class Receiver:
         -------
         Reading
             As many samples as were asked for; fewer before a gap, which the next reading names,
-            where the next did not come within `timeout`, and at the end, after which there are
-            none.
+            where the next did not come within `timeout` or the stream broke, which the next
+            reading raises, and at the end, after which there are none.
 
         Raises
         ------
@@ -157,9 +157,10 @@ class Receiver:
             following = None if filled == 0 else index + filled
             try:
                 block = self._native.take(timeout, count - filled, following)
-            except WaitTimeoutError:
-                if filled == 0:
+            except Error:
+                if filled == 0 and not gaps:
                     raise
+                # What came is told first; the next call raises this again.
                 break
             if block is None:
                 break

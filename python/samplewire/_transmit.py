@@ -116,7 +116,8 @@ class Transmitter:
         Raises
         ------
         ValueError
-            The index lies before the end of what was sent, or the samples have another shape.
+            The index lies before the end of what was sent, the samples go beyond index 2^63, or
+            they have another shape.
         EndedError
             The stream is over.
         """
@@ -199,8 +200,11 @@ def transmit(
     ----------
     address : str
         `HOST[:PORT]`; port 9100 unless given.
-    delivery, window, stream, owner, timeout, mtu
+    delivery, window, stream, owner, mtu
         See `receive`.
+    timeout : float
+        How long to try to open, and then how long to wait until the device says how much it takes,
+        in seconds.
     start_index : int
         The index of the first sample; 0 means what the device plays when it is opened.
     underflow : str

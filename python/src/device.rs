@@ -1,8 +1,8 @@
 //! A device in this process, for tests and notebooks.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::{Builder, JoinHandle};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{Builder, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
@@ -14,12 +14,13 @@ use samplewire::device::{
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{Source, StreamInfo};
-use samplewire::transmitter::{Overflow, Transmitter};
+use samplewire::transmitter::{Canceller, Overflow, Transmitter};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 
 use crate::own::{Home, Own};
 use crate::source::Supply;
+use crate::wait::without_gil;
 use crate::{errors, options, tables};
 
 /// A device whose threads serve one session after another until it is closed.
@@ -30,7 +31,14 @@ pub(crate) struct Device {
     address: String,
     shared: Arc<Shared>,
     faults: Option<FaultLog>,
-    threads: Mutex<Own<Vec<JoinHandle<()>>>>,
+    crew: Mutex<Own<Crew>>,
+}
+
+/// The threads of a device, and what ends the sessions in which they wait.
+#[derive(Default)]
+struct Crew {
+    threads: Vec<JoinHandle<()>>,
+    cancellers: Vec<Canceller>,
 }
 
 #[derive(Default)]
@@ -55,10 +63,27 @@ impl Shared {
 }
 
 impl Device {
-    fn end(&self) {
+    fn crew(&self) -> MutexGuard<'_, Own<Crew>> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the threads to end after what was sent.
+    fn stop(&self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
+    }
+
+    /// Whether all threads have ended; gives up what has not departed where that is asked for.
+    fn has_ended(&self, is_cancelled: bool) -> bool {
+        let crew = self.crew();
+        let has_ended = crew.threads.iter().all(JoinHandle::is_finished);
+        if is_cancelled && !has_ended {
+            crew.cancellers.iter().for_each(Canceller::cancel);
+        }
+        has_ended
+    }
+
+    fn join(&self) {
+        for thread in self.crew().threads.drain(..) {
             if thread.join().is_err() {
                 self.shared.note(Err("a thread of the device broke".into()));
             }
@@ -113,7 +138,7 @@ impl Device {
         let port = Port::listen_over(link, config, &port_options);
         let port = port.map_err(|error| errors::open_error(py, &error))?;
         let shared = Arc::new(Shared::default());
-        let mut threads = Vec::new();
+        let mut crew = Crew::default();
         for (transmitter, info) in port.transmitters.into_iter().zip(&sends) {
             let overflow = match clock {
                 _ if !paced => Overflow::Wait,
@@ -121,50 +146,72 @@ impl Device {
                 None => Overflow::Lose { rate_hz: info.rate_hz() },
             };
             let (shared, supply) = (Arc::clone(&shared), supply.clone());
-            threads.push(spawn(move || {
+            crew.cancellers.push(transmitter.canceller());
+            crew.threads.push(spawn(move || {
                 shared.note(send(transmitter, (&supply, format), overflow, &shared));
             })?);
         }
         if let (Some(inlet), Some(sink)) = (port.inlet, sink) {
             let shared = Arc::clone(&shared);
-            threads.push(spawn(move || shared.note(play(inlet, sink, clock, &shared)))?);
+            let work = move || shared.note(play(inlet, sink, clock, &shared));
+            crew.threads.push(spawn(work)?);
         }
         Ok(Self {
             home: Home::here(),
             address: port.address.to_string(),
             shared,
             faults: log,
-            threads: Mutex::new(Own::new(threads)),
+            crew: Mutex::new(Own::new(crew)),
         })
     }
 
     /// What was played in each session that is over.
     fn played<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.home.check(py)?;
         let played = self.shared.played.lock().unwrap_or_else(PoisonError::into_inner).clone();
         played.iter().map(|counts| tables::play_counts(py, counts)).collect()
     }
 
     /// What the fault layer did to packets that the device sent.
     fn faults<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.home.check(py)?;
         let counts = self.faults.as_ref().map(|log| log.counts(Direction::Transmit));
         counts.map(|counts| tables::fault_counts(py, &counts)).transpose()
     }
 
-    fn failures(&self) -> Vec<String> {
-        self.shared.failures.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    fn failures(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.home.check(py)?;
+        Ok(self.shared.failures.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    fn close(&self, py: Python<'_>) {
-        if self.home.is_here() {
-            py.detach(|| self.end());
+    /// Ends the device after what was sent; what peers do not take for [`PATIENCE`], or until a
+    /// signal comes, is given up.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        if !self.home.is_here() {
+            return Ok(());
         }
+        self.stop();
+        let patient_until = Instant::now() + PATIENCE;
+        let mut signal = Ok(());
+        while !self.has_ended(signal.is_err() || Instant::now() >= patient_until) {
+            py.detach(|| sleep(PAUSE));
+            signal = signal.and_then(|()| py.check_signals());
+        }
+        py.detach(|| self.join());
+        signal
     }
 }
 
 impl Drop for Device {
     fn drop(&mut self) {
         if self.home.is_here() {
-            self.end();
+            self.stop();
+            without_gil(|| {
+                while !self.has_ended(true) {
+                    sleep(PAUSE);
+                }
+                self.join();
+            });
         }
     }
 }
@@ -206,5 +253,8 @@ fn play(
     sink.finish().map(drop).map_err(|error| error.to_string())
 }
 
-/// How often it is looked whether the device is closed.
+/// How often it is looked whether the device is closed, and has ended.
 const PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a device that is closed waits for peers to take what was sent.
+const PATIENCE: Duration = Duration::from_secs(2);

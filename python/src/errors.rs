@@ -1,6 +1,9 @@
 //! Errors of the library as exceptions of the package, one class for each
 //! (`samplewire/_errors.py`).
 
+use std::net::SocketAddr;
+use std::time::Duration;
+
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use samplewire::sink::SinkError;
@@ -35,9 +38,7 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
     };
     with(py, name, error.to_string(), |fields| match error {
         OpenError::NoAnswer { address, waited, is_unreachable, .. } => {
-            fields.set_item("address", address.to_string())?;
-            fields.set_item("waited_s", waited.as_secs_f64())?;
-            fields.set_item("is_unreachable", is_unreachable)
+            no_answer(fields, *address, *waited, *is_unreachable)
         }
         OpenError::Refused { address, stream, reason, retry_ms } => {
             fields.set_item("address", address.to_string())?;
@@ -52,6 +53,26 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
         }
         _ => Ok(()),
     })
+}
+
+/// The device at `address` opened a stream, and did not say how much of it it takes.
+pub(crate) fn no_credit(py: Python<'_>, address: SocketAddr, waited: Duration) -> PyErr {
+    let message = format!(
+        "{address} opened the stream, and did not say within {} s how much it takes",
+        waited.as_secs_f64()
+    );
+    with(py, "NoAnswerError", message, |fields| no_answer(fields, address, waited, false))
+}
+
+fn no_answer(
+    fields: &Bound<'_, PyDict>,
+    address: SocketAddr,
+    waited: Duration,
+    is_unreachable: bool,
+) -> PyResult<()> {
+    fields.set_item("address", address.to_string())?;
+    fields.set_item("waited_s", waited.as_secs_f64())?;
+    fields.set_item("is_unreachable", is_unreachable)
 }
 
 pub(crate) fn link_error(py: Python<'_>, link: &LinkError) -> PyErr {

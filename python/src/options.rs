@@ -1,6 +1,7 @@
 //! Options as Python gives them, checked in its package or by the library.
 
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -33,6 +34,10 @@ impl Opening {
         resolve(py, &self.address)
     }
 
+    pub(crate) fn timeout(&self) -> PyResult<Duration> {
+        span("timeout", self.timeout)
+    }
+
     fn delivery(&self) -> Delivery {
         match self.delivery.as_str() {
             "deadline" => Delivery::Deadline(Nanos(self.deadline_ns)),
@@ -46,7 +51,7 @@ impl Opening {
             .delivery(self.delivery())
             .window(self.window)
             .start_index(self.start_index)
-            .timeout(span("timeout", self.timeout)?)
+            .timeout(self.timeout()?)
             .mtu(self.mtu);
         if let Some(stream) = self.stream {
             options = options.stream(stream);
@@ -63,7 +68,7 @@ impl Opening {
             .delivery(self.delivery())
             .window(self.window)
             .start_index(self.start_index)
-            .timeout(span("timeout", self.timeout)?)
+            .timeout(self.timeout()?)
             .mtu(self.mtu)
             .underflow(underflow);
         if let Some(stream) = self.stream {

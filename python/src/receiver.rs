@@ -12,7 +12,7 @@ use samplewire::{DeviceInfo, OpenError};
 use crate::block::{Block, Held, Ledger};
 use crate::own::{Home, Own};
 use crate::view::Shape;
-use crate::wait::{SLICE, interruptible, span, until};
+use crate::wait::{SLICE, interruptible, span, until, without_gil};
 use crate::{errors, options, tables};
 
 /// The receiving end of a stream. One thread takes blocks at a time; others wait for their turn.
@@ -81,7 +81,6 @@ impl Receiver {
             inner.begun = Some((Arc::clone(&held), skip + len));
         }
         drop(inner);
-        self.warn(py)?;
         Block::new(py, held, self.shape, (skip, len)).map(|block| Some(Taken::Block(block)))
     }
 
@@ -178,6 +177,8 @@ impl Receiver {
             if self.is_closed.load(Ordering::Relaxed) {
                 self.closed(py)?;
             }
+            // Before a block is taken, which would be lost where the warning is an error.
+            self.warn(py)?;
             match self.poll(py, len_max, next)? {
                 Some(Taken::Block(block)) => return Ok(Some(block)),
                 Some(Taken::Nothing) => return Ok(None),
@@ -235,6 +236,14 @@ impl Receiver {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
         self.take(py, None, usize::MAX, None)
+    }
+}
+
+impl Drop for Receiver {
+    fn drop(&mut self) {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let (stream, begun) = (inner.stream.take(), inner.begun.take());
+        without_gil(|| drop((begun, stream)));
     }
 }
 

@@ -28,6 +28,9 @@ pub(crate) fn record<'py>(
     compress: bool,
     sha512: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
+    if samples == Some(0) {
+        return Err(PyValueError::new_err("0 samples to record: must be 1 or more"));
+    }
     let mut sink_options =
         SinkOptions::new().overwrite(overwrite).compress(compress).sha512(sha512);
     if let Some(name) = format {
@@ -47,9 +50,6 @@ pub(crate) fn record<'py>(
         end: samples.map_or(u64::MAX, |samples| first.saturating_add(samples)),
         until: duration.and_then(|it| Instant::now().checked_add(it)),
     };
-    if samples == Some(0) {
-        return Err(PyValueError::new_err("0 samples to record: must be 1 or more"));
-    }
     let recorded = stoppable(py, move |stop| run(receiver, writer, limits, stop))?;
     let (summary, end) = recorded.map_err(of_sink)?;
     match end {

@@ -1,19 +1,20 @@
 //! Sending to a device that plays, as Python does it.
 
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use samplewire::DeviceInfo;
 use samplewire::transmitter::{
     Session, SessionEnd, StatsHandle, TransmitError, Transmitter as Stream,
 };
+use samplewire::{DeviceInfo, OpenError};
+use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
 use crate::own::{Home, Own};
-use crate::wait::{SLICE, interruptible, until};
+use crate::wait::{SLICE, interruptible, until, without_gil};
 use crate::{errors, options, tables};
 
 /// The sending end of a stream that this program opened.
@@ -44,23 +45,27 @@ impl Inner {
         }
     }
 
-    /// Sends the pieces as one burst, whose end says where it ends also when they fail.
+    /// Sends the pieces as one burst, whose end says where it ends also when they fail, or a signal
+    /// comes.
     fn burst(&mut self, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<()> {
         let py = pieces.py();
         let frame_bytes = self.stream.info().frame_bytes();
         let (mut index, mut flags) = (first, Flags::START);
-        let mut piece = Piece { bytes: Vec::new(), at: 0 };
-        let mut sent = Ok(());
+        let mut piece = Piece { bytes: Vec::new(), at: 0, frame_bytes, end: first };
         loop {
             let mut filling = self.quantum(py)?;
             let room = filling.bytes_mut();
             let mut len_bytes = 0;
+            let mut sent = py.check_signals();
             while sent.is_ok() && len_bytes < room.len() {
                 match piece.read(pieces, &mut room[len_bytes..]) {
                     Ok(0) => break,
                     Ok(read_bytes) => len_bytes += read_bytes,
                     Err(error) => sent = Err(error),
                 }
+            }
+            if sent.is_err() && index == first && len_bytes == 0 {
+                return sent;
             }
             let is_last = len_bytes < room.len();
             if is_last {
@@ -80,6 +85,9 @@ impl Inner {
 struct Piece {
     bytes: Vec<u8>,
     at: usize,
+    frame_bytes: usize,
+    /// The index after its last sample.
+    end: u64,
 }
 
 impl Piece {
@@ -87,13 +95,22 @@ impl Piece {
     fn read(&mut self, pieces: &Bound<'_, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
         while self.at == self.bytes.len() {
             let Some(next) = pieces.clone().next() else { return Ok(0) };
-            (self.bytes, self.at) = (next?.extract::<Vec<u8>>()?, 0);
+            let bytes = next?.extract::<Vec<u8>>()?;
+            let (first, samples) = (self.end, (bytes.len() / self.frame_bytes) as u64);
+            let end = first.checked_add(samples).filter(|end| *end <= INDEX_MAX);
+            self.end = end.ok_or_else(|| too_large(first, samples))?;
+            (self.bytes, self.at) = (bytes, 0);
         }
         let len_bytes = out.len().min(self.bytes.len() - self.at);
         out[..len_bytes].copy_from_slice(&self.bytes[self.at..self.at + len_bytes]);
         self.at += len_bytes;
         Ok(len_bytes)
     }
+}
+
+fn too_large(first: u64, samples: u64) -> PyErr {
+    let message = format!("index {first} and {samples} samples: must end at {INDEX_MAX} or before");
+    PyValueError::new_err(message)
 }
 
 impl Transmitter {
@@ -126,13 +143,21 @@ impl Transmitter {
     #[new]
     fn open(py: Python<'_>, opening: options::Opening) -> PyResult<Self> {
         let (address, options) = (opening.address(py)?, opening.to_send()?);
-        let opened = interruptible(py, move || Stream::open(address, &options))?;
-        let mut stream = opened.map_err(|error| errors::open_error(py, &error))?;
-        let session = loop {
-            match py.detach(|| stream.wait_session(SLICE)) {
-                Ok(Some(session)) => break session,
-                Ok(None) => py.check_signals()?,
-                Err(error) => return Err(errors::transmit_error(py, &error)),
+        let timeout = opening.timeout()?;
+        let opened = interruptible(py, move || {
+            let mut stream = Stream::open(address, &options)?;
+            let session = stream.wait_session(timeout);
+            Ok::<_, OpenError>((stream, session))
+        })?;
+        let (stream, session) = opened.map_err(|error| errors::open_error(py, &error))?;
+        let session = match session {
+            Ok(Some(session)) => session,
+            without => {
+                py.detach(|| drop(stream));
+                return Err(match without {
+                    Err(error) => errors::transmit_error(py, &error),
+                    Ok(_) => errors::no_credit(py, address, timeout),
+                });
             }
         };
         let info = stream.device().expect("this end opened it").clone();
@@ -162,6 +187,9 @@ impl Transmitter {
             let next_index = inner.next_index;
             let message = format!("index {first} lies before {next_index}, up to which was sent");
             return Err(PyValueError::new_err(message));
+        }
+        if first > INDEX_MAX {
+            return Err(too_large(first, 0));
         }
         inner.burst(pieces, first)?;
         Ok(inner.next_index)
@@ -200,5 +228,12 @@ impl Transmitter {
     /// Ends the stream with what has departed.
     fn cancel<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.ended(py, |inner| inner.stream.cancel(&inner.session))
+    }
+}
+
+impl Drop for Transmitter {
+    fn drop(&mut self) {
+        let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        without_gil(|| drop(inner));
     }
 }

@@ -68,6 +68,11 @@ pub(crate) fn stoppable<T: Send + 'static>(
     }
 }
 
+/// Drops or ends what waits for a thread, which may wait for the GIL in turn.
+pub(crate) fn without_gil(work: impl FnOnce() + Send) {
+    Python::attach(|py| py.detach(work));
+}
+
 /// Work in a thread of its own.
 struct Call<T>(Mutex<Receiver<T>>);
 

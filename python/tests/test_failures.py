@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -66,14 +67,14 @@ def test_wrong_arguments_are_named(
 
 def test_nobody_there_and_wrong_stream_are_told_apart(counter: sw.Device) -> None:
     with pytest.raises(sw.NoAnswerError, match="nothing listens there") as caught:
-        sw.receive("127.0.0.1:1", timeout=0.2)
+        sw.receive("127.0.0.1:1", timeout=1.0)
     assert caught.value.is_unreachable
     assert isinstance(caught.value, TimeoutError)
     with pytest.raises(sw.RefusedError, match="stream 7") as refused:
-        sw.receive(counter.address, stream=7, timeout=0.5)
+        sw.receive(counter.address, stream=7, timeout=5)
     assert (refused.value.stream, refused.value.address) == (7, counter.address)
     with sw.receive(counter.address), pytest.raises(sw.RefusedError) as taken:
-        sw.receive(counter.address, timeout=0.5)
+        sw.receive(counter.address, timeout=5)
     assert taken.value.reason == "Busy"
 
 
@@ -105,10 +106,10 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
     again = None
     try:
         with sw.receive(address) as rx:
-            blocks = rx.blocks(timeout=0.5)
-            expected = next(blocks).end
+            expected = next(rx.blocks(timeout=30)).end
             process.kill()
             process.wait()
+            blocks = rx.blocks(timeout=0.5)
             with pytest.raises(sw.Error) as silence:
                 while True:
                     block = next(blocks)
@@ -118,7 +119,7 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
             again, _ = start_device(address)
             with pytest.raises(sw.PeerRestartedError, match="open it anew"):
                 while True:
-                    next(rx.blocks(timeout=10))
+                    next(rx.blocks(timeout=30))
             with pytest.raises(sw.PeerRestartedError):
                 next(rx.blocks())
     finally:
@@ -126,6 +127,49 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
             if it is not None:
                 it.kill()
                 it.wait()
+
+
+def test_reading_that_breaks_in_the_middle_gives_what_came() -> None:
+    process, address = start_device()
+    started = [process]
+
+    def restart() -> None:
+        process.kill()
+        process.wait()
+        started.append(start_device(address)[0])
+
+    try:
+        with sw.receive(address) as rx:
+            restarting = threading.Timer(0.5, restart)
+            restarting.start()
+            read = 0
+            with pytest.raises((sw.PeerRestartedError, sw.PeerSilentError)):
+                while True:
+                    read += len(rx.read(1 << 26).samples)
+            restarting.join()
+            assert read == rx.stats().samples_delivered > 0
+    finally:
+        for it in started:
+            it.kill()
+            it.wait()
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True], ids=["closed", "forgotten"])
+def test_device_ends_though_its_receiver_takes_nothing(is_forgotten: bool) -> None:
+    device = sw.emulate("counter", rate_hz=1e6, paced=False, window=64)
+    with sw.receive(device.address, window=64) as rx:
+        expected = next(rx.blocks(timeout=30)).end
+        # It fills the window, and more waits to be sent.
+        time.sleep(0.3)
+        start = time.monotonic()
+        if not is_forgotten:
+            device.close()
+        del device
+        assert time.monotonic() - start < 12
+        with pytest.raises(sw.ClosedByPeerError, match="Cancelled"):
+            for block in rx.blocks(timeout=30):
+                assert block.index == expected, "what had departed is there"
+                expected = block.end
 
 
 def interrupted(body: str) -> float:
@@ -183,11 +227,30 @@ rx = sw.receive(device.address)
             "ready(); tx.send(np.zeros((1 << 19, 1, 2), np.int16), index=10**6)",
             id="send",
         ),
+        pytest.param(
+            'device = sw.emulate(plays="null", rate_hz=2e6, window=64)\n'
+            "tx = sw.transmit(device.address, window=64)\n"
+            "samples = np.zeros((1 << 23, 1, 2), np.int16)\n"
+            "ready(); tx.send(samples)",
+            id="send that never waits for long",
+        ),
     ],
 )
 def test_interrupt_ends_a_wait(body: str) -> None:
     # A busy machine wakes nobody at once: one of three.
     assert any(interrupted(body) < 0.1 for _ in range(3))
+
+
+def test_interrupt_ends_the_patience_of_a_closing_device() -> None:
+    body = (
+        'device = sw.emulate("counter", rate_hz=1e6, paced=False, window=64)\n'
+        "rx = sw.receive(device.address, window=64)\n"
+        # The window fills, and more waits to be sent.
+        "next(rx.blocks()); time.sleep(0.5)\n"
+        "ready(); device.close()"
+    )
+    # It would last 2 s.
+    assert any(interrupted(body) < 1 for _ in range(3))
 
 
 def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
@@ -201,6 +264,9 @@ def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
                     rx.stats,
                     lambda: next(rx.blocks()),
                     lambda: rx.read(1),
+                    counter.played,
+                    counter.faults,
+                    lambda: counter.failures,
                 ]
                 for call in calls:
                     try:
@@ -216,7 +282,7 @@ def test_fork_is_told_and_harms_nobody(counter: sw.Device) -> None:
             finally:
                 os._exit(code)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-        for block in rx.blocks(timeout=5):
+        for block in rx.blocks(timeout=30):
             assert block.index == expected
             expected = block.end
             if expected > 500_000:

