@@ -11,8 +11,10 @@ trap 'rm -rf "$folder"' EXIT
 CARGO_PROFILE_DEV_OPT_LEVEL=2 .venv/bin/maturin build --quiet --profile dev \
     --manifest-path python/Cargo.toml --out "$folder"
 wheel=$(ls "$folder"/samplewire-*-cp310-abi3-*.whl)
-python3 -m venv "$folder/venv"
-install() { "$folder/venv/bin/pip" install --quiet --disable-pip-version-check "$@"; }
-install "$wheel[plot]" -c python/requirements.txt
-install pytest -c python/requirements.txt
-"$folder/venv/bin/pytest" --quiet --config-file python/pyproject.toml -p no:cacheprovider python/tests
+.venv/bin/python -m venv "$folder/venv"
+# What the package needs, and pytest, are those of .venv: nothing is fetched.
+purelib() { "$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
+purelib .venv >"$(purelib "$folder/venv")/of-venv.pth"
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
+"$folder/venv/bin/python" -m pytest --quiet --config-file python/pyproject.toml -p no:cacheprovider \
+    python/tests

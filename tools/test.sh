@@ -84,10 +84,11 @@ if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
 else
     skip "recordings as the sigmf package reads them" "the package is not in .venv"
 fi
-if [ -x .venv/bin/maturin ]; then
+if [ -x .venv/bin/maturin ] &&
+    .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh
 else
-    skip "Python package" "maturin is not in .venv"
+    skip "Python package" "maturin, NumPy, matplotlib or pytest is not in .venv: tools/setup.sh package"
 fi
 . tools/concurrency_steps.sh
 . tools/rtl_steps.sh
