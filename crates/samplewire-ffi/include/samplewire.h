@@ -672,8 +672,10 @@ sw_result sw_device_new(const struct sw_device_options *options, struct sw_devic
 // `SW_RESULT_ROOM` when it takes more than `size_bytes`; `SW_TEXT_BYTES` are enough.
 sw_result sw_device_get_address(const struct sw_device *device, char *address, size_t size_bytes);
 
-// Stops the device, which closes its streams, and frees it; what it plays into is complete. NULL is
-// allowed; one that was freed before is `SW_RESULT_STALE`.
+// Stops the device, which closes its streams, and frees it; what it plays into is complete. What a
+// receiver lacks is sent first, for 2 s; what has not departed then is given up. Waits until the
+// peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
+// was freed before is `SW_RESULT_STALE`.
 sw_result sw_device_free(struct sw_device *device);
 
 // Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream,

@@ -12,7 +12,7 @@ use samplewire::device::{Device, DeviceConfig, Inlet, Player, SampleClock};
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
-use samplewire::transmitter::Overflow;
+use samplewire::transmitter::{Canceller, Overflow};
 use samplewire::{OpenError, SampleIndex, Transmitter, TransmitterOptions};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
@@ -89,6 +89,8 @@ sized!(
 struct Emulated {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
+    /// What ends a session in which it sends.
+    canceller: Option<Canceller>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -143,8 +145,10 @@ pub unsafe extern "C" fn sw_device_get_address(
     })
 }
 
-/// Stops the device, which closes its streams, and frees it; what it plays into is complete. NULL is
-/// allowed; one that was freed before is `SW_RESULT_STALE`.
+/// Stops the device, which closes its streams, and frees it; what it plays into is complete. What a
+/// receiver lacks is sent first, for 2 s; what has not departed then is given up. Waits until the
+/// peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
+/// was freed before is `SW_RESULT_STALE`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_device_free(device: *mut sw_device) -> sw_result {
     guard(|| {
@@ -159,7 +163,14 @@ impl Drop for Emulated {
     fn drop(&mut self) {
         // Relaxed: joining orders the rest.
         self.stop.store(true, Ordering::Relaxed);
+        let patient_until = Instant::now() + PATIENCE;
         if let Some(thread) = self.thread.take() {
+            while !thread.is_finished() {
+                if Instant::now() >= patient_until {
+                    self.canceller.iter().for_each(Canceller::cancel);
+                }
+                std::thread::sleep(LOOK);
+            }
             // What it panicked of has been printed; nobody waits for it any more.
             drop(thread.join());
         }
@@ -210,6 +221,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let should_stop = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("samplewire-device".into());
+    let canceller = device.transmitters.first().map(Transmitter::canceller);
     let work: Box<dyn FnOnce() + Send> = match (device.inlet, device.transmitters.pop(), sink) {
         (Some(inlet), _, Some(sink)) => Box::new(move || play(inlet, clock, sink, &should_stop)),
         (_, Some(transmitter), _) => {
@@ -220,7 +232,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
         _ => unreachable!("it sends, or plays into a sink"),
     };
     let thread = thread.spawn(work).map_err(OpenError::from)?;
-    Ok(Emulated { address, stop, thread: Some(thread) })
+    Ok(Emulated { address, stop, canceller, thread: Some(thread) })
 }
 
 /// What goes wrong with data, and with feedback.
@@ -309,5 +321,8 @@ impl Source for Counted {
 // The counter's, which the header promises.
 const _: () = assert!(Format::Sc16.sample_bytes() == 4);
 
-/// How often it is looked whether to stop.
+/// How often it is looked whether to stop, and whether that was done.
 const LOOK: Duration = Duration::from_millis(20);
+
+/// How long a device that is freed waits for its peer to take what was sent.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -202,6 +202,9 @@ pub unsafe extern "C" fn sw_receiver_read(
         // SAFETY: the caller's.
         unsafe { read(block)? };
         not_null("buffer", buffer)?;
+        if isize::try_from(len_bytes).is_err() {
+            return Err(Failure::argument(format!("len_bytes {len_bytes} exceeds any memory")));
+        }
         // SAFETY: the caller's; memory of C always has some value.
         let room = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len_bytes) };
         let mut answer = receiving.stream()?.copy(&receiving, room, format, timeout_ns)?;

@@ -94,6 +94,8 @@ static void objects(const char *address) {
     unsigned char buffer[64];
     EXPECT(SW_RESULT_NULL, sw_receiver_read(receiver, NULL, 64, 0, SECOND, &copy));
     EXPECT(SW_RESULT_ROOM, sw_receiver_read(receiver, buffer, 3, 0, SECOND, &copy));
+    EXPECT(SW_RESULT_ARGUMENT, sw_receiver_read(receiver, buffer, SIZE_MAX, 0, SECOND, &copy));
+    CHECK(strstr(sw_last_error(), "exceeds any memory") != NULL);
     EXPECT(SW_RESULT_ARGUMENT, sw_receiver_read(receiver, buffer, 64, 99, SECOND, &copy));
     EXPECT(SW_RESULT_ARGUMENT,
            sw_receiver_read(receiver, buffer, 64, SW_FORMAT_RF32, SECOND, &copy));

@@ -44,6 +44,30 @@ static void device_that_is_freed(void) {
     EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
 }
 
+// A receiver that takes nothing keeps the device from sending what it has, and not from ending.
+static void device_that_is_freed_without_credit(void) {
+    char address[SW_TEXT_BYTES];
+    sw_device_options options;
+    EXPECT(SW_RESULT_OK, sw_device_options_init(&options, sizeof options));
+    options.has_clock = 0;
+    options.window = 64;
+    sw_device *device = start_device(&options, address);
+    sw_receiver_options of_receiver;
+    EXPECT(SW_RESULT_OK, sw_receiver_options_init(&of_receiver, sizeof of_receiver));
+    of_receiver.window = 64;
+    sw_receiver *receiver = NULL;
+    EXPECT(SW_RESULT_OK, sw_receiver_open(address, &of_receiver, &receiver));
+    uint64_t next = 0;
+    EXPECT(SW_RESULT_OK, receive(receiver, 50000, &next));
+    struct timespec span = {0, 300000000};
+    nanosleep(&span, NULL);
+    double start = now_s();
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+    CHECK(now_s() - start > 1 && now_s() - start < 12);
+    EXPECT(SW_RESULT_CLOSED_BY_PEER, receive(receiver, UINT64_MAX, &next));
+    EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
+}
+
 static void device_that_is_killed(void) {
     int pipes[2];
     CHECK(pipe(pipes) == 0);
@@ -75,6 +99,7 @@ int main(int argc, char **argv) {
         device_that_is_killed();
     } else {
         device_that_is_freed();
+        device_that_is_freed_without_credit();
     }
     return 0;
 }
