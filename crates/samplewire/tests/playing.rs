@@ -22,6 +22,7 @@ use samplewire::{
 };
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::Nanos;
+use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 
 /// A device that plays one session into a raw file.
@@ -250,6 +251,25 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
     assert_eq!((underruns[0].first, underruns[0].cause), (first, UnderrunCause::BurstLate));
     assert!(underruns[0].samples > 45_000, "{underruns:?}");
     check_played(&std::fs::read(&file).expect("the file"), first, &underruns);
+}
+
+#[test]
+fn index_beyond_the_largest_is_told_and_not_waited_for() {
+    let stage = Stage::start(&sc16(1e6), false, &file("beyond"));
+    let mut transmitter =
+        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    let session = transmitter.wait_session(Duration::from_secs(5)).expect("it works");
+    let session = session.expect("it is open");
+    let sent = transmitter.send_burst(&session, &mut *counter(10), INDEX_MAX + 1, |_| false);
+    let told = sent.and_then(|_| Ok(transmitter.finish(&session, 0)?));
+    match told {
+        Err(PlayError::Transmit(TransmitError::Port(words))) => {
+            assert!(words.contains("index 9223372036854775809 lies beyond 2^63"), "{words}");
+        }
+        other => panic!("{other:?}"),
+    }
+    drop(transmitter);
+    stage.finish();
 }
 
 #[test]

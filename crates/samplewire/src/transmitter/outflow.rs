@@ -2,13 +2,16 @@
 //! Whose link it is, and whose thread, is the caller's: an opener's ([`super::engine`]) or a
 //! device's.
 
+use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::Quantum;
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
-use samplewire_proto::sender::{CONTROL_BYTES, SendSlot, Sender, SenderConfig, Transmit};
+use samplewire_proto::sender::{
+    CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, Transmit,
+};
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
@@ -219,7 +222,12 @@ impl Outflow {
                     Ok(true) => stream.slicer = None,
                     Ok(false) => return has_pushed,
                     // The stream has ended; its quanta go back when that is noted.
-                    Err(_) => return has_pushed,
+                    Err(PushError::Closed) => return has_pushed,
+                    // What was submitted cannot be sent, and without it nothing after it.
+                    Err(error) => {
+                        stream.slicer = None;
+                        self.fail(&error);
+                    }
                 }
             }
             if self.stream.as_ref().is_some_and(|stream| !stream.form.has_room(&stream.sender)) {
@@ -323,9 +331,12 @@ impl Outflow {
         }
     }
 
-    /// The port broke, and why.
-    pub(crate) fn fail(&self, error: &LinkError) {
-        self.shared.with_state(|state| state.failure = Some(error.to_string()));
+    /// The port broke, or was given what cannot be sent, and why.
+    pub(crate) fn fail(&self, error: &dyn Error) {
+        self.shared.with_state(|state| {
+            // What fails after the first, fails of it.
+            state.failure.get_or_insert_with(|| error.to_string());
+        });
         self.shared.bell.ring();
     }
 
