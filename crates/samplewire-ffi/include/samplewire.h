@@ -36,11 +36,7 @@
 #define SW_SEND_END_OF_BURST 2
 
 // What a call came to. Numbers are never reused; later versions may add some.
-enum sw_result
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_result {
     // It did what it says.
     SW_RESULT_OK = 0,
     // The time that was given is over, and nothing came. Not an error.
@@ -131,21 +127,10 @@ enum sw_result
     SW_RESULT_VIOLATION = 145,
     // The I/O thread broke; the text says why.
     SW_RESULT_PORT = 146,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_result sw_result;
-#else
-typedef uint32_t sw_result;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_result;
 
 // Why samples were not delivered.
-enum sw_cause
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_cause {
     // The source lost them before they became packets.
     SW_CAUSE_SOURCE_OVERFLOW = 0,
     // They were not repaired within the deadline.
@@ -156,42 +141,20 @@ enum sw_cause
     SW_CAUSE_NEVER_ASKED = 3,
     // This host did not take them from its socket in time.
     SW_CAUSE_RECEIVER_BEHIND = 4,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_cause sw_cause;
-#else
-typedef uint32_t sw_cause;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_cause;
 
 // How complete the delivery is.
-enum sw_delivery
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_delivery {
     // Nothing is skipped that the sender still holds.
     SW_DELIVERY_COMPLETE = 0,
     // A packet is given up when it has been missing for `deadline_ns`.
     SW_DELIVERY_DEADLINE = 1,
     // Nothing is asked for again.
     SW_DELIVERY_BEST_EFFORT = 2,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_delivery sw_delivery;
-#else
-typedef uint32_t sw_delivery;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_delivery;
 
 // Sample formats. Integers and floats are little-endian; of a complex sample I comes first.
-enum sw_format
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_format {
     // As the device sends it.
     SW_FORMAT_AS_SENT = 0,
     // Complex, signed 8 bits each.
@@ -208,21 +171,10 @@ enum sw_format
     SW_FORMAT_RF32 = 6,
     // Complex, unsigned 8 bits each with the zero at 127.5.
     SW_FORMAT_UC8 = 7,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_format sw_format;
-#else
-typedef uint32_t sw_format;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_format;
 
 // What a tag says.
-enum sw_tag_kind
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_tag_kind {
     // Of a later version.
     SW_TAG_KIND_UNKNOWN = 0,
     // The index was set on purpose: a stream or a burst begins.
@@ -237,40 +189,18 @@ enum sw_tag_kind
     SW_TAG_KIND_GAIN = 5,
     // The sample rate changed: `value` is in hertz.
     SW_TAG_KIND_RATE = 6,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_tag_kind sw_tag_kind;
-#else
-typedef uint32_t sw_tag_kind;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_tag_kind;
 
 // What a device that plays does when samples are not there in time.
-enum sw_underflow
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_underflow {
     // It plays zeros, keeps the grid, and drops what comes late.
     SW_UNDERFLOW_ZEROS = 0,
     // It ends the stream.
     SW_UNDERFLOW_STOP = 1,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_underflow sw_underflow;
-#else
-typedef uint32_t sw_underflow;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_underflow;
 
 // How the I/O thread and the program wait for what comes.
-enum sw_waits
-#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
-  : uint32_t
-#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
- {
+typedef enum sw_waits {
     // Both sleep until there is something.
     SW_WAITS_ASLEEP = 0,
     // The I/O thread looks without a pause, and takes a CPU for itself.
@@ -279,14 +209,7 @@ enum sw_waits
     SW_WAITS_BOTH_SPINNING = 2,
     // There is no I/O thread: the program's calls send, receive and repair.
     SW_WAITS_INLINE = 3,
-};
-#ifndef __cplusplus
-#if __STDC_VERSION__ >= 202311L
-typedef enum sw_waits sw_waits;
-#else
-typedef uint32_t sw_waits;
-#endif // __STDC_VERSION__ >= 202311L
-#endif // __cplusplus
+} sw_waits;
 
 // A device in software: it sends a counter, or plays what it is sent into a file, to one peer after
 // the other. Any thread may use it.
@@ -657,118 +580,122 @@ uint32_t sw_version_number(void);
 
 // Gives a block back, and clears it. `SW_RESULT_STALE` when that was done before, also through a
 // copy of the struct.
-sw_result sw_block_release(struct sw_block *block);
+enum sw_result sw_block_release(struct sw_block *block);
 
 // A cause in words, e.g. `never asked`; "unknown cause" for a number that is none. Never NULL.
 const char *sw_cause_str(uint32_t cause);
 
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
-sw_result sw_device_options_init(struct sw_device_options *options, size_t struct_size);
+enum sw_result sw_device_options_init(struct sw_device_options *options, size_t struct_size);
 
 // Starts a device in software. `options` may be NULL: the defaults. Free it with `sw_device_free`.
-sw_result sw_device_new(const struct sw_device_options *options, struct sw_device **device);
+enum sw_result sw_device_new(const struct sw_device_options *options, struct sw_device **device);
 
 // Where the device listens, as `sw_receiver_open` and `sw_transmitter_open` take it.
 // `SW_RESULT_ROOM` when it takes more than `size_bytes`; `SW_TEXT_BYTES` are enough.
-sw_result sw_device_get_address(const struct sw_device *device, char *address, size_t size_bytes);
+enum sw_result sw_device_get_address(const struct sw_device *device,
+                                     char *address,
+                                     size_t size_bytes);
 
 // Stops the device, which closes its streams, and frees it; what it plays into is complete. What a
 // receiver lacks is sent first, for 2 s; what has not departed then is given up. Waits until the
 // peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
 // was freed before is `SW_RESULT_STALE`.
-sw_result sw_device_free(struct sw_device *device);
+enum sw_result sw_device_free(struct sw_device *device);
 
 // Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream,
 // and waits about twice `patience_ns` for answers; 500000000 is a good value. No device is no error.
 // Free the list with `sw_devices_free`.
-sw_result sw_find(uint16_t port,
-                  uint64_t patience_ns,
-                  struct sw_devices **devices);
+enum sw_result sw_find(uint16_t port,
+                       uint64_t patience_ns,
+                       struct sw_devices **devices);
 
 // How many devices there are.
-sw_result sw_devices_len(const struct sw_devices *devices, size_t *len);
+enum sw_result sw_devices_len(const struct sw_devices *devices, size_t *len);
 
 // The device at `position`, from 0: its first stream, and how many it has.
-sw_result sw_devices_get(const struct sw_devices *devices,
-                         size_t position,
-                         struct sw_stream_info *info);
+enum sw_result sw_devices_get(const struct sw_devices *devices,
+                              size_t position,
+                              struct sw_stream_info *info);
 
 // Frees the list. NULL is allowed; a list that was freed before is `SW_RESULT_STALE`.
-sw_result sw_devices_free(struct sw_devices *devices);
+enum sw_result sw_devices_free(struct sw_devices *devices);
 
 // Asks the device at `address` (`HOST` or `HOST:PORT`) of its stream number `stream`, without
 // opening it, and waits at most `timeout_ns`.
-sw_result sw_probe(const char *address,
-                   uint16_t stream,
-                   uint64_t timeout_ns,
-                   struct sw_stream_info *info);
+enum sw_result sw_probe(const char *address,
+                        uint16_t stream,
+                        uint64_t timeout_ns,
+                        struct sw_stream_info *info);
 
 // A format's name, e.g. `sc16`; "unknown format" for a number that is none. Never NULL.
 const char *sw_format_str(uint32_t format);
 
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
-sw_result sw_receiver_options_init(struct sw_receiver_options *options, size_t struct_size);
+enum sw_result sw_receiver_options_init(struct sw_receiver_options *options, size_t struct_size);
 
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
-sw_result sw_transmitter_options_init(struct sw_transmitter_options *options, size_t struct_size);
+enum sw_result sw_transmitter_options_init(struct sw_transmitter_options *options,
+                                           size_t struct_size);
 
 // Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and starts to receive.
 // `options` may be NULL: the defaults. Waits until the stream is open, at most for the time that
 // the options set. Free the receiver with `sw_receiver_free`.
-sw_result sw_receiver_open(const char *address,
-                           const struct sw_receiver_options *options,
-                           struct sw_receiver **receiver);
+enum sw_result sw_receiver_open(const char *address,
+                                const struct sw_receiver_options *options,
+                                struct sw_receiver **receiver);
 
 // What the device said of the stream.
-sw_result sw_receiver_get_info(const struct sw_receiver *receiver, struct sw_stream_info *info);
+enum sw_result sw_receiver_get_info(const struct sw_receiver *receiver,
+                                    struct sw_stream_info *info);
 
 // Counters as of some milliseconds ago; after the end, the final ones.
-sw_result sw_receiver_get_stats(const struct sw_receiver *receiver,
-                                struct sw_receiver_stats *stats);
+enum sw_result sw_receiver_get_stats(const struct sw_receiver *receiver,
+                                     struct sw_receiver_stats *stats);
 
 // What was had of the real-time options, and what not and why, as a text for people.
 // `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
-sw_result sw_receiver_get_granted(const struct sw_receiver *receiver,
-                                  char *text,
-                                  size_t size_bytes);
+enum sw_result sw_receiver_get_granted(const struct sw_receiver *receiver,
+                                       char *text,
+                                       size_t size_bytes);
 
 // The next block, on loan: give it back with `sw_block_release`. Waits at most `timeout_ns`
 // (`SW_FOREVER`: without an end).
 //
 // `SW_RESULT_TIMEOUT` when nothing came, `SW_RESULT_END` after the last, `SW_RESULT_CANCELLED` after
 // `sw_receiver_cancel`; an error when the stream broke. Only `SW_RESULT_OK` gives a block.
-sw_result sw_receiver_next(struct sw_receiver *receiver,
-                           uint64_t timeout_ns,
-                           struct sw_block *block);
+enum sw_result sw_receiver_next(struct sw_receiver *receiver,
+                                uint64_t timeout_ns,
+                                struct sw_block *block);
 
 // Copies samples into `buffer`, in `format` (0: as sent; complex stays complex, real stays real),
 // until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` is over. `block` then tells
 // of what is in the buffer as of any block, and needs no release.
 //
 // Returns as `sw_receiver_next` does; with `SW_RESULT_OK` there are samples, or gaps or tags alone.
-sw_result sw_receiver_read(struct sw_receiver *receiver,
-                           void *buffer,
-                           size_t len_bytes,
-                           uint32_t format,
-                           uint64_t timeout_ns,
-                           struct sw_block *block);
+enum sw_result sw_receiver_read(struct sw_receiver *receiver,
+                                void *buffer,
+                                size_t len_bytes,
+                                uint32_t format,
+                                uint64_t timeout_ns,
+                                struct sw_block *block);
 
 // How the stream ended; `SW_RESULT_STILL_OPEN` before `sw_receiver_next` or `sw_receiver_read` has
 // come to the end, or `sw_receiver_close` was called.
-sw_result sw_receiver_get_end(const struct sw_receiver *receiver, struct sw_end *end);
+enum sw_result sw_receiver_get_end(const struct sw_receiver *receiver, struct sw_end *end);
 
 // Makes a thread that waits in `sw_receiver_next` or `sw_receiver_read` return, and all later
 // calls, with `SW_RESULT_CANCELLED`. From any thread, but not from a signal handler: set a flag
 // there.
-sw_result sw_receiver_cancel(struct sw_receiver *receiver);
+enum sw_result sw_receiver_cancel(struct sw_receiver *receiver);
 
 // Ends the stream, and waits about a second at most for the device to know. The counters are then
 // final. Blocks on loan stay good.
-sw_result sw_receiver_close(struct sw_receiver *receiver);
+enum sw_result sw_receiver_close(struct sw_receiver *receiver);
 
 // Closes the stream where it is open, and frees the receiver. Blocks on loan stay good until they
 // are released. NULL is allowed; a receiver that was freed before is `SW_RESULT_STALE`.
-sw_result sw_receiver_free(struct sw_receiver *receiver);
+enum sw_result sw_receiver_free(struct sw_receiver *receiver);
 
 // A name for a result, e.g. `timeout`; "unknown result" for a number that is none. Never NULL.
 const char *sw_result_str(uint32_t result);
@@ -783,78 +710,79 @@ const char *sw_last_error(void);
 // Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) that plays. `options` may be
 // NULL: the defaults. Waits until the device has said how much it takes, at most twice the time that
 // the options set. Free the transmitter with `sw_transmitter_free`.
-sw_result sw_transmitter_open(const char *address,
-                              const struct sw_transmitter_options *options,
-                              struct sw_transmitter **transmitter);
+enum sw_result sw_transmitter_open(const char *address,
+                                   const struct sw_transmitter_options *options,
+                                   struct sw_transmitter **transmitter);
 
 // What the device said of the stream.
-sw_result sw_transmitter_get_info(const struct sw_transmitter *transmitter,
-                                  struct sw_stream_info *info);
+enum sw_result sw_transmitter_get_info(const struct sw_transmitter *transmitter,
+                                       struct sw_stream_info *info);
 
 // Counters as of some milliseconds ago; after the end, the final ones.
-sw_result sw_transmitter_get_stats(const struct sw_transmitter *transmitter,
-                                   struct sw_transmitter_stats *stats);
+enum sw_result sw_transmitter_get_stats(const struct sw_transmitter *transmitter,
+                                        struct sw_transmitter_stats *stats);
 
 // What was had of the real-time options, and what not and why, as a text for people.
 // `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
-sw_result sw_transmitter_get_granted(const struct sw_transmitter *transmitter,
-                                     char *text,
-                                     size_t size_bytes);
+enum sw_result sw_transmitter_get_granted(const struct sw_transmitter *transmitter,
+                                          char *text,
+                                          size_t size_bytes);
 
 // Room to fill; `SW_RESULT_TIMEOUT` when none becomes free within `timeout_ns`: the device takes no
 // more for now. Commit or discard it. At most 64 are on loan at once.
-sw_result sw_transmitter_begin(struct sw_transmitter *transmitter,
-                               uint64_t timeout_ns,
-                               struct sw_room *room);
+enum sw_result sw_transmitter_begin(struct sw_transmitter *transmitter,
+                                    uint64_t timeout_ns,
+                                    struct sw_room *room);
 
 // Sends the first `count` samples of a room and takes it back; `index` is that of the first, or
 // `SW_INDEX_NEXT`. `flags` are 0 or of `SW_SEND_START`, `SW_SEND_END_OF_BURST`.
 //
 // `SW_RESULT_STALE` for a room that was committed before. An error leaves the room on loan.
-sw_result sw_transmitter_commit(struct sw_transmitter *transmitter,
-                                struct sw_room *room,
-                                uint64_t count,
-                                uint64_t index,
-                                uint32_t flags);
+enum sw_result sw_transmitter_commit(struct sw_transmitter *transmitter,
+                                     struct sw_room *room,
+                                     uint64_t count,
+                                     uint64_t index,
+                                     uint32_t flags);
 
 // Takes a room back without sending anything.
-sw_result sw_transmitter_discard(struct sw_transmitter *transmitter, struct sw_room *room);
+enum sw_result sw_transmitter_discard(struct sw_transmitter *transmitter, struct sw_room *room);
 
 // Copies `count` samples and sends them; `index` and `flags` as in `sw_transmitter_commit`. Samples
 // that are no whole number of rooms end a burst. `written` may be NULL, else it says how many samples
 // were taken, also where the call fails or `timeout_ns` is over (`SW_RESULT_TIMEOUT`).
-sw_result sw_transmitter_write(struct sw_transmitter *transmitter,
-                               const void *samples,
-                               uint64_t count,
-                               uint64_t index,
-                               uint32_t flags,
-                               uint64_t timeout_ns,
-                               uint64_t *written);
+enum sw_result sw_transmitter_write(struct sw_transmitter *transmitter,
+                                    const void *samples,
+                                    uint64_t count,
+                                    uint64_t index,
+                                    uint32_t flags,
+                                    uint64_t timeout_ns,
+                                    uint64_t *written);
 
 // Waits until the device has all that was committed and says that it has played what lies before
 // `index`, so that what it counts is complete; `SW_RESULT_TIMEOUT` after `timeout_ns`.
-sw_result sw_transmitter_wait_played(struct sw_transmitter *transmitter,
-                                     uint64_t index,
-                                     uint64_t timeout_ns);
+enum sw_result sw_transmitter_wait_played(struct sw_transmitter *transmitter,
+                                          uint64_t index,
+                                          uint64_t timeout_ns);
 
 // Waits until the device has acknowledged all that was committed; `SW_RESULT_TIMEOUT` after
 // `timeout_ns`. A room on loan is none that was committed, and is waited for.
-sw_result sw_transmitter_wait_acknowledged(struct sw_transmitter *transmitter, uint64_t timeout_ns);
+enum sw_result sw_transmitter_wait_acknowledged(struct sw_transmitter *transmitter,
+                                                uint64_t timeout_ns);
 
 // Ends the stream after all that was committed, and waits until the device has it all, or is dead:
 // after 15 s without a word. `sw_transmitter_get_end` tells more.
-sw_result sw_transmitter_finish(struct sw_transmitter *transmitter);
+enum sw_result sw_transmitter_finish(struct sw_transmitter *transmitter);
 
 // How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
-sw_result sw_transmitter_get_end(const struct sw_transmitter *transmitter, struct sw_end *end);
+enum sw_result sw_transmitter_get_end(const struct sw_transmitter *transmitter, struct sw_end *end);
 
 // Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED` once the
 // device knows, or is dead. From any thread, but not from a signal handler: set a flag there.
-sw_result sw_transmitter_cancel(struct sw_transmitter *transmitter);
+enum sw_result sw_transmitter_cancel(struct sw_transmitter *transmitter);
 
 // Cancels the stream where it is open, and frees the transmitter. The memory of rooms on loan must
 // not be touched afterwards. NULL is allowed; one that was freed before is `SW_RESULT_STALE`.
-sw_result sw_transmitter_free(struct sw_transmitter *transmitter);
+enum sw_result sw_transmitter_free(struct sw_transmitter *transmitter);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -19,7 +19,7 @@ pub const SW_TAGS_MAX: usize = 8;
 const _: () = assert!(SW_TAGS_MAX == Tags::LEN_MAX && SW_GAPS_MAX == Block::GAPS_MAX);
 
 /// Why samples were not delivered.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_cause {
     /// The source lost them before they became packets.
@@ -53,7 +53,7 @@ pub struct sw_gap {
 }
 
 /// What a tag says.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_tag_kind {
     /// Of a later version.

@@ -13,7 +13,7 @@ use crate::sized::sized;
 pub const SW_TEXT_BYTES: usize = 64;
 
 /// Sample formats. Integers and floats are little-endian; of a complex sample I comes first.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_format {
     /// As the device sends it.

@@ -11,7 +11,7 @@ use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, sized};
 
 /// How complete the delivery is.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_delivery {
     /// Nothing is skipped that the sender still holds.
@@ -23,7 +23,7 @@ pub enum sw_delivery {
 }
 
 /// What a device that plays does when samples are not there in time.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_underflow {
     /// It plays zeros, keeps the grid, and drops what comes late.
@@ -33,7 +33,7 @@ pub enum sw_underflow {
 }
 
 /// How the I/O thread and the program wait for what comes.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_waits {
     /// Both sleep until there is something.

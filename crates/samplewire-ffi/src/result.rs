@@ -10,7 +10,7 @@ use samplewire_io::LinkError;
 use samplewire_proto::wire::RefuseReason;
 
 /// What a call came to. Numbers are never reused; later versions may add some.
-#[repr(u32)]
+#[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sw_result {
     /// It did what it says.
