@@ -8,7 +8,7 @@ use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading, clear};
-use crate::task::{Names, Next, Pair, Progress, Station, guarded};
+use crate::task::{Names, Next, Pair, Progress, Station};
 
 /// Aligns two streams by index, and has its block work on the first's quanta.
 ///
@@ -364,12 +364,11 @@ impl JoinHead {
     }
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
-        let node = self.station.node;
-        guarded(node, || self.station.block.start(&names.of(node)))
+        self.station.start(names)
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        guarded(self.station.node, || self.station.block.stop())
+        self.station.stop()
     }
 
     pub(crate) fn publish(&self) {

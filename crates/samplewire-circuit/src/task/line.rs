@@ -4,7 +4,7 @@ use crate::block::{Failure, Flow};
 use crate::channel::{Give, Outlet};
 use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
-use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit, guarded};
+use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
 
 /// Takes quanta from its head, has its blocks work on each, and passes them to its tail.
 pub(crate) struct Line {
@@ -189,16 +189,13 @@ impl Line {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         self.head.start(names)?;
-        for Station { node, block, .. } in &mut self.stations {
-            guarded(*node, || block.start(&names.of(*node)))?;
-        }
-        Ok(())
+        self.stations.iter_mut().try_for_each(|station| station.start(names))
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         let mut result = self.head.stop();
-        for Station { node, block, .. } in &mut self.stations {
-            result = result.and(guarded(*node, || block.stop()));
+        for station in &mut self.stations {
+            result = result.and(station.stop());
         }
         result
     }

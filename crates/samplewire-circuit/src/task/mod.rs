@@ -29,7 +29,7 @@ pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
 pub(crate) use visit::{
-    Consuming, Cross, Crossing, Filling, Joining, Lending, Pair, Read, Visit, Working,
+    Consuming, Cross, Crossing, Filling, Joining, Lending, Live, Pair, Read, Visit, Working,
 };
 
 /// What a task came to.
@@ -140,6 +140,18 @@ pub(crate) struct Names<'a> {
 impl Names<'_> {
     pub(crate) fn of(&self, node: usize) -> Context<'_> {
         Context { name: &self.names[node], waker: self.waker.clone() }
+    }
+}
+
+impl<B: Live + ?Sized> Station<B> {
+    /// Starts the block.
+    pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
+        guarded(self.node, || self.block.start(&names.of(self.node)))
+    }
+
+    /// Stops the block.
+    pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
+        guarded(self.node, || self.block.stop())
     }
 }
 

@@ -4,7 +4,7 @@ use crate::block::{Failure, Flow};
 use crate::channel::Arrival;
 use crate::graph::Survey;
 use crate::task::input::{Input, Reading};
-use crate::task::{BUDGET, Names, Progress, Read, Station, guarded};
+use crate::task::{BUDGET, Names, Progress, Read, Station};
 
 /// A sink at one of the ends of a broadcast.
 pub(crate) struct Reader {
@@ -73,12 +73,11 @@ impl Reader {
     }
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
-        let node = self.station.node;
-        guarded(node, || self.station.block.start(&names.of(node)))
+        self.station.start(names)
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        guarded(self.station.node, || self.station.block.stop())
+        self.station.stop()
     }
 
     pub(crate) fn publish(&self) {

@@ -6,7 +6,7 @@ use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading};
-use crate::task::{Cross, Names, Next, Progress, Station, guarded};
+use crate::task::{Cross, Names, Next, Progress, Station};
 
 /// Fills quanta of one circuit from those of another.
 pub(crate) struct TransformHead {
@@ -235,12 +235,11 @@ impl TransformHead {
     }
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
-        let node = self.station.node;
-        guarded(node, || self.station.block.start(&names.of(node)))
+        self.station.start(names)
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
-        guarded(self.station.node, || self.station.block.stop())
+        self.station.stop()
     }
 
     pub(crate) fn publish(&self) {

@@ -8,21 +8,47 @@ use crate::block::{
 use crate::quantum::Quantum;
 use crate::sample::Sample;
 
-/// A block that is visited by quanta.
-pub(crate) trait Visit: Send {
-    fn visit(&mut self, quantum: &mut Quantum) -> Work;
+/// A block that is started and stopped.
+pub(crate) trait Live: Send {
     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
     fn stop(&mut self) -> Result<(), Failure>;
+}
+
+/// Starts and stops the block that is a wrapper's field.
+macro_rules! live {
+    ($(<$($generic:ident: $bound:path),+> $wrapper:ty, $field:tt;)+) => {$(
+        impl<$($generic: $bound),+> Live for $wrapper {
+            fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+                self.$field.start(context)
+            }
+
+            fn stop(&mut self) -> Result<(), Failure> {
+                self.$field.stop()
+            }
+        }
+    )+};
+}
+
+live! {
+    <T: Sample, B: Source<T>> Filling<B, T>, 0;
+    <T: Sample, B: LentSource<T>> Lending<B, T>, block;
+    <T: Sample, B: InPlace<T>> Working<B, T>, 0;
+    <T: Sample, B: Sink<T>> Consuming<B, T>, 0;
+    <A: Sample, B: Sample, X: Transform<A, B>> Crossing<X, A, B>, 0;
+    <A: Sample, B: Sample, J: Join<A, B>> Joining<J, A, B>, 0;
+}
+
+/// A block that is visited by quanta.
+pub(crate) trait Visit: Live {
+    fn visit(&mut self, quantum: &mut Quantum) -> Work;
     fn replicate(&self) -> Option<Box<dyn Visit>> {
         None
     }
 }
 
 /// A block that reads quanta of others.
-pub(crate) trait Read: Send {
+pub(crate) trait Read: Live {
     fn read(&mut self, quantum: &Quantum) -> Work;
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
-    fn stop(&mut self) -> Result<(), Failure>;
 }
 
 /// A [`Source`].
@@ -31,14 +57,6 @@ pub(crate) struct Filling<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
 impl<T: Sample, B: Source<T>> Visit for Filling<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         self.0.fill(quantum.retyped_mut())
-    }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
     }
 }
 
@@ -59,14 +77,6 @@ impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
         }
         Ok(flow)
     }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.block.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.block.stop()
-    }
 }
 
 /// An [`InPlace`].
@@ -75,14 +85,6 @@ pub(crate) struct Working<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
 impl<T: Sample, B: InPlace<T> + 'static> Visit for Working<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         self.0.work(quantum.retyped_mut())
-    }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
     }
 
     fn replicate(&self) -> Option<Box<dyn Visit>> {
@@ -97,32 +99,16 @@ impl<T: Sample, B: Sink<T>> Visit for Consuming<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         self.0.consume(quantum.retyped_ref())
     }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
-    }
 }
 
 impl<T: Sample, B: Sink<T>> Read for Consuming<B, T> {
     fn read(&mut self, quantum: &Quantum) -> Work {
         self.0.consume(quantum.retyped_ref())
     }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
-    }
 }
 
 /// A block that goes from one circuit to another.
-pub(crate) trait Cross: Send {
+pub(crate) trait Cross: Live {
     fn ratio(&self) -> Ratio;
 
     /// Works on `input` from sample `from` on, into `output` behind its first `filled` samples, but
@@ -135,8 +121,6 @@ pub(crate) trait Cross: Send {
         output: &mut Quantum,
     ) -> Result<Done, Failure>;
     fn restart(&mut self, index: u64);
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
-    fn stop(&mut self) -> Result<(), Failure>;
 }
 
 /// A [`Transform`].
@@ -173,18 +157,10 @@ impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
     fn restart(&mut self, index: u64) {
         self.0.restart(index);
     }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
-    }
 }
 
 /// A block that works on one stream together with another.
-pub(crate) trait Pair: Send {
+pub(crate) trait Pair: Live {
     /// How many samples a quantum of the second has.
     fn second_len(&self, second: &Quantum) -> usize;
 
@@ -197,8 +173,6 @@ pub(crate) trait Pair: Send {
         from: usize,
         len: usize,
     ) -> Result<(), Failure>;
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure>;
-    fn stop(&mut self) -> Result<(), Failure>;
 }
 
 /// A [`Join`].
@@ -219,13 +193,5 @@ impl<A: Sample, B: Sample, J: Join<A, B>> Pair for Joining<J, A, B> {
     ) -> Result<(), Failure> {
         let first = &mut first.retyped_mut::<A>().samples_mut()[at..at + len];
         self.0.work(first, &second.retyped_ref::<B>().samples()[from..from + len])
-    }
-
-    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-        self.0.start(context)
-    }
-
-    fn stop(&mut self) -> Result<(), Failure> {
-        self.0.stop()
     }
 }
