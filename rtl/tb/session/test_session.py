@@ -250,6 +250,12 @@ class TB:
                 c_is_report=1, alive=is_last, taken=is_last and newer,
             )  # fmt: skip
         await self.set(c_valid=0, c_is_report=0, alive=0, taken=0)
+        # The processor may be at a packet or at a MARK before it sees the verdict.
+        session = self.dut.u_session
+        for _ in range(0, 10_000, 25):
+            await self.cycles(25)
+            if not int(session.alive_q.value) and not int(session.taken_q.value):
+                break
         await self.cycles(500)
 
     async def close(self, **values):
