@@ -687,7 +687,9 @@ async def marks_keep_the_schedule(dut):
         await tb.set(step_ns=int(pause) // 2000)
         last = await expect_mark(tb, last, pause)
     await tb.set(step_ns=4096)
-    # Credit that comes starts afresh with the next MARK at most one RTT away.
+    # Credit that comes starts afresh with the next MARK at most one RTT away. The processor says a
+    # little after the last byte that the MARK has left.
+    await tb.cycles(600)
     start = tb.now()
     await tb.pulse("credit_came")
     last = await expect_mark(tb, start, rtt)
