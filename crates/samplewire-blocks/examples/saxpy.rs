@@ -3,12 +3,13 @@
 //! ```text
 //! cargo run --release -p samplewire-blocks --example saxpy -- \
 //!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
-//!     [--schedule sequence|stage|quantum|async] [--seconds S] [--json]
+//!     [--schedule sequence|stage|quantum|automatic|async] [--seconds S] [--json]
 //! ```
 //!
 //! A source that writes nothing, M blocks of `y = a x + b` in place, a sink that reads nothing; Q
 //! quanta of N floats go round, on the first C CPUs. `async` has the same stages as `stage`, each a
-//! future on an executor whose threads sleep when there is nothing to do. By hand it is loops over the
+//! future on an executor whose threads sleep when there is nothing to do. `automatic` may have stages
+//! of its own or stay on one thread. By hand it is loops over the
 //! same kernel: on one CPU over two buffers, by stage with rings between pinned threads, by quantum a
 //! loop on each CPU, none of which knows of another.
 
@@ -27,8 +28,8 @@ use futures_lite::future::block_on;
 use samplewire_blocks::kernels;
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    BlockView, ByQuantum, ByStage, Flow, Graph, GraphBuilder, Group, InPlace, Placement, Quantum,
-    RunError, Scheduler, Sequence, Sink, Waiting, Work,
+    Automatic, BlockView, ByQuantum, ByStage, Flow, Graph, GraphBuilder, Group, InPlace, Placement,
+    Quantum, RunError, Scheduler, Sequence, Sink, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -53,6 +54,11 @@ fn main() -> Result<(), Box<dyn Error>> {
             let cpus: Vec<_> = (0..cores).collect();
             let scheduler = || ByQuantum::new(cores).cores(&cpus).waiting(Waiting::Spin);
             let by_hand = |slice| by_hand::chains(cores, kernels, floats, slice);
+            Compared::new(duration, |slice| run(&arguments, slice, scheduler()), by_hand)?
+        }
+        "automatic" if cores > 1 => {
+            let cpus: Vec<_> = (0..cores).collect();
+            let scheduler = || Automatic::new(cores).cores(&cpus).waiting(Waiting::Spin);
             Compared::new(duration, |slice| run(&arguments, slice, scheduler()), by_hand)?
         }
         "async" => {

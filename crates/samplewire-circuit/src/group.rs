@@ -45,6 +45,8 @@ pub struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Fresh,
+    /// Its blocks were started in other groups.
+    Moved,
     Started,
     /// The sources were told to end.
     Draining,
@@ -81,6 +83,16 @@ impl Group {
             asks_again: false,
             waits_outside: false,
         }
+    }
+
+    /// One of tasks whose blocks have been started.
+    pub(crate) fn started(tasks: Vec<Task>, shared: Arc<Shared>, bell: Arc<Bell>) -> Self {
+        Self { state: State::Moved, ..Self::new(tasks, shared, bell) }
+    }
+
+    /// Whether it has been started, and none of its streams has ended.
+    pub(crate) fn goes_on(&self) -> bool {
+        self.state == State::Started && !self.tasks.iter().any(Task::is_ending)
     }
 
     /// Gives each task a turn. A failure or a panic of a block stops the graph, as do groups that
@@ -219,10 +231,12 @@ impl Group {
 
     /// Starts what is fresh; `false` when it is done.
     fn change_state(&mut self) -> bool {
-        if self.state == State::Fresh {
+        if self.state == State::Moved {
             self.waker();
-            let waker = Waker::from(Arc::clone(&self.bell));
-            let names = Names { names: &self.shared.names, waker };
+            self.state = State::Started;
+        } else if self.state == State::Fresh {
+            self.waker();
+            let names = Names { names: &self.shared.names, waker: &|node| self.shared.waker(node) };
             self.state = State::Started;
             for task in &mut self.tasks {
                 if let Err((node, failure)) = task.start(&names) {
@@ -251,7 +265,7 @@ impl Group {
         State::Done
     }
 
-    fn publish(&mut self) {
+    pub(crate) fn publish(&mut self) {
         self.polls = 0;
         self.tasks.iter().for_each(Task::publish);
     }

@@ -72,7 +72,7 @@ pub use pool::Pool;
 pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCircuit};
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Bit, Sample, ViewError, view};
-pub use schedule::{Async, ByQuantum, ByStage, Scheduler, Sequence, Waiting};
+pub use schedule::{Async, Automatic, ByQuantum, ByStage, Scheduler, Sequence, Waiting};
 pub use tag::{Tag, TagKind, Tags, TagsFull};
 
 /// The atomics that the model checker loom watches under `--cfg loom`.

@@ -39,7 +39,9 @@ pub const TIMED_EVERY: u64 = 64;
 pub(crate) struct Meter {
     calls: AtomicU64,
     samples: AtomicU64,
-    busy_ns: AtomicU64,
+    /// The time in its work in those calls that were timed, and how many were.
+    timed_ns: AtomicU64,
+    timed_calls: AtomicU64,
     starved: AtomicU64,
     blocked: AtomicU64,
     tags_lost: AtomicU64,
@@ -55,13 +57,21 @@ impl Meter {
         f64::from_bits(self.rate_hz.load(Ordering::Relaxed))
     }
 
+    /// The time in its work in those calls that were timed, and how many were.
+    pub(crate) fn timed(&self) -> (Duration, u64) {
+        let timed = Duration::from_nanos(self.timed_ns.load(Ordering::Relaxed));
+        (timed, self.timed_calls.load(Ordering::Relaxed))
+    }
+
     /// The counters as last published.
     pub(crate) fn counters(&self) -> Counters {
         // Relaxed, here and in `publish`: counts, which order nothing.
+        let calls = self.calls.load(Ordering::Relaxed);
+        let (timed, timed_calls) = self.timed();
         Counters {
-            calls: self.calls.load(Ordering::Relaxed),
+            calls,
             samples: self.samples.load(Ordering::Relaxed),
-            busy: Duration::from_nanos(self.busy_ns.load(Ordering::Relaxed)),
+            busy: timed.mul_f64(calls as f64 / timed_calls.max(1) as f64),
             starved: self.starved.load(Ordering::Relaxed),
             blocked: self.blocked.load(Ordering::Relaxed),
             tags_lost: self.tags_lost.load(Ordering::Relaxed),
@@ -79,7 +89,8 @@ impl Meter {
         };
         sum(|meter| &meter.calls);
         sum(|meter| &meter.samples);
-        sum(|meter| &meter.busy_ns);
+        sum(|meter| &meter.timed_ns);
+        sum(|meter| &meter.timed_calls);
         sum(|meter| &meter.starved);
         sum(|meter| &meter.blocked);
         sum(|meter| &meter.tags_lost);
@@ -103,7 +114,7 @@ impl Counting {
     /// Counts on from what `meter` has.
     pub(crate) fn new(meter: Arc<Meter>) -> Self {
         let counters = meter.counters();
-        let (timed, timed_calls, rate_hz) = (counters.busy, counters.calls, meter.rate_hz());
+        let ((timed, timed_calls), rate_hz) = (meter.timed(), meter.rate_hz());
         Self { meter, counters, timed, timed_calls, rate_hz }
     }
 
@@ -158,10 +169,10 @@ impl Counting {
     pub(crate) fn publish(&self) {
         let Counters { calls, samples, busy: _, starved, blocked, tags_lost, unpaired } =
             self.counters;
-        let busy = self.timed.mul_f64(calls as f64 / self.timed_calls.max(1) as f64);
         self.meter.calls.store(calls, Ordering::Relaxed);
         self.meter.samples.store(samples, Ordering::Relaxed);
-        self.meter.busy_ns.store(busy.as_nanos() as u64, Ordering::Relaxed);
+        self.meter.timed_ns.store(self.timed.as_nanos() as u64, Ordering::Relaxed);
+        self.meter.timed_calls.store(self.timed_calls, Ordering::Relaxed);
         self.meter.starved.store(starved, Ordering::Relaxed);
         self.meter.blocked.store(blocked, Ordering::Relaxed);
         self.meter.tags_lost.store(tags_lost, Ordering::Relaxed);

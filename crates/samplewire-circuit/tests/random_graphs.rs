@@ -59,7 +59,7 @@ fn grow(
             0 | 1 => {
                 let add = draw.below(1_000) as i32;
                 samples.iter_mut().for_each(|sample| sample.1 += add);
-                stream = graph.in_place(name, Add(add), stream);
+                stream = graph.in_place(name, Add(add, Draw(draw.below(u64::MAX))), stream);
             }
             2 => {
                 let factor = 1 + draw.below(5);
@@ -111,17 +111,31 @@ fn circuit(
     graph.circuit(format!("circuit {number}"), quanta as usize, len as usize)
 }
 
-/// Places each block in one of up to four groups, each on a thread that sleeps or spins.
+/// Places each block in one of up to four groups, each on a thread that sleeps or spins; often the
+/// blocks were in other groups before, on one thread.
 struct Random(Draw);
+
+impl Random {
+    fn placement(&mut self, graph: &Graph) -> Placement {
+        let groups = 1 + self.0.below(4);
+        let placement = Placement::by(graph, |_| self.0.below(groups) as usize);
+        if self.0.below(2) == 0 { placement.spinning() } else { placement }
+    }
+}
 
 impl Scheduler for Random {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
-        let groups = 1 + self.0.below(4);
-        let mut placement = Placement::by(graph, |_| self.0.below(groups) as usize);
-        if self.0.below(2) == 0 {
-            placement = placement.spinning();
+        let placement = self.placement(graph);
+        let mut groups = graph.split(&placement);
+        for _ in 0..self.0.below(6) {
+            for group in &mut groups {
+                (0..self.0.below(20)).for_each(|_| {
+                    group.poll();
+                });
+            }
+            let placement = self.placement(graph);
+            groups = graph.regroup(groups, &placement).unwrap_or_else(|groups| groups);
         }
-        let groups = graph.split(&placement);
         let poll = |mut group: samplewire_circuit::Group| {
             loop {
                 match group.poll() {
@@ -203,10 +217,14 @@ struct Cut {
     left: u64,
 }
 
-struct Add(i32);
+/// Adds, and waits now and then before.
+struct Add(i32, Draw);
 
 impl InPlace<i32> for Add {
     fn work(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        if self.1.below(64) == 0 {
+            return Ok(Flow::Wait);
+        }
         quantum.samples_mut().iter_mut().for_each(|sample| *sample += self.0);
         Ok(Flow::Pass)
     }

@@ -118,7 +118,10 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
     assert_eq!(end.end.end, End::Finished { final_index: samples });
     assert_eq!(account.end, Some(End::Finished { final_index: samples }));
     println!("{account:?} {ledger:?}");
-    assert!(account.of(Cause::Deadline).0 > 0, "a deadline of 1 ms is missed by repeats that take 1.4");
+    assert!(
+        account.of(Cause::Deadline).0 > 0,
+        "a deadline of 1 ms is missed by repeats that take 1.4"
+    );
     assert_eq!((account.first_index, account.next_index), (0, samples));
     assert_eq!(ledger.samples + account.missing_samples(), samples);
     assert_eq!(ledger.next + account.missing_at_end, samples);

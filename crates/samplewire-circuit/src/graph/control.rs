@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::channel::Bell;
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     idle: AtomicUsize,
     error: Mutex<Option<RunError>>,
     bells: Mutex<Vec<Arc<Bell>>>,
+    /// For each block its group's.
+    homes: Mutex<Vec<Arc<Bell>>>,
 }
 
 impl Shared {
@@ -85,6 +88,7 @@ impl Shared {
             idle: AtomicUsize::new(0),
             error: Mutex::new(None),
             bells: Mutex::new(Vec::new()),
+            homes: Mutex::new(Vec::new()),
         }
     }
 
@@ -135,11 +139,25 @@ impl Shared {
         lock(&self.error).take()
     }
 
+    /// It begins to run.
+    pub(crate) fn begin(&self) {
+        *lock(&self.span) = Some((Instant::now(), None));
+    }
+
     /// The groups that there are.
     pub(crate) fn set_bells(&self, bells: Vec<Arc<Bell>>) {
         self.idle.store(0, Ordering::Relaxed);
-        *lock(&self.span) = Some((Instant::now(), None));
         *lock(&self.bells) = bells;
+    }
+
+    /// For each block its group's bell.
+    pub(super) fn set_homes(&self, homes: Vec<Arc<Bell>>) {
+        *lock(&self.homes) = homes;
+    }
+
+    /// Wakes the group of the block at `node`, whichever it is then.
+    pub(crate) fn waker(self: &Arc<Self>, node: usize) -> Waker {
+        Waker::from(Arc::new(Caller { shared: Arc::clone(self), node }))
     }
 
     /// How many groups there are.
@@ -185,6 +203,24 @@ impl Shared {
 
     fn ring_all(&self) {
         lock(&self.bells).iter().for_each(|bell| bell.ring());
+    }
+}
+
+/// Wakes the group of one block.
+struct Caller {
+    shared: Arc<Shared>,
+    node: usize,
+}
+
+impl Wake for Caller {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        if let Some(bell) = lock(&self.shared.homes).get(self.node) {
+            bell.wake_by_ref();
+        }
     }
 }
 

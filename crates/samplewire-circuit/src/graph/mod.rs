@@ -1,6 +1,7 @@
 //! Graphs: blocks, the streams between them, and the quanta that go round.
 
 mod builder;
+mod carry;
 mod check;
 mod control;
 mod dot;
@@ -25,10 +26,11 @@ pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
 pub use stream::{Circuit, Feedback, LentCircuit, Readable, SharedStream, Stream};
 
-pub(crate) use survey::Survey;
+pub(crate) use survey::Tour;
 
+pub(crate) use node::Edge;
 pub(crate) use node::Kind;
-use node::{Edge, Node, Round};
+use node::{Node, Round};
 
 use crate::group::Group;
 use crate::schedule::Scheduler;
@@ -104,6 +106,20 @@ impl Graph {
     /// [`Graph::join`] when they are done.
     pub fn split(&mut self, placement: &Placement) -> Vec<Group> {
         split::split(self, placement)
+    }
+
+    /// The same blocks in other groups, between two turns: everything goes on where it was, quanta
+    /// that are under way too. A block that was started is not started again, and runs on another
+    /// thread perhaps.
+    ///
+    /// # Errors
+    /// The groups as they were, when they have not all started, or a stream has ended in one.
+    pub fn regroup(
+        &mut self,
+        groups: Vec<Group>,
+        placement: &Placement,
+    ) -> Result<Vec<Group>, Vec<Group>> {
+        split::regroup(self, groups, placement)
     }
 
     /// Takes the groups back, with their blocks and all quanta.

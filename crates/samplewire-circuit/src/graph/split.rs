@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use crate::channel::{Bell, Consumer, Give, Inlet, Local, Outlet, Take};
 use crate::channel::{local_channel, ring, ring_channel};
+use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::{Graph, Placement, RunError, Survey};
+use crate::graph::survey::Survey;
+use crate::graph::{Graph, Placement, RunError, Shared};
 use crate::group::Group;
 use crate::meter::Counting;
 use crate::ports::{Account, OutputPort, Ports};
@@ -25,20 +27,65 @@ struct Run {
 }
 
 pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
+    let bells = bells(graph, placement);
+    graph.shared().begin();
+    let tasks = tasks(graph, placement, &bells, Carried::default());
+    groups(graph, tasks, bells, Group::new)
+}
+
+/// See [`Graph::regroup`].
+pub(super) fn regroup(
+    graph: &mut Graph,
+    groups_before: Vec<Group>,
+    placement: &Placement,
+) -> Result<Vec<Group>, Vec<Group>> {
+    if !groups_before.iter().all(Group::goes_on) {
+        return Err(groups_before);
+    }
+    let bells = bells(graph, placement);
+    let carried =
+        Carried::of(graph, groups_before.into_iter().flat_map(Group::into_tasks).collect());
+    let tasks = tasks(graph, placement, &bells, carried);
+    Ok(groups(graph, tasks, bells, Group::started))
+}
+
+/// A bell for each group, which all know from now on.
+fn bells(graph: &Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
         (0..placement.groups()).map(|_| Arc::new(Bell::new(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
+    graph.shared().set_homes(placement.group_of.iter().map(|&at| Arc::clone(&bells[at])).collect());
+    bells
+}
+
+fn groups(
+    graph: &Graph,
+    tasks: Vec<Vec<Task>>,
+    bells: Vec<Arc<Bell>>,
+    group: fn(Vec<Task>, Arc<Shared>, Arc<Bell>) -> Group,
+) -> Vec<Group> {
+    let of = |(tasks, bell)| group(tasks, Arc::clone(graph.shared()), bell);
+    tasks.into_iter().zip(bells).map(of).collect()
+}
+
+/// For each group its tasks, with what was `carried` from others of the same blocks.
+fn tasks(
+    graph: &mut Graph,
+    placement: &Placement,
+    bells: &[Arc<Bell>],
+    mut carried: Carried,
+) -> Vec<Vec<Task>> {
     let runs = runs(graph, placement);
     let run_of: BTreeMap<usize, usize> = runs
         .iter()
         .enumerate()
         .flat_map(|(run, it)| it.nodes.iter().map(move |&n| (n, run)))
         .collect();
-    let mut ends = Ends::new(graph, placement, &bells, |edge: &Edge| {
+    let mut ends = Ends::new(graph, placement, bells, &mut carried, |edge: &Edge| {
         let to = edge.to.expect("a graph's edges are connected");
         !graph.nodes[to].kind.is_visited() || run_of[&edge.from] != run_of[&to]
     });
-    let mut ways = Ways::new(graph, placement, &bells);
+    let mut ways = Ways::new(graph, placement, bells);
     // Every way home is made before the circuits' free sides are closed.
     let gives: Vec<_> = runs.iter().map(|run| ways.give(&run.circuits, run.group)).collect();
     let mut input_gives = BTreeMap::new();
@@ -60,15 +107,11 @@ pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
             ends: &mut ends,
             ways: &mut ways,
             input_gives: &mut input_gives,
+            carried: &mut carried,
         };
         tasks[run.group].push(build.task(&run, give));
     }
-    let shared = graph.shared();
     tasks
-        .into_iter()
-        .zip(bells)
-        .map(|(tasks, bell)| Group::new(tasks, Arc::clone(shared), bell))
-        .collect()
 }
 
 /// Which nodes are one task: those that follow one another on the same quanta in one group.
@@ -118,6 +161,7 @@ impl Ends {
         graph: &Graph,
         placement: &Placement,
         bells: &[Arc<Bell>],
+        carried: &mut Carried,
         is_channel: impl Fn(&Edge) -> bool,
     ) -> Self {
         let mut ends = Self {
@@ -131,11 +175,13 @@ impl Ends {
             let groups = (placement.group_of[edge.from], placement.group_of[to]);
             let capacity = edge.circuits().map(|circuit| graph.rounds[circuit].pool.len()).sum();
             if edge.is_shared {
-                let (outlet, inlet) = channel(groups, capacity, bells);
+                let waiting = carried.shared_waiting.remove(&number).unwrap_or_default();
+                let (outlet, inlet) = channel(groups, capacity, waiting, bells);
                 ends.shared_outlets.insert(number, outlet);
                 ends.shared_inlets.insert(number, inlet);
             } else {
-                let (outlet, inlet) = channel(groups, capacity, bells);
+                let waiting = carried.waiting.remove(&number).unwrap_or_default();
+                let (outlet, inlet) = channel(groups, capacity, waiting, bells);
                 ends.outlets.insert(number, outlet);
                 ends.inlets.insert(number, inlet);
             }
@@ -155,12 +201,13 @@ impl Ends {
 fn channel<W: crate::channel::Word>(
     (from, to): (usize, usize),
     capacity: usize,
+    waiting: Vec<W>,
     bells: &[Arc<Bell>],
 ) -> (Outlet<W>, Inlet<W>) {
     if from == to {
-        local_channel(Vec::new())
+        local_channel(waiting)
     } else {
-        ring_channel(capacity, Vec::new(), bells[from].clone(), bells[to].clone())
+        ring_channel(capacity, waiting, bells[from].clone(), bells[to].clone())
     }
 }
 
@@ -227,23 +274,27 @@ struct Build<'a, 'b> {
     ends: &'a mut Ends,
     ways: &'a mut Ways<'b>,
     input_gives: &'a mut BTreeMap<usize, Give>,
+    carried: &'a mut Carried,
 }
 
 impl Build<'_, '_> {
     fn task(&mut self, run: &Run, give: Give) -> Task {
         let first = run.nodes[0];
-        if let Kind::Reader(block) = &mut self.nodes[first].kind {
-            let block = block.take().expect("a joined graph has its blocks");
-            let station = self.station(first, block);
-            let input = Input::new(self.ends.way(self.nodes[first].inputs[0]), give);
-            return Task::Reader(Box::new(Reader::new(input, station)));
+        if matches!(self.nodes[first].kind, Kind::Reader(_)) {
+            return self.reader(first, give);
         }
         if matches!(self.nodes[first].kind, Kind::Custom { .. }) {
             return self.custom(first, &run.circuits, give);
         }
         let head = self.head(first);
-        let mut stations = Vec::new();
+        let (mut stations, mut held) = (Vec::new(), Vec::new());
         for &node in &run.nodes {
+            let edge = self.nodes[node].inputs.first().copied();
+            held.extend(self.carried.held(node, edge, stations.len()));
+            if let Some(station) = self.carried.stations.remove(&node) {
+                stations.push(station);
+                continue;
+            }
             let block = match &mut self.nodes[node].kind {
                 Kind::Source(block) | Kind::InPlace(block) | Kind::Sink(block) => block.take(),
                 Kind::Transform { .. }
@@ -257,10 +308,26 @@ impl Build<'_, '_> {
         }
         let last = *run.nodes.last().expect("a task has nodes");
         let tail = self.tail(last);
-        Task::Line(Box::new(Line::new(first, head, stations, tail, give)))
+        Task::Line(Box::new(Line::new(first, head, stations, tail, give, held)))
+    }
+
+    fn reader(&mut self, node: usize, give: Give) -> Task {
+        let input = Input::new(self.ends.way(self.nodes[node].inputs[0]), give);
+        if let Some(mut reader) = self.carried.readers.remove(&node) {
+            reader.rewire(input);
+            return Task::Reader(Box::new(reader));
+        }
+        let Kind::Reader(block) = &mut self.nodes[node].kind else {
+            unreachable!("asked for a reader");
+        };
+        let block = block.take().expect("a joined graph has its blocks");
+        Task::Reader(Box::new(Reader::new(input, self.station(node, block))))
     }
 
     fn head(&mut self, first: usize) -> Head {
+        if let Some(head) = self.carried.heads.remove(&first) {
+            return self.rewired(first, head);
+        }
         let Node { inputs, takes, meter, sample_shift, .. } = &self.nodes[first];
         let (inputs, takes, sample_shift) = (inputs.clone(), *takes, *sample_shift);
         let counting = Counting::new(Arc::clone(meter));
@@ -301,18 +368,50 @@ impl Build<'_, '_> {
         }
     }
 
+    /// A head as it was, on the ways of this split.
+    fn rewired(&mut self, first: usize, head: Head) -> Head {
+        let Node { inputs, takes, kind, .. } = &self.nodes[first];
+        let (inputs, takes) = (inputs.clone(), *takes);
+        let spare = if let Kind::Join { spare, .. } = kind { Some(*spare) } else { None };
+        let mut take = || self.ways.take(takes.or(spare).expect("it takes quanta"));
+        match head {
+            Head::Free { next_index, is_draining, .. } => {
+                Head::Free { take: take(), next_index, is_draining }
+            }
+            Head::Inlet(_) => Head::Inlet(self.inlet(inputs[0])),
+            Head::Transform(mut transform) => {
+                let take = take();
+                transform.rewire(self.input(first, inputs[0]), take);
+                Head::Transform(transform)
+            }
+            Head::Join(mut join) => {
+                let spare = take();
+                let input = self.input(first, inputs[1]);
+                join.rewire(self.inlet(inputs[0]), input, spare);
+                Head::Join(join)
+            }
+            Head::Feedback(mut feedback) => {
+                let take = take();
+                feedback.rewire(self.input(first, inputs[0]), take);
+                Head::Feedback(feedback)
+            }
+            Head::Merge(mut merge) => {
+                merge.rewire(inputs.iter().map(|&edge| self.inlet(edge)).collect());
+                Head::Merge(merge)
+            }
+        }
+    }
+
     fn custom(&mut self, number: usize, circuits: &[usize], give: Give) -> Task {
         let of_circuit = |&circuit: &usize| {
             let Round { pool, name, .. } = &self.rounds[circuit];
             (pool.clone(), name.clone())
         };
-        let account = Arc::new(Account::new(circuits.iter().map(of_circuit).collect()));
         let Node { inputs, outputs, kind: Kind::Custom { block, takes }, .. } =
             &mut self.nodes[number]
         else {
             unreachable!("asked for a custom block");
         };
-        let block = block.take().expect("a joined graph has its blocks");
         let inputs = inputs.iter().map(|&edge| self.ends.way(edge)).collect();
         let output = |(&edge, &circuit): (&usize, &Option<usize>)| OutputPort {
             outlet: self.ends.outlets.remove(&edge).expect("made for it"),
@@ -323,6 +422,12 @@ impl Build<'_, '_> {
                 .collect(),
         };
         let outputs = outputs.iter().zip(&*takes).map(output).collect();
+        if let Some(mut task) = self.carried.customs.remove(&number) {
+            task.ports().rewire(inputs, outputs, give);
+            return Task::Custom(Box::new(task));
+        }
+        let block = block.take().expect("a joined graph has its blocks");
+        let account = Arc::new(Account::new(circuits.iter().map(of_circuit).collect()));
         let ports = Ports::new(inputs, outputs, give, account);
         Task::Custom(Box::new(CustomTask::new(self.station(number, block), ports)))
     }
@@ -362,7 +467,7 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
     graph.shared().is_over();
     if let Some(RunError::Stalled { waits, quanta }) = &mut error {
         let mut survey = Survey::new(graph);
-        tasks.iter_mut().for_each(|task| task.survey(&mut survey));
+        tasks.iter_mut().for_each(|task| task.tour(&mut survey));
         (*waits, *quanta) = survey.into_texts();
     }
     let mut kept = None;
@@ -385,7 +490,7 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
                 }
             }
             Task::Line(line) => {
-                let (head, stations) = line.into_blocks();
+                let (_, head, stations, _) = line.into_parts();
                 match head {
                     Head::Transform(head) => {
                         let station = head.into_station();

@@ -74,6 +74,7 @@ impl Relay {
     ) -> Self {
         let bell = |_: &Arc<Meter>| Arc::new(Bell::new(waiting == Waiting::Spin));
         let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
+        shared.begin();
         shared.set_bells(bells.clone());
         let ends =
             Ends { first, last, next_index: 0, under_way: 0, is_ending: false, is_over: false };
@@ -144,7 +145,7 @@ impl<'a> Worker<'a> {
     /// Starts its replicas, and the first thread the blocks at the ends too: it has the first turn.
     fn start(&mut self) -> Result<(), Halt> {
         let waker = Waker::from(Arc::new(Everybody(self.relay.bells.clone())));
-        let names = Names { names: &self.relay.shared.names, waker };
+        let names = Names { names: &self.relay.shared.names, waker: &|_| waker.clone() };
         let at = &mut self.calls.at;
         let mut start = |block: &mut Box<dyn Visit>, post: &Post| {
             *at = post.node;

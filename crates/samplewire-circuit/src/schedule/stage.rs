@@ -3,7 +3,7 @@
 use std::thread;
 use std::time::Duration;
 
-use crate::graph::{BlockView, Graph, Placement, RunError};
+use crate::graph::{BlockView, Control, Graph, Placement, RunError};
 use crate::group::{Group, Polled};
 use crate::schedule::{LOOKS, Scheduler, Waiting, pin};
 
@@ -51,25 +51,28 @@ impl Scheduler for ByStage {
             placement = placement.spinning();
         }
         let groups = graph.split(&placement);
-        let control = graph.control();
-        let groups = thread::scope(|scope| {
-            let run = |(number, mut group): (usize, Group)| {
-                let core = self.cores.get(number % self.cores.len().max(1)).copied();
-                let control = control.clone();
-                scope.spawn(move || {
-                    pin(core, &control);
-                    poll_to_the_end(&mut group);
-                    group
-                })
-            };
-            let threads: Vec<_> = groups.into_iter().enumerate().map(run).collect();
-            let joined = |thread: thread::ScopedJoinHandle<'_, Group>| {
-                thread.join().expect("a group catches its blocks' panics")
-            };
-            threads.into_iter().map(joined).collect()
-        });
+        let groups = run_on_threads(groups, &self.cores, &graph.control());
         graph.join(groups)
     }
+}
+
+/// Runs each group to its end on a thread of its own, the nth on CPU `cores[n % len]`.
+pub(super) fn run_on_threads(groups: Vec<Group>, cores: &[usize], control: &Control) -> Vec<Group> {
+    thread::scope(|scope| {
+        let run = |(number, mut group): (usize, Group)| {
+            let core = cores.get(number % cores.len().max(1)).copied();
+            scope.spawn(move || {
+                pin(core, control);
+                poll_to_the_end(&mut group);
+                group
+            })
+        };
+        let threads: Vec<_> = groups.into_iter().enumerate().map(run).collect();
+        let joined = |thread: thread::ScopedJoinHandle<'_, Group>| {
+            thread.join().expect("a group catches its blocks' panics")
+        };
+        threads.into_iter().map(joined).collect()
+    })
 }
 
 fn poll_to_the_end(group: &mut Group) {

@@ -1,7 +1,7 @@
 //! A stream that a task reads without working on it in place: its own, or one of several readers'.
 
 use crate::channel::{Arrival, Give, Inlet};
-use crate::graph::Survey;
+use crate::graph::Tour;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::Progress;
 
@@ -60,8 +60,8 @@ impl Input {
     }
 
     /// Tells where everything is.
-    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
-        self.way.survey(node, input, survey);
+    pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
+        self.way.tour(node, input, tour);
     }
 
     /// Says that no more will be taken.
@@ -80,11 +80,11 @@ impl Way {
         }
     }
 
-    /// See [`Input::survey`].
-    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
+    /// See [`Input::tour`].
+    pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
         match self {
-            Self::Owned(inlet) => survey.inlet(node, input, inlet, |quantum| quantum),
-            Self::Shared(inlet) => survey.inlet(node, input, inlet, |quantum| quantum),
+            Self::Owned(inlet) => tour.inlet(node, input, inlet),
+            Self::Shared(inlet) => tour.shared_inlet(node, input, inlet),
         }
     }
 

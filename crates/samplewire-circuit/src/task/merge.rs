@@ -1,7 +1,7 @@
 //! Merges: quanta of several streams in the order in which they come.
 
 use crate::channel::{Arrival, Give, Inlet};
-use crate::graph::Survey;
+use crate::graph::Tour;
 use crate::quantum::Quantum;
 use crate::task::{Next, Progress};
 
@@ -15,6 +15,11 @@ pub(crate) struct MergeHead {
 impl MergeHead {
     pub(crate) fn new(inlets: Vec<Inlet<Quantum>>) -> Self {
         Self { inlets, at: 0 }
+    }
+
+    /// Takes from these from now on.
+    pub(crate) fn rewire(&mut self, inlets: Vec<Inlet<Quantum>>) {
+        self.inlets = inlets;
     }
 
     /// The next quantum: one of each stream that has any before another of the same.
@@ -45,10 +50,10 @@ impl MergeHead {
     }
 
     /// Tells where everything is.
-    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
+    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
         for (input, inlet) in self.inlets.iter_mut().enumerate() {
-            survey.waits_for_input(node, input);
-            survey.inlet(node, input, inlet, |quantum| quantum);
+            tour.waits_for_input(node, input);
+            tour.inlet(node, input, inlet);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::Arrival;
-use crate::graph::Survey;
+use crate::graph::Tour;
 use crate::task::input::{Input, Reading};
 use crate::task::{BUDGET, Names, Progress, Read, Station};
 
@@ -59,13 +59,13 @@ impl Reader {
     }
 
     /// Tells where everything is.
-    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
-        survey.waits_for_input(node, 0);
+        tour.waits_for_input(node, 0);
         if let Some(reading) = &self.held {
-            survey.held(node, reading.quantum());
+            tour.held(node, reading.quantum());
         }
-        self.input.survey(node, 0, survey);
+        self.input.tour(node, 0, tour);
     }
 
     pub(crate) fn node(&self) -> usize {
@@ -82,6 +82,16 @@ impl Reader {
 
     pub(crate) fn publish(&self) {
         self.station.counting.publish();
+    }
+
+    /// Whether its stream has ended.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.is_over
+    }
+
+    /// Reads from `input` from now on.
+    pub(crate) fn rewire(&mut self, input: Input) {
+        self.input = input;
     }
 
     /// Its block, for another split; what it holds goes home.

@@ -1,6 +1,11 @@
 //! The schedulers that each graph is run by.
 
-use samplewire_circuit::{Async, ByStage, Graph, Report, RunError, Sequence, Waiting};
+use std::time::Duration;
+
+use samplewire_circuit::{
+    Async, Automatic, ByStage, Graph, Placement, Polled, Report, RunError, Scheduler, Sequence,
+    Waiting,
+};
 
 /// Checks what it makes of a graph, by each scheduler.
 pub(crate) fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Report, RunError>)) {
@@ -15,8 +20,45 @@ pub(crate) fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Repor
             graph.run(stage)
         });
     }
+    check(&|graph| graph.run(Automatic::new(2)));
+    for polls in [1, 3, 50] {
+        check(&|graph| graph.run(Wandering { polls }));
+    }
     for threads in [1, 2] {
         check(&|graph| graph.run(Async::new(threads)));
         check(&|graph| graph.run(Async::new(threads).groups(|block| block.number() / 2)));
+    }
+}
+
+/// Has blocks in other groups again and again, each after so many polls, on the calling thread.
+struct Wandering {
+    polls: usize,
+}
+
+impl Scheduler for Wandering {
+    fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
+        let placements = [1, 2, 5].map(|groups| {
+            let of_each = |block: samplewire_circuit::BlockView<'_>| block.number() % groups;
+            Placement::by(graph, of_each)
+        });
+        let together = Placement::together(graph);
+        let mut groups = graph.split(&together);
+        for placement in placements.iter().chain([&together]).cycle() {
+            for poll in 0..self.polls {
+                let polled: Vec<_> = groups.iter_mut().map(|group| group.poll()).collect();
+                if polled.iter().all(|polled| *polled == Polled::Done) {
+                    return graph.join(groups);
+                }
+                let is_idle = |polled: &Polled| matches!(polled, Polled::Idle | Polled::Done);
+                // On one thread nobody else could move; a group that has come here tries first.
+                if poll > 0 && polled.iter().all(is_idle) {
+                    groups.iter_mut().for_each(|group| {
+                        group.sleep(Duration::from_millis(1));
+                    });
+                }
+            }
+            groups = graph.regroup(groups, placement).unwrap_or_else(|groups| groups);
+        }
+        unreachable!("the placements come again and again")
     }
 }

@@ -1,0 +1,151 @@
+//! Where to cut a graph into stages, by what its blocks have cost so far.
+
+use std::time::Duration;
+
+use crate::graph::Graph;
+
+/// What a quantum costs that goes to another thread, besides its samples.
+const HANDOVER: Duration = Duration::from_nanos(200);
+/// What each of its cache lines costs there.
+const LINE: Duration = Duration::from_nanos(20);
+const LINE_BYTES: f64 = 64.0;
+/// What the thread with most to do must be spared for one thread more.
+const WORTH: f64 = 0.9;
+
+/// For each block the number of its stage, of up to `stages_max`, where a call of each costs
+/// `costs_s` in seconds.
+pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<usize> {
+    let counters: Vec<_> = graph.blocks().map(|block| block.counters()).collect();
+    let calls = counters.iter().map(|counters| counters.calls as f64);
+    let costs = calls.zip(costs_s).map(|(calls, cost)| calls * cost).collect();
+    let crossing = |edge: &crate::graph::Edge| {
+        let to = edge.to.expect("a graph's edges are connected");
+        // Broadcasts and merges count nothing.
+        let node = if counters[to].samples > 0 { to } else { edge.from };
+        let round = &graph.rounds[edge.circuit];
+        let bytes = counters[node].samples as f64 * round.sample_bytes as f64;
+        let quanta = counters[node].calls as f64;
+        let seconds = bytes / LINE_BYTES * LINE.as_secs_f64() + quanta * HANDOVER.as_secs_f64();
+        (edge.from, to, seconds)
+    };
+    cut(costs, &graph.edges.iter().map(crossing).collect::<Vec<_>>(), stages_max)
+}
+
+/// Cuts blocks of these `costs` in seconds into stages of neighbours, so that the one that costs most
+/// costs as little as can be. Of `edges` each has two blocks, and what it costs the second when they
+/// are in two stages.
+fn cut(costs: Vec<f64>, edges: &[(usize, usize, f64)], stages_max: usize) -> Vec<usize> {
+    let blocks = costs.len();
+    let mut of_block = vec![Vec::new(); blocks];
+    for edge @ &(from, to, _) in edges.iter().filter(|(from, to, _)| from != to) {
+        of_block[from].push(*edge);
+        of_block[to].push(*edge);
+    }
+    // For each number of stages, and each end: what the stage that costs most costs at least, and
+    // where the last begins.
+    let mut best = vec![vec![(f64::INFINITY, 0); blocks + 1]; stages_max.min(blocks) + 1];
+    best[0][0].0 = 0.0;
+    for end in 1..=blocks {
+        let mut cost = 0.0;
+        for begin in (0..end).rev() {
+            cost += costs[begin];
+            for &(from, to, crossing) in &of_block[begin] {
+                let is_inside = |block| (begin..end).contains(&block);
+                if is_inside(from) && is_inside(to) {
+                    // It was a way into the stage while this began behind it.
+                    cost -= if from == begin { crossing } else { 0.0 };
+                } else if to == begin {
+                    cost += crossing;
+                }
+            }
+            for stages in 1..best.len() {
+                let most = best[stages - 1][begin].0.max(cost);
+                if most < best[stages][end].0 {
+                    best[stages][end] = (most, begin);
+                }
+            }
+        }
+    }
+    let mut stages = 1;
+    for more in 2..best.len() {
+        if best[more][blocks].0 < WORTH * best[stages][blocks].0 {
+            stages = more;
+        }
+    }
+    let mut stage_of = vec![0; blocks];
+    let mut end = blocks;
+    for stage in (1..=stages).rev() {
+        let begin = best[stage][end].1;
+        stage_of[begin..end].fill(stage - 1);
+        end = begin;
+    }
+    stage_of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each block's stream leads to the next.
+    fn chain(blocks: usize, crossing: f64) -> Vec<(usize, usize, f64)> {
+        (1..blocks).map(|block| (block - 1, block, crossing)).collect()
+    }
+
+    #[test]
+    fn heavy_blocks_are_cut_where_the_costs_are_even() {
+        let costs = vec![1.0, 1.0, 4.0, 1.0, 3.0];
+        assert_eq!(cut(costs.clone(), &chain(5, 0.1), 2), [0, 0, 0, 1, 1]);
+        assert_eq!(cut(costs.clone(), &chain(5, 0.1), 3), [0, 0, 1, 2, 2]);
+        // A fourth thread would not spare the one with most to do anything.
+        assert_eq!(cut(costs, &chain(5, 0.1), 8), [0, 0, 1, 2, 2]);
+    }
+
+    #[test]
+    fn light_blocks_stay_together() {
+        assert_eq!(cut(vec![1.0; 6], &chain(6, 5.0), 4), [0; 6]);
+        assert_eq!(cut(vec![1.0], &[], 4), [0]);
+    }
+
+    #[test]
+    fn cut_avoids_the_stream_that_costs_most() {
+        let edges = [(0, 1, 0.1), (1, 2, 5.0), (2, 3, 0.1)];
+        assert_eq!(cut(vec![4.0, 1.0, 1.0, 2.0], &edges, 2), [0, 1, 1, 1]);
+    }
+
+    #[test]
+    fn every_cut_of_a_few_blocks_is_looked_at() {
+        let mut seed = 1_u64;
+        let mut draw = move |below: u64| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % below
+        };
+        for _ in 0..300 {
+            let blocks = 2 + draw(6) as usize;
+            let costs: Vec<f64> = (0..blocks).map(|_| draw(10) as f64).collect();
+            let edges: Vec<_> = (0..draw(8))
+                .map(|_| (draw(blocks as u64) as usize, draw(blocks as u64) as usize, 1.0))
+                .collect();
+            let most = |stage_of: &[usize]| {
+                let mut sums = vec![0.0; blocks];
+                (0..blocks).for_each(|block| sums[stage_of[block]] += costs[block]);
+                for &(from, to, crossing) in &edges {
+                    sums[stage_of[to]] +=
+                        if stage_of[from] == stage_of[to] { 0.0 } else { crossing };
+                }
+                sums.into_iter().fold(0.0, f64::max)
+            };
+            // Each set of places to cut at, as bits.
+            let all = (0..1_u32 << (blocks - 1)).map(|cuts| {
+                let stage = |block: usize| (cuts & ((1 << block) - 1)).count_ones() as usize;
+                most(&(0..blocks).map(stage).collect::<Vec<_>>())
+            });
+            let least = all.fold(f64::INFINITY, f64::min);
+            let found = most(&cut(costs.clone(), &edges, blocks));
+            assert!(
+                found <= least / WORTH.powi(blocks as i32),
+                "{found} {least} {costs:?} {edges:?}"
+            );
+            assert!(found >= least);
+        }
+    }
+}
