@@ -173,6 +173,16 @@ typedef enum sw_format {
     SW_FORMAT_UC8 = 7,
 } sw_format;
 
+// What happened to samples that a device was to play.
+typedef enum sw_play_event_kind {
+    // Of a later version.
+    SW_PLAY_EVENT_KIND_UNKNOWN = 0,
+    // Packets came after their time, and were not played.
+    SW_PLAY_EVENT_KIND_LATE = 1,
+    // Samples were not there at their time, and zeros were played, or the stream ended.
+    SW_PLAY_EVENT_KIND_UNDERFLOW = 2,
+} sw_play_event_kind;
+
 // What a tag says.
 typedef enum sw_tag_kind {
     // Of a later version.
@@ -312,6 +322,30 @@ typedef struct sw_device_options {
     // 0.
     uint32_t reserved;
 } sw_device_options;
+
+// Samples that a device did not have at their time.
+//
+// An underflow is told at once, and exactly, where the device has come to samples that were not
+// sent, in a burst that has not ended; one that goes on is told in pieces that follow one another.
+// What lacked for other reasons, as a repair that came too late, is one event at the end of the
+// stream: the device says no earlier how many samples that were.
+typedef struct sw_play_event {
+    // Set it to `sizeof(sw_play_event)` before the call.
+    size_t struct_size;
+    // It happened to samples of this index or later ones.
+    uint64_t index;
+    // And to samples before this index: what the device played when it said so, or that after the
+    // last. What is late is so by about `end_index - index` samples at most.
+    uint64_t end_index;
+    // How many packets were late, or samples lacked.
+    uint64_t count;
+    // Events after this one that were lost, since 256 waited for the program.
+    uint64_t lost;
+    // A `sw_play_event_kind`.
+    uint32_t kind;
+    // 0.
+    uint32_t reserved;
+} sw_play_event;
 
 // A stream of a device.
 typedef struct sw_stream_info {
@@ -602,6 +636,16 @@ enum sw_result sw_device_get_address(const struct sw_device *device,
 // peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
 // was freed before is `SW_RESULT_STALE`.
 enum sw_result sw_device_free(struct sw_device *device);
+
+// The next event of the device, in the order in which they became known. Waits at most
+// `timeout_ns`: 0 only looks. Any thread may, while another sends.
+//
+// `SW_RESULT_TIMEOUT` when nothing happened, `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream
+// has ended and all its events were taken; an error when it broke. Only `SW_RESULT_OK` gives an
+// event.
+enum sw_result sw_transmitter_next_event(const struct sw_transmitter *transmitter,
+                                         uint64_t timeout_ns,
+                                         struct sw_play_event *event);
 
 // Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream,
 // and waits about twice `patience_ns` for answers; 500000000 is a good value. No device is no error.

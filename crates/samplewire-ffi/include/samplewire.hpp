@@ -315,6 +315,14 @@ class transmitter {
             sw_transmitter_wait_acknowledged(name_.get(), detail::timeout_ns(timeout)));
         return last_ == SW_RESULT_OK;
     }
+    /// The next late packets or underflow of the device; nothing when `timeout` is over, or the
+    /// stream is. Unlike the rest, any thread may, while another sends; so it leaves `last()` alone.
+    std::optional<sw_play_event> next_event(nanoseconds timeout = nanoseconds(0)) const {
+        auto event = detail::sized<sw_play_event>();
+        auto result = detail::checked(
+            sw_transmitter_next_event(name_.get(), detail::timeout_ns(timeout), &event));
+        return result == SW_RESULT_OK ? std::make_optional(event) : std::nullopt;
+    }
     /// Ends the stream after all that was sent, and waits until the device has it.
     void finish() { last_ = detail::checked(sw_transmitter_finish(name_.get())); }
 

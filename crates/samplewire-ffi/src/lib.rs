@@ -21,6 +21,7 @@ mod arguments;
 mod block;
 mod device;
 mod end;
+mod events;
 mod find;
 mod info;
 mod loans;
@@ -39,6 +40,7 @@ pub use device::{
     sw_device_options_init,
 };
 pub use end::sw_end;
+pub use events::{sw_play_event, sw_play_event_kind, sw_transmitter_next_event};
 pub use find::{sw_devices, sw_devices_free, sw_devices_get, sw_devices_len, sw_find, sw_probe};
 pub use info::{SW_TEXT_BYTES, sw_format, sw_format_str, sw_stream_info};
 pub use options::{

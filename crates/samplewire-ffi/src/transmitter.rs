@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use samplewire::transmitter::{
-    Canceller, Filling, Session, SessionEnd, StatsHandle, TransmitError,
+    Canceller, Filling, PlayEvents, Session, SessionEnd, StatsHandle, TransmitError,
 };
 use samplewire::{End, Transmitter};
 use samplewire_proto::number::INDEX_MAX;
@@ -67,19 +67,20 @@ sized!(
 );
 
 /// What a name stands for.
-struct Sending {
+pub(crate) struct Sending {
     transmitter: Mutex<Transmitter>,
     session: Session,
     info: sw_stream_info,
     granted: String,
     stats: StatsHandle,
+    pub(crate) events: PlayEvents,
     canceller: Canceller,
     is_cancelled: AtomicBool,
     end: Mutex<Option<sw_end>>,
     rooms: Loans<Filling>,
 }
 
-static TRANSMITTERS: Registry<Sending> = Registry::new("sw_transmitter");
+pub(crate) static TRANSMITTERS: Registry<Sending> = Registry::new("sw_transmitter");
 
 /// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) that plays. `options` may be
 /// NULL: the defaults. Waits until the device has said how much it takes, at most twice the time that
@@ -111,6 +112,7 @@ pub unsafe extern "C" fn sw_transmitter_open(
             info: sw_stream_info::new(device, opened.memory_bytes()),
             granted: granted_words(opened.granted()),
             stats: opened.stats_handle(),
+            events: opened.play_events().expect("it was opened from here"),
             canceller: opened.canceller(),
             transmitter: Mutex::new(opened),
             session,
@@ -459,7 +461,7 @@ impl Sending {
         failure
     }
 
-    fn failure(&self, error: TransmitError) -> Failure {
+    pub(crate) fn failure(&self, error: TransmitError) -> Failure {
         if let TransmitError::Ended(ended) = &error {
             return self.note_end(ended);
         }

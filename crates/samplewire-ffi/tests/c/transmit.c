@@ -115,7 +115,17 @@ static void at_its_time(const char *path) {
     CHECK(read_file(path) == COUNT && memcmp(samples, played, COUNT * 4) == 0);
 }
 
-// What comes after its time is counted.
+// Waits until the device plays an index.
+static void wait_position(sw_transmitter *transmitter, uint64_t index) {
+    sw_transmitter_stats stats = {.struct_size = sizeof stats};
+    double start = now_s();
+    do {
+        CHECK(now_s() - start < 60);
+        EXPECT(SW_RESULT_OK, sw_transmitter_get_stats(transmitter, &stats));
+    } while (stats.position_of_peer < index);
+}
+
+// What comes after its time is counted, and told.
 static void late(const char *path) {
     char address[SW_TEXT_BYTES];
     sw_device_options options = plays_into(path);
@@ -123,16 +133,76 @@ static void late(const char *path) {
     sw_device *device = start_device(&options, address);
     sw_transmitter *transmitter = NULL;
     EXPECT(SW_RESULT_OK, sw_transmitter_open(address, NULL, &transmitter));
-    struct timespec span = {0, 100000000};
-    nanosleep(&span, NULL);
+    sw_stream_info info = {.struct_size = sizeof info};
+    EXPECT(SW_RESULT_OK, sw_transmitter_get_info(transmitter, &info));
+    wait_position(transmitter, info.first_index + 1000);
+    sw_play_event event = {.struct_size = sizeof event};
+    EXPECT(SW_RESULT_TIMEOUT, sw_transmitter_next_event(transmitter, 0, &event));
     EXPECT(SW_RESULT_OK, sw_transmitter_write(transmitter, samples, 1000, SW_INDEX_NEXT,
                                               SW_SEND_START | SW_SEND_END_OF_BURST, SECOND, NULL));
     EXPECT(SW_RESULT_OK, sw_transmitter_wait_played(transmitter, SW_INDEX_NEXT, 20 * SECOND));
     sw_transmitter_stats stats = {.struct_size = sizeof stats};
     EXPECT(SW_RESULT_OK, sw_transmitter_get_stats(transmitter, &stats));
     CHECK(stats.late_at_peer > 0);
+    uint64_t packets = 0;
+    while (sw_transmitter_next_event(transmitter, 0, &event) == SW_RESULT_OK) {
+        CHECK(event.kind == SW_PLAY_EVENT_KIND_LATE && event.lost == 0);
+        CHECK(event.index >= info.first_index && event.index <= info.first_index + 1000);
+        CHECK(event.end_index >= info.first_index + 1000);
+        packets += event.count;
+    }
+    CHECK(packets == stats.late_at_peer);
     EXPECT(SW_RESULT_OK, sw_transmitter_free(transmitter));
     EXPECT(SW_RESULT_OK, sw_device_free(device));
+}
+
+// A burst that goes on too late: the device says where it had no samples, and how many.
+static void underflow(const char *path) {
+    char address[SW_TEXT_BYTES];
+    sw_device_options options = plays_into(path);
+    options.rate_hz = 2e5;
+    options.faults = NULL;
+    sw_device *device = start_device(&options, address);
+    sw_transmitter *transmitter = NULL;
+    EXPECT(SW_RESULT_OK, sw_transmitter_open(address, NULL, &transmitter));
+    sw_stream_info info = {.struct_size = sizeof info};
+    EXPECT(SW_RESULT_OK, sw_transmitter_get_info(transmitter, &info));
+    uint64_t first = info.first_index + 20000;
+    sw_room room = {.struct_size = sizeof room};
+    EXPECT(SW_RESULT_OK, sw_transmitter_begin(transmitter, 10 * SECOND, &room));
+    uint64_t count = room.count_max;
+    memcpy(room.samples, samples, count * 4);
+    EXPECT(SW_RESULT_OK,
+           sw_transmitter_commit(transmitter, &room, count, first, SW_SEND_START));
+
+    sw_play_event event = {.struct_size = sizeof event};
+    do {
+        EXPECT(SW_RESULT_OK, sw_transmitter_next_event(transmitter, 60 * SECOND, &event));
+    } while (event.kind == SW_PLAY_EVENT_KIND_LATE);
+    CHECK(event.kind == SW_PLAY_EVENT_KIND_UNDERFLOW && event.lost == 0);
+    CHECK(event.index == first + count && event.count == event.end_index - event.index);
+    uint64_t lacking = event.count;
+
+    EXPECT(SW_RESULT_OK, sw_transmitter_write(transmitter, samples, 1000, SW_INDEX_NEXT,
+                                              SW_SEND_END_OF_BURST, SECOND, NULL));
+    EXPECT(SW_RESULT_OK, sw_transmitter_wait_played(transmitter, SW_INDEX_NEXT, 20 * SECOND));
+    EXPECT(SW_RESULT_OK, sw_transmitter_finish(transmitter));
+    sw_transmitter_stats stats = {.struct_size = sizeof stats};
+    EXPECT(SW_RESULT_OK, sw_transmitter_get_stats(transmitter, &stats));
+    sw_result result;
+    while ((result = sw_transmitter_next_event(transmitter, SECOND, &event)) == SW_RESULT_OK) {
+        lacking += event.kind == SW_PLAY_EVENT_KIND_UNDERFLOW ? event.count : 0;
+    }
+    EXPECT(SW_RESULT_END, result);
+    CHECK(lacking == stats.underflow_at_peer);
+    EXPECT(SW_RESULT_OK, sw_transmitter_free(transmitter));
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+}
+
+static void *wait_for_events(void *transmitter) {
+    sw_play_event event = {.struct_size = sizeof event};
+    EXPECT(SW_RESULT_CANCELLED, sw_transmitter_next_event(transmitter, SW_FOREVER, &event));
+    return NULL;
 }
 
 static void *write_without_end(void *transmitter) {
@@ -140,7 +210,7 @@ static void *write_without_end(void *transmitter) {
     do {
         result = sw_transmitter_write(transmitter, samples, SAMPLES, SW_INDEX_NEXT, 0, SW_FOREVER,
                                       NULL);
-    } while (result == SW_RESULT_OK);
+    } while (result == SW_RESULT_OK || result == SW_RESULT_BUSY);
     EXPECT(SW_RESULT_CANCELLED, result);
     return NULL;
 }
@@ -157,14 +227,16 @@ static void cancelled(const char *path) {
     EXPECT(SW_RESULT_OK, sw_transmitter_get_info(transmitter, &info));
     EXPECT(SW_RESULT_OK, sw_transmitter_write(transmitter, samples, 1, info.first_index + 1000000000,
                                               SW_SEND_START, SECOND, NULL));
-    pthread_t thread;
+    pthread_t thread, watcher;
     CHECK(pthread_create(&thread, NULL, write_without_end, transmitter) == 0);
-    struct timespec span = {0, 300000000};
-    nanosleep(&span, NULL);
-    EXPECT(SW_RESULT_BUSY, sw_transmitter_finish(transmitter));
+    CHECK(pthread_create(&watcher, NULL, wait_for_events, transmitter) == 0);
     double start = now_s();
+    while (sw_transmitter_wait_acknowledged(transmitter, 0) != SW_RESULT_BUSY) {
+        CHECK(now_s() - start < 60);
+    }
+    start = now_s();
     EXPECT(SW_RESULT_OK, sw_transmitter_cancel(transmitter));
-    CHECK(pthread_join(thread, NULL) == 0);
+    CHECK(pthread_join(thread, NULL) == 0 && pthread_join(watcher, NULL) == 0);
     CHECK(now_s() - start < 5);
     sw_end end = {.struct_size = sizeof end};
     EXPECT(SW_RESULT_OK, sw_transmitter_get_end(transmitter, &end));
@@ -183,6 +255,7 @@ int main(int argc, char **argv) {
     as_fast_as_it_goes(path);
     at_its_time(path);
     late(path);
+    underflow(path);
     cancelled(path);
     return 0;
 }

@@ -118,7 +118,9 @@ static void transmits(const std::string &folder) {
         CHECK(transmitter.write(sent.data() + count, samples - count, SW_INDEX_NEXT,
                                 SW_SEND_END_OF_BURST, 10s) == samples - count);
         CHECK(transmitter.wait_acknowledged(10s));
+        CHECK(!transmitter.next_event());
         transmitter.finish();
+        CHECK(!transmitter.next_event(10s));
         CHECK(transmitter.end().result == SW_RESULT_END && transmitter.stats().packets > 0);
     }
     std::ifstream file(path, std::ios::binary);

@@ -187,6 +187,12 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.oldest
     }
 
+    /// The index of the oldest sample that the receiver has not accounted for; that after the last
+    /// pushed where it has all.
+    pub fn oldest_index(&self) -> SampleIndex {
+        if self.oldest == self.next { self.next_index } else { self.slot(self.oldest).index }
+    }
+
     /// Smoothed round-trip time.
     pub fn rtt(&self) -> Nanos {
         self.rtt.get()

@@ -3,6 +3,7 @@
 mod canceller;
 mod dull;
 mod engine;
+mod events;
 mod held;
 mod options;
 mod outbox;
@@ -36,6 +37,7 @@ use crate::source::StreamInfo;
 
 pub use canceller::Canceller;
 use engine::Engine;
+pub use events::{PlayEvent, PlayEventKind, PlayEvents};
 use held::Held;
 pub use options::TransmitterOptions;
 pub(crate) use outflow::Outflow;
@@ -274,6 +276,11 @@ impl Transmitter {
     /// What ends a session from another thread.
     pub fn canceller(&self) -> Canceller {
         Canceller { shared: Arc::clone(&self.shared) }
+    }
+
+    /// What takes the events of the device, where this end opened it: late packets and underflows.
+    pub fn play_events(&self) -> Option<PlayEvents> {
+        self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.shared) })
     }
 
     /// The index after what was submitted last, or the session's first.

@@ -17,6 +17,7 @@ use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::dull::Dull;
+use super::events::PlayWatch;
 use super::held::Held;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
@@ -55,6 +56,10 @@ struct Stream {
     tag: Tag,
     sender: Sender<Box<[SendSlot]>>,
     slicer: Option<Slicer>,
+    /// What was submitted last does not end a burst.
+    is_in_burst: bool,
+    /// Of a device that plays.
+    watch: Option<PlayWatch>,
     opened_at: Nanos,
     /// The program knows of it: the receiver has reported.
     is_announced: bool,
@@ -113,6 +118,8 @@ impl Outflow {
             tag: terms.local_tag,
             sender,
             slicer: None,
+            is_in_burst: false,
+            watch: terms.is_opener.then(|| PlayWatch::new(terms.first_index)),
             opened_at: now,
             is_announced: false,
         });
@@ -153,7 +160,11 @@ impl Outflow {
         let before = stream.sender.stats().reports;
         let is_ours = stream.sender.handle(now, header, packet);
         if is_ours {
-            self.dull.note(now, u64::from(stream.sender.stats().reports == before));
+            let has_reported = stream.sender.stats().reports != before;
+            self.dull.note(now, u64::from(!has_reported));
+            if has_reported {
+                stream.tell_events(&self.shared);
+            }
         }
         is_ours
     }
@@ -245,6 +256,8 @@ impl Outflow {
             Submit::Samples { session, quantum, len_bytes, index, flags } if session == present => {
                 let held = &mut self.held;
                 let run = (index, flags);
+                stream.is_in_burst = len_bytes.is_multiple_of(stream.form.payload_bytes)
+                    && !flags.contains(Flags::END_OF_BURST);
                 stream.slicer = Some(Slicer::new(held, quantum, len_bytes, run, stream.form));
             }
             Submit::Close { session, lost, reason } if session == present => {
@@ -313,6 +326,11 @@ impl Outflow {
         self.snapshot.stream = session_end.stats;
         (self.snapshot.credit, self.snapshot.held, self.snapshot.window) = (0, 0, 0);
         let snapshot = self.snapshot;
+        if let Some(event) =
+            stream.watch.and_then(|watch| watch.take_end(sender.stats(), final_index))
+        {
+            self.shared.events.push(event);
+        }
         if stream.is_announced {
             self.shared.with_state(|state| {
                 state.session = None;
@@ -320,6 +338,7 @@ impl Outflow {
                 state.snapshot = snapshot;
             });
             self.shared.bell.ring();
+            self.shared.events.bell.ring();
         }
         Some(stream.tag)
     }
@@ -338,6 +357,7 @@ impl Outflow {
             state.failure.get_or_insert_with(|| error.to_string());
         });
         self.shared.bell.ring();
+        self.shared.events.bell.ring();
     }
 
     /// Whether the program is gone.
@@ -387,6 +407,16 @@ impl Outflow {
 }
 
 impl Stream {
+    /// After a REPORT.
+    fn tell_events(&mut self, shared: &Shared) {
+        let Some(watch) = &mut self.watch else { return };
+        let sender = &self.sender;
+        // A quantum that is cut has more of its burst.
+        let is_in_burst = self.is_in_burst || self.slicer.is_some();
+        let sent = (sender.next_index(), is_in_burst);
+        watch.take_report(sender.stats(), sender.oldest_index(), sent, |it| shared.events.push(it));
+    }
+
     /// Where the next stream starts when this one follows one that ended before `before`: an index
     /// that was only named by an opener moves nothing.
     fn next_index(&self, before: SampleIndex) -> SampleIndex {

@@ -8,6 +8,7 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
+use super::events::EventQueue;
 use crate::bell::{Bell, lock};
 use crate::calls::Caller;
 use crate::sync::Mutex;
@@ -24,6 +25,8 @@ pub(crate) struct Shared {
     /// cache until it departs.
     pub(super) ahead_max: usize,
     state: Mutex<State>,
+    /// What a device that plays lacks.
+    pub(super) events: EventQueue,
     caller: Caller,
 }
 
@@ -94,6 +97,7 @@ impl Shared {
             cancelled: AtomicU64::new(0),
             ahead_max,
             state: Mutex::new(State::default()),
+            events: EventQueue::new(),
             caller,
         }
     }
