@@ -1,0 +1,206 @@
+//! The sums of filters, over samples in a row.
+
+use multiversion::multiversion;
+use multiversion::target::target_cfg_f;
+
+use crate::kernels::Floats;
+
+/// Writes to each sample of `outputs` the sum over a window of `inputs`; the windows begin at part
+/// `first`, `step` parts apart.
+pub(crate) fn filter<S: Floats>(
+    inputs: &[f32],
+    first: usize,
+    step: usize,
+    taps: &[f32],
+    outputs: &mut [f32],
+) {
+    if step == S::PARTS {
+        dense(&inputs[first..], taps, S::PARTS, outputs);
+    } else if S::PARTS == 1 {
+        strided::<1>(inputs, first, step, taps, outputs);
+    } else {
+        strided::<2>(inputs, first, step, taps, outputs);
+    }
+}
+
+/// The sums over windows one sample apart: many outputs side by side, tap by tap.
+#[multiversion(targets = "simd")]
+fn dense(inputs: &[f32], taps: &[f32], parts_of_sample: usize, outputs: &mut [f32]) {
+    if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
+        dense_by::<true>(inputs, taps, parts_of_sample, outputs);
+    } else {
+        dense_by::<false>(inputs, taps, parts_of_sample, outputs);
+    }
+}
+
+#[inline(always)]
+fn dense_by<const FUSED: bool>(
+    inputs: &[f32],
+    taps: &[f32],
+    parts_of_sample: usize,
+    outputs: &mut [f32],
+) {
+    let (wide, rest) = outputs.as_chunks_mut::<WIDE>();
+    let (narrow, last) = rest.as_chunks_mut::<LANES>();
+    let (behind_wide, behind_narrow) = (wide.len() * WIDE, narrow.len() * LANES);
+    for (at, outputs) in wide.iter_mut().enumerate() {
+        dense_block::<FUSED, WIDE>(&inputs[at * WIDE..], taps, parts_of_sample, outputs);
+    }
+    let inputs = &inputs[behind_wide..];
+    for (at, outputs) in narrow.iter_mut().enumerate() {
+        dense_block::<FUSED, LANES>(&inputs[at * LANES..], taps, parts_of_sample, outputs);
+    }
+    let inputs = &inputs[behind_narrow..];
+    for (at, output) in last.iter_mut().enumerate() {
+        let output = std::array::from_mut(output);
+        dense_block::<FUSED, 1>(&inputs[at..], taps, parts_of_sample, output);
+    }
+}
+
+#[inline(always)]
+fn dense_block<const FUSED: bool, const LEN: usize>(
+    inputs: &[f32],
+    taps: &[f32],
+    parts_of_sample: usize,
+    outputs: &mut [f32; LEN],
+) {
+    let inputs = &inputs[..taps.len() - parts_of_sample + LEN];
+    let mut sums = [0.0; LEN];
+    for at in (0..taps.len()).step_by(parts_of_sample) {
+        let inputs: &[f32; LEN] = inputs[at..at + LEN].try_into().expect("the range has LEN");
+        for (sum, input) in sums.iter_mut().zip(inputs) {
+            *sum = multiply_add::<FUSED>(*input, taps[at], *sum);
+        }
+    }
+    *outputs = sums;
+}
+
+/// The sums over windows further apart: lanes of one output side by side, four outputs at a time.
+#[multiversion(targets = "simd")]
+fn strided<const PARTS: usize>(
+    inputs: &[f32],
+    first: usize,
+    step: usize,
+    taps: &[f32],
+    outputs: &mut [f32],
+) {
+    if target_cfg_f!(any(target_feature = "fma", target_arch = "aarch64")) {
+        strided_by::<true, PARTS>(inputs, first, step, taps, outputs);
+    } else {
+        strided_by::<false, PARTS>(inputs, first, step, taps, outputs);
+    }
+}
+
+#[inline(always)]
+fn strided_by<const FUSED: bool, const PARTS: usize>(
+    inputs: &[f32],
+    first: usize,
+    step: usize,
+    taps: &[f32],
+    outputs: &mut [f32],
+) {
+    let window = |number: usize| &inputs[first + number * step..][..taps.len()];
+    let samples = outputs.len() / PARTS;
+    let mut at = 0;
+    while at + 4 <= samples {
+        let windows = (window(at), window(at + 1), window(at + 2), window(at + 3));
+        for lanes in four_dot_products::<FUSED>(windows, taps) {
+            outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
+            at += 1;
+        }
+    }
+    while at < samples {
+        let lanes = dot_product::<FUSED>(window(at), taps);
+        outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
+        at += 1;
+    }
+}
+
+/// The sum over a window, by lanes.
+#[inline(always)]
+fn dot_product<const FUSED: bool>(window: &[f32], taps: &[f32]) -> [f32; LANES] {
+    let mut sums = [0.0; LANES];
+    let ((taps, last_taps), (window, last)) = (taps.as_chunks(), window.as_chunks());
+    for (taps, inputs) in taps.iter().zip(window) {
+        add_lanes::<FUSED>(&mut sums, inputs, taps);
+    }
+    add_last::<FUSED>(&mut sums, last, last_taps);
+    sums
+}
+
+/// The sums over four windows, with one pass over the taps.
+#[inline(always)]
+fn four_dot_products<const FUSED: bool>(
+    windows: (&[f32], &[f32], &[f32], &[f32]),
+    taps: &[f32],
+) -> [[f32; LANES]; 4] {
+    let (taps, last_taps) = taps.as_chunks();
+    let (window_0, last_0) = windows.0.as_chunks();
+    let (window_1, last_1) = windows.1.as_chunks();
+    let (window_2, last_2) = windows.2.as_chunks();
+    let (window_3, last_3) = windows.3.as_chunks();
+    // Four variables and one loop for each: what the compiler keeps in registers.
+    let (mut sums_0, mut sums_1) = ([0.0; LANES], [0.0; LANES]);
+    let (mut sums_2, mut sums_3) = ([0.0; LANES], [0.0; LANES]);
+    let inputs = window_0.iter().zip(window_1).zip(window_2.iter().zip(window_3));
+    for (taps, ((inputs_0, inputs_1), (inputs_2, inputs_3))) in taps.iter().zip(inputs) {
+        add_lanes::<FUSED>(&mut sums_0, inputs_0, taps);
+        add_lanes::<FUSED>(&mut sums_1, inputs_1, taps);
+        add_lanes::<FUSED>(&mut sums_2, inputs_2, taps);
+        add_lanes::<FUSED>(&mut sums_3, inputs_3, taps);
+    }
+    add_last::<FUSED>(&mut sums_0, last_0, last_taps);
+    add_last::<FUSED>(&mut sums_1, last_1, last_taps);
+    add_last::<FUSED>(&mut sums_2, last_2, last_taps);
+    add_last::<FUSED>(&mut sums_3, last_3, last_taps);
+    [sums_0, sums_1, sums_2, sums_3]
+}
+
+#[inline(always)]
+fn add_lanes<const FUSED: bool>(
+    sums: &mut [f32; LANES],
+    inputs: &[f32; LANES],
+    taps: &[f32; LANES],
+) {
+    for lane in 0..LANES {
+        sums[lane] = multiply_add::<FUSED>(inputs[lane], taps[lane], sums[lane]);
+    }
+}
+
+#[inline(always)]
+fn add_last<const FUSED: bool>(sums: &mut [f32; LANES], inputs: &[f32], taps: &[f32]) {
+    for ((sum, input), tap) in sums.iter_mut().zip(inputs).zip(taps) {
+        *sum = multiply_add::<FUSED>(*input, *tap, *sum);
+    }
+}
+
+/// Adds the lanes that belong to the same part.
+#[inline(always)]
+fn sum_of_lanes<const PARTS: usize>(lanes: [f32; LANES]) -> [f32; PARTS] {
+    let mut sums = lanes;
+    for lane in 0..8 {
+        sums[lane] += sums[lane + 8];
+    }
+    for lane in 0..4 {
+        sums[lane] += sums[lane + 4];
+    }
+    for lane in 0..2 {
+        sums[lane] += sums[lane + 2];
+    }
+    if PARTS == 1 {
+        sums[0] += sums[1];
+    }
+    let mut parts = [0.0; PARTS];
+    parts.copy_from_slice(&sums[..PARTS]);
+    parts
+}
+
+#[inline(always)]
+fn multiply_add<const FUSED: bool>(a: f32, b: f32, sum: f32) -> f32 {
+    if FUSED { a.mul_add(b, sum) } else { a * b + sum }
+}
+
+/// Parts that are summed side by side: the widest registers hold as many.
+const LANES: usize = 16;
+/// Parts of the output that share a pass over the taps: four of the widest registers.
+const WIDE: usize = 4 * LANES;
