@@ -9,7 +9,8 @@ use std::time::Instant;
 use bytemuck::{cast_slice, cast_slice_mut};
 use num_complex::Complex32;
 use samplewire_blocks::kernels::{
-    self, ConvertFrom, Fir, Floats, Levels, Noise, Oscillator, Ramp, Spectrum, Window,
+    self, ConvertFrom, Fir, Floats, InterpolatingFir, Levels, Noise, Oscillator, Ramp, Spectrum,
+    Window,
 };
 use samplewire_circuit::{Pool, PoolConfig, Quantum, Sample};
 
@@ -35,6 +36,7 @@ fn main() {
     fir::<f32>(&bench, "f32", 64, 1);
     fir::<f32>(&bench, "f32", 64, 8);
     fir::<Complex32>(&bench, "fc32", 61, 8);
+    other_firs(&bench);
     generators(&bench);
     probes(&bench);
 }
@@ -70,6 +72,22 @@ fn fir<S: Sample + Floats>(bench: &Bench, name: &str, taps: usize, decimation: u
         let (name, len) = (format!("{name}, in place"), input.len());
         bench.time(&name, len, || fir.process_in_place(black_box(input)));
     }
+}
+
+fn other_firs(bench: &Bench) {
+    let (mut input, mut output) = (block(), block());
+    let (input, output) = (samples::<Complex32>(&mut input), samples(&mut output));
+    for decimation in [1, 8] {
+        let taps = [Complex32::new(0.01, 0.01); 64];
+        let mut fir = Fir::with_complex_taps(&taps, decimation).expect("both are in range");
+        let name = format!("fir 64 complex taps / {decimation} fc32");
+        bench.time(&name, input.len(), || _ = black_box(fir.process(black_box(input), output)));
+    }
+    let mut fir = InterpolatingFir::new(&[1.0 / 64.0; 64], 8).expect("both are in range");
+    let input = &input[..output.len() / 8];
+    bench.time("fir 64 taps x 8 fc32, of outputs", output.len(), || {
+        _ = black_box(fir.process(black_box(input), output));
+    });
 }
 
 fn generators(bench: &Bench) {

@@ -1,12 +1,13 @@
 //! Filters of finite impulse response.
 
+use num_complex::Complex32;
 use samplewire_circuit::{
     Context, Done, Failure, Flow, InPlace, Quantum, Ratio, Sample, Transform, Work,
 };
 
 use crate::kernels::{Fir, FirError, Floats};
 
-/// A filter of real taps, with or without decimation: a [`Fir`].
+/// A filter of real or complex taps, with or without decimation: a [`Fir`].
 ///
 /// As a [`Transform`] its output `n` stands for input `n * decimation`, counted in the stream's
 /// indexes; without decimation it also works in place. Symmetric taps delay a signal by
@@ -26,6 +27,16 @@ impl<S: Floats> Filter<S> {
     /// See [`Fir::new`].
     pub fn new(taps: &[f32], decimation: usize) -> Result<Self, FirError> {
         Ok(Self { fir: Fir::new(taps, decimation)?, next: 0 })
+    }
+}
+
+impl Filter<Complex32> {
+    /// With these complex taps, that of the newest input first, one output for `decimation` inputs.
+    ///
+    /// # Errors
+    /// See [`Fir::new`].
+    pub fn with_complex_taps(taps: &[Complex32], decimation: usize) -> Result<Self, FirError> {
+        Ok(Self { fir: Fir::with_complex_taps(taps, decimation)?, next: 0 })
     }
 }
 

@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_complex::{Complex, Complex32};
 use samplewire_blocks::kernels::{
-    Fir, Levels, Noise, Oscillator, Ramp, Spectrum, SyncSearch, SyncWord, Window, convert,
-    convert_in_place, saxpy, seal,
+    Fir, InterpolatingFir, Levels, Noise, Oscillator, Ramp, Spectrum, SyncSearch, SyncWord, Window,
+    convert, convert_in_place, saxpy, seal,
 };
 
 /// The system's allocator, counting calls.
@@ -39,6 +39,8 @@ fn no_kernel_allocates_once_it_was_made() {
     let mut samples = vec![Complex32::ZERO; 4096];
     let mut output = vec![Complex32::ZERO; 4096];
     let mut fir = Fir::new(&[0.1; 64], 8).unwrap();
+    let mut complex = Fir::with_complex_taps(&[Complex32::I; 64], 8).unwrap();
+    let mut raise = InterpolatingFir::new(&[0.1; 64], 8).unwrap();
     let mut in_place = Fir::new(&[0.1; 64], 1).unwrap();
     let mut oscillator = Oscillator::new(0.1).unwrap();
     let noise = Noise::new(1, 0.1);
@@ -53,6 +55,8 @@ fn no_kernel_allocates_once_it_was_made() {
         oscillator.retune(0.2, index).unwrap();
         oscillator.rotate(index, &mut samples);
         black_box(fir.process(&samples, &mut output));
+        black_box(complex.process(&samples, &mut output));
+        black_box(raise.process(&samples, &mut output));
         in_place.process_in_place(&mut samples);
         for spectrum in &mut spectra {
             while black_box(spectrum.next(&mut &samples[..])).is_none() {}

@@ -3,15 +3,18 @@
 use std::sync::{Arc, Mutex};
 
 use num_complex::{Complex, Complex32};
-use samplewire_blocks::kernels::{self, Fir, Oscillator, Spectrum, SyncWord, Window};
+use samplewire_blocks::kernels::{
+    self, Fir, InterpolatingFir, Oscillator, Spectrum, SyncWord, Window,
+};
 use samplewire_blocks::{
-    AddCyclicPrefix, AppendCrc, CheckCrc, Constant, Convert, Filter, Gain, InsertSync, Noise,
-    PowerSpectrum, Probe, Ramp, RemoveCyclicPrefix, Rotator, Saxpy, Tone,
+    Add, AddCyclicPrefix, AppendCrc, CheckCrc, Constant, Convert, Filter, FindSync, Gain,
+    InsertSync, Interpolator, Multiply, Noise, PowerSpectrum, Probe, Ramp, RemoveCyclicPrefix,
+    Rotator, Saxpy, Throttle, Tone,
 };
 use samplewire_circuit::blocks::Head;
 use samplewire_circuit::{
-    ByStage, Circuit, Flow, GraphBuilder, InPlace, PoolConfig, Quantum, RunError, Sample, Sequence,
-    Sink, Source, Stream, Transform, Work,
+    ByStage, Circuit, Flow, GraphBuilder, InPlace, Join, PoolConfig, Quantum, RunError, Sample,
+    Sequence, Sink, Source, Stream, Tag, TagKind, Transform, Work,
 };
 
 const SAMPLES: usize = 10_000;
@@ -190,6 +193,112 @@ fn filter_gives_what_its_kernel_gives_and_forgets_at_a_gap() {
 }
 
 #[test]
+fn complex_taps_filter_in_a_graph_as_their_kernel_does() {
+    let taps: Vec<Complex32> = noise(&(50..80).collect::<Vec<_>>());
+    let input: Vec<Complex32> = noise(&(0..SAMPLES as u64).collect::<Vec<_>>());
+    for decimation in [1, 4] {
+        let mut fir = Fir::with_complex_taps(&taps, decimation).unwrap();
+        let mut want = vec![Complex32::ZERO; SAMPLES / decimation];
+        fir.process(&input, &mut want);
+        let filter = || Filter::with_complex_taps(&taps, decimation).unwrap();
+        assert_eq!(crossed(Noise::new(1, 0.1), filter(), 90).samples(), want);
+        if decimation == 1 {
+            assert_eq!(worked(Noise::new(1, 0.1), filter()).samples(), want);
+        }
+    }
+}
+
+#[test]
+fn interpolator_gives_what_its_kernel_gives_at_the_raised_indexes() {
+    let taps: Vec<f32> = noise(&(0..50).collect::<Vec<_>>());
+    let input: Vec<Complex32> = noise(&indexes());
+    for (interpolation, len) in [(1, 333), (3, 333), (4, 333), (7, 7), (7, 20)] {
+        let (mut samples, mut at) = (Vec::new(), Vec::new());
+        for (first, piece) in [(0, &input[..3_000]), (4_000, &input[3_000..])] {
+            let mut fir = InterpolatingFir::new(&taps, interpolation).unwrap();
+            let mut room = vec![Complex32::ZERO; piece.len() * interpolation];
+            fir.process(piece, &mut room);
+            at.extend((first * interpolation as u64..).take(room.len()));
+            samples.extend(room);
+        }
+        let block = Interpolator::<Complex32>::new(&taps, interpolation).unwrap();
+        let got = crossed(Gap(Noise::new(1, 0.1)), block, len);
+        assert_eq!(got.samples(), samples, "{interpolation}");
+        assert_eq!(got.indexes(), at, "{interpolation}");
+    }
+}
+
+#[test]
+fn room_for_less_than_one_inputs_outputs_is_named() {
+    let block = Interpolator::<f32>::new(&[1.0], 8).unwrap();
+    let error = run(Noise::new(1, 0.1), |graph, stream| {
+        let circuit = graph.circuit("output", 3, 7);
+        graph.transform("raise", block, stream, circuit)
+    });
+    assert_eq!(
+        error.err().unwrap().to_string(),
+        "'raise': takes none of 500 samples with room for a whole quantum"
+    );
+}
+
+/// Gives rates and tags: one at each of its indexes.
+struct Tagged<B>(B, Vec<u64>);
+
+impl<S: Sample, B: Source<S>> Source<S> for Tagged<B> {
+    fn fill(&mut self, quantum: &mut Quantum<S>) -> Work {
+        let flow = self.0.fill(quantum)?;
+        quantum.set_rate_hz(1e6);
+        let indexes = quantum.index()..quantum.end_index();
+        for &index in self.1.iter().filter(|at| indexes.contains(at)) {
+            quantum.push_tag(Tag { index, kind: TagKind::Gain { db: index as f64 } })?;
+        }
+        Ok(flow)
+    }
+}
+
+/// The rates and the tags that came, each with the indexes of its quantum.
+#[derive(Clone, Default)]
+struct Told(Arc<Mutex<Vec<Word>>>);
+
+/// Index, end, rate and tags of a quantum.
+type Word = (u64, u64, f64, Vec<Tag>);
+
+impl<S: Sample> InPlace<S> for Told {
+    fn work(&mut self, quantum: &mut Quantum<S>) -> Work {
+        let tags = quantum.tags().to_vec();
+        let word = (quantum.index(), quantum.end_index(), quantum.rate_hz(), tags);
+        self.0.lock().unwrap().push(word);
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn tags_and_rate_cross_an_interpolator_with_their_samples() {
+    let at = vec![0, 1, 499, 500, 4_321, 9_999];
+    for len in [12, 100, 1_000] {
+        let (told, at) = (Told::default(), at.clone());
+        let (block, tagged) = (told.clone(), Tagged(Noise::new(1, 0.1), at.clone()));
+        run::<f32, f32>(tagged, |graph, stream| {
+            let circuit = graph.circuit("output", 3, len);
+            let raise = Interpolator::new(&[1.0; 9], 4).unwrap();
+            let stream = graph.transform("raise", raise, stream, circuit);
+            graph.in_place("told", block, stream)
+        })
+        .unwrap();
+        let told = told.0.lock().unwrap();
+        assert!(told.iter().all(|word| word.2 == 4e6));
+        assert!(
+            told.iter()
+                .all(|word| { word.3.iter().all(|tag| (word.0..word.1).contains(&tag.index)) })
+        );
+        let tags = told.iter().flat_map(|word| &word.3);
+        let tags: Vec<_> = tags.map(|tag| (tag.index, tag.kind)).collect();
+        let want = at.iter().map(|&index| (4 * index, TagKind::Gain { db: index as f64 }));
+        assert_eq!(tags, want.collect::<Vec<_>>(), "{len}");
+    }
+}
+
+#[test]
 fn decimator_in_place_is_refused_by_name() {
     let filter = Filter::<f32>::new(&[1.0], 8).unwrap();
     let error = run(Noise::new(1, 0.1), |graph, stream| graph.in_place("low", filter, stream));
@@ -275,6 +384,128 @@ fn prefixes_and_sync_words_stand_before_what_they_belong_to() {
         graph.in_place("remove", RemoveCyclicPrefix::new(32), stream)
     });
     assert_eq!(seen.unwrap().samples(), given(Ramp::new(1_000).unwrap()));
+}
+
+/// What a join makes of two streams, of which the second leaves out samples: with their indexes.
+fn joined<S: Sample + kernels::Floats>(block: impl Join<S, S> + 'static) -> Seen<S> {
+    run(Noise::new(1, 0.1), |graph, stream| {
+        let other = graph.circuit("other", 3, 77);
+        let other = graph.source("other", Gap(Noise::new(2, 0.1)), other);
+        graph.join("join", block, stream, other)
+    })
+    .unwrap()
+}
+
+#[test]
+fn sums_and_products_are_of_samples_of_one_index() {
+    let at: Vec<u64> = (0..3_000).chain(4_000..SAMPLES as u64).collect();
+    let other = |index: u64| {
+        let mut sample = Complex32::ZERO;
+        kernels::Noise::new(2, 0.1).fill(index, std::slice::from_mut(&mut sample));
+        sample
+    };
+    let pairs: Vec<_> =
+        noise::<Complex32>(&at).into_iter().zip(at.iter().map(|&at| other(at))).collect();
+    let want = |one: fn(Complex32, Complex32) -> Complex32| -> Vec<Complex32> {
+        pairs.iter().map(|(first, second)| one(*first, *second)).collect()
+    };
+    let sum = joined::<Complex32>(Add);
+    assert_eq!((sum.samples(), sum.indexes()), (want(|a, b| a + b), at.clone()));
+    let product = joined::<Complex32>(Multiply);
+    let naive = want(|a, b| Complex32::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re));
+    assert_eq!((product.samples(), product.indexes()), (naive, at.clone()));
+    let reals = joined::<f32>(Multiply).samples();
+    let mut second = [0.0];
+    for ((got, first), at) in reals.iter().zip(noise::<f32>(&at)).zip(&at) {
+        kernels::Noise::new(2, 0.1).fill(*at, &mut second);
+        assert_eq!(*got, first * second[0]);
+    }
+    assert_eq!(reals.len(), at.len());
+}
+
+/// Gives these bytes, and ends.
+struct Bytes(Vec<u8>);
+
+impl Source<u8> for Bytes {
+    fn fill(&mut self, quantum: &mut Quantum<u8>) -> Work {
+        let at = quantum.index() as usize;
+        let room = quantum.fill();
+        let len = room.len().min(self.0.len() - at);
+        room[..len].copy_from_slice(&self.0[at..at + len]);
+        quantum.set_len(len);
+        Ok(if at + len == self.0.len() { Flow::End } else { Flow::Pass })
+    }
+}
+
+#[test]
+fn sync_words_are_tagged_at_the_byte_in_which_they_end() {
+    let word = [0x1A, 0xCF, 0xFC, 0x1D];
+    // At every bit, within a quantum and across the ends of quanta of 500, once with a wrong bit.
+    let places: Vec<usize> =
+        (0..20).map(|number| 8 * (496 + 499 * (number % 10)) + number).collect();
+    let mut stream = vec![0x55_u8; 6_000];
+    for (number, place) in places.iter().enumerate() {
+        for bit in (0..32).filter(|&bit| (number, bit) != (3, 7)) {
+            let (from, to) = (word[bit / 8] >> (7 - bit % 8) & 1, place + bit);
+            stream[to / 8] = stream[to / 8] & !(0x80 >> (to % 8)) | from << (7 - to % 8);
+        }
+    }
+    let naive = || {
+        let bit = |at: usize| stream[at / 8] >> (7 - at % 8) & 1;
+        (0..=8 * stream.len() - 32).filter_map(move |begin| {
+            let wrong = |at: &usize| bit(begin + at) != word[at / 8] >> (7 - at % 8) & 1;
+            let wrong_bits = (0..32).filter(wrong).count();
+            let (index, bit) = ((begin + 31) / 8, (begin + 31) % 8);
+            let kind = TagKind::Sync { bit: bit as u8, wrong_bits: wrong_bits as u8 };
+            (wrong_bits <= 1).then_some(Tag { index: index as u64, kind })
+        })
+    };
+    let want: Vec<_> = naive().collect();
+    assert!(want.len() >= 10, "{}", want.len());
+    let (block, matches) = FindSync::new(SyncWord::new(&word).unwrap(), 1).unwrap();
+    let told = Told::default();
+    let seen = run(Bytes(stream.clone()), |graph, stream| {
+        let stream = graph.in_place("find", block, stream);
+        graph.in_place("told", told.clone(), stream)
+    });
+    assert_eq!(seen.unwrap().samples(), stream);
+    let told = told.0.lock().unwrap();
+    let tags: Vec<Tag> = told.iter().flat_map(|word| word.3.clone()).collect();
+    assert_eq!(tags, want);
+    assert_eq!((matches.found(), matches.untagged()), (want.len() as u64, 0));
+}
+
+#[test]
+fn sync_words_across_a_gap_are_not_found_and_those_beyond_the_tags_are_counted() {
+    let (block, matches) = FindSync::new(SyncWord::new(&[7, 7]).unwrap(), 0).unwrap();
+    let told = Told::default();
+    run(Gap(Constant::new(7_u8)), |graph, stream| {
+        let stream = graph.in_place("find", block, stream);
+        graph.in_place("told", told.clone(), stream)
+    })
+    .unwrap();
+    // Each byte but the first of the stream and the first behind the gap; 20 quanta of 500.
+    assert_eq!((matches.found(), matches.untagged()), (9_998, 9_998 - 20 * 8));
+    let told = told.0.lock().unwrap();
+    assert!(told.iter().all(|word| word.3.len() == 8));
+    assert_eq!((told[0].3[0].index, told[6].3[0].index), (1, 4_001));
+}
+
+#[test]
+fn throttle_keeps_its_rate_and_sleeps() {
+    // 20 quanta of 500: the last may pass when 19 had their time.
+    let rate_hz = 50_000.0;
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("samples", 4, 500);
+    let stream = graph.source("source", Constant::new(0_u8), circuit);
+    let stream = graph.in_place("throttle", Throttle::new(rate_hz).unwrap(), stream);
+    let stream = graph.in_place("head", Head::new(SAMPLES as u64), stream);
+    graph.sink("sink", Seen::default(), stream);
+    let report = graph.build().unwrap().run(Sequence::new()).unwrap();
+    assert!(report.elapsed.as_secs_f64() >= 9_500.0 / rate_hz, "{:?}", report.elapsed);
+    // For each: asked, asked again before sleep, and awake.
+    let calls = report.block("throttle").unwrap().counters.calls;
+    assert!(calls <= 5 * 20, "it is asked {calls} times for 20 quanta");
 }
 
 #[test]

@@ -31,6 +31,13 @@ pub enum TagKind {
         /// What they were lost for.
         cause: &'static str,
     },
+    /// A sync word ends in the sample at the tag's index: a byte.
+    Sync {
+        /// Its last bit is this one, counted from the highest, 0, to the lowest, 7.
+        bit: u8,
+        /// How many of its bits are wrong.
+        wrong_bits: u8,
+    },
     /// The centre frequency changed.
     Frequency {
         /// In hertz.

@@ -5,15 +5,17 @@ mod sums;
 use std::marker::PhantomData;
 
 use bytemuck::{cast_slice, cast_slice_mut};
+use num_complex::Complex32;
 
 use super::Floats;
-use sums::filter;
+pub(super) use sums::filter;
 
-/// A filter of real taps on real or complex samples that gives one output for every
-/// `decimation` inputs, by direct sums.
+/// A filter of real taps on real or complex samples, or of complex taps on complex samples, that
+/// gives one output for every `decimation` inputs, by direct sums.
 ///
 /// The output that stands for input `n` is the sum of `taps[k] * input[n - k]`: symmetric taps
 /// delay a signal by `(taps - 1) / 2` inputs ([`group_delay_samples`](Self::group_delay_samples)).
+/// Complex taps cost twice what real ones do.
 /// Samples before the first are zeros. However the input is split over calls, the outputs have
 /// the same bits. From one machine to the next their last bits may differ, by whether it fuses a
 /// product and a sum.
@@ -38,7 +40,17 @@ pub struct Fir<S> {
     /// those before them.
     seam: Box<[f32]>,
     symmetric: bool,
+    /// The sums of complex taps' imaginary parts; the taps above are the real ones then.
+    imaginary: Option<Box<Imaginary<S>>>,
     samples: PhantomData<S>,
+}
+
+/// A filter whose outputs count as imaginary.
+#[derive(Clone, Debug)]
+struct Imaginary<S> {
+    fir: Fir<S>,
+    /// Its outputs, [`PIECE`] at a time.
+    room: Box<[S]>,
 }
 
 impl<S: Floats> Fir<S> {
@@ -61,6 +73,7 @@ impl<S: Floats> Fir<S> {
             skip: 0,
             seam: vec![0.0; (history + history.max(PIECE)) * S::PARTS].into_boxed_slice(),
             symmetric: taps.iter().eq(taps.iter().rev()),
+            imaginary: None,
             samples: PhantomData,
         })
     }
@@ -68,6 +81,28 @@ impl<S: Floats> Fir<S> {
     /// Filters from the front of `input` to the front of `output` until either ends: how many
     /// inputs were consumed, and how many outputs produced.
     pub fn process(&mut self, input: &[S], output: &mut [S]) -> (usize, usize) {
+        let Some(mut imaginary) = self.imaginary.take() else {
+            return self.process_real(input, output);
+        };
+        let (mut consumed, mut produced) = (0, 0);
+        loop {
+            let (input, output) = (&input[consumed..], &mut output[produced..]);
+            let len = output.len().min(PIECE);
+            let (output, room) = (&mut output[..len], &mut imaginary.room[..len]);
+            let done = self.process_real(input, output);
+            imaginary.fir.process_real(input, room);
+            add_imaginary(&mut output[..done.1], &room[..done.1]);
+            if done == (0, 0) {
+                break;
+            }
+            consumed += done.0;
+            produced += done.1;
+        }
+        self.imaginary = Some(imaginary);
+        (consumed, produced)
+    }
+
+    fn process_real(&mut self, input: &[S], output: &mut [S]) -> (usize, usize) {
         let outputs = self.outputs_of(input.len());
         let (consumed, produced) = if outputs <= output.len() {
             (input.len(), outputs)
@@ -108,12 +143,20 @@ impl<S: Floats> Fir<S> {
         assert_eq!(self.decimation, 1, "the decimation of a filter that works in place");
         let history = self.history();
         for piece in samples.chunks_mut(PIECE) {
+            let room = self.imaginary.as_deref_mut().map(|Imaginary { fir, room }| {
+                let room = &mut room[..piece.len()];
+                fir.process_real(piece, room);
+                room
+            });
             // Through a copy in the first cache: the sums need inputs that outputs replace.
             let parts: &mut [f32] = cast_slice_mut(piece);
             let seam = &mut self.seam[..history + parts.len()];
             seam[history..].copy_from_slice(parts);
             filter::<S>(seam, 0, S::PARTS, &self.taps, parts);
             self.seam.copy_within(parts.len()..parts.len() + history, 0);
+            if let Some(room) = room {
+                add_imaginary(piece, room);
+            }
         }
     }
 
@@ -136,6 +179,9 @@ impl<S: Floats> Fir<S> {
         let history = self.history();
         self.seam[..history].fill(0.0);
         self.skip = skip;
+        if let Some(imaginary) = &mut self.imaginary {
+            imaginary.fir.restart(skip);
+        }
     }
 
     /// One output comes for so many inputs.
@@ -143,7 +189,8 @@ impl<S: Floats> Fir<S> {
         self.decimation
     }
 
-    /// By how many inputs symmetric taps delay every frequency; `None` for others.
+    /// By how many inputs symmetric taps delay every frequency, complex ones whose mirror image is
+    /// their conjugate; `None` for others.
     pub fn group_delay_samples(&self) -> Option<f64> {
         let taps = self.taps.len() / S::PARTS;
         self.symmetric.then(|| (taps - 1) as f64 / 2.0)
@@ -152,6 +199,33 @@ impl<S: Floats> Fir<S> {
     /// The parts of the inputs that a sum takes besides the newest.
     fn history(&self) -> usize {
         self.taps.len() - S::PARTS
+    }
+}
+
+impl Fir<Complex32> {
+    /// A filter of complex taps, none of them conjugated; see [`Fir::new`].
+    ///
+    /// ```
+    /// use num_complex::Complex32;
+    /// use samplewire_blocks::kernels::Fir;
+    ///
+    /// let mut turn = Fir::with_complex_taps(&[Complex32::I], 1)?;
+    /// let mut samples = [Complex32::new(1.0, 2.0)];
+    /// turn.process_in_place(&mut samples);
+    /// assert_eq!(samples, [Complex32::new(-2.0, 1.0)]);
+    /// # Ok::<(), samplewire_blocks::kernels::FirError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// See [`Fir::new`].
+    pub fn with_complex_taps(taps: &[Complex32], decimation: usize) -> Result<Self, FirError> {
+        let parts = |part: fn(&Complex32) -> f32| taps.iter().map(part).collect::<Vec<_>>();
+        let mut fir = Self::new(&parts(|tap| tap.re), decimation)?;
+        let imaginary = Self::new(&parts(|tap| tap.im), decimation)?;
+        fir.symmetric = taps.iter().zip(taps.iter().rev()).all(|(tap, other)| *tap == other.conj());
+        let room = vec![Complex32::ZERO; PIECE].into_boxed_slice();
+        fir.imaginary = Some(Box::new(Imaginary { fir: imaginary, room }));
+        Ok(fir)
     }
 }
 
@@ -171,12 +245,28 @@ pub enum FirError {
         /// The decimation asked for.
         decimation: usize,
     },
+    /// The interpolation is out of range.
+    #[error("an interpolation by {interpolation}: must be 1 to {MAX}")]
+    Interpolation {
+        /// The interpolation asked for.
+        interpolation: usize,
+    },
 }
 
-/// Samples that are filtered in place at a time.
+/// Adds to each of `outputs`, which are complex, the one of `imaginary` times the imaginary unit.
+fn add_imaginary<S: Floats>(outputs: &mut [S], imaginary: &[S]) {
+    let (outputs, _) = cast_slice_mut::<S, f32>(outputs).as_chunks_mut::<2>();
+    let (imaginary, _) = cast_slice::<S, f32>(imaginary).as_chunks::<2>();
+    for ([re, im], [other_re, other_im]) in outputs.iter_mut().zip(imaginary) {
+        *re -= other_im;
+        *im += other_re;
+    }
+}
+
+/// Samples that are filtered in place, or by complex taps, at a time.
 const PIECE: usize = 1024;
-/// Of taps, and of the decimation.
-const MAX: usize = 1 << 20;
+/// Of taps, and of a decimation or an interpolation.
+pub(super) const MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -173,8 +173,68 @@ fn what_is_no_number_leaves_with_the_last_tap() {
     }
 }
 
+/// The definition for complex taps, in f64.
+fn reference_complex(input: &[Complex32], taps: &[Complex32], decimation: usize) -> Vec<[f64; 2]> {
+    let part = |part: fn(&Complex32) -> f32| {
+        let taps: Vec<f32> = taps.iter().map(part).collect();
+        reference(input, &taps, decimation, 0)
+    };
+    let sums = part(|tap| tap.re).into_iter().zip(part(|tap| tap.im));
+    sums.map(|(re, im)| [re[0] - im[1], re[1] + im[0]]).collect()
+}
+
+#[test]
+fn complex_taps_give_the_sums_of_the_definition_at_all_lengths() {
+    let input = complex_noise(131, 20);
+    for count in [1, 2, 17, 64] {
+        let taps = complex_noise(count, 21);
+        let magnitudes: Vec<f32> = taps.iter().map(|tap| tap.re.abs() + tap.im.abs()).collect();
+        for decimation in [1, 2, 5] {
+            for len in 0..=131 {
+                let mut fir = Fir::with_complex_taps(&taps, decimation).unwrap();
+                let output = filtered(&mut fir, &input[..len], &[0, len]);
+                let want = reference_complex(&input[..len], &taps, decimation);
+                // Twice: the sum of two sums is rounded too.
+                close(&output, &want, &[&magnitudes[..], &magnitudes].concat());
+            }
+        }
+    }
+}
+
+#[test]
+fn complex_taps_give_the_bits_of_the_whole_in_pieces_and_in_place_and_forget() {
+    let input = complex_noise(5000, 22);
+    for (count, decimation) in [(1, 1), (64, 1), (33, 2), (17, 9)] {
+        let taps = complex_noise(count, 23);
+        let new = || Fir::with_complex_taps(&taps, decimation).unwrap();
+        let whole = filtered(&mut new(), &input, &[0, 5000]);
+        for longest in [7, 500, 3000] {
+            let cuts = cuts(5000, longest, 24);
+            assert_eq!(filtered(&mut new(), &input, &cuts), whole, "{longest}");
+            assert_eq!(into_rooms(&mut new(), &input, longest), whole, "{longest}");
+            if decimation == 1 {
+                let (mut fir, mut samples) = (new(), input.clone());
+                for cut in cuts.windows(2) {
+                    fir.process_in_place(&mut samples[cut[0]..cut[1]]);
+                }
+                assert_eq!(samples, whole, "{longest}");
+            }
+        }
+        let mut fir = new();
+        filtered(&mut fir, &input, &[0, 5000]);
+        fir.restart(0);
+        assert_eq!(filtered(&mut fir, &input, &[0, 5000]), whole);
+    }
+}
+
 #[test]
 fn only_symmetric_taps_have_one_delay() {
+    let [one, up] = [Complex32::ONE, Complex32::I];
+    let complex = |last| {
+        let fir = Fir::with_complex_taps(&[one + up, one, last], 1);
+        fir.unwrap().group_delay_samples()
+    };
+    assert_eq!((complex(one - up), complex(one + up)), (Some(1.0), None));
     let delay = |taps: &[f32]| Fir::<f32>::new(taps, 1).unwrap().group_delay_samples();
     assert_eq!(delay(&[1.0, 2.0, 1.0]), Some(1.0));
     assert_eq!(delay(&[1.0, 1.0]), Some(0.5));
@@ -189,4 +249,5 @@ fn sizes_out_of_range_are_named() {
     assert_eq!(error(0, 1), "a filter of 0 taps: must be 1 to 1048576");
     assert_eq!(error(1, 0), "a decimation by 0: must be 1 to 1048576");
     assert_eq!(error(1, MAX + 1), "a decimation by 1048577: must be 1 to 1048576");
+    assert_eq!(Fir::with_complex_taps(&[], 1).unwrap_err(), FirError::Taps { taps: 0 });
 }
