@@ -189,7 +189,9 @@ pub trait Sink<T: Sample>: Send {
 /// with what came before in view.
 ///
 /// The runtime cuts both streams as the quanta come, and carries index, rate and tags across by
-/// [`Transform::ratio`]: output `n` stands at input `n * decimation / interpolation`.
+/// [`Transform::ratio`]: output `n` stands at input `n * decimation / interpolation`. A gap's tag says
+/// how many outputs are missing then: those that would stand at the missing inputs, and those that
+/// were not made of the inputs before the gap.
 pub trait Transform<A: Sample, B: Sample>: Send {
     /// Samples out for samples in; one for one unless said.
     fn ratio(&self) -> Ratio {

@@ -21,12 +21,12 @@ pub enum TagKind {
     EndOfBurst,
     /// The source lost samples just before the tag's index.
     Overflow {
-        /// How many.
+        /// How many: 0 where they were fewer than one of the stream's rate.
         lost_samples: u64,
     },
     /// The stream goes on at the tag's index, behind samples that a block did not pass on.
     Gap {
-        /// How many.
+        /// How many: 0 where they were fewer than one of the stream's rate.
         lost_samples: u64,
         /// What they were lost for.
         cause: &'static str,
@@ -53,6 +53,25 @@ pub enum TagKind {
         /// In samples per second and channel.
         hz: f64,
     },
+}
+
+impl TagKind {
+    /// How many samples are missing before the tag's index.
+    pub(crate) fn lost_samples_mut(&mut self) -> Option<&mut u64> {
+        match self {
+            Self::Overflow { lost_samples } | Self::Gap { lost_samples, .. } => Some(lost_samples),
+            _ => None,
+        }
+    }
+
+    /// Whether both say that samples are missing, for the same cause.
+    fn is_loss_as(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Overflow { .. }, Self::Overflow { .. }) => true,
+            (Self::Gap { cause, .. }, Self::Gap { cause: other, .. }) => cause == other,
+            _ => false,
+        }
+    }
 }
 
 /// The tags of one quantum, in the order in which they were added: at most [`Tags::LEN_MAX`].
@@ -98,6 +117,27 @@ impl Tags {
         self.push(tag)?;
         self.entries[at..self.len].rotate_right(1);
         Ok(())
+    }
+
+    /// Adds a tag before the first sample behind all that are there. Those that say that samples are
+    /// missing then stand together at that sample, one for each cause.
+    ///
+    /// # Errors
+    /// See [`Tags::push`].
+    pub(crate) fn push_before_samples(&mut self, mut tag: Tag) -> Result<(), TagsFull> {
+        let Some(lost) = tag.kind.lost_samples_mut().copied() else { return self.push(tag) };
+        let mut is_added = false;
+        for other in &mut self.entries[..self.len] {
+            let is_same = !is_added && other.kind.is_loss_as(&tag.kind);
+            if let Some(sum) = other.kind.lost_samples_mut() {
+                other.index = tag.index;
+                if is_same {
+                    *sum = sum.saturating_add(lost);
+                    is_added = true;
+                }
+            }
+        }
+        if is_added { Ok(()) } else { self.push(tag) }
     }
 
     /// Removes all tags.
@@ -152,6 +192,21 @@ mod tests {
         );
         tags.clear();
         assert!(tags.is_empty());
+    }
+
+    #[test]
+    fn losses_without_a_sample_between_become_one_for_each_cause() {
+        let gap = |index, lost_samples, cause| {
+            let kind = TagKind::Gap { lost_samples, cause };
+            Tag { index, kind }
+        };
+        let overflow =
+            |index, lost_samples| Tag { index, kind: TagKind::Overflow { lost_samples } };
+        let start = Tag { index: 3, kind: TagKind::Start };
+        let mut tags = Tags::default();
+        let given = [gap(3, 3, "a"), start, gap(5, 2, "b"), overflow(6, 1), gap(9, 3, "a")];
+        given.into_iter().for_each(|tag| tags.push_before_samples(tag).unwrap());
+        assert_eq!(*tags, [gap(9, 6, "a"), start, gap(9, 2, "b"), overflow(9, 1)]);
     }
 
     #[test]

@@ -76,18 +76,18 @@ impl Transform<i32, f64> for EveryEighth {
     }
 }
 
-/// What came: the index and value of each sample, and each tag's index.
+/// What came: the index and value of each sample, and each tag.
 #[derive(Clone, Default)]
 struct Seen<T> {
     samples: Arc<Mutex<Vec<(u64, T)>>>,
-    tags: Arc<Mutex<Vec<u64>>>,
+    tags: Arc<Mutex<Vec<Tag>>>,
 }
 
 impl<T: samplewire_circuit::Sample> Sink<T> for Seen<T> {
     fn consume(&mut self, quantum: &Quantum<T>) -> Work {
         let indexed = (quantum.index()..).zip(quantum.samples().iter().copied());
         self.samples.lock().unwrap().extend(indexed);
-        self.tags.lock().unwrap().extend(quantum.tags().iter().map(|tag| tag.index));
+        self.tags.lock().unwrap().extend(quantum.tags().iter());
         Ok(Flow::Pass)
     }
 }
@@ -115,12 +115,69 @@ fn samples_tags_and_gaps_keep_their_indexes_through_blocks_and_decimation() {
         let of_eighth = indexes.iter().filter(|&&index| index % 8 == 0);
         let expected: Vec<_> = of_eighth.map(|&index| (index / 8, (index + 3) as f64)).collect();
         assert!(*eighth.samples.lock().unwrap() == expected);
-        let gaps = [1, 2, 3, 4].map(|gap| gap * (RUN + GAP));
-        assert_eq!(*whole.tags.lock().unwrap(), gaps);
-        assert_eq!(*eighth.tags.lock().unwrap(), gaps.map(|index| index / 8));
+        let gaps = |ratio: u64| {
+            [1, 2, 3, 4].map(|gap| {
+                let index = gap * (RUN + GAP) / ratio;
+                Tag { index, kind: TagKind::Overflow { lost_samples: GAP / ratio } }
+            })
+        };
+        assert_eq!(*whole.tags.lock().unwrap(), gaps(1));
+        assert_eq!(*eighth.tags.lock().unwrap(), gaps(8));
         let counters = report.block("eighth").unwrap().counters;
         assert_eq!((counters.samples, counters.tags_lost), (5 * RUN, 0));
         assert_eq!(report.block("seen").unwrap().counters.samples, 5 * RUN / 8);
+    });
+}
+
+/// Samples 0 to 9, and 20 to 29 behind two gaps.
+struct Twenty;
+
+impl Source<i32> for Twenty {
+    fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        quantum.fill();
+        quantum.set_len(10);
+        if quantum.index() == 0 {
+            return Ok(Flow::Pass);
+        }
+        quantum.set_index(20);
+        for (cause, lost_samples) in [("one", 7), ("two", 3)] {
+            quantum.push_tag(Tag { index: 20, kind: TagKind::Gap { lost_samples, cause } })?;
+        }
+        Ok(Flow::End)
+    }
+}
+
+/// One sample for each four that follow one another.
+struct OfFour;
+
+impl Transform<i32, i32> for OfFour {
+    fn ratio(&self) -> Ratio {
+        Ratio::decimate(4)
+    }
+
+    fn work(&mut self, input: &[i32], output: &mut [i32]) -> Result<Done, Failure> {
+        let produced = (input.len() / 4).min(output.len());
+        let consumed = if input.len() < 4 { input.len() } else { 4 * produced };
+        Ok(Done { consumed, produced })
+    }
+}
+
+#[test]
+fn outputs_that_a_block_owes_when_a_gap_comes_are_counted_with_the_gap() {
+    under_each_scheduler(|run| {
+        let seen = Seen::<i32>::default();
+        let mut graph = GraphBuilder::new();
+        let (input, output) = (graph.circuit("input", 2, 10), graph.circuit("output", 2, 10));
+        let stream = graph.source("twenty", Twenty, input);
+        let stream = graph.transform("of four", OfFour, stream, output);
+        graph.sink("seen", seen.clone(), stream);
+        run(graph.build().unwrap()).unwrap();
+        // Output 2 would stand at input 8, and needs 11; 3 and 4 stand at 12 and 16, 5 at 20.
+        let indexes: Vec<_> = seen.samples.lock().unwrap().iter().map(|sample| sample.0).collect();
+        assert_eq!(indexes, [0, 1, 5, 6]);
+        let gap =
+            |cause, lost_samples| Tag { index: 5, kind: TagKind::Gap { lost_samples, cause } };
+        assert_eq!(*seen.tags.lock().unwrap(), [gap("one", 3), gap("two", 0)]);
     });
 }
 

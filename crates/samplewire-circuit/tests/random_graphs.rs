@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use samplewire_circuit::{
     Done, Failure, Flow, Graph, GraphBuilder, InPlace, Placement, Polled, Quantum, Ratio, RunError,
-    Scheduler, Sink, Source, Stream, Transform, Work,
+    Scheduler, Sink, Source, Stream, Tag, TagKind, Transform, Work,
 };
 
 #[test]
@@ -61,21 +61,21 @@ fn grow(
                 samples.iter_mut().for_each(|sample| sample.1 += add);
                 stream = graph.in_place(name, Add(add, Draw(draw.below(u64::MAX))), stream);
             }
-            2 => {
-                let factor = 1 + draw.below(5);
-                samples.retain(|sample| sample.0 % factor == 0);
-                samples.iter_mut().for_each(|sample| sample.0 /= factor);
-                let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
-                stream = graph.transform(name, Nth { factor, skip: 0 }, stream, circuit);
-            }
-            3 => {
-                let factor = 1 + draw.below(4);
-                let several = |&(index, sample): &(u64, i32)| {
-                    (0..factor).map(move |part| (index * factor + part, sample))
+            2 | 3 => {
+                let ratio = match draw.below(3) {
+                    0 => Ratio::decimate(1 + draw.below(5) as u32),
+                    1 => Ratio::interpolate(1 + draw.below(4) as u32),
+                    _ => Ratio {
+                        interpolation: 1 + draw.below(9) as u32,
+                        decimation: 1 + draw.below(9) as u32,
+                    },
                 };
-                samples = samples.iter().flat_map(several).collect();
+                let outputs = |&(index, sample): &(u64, i32)| {
+                    (ratio.output_at(index)..ratio.output_at(index + 1)).map(move |at| (at, sample))
+                };
+                samples = samples.iter().flat_map(outputs).collect();
                 let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
-                stream = graph.transform(name, Times { factor, made: 0 }, stream, circuit);
+                stream = graph.transform(name, Hold::new(ratio), stream, circuit);
             }
             _ if depth < 2 => {
                 let shared = graph.broadcast(name.clone(), stream);
@@ -87,7 +87,7 @@ fn grow(
                         sinks.push((seen, samples.clone()));
                     } else {
                         let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + reader);
-                        let copy = Times { factor: 1, made: 0 };
+                        let copy = Hold::new(Ratio::ONE);
                         let stream = graph.transform(name, copy, shared.clone(), circuit);
                         grow(graph, draw, stream, samples.clone(), depth + 1, sinks);
                     }
@@ -198,7 +198,18 @@ impl Source<i32> for Cut {
             if self.runs.left == 0 {
                 return Ok(Flow::End);
             }
-            (self.index, self.left) = self.runs.next(self.index);
+            let end = self.index;
+            (self.index, self.left) = self.runs.next(end);
+            // Of several causes, in tags of their own.
+            let (index, lost) = (self.index, self.index - end);
+            let kinds = [
+                TagKind::Gap { lost_samples: lost / 3, cause: "one" },
+                TagKind::Overflow { lost_samples: lost / 3 },
+                TagKind::Gap { lost_samples: lost - lost / 3 * 2, cause: "two" },
+            ];
+            for kind in kinds.into_iter().filter(|_| lost > 0) {
+                quantum.push_tag(Tag { index, kind })?;
+            }
         }
         let len = quantum.fill().len().min(self.left as usize);
         quantum.set_len(len);
@@ -230,79 +241,67 @@ impl InPlace<i32> for Add {
     }
 }
 
-/// The samples at multiples of a factor.
-struct Nth {
-    factor: u64,
-    skip: usize,
+/// Each output is the sample at which it stands, or the one before it.
+struct Hold {
+    ratio: Ratio,
+    /// The index of the next input.
+    input: u64,
+    /// The index of the next output.
+    output: u64,
 }
 
-impl Transform<i32, i32> for Nth {
+impl Hold {
+    fn new(ratio: Ratio) -> Self {
+        Self { ratio, input: 0, output: 0 }
+    }
+}
+
+impl Transform<i32, i32> for Hold {
     fn ratio(&self) -> Ratio {
-        Ratio::decimate(self.factor as u32)
+        self.ratio
     }
 
     fn restart(&mut self, index: u64) {
-        self.skip = (index.next_multiple_of(self.factor) - index) as usize;
+        (self.input, self.output) = (index, self.ratio.output_at(index));
     }
 
     fn work(&mut self, input: &[i32], output: &mut [i32]) -> Result<Done, Failure> {
         let mut done = Done { consumed: 0, produced: 0 };
-        while done.consumed < input.len() {
-            let skipped = self.skip.min(input.len() - done.consumed);
-            done.consumed += skipped;
-            self.skip -= skipped;
-            if done.consumed == input.len() || done.produced == output.len() {
+        for sample in input {
+            let end = self.ratio.output_at(self.input + 1);
+            let room = &mut output[done.produced..];
+            let len = room.len().min((end - self.output) as usize);
+            room[..len].fill(*sample);
+            done.produced += len;
+            self.output += len as u64;
+            if self.output < end {
                 break;
             }
-            output[done.produced] = input[done.consumed];
             done.consumed += 1;
-            done.produced += 1;
-            self.skip = self.factor as usize - 1;
+            self.input += 1;
         }
         Ok(done)
     }
 }
 
-/// Each sample several times.
-struct Times {
-    factor: u64,
-    /// How often the first sample of the input was written.
-    made: u64,
-}
-
-impl Transform<i32, i32> for Times {
-    fn ratio(&self) -> Ratio {
-        Ratio::interpolate(self.factor as u32)
-    }
-
-    fn restart(&mut self, _: u64) {
-        self.made = 0;
-    }
-
-    fn work(&mut self, input: &[i32], output: &mut [i32]) -> Result<Done, Failure> {
-        let mut consumed = 0;
-        let mut produced = 0;
-        while consumed < input.len() && produced < output.len() {
-            output[produced] = input[consumed];
-            produced += 1;
-            self.made += 1;
-            if self.made == self.factor {
-                self.made = 0;
-                consumed += 1;
-            }
-        }
-        Ok(Done { consumed, produced })
-    }
-}
-
-/// What came: the index and value of each sample.
+/// What came: the index and value of each sample. Each index must be a sample's or counted in a tag.
 #[derive(Clone, Default)]
 struct Seen(Arc<Mutex<Samples>>);
 
 impl Sink<i32> for Seen {
     fn consume(&mut self, quantum: &Quantum<i32>) -> Work {
-        let indexed = (quantum.index()..).zip(quantum.samples().iter().copied());
-        self.0.lock().unwrap().extend(indexed);
+        let mut samples = self.0.lock().unwrap();
+        let next = samples.last().map_or(0, |last| last.0 + 1);
+        let lost_in = |tag: &Tag| match tag.kind {
+            TagKind::Gap { lost_samples, .. } | TagKind::Overflow { lost_samples } => lost_samples,
+            _ => 0,
+        };
+        let (index, tags) = (quantum.index(), quantum.tags());
+        if next + tags.iter().map(lost_in).sum::<u64>() != index {
+            return Err(format!("{next} was to come, {index} came with {tags:?}").into());
+        }
+        let indexed = (index..).zip(quantum.samples().iter().copied());
+        samples.extend(indexed);
         Ok(Flow::Pass)
     }
 }

@@ -1,6 +1,6 @@
 //! Transforms: from the quanta of one circuit into those of another.
 
-use crate::block::{Done, Failure};
+use crate::block::{Done, Failure, Ratio};
 use crate::channel::{Arrival, Take};
 use crate::graph::Tour;
 use crate::quantum::Quantum;
@@ -17,12 +17,16 @@ pub(crate) struct TransformHead {
     take: Take,
     /// What is being read, and how many samples of it have been.
     current: Option<(Reading, usize)>,
+    /// Tags of it before this index were passed on.
+    tags_from: u64,
     /// What is being filled.
     output: Option<Quantum>,
     /// The index of the next sample of input, once there was one.
     next_in: Option<u64>,
     /// The index of the next sample of output.
     next_out: u64,
+    /// Where the input went on that is being read, if it did not follow what was read before.
+    jump: Option<Jump>,
     /// Tags for the samples that come next, which found no room.
     waiting_tags: Tags,
     is_at_work: bool,
@@ -41,9 +45,11 @@ impl TransformHead {
             input,
             take,
             current: None,
+            tags_from: 0,
             output: None,
             next_in: None,
             next_out: 0,
+            jump: None,
             waiting_tags: Tags::default(),
             is_at_work: false,
         }
@@ -73,7 +79,10 @@ impl TransformHead {
         loop {
             if self.current.is_none() {
                 match self.input.pop() {
-                    Arrival::Next(quantum) => self.current = Some((quantum, 0)),
+                    Arrival::Next(quantum) => {
+                        self.current = Some((quantum, 0));
+                        self.tags_from = 0;
+                    }
                     Arrival::Empty => {
                         self.station.counting.starved();
                         return Ok(Next::Starved);
@@ -108,6 +117,8 @@ impl TransformHead {
         let (reading, _) = self.current.as_ref().expect("there is input");
         let index = reading.quantum().index();
         self.station.block.restart(index);
+        let (next_out, to) = (self.next_out, index);
+        self.jump = self.next_in.map(|next_in| Jump { next_in, next_out, to });
         self.next_in = Some(index);
         self.next_out = self.station.block.ratio().output_at(index);
     }
@@ -138,7 +149,7 @@ impl TransformHead {
         let index = input.index() + *read as u64;
         let room = Tags::LEN_MAX - output.tags().len();
         // With the first sample come also the tags before it, with the last those behind it.
-        let from = if *read == 0 { 0 } else { index };
+        let from = self.tags_from;
         let beyond = input.tags().iter().filter(|tag| tag.index >= from).nth(room);
         let input_max = match beyond {
             Some(tag) if !output.is_empty() => tag.index.saturating_sub(index) as usize,
@@ -149,18 +160,28 @@ impl TransformHead {
         counting.made(consumed as u64);
         let end = index + consumed as u64;
         let ratio = block.ratio();
-        let to = if *read + consumed == len { u64::MAX } else { end };
-        let from = if consumed == 0 { to } else { from };
-        for tag in input.tags().iter().filter(|tag| (from..to).contains(&tag.index)) {
-            let tag = Tag { index: ratio.output_at(tag.index), ..*tag };
+        self.next_in = Some(end);
+        self.next_out += produced as u64;
+        // A sample of which there is output already has its tags there, also before it is used up.
+        let begun = u64::from(self.next_out > ratio.output_at(end));
+        let to = if *read + consumed == len { u64::MAX } else { end.saturating_add(begun) };
+        for (at, tag) in input.tags().iter().enumerate() {
+            if !(from..to).contains(&tag.index) {
+                continue;
+            }
+            let tag = across(&input.tags()[at..], ratio, self.jump);
             // Behind the last sample of this output it is the next's.
-            if output.push_tag(tag).is_err() {
+            let pushed = if tag.index <= output.index() {
+                output.tags_mut().push_before_samples(tag)
+            } else {
+                output.push_tag(tag)
+            };
+            if pushed.is_err() {
                 counting.lost_tag();
             }
         }
+        self.tags_from = to;
         *read += consumed;
-        self.next_in = Some(end);
-        self.next_out += produced as u64;
         let is_read = *read == len;
         let is_full = output.len() == output.capacity() >> self.output_shift << self.output_shift;
         if is_read && let Some((reading, _)) = self.current.take() {
@@ -255,4 +276,35 @@ impl TransformHead {
     pub(crate) fn into_station(self) -> Station<dyn Cross> {
         self.station
     }
+}
+
+/// Where a stream went on behind a gap.
+#[derive(Clone, Copy)]
+struct Jump {
+    /// The indexes at which its input and the output of that would have gone on ..
+    next_in: u64,
+    next_out: u64,
+    /// .. and the one at which the input did.
+    to: u64,
+}
+
+/// The first of `tags` as it stands in the output. What it says is missing are the outputs for the
+/// missing inputs, so that whatever the ratio each index of the output is a sample or counted once.
+/// Tags of one index stand in the order of what they say is missing, the last next to the sample.
+fn across(tags: &[Tag], ratio: Ratio, jump: Option<Jump>) -> Tag {
+    let (mut tag, behind) = (tags[0], &tags[1..]);
+    let index = tag.index;
+    if let Some(lost_samples) = tag.kind.lost_samples_mut() {
+        let same = behind.iter().filter(|other| other.index == index);
+        let lost = same.filter_map(|other| { other.kind }.lost_samples_mut().copied());
+        let end = lost.fold(index, u64::saturating_sub);
+        let begin = end.saturating_sub(*lost_samples);
+        let out_begin = match jump {
+            // Outputs that the block owed when the gap came are lost with it.
+            Some(jump) if jump.next_in == begin && index <= jump.to => jump.next_out,
+            _ => ratio.output_at(begin),
+        };
+        *lost_samples = ratio.output_at(end).saturating_sub(out_begin);
+    }
+    Tag { index: ratio.output_at(index), ..tag }
 }
