@@ -7,12 +7,9 @@ use std::time::Duration;
 
 use samplewire_circuit::blocks::{Head, NullSource};
 use samplewire_circuit::{
-    ByQuantum, Flow, Graph, GraphBuilder, InPlace, Pool, PoolConfig, Quantum, Report, RunError,
-    Sink, Tag, TagKind, Work,
+    Async, ByQuantum, ByStage, Flow, Graph, GraphBuilder, InPlace, Pool, PoolConfig, Quantum,
+    Report, RunError, Sequence, Sink, Tag, TagKind, Waiting, Work,
 };
-
-mod schedulers;
-use schedulers::under_each_scheduler;
 
 /// The system's allocator, counting calls.
 struct Counting;
@@ -45,9 +42,16 @@ fn quanta_go_round_and_graphs_run_without_an_allocation() {
         // It looks for more than calls where graphs are tested, and takes its time.
         return;
     }
-    under_each_scheduler(runs_without_an_allocation);
+    runs_without_an_allocation(&|graph| graph.run(Sequence::new()));
+    for waiting in [Waiting::Sleep, Waiting::Spin] {
+        runs_without_an_allocation(&|graph| {
+            let stages = ByStage::even(&graph, 2).waiting(waiting);
+            graph.run(stages)
+        });
+    }
     for threads in [1, 2] {
         runs_without_an_allocation(&|graph| graph.run(ByQuantum::new(threads)));
+        runs_without_an_allocation(&|graph| graph.run(Async::new(threads)));
     }
 }
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use samplewire_circuit::{
-    Async, Automatic, ByStage, Graph, Placement, Polled, Report, RunError, Scheduler, Sequence,
-    Waiting,
+    Async, Automatic, BlockView, ByStage, Graph, Group, Placement, Polled, Report, RunError,
+    Scheduler, Sequence, Waiting,
 };
 
 /// Checks what it makes of a graph, by each scheduler.
@@ -38,27 +38,29 @@ struct Wandering {
 impl Scheduler for Wandering {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
         let placements = [1, 2, 5].map(|groups| {
-            let of_each = |block: samplewire_circuit::BlockView<'_>| block.number() % groups;
+            let of_each = |block: BlockView<'_>| block.number() % groups;
             Placement::by(graph, of_each)
         });
         let together = Placement::together(graph);
         let mut groups = graph.split(&together);
-        for placement in placements.iter().chain([&together]).cycle() {
-            for poll in 0..self.polls {
-                let polled: Vec<_> = groups.iter_mut().map(|group| group.poll()).collect();
+        let mut placements = placements.iter().chain([&together]).cycle();
+        loop {
+            let mut is_idle = true;
+            for _ in 0..self.polls {
+                let polled: Vec<_> = groups.iter_mut().map(Group::poll).collect();
                 if polled.iter().all(|polled| *polled == Polled::Done) {
                     return graph.join(groups);
                 }
-                let is_idle = |polled: &Polled| matches!(polled, Polled::Idle | Polled::Done);
-                // On one thread nobody else could move; a group that has come here tries first.
-                if poll > 0 && polled.iter().all(is_idle) {
-                    groups.iter_mut().for_each(|group| {
-                        group.sleep(Duration::from_millis(1));
-                    });
-                }
+                is_idle &= !polled.contains(&Polled::Moved);
             }
+            // One group finds out by itself that nothing moves.
+            let placement = if is_idle { &together } else { placements.next().expect("a cycle") };
             groups = graph.regroup(groups, placement).unwrap_or_else(|groups| groups);
+            if is_idle {
+                groups.iter_mut().for_each(|group| {
+                    group.sleep(Duration::from_secs(2));
+                });
+            }
         }
-        unreachable!("the placements come again and again")
     }
 }
