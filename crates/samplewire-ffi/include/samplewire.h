@@ -619,6 +619,18 @@ enum sw_result sw_block_release(struct sw_block *block);
 // A cause in words, e.g. `never asked`; "unknown cause" for a number that is none. Never NULL.
 const char *sw_cause_str(uint32_t cause);
 
+// Writes `count` samples of one channel each, or of `count / n` times `n` channels, in another format
+// (both are a `sw_format`, neither 0): to the front of `to`, which must not overlap `from`. Complex
+// stays complex and real stays real; values that do not fit are clipped.
+//
+// `SW_RESULT_ROOM` when the samples take more than `to_size_bytes`; then nothing is written.
+enum sw_result sw_convert(const void *from,
+                          uint32_t from_format,
+                          size_t count,
+                          void *to,
+                          size_t to_size_bytes,
+                          uint32_t to_format);
+
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
 enum sw_result sw_device_options_init(struct sw_device_options *options, size_t struct_size);
 

@@ -19,6 +19,7 @@
 
 mod arguments;
 mod block;
+mod convert;
 mod device;
 mod end;
 mod events;
@@ -35,6 +36,7 @@ mod transmitter;
 
 pub use block::{SW_GAPS_MAX, SW_TAGS_MAX, sw_block, sw_block_release, sw_cause, sw_gap, sw_tag};
 pub use block::{sw_cause_str, sw_tag_kind};
+pub use convert::sw_convert;
 pub use device::{
     sw_device, sw_device_free, sw_device_get_address, sw_device_new, sw_device_options,
     sw_device_options_init,

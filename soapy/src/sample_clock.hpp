@@ -1,0 +1,66 @@
+// Sample indexes as times: an index is an instant, index 0 is time 0 of the device's run.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+
+namespace soapy_samplewire {
+
+/// The rate of a stream as an exact fraction. Time and index go into each other without loss up to
+/// 1 GHz: both are rounded to the nearest.
+class SampleClock {
+  public:
+    SampleClock() = default;
+    SampleClock(std::uint64_t numerator, std::uint32_t denominator)
+        : numerator_(denominator == 0 ? 0 : numerator), denominator_(denominator) {}
+
+    /// Without a rate there are no times.
+    bool is_known() const { return numerator_ != 0; }
+
+    double rate_hz() const {
+        return is_known() ? static_cast<double>(numerator_) / denominator_ : 0.0;
+    }
+
+    /// Nanoseconds; 0 where the rate is not known.
+    long long time_ns(std::uint64_t index) const {
+        if (!is_known()) {
+            return 0;
+        }
+        const Wide ns = (Wide(index) * denominator_ * NS_PER_S + numerator_ / 2) / numerator_;
+        const auto max = std::numeric_limits<long long>::max();
+        return ns > Wide(max) ? max : static_cast<long long>(ns);
+    }
+
+    /// Nothing for a time before 0, one after all indexes, or without a rate.
+    std::optional<std::uint64_t> index(long long time_ns) const {
+        if (!is_known() || time_ns < 0) {
+            return std::nullopt;
+        }
+        const Wide unit = Wide(denominator_) * NS_PER_S;
+        const Wide index = (Wide(time_ns) * numerator_ + unit / 2) / unit;
+        if (index >= INDEX_MAX) {
+            return std::nullopt;
+        }
+        return static_cast<std::uint64_t>(index);
+    }
+
+    /// How many samples that takes, rounded up.
+    std::uint64_t samples_in(std::uint64_t span_ns) const {
+        const Wide unit = Wide(denominator_) * NS_PER_S;
+        return is_known() ? static_cast<std::uint64_t>((Wide(span_ns) * numerator_ + unit - 1) / unit)
+                          : 0;
+    }
+
+    /// The last index of the protocol (docs/protocol.md#1).
+    static constexpr std::uint64_t INDEX_MAX = std::uint64_t(1) << 63;
+
+  private:
+    __extension__ typedef unsigned __int128 Wide;
+    static constexpr std::uint32_t NS_PER_S = 1'000'000'000;
+
+    std::uint64_t numerator_ = 0;
+    std::uint32_t denominator_ = 1;
+};
+
+} // namespace soapy_samplewire

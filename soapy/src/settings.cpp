@@ -1,0 +1,165 @@
+#include "settings.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+namespace soapy_samplewire {
+
+namespace {
+
+struct Known {
+    const char *key;
+    const char *name;
+    const char *units;
+    const char *value;
+    const char *description;
+    /// Of a number; both 0: a word.
+    std::uint64_t min;
+    std::uint64_t max;
+};
+
+constexpr Known KNOWN[] = {
+    {"delivery", "Delivery", "", "complete",
+     "complete: nothing is skipped that the sender still holds; deadline: a packet is given up "
+     "after deadline_us; best-effort: nothing is asked for again",
+     0, 0},
+    {"deadline_us", "Deadline", "us", "0", "how long a packet may be missing, with delivery=deadline",
+     0, 3'600'000'000},
+    {"window", "Window", "packets", "1024",
+     "packets that may be on the way or wait for a repair; memory is window times payload", 1,
+     1 << 24},
+    {"mtu_bytes", "MTU", "bytes", "9000", "the largest IP packet to ask for", 576, 9000},
+    {"lead_ms", "Lead", "ms", "100",
+     "transmission: how far ahead of the device a burst without a time begins", 0, 60'000},
+    {"timeout_ms", "Timeout", "ms", "3000", "how long to try to open a stream", 1, 3'600'000},
+};
+
+constexpr const char *DELIVERIES[] = {"complete", "deadline", "best-effort"};
+
+const Known &known(const std::string &key) {
+    std::string keys;
+    for (const Known &it : KNOWN) {
+        if (key == it.key) {
+            return it;
+        }
+        keys += std::string(keys.empty() ? "" : ", ") + it.key;
+    }
+    throw std::invalid_argument("there is no setting \"" + key + "\": there are " + keys);
+}
+
+std::uint64_t number(const Known &of, const std::string &value) {
+    std::uint64_t number = 0;
+    const char *end = value.data() + value.size();
+    const auto [at, error] = std::from_chars(value.data(), end, number);
+    if (error != std::errc() || at != end || number < of.min || number > of.max) {
+        throw std::invalid_argument(std::string(of.key) + "=" + value + " is not a number of " +
+                                    of.units + " in " + std::to_string(of.min) + ".." +
+                                    std::to_string(of.max));
+    }
+    return number;
+}
+
+} // namespace
+
+SoapySDR::ArgInfoList Settings::info() {
+    SoapySDR::ArgInfoList list;
+    for (const Known &it : KNOWN) {
+        SoapySDR::ArgInfo info;
+        info.key = it.key;
+        info.name = it.name;
+        info.value = it.value;
+        info.description = it.description;
+        info.units = it.units;
+        if (it.max == 0) {
+            info.type = SoapySDR::ArgInfo::STRING;
+            info.options.assign(std::begin(DELIVERIES), std::end(DELIVERIES));
+        } else {
+            info.type = SoapySDR::ArgInfo::INT;
+            info.range = {static_cast<double>(it.min), static_cast<double>(it.max)};
+        }
+        list.push_back(info);
+    }
+    return list;
+}
+
+bool Settings::is_known(const std::string &key) {
+    return std::any_of(std::begin(KNOWN), std::end(KNOWN),
+                       [&](const Known &it) { return key == it.key; });
+}
+
+void Settings::set(const std::string &key, const std::string &value) {
+    const Known &it = known(key);
+    if (key == "delivery") {
+        const auto *found = std::find(std::begin(DELIVERIES), std::end(DELIVERIES), value);
+        if (found == std::end(DELIVERIES)) {
+            throw std::invalid_argument("delivery=" + value +
+                                        " is none of complete, deadline, best-effort");
+        }
+        delivery_ = static_cast<sw_delivery>(found - std::begin(DELIVERIES));
+        return;
+    }
+    const std::uint64_t chosen = number(it, value);
+    if (key == "deadline_us") {
+        deadline_us_ = chosen;
+    } else if (key == "window") {
+        window_ = chosen;
+    } else if (key == "mtu_bytes") {
+        mtu_bytes_ = chosen;
+    } else if (key == "lead_ms") {
+        lead_ms_ = chosen;
+    } else {
+        timeout_ms_ = chosen;
+    }
+}
+
+std::string Settings::get(const std::string &key) const {
+    known(key);
+    if (key == "delivery") {
+        return DELIVERIES[delivery_];
+    }
+    const std::uint64_t value = key == "deadline_us" ? deadline_us_
+                                : key == "window"    ? window_
+                                : key == "mtu_bytes" ? mtu_bytes_
+                                : key == "lead_ms"   ? lead_ms_
+                                                     : timeout_ms_;
+    return std::to_string(value);
+}
+
+void Settings::set_all(const SoapySDR::Kwargs &args) {
+    for (const auto &[key, value] : args) {
+        set(key, value);
+    }
+}
+
+void Settings::check() const {
+    if (delivery_ == SW_DELIVERY_DEADLINE && deadline_us_ == 0) {
+        throw std::invalid_argument("delivery=deadline needs deadline_us, e.g. deadline_us=5000");
+    }
+}
+
+samplewire::receiver_options Settings::for_receiver(std::uint32_t stream) const {
+    check();
+    samplewire::receiver_options options;
+    options.delivery = delivery_;
+    options.deadline_ns = deadline_us_ * 1000;
+    options.window = static_cast<std::uint32_t>(window_);
+    options.mtu_bytes = static_cast<std::uint32_t>(mtu_bytes_);
+    options.timeout_ns = timeout_ns();
+    options.stream = static_cast<std::int32_t>(stream);
+    return options;
+}
+
+samplewire::transmitter_options Settings::for_transmitter(std::uint32_t stream) const {
+    check();
+    samplewire::transmitter_options options;
+    options.delivery = delivery_;
+    options.deadline_ns = deadline_us_ * 1000;
+    options.window = static_cast<std::uint32_t>(window_);
+    options.mtu_bytes = static_cast<std::uint32_t>(mtu_bytes_);
+    options.timeout_ns = timeout_ns();
+    options.stream = static_cast<std::int32_t>(stream);
+    return options;
+}
+
+} // namespace soapy_samplewire

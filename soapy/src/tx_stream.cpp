@@ -1,0 +1,339 @@
+#include "tx_stream.hpp"
+
+#include <algorithm>
+
+namespace soapy_samplewire {
+
+int TxStream::activate(int flags, long long time_ns, std::size_t count) {
+    if ((flags & ~(SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST)) != 0) {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
+    const bool has_time = (flags & SOAPY_SDR_HAS_TIME) != 0;
+    const auto start = terms_.clock.index(time_ns);
+    if (has_time && !start) {
+        return terms_.clock.is_known() ? SOAPY_SDR_TIME_ERROR : SOAPY_SDR_NOT_SUPPORTED;
+    }
+    close();
+    try {
+        auto opened = std::make_shared<samplewire::transmitter>(
+            terms_.stream.info.address,
+            terms_.settings.for_transmitter(terms_.stream.info.stream));
+        events_.begin(opened->stats());
+        const sw_stream_info info = opened->info();
+        next_index_ = committed_ = info.first_index;
+        packet_samples_ = info.packet_samples;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        transmitter_ = std::move(opened);
+    } catch (const std::exception &error) {
+        return failed("activation", error.what());
+    }
+    if (has_time && *start < next_index_) {
+        failed("activation", "the time has passed");
+        close();
+        return SOAPY_SDR_TIME_ERROR;
+    }
+    start_index_ = has_time ? start : std::nullopt;
+    left_ = count > 0 ? std::optional<std::uint64_t>(count) : std::nullopt;
+    return 0;
+}
+
+/// Ends the burst that goes on, and waits until the device has all.
+int TxStream::deactivate(int flags, long long) {
+    if (flags != 0) {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
+    if (!transmitter_ || is_broken_) {
+        close();
+        return 0;
+    }
+    int result = 0;
+    try {
+        while ((result = end_burst(until(1'000'000))) == SOAPY_SDR_TIMEOUT) {
+        }
+        if (result == 0) {
+            for (auto &room : lent_) {
+                room.reset();
+            }
+            transmitter_->finish();
+            events_.finish(transmitter_->stats(), terms_.clock);
+        }
+    } catch (const std::exception &error) {
+        result = broke("deactivation", error);
+    }
+    close();
+    return result;
+}
+
+void TxStream::close() {
+    filling_.reset();
+    for (auto &room : lent_) {
+        room.reset();
+    }
+    is_in_burst_ = is_timed_ = is_start_ = is_broken_ = false;
+    start_index_.reset();
+    left_.reset();
+    if (!transmitter_) {
+        return;
+    }
+    Readings last = sensors();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last_ = std::move(last);
+    transmitter_.reset();
+}
+
+std::shared_ptr<samplewire::transmitter> TxStream::transmitter() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return transmitter_;
+}
+
+Readings TxStream::sensors() const {
+    const auto transmitter = this->transmitter();
+    if (!transmitter) {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return last_;
+    }
+    return readings(transmitter->stats());
+}
+
+int TxStream::broke(const char *what, const std::exception &error) {
+    is_broken_ = true;
+    return failed(what, error.what());
+}
+
+/// The time of samples has passed, or lies before what was sent.
+int TxStream::time_error() {
+    SoapySDR::log(SOAPY_SDR_SSI, "L");
+    events_.tell({SOAPY_SDR_TIME_ERROR, SOAPY_SDR_HAS_TIME, terms_.clock.time_ns(next_index_)});
+    return SOAPY_SDR_TIME_ERROR;
+}
+
+bool TxStream::is_behind() { return events_.look(transmitter_->stats(), terms_.clock); }
+
+/// Sees to it that the next sample belongs to a burst, at the time that it has.
+int TxStream::place(int flags, long long time_ns) {
+    std::optional<std::uint64_t> index;
+    if ((flags & SOAPY_SDR_HAS_TIME) != 0) {
+        index = terms_.clock.index(time_ns);
+        if (!index) {
+            return terms_.clock.is_known() ? time_error() : SOAPY_SDR_NOT_SUPPORTED;
+        }
+        if (*index < next_index_) {
+            return time_error();
+        }
+    }
+    const bool is_too_late = is_behind() && is_in_burst_ && !is_timed_;
+    if (is_in_burst_ && (is_too_late || (index && *index != next_index_))) {
+        const int ended = end_burst(Steady::now());
+        if (ended != 0) {
+            return ended;
+        }
+    }
+    if (is_in_burst_) {
+        return 0;
+    }
+    return begin_burst(index ? index : std::exchange(start_index_, std::nullopt));
+}
+
+int TxStream::begin_burst(std::optional<std::uint64_t> start) {
+    is_timed_ = start.has_value();
+    if (!start) {
+        // A device has to have two packets before it can play the first.
+        const std::uint64_t lead = std::max<std::uint64_t>(
+            terms_.clock.samples_in(terms_.settings.lead_ns()), 2 * packet_samples_);
+        start = index_now(terms_.stream, terms_.settings.timeout_ns()) + lead;
+    }
+    next_index_ = committed_ = std::max(*start, next_index_);
+    events_.burst_begins(next_index_);
+    is_in_burst_ = is_start_ = true;
+    return 0;
+}
+
+/// `SOAPY_SDR_TIMEOUT` when there is no room to say so.
+int TxStream::end_burst(Steady::time_point until) {
+    if (!is_in_burst_) {
+        return 0;
+    }
+    // Nothing was sent of it since it was begun, or begun again.
+    if (!filling_ && is_start_) {
+        is_in_burst_ = is_start_ = false;
+        events_.burst_ends(committed_);
+        return 0;
+    }
+    const int has_room = need_room(until);
+    if (has_room == 0) {
+        commit(filling_->room, filling_->count, true);
+        filling_.reset();
+    }
+    return has_room;
+}
+
+int TxStream::need_room(Steady::time_point until) {
+    if (filling_) {
+        return 0;
+    }
+    auto room = transmitter_->begin(left(until));
+    if (room) {
+        filling_.emplace(Filling{std::move(*room)});
+        return 0;
+    }
+    if (transmitter_->last() == SW_RESULT_TIMEOUT) {
+        return SOAPY_SDR_TIMEOUT;
+    }
+    is_broken_ = true;
+    return failed("transmission", "the device ended the stream");
+}
+
+/// What is no whole number of packets ends a burst on the wire; the next goes on at the next index.
+void TxStream::commit(samplewire::room &room, std::size_t count, bool ends_burst) {
+    const bool is_cut = count % packet_samples_ != 0;
+    const std::uint32_t flags = (is_start_ ? SW_SEND_START : 0) |
+                                (ends_burst || is_cut ? SW_SEND_END_OF_BURST : 0);
+    room.commit(count, committed_, flags);
+    committed_ += count;
+    is_start_ = is_cut && !ends_burst;
+    events_.sent(committed_);
+    if (ends_burst) {
+        is_in_burst_ = false;
+        events_.burst_ends(committed_);
+    }
+}
+
+int TxStream::write(const void *const *buffers, std::size_t count, int &flags, long long time_ns,
+                    long timeout_us) {
+    const auto end = until(timeout_us);
+    if (!transmitter_) {
+        return wait(end, SOAPY_SDR_TIMEOUT);
+    }
+    if (is_broken_) {
+        return wait(end, SOAPY_SDR_STREAM_ERROR);
+    }
+    if (count > 0 && are_missing(buffers)) {
+        return failed("writeStream", "a buffer is missing: give one for each channel");
+    }
+    std::size_t done = 0;
+    try {
+        count = std::min<std::size_t>(count, INT32_MAX);
+        bool ends_burst = (flags & SOAPY_SDR_END_BURST) != 0;
+        if (left_ && *left_ <= count) {
+            count = *left_;
+            ends_burst = true;
+        }
+        if (count == 0) {
+            return ends_burst ? end_burst(end) : 0;
+        }
+        const int placed = place(flags, time_ns);
+        if (placed != 0) {
+            return placed;
+        }
+        while (done < count) {
+            const int has_room = need_room(end);
+            if (has_room != 0) {
+                return done > 0 ? static_cast<int>(done) : has_room;
+            }
+            const std::size_t room_count = filling_->room.count_max();
+            const std::size_t now = std::min(count - done, room_count - filling_->count);
+            std::byte *to = filling_->room.samples<std::byte>().data() +
+                            filling_->count * terms_.stream.info.sample_bytes;
+            shuffle_.together(buffers, done, now, to);
+            filling_->count += now;
+            done += now;
+            next_index_ += now;
+            if (left_) {
+                *left_ -= now;
+            }
+            const bool is_last = ends_burst && done == count;
+            if (filling_->count == room_count || is_last) {
+                commit(filling_->room, filling_->count, is_last);
+                filling_.reset();
+            }
+        }
+        return static_cast<int>(done);
+    } catch (const std::exception &error) {
+        const int result = broke("transmission", error);
+        return done > 0 ? static_cast<int>(done) : result;
+    }
+}
+
+int TxStream::status(std::size_t &channel_mask, int &flags, long long &time_ns, long timeout_us) {
+    const auto end = until(timeout_us);
+    channel_mask = (std::size_t(1) << terms_.picked.size()) - 1;
+    for (;;) {
+        const auto transmitter = this->transmitter();
+        if (transmitter) {
+            events_.look(transmitter->stats(), terms_.clock);
+        }
+        // The counters are as of some milliseconds ago anyway.
+        const auto patience = std::min<std::chrono::nanoseconds>(left(end), std::chrono::milliseconds(2));
+        if (const auto event = events_.next(patience)) {
+            flags = event->flags;
+            time_ns = event->time_ns;
+            return event->result;
+        }
+        if (left(end).count() == 0) {
+            return SOAPY_SDR_TIMEOUT;
+        }
+    }
+}
+
+int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us) {
+    if (direct_buffers() == 0) {
+        return SOAPY_SDR_NOT_SUPPORTED;
+    }
+    const auto end = until(timeout_us);
+    if (!transmitter_) {
+        return wait(end, SOAPY_SDR_TIMEOUT);
+    }
+    if (is_broken_) {
+        return wait(end, SOAPY_SDR_STREAM_ERROR);
+    }
+    if (buffers == nullptr) {
+        return failed("acquireWriteBuffer", "the place for the buffer is missing");
+    }
+    const auto free = std::find(lent_.begin(), lent_.end(), std::nullopt);
+    if (free == lent_.end()) {
+        return failed("acquireWriteBuffer", "all direct buffers are on loan: release some");
+    }
+    try {
+        *free = transmitter_->begin(left(end));
+        if (!*free) {
+            return transmitter_->last() == SW_RESULT_TIMEOUT ? SOAPY_SDR_TIMEOUT
+                                                             : SOAPY_SDR_STREAM_ERROR;
+        }
+    } catch (const std::exception &error) {
+        return broke("transmission", error);
+    }
+    handle = static_cast<std::size_t>(free - lent_.begin());
+    buffers[0] = (*free)->samples<std::byte>().data();
+    return static_cast<int>((*free)->count_max());
+}
+
+void TxStream::release_write(std::size_t handle, std::size_t count, int &flags, long long time_ns) {
+    if (handle >= lent_.size() || !lent_[handle]) {
+        failed("releaseWriteBuffer", "this handle is not on loan");
+        return;
+    }
+    auto room = *std::exchange(lent_[handle], std::nullopt);
+    try {
+        if (count > room.count_max()) {
+            failed("releaseWriteBuffer", "there are more samples than the buffer has room for");
+            return;
+        }
+        if (count == 0) {
+            return;
+        }
+        // What was written before comes before.
+        if (filling_) {
+            commit(filling_->room, filling_->count, false);
+            filling_.reset();
+        }
+        if (place(flags, time_ns) != 0) {
+            return;
+        }
+        next_index_ += count;
+        commit(room, count, (flags & SOAPY_SDR_END_BURST) != 0);
+    } catch (const std::exception &error) {
+        broke("transmission", error);
+    }
+}
+
+} // namespace soapy_samplewire
