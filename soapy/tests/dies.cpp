@@ -1,0 +1,63 @@
+// A device that is killed while it streams: an error of each stream, and no crash.
+
+#include "check.hpp"
+
+#include <csignal>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace {
+
+/// A process with a device in it; prints its address to the pipe.
+pid_t device_in_a_process(std::string &address) {
+    int ends[2];
+    CHECK_EQUAL(pipe(ends), 0);
+    const pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        const Emulated emulated(1, true);
+        const std::string told = emulated.device->address() + "\n";
+        CHECK_EQUAL(write(ends[1], told.data(), told.size()), static_cast<ssize_t>(told.size()));
+        for (;;) {
+            pause();
+        }
+    }
+    char letter = 0;
+    while (read(ends[0], &letter, 1) == 1 && letter != '\n') {
+        address += letter;
+    }
+    return child;
+}
+
+} // namespace
+
+int main() {
+    std::string address;
+    const pid_t child = device_in_a_process(address);
+    const Radio radio = radio_at(address);
+    SoapySDR::Stream *stream = radio->setupStream(SOAPY_SDR_RX, SOAPY_SDR_CS16);
+    CHECK_EQUAL(radio->activateStream(stream), 0);
+    std::vector<sc16> samples(1'000);
+    void *buffers[] = {samples.data()};
+    int flags = 0;
+    long long time_ns = 0;
+    CHECK(radio->readStream(stream, buffers, samples.size(), flags, time_ns, PATIENCE_US) > 0);
+    CHECK_EQUAL(kill(child, SIGKILL), 0);
+    CHECK_EQUAL(waitpid(child, nullptr, 0), child);
+    int result = 0;
+    do {
+        result = radio->readStream(stream, buffers, samples.size(), flags, time_ns, PATIENCE_US);
+    } while (result > 0);
+    CHECK_EQUAL(result, SOAPY_SDR_STREAM_ERROR);
+    CHECK_EQUAL(radio->readStream(stream, buffers, samples.size(), flags, time_ns, 1000),
+                SOAPY_SDR_STREAM_ERROR);
+    CHECK_EQUAL(radio->deactivateStream(stream), 0);
+    check_throws("no answer", [&] {
+        radio->writeSetting("timeout_ms", "50");
+        radio->getHardwareTime();
+    });
+    radio->closeStream(stream);
+    stream = radio->setupStream(SOAPY_SDR_RX, SOAPY_SDR_CS16);
+    CHECK_EQUAL(radio->activateStream(stream), SOAPY_SDR_STREAM_ERROR);
+    radio->closeStream(stream);
+}

@@ -1,0 +1,221 @@
+// Transmitting: what is played is what was written, in every format, by writes and direct buffers; and
+// what came too late, or not at all, is told.
+
+#include "check.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <unistd.h>
+
+namespace {
+
+/// A file that is gone afterwards.
+struct File {
+    File() {
+        std::string name = "/tmp/soapy-XXXXXX.raw";
+        const int file = mkstemps(name.data(), 4);
+        CHECK(file >= 0);
+        close(file);
+        path = name;
+    }
+    ~File() { unlink(path.c_str()); }
+
+    std::vector<sc16> samples() const {
+        std::ifstream file(path, std::ios::binary);
+        const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
+        std::vector<sc16> samples(bytes.size() / sizeof(sc16));
+        std::memcpy(samples.data(), bytes.data(), samples.size() * sizeof(sc16));
+        return samples;
+    }
+
+    std::string path;
+};
+
+/// A stream towards a device that plays into a file.
+struct Opened {
+    Opened(const std::string &format, std::uint32_t channels, bool has_clock,
+           const char *faults = nullptr)
+        : emulated(new Emulated(channels, has_clock, faults, 0, file.path.c_str())),
+          radio(radio_at(emulated->device->address())) {
+        std::vector<size_t> all(channels);
+        for (std::uint32_t i = 0; i < channels; i++) {
+            all[i] = i;
+        }
+        stream = radio->setupStream(SOAPY_SDR_TX, format, all);
+        CHECK_EQUAL(radio->activateStream(stream), 0);
+    }
+    ~Opened() { radio->closeStream(stream); }
+
+    /// Writes all of it.
+    void write(const std::vector<const void *> &buffers, std::size_t bytes, std::size_t count,
+               int flags, long long time_ns = 0) {
+        for (std::size_t done = 0; done < count;) {
+            std::vector<const void *> rest;
+            for (const void *buffer : buffers) {
+                rest.push_back(static_cast<const char *>(buffer) + done * bytes);
+            }
+            int now = done == 0 ? flags : flags & ~SOAPY_SDR_HAS_TIME;
+            const int written = radio->writeStream(stream, rest.data(), count - done, now, time_ns,
+                                                   PATIENCE_US);
+            CHECK(written > 0);
+            done += written;
+        }
+    }
+
+    /// The next event that is not one of `but`.
+    int status(int but = 1) {
+        int result = 0;
+        do {
+            flags = 0;
+            result = radio->readStreamStatus(stream, mask, flags, time_ns, PATIENCE_US);
+        } while (result == but);
+        return result;
+    }
+
+    /// What was played, once all is.
+    std::vector<sc16> played() {
+        CHECK_EQUAL(radio->deactivateStream(stream), 0);
+        emulated.reset();
+        return file.samples();
+    }
+
+    File file;
+    std::unique_ptr<Emulated> emulated;
+    Radio radio;
+    SoapySDR::Stream *stream;
+    size_t mask = 0;
+    int flags = 0;
+    long long time_ns = 0;
+};
+
+std::vector<sc16> ramp(std::size_t count, std::uint32_t channel = 0) {
+    std::vector<sc16> samples(count);
+    for (std::size_t i = 0; i < count; i++) {
+        samples[i] = counted(i + 1, channel);
+    }
+    return samples;
+}
+
+constexpr const char *LOSS = "data:loss=0.01 feedback:loss=0.01";
+
+void burst_is_played_at_its_time_through_loss() {
+    Opened opened(SOAPY_SDR_CS16, 1, true, LOSS);
+    const auto sent = ramp(123'456);
+    const long long at = opened.radio->getHardwareTime() + 400'000'000;
+    opened.write({sent.data()}, sizeof(sc16), sent.size(),
+                 SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
+    CHECK_EQUAL(opened.status(), 0);
+    CHECK_EQUAL(opened.flags, SOAPY_SDR_END_BURST | SOAPY_SDR_HAS_TIME);
+    CHECK_EQUAL(opened.mask, 1U);
+    CHECK_EQUAL(index_of(opened.time_ns), index_of(at) + sent.size());
+    CHECK(opened.played() == sent);
+}
+
+void formats_and_channels_are_put_together() {
+    Opened opened(SOAPY_SDR_CF32, 2, false, LOSS);
+    const auto left = ramp(50'000, 0), right = ramp(50'000, 1);
+    std::vector<std::complex<float>> floats[2];
+    for (std::size_t i = 0; i < left.size(); i++) {
+        floats[0].emplace_back(left[i].real() / 32768.0F, left[i].imag() / 32768.0F);
+        floats[1].emplace_back(right[i].real() / 32768.0F, right[i].imag() / 32768.0F);
+    }
+    CHECK_EQUAL(opened.radio->getNumDirectAccessBuffers(opened.stream), 0U);
+    opened.write({floats[0].data(), floats[1].data()}, 8, left.size(), SOAPY_SDR_END_BURST);
+    const auto played = opened.played();
+    CHECK_EQUAL(played.size(), 2 * left.size());
+    for (std::size_t i = 0; i < left.size(); i++) {
+        CHECK(played[2 * i] == left[i]);
+        CHECK(played[2 * i + 1] == right[i]);
+    }
+}
+
+void direct_buffers_and_writes_follow_one_another() {
+    Opened opened(SOAPY_SDR_CS16, 1, false, LOSS);
+    const auto sent = ramp(90'001);
+    std::size_t done = 0;
+    for (unsigned round = 0; done < sent.size(); round++) {
+        if (round % 3 == 2) {
+            const std::size_t count = std::min<std::size_t>(1'001, sent.size() - done);
+            opened.write({sent.data() + done}, sizeof(sc16), count, 0);
+            done += count;
+            continue;
+        }
+        void *buffer = nullptr;
+        size_t handle = 0;
+        const int room = opened.radio->acquireWriteBuffer(opened.stream, handle, &buffer,
+                                                          PATIENCE_US);
+        CHECK(room > 0);
+        const std::size_t count =
+            std::min<std::size_t>(round % 3 == 0 ? room : room / 2 + 1, sent.size() - done);
+        std::memcpy(buffer, sent.data() + done, count * sizeof(sc16));
+        done += count;
+        int flags = done == sent.size() ? SOAPY_SDR_END_BURST : 0;
+        opened.radio->releaseWriteBuffer(opened.stream, handle, count, flags);
+        opened.radio->releaseWriteBuffer(opened.stream, handle, count, flags);
+    }
+    CHECK(opened.played() == sent);
+}
+
+void burst_that_is_not_gone_on_with_underflows() {
+    Opened opened(SOAPY_SDR_CS16, 1, true);
+    const auto sent = ramp(100'000);
+    const long long at = opened.radio->getHardwareTime() + 400'000'000;
+    opened.write({sent.data()}, sizeof(sc16), sent.size(), SOAPY_SDR_HAS_TIME, at);
+    CHECK_EQUAL(opened.status(), SOAPY_SDR_UNDERFLOW);
+    CHECK_EQUAL(opened.flags, SOAPY_SDR_HAS_TIME);
+    // What does not fill its memory, 1 ms or a packet at most, is not sent until more comes.
+    const std::uint64_t first = index_of(opened.time_ns), end = index_of(at) + sent.size();
+    CHECK(first <= end && first + 2'224 >= end);
+    // Without a time the samples that follow begin anew, and are played.
+    const auto more = ramp(10'000, 3);
+    opened.write({more.data()}, sizeof(sc16), more.size(), SOAPY_SDR_END_BURST);
+    opened.radio->deactivateStream(opened.stream);
+}
+
+void burst_that_is_late_is_told() {
+    Opened opened(SOAPY_SDR_CS16, 1, true);
+    const auto sent = ramp(10'000);
+    const void *buffers[] = {sent.data()};
+    int flags = SOAPY_SDR_HAS_TIME;
+    // It lies before the stream.
+    CHECK_EQUAL(opened.radio->writeStream(opened.stream, buffers, 1, flags, 0), SOAPY_SDR_TIME_ERROR);
+    CHECK_EQUAL(opened.status(), SOAPY_SDR_TIME_ERROR);
+    const long long at = opened.radio->getHardwareTime();
+    while (opened.radio->getHardwareTime() < at + 30'000'000) {
+    }
+    opened.write({sent.data()}, sizeof(sc16), sent.size(),
+                 SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
+    CHECK_EQUAL(opened.status(0), SOAPY_SDR_TIME_ERROR);
+    opened.radio->deactivateStream(opened.stream);
+    CHECK(std::stoull(opened.radio->readSensor(SOAPY_SDR_TX, 0, "late_at_peer")) > 0);
+}
+
+void stream_takes_all_channels_and_one_direction() {
+    const File file;
+    const Emulated emulated(2, false, nullptr, 0, file.path.c_str());
+    const Radio radio = radio_at(emulated.device->address());
+    CHECK_EQUAL(radio->getNumChannels(SOAPY_SDR_RX), 0U);
+    check_throws("all of its 2 channels",
+                 [&] { radio->setupStream(SOAPY_SDR_TX, SOAPY_SDR_CS16, {0}); });
+    SoapySDR::Stream *stream = radio->setupStream(SOAPY_SDR_TX, SOAPY_SDR_CS16, {1, 0});
+    void *buffers[] = {nullptr, nullptr};
+    int flags = 0;
+    long long time_ns = 0;
+    CHECK_EQUAL(radio->readStream(stream, buffers, 1, flags, time_ns), SOAPY_SDR_NOT_SUPPORTED);
+    CHECK_EQUAL(radio->writeStream(stream, buffers, 1, flags, 0, 1000), SOAPY_SDR_TIMEOUT);
+    CHECK_EQUAL(radio->activateStream(stream), 0);
+    CHECK_EQUAL(radio->writeStream(stream, buffers, 1, flags, 0, 1000), SOAPY_SDR_STREAM_ERROR);
+    radio->closeStream(stream);
+}
+
+} // namespace
+
+int main() {
+    burst_is_played_at_its_time_through_loss();
+    formats_and_channels_are_put_together();
+    direct_buffers_and_writes_follow_one_another();
+    burst_that_is_not_gone_on_with_underflows();
+    burst_that_is_late_is_told();
+    stream_takes_all_channels_and_one_direction();
+}
