@@ -4,10 +4,12 @@ PYTHON ?= python3
 MINUTES ?= 10
 KILLS ?= 100
 PREFIX ?= /usr/local
+TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
+    'import json, sys; print(json.load(sys.stdin)["target_directory"])'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo board test wheel rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
-.PHONY: install-ffi clean
+.PHONY: bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -21,7 +23,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind python package cross rtl nightly
+	@tools/setup.sh linker tshark valgrind python package cross rtl nightly soapy
 	@tools/test.sh
 
 wheel: ## the Python package, for every Python from 3.10 on; writes out/wheels
@@ -76,8 +78,18 @@ doc: ## the libraries' documentation, in target/doc
 install-ffi: ## the C and C++ interface into PREFIX (/usr/local): library, headers, pkg-config, CMake
 	@tools/setup.sh linker
 	cargo build --release -p samplewire-ffi
-	@tools/install_ffi.sh "$$(cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
-	    'import json, sys; print(json.load(sys.stdin)["target_directory"])')/release" "$(PREFIX)"
+	@tools/install_ffi.sh "$$($(TARGET_DIR))/release" "$(PREFIX)"
+
+install-soapy: ## the module for SoapySDR into PREFIX (/usr/local)
+	@tools/setup.sh linker soapy
+	cargo build --release -p samplewire-ffi
+	@tools/soapy.sh install "$$($(TARGET_DIR))/release" "$(PREFIX)"
+
+bench-soapy: ## GNU Radio behind SoapySDR at 50 MS/s for a minute, overflows counted
+	@tools/setup.sh linker soapy
+	cargo build --release -p samplewire-ffi -p samplewire-cli
+	@tools/soapy.sh build "$$($(TARGET_DIR))/release"
+	$(PYTHON) bench/soapy.py "$$($(TARGET_DIR))/release/samplewire" out/soapy-release
 
 clean: ## removes what was built; .venv and .tools stay
 	cargo clean

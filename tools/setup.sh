@@ -2,7 +2,7 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, cross, rtl, deny, fuzz,
-#                             gnuradio, nightly, wire
+#                             gnuradio, nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -173,10 +173,21 @@ gnuradio() {
         install_apt gnuradio-dev "a runtime to compare with"
 }
 
+# What the module for SoapySDR is built with, and is tried by.
+soapy() {
+    command -v c++ >/dev/null || install_apt build-essential "the module for SoapySDR is C++"
+    command -v cmake >/dev/null || install_apt cmake "SoapySDR's modules are built with it"
+    [ -e /usr/include/SoapySDR/Device.hpp ] ||
+        install_apt libsoapysdr-dev "the module for SoapySDR is built with it"
+    command -v SoapySDRUtil >/dev/null || install_apt soapysdr-tools "finds and probes devices"
+}
+
 rust
 for part in "$@"; do
     case $part in
-        linker | python | package | cross | rtl | deny | fuzz | gnuradio | nightly | wire) "$part" ;;
+        linker | python | package | cross | rtl | deny | fuzz | gnuradio | nightly | soapy | wire)
+            "$part"
+            ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -17,8 +17,8 @@ else
 fi
 step "documentation" make --silent --no-print-directory doc
 if [ -x .venv/bin/ruff ]; then
-    step "ruff" .venv/bin/ruff check --quiet bench tools rtl python
-    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python
+    step "ruff" .venv/bin/ruff check --quiet bench tools rtl python soapy
+    step "ruff format" .venv/bin/ruff format --quiet --check bench tools rtl python soapy
 else
     skip "ruff" "it is not in .venv"
 fi

@@ -90,6 +90,14 @@ if [ -x .venv/bin/maturin ] &&
 else
     skip "Python package" "maturin, NumPy, matplotlib or pytest is not in .venv: tools/setup.sh package"
 fi
+soapy() {
+    cargo build --quiet -p samplewire-ffi -p samplewire-cli && tools/soapy.sh test "$target/debug"
+}
+if command -v cmake >/dev/null && [ -e /usr/include/SoapySDR/Device.hpp ]; then
+    step "module for SoapySDR" soapy
+else
+    skip "module for SoapySDR" "cmake or libsoapysdr-dev is missing: tools/setup.sh soapy"
+fi
 . tools/concurrency_steps.sh
 . tools/rtl_steps.sh
 finish

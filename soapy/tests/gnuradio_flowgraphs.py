@@ -1,4 +1,4 @@
-"""GNU Radio through SoapySDR: what it records and transmits is what the device has, sample by sample.
+"""GNU Radio through SoapySDR: what it records and transmits is what the device has.
 
 usage: gnuradio_flowgraphs.py SAMPLEWIRE MODULES
 
@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -28,9 +29,9 @@ TWICE = ("--loop", "2", "--source")
 
 
 @contextlib.contextmanager
-def device(*options):
+def device(*options: object) -> Iterator[str]:
     """Start a device in a process of its own; give SoapySDR's arguments for it."""
-    command = [COMMAND, "emulate", "--listen", "127.0.0.1:0", *options]
+    command = [COMMAND, "emulate", "--listen", "127.0.0.1:0", *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     try:
         first = process.stdout.readline()
@@ -43,12 +44,12 @@ def device(*options):
         process.communicate()
 
 
-def source(args, kind, stream_args=""):
+def source(args: str, kind: str, stream_args: str = "") -> gr.block:
     """Make GNU Radio's source for one channel."""
     return soapy.source(args, kind, 1, "", stream_args, [""], [""])
 
 
-def run(*chain):
+def run(*chain: gr.block) -> None:
     """Run a flowgraph of blocks in a row until its head is reached."""
     top = gr.top_block()
     top.connect(*chain)
@@ -59,7 +60,7 @@ class Records(unittest.TestCase):
     """The source."""
 
     @unittest.skipUnless(DATA.is_dir(), f"there is no folder {DATA}; set SAMPLEWIRE_TEST_DATA")
-    def test_recording_is_that_of_the_device_through_loss(self):
+    def test_recording_is_that_of_the_device_through_loss(self) -> None:
         meta = DATA / "modes1.sigmf-meta"
         sent = np.fromfile(meta.with_suffix(".sigmf-data"), np.uint8)
         with tempfile.TemporaryDirectory() as folder, device(*TWICE, meta, *LOSS) as args:
@@ -73,7 +74,7 @@ class Records(unittest.TestCase):
         np.testing.assert_array_equal(np.rint(floats * 127.5 + 127.5).astype(np.uint8), sent)
 
     @unittest.skipUnless(DATA.is_dir(), f"there is no folder {DATA}; set SAMPLEWIRE_TEST_DATA")
-    def test_bytes_of_a_recording_are_those_of_its_file(self):
+    def test_bytes_of_a_recording_are_those_of_its_file(self) -> None:
         sent = Path(DATA, "modes1.sigmf-data").read_bytes()
         with tempfile.TemporaryDirectory() as folder:
             raw, recorded = Path(folder, "sent.raw"), Path(folder, "recorded.sc8")
@@ -84,7 +85,7 @@ class Records(unittest.TestCase):
                 run(source(args, "sc8"), head, blocks.file_sink(2, str(recorded)))
             self.assertEqual(recorded.read_bytes(), sent)
 
-    def test_rx_time_is_the_index_of_its_sample_also_after_gaps(self):
+    def test_rx_time_is_the_index_of_its_sample_also_after_gaps(self) -> None:
         count = 400_000
         options = ("--source", "counter", "--rate", f"max:{RATE_HZ}", "--fault", "data:loss=0.02")
         with tempfile.TemporaryDirectory() as folder, device(*options) as args:
@@ -114,7 +115,7 @@ class Records(unittest.TestCase):
 class Transmits(unittest.TestCase):
     """The sink."""
 
-    def test_what_is_played_is_what_the_flowgraph_sent_through_loss(self):
+    def test_what_is_played_is_what_the_flowgraph_sent_through_loss(self) -> None:
         sent = np.arange(1, 300_001, dtype=np.uint32)
         with tempfile.TemporaryDirectory() as folder:
             file, played = Path(folder, "sent.sc16"), Path(folder, "played.raw")
@@ -130,4 +131,4 @@ if __name__ == "__main__":
     if len(sys.argv) != 3:
         sys.exit(__doc__)
     os.environ["SOAPY_SDR_PLUGIN_PATH"] = sys.argv[2]
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(argv=sys.argv[:1])
