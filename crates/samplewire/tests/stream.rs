@@ -15,11 +15,11 @@ use samplewire::source::{
     open_recording,
 };
 use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
-use samplewire_io::FaultSpec;
 use samplewire_io::faults::{Action, Direction};
+use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::stream::End;
-use samplewire_proto::wire::CloseReason;
+use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Cause, Gap, Nanos};
 
 fn every_fault(seed: u64) -> FaultSpec {
@@ -253,6 +253,45 @@ fn every_length_of_a_last_packet_arrives() {
         assert_eq!(next, samples);
         assert_eq!(device.finish().samples, samples);
     }
+}
+
+/// A burst ends in the middle of a quantum, and behind it packets wait for one that was lost.
+#[test]
+fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
+    const SAMPLES: u64 = 1_000_000;
+    let udp = Udp::bind("[::1]:0".parse().expect("an address"), &UdpOptions::new());
+    let faults = Faults::new(udp.expect("a free port"), &every_fault(7), &every_fault(8));
+    let mut source = counter(SAMPLES);
+    let options = TransmitterOptions::new().payload_bytes(1_408);
+    let faults = Box::new(faults.expect("good faults"));
+    let mut transmitter =
+        Transmitter::listen_over(faults, source.info(), &options).expect("listens");
+    let address = transmitter.local_addr();
+    let sender = std::thread::spawn(move || {
+        let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
+        let session = session.expect("a receiver comes");
+        let (mut index, mut draw) = (0, 1_u64);
+        while index < SAMPLES {
+            let filling = transmitter.quantum(&session, Duration::from_secs(20));
+            let mut filling = filling.expect("it is open").expect("the receiver takes it");
+            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let most = filling.bytes_mut().len().min((draw >> 53) as usize * 4 + 4);
+            let len_bytes = source.read(&mut filling.bytes_mut()[..most]).expect("it counts");
+            transmitter.submit(filling, len_bytes, index, Flags::NONE);
+            index = transmitter.next_index();
+        }
+        transmitter.finish(&session, 0).expect("the port works")
+    });
+    let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
+    let mut next = 0;
+    for block in &mut receiver {
+        assert_eq!((block.index(), block.gaps()), (next, &[][..]));
+        assert_eq!(counter_mismatch(next, block.bytes()), None);
+        next += block.len() as u64;
+    }
+    assert_eq!(next, SAMPLES);
+    assert!(receiver.stats().stream.repaired > 0);
+    assert_eq!(sender.join().expect("it does not panic").final_index, SAMPLES);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use samplewire_proto::Seq;
 #[derive(Debug)]
 pub(crate) struct Places {
     /// Those that are laid under a run of seqs.
-    ring: Box<[Option<Quantum>]>,
+    ring: Box<[Option<Laid>]>,
     /// The others, of which the last is laid first. One for each run of seqs that has none.
     spare: Vec<Quantum>,
     pool: Pool,
@@ -21,6 +21,14 @@ pub(crate) struct Places {
     next: Seq,
     next_position: u64,
     attached_end: Seq,
+}
+
+/// A quantum under a run of seqs.
+#[derive(Debug)]
+struct Laid {
+    quantum: Quantum,
+    /// The packet in it behind the last that was stored.
+    stored_end: u32,
 }
 
 /// Where delivery stands after a step.
@@ -87,9 +95,12 @@ impl Places {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
         let spare = &mut self.spare;
-        let quantum = self.ring[place.quantum]
-            .get_or_insert_with(|| spare.pop().expect("only granted seqs are stored"));
-        let place = &mut quantum.data_mut()[offset..offset + self.payload_bytes];
+        let laid = self.ring[place.quantum].get_or_insert_with(|| {
+            let quantum = spare.pop().expect("only granted seqs are stored");
+            Laid { quantum, stored_end: 0 }
+        });
+        laid.stored_end = laid.stored_end.max(place.packet + 1);
+        let place = &mut laid.quantum.data_mut()[offset..offset + self.payload_bytes];
         let (filled, rest) = place.split_at_mut(payload.len());
         filled.copy_from_slice(payload);
         rest.fill(0);
@@ -99,8 +110,8 @@ impl Places {
     pub(crate) fn next_payload(&self) -> &[u8] {
         let place = self.place(self.next);
         let offset = place.packet as usize * self.payload_bytes;
-        let quantum = self.ring[place.quantum].as_ref().expect("it was stored");
-        &quantum.data()[offset..offset + self.payload_bytes]
+        let laid = self.ring[place.quantum].as_ref().expect("it was stored");
+        &laid.quantum.data()[offset..offset + self.payload_bytes]
     }
 
     /// Quanta that span the window.
@@ -125,7 +136,7 @@ impl Places {
         if place.packet + 1 < self.quantum_packets {
             return Step::Within;
         }
-        let quantum = self.ring[place.quantum].take();
+        let quantum = self.take(place);
         if quantum.is_none() {
             // None of its packets came, and the quantum that was lent to them is free.
             drop(self.spare.pop());
@@ -134,21 +145,29 @@ impl Places {
     }
 
     /// Gives up the quantum under delivery, if there is one, before it is full, in exchange for a
-    /// free one for the rest of its seqs; stays within it when none is free.
+    /// free one for the rest of its seqs; stays within it when none is free, or when packets lie in it
+    /// that wait for one before them.
     pub(crate) fn exchange(&mut self) -> Step {
         let place = self.place(self.next);
-        if place.packet == 0 || self.ring[place.quantum].is_none() {
+        let Some(laid) = self.ring[place.quantum].as_ref().filter(|_| place.packet > 0) else {
             return Step::Past(None);
+        };
+        if laid.stored_end > place.packet {
+            return Step::Within;
         }
         let Some(fresh) = self.pool.take() else { return Step::Within };
         self.lend(fresh);
-        Step::Past(self.ring[place.quantum].take())
+        Step::Past(self.take(place))
     }
 
     /// Gives up the quantum under delivery for good, at the end of the stream.
     pub(crate) fn take_last(&mut self) -> Option<Quantum> {
         let place = self.place(self.next);
-        if place.packet == 0 { None } else { self.ring[place.quantum].take() }
+        if place.packet == 0 { None } else { self.take(place) }
+    }
+
+    fn take(&mut self, place: Place) -> Option<Quantum> {
+        self.ring[place.quantum].take().map(|laid| laid.quantum)
     }
 
     fn place(&self, seq: Seq) -> Place {
@@ -216,6 +235,22 @@ mod tests {
         places.store(Seq(1), &[2; 8]);
         let Step::Past(Some(rest)) = places.advance() else { panic!("the last of its quantum") };
         assert_eq!(rest.data()[8..], [2; 8]);
+    }
+
+    #[test]
+    fn quantum_with_packets_that_wait_for_one_before_them_is_kept() {
+        let pool = Pool::new(PoolConfig::new(2, 3 * 8)).unwrap();
+        let mut places = Places::new(pool, Seq(0), 3, 3, 8);
+        places.attach(Seq(3));
+        places.store(Seq(0), &[1; 8]);
+        places.store(Seq(2), &[3; 8]);
+        assert!(matches!(places.advance(), Step::Within));
+        assert!(matches!(places.exchange(), Step::Within), "packet 2 lies in it");
+        places.store(Seq(1), &[2; 8]);
+        assert!(matches!(places.advance(), Step::Within));
+        assert_eq!(places.next_payload(), [3; 8]);
+        let Step::Past(Some(all)) = places.advance() else { panic!("the last of its quantum") };
+        assert_eq!(all.data(), [[1; 8], [2; 8], [3; 8]].concat());
     }
 
     #[test]
