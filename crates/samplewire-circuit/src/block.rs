@@ -70,7 +70,8 @@ pub trait Source<T: Sample>: Send {
         Ok(())
     }
 
-    /// Called once, when no more calls will come.
+    /// Called once, when no more calls will come: not where the start failed, or never came because
+    /// another block's failed.
     ///
     /// # Errors
     /// As for the work.

@@ -2,10 +2,13 @@
 
 mod schedulers;
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    Context, Done, Failure, Flow, GraphBuilder, InPlace, Pool, PoolConfig, Quantum, Sequence, Sink,
-    Source, Tag, TagKind, Transform, Work,
+    ByQuantum, Context, Custom, Done, Failure, Flow, GraphBuilder, InPlace, Polled, Pool,
+    PoolConfig, Ports, Quantum, RunError, Sequence, Sink, Source, Tag, TagKind, Transform, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -44,6 +47,107 @@ fn panic_at_the_start_or_the_stop_ends_the_graph_and_names_the_block() {
             assert_eq!(error, format!("'jumpy': panicked: {words}"));
         });
     }
+}
+
+/// Counts how often it was started and stopped; one of them fails at its start.
+#[derive(Clone, Default)]
+struct Counting {
+    fails: bool,
+    started: Arc<AtomicU32>,
+    stopped: Arc<AtomicU32>,
+}
+
+impl Counting {
+    fn failing() -> Self {
+        Self { fails: true, ..Self::default() }
+    }
+
+    fn begin(&self) -> Result<(), Failure> {
+        if self.fails {
+            return Err("no coolant".into());
+        }
+        self.started.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    fn end(&self) -> Result<(), Failure> {
+        self.stopped.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+impl InPlace<f32> for Counting {
+    fn work(&mut self, _: &mut Quantum<f32>) -> Work {
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+
+    fn start(&mut self, _: &Context<'_>) -> Result<(), Failure> {
+        self.begin()
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.end()
+    }
+}
+
+impl Custom for Counting {
+    fn work(&mut self, _: &mut Ports) -> Result<Polled, Failure> {
+        Ok(Polled::Idle)
+    }
+
+    fn start(&mut self, _: &Context<'_>) -> Result<(), Failure> {
+        self.begin()
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        self.end()
+    }
+}
+
+#[test]
+fn only_blocks_that_started_are_stopped() {
+    let check = |result: Result<_, RunError>, blocks: &[Counting]| {
+        assert_eq!(result.unwrap_err().to_string(), "'1': no coolant");
+        for (number, Counting { started, stopped, .. }) in blocks.iter().enumerate() {
+            let counts = [started, stopped].map(|count| count.load(Ordering::Relaxed));
+            assert_eq!(counts[0], counts[1], "block {number}");
+            assert!(number != 1 || counts == [0, 0]);
+        }
+    };
+    let line = |blocks: &[Counting]| {
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", 4, 64);
+        let mut stream = graph.source("source", NullSource, circuit);
+        for (number, block) in blocks.iter().enumerate() {
+            stream = graph.in_place(format!("{number}"), block.clone(), stream);
+        }
+        graph.sink("sink", NullSink, stream);
+        graph.build().unwrap()
+    };
+    let blocks = || [Counting::default(), Counting::failing(), Counting::default()];
+    under_each_scheduler(|run| {
+        let blocks = blocks();
+        check(run(line(&blocks)).map(|_| ()), &blocks);
+
+        let [first, failing, last] = &blocks;
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", 4, 64);
+        let stream = graph.source("source", NullSource, circuit);
+        let stream = graph.in_place("0", first.clone(), stream);
+        for (name, block) in [("1", failing), ("2", last)] {
+            let circuit = graph.circuit::<f32>(name, 1, 1);
+            let stream = graph.custom(name, |ports| (block.clone(), ports.output(circuit).1));
+            graph.sink(format!("sink of {name}"), NullSink, stream);
+        }
+        graph.sink("sink", NullSink, stream);
+        check(run(graph.build().unwrap()).map(|_| ()), &blocks);
+    });
+    let blocks = blocks();
+    check(line(&blocks).run(ByQuantum::new(2)).map(|_| ()), &blocks);
 }
 
 /// Swaps its quantum for one of a pool of its own.

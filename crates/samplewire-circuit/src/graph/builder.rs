@@ -13,7 +13,7 @@ use crate::graph::stream::{
 };
 use crate::pool::Pool;
 use crate::sample::Sample;
-use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Working};
+use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Own, Working};
 
 /// Blocks, and the streams between them, on the way to a [`Graph`].
 ///
@@ -125,7 +125,7 @@ impl GraphBuilder {
         block: B,
         circuit: Circuit<T>,
     ) -> Stream<T> {
-        let kind = Kind::Source(Some(Box::new(Filling(block, PhantomData))));
+        let kind = Kind::Source(Some(Box::new(Filling(Own::new(block), PhantomData))));
         let node = self.node::<T>(name, kind);
         self.take(node, circuit)
     }
@@ -148,7 +148,7 @@ impl GraphBuilder {
         block: B,
         LentCircuit { circuit, len_max }: LentCircuit<T>,
     ) -> SharedStream<T> {
-        let lending = Lending { block, len_max, samples: PhantomData };
+        let lending = Lending { block: Own::new(block), len_max, samples: PhantomData };
         let node = self.node::<T>(name, Kind::Source(Some(Box::new(lending))));
         let circuit = self.own(node, circuit);
         SharedStream { origin: self.origin(node), node, circuit, samples: PhantomData }
@@ -161,7 +161,7 @@ impl GraphBuilder {
         block: B,
         stream: Stream<T>,
     ) -> Stream<T> {
-        let kind = Kind::InPlace(Some(Box::new(Working(block, PhantomData))));
+        let kind = Kind::InPlace(Some(Box::new(Working(Own::new(block), PhantomData))));
         let node = self.node::<T>(name, kind);
         let circuit = self.connect(&stream, node);
         self.output(node, circuit, false)
@@ -174,7 +174,7 @@ impl GraphBuilder {
         block: B,
         stream: impl Into<Readable<T>>,
     ) {
-        let block = Box::new(Consuming(block, PhantomData));
+        let block = Box::new(Consuming(Own::new(block), PhantomData));
         let stream = stream.into();
         let kind = match stream {
             Readable::Own(_) => Kind::Sink(Some(block)),
@@ -194,7 +194,7 @@ impl GraphBuilder {
         circuit: Circuit<B>,
     ) -> Stream<B> {
         let kind = Kind::Transform {
-            block: Some(Box::new(Crossing(block, PhantomData))),
+            block: Some(Box::new(Crossing(Own::new(block), PhantomData))),
             output_shift: shift::<B>(),
         };
         let node = self.node::<A>(name, kind);
@@ -241,7 +241,8 @@ impl GraphBuilder {
         second: impl Into<Readable<B>>,
     ) -> Stream<A> {
         let name = name.into();
-        let block: Option<Box<dyn crate::task::Pair>> = Some(Box::new(Joining(block, PhantomData)));
+        let block: Option<Box<dyn crate::task::Pair>> =
+            Some(Box::new(Joining(Own::new(block), PhantomData)));
         let node = self.node::<A>(name.clone(), Kind::Join { block, spare: NONE });
         let circuit = self.connect(&first, node);
         self.read(second.into(), node);

@@ -12,12 +12,13 @@ use crate::task::{Names, Progress, Station, guarded};
 pub(crate) struct CustomTask {
     station: Station<dyn Custom>,
     ports: Ports,
+    is_started: bool,
     is_over: bool,
 }
 
 impl CustomTask {
     pub(crate) fn new(station: Station<dyn Custom>, ports: Ports) -> Self {
-        Self { station, ports, is_over: false }
+        Self { station, ports, is_started: false, is_over: false }
     }
 
     pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
@@ -74,11 +75,16 @@ impl CustomTask {
 
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         let node = self.station.node;
-        guarded(node, || self.station.block.start(&names.of(node)))
+        guarded(node, || self.station.block.start(&names.of(node)))?;
+        self.is_started = true;
+        Ok(())
     }
 
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         self.ports.account().is_over.store(true, Ordering::Relaxed);
+        if !std::mem::take(&mut self.is_started) {
+            return Ok(());
+        }
         guarded(self.station.node, || self.station.block.stop())
     }
 

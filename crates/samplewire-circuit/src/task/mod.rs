@@ -29,7 +29,7 @@ pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
 pub(crate) use visit::{
-    Consuming, Cross, Crossing, Filling, Joining, Lending, Live, Pair, Read, Visit, Working,
+    Consuming, Cross, Crossing, Filling, Joining, Lending, Live, Own, Pair, Read, Visit, Working,
 };
 
 /// What a task came to.
@@ -91,7 +91,7 @@ impl Task {
         }
     }
 
-    /// Stops every block, all of them even if one fails: the first failure.
+    /// Stops every block that was started, all of them even if one fails: the first failure.
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         match self {
             Self::Line(line) => line.stop(),
@@ -158,7 +158,7 @@ impl<B: Live + ?Sized> Station<B> {
         guarded(self.node, || self.block.start(&names.of(self.node)))
     }
 
-    /// Stops the block.
+    /// Stops the block, if it was started.
     pub(crate) fn stop(&mut self) -> Result<(), (usize, Failure)> {
         guarded(self.node, || self.block.stop())
     }

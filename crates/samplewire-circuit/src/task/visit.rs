@@ -14,16 +14,31 @@ pub(crate) trait Live: Send {
     fn stop(&mut self) -> Result<(), Failure>;
 }
 
+/// A block of a wrapper's, which is stopped if it was started.
+pub(crate) struct Own<B> {
+    block: B,
+    is_started: bool,
+}
+
+impl<B> Own<B> {
+    pub(crate) fn new(block: B) -> Self {
+        Self { block, is_started: false }
+    }
+}
+
 /// Starts and stops the block that is a wrapper's field.
 macro_rules! live {
     ($(<$($generic:ident: $bound:path),+> $wrapper:ty, $field:tt;)+) => {$(
         impl<$($generic: $bound),+> Live for $wrapper {
             fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
-                self.$field.start(context)
+                self.$field.block.start(context)?;
+                self.$field.is_started = true;
+                Ok(())
             }
 
             fn stop(&mut self) -> Result<(), Failure> {
-                self.$field.stop()
+                let is_started = std::mem::take(&mut self.$field.is_started);
+                if is_started { self.$field.block.stop() } else { Ok(()) }
             }
         }
     )+};
@@ -52,17 +67,17 @@ pub(crate) trait Read: Live {
 }
 
 /// A [`Source`].
-pub(crate) struct Filling<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+pub(crate) struct Filling<B, T>(pub(crate) Own<B>, pub(crate) PhantomData<fn(T)>);
 
 impl<T: Sample, B: Source<T>> Visit for Filling<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
-        self.0.fill(quantum.retyped_mut())
+        self.0.block.fill(quantum.retyped_mut())
     }
 }
 
 /// A [`LentSource`], in quanta for so many samples.
 pub(crate) struct Lending<B, T> {
-    pub(crate) block: B,
+    pub(crate) block: Own<B>,
     pub(crate) len_max: usize,
     pub(crate) samples: PhantomData<fn(T)>,
 }
@@ -70,7 +85,7 @@ pub(crate) struct Lending<B, T> {
 impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         let quantum = quantum.retyped_mut::<T>();
-        let flow = self.block.lend(quantum)?;
+        let flow = self.block.block.lend(quantum)?;
         let (len, len_max) = (quantum.len(), self.len_max);
         if len > len_max {
             return Err(format!("lends {len} samples: its circuit is of {len_max}").into());
@@ -80,30 +95,30 @@ impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
 }
 
 /// An [`InPlace`].
-pub(crate) struct Working<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+pub(crate) struct Working<B, T>(pub(crate) Own<B>, pub(crate) PhantomData<fn(T)>);
 
 impl<T: Sample, B: InPlace<T> + 'static> Visit for Working<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
-        self.0.work(quantum.retyped_mut())
+        self.0.block.work(quantum.retyped_mut())
     }
 
     fn replicate(&self) -> Option<Box<dyn Visit>> {
-        Some(Box::new(Self(self.0.replicate()?, PhantomData)))
+        Some(Box::new(Self(Own::new(self.0.block.replicate()?), PhantomData)))
     }
 }
 
 /// A [`Sink`].
-pub(crate) struct Consuming<B, T>(pub(crate) B, pub(crate) PhantomData<fn(T)>);
+pub(crate) struct Consuming<B, T>(pub(crate) Own<B>, pub(crate) PhantomData<fn(T)>);
 
 impl<T: Sample, B: Sink<T>> Visit for Consuming<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
-        self.0.consume(quantum.retyped_ref())
+        self.0.block.consume(quantum.retyped_ref())
     }
 }
 
 impl<T: Sample, B: Sink<T>> Read for Consuming<B, T> {
     fn read(&mut self, quantum: &Quantum) -> Work {
-        self.0.consume(quantum.retyped_ref())
+        self.0.block.consume(quantum.retyped_ref())
     }
 }
 
@@ -124,11 +139,11 @@ pub(crate) trait Cross: Live {
 }
 
 /// A [`Transform`].
-pub(crate) struct Crossing<X, A, B>(pub(crate) X, pub(crate) PhantomData<fn(A, B)>);
+pub(crate) struct Crossing<X, A, B>(pub(crate) Own<X>, pub(crate) PhantomData<fn(A, B)>);
 
 impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
     fn ratio(&self) -> Ratio {
-        self.0.ratio()
+        self.0.block.ratio()
     }
 
     fn cross(
@@ -144,7 +159,7 @@ impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
         let filled = output.len();
         let room = &mut output.fill()[filled..];
         let room_len = room.len();
-        let done = self.0.work(input, room)?;
+        let done = self.0.block.work(input, room)?;
         let produced = done.produced.min(room_len);
         output.set_len(filled + produced);
         if done.consumed > input.len() || done.produced > room_len {
@@ -155,7 +170,7 @@ impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
     }
 
     fn restart(&mut self, index: u64) {
-        self.0.restart(index);
+        self.0.block.restart(index);
     }
 }
 
@@ -176,7 +191,7 @@ pub(crate) trait Pair: Live {
 }
 
 /// A [`Join`].
-pub(crate) struct Joining<J, A, B>(pub(crate) J, pub(crate) PhantomData<fn(A, B)>);
+pub(crate) struct Joining<J, A, B>(pub(crate) Own<J>, pub(crate) PhantomData<fn(A, B)>);
 
 impl<A: Sample, B: Sample, J: Join<A, B>> Pair for Joining<J, A, B> {
     fn second_len(&self, second: &Quantum) -> usize {
@@ -192,6 +207,6 @@ impl<A: Sample, B: Sample, J: Join<A, B>> Pair for Joining<J, A, B> {
         len: usize,
     ) -> Result<(), Failure> {
         let first = &mut first.retyped_mut::<A>().samples_mut()[at..at + len];
-        self.0.work(first, &second.retyped_ref::<B>().samples()[from..from + len])
+        self.0.block.work(first, &second.retyped_ref::<B>().samples()[from..from + len])
     }
 }
