@@ -4,11 +4,11 @@
 //! ```text
 //! samplewire emulate --source tone:10M --rate 250M --listen 192.168.10.2:4900     # the device
 //! cargo run --release -p samplewire --example spectrum -- \
-//!     192.168.10.2:4900 [--seconds S] [--window PACKETS] [--quanta N] [--json]
+//!     192.168.10.2:4900 [--seconds S] [--window PACKETS] [--quanta N] [--json] [--svg FILE]
 //! ```
 //!
 //! The samples are read where the I/O thread put them. At the end it prints what is missing by cause,
-//! the counters of the receiver and what each block did.
+//! the counters of the receiver and what each block did, which `--svg` writes as a picture too.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -44,13 +44,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     graph.sink("highest", Highest { peak: Peak::default(), found }, stream);
     let graph = graph.build()?;
 
-    let control = graph.control();
+    let (control, picture) = (graph.control(), graph.control());
     let seconds = arguments.seconds;
     std::thread::spawn(move || {
         std::thread::sleep(seconds);
         control.drain();
     });
     let report = graph.run(Sequence::new())?;
+    if let Some(path) = &arguments.svg {
+        std::fs::write(path, picture.svg()).map_err(|error| format!("{path}: {error}"))?;
+    }
     let peak = peaks.try_iter().last().unwrap_or_default();
     print(&arguments, &report, &account.read(), &stats.stats(), &peak);
     Ok(())
@@ -164,6 +167,8 @@ struct Arguments {
     window: u32,
     quanta: usize,
     json: bool,
+    /// Where to write the picture.
+    svg: Option<String>,
 }
 
 impl Arguments {
@@ -175,6 +180,7 @@ impl Arguments {
             window: WINDOW_DEFAULT,
             quanta: 16,
             json: false,
+            svg: None,
         };
         while let Some(word) = words.next() {
             let mut value = || words.next().ok_or(format!("{word} takes a value"));
@@ -194,6 +200,7 @@ impl Arguments {
                     let text = value()?;
                     arguments.quanta = text.parse().map_err(|_| wrong(&text))?;
                 }
+                "--svg" => arguments.svg = Some(value()?),
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
             }

@@ -6,8 +6,10 @@ use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::channel::Bell;
-use crate::graph::dot::Picture;
+use crate::graph::dot::Dot;
+use crate::graph::picture::Picture;
 use crate::graph::report::{BlockReport, CircuitReport, RunError};
+use crate::graph::svg::Svg;
 use crate::meter::Meter;
 
 /// Stops a graph, has it drain, and reads its counters; clones do the same.
@@ -45,6 +47,11 @@ impl Control {
     /// See [`Graph::dot`](crate::Graph::dot).
     pub fn dot(&self) -> String {
         self.shared.dot()
+    }
+
+    /// See [`Graph::svg`](crate::Graph::svg).
+    pub fn svg(&self) -> String {
+        self.shared.svg()
     }
 }
 
@@ -190,15 +197,23 @@ impl Shared {
         self.circuits.iter().map(with_rate).collect()
     }
 
-    /// The graph as a picture.
     pub(crate) fn dot(&self) -> String {
+        self.drawn(|picture| Dot(picture).to_string())
+    }
+
+    pub(crate) fn svg(&self) -> String {
+        self.drawn(|picture| Svg(picture).to_string())
+    }
+
+    /// The graph as a picture.
+    fn drawn(&self, draw: impl FnOnce(Picture<'_>) -> String) -> String {
         let ran = |(begin, end): (Instant, Option<Instant>)| {
             end.unwrap_or_else(Instant::now).duration_since(begin)
         };
         let elapsed = lock(&self.span).map_or(Duration::ZERO, ran);
         let (blocks, circuits) = (self.blocks(), self.circuits());
         let streams = &self.streams;
-        Picture { blocks: &blocks, streams, circuits: &circuits, elapsed }.to_string()
+        draw(Picture { blocks: &blocks, streams, circuits: &circuits, elapsed })
     }
 
     fn ring_all(&self) {

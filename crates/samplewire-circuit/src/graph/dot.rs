@@ -1,87 +1,36 @@
 //! Pictures of graphs, in Graphviz' language.
 
 use std::fmt::{self, Write};
-use std::time::Duration;
 
-use crate::graph::report::{BlockReport, CircuitReport};
-use crate::graph::table;
+use crate::graph::picture::Picture;
 
-/// Blocks with what they have done, and streams with the circuit that their quanta are of.
-pub(super) struct Picture<'a> {
-    pub(super) blocks: &'a [BlockReport],
-    /// From which block to which, and whose quanta.
-    pub(super) streams: &'a [(usize, usize, usize)],
-    pub(super) circuits: &'a [CircuitReport],
-    /// How long the blocks have run.
-    pub(super) elapsed: Duration,
-}
+/// A picture as one DOT graph.
+pub(super) struct Dot<'a>(pub(super) Picture<'a>);
 
-impl fmt::Display for Picture<'_> {
+impl fmt::Display for Dot<'_> {
     fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(picture) = self;
         writeln!(to, "digraph {{\n  rankdir=LR;\n  node [shape=box, fontname=\"monospace\"];")?;
-        for (number, block) in self.blocks.iter().take(BLOCKS_MAX).enumerate() {
-            writeln!(to, "  {number} [label={}];", Quoted(&self.block(block)?))?;
+        for (number, block) in picture.shown().iter().enumerate() {
+            writeln!(to, "  {number} [label={}];", Quoted(&picture.block(block)))?;
         }
-        for &(from, reader, circuit) in self.streams {
-            if from < BLOCKS_MAX && reader < BLOCKS_MAX {
-                let label = stream(&self.circuits[circuit])?;
-                writeln!(to, "  {from} -> {reader} [label={}];", Quoted(&label))?;
-            }
+        for (from, reader, circuit) in picture.shown_streams() {
+            writeln!(to, "  {from} -> {reader} [label={}];", Quoted(&picture.stream(circuit)))?;
         }
-        if self.blocks.len() > BLOCKS_MAX {
-            let more = self.blocks.len() - BLOCKS_MAX;
-            writeln!(to, "  more [label=\"and {more} more\", shape=plaintext];")?;
+        if picture.more() > 0 {
+            writeln!(to, "  more [label=\"and {} more\", shape=plaintext];", picture.more())?;
         }
         to.write_str("}\n")
     }
 }
 
-impl Picture<'_> {
-    /// What stands in a block.
-    fn block(
-        &self,
-        BlockReport { name, kind, counters: of }: &BlockReport,
-    ) -> Result<String, fmt::Error> {
-        let mut label = format!("{}\n{kind}", short(name));
-        if of.calls > 0 {
-            let (calls, samples, busy) = (of.calls, of.samples, of.busy_percent(self.elapsed));
-            write!(label, "\n{calls} calls, {samples} samples\nbusy {busy:.1} %")?;
-        }
-        for (count, word) in [(of.starved, "starved"), (of.blocked, "blocked")] {
-            if count > 0 {
-                write!(label, "\n{word} {count}")?;
-            }
-        }
-        Ok(label)
-    }
-}
-
-/// What stands at a stream.
-fn stream(circuit: &CircuitReport) -> Result<String, fmt::Error> {
-    let CircuitReport { name, quanta, len, rate_hz } = circuit;
-    let mut label = format!("{}\n{quanta} x {len}", short(name));
-    if let Some(latency) = circuit.latency_max() {
-        let (rate, latency) = (table::rate(*rate_hz), table::latency(Some(latency)));
-        write!(label, "\n{rate}, {latency} at most")?;
-    }
-    Ok(label)
-}
-
-/// A name that fits a picture.
-fn short(name: &str) -> String {
-    match name.char_indices().nth(NAME_CHARS_MAX) {
-        Some((end, _)) => format!("{}..", &name[..end]),
-        None => name.to_owned(),
-    }
-}
-
-/// A DOT string.
-struct Quoted<'a>(&'a str);
+/// Lines as one DOT string.
+struct Quoted<'a>(&'a [String]);
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_char('"')?;
-        for char in self.0.chars() {
+        for char in self.0.join("\n").chars() {
             match char {
                 '"' => f.write_str("\\\"")?,
                 '\\' => f.write_str("\\\\")?,
@@ -93,11 +42,6 @@ impl fmt::Display for Quoted<'_> {
         f.write_char('"')
     }
 }
-
-/// Blocks in a picture; of the others it says how many they are.
-const BLOCKS_MAX: usize = 500;
-/// Characters of a name; what is longer is cut.
-const NAME_CHARS_MAX: usize = 60;
 
 #[cfg(test)]
 mod tests {

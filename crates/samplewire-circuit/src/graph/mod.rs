@@ -5,13 +5,16 @@ mod carry;
 mod check;
 mod control;
 mod dot;
+mod layout;
 mod node;
+mod picture;
 mod placement;
 mod ports;
 mod report;
 mod split;
 mod stream;
 mod survey;
+mod svg;
 mod table;
 
 use std::sync::Arc;
@@ -100,6 +103,26 @@ impl Graph {
     /// ```
     pub fn dot(&self) -> String {
         self.shared.dot()
+    }
+
+    /// The graph as a picture in SVG, for browsers and documents: what [`Graph::dot`] has in it, each
+    /// block with a bar as long as it was busy, streams from top to bottom. [`Control::svg`] is the
+    /// same while the graph runs, and afterwards.
+    ///
+    /// ```
+    /// use samplewire_circuit::GraphBuilder;
+    /// use samplewire_circuit::blocks::{NullSink, NullSource};
+    ///
+    /// let mut graph = GraphBuilder::new();
+    /// let circuit = graph.circuit::<f32>("samples", 4, 4_096);
+    /// let stream = graph.source("source", NullSource, circuit);
+    /// graph.sink("sink", NullSink, stream);
+    /// let svg = graph.build()?.svg();
+    /// assert!(svg.starts_with("<svg") && svg.contains(">4 x 4096</text>"));
+    /// # Ok::<(), samplewire_circuit::BuildError>(())
+    /// ```
+    pub fn svg(&self) -> String {
+        self.shared.svg()
     }
 
     /// What runs by itself: the blocks in groups, each for one thread at a time. Give them back to
