@@ -112,6 +112,16 @@ pub enum RunError {
         /// How many.
         held: usize,
     },
+    /// The system refuses a thread.
+    #[error(
+        "cannot start thread '{thread}': {error}; take fewer threads or raise the limit (ulimit -u)"
+    )]
+    Thread {
+        /// Its name.
+        thread: String,
+        /// Why.
+        error: std::io::Error,
+    },
     /// The scheduler cannot run this graph, or not on this machine.
     #[error("{0}")]
     Schedule(String),

@@ -11,7 +11,7 @@ use async_task::{Runnable, Task};
 
 use crate::graph::{BlockView, Graph, Placement, RunError, Shared};
 use crate::group::Group;
-use crate::schedule::Scheduler;
+use crate::schedule::{Scheduler, spawn};
 
 /// Runs blocks as futures on an executor of a few threads: for graphs of more branches than there are
 /// CPUs. Whichever thread is free polls the group that was woken first.
@@ -45,9 +45,14 @@ impl Scheduler for Async {
         let executor =
             Arc::new(Executor::new(groups.len(), self.threads, Arc::clone(graph.shared())));
         let tasks: Vec<_> = groups.into_iter().map(|group| executor.spawn(group)).collect();
+        let control = graph.control();
         thread::scope(|scope| {
-            for _ in 0..self.threads {
-                scope.spawn(|| executor.run());
+            for number in 0..self.threads {
+                if !spawn(scope, format!("async {number}"), &control, || executor.run()) {
+                    // The graph was stopped: there is little left to poll, and perhaps no other thread.
+                    executor.run();
+                    break;
+                }
             }
         });
         graph.join(tasks.into_iter().map(output).collect())

@@ -42,6 +42,8 @@ pub use quantum::ByQuantum;
 pub use sequence::Sequence;
 pub use stage::ByStage;
 
+use std::thread::{Builder, Scope};
+
 use rustix::io::Errno;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
@@ -67,6 +69,22 @@ pub enum Waiting {
 
 /// How often a thread looks before it sleeps: about 20 us.
 const LOOKS: u32 = 1_000;
+
+/// Has a thread of this name do `work`: whether the system let it, the graph is stopped else.
+fn spawn<'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    name: String,
+    control: &Control,
+    work: impl FnOnce() + Send + 'scope,
+) -> bool {
+    match Builder::new().name(name.clone()).spawn_scoped(scope, work) {
+        Ok(_) => true,
+        Err(error) => {
+            control.fail(RunError::Thread { thread: name, error });
+            false
+        }
+    }
+}
 
 /// Keeps the calling thread on CPU `core`, if one was said; stops the graph when it cannot.
 fn pin(core: Option<usize>, control: &Control) {

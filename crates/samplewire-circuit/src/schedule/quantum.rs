@@ -8,7 +8,7 @@ use crate::meter::Meter;
 use crate::schedule::calls::Post;
 use crate::schedule::line::{Line, put_back, take};
 use crate::schedule::relay::{Relay, Worker};
-use crate::schedule::{Scheduler, Waiting, pin};
+use crate::schedule::{Scheduler, Waiting, pin, spawn};
 
 /// Runs a line of blocks on several threads, each quantum wholly on one of them: its samples stay in
 /// that core's caches.
@@ -76,11 +76,14 @@ impl Scheduler for ByQuantum {
         thread::scope(|scope| {
             for (number, worker) in workers.iter_mut().enumerate() {
                 let core = self.cores.get(number % self.cores.len().max(1)).copied();
-                let control = control.clone();
-                scope.spawn(move || {
-                    pin(core, &control);
+                let own = control.clone();
+                let run = move || {
+                    pin(core, &own);
                     worker.run();
-                });
+                };
+                if !spawn(scope, format!("quantum {number}"), &control, run) {
+                    break;
+                }
             }
         });
         // The first thread had the blocks themselves, the others replicas.

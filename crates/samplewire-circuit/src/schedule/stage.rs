@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::graph::{BlockView, Control, Graph, Placement, RunError};
 use crate::group::{Group, Polled};
-use crate::schedule::{LOOKS, Scheduler, Waiting, pin};
+use crate::schedule::{LOOKS, Scheduler, Waiting, pin, spawn};
 
 /// Runs blocks in stages, each on a thread of its own: for chains of which one core cannot carry all.
 ///
@@ -57,22 +57,28 @@ impl Scheduler for ByStage {
 }
 
 /// Runs each group to its end on a thread of its own, the nth on CPU `cores[n % len]`.
-pub(super) fn run_on_threads(groups: Vec<Group>, cores: &[usize], control: &Control) -> Vec<Group> {
+pub(super) fn run_on_threads(
+    mut groups: Vec<Group>,
+    cores: &[usize],
+    control: &Control,
+) -> Vec<Group> {
+    let mut started = 0;
     thread::scope(|scope| {
-        let run = |(number, mut group): (usize, Group)| {
+        for (number, group) in groups.iter_mut().enumerate() {
             let core = cores.get(number % cores.len().max(1)).copied();
-            scope.spawn(move || {
+            let run = move || {
                 pin(core, control);
-                poll_to_the_end(&mut group);
-                group
-            })
-        };
-        let threads: Vec<_> = groups.into_iter().enumerate().map(run).collect();
-        let joined = |thread: thread::ScopedJoinHandle<'_, Group>| {
-            thread.join().expect("a group catches its blocks' panics")
-        };
-        threads.into_iter().map(joined).collect()
-    })
+                poll_to_the_end(group);
+            };
+            if !spawn(scope, format!("stage {number}"), control, run) {
+                break;
+            }
+            started += 1;
+        }
+    });
+    // Without a thread, in a graph that was stopped for it: blocks that were started are stopped.
+    groups[started..].iter_mut().for_each(poll_to_the_end);
+    groups
 }
 
 fn poll_to_the_end(group: &mut Group) {
