@@ -35,8 +35,14 @@ pub unsafe trait Memory: Send + Sync {
     }
 }
 
-/// Memory that other processes can map: they get its file by [`AsFd`], over a socket or by
-/// inheritance. It can be neither shortened nor lengthened.
+/// Memory that other processes can read: they get its file by [`AsFd`], over a socket or by
+/// inheritance.
+///
+/// The kernel sees to it that the file is neither shortened nor lengthened, and that nobody writes to
+/// it or maps it so as to write, this process included, also by opening it anew: samples that are
+/// borrowed here change for nobody else's doing. Who reads sees samples as they are worked on, and
+/// agrees with the owners of the quanta on when to look. For memory that others write there is
+/// [`Memory`].
 ///
 /// ```
 /// use std::os::fd::AsFd;
@@ -68,7 +74,8 @@ impl SharedMemory {
     /// Takes `len_bytes` (at least 1) of zeroed memory and touches every page of it.
     ///
     /// # Errors
-    /// The kernel's, with what it could not do: memory, address space, or descriptors are short.
+    /// The kernel's, with what it could not do: memory, address space, or descriptors are short, or it
+    /// is older than Linux 5.1 and cannot keep others from writing.
     ///
     /// # Blocking
     /// See [`Pool::new`](crate::Pool::new).
@@ -82,12 +89,8 @@ impl SharedMemory {
         // SAFETY: the kernel has just opened it for this caller alone.
         let file = unsafe { OwnedFd::from_raw_fd(file) };
         let len = i64::try_from(len_bytes).map_err(|_| too_long(len_bytes))?;
-        // SAFETY: it is an open file; these calls take no pointers.
-        let is_sized = unsafe {
-            libc::ftruncate(file.as_raw_fd(), len) == 0
-                && libc::fcntl(file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) == 0
-        };
-        if !is_sized {
+        // SAFETY: it is an open file; the call takes no pointers.
+        if unsafe { libc::ftruncate(file.as_raw_fd(), len) } != 0 {
             return Err(failed(&format!("make shared memory {len_bytes} bytes long")));
         }
         let (protection, flags) =
@@ -95,18 +98,24 @@ impl SharedMemory {
         // SAFETY: the kernel chooses the address of a range that nobody has.
         let base =
             unsafe { libc::mmap(null_mut(), len_bytes, protection, flags, file.as_raw_fd(), 0) };
-        match NonNull::new(base.cast()) {
+        let memory = match NonNull::new(base.cast()) {
             Some(base) if base.as_ptr() != libc::MAP_FAILED.cast() => {
-                Ok(Self { base, len_bytes, file })
+                Self { base, len_bytes, file }
             }
-            _ => Err(failed(&format!("map {len_bytes} bytes of shared memory"))),
+            _ => return Err(failed(&format!("map {len_bytes} bytes of shared memory"))),
+        };
+        // Behind the mapping, which stays as it is, and before anybody else has the file.
+        // SAFETY: it is an open file; the call takes no pointers.
+        if unsafe { libc::fcntl(memory.file.as_raw_fd(), libc::F_ADD_SEALS, SEALS) } != 0 {
+            return Err(failed("keep others from writing to shared memory (Linux 5.1 can)"));
         }
+        Ok(memory)
     }
 }
 
 // SAFETY: the mapping begins at a page, lies there until the drop below, and was zeroed by the
-// kernel; the seals keep the file from losing a page of it. The pointer does not leave this value
-// but by this trait.
+// kernel; the seals keep the file from losing a page of it, and all others from writing to it. The
+// pointer does not leave this value but by this trait.
 unsafe impl Memory for SharedMemory {
     fn base(&self) -> NonNull<u8> {
         self.base
@@ -148,11 +157,14 @@ fn too_long(len_bytes: usize) -> io::Error {
 
 /// What the kernel shows it as.
 const NAME: &CStr = c"samplewire";
-/// It stays as long as it is.
-const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
+/// It stays as long as it is, and is written by the mapping that there is alone.
+const SEALS: i32 =
+    libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_FUTURE_WRITE | libc::F_SEAL_SEAL;
 
 #[cfg(all(test, not(loom), not(miri)))]
 mod tests {
+    use std::fs::File;
+    use std::os::unix::fs::FileExt;
     use std::process::{Command, Stdio};
 
     use super::*;
@@ -177,6 +189,45 @@ mod tests {
             assert_eq!((seen[offset - 1], seen[offset + 1_000]), (0, 0));
         }
         assert!(quanta.iter().all(|quantum| quantum.data()[999] != 0), "they keep the memory");
+    }
+
+    #[test]
+    fn nobody_else_can_write_or_change_the_length() {
+        let config = PoolConfig::new(1, 4_096);
+        let memory = SharedMemory::new(config.memory_bytes().unwrap()).unwrap();
+        let file = File::from(memory.as_fd().try_clone_to_owned().unwrap());
+        let pool = Pool::with_memory(config, memory).unwrap();
+        let mut quantum = pool.take().unwrap();
+        let at = pool.offset_bytes(&quantum).unwrap() as u64;
+        let path = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let anew = File::options().read(true).write(true).open(path).unwrap();
+        for file in [&file, &anew] {
+            let refused = |result: io::Result<()>| {
+                assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+            };
+            refused(file.write_all_at(b"other", at));
+            refused(file.set_len(1));
+            refused(file.set_len(1 << 20));
+            let map = |protection| {
+                let (fd, flags) = (file.as_raw_fd(), libc::MAP_SHARED);
+                // SAFETY: the kernel chooses the address of a range that nobody has.
+                unsafe { libc::mmap(null_mut(), 4_096, protection, flags, fd, 0) }
+            };
+            assert_eq!(map(libc::PROT_READ | libc::PROT_WRITE), libc::MAP_FAILED);
+            let seen = map(libc::PROT_READ);
+            assert_ne!(seen, libc::MAP_FAILED);
+            // SAFETY: a mapping to read, of which no pointer was kept; it cannot be made writable.
+            unsafe {
+                let writable = libc::PROT_READ | libc::PROT_WRITE;
+                assert_eq!(libc::mprotect(seen, 4_096, writable), -1);
+                assert_eq!(libc::munmap(seen, 4_096), 0);
+            }
+        }
+        quantum.set_len(5);
+        quantum.data_mut().copy_from_slice(b"owner");
+        let mut seen = [0; 5];
+        file.read_exact_at(&mut seen, at).unwrap();
+        assert_eq!(&seen, b"owner", "the pool writes as before, and others see it");
     }
 
     #[test]
