@@ -1,14 +1,16 @@
 //! Mailboxes: messages to a block, from other blocks and from outside of the graph.
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::task::Waker;
 
 use crossbeam_queue::ArrayQueue;
 
 /// Where a block finds messages: at most so many wait, and a rule says what happens to more.
 ///
-/// Neither side blocks, nor allocates for the mailbox.
+/// Neither side blocks, nor allocates for the mailbox. A block that has nothing to do before a message
+/// comes has messages [wake](Mailbox::wakes) it.
 ///
 /// ```
 /// use samplewire_circuit::{Flow, Full, InPlace, Mailbox, Quantum, Work};
@@ -68,13 +70,20 @@ struct Shared<M> {
     waiting: ArrayQueue<M>,
     full: Full,
     dropped: AtomicU64,
+    /// Written when the block starts.
+    waker: RwLock<Option<Waker>>,
 }
 
 impl<M: Send> Mailbox<M> {
     /// A mailbox in which up to `depth` (at least 1) messages wait.
     pub fn new(depth: usize, full: Full) -> (MailSender<M>, Self) {
         let waiting = ArrayQueue::new(depth.max(1));
-        let shared = Arc::new(Shared { waiting, full, dropped: AtomicU64::new(0) });
+        let shared = Arc::new(Shared {
+            waiting,
+            full,
+            dropped: AtomicU64::new(0),
+            waker: RwLock::new(None),
+        });
         (MailSender { shared: Arc::clone(&shared) }, Self { shared })
     }
 
@@ -82,6 +91,35 @@ impl<M: Send> Mailbox<M> {
     #[expect(clippy::should_implement_trait, reason = "an end of this iterator would not be one")]
     pub fn next(&mut self) -> Option<M> {
         self.shared.waiting.pop()
+    }
+
+    /// Has each message from now on wake `waker`, the block's own: said in its start, by a block that
+    /// answers [`Flow::Sleep`](crate::Flow::Sleep) when no message waits. A message costs its sender
+    /// a look at whether the block sleeps, and the block nothing.
+    ///
+    /// ```
+    /// use samplewire_circuit::{Context, Failure, Flow, Mailbox, Quantum, Source, Work};
+    ///
+    /// /// Sends the samples that it is told to.
+    /// struct Told(Mailbox<i16>);
+    ///
+    /// impl Source<i16> for Told {
+    ///     fn fill(&mut self, quantum: &mut Quantum<i16>) -> Work {
+    ///         let Some(sample) = self.0.next() else { return Ok(Flow::Sleep) };
+    ///         quantum.set_len(1);
+    ///         quantum.samples_mut()[0] = sample;
+    ///         Ok(Flow::Pass)
+    ///     }
+    ///
+    ///     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+    ///         self.0.wakes(&context.waker);
+    ///         Ok(())
+    ///     }
+    /// }
+    /// ```
+    pub fn wakes(&self, waker: &Waker) {
+        let mut own = self.shared.waker.write().unwrap_or_else(PoisonError::into_inner);
+        *own = Some(waker.clone());
     }
 
     /// How many messages were dropped, or refused, since it was made.
@@ -96,11 +134,15 @@ impl<M: Send> MailSender<M> {
     /// # Errors
     /// [`Refused`] with the message when the mailbox is full and of [`Full::Refuse`].
     pub fn send(&self, message: M) -> Result<(), Refused<M>> {
-        let Shared { waiting, full, dropped } = &*self.shared;
+        let Shared { waiting, full, dropped, waker } = &*self.shared;
         let over = match full {
             Full::DropOldest => waiting.force_push(message),
             Full::Refuse | Full::DropNewest => waiting.push(message).err(),
         };
+        if over.is_none() || *full == Full::DropOldest {
+            let waker = waker.read().unwrap_or_else(PoisonError::into_inner);
+            waker.iter().for_each(Waker::wake_by_ref);
+        }
         let Some(over) = over else { return Ok(()) };
         // Relaxed: a count.
         dropped.fetch_add(1, Ordering::Relaxed);

@@ -2,11 +2,15 @@
 
 mod schedulers;
 
+use std::sync::mpsc::{self, Sender};
 use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use samplewire_circuit::blocks::{Head, NullSource};
 use samplewire_circuit::{
-    Flow, Full, GraphBuilder, InPlace, MailSender, Mailbox, Parameter, Quantum, Sink, Work,
+    Async, ByStage, Context, Failure, Flow, Full, GraphBuilder, InPlace, MailSender, Mailbox,
+    Parameter, Quantum, Sequence, Sink, Source, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -68,10 +72,10 @@ fn parameter_changes_at_its_sample_and_messages_go_from_block_to_block() {
         let at = |value: i32| value as u64 * 250 + 7;
         (1..=2).for_each(|value| handle.set_at(at(value), value).unwrap());
         // Those behind are set while the graph runs: they may come late, but hold in their order.
-        let setter = std::thread::spawn(move || {
+        let setter = thread::spawn(move || {
             for value in 3..=50 {
                 while handle.set_at(at(value), value).is_err() && !handle.is_closed() {
-                    std::thread::yield_now();
+                    thread::yield_now();
                 }
             }
         });
@@ -85,4 +89,62 @@ fn parameter_changes_at_its_sample_and_messages_go_from_block_to_block() {
             assert!(value == expected || value < expected && index >= 757, "{index}: {value}");
         }
     });
+}
+
+/// Sends the sample of each message, and ends behind one below 0; asleep until one comes.
+struct Told(Mailbox<i32>);
+
+impl Source<i32> for Told {
+    fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
+        let Some(sample) = self.0.next() else { return Ok(Flow::Sleep) };
+        quantum.set_len(1);
+        quantum.samples_mut()[0] = sample;
+        Ok(if sample < 0 { Flow::End } else { Flow::Pass })
+    }
+
+    fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
+        self.0.wakes(&context.waker);
+        Ok(())
+    }
+}
+
+/// Says what came.
+struct Say(Sender<i32>);
+
+impl Sink<i32> for Say {
+    fn consume(&mut self, quantum: &Quantum<i32>) -> Work {
+        quantum.samples().iter().try_for_each(|sample| self.0.send(*sample))?;
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn message_wakes_a_block_that_sleeps() {
+    // As a future nothing asks it again but a wake; of the others a lost wake is a second's sleep.
+    for scheduler in ["async", "stage", "sequence"] {
+        let (sender, mailbox) = Mailbox::new(1, Full::Refuse);
+        let (said, heard) = mpsc::channel();
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", 2, 1);
+        let stream = graph.source("told", Told(mailbox), circuit);
+        graph.sink("say", Say(said), stream);
+        let graph = graph.build().unwrap();
+        thread::scope(|scope| {
+            let run = scope.spawn(|| match scheduler {
+                "async" => graph.run(Async::new(1)),
+                "stage" => {
+                    let stage = ByStage::even(&graph, 2);
+                    graph.run(stage)
+                }
+                _ => graph.run(Sequence::new()),
+            });
+            let count = if cfg!(miri) { 3 } else { 1_000 };
+            for message in (0..count).chain([-1]) {
+                sender.send(message).unwrap();
+                let came = heard.recv_timeout(Duration::from_secs(60));
+                assert_eq!(came, Ok(message), "{scheduler}: a wake was lost");
+            }
+            run.join().unwrap().unwrap();
+        });
+    }
 }
