@@ -130,7 +130,7 @@ impl Grid {
                     let [above, below] = &self.items[item].neighbours;
                     let others: &[&[usize]] = match sweep {
                         SWEEPS => &[above, below],
-                        _ if sweep % 2 == 0 => &[above],
+                        _ if sweep.is_multiple_of(2) => &[above],
                         _ => &[below],
                     };
                     let places = others.iter().copied().flatten().map(|&other| self.items[other].x);
@@ -192,7 +192,7 @@ impl Grid {
             (item.x - item.left - left, top(item) + free / 2.0)
         };
         let boxes: Vec<_> = boxes.map(corner).collect();
-        let route = |(way, line): (&Vec<usize>, &(usize, usize, (f64, f64)))| {
+        let route = |way: &Vec<usize>, (from, to): (usize, usize)| {
             let (begin, end) = (way[0], way[way.len() - 1]);
             let x_at = |at, side, to| self.port(at, side, to) - left;
             let begin_y = boxes[begin].1 + items[begin].height;
@@ -205,13 +205,14 @@ impl Grid {
             let label = &items[way[1]];
             let free = bottom(label) - top(label) - label.height;
             let label = (label.x - left + LABEL_AT, top(label) + free / 2.0);
-            let is_back = line.0 > line.1;
+            let is_back = from > to;
             if is_back {
                 points.reverse();
             }
             Route { points, label, is_back }
         };
-        let lines = self.ways.iter().zip(&drawing.lines).map(route).collect();
+        let lines = self.ways.iter().zip(&drawing.lines);
+        let lines = lines.map(|(way, line)| route(way, (line.0, line.1))).collect();
         let height = (tops[self.layers.len()] - GAP_Y).max(0.0);
         Layout { width: (right - left).max(0.0), height, boxes, lines }
     }
@@ -249,7 +250,7 @@ fn layers_of(count: usize, ends: impl Iterator<Item = (usize, usize)> + Clone) -
 
 /// The layers from top to bottom, or the other way in every second sweep.
 fn in_turn(sweep: usize, layers: usize) -> impl Iterator<Item = usize> {
-    (0..layers).map(move |layer| if sweep % 2 == 0 { layer } else { layers - 1 - layer })
+    (0..layers).map(move |layer| if sweep.is_multiple_of(2) { layer } else { layers - 1 - layer })
 }
 
 fn mean(numbers: impl Iterator<Item = f64>) -> Option<f64> {
