@@ -1,5 +1,6 @@
 //! Graphs: blocks, the streams between them, and the quanta that go round.
 
+mod assemble;
 mod builder;
 mod carry;
 mod check;
@@ -16,6 +17,7 @@ mod stream;
 mod survey;
 mod svg;
 mod table;
+mod ways;
 
 use std::sync::Arc;
 use std::time::Instant;
