@@ -73,8 +73,8 @@ pub(crate) struct Shared {
     idle: AtomicUsize,
     error: Mutex<Option<RunError>>,
     bells: Mutex<Vec<Arc<Bell>>>,
-    /// For each block its group's.
-    homes: Mutex<Vec<Arc<Bell>>>,
+    /// For each block its group, and that one's bell.
+    homes: Mutex<Vec<(usize, Arc<Bell>)>>,
 }
 
 impl Shared {
@@ -157,8 +157,8 @@ impl Shared {
         *lock(&self.bells) = bells;
     }
 
-    /// For each block its group's bell.
-    pub(super) fn set_homes(&self, homes: Vec<Arc<Bell>>) {
+    /// For each block its group, and that one's bell.
+    pub(super) fn set_homes(&self, homes: Vec<(usize, Arc<Bell>)>) {
         *lock(&self.homes) = homes;
     }
 
@@ -183,10 +183,14 @@ impl Shared {
     }
 
     pub(crate) fn blocks(&self) -> Vec<BlockReport> {
-        let of_each = |((name, kind), meter): ((&Arc<str>, &&'static str), &Arc<Meter>)| {
-            BlockReport { name: name.clone(), kind, counters: meter.counters() }
+        let homes = lock(&self.homes);
+        let of_each = |node: usize| BlockReport {
+            name: self.names[node].clone(),
+            kind: self.kinds[node],
+            counters: self.meters[node].counters(),
+            group: homes.get(node).map(|home| home.0),
         };
-        self.names.iter().zip(&self.kinds).zip(&self.meters).map(of_each).collect()
+        (0..self.names.len()).map(of_each).collect()
     }
 
     pub(crate) fn circuits(&self) -> Vec<CircuitReport> {
@@ -233,7 +237,7 @@ impl Wake for Caller {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if let Some(bell) = lock(&self.shared.homes).get(self.node) {
+        if let Some((_, bell)) = lock(&self.shared.homes).get(self.node) {
             bell.wake_by_ref();
         }
     }

@@ -33,7 +33,10 @@ impl Picture<'_> {
     }
 
     /// The lines in a block: its name, its kind, and what it did.
-    pub(super) fn block(&self, BlockReport { name, kind, counters }: &BlockReport) -> Vec<String> {
+    pub(super) fn block(
+        &self,
+        BlockReport { name, kind, counters, .. }: &BlockReport,
+    ) -> Vec<String> {
         let mut lines = vec![short(name), (*kind).to_owned()];
         if counters.calls > 0 {
             lines.push(format!("{} calls, {} samples", counters.calls, counters.samples));

@@ -27,6 +27,8 @@ pub struct BlockReport {
     pub kind: &'static str,
     /// What it did.
     pub counters: Counters,
+    /// The group that it was in last; `None` by quantum, where it is on every thread.
+    pub group: Option<usize>,
 }
 
 /// The quanta of one circuit.

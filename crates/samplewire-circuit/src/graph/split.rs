@@ -49,7 +49,8 @@ fn bells(graph: &Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
         (0..placement.groups()).map(|_| Arc::new(Bell::new(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
-    graph.shared().set_homes(placement.group_of.iter().map(|&at| Arc::clone(&bells[at])).collect());
+    let home = |&group: &usize| (group, Arc::clone(&bells[group]));
+    graph.shared().set_homes(placement.group_of.iter().map(home).collect());
     bells
 }
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 use crate::graph::report::{BlockReport, CircuitReport, Report};
 
 /// ```text
-/// block       kind          calls       samples  busy %  starved  blocked
-/// receiver    source         1000      16000000     1.2        3        0
+/// block       kind       group       calls         samples  busy %   starved   blocked
+/// receiver    source         0        1000        16000000     1.2         3         0
 ///
 /// circuit       quanta  samples each          rate      latency at most
 /// wire              16         16000     250 MS/s              1.024 ms
@@ -18,14 +18,15 @@ impl fmt::Display for Report {
         let (block, kind) = ("block", "kind");
         writeln!(
             f,
-            "{block:wide$}  {kind:9}  {:>10}  {:>14}  {:>6}  {:>8}  {:>8}",
-            "calls", "samples", "busy %", "starved", "blocked"
+            "{block:wide$}  {kind:9}  {:>5}  {:>10}  {:>14}  {:>6}  {:>8}  {:>8}",
+            "group", "calls", "samples", "busy %", "starved", "blocked"
         )?;
-        for BlockReport { name, kind, counters } in &self.blocks {
+        for BlockReport { name, kind, counters, group } in &self.blocks {
+            let group = group.map_or_else(|| "all".to_owned(), |group| group.to_string());
             let busy = counters.busy_percent(self.elapsed);
             writeln!(
                 f,
-                "{name:wide$}  {kind:9}  {:>10}  {:>14}  {busy:>6.1}  {:>8}  {:>8}",
+                "{name:wide$}  {kind:9}  {group:>5}  {:>10}  {:>14}  {busy:>6.1}  {:>8}  {:>8}",
                 counters.calls, counters.samples, counters.starved, counters.blocked
             )?;
         }
@@ -81,7 +82,8 @@ mod tests {
             busy: Duration::from_millis(12),
             ..Counters::default()
         };
-        let block = |name: &str, kind| BlockReport { name: name.into(), kind, counters };
+        let block =
+            |name: &str, kind, group| BlockReport { name: name.into(), kind, counters, group };
         let circuit = |name: &str, rate_hz| CircuitReport {
             name: name.into(),
             quanta: 16,
@@ -89,16 +91,19 @@ mod tests {
             rate_hz,
         };
         let report = Report {
-            blocks: vec![block("receiver", "source"), block("a long name", "transform")],
+            blocks: vec![
+                block("receiver", "source", Some(0)),
+                block("a long name", "transform", None),
+            ],
             circuits: vec![circuit("wire", 250e6), circuit("unknown", 0.0)],
             elapsed: Duration::from_secs(1),
         };
         assert_eq!(
             report.to_string(),
             "\
-block        kind            calls         samples  busy %   starved   blocked
-receiver     source           1000        16000000     1.2         0         0
-a long name  transform        1000        16000000     1.2         0         0
+block        kind       group       calls         samples  busy %   starved   blocked
+receiver     source         0        1000        16000000     1.2         0         0
+a long name  transform    all        1000        16000000     1.2         0         0
 
 circuit    quanta  samples each          rate  latency at most
 wire           16         16000      250 MS/s          1.024ms
