@@ -32,21 +32,9 @@ impl Automatic {
     pub fn new(threads: usize) -> Self {
         Self { threads: threads.max(1), cores: Vec::new(), waiting: Waiting::Sleep }
     }
-
-    /// Stage n's thread stays on CPU `cores[n % len]`; on none in particular unless said.
-    #[must_use]
-    pub fn cores(mut self, cores: &[usize]) -> Self {
-        self.cores = cores.to_vec();
-        self
-    }
-
-    /// How the threads of stages wait; [`Waiting::Sleep`] unless said.
-    #[must_use]
-    pub fn waiting(mut self, waiting: Waiting) -> Self {
-        self.waiting = waiting;
-        self
-    }
 }
+
+threads!(Automatic);
 
 impl Scheduler for Automatic {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {

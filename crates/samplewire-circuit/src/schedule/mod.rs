@@ -26,6 +26,28 @@
 //! }
 //! ```
 
+/// How the threads of a scheduler with the fields `cores` and `waiting` are set.
+macro_rules! threads {
+    ($scheduler:ty) => {
+        impl $scheduler {
+            /// Thread n (of stages: stage n's) stays on CPU `cores[n % len]`; on none in particular
+            /// unless said.
+            #[must_use]
+            pub fn cores(mut self, cores: &[usize]) -> Self {
+                self.cores = cores.to_vec();
+                self
+            }
+
+            /// How the threads wait; [`Waiting::Sleep`] unless said.
+            #[must_use]
+            pub fn waiting(mut self, waiting: Waiting) -> Self {
+                self.waiting = waiting;
+                self
+            }
+        }
+    };
+}
+
 mod automatic;
 mod calls;
 mod future;

@@ -34,21 +34,9 @@ impl ByQuantum {
     pub fn new(threads: usize) -> Self {
         Self { threads: threads.max(1), cores: Vec::new(), waiting: Waiting::Sleep }
     }
-
-    /// Thread n stays on CPU `cores[n % len]`; on none in particular unless said.
-    #[must_use]
-    pub fn cores(mut self, cores: &[usize]) -> Self {
-        self.cores = cores.to_vec();
-        self
-    }
-
-    /// How a thread waits for its turn; [`Waiting::Sleep`] unless said.
-    #[must_use]
-    pub fn waiting(mut self, waiting: Waiting) -> Self {
-        self.waiting = waiting;
-        self
-    }
 }
+
+threads!(ByQuantum);
 
 impl Scheduler for ByQuantum {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {

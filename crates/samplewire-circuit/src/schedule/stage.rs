@@ -28,21 +28,9 @@ impl ByStage {
         let blocks = graph.blocks().count();
         Self::new(move |block| block.number() * stages / blocks)
     }
-
-    /// Stage n's thread stays on CPU `cores[n % len]`; on none in particular unless said.
-    #[must_use]
-    pub fn cores(mut self, cores: &[usize]) -> Self {
-        self.cores = cores.to_vec();
-        self
-    }
-
-    /// How a thread waits; [`Waiting::Sleep`] unless said.
-    #[must_use]
-    pub fn waiting(mut self, waiting: Waiting) -> Self {
-        self.waiting = waiting;
-        self
-    }
 }
+
+threads!(ByStage);
 
 impl Scheduler for ByStage {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
