@@ -3,13 +3,14 @@
 PYTHON ?= python3
 MINUTES ?= 10
 KILLS ?= 100
+SAMPLES ?= 100000000
 PREFIX ?= /usr/local
 TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
     'import json, sys; print(json.load(sys.stdin)["target_directory"])'
 
 .DEFAULT_GOAL := help
 .PHONY: help demo board test wheel rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
-.PHONY: bench-soapy install-ffi install-soapy clean
+.PHONY: link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -70,6 +71,11 @@ soak: ## the simulator on all cores for MINUTES (10), every index accounted for
 kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
 	@tools/setup.sh linker
 	SAMPLEWIRE_KILLS=$(KILLS) cargo test --quiet -p samplewire-cli --test cli -- kills --nocapture
+
+link: ## a ZMQ radio link over two bridges and a bad wire, SAMPLES (100000000) each way, some minutes
+	@tools/setup.sh linker
+	SAMPLEWIRE_LINK_SAMPLES=$(SAMPLES) cargo test --quiet -p samplewire-cli --test cli -- \
+	    long_link --nocapture
 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker

@@ -55,6 +55,9 @@ pub(crate) enum Failure {
     /// Nobody can ask what is counted.
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
+    /// A ZeroMQ socket cannot be where it was to be.
+    #[error("{name}: {source}")]
+    Zmq { name: String, source: io::Error },
     /// There is nothing to show.
     #[error("no streams{}", if *has_others { " of these devices" } else { "" })]
     NoStreams { has_others: bool },
@@ -156,6 +159,11 @@ impl Failure {
             Self::Metrics { address, source } => {
                 port_tip(*address, source, "ss -tlnp", "--metrics")
             }
+            Self::Zmq { source, .. } if source.kind() == io::ErrorKind::AddrInUse => Some(
+                "`ss -tlnp` names the program that listens there; choose another port, or write \
+                 connect:tcp://.. to go to it"
+                    .into(),
+            ),
             Self::NoStreams { has_others: true } => {
                 Some("`samplewire top` alone shows the others".into())
             }

@@ -8,6 +8,7 @@
 
 mod account;
 mod arguments;
+mod bridge;
 mod cadence;
 mod console;
 mod decode;
@@ -40,6 +41,7 @@ mod study;
 mod top;
 mod verify;
 mod wiring;
+mod zmtp;
 
 use std::process::ExitCode;
 
@@ -79,6 +81,7 @@ fn run(command: &Command) -> Result<Outcome, Failure> {
         Command::Replay(arguments) => replay::run(arguments),
         Command::Rate(arguments) => rate::run(arguments),
         Command::Latency(arguments) => latency::run(arguments),
+        Command::Bridge(arguments) => bridge::run(arguments),
         Command::Top(arguments) => top::run(arguments),
         Command::Demo(arguments) => demo::run(arguments),
         Command::Sim(arguments) => sim::run(arguments),

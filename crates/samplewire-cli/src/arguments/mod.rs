@@ -2,6 +2,7 @@
 
 #![expect(rustdoc::broken_intra_doc_links, reason = "these are help texts, not Markdown")]
 
+mod bridge;
 mod decode;
 mod demo;
 mod emulate;
@@ -24,6 +25,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
+pub(crate) use bridge::{BridgeArguments, GapFill};
 pub(crate) use decode::{DecodeArguments, DissectorArguments};
 pub(crate) use demo::DemoArguments;
 pub(crate) use emulate::EmulateArguments;
@@ -72,6 +74,8 @@ pub(crate) enum Command {
     Rate(RateArguments),
     /// Measure how long before its time a burst must be sent to a device
     Latency(LatencyArguments),
+    /// Carry a device's streams to and from ZeroMQ: GNU Radio, srsRAN
+    Bridge(BridgeArguments),
     /// Show the streams of this host: rates, repair, window, round trip, gaps
     Top(TopArguments),
     /// Show device and receiver at work in one process, over a wire that loses packets

@@ -77,27 +77,27 @@ pub(super) struct End {
 
 /// What was received; meanings in `docs/statistics.md`.
 #[derive(Debug, Serialize)]
-pub(super) struct Receive {
-    pub(super) seconds: f64,
-    pub(super) bytes: u64,
-    pub(super) goodput_bps: f64,
-    pub(super) samples_delivered: u64,
-    pub(super) samples_missing: u64,
-    pub(super) gaps: u64,
+pub(crate) struct Receive {
+    pub(crate) seconds: f64,
+    pub(crate) bytes: u64,
+    pub(crate) goodput_bps: f64,
+    pub(crate) samples_delivered: u64,
+    pub(crate) samples_missing: u64,
+    pub(crate) gaps: u64,
     /// Samples missing, by hop.
-    pub(super) lost_at: Hops,
-    pub(super) host_hints: HostHints,
-    pub(super) packets_received: u64,
-    pub(super) packets_repaired: u64,
-    pub(super) packets_late: u64,
-    pub(super) packets_reordered: u64,
-    pub(super) packets_duplicate: u64,
-    pub(super) packets_corrupted: u64,
-    pub(super) packets_dropped_by_socket: u64,
-    pub(super) credit_stalls: u64,
-    pub(super) rtt_ns: u64,
+    pub(crate) lost_at: Hops,
+    pub(crate) host_hints: HostHints,
+    pub(crate) packets_received: u64,
+    pub(crate) packets_repaired: u64,
+    pub(crate) packets_late: u64,
+    pub(crate) packets_reordered: u64,
+    pub(crate) packets_duplicate: u64,
+    pub(crate) packets_corrupted: u64,
+    pub(crate) packets_dropped_by_socket: u64,
+    pub(crate) credit_stalls: u64,
+    pub(crate) rtt_ns: u64,
     /// The same of each stream; above are the sums, and the longest round trip.
-    pub(super) streams: Vec<LaneEntry>,
+    pub(crate) streams: Vec<LaneEntry>,
 }
 
 /// What was sent; meanings in `docs/statistics.md`.

@@ -1,8 +1,8 @@
 //! `rate`: how much goes through, and what is lost, late or lacking on the way.
 
-mod json;
+pub(crate) mod json;
 mod receive;
-mod tally;
+pub(crate) mod tally;
 mod transmit;
 
 use std::net::SocketAddr;

@@ -138,20 +138,20 @@ impl Tally {
 
 /// What was received in all.
 #[derive(Debug)]
-pub(super) struct Received {
-    pub(super) account: Account,
-    pub(super) snapshot: ReceiverSnapshot,
+pub(crate) struct Received {
+    pub(crate) account: Account,
+    pub(crate) snapshot: ReceiverSnapshot,
     /// The same of each stream.
-    pub(super) lanes: Vec<Lane>,
-    pub(super) host: HostHints,
-    pub(super) elapsed: Duration,
-    pub(super) frame_bytes: usize,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) host: HostHints,
+    pub(crate) elapsed: Duration,
+    pub(crate) frame_bytes: usize,
     /// What broke it off.
-    pub(super) error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl Received {
-    pub(super) fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.account.missing() == 0 && self.account.holds()
     }
 
@@ -159,7 +159,7 @@ impl Received {
         self.account.delivered() * self.frame_bytes as u64
     }
 
-    pub(super) fn print(&self, console: &mut Console) {
+    pub(crate) fn print(&self, console: &mut Console) {
         let Self { account, snapshot, elapsed, .. } = self;
         let stream = &snapshot.stream;
         console.line(format_args!(
@@ -193,7 +193,7 @@ impl Received {
         lanes::print(console, &self.lanes);
     }
 
-    pub(super) fn json(&self) -> json::Receive {
+    pub(crate) fn json(&self) -> json::Receive {
         let stream = &self.snapshot.stream;
         json::Receive {
             seconds: self.elapsed.as_secs_f64(),

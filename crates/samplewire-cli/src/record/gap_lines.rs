@@ -7,7 +7,7 @@ use crate::figures::{grouped, span};
 
 /// Prints the first gaps of each second, and how many more there were.
 #[derive(Debug)]
-pub(super) struct GapLines {
+pub(crate) struct GapLines {
     /// 0 when the rate is not known.
     rate_hz: f64,
     printed: u32,
@@ -16,12 +16,12 @@ pub(super) struct GapLines {
 }
 
 impl GapLines {
-    pub(super) const fn new(rate_hz: f64) -> Self {
+    pub(crate) const fn new(rate_hz: f64) -> Self {
         Self { rate_hz, printed: 0, left_out: 0, left_out_samples: 0 }
     }
 
     /// Prints a gap, or counts it when [`LINES_MAX`] were printed in this second.
-    pub(super) fn print(&mut self, console: &mut Console, gap: &RecordedGap) {
+    pub(crate) fn print(&mut self, console: &mut Console, gap: &RecordedGap) {
         if self.printed < LINES_MAX {
             self.printed += 1;
             console.line(format_args!("{}", gap_words(gap, self.rate_hz)));
@@ -32,7 +32,7 @@ impl GapLines {
     }
 
     /// A second is over: prints how many gaps were left out in it.
-    pub(super) fn next_second(&mut self, console: &mut Console) {
+    pub(crate) fn next_second(&mut self, console: &mut Console) {
         if self.left_out > 0 {
             console.line(format_args!(
                 ".. and {} more gaps ({} samples)",

@@ -1,7 +1,7 @@
 //! `record`: a device's stream into a file.
 
 mod dialer;
-mod gap_lines;
+pub(crate) mod gap_lines;
 pub(crate) mod json;
 mod recording;
 mod reporter;

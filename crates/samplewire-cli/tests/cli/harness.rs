@@ -238,7 +238,7 @@ pub(crate) fn spawn<A: AsRef<std::ffi::OsStr>>(arguments: &[A]) -> Child {
         .expect("the binary was built for this test")
 }
 
-fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
         let mut bytes = Vec::new();
         pipe.read_to_end(&mut bytes).expect("the pipe can be read");

@@ -1,6 +1,8 @@
 //! The command as users meet it: the real binary, over UDP on the loopback interface.
 
 mod bad_input;
+mod bridge;
+mod bridging;
 mod captures;
 mod channels;
 mod decoding;
@@ -16,6 +18,7 @@ mod measuring;
 mod metrics;
 mod mutations;
 mod playing;
+mod radio_link;
 mod real_time;
 mod recording;
 mod restarts;
@@ -23,3 +26,4 @@ mod settings;
 mod simulation;
 mod study;
 mod verification;
+mod zmtp;

@@ -1,0 +1,181 @@
+//! Options of `bridge`.
+
+use std::time::Duration;
+
+use clap::{ArgGroup, Args, ValueEnum};
+use samplewire::Delivery;
+use samplewire::format::Format;
+use samplewire::receiver::WINDOW_DEFAULT;
+
+use super::values;
+use super::{MetricsOption, RealTimeOptions};
+use crate::faults::FaultOption;
+use crate::zmtp::{Endpoint, Kind};
+
+/// A bridge between streams and ZeroMQ sockets.
+#[derive(Args, Debug)]
+#[command(override_usage = USAGE, after_help = AFTER_HELP)]
+#[command(group = ArgGroup::new("end").args(["address", "listen"]).required(true))]
+#[command(group = ArgGroup::new("out").args(["zmq_pub", "zmq_push", "zmq_rep"]))]
+#[command(group = ArgGroup::new("in").args(["zmq_sub", "zmq_pull", "zmq_req"]))]
+#[command(group = ArgGroup::new("any").multiple(true).required(true)
+    .args(["zmq_pub", "zmq_push", "zmq_rep", "zmq_sub", "zmq_pull", "zmq_req"]))]
+pub(crate) struct BridgeArguments {
+    /// The device whose streams are bridged: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless
+    /// given
+    #[arg(value_name = "ADDR")]
+    pub(crate) address: Option<String>,
+
+    /// Be a device instead, which others open: HOST, HOST:PORT or [IPV6]:PORT
+    #[arg(long, value_name = "ADDR")]
+    pub(crate) listen: Option<String>,
+
+    /// Publish what comes from the device, as GNU Radio's ZMQ PUB Sink does without tags: who is too
+    /// slow lacks messages, which are counted. Listens, unless `connect:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_pub: Option<Endpoint>,
+
+    /// Push what comes from the device, each message to one that pulls, and wait for it. Listens,
+    /// unless `connect:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_push: Option<Endpoint>,
+
+    /// Answer requests with what comes from the device, as the transmitter of srsRAN's ZMQ radio does.
+    /// Once for each channel. Listens, unless `connect:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_rep: Vec<Endpoint>,
+
+    /// Subscribe, and send to the device what comes. Connects, unless `bind:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_sub: Option<Endpoint>,
+
+    /// Pull, and send to the device what comes. Connects, unless `bind:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_pull: Option<Endpoint>,
+
+    /// Request samples, as the receiver of srsRAN's ZMQ radio does, and send them to the device. Once
+    /// for each channel. Connects, unless `bind:` stands before tcp://
+    #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
+    pub(crate) zmq_req: Vec<Endpoint>,
+
+    /// Samples at the sockets: sc8, sc16, fc32, r8, r16, rf32 or uc8; those of the stream are converted
+    /// [default: fc32 for requests, else as the stream]
+    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    pub(crate) zmq_format: Option<Format>,
+
+    /// The most samples of a message that is sent
+    #[arg(long, value_name = "N", default_value = "16k", value_parser = values::count)]
+    pub(crate) items: u64,
+
+    /// What may wait for each peer of a socket, in bytes
+    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::count)]
+    pub(crate) hwm: u64,
+
+    /// What stands for samples that are missing
+    #[arg(long, value_name = "WHAT", default_value = "zeros")]
+    pub(crate) gaps: GapFill,
+
+    /// Samples of the streams of --listen: formats as of --type [default: --type, or fc32]
+    #[arg(long, value_name = "FORMAT", requires = "listen", value_parser = values::sample_format)]
+    pub(crate) format: Option<Format>,
+
+    /// Interleaved channels of the streams of --listen [default: 1, or one for each socket]
+    #[arg(long, value_name = "N", requires = "listen")]
+    pub(crate) channels: Option<u16>,
+
+    /// Samples per second of the streams of --listen; told to who opens, and nothing is paced by it
+    #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::positive)]
+    pub(crate) rate: f64,
+
+    /// How long after the opening a device with a clock is to play the first sample
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::time)]
+    pub(crate) lead: Duration,
+
+    /// complete, deadline:5ms or best-effort; srsRAN bears nothing but complete
+    #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
+    pub(crate) delivery: Delivery,
+
+    /// Give up when the device does not answer the opening for this long
+    #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
+    pub(crate) timeout: Duration,
+
+    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    pub(crate) window: u32,
+
+    /// Largest IP packet, 576 to 9000 [default: 9000, or the first hop's MTU if less]
+    #[arg(long, value_name = "BYTES")]
+    pub(crate) mtu: Option<usize>,
+
+    /// Show progress also where standard error is no terminal
+    #[arg(long)]
+    pub(crate) progress: bool,
+
+    /// Print one JSON object at the end: start, intervals, end
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) metrics: MetricsOption,
+
+    #[command(flatten)]
+    pub(crate) real_time: RealTimeOptions,
+
+    /// Make the wire bad: data:.. for packets that carry samples, feedback:.. for the others; with
+    /// --listen and both ways at once data:.. for what is sent, feedback:.. for what is received; keys
+    /// as of emulate
+    #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
+    pub(crate) faults: Vec<FaultOption>,
+}
+
+/// What stands for samples that are missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GapFill {
+    /// As many zeros: the count of samples stays the time
+    Zeros,
+    /// Nothing: what follows stands right behind what was before
+    Skip,
+}
+
+impl BridgeArguments {
+    /// The sockets that samples leave through.
+    pub(crate) fn outward(&self) -> Option<(Kind, Vec<Endpoint>)> {
+        chosen([
+            (Kind::Pub, self.zmq_pub.as_slice()),
+            (Kind::Push, self.zmq_push.as_slice()),
+            (Kind::Rep, &self.zmq_rep),
+        ])
+    }
+
+    /// The sockets that samples come in through.
+    pub(crate) fn inward(&self) -> Option<(Kind, Vec<Endpoint>)> {
+        chosen([
+            (Kind::Sub, self.zmq_sub.as_slice()),
+            (Kind::Pull, self.zmq_pull.as_slice()),
+            (Kind::Req, &self.zmq_req),
+        ])
+    }
+}
+
+fn chosen(kinds: [(Kind, &[Endpoint]); 3]) -> Option<(Kind, Vec<Endpoint>)> {
+    let mut named = kinds.into_iter().filter(|(_, endpoints)| !endpoints.is_empty());
+    named.next().map(|(kind, endpoints)| (kind, endpoints.to_vec()))
+}
+
+const USAGE: &str = "samplewire bridge [OPTIONS] <ADDR|--listen ADDR> <--zmq-.. TCP>..";
+
+const AFTER_HELP: &str = "\
+A socket of each way makes a bridge both ways. Sockets have no password: who can reach the port can \
+read or send samples, so listen at 127.0.0.1 where the programs are on this host.
+
+Examples, GNU Radio:
+  samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --type fc32
+  samplewire bridge 10.0.0.2 --zmq-sub tcp://127.0.0.1:5556
+Examples, a ZMQ radio link between two hosts, at the first and at the second:
+  samplewire bridge --listen 10.0.0.1 --zmq-req tcp://127.0.0.1:2000 \\
+    --zmq-rep tcp://127.0.0.1:2001
+  samplewire bridge 10.0.0.1 --zmq-req tcp://127.0.0.1:2001 \\
+    --zmq-rep tcp://127.0.0.1:2000
+
+Exit status: 0 the stream ended and is whole, or --listen and Ctrl-C, 1 usage, 2 unreachable, refused \
+or broken off, 3 samples are missing, 130 Ctrl-C, 128 + N any other signal N";

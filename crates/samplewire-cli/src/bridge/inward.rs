@@ -1,0 +1,170 @@
+//! From ZeroMQ to a stream.
+
+use std::io;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use samplewire::transmitter::{Filling, Session, TransmitError, Transmitter};
+use samplewire_proto::wire::Flags;
+
+use super::ending::Ending;
+use super::news::News;
+use super::shape::Shape;
+use super::wait::Waiting;
+use super::watch::Watch;
+use crate::console::Console;
+use crate::zmtp::Socket;
+
+/// Sockets that samples come from, and what has come of them.
+pub(super) struct Inward {
+    pub(super) shape: Shape,
+    lanes: Vec<Lane>,
+    scratch: Vec<u8>,
+    waiting: Waiting,
+    news: News,
+    pub(super) watch: Watch,
+}
+
+/// A socket, and what has come and is in no quantum: the first bytes of a buffer.
+struct Lane {
+    socket: Socket,
+    buffer: Box<[u8]>,
+    start: usize,
+    end: usize,
+}
+
+/// A quantum that is being filled.
+struct Open {
+    filling: Filling,
+    len_bytes: usize,
+}
+
+impl Inward {
+    /// # Errors
+    /// The system has no file descriptor.
+    pub(super) fn new(shape: Shape, sockets: Vec<Socket>, watch: Watch) -> io::Result<Self> {
+        let lanes = sockets.into_iter().map(|socket| {
+            let buffer = vec![0; BUFFER_BYTES].into();
+            Lane { socket, buffer, start: 0, end: 0 }
+        });
+        let (lanes, waiting, news) = (lanes.collect(), Waiting::new()?, News::new());
+        Ok(Self { shape, lanes, scratch: Vec::new(), waiting, news, watch })
+    }
+
+    /// Carries what comes into a session until all is to end; the first sample is `lead` samples ahead
+    /// of what the other end plays then. What has come departs at once, also where it is less than a
+    /// packet: who sent it may wait for the answer.
+    ///
+    /// # Errors
+    /// The session has ended.
+    pub(super) fn pump(
+        &mut self,
+        transmitter: &mut Transmitter,
+        session: &Session,
+        lead: u64,
+        ending: &Ending,
+        console: &mut Console,
+    ) -> Result<(), PumpError> {
+        let stats = transmitter.stats_handle();
+        let mut open: Option<Open> = None;
+        let mut index = session.first_index;
+        let mut flags = if lead > 0 { Flags::START } else { Flags::NONE };
+        while !ending.has_come() {
+            self.turn(Instant::now(), console);
+            let items = self.fill();
+            let is_full = match &mut open {
+                Some(open) if items > 0 => self.join(open, items),
+                None if items > 0 => {
+                    match transmitter.poll_quantum(session, self.waiting.waker()) {
+                        Poll::Pending => {
+                            self.wait()?;
+                            continue;
+                        }
+                        Poll::Ready(filling) => {
+                            let filling = filling?;
+                            self.join(open.insert(Open { filling, len_bytes: 0 }), items)
+                        }
+                    }
+                }
+                _ => false,
+            };
+            if let Some(Open { filling, len_bytes }) = open.take_if(|_| is_full || items == 0) {
+                if flags.contains(Flags::START) {
+                    index = index.max(stats.stats().stream.position_of_peer) + lead;
+                }
+                transmitter.submit(filling, len_bytes, index, flags);
+                (index, flags) = (transmitter.next_index(), Flags::NONE);
+            }
+            if items == 0 {
+                if stats.session().is_none_or(|open| open.id != session.id) {
+                    // It says why.
+                    drop(transmitter.quantum(session, Duration::ZERO)?);
+                }
+                self.wait()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads what has come, as far as there is room; how many samples all sockets have.
+    fn fill(&mut self) -> usize {
+        for lane in &mut self.lanes {
+            if lane.start == lane.end {
+                (lane.start, lane.end) = (0, 0);
+            } else if lane.end == lane.buffer.len() {
+                lane.buffer.copy_within(lane.start..lane.end, 0);
+                (lane.start, lane.end) = (0, lane.end - lane.start);
+            }
+            lane.end += lane.socket.read(&mut lane.buffer[lane.end..]);
+        }
+        self.watch.set_sockets(self.lanes.iter().map(|lane| lane.socket.counts()));
+        let item_bytes = self.shape.item_bytes();
+        let items = self.lanes.iter().map(|lane| (lane.end - lane.start) / item_bytes);
+        items.min().unwrap_or(0)
+    }
+
+    /// Moves samples into a quantum; says whether it is full.
+    fn join(&mut self, open: &mut Open, items: usize) -> bool {
+        let (item_bytes, frame_bytes) = (self.shape.item_bytes(), self.shape.frame_bytes());
+        let room = &mut open.filling.bytes_mut()[open.len_bytes..];
+        let frames = items.min(room.len() / frame_bytes);
+        let left_bytes = room.len() - frames * frame_bytes;
+        let out = &mut room[..frames * frame_bytes];
+        for (at, lane) in self.lanes.iter_mut().enumerate() {
+            let taken = lane.start..lane.start + frames * item_bytes;
+            self.shape.join(&lane.buffer[taken], at, &mut self.scratch, out);
+            lane.start += frames * item_bytes;
+        }
+        open.len_bytes += frames * frame_bytes;
+        self.watch.add_samples(frames as u64);
+        left_bytes < frame_bytes
+    }
+
+    /// Does what is due at the sockets.
+    pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
+        for lane in &mut self.lanes {
+            lane.socket.turn(now);
+            self.news.print(&mut lane.socket, now, console);
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        let lanes = self.lanes.iter();
+        self.waiting
+            .wait(lanes.map(|lane| (&lane.socket, lane.end - lane.start < lane.buffer.len())))
+    }
+}
+
+/// Why nothing more is carried.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum PumpError {
+    /// The session has ended, or the port broke.
+    #[error(transparent)]
+    Transmit(#[from] TransmitError),
+    /// The system refuses to wait.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// What is read of a socket before it is handed on.
+const BUFFER_BYTES: usize = 256 << 10;

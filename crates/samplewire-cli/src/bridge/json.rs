@@ -1,0 +1,143 @@
+//! The JSON of `bridge`. Fields are added in later versions, never changed.
+
+use serde::Serialize;
+
+use super::watch::Carried;
+use crate::probe::Device;
+use crate::rate::json::Receive;
+use crate::real_time::RealTimeEntry;
+
+/// The whole of a bridge's life.
+pub(super) type Document = crate::document::Document<Start, Interval, End>;
+
+/// What was agreed.
+#[derive(Debug, Serialize)]
+pub(super) struct Start {
+    /// The version of this command.
+    pub(super) version: &'static str,
+    /// Where this end is a device, null where it opened one.
+    pub(super) listening: Option<String>,
+    /// The stream that is received, null where none is, or this end is the device.
+    pub(super) receive: Option<Device>,
+    /// The stream that is sent, null where none is, or this end is the device.
+    pub(super) transmit: Option<Device>,
+    /// The sockets.
+    pub(super) sockets: Vec<SocketEntry>,
+    /// What the I/O threads were given of the machine.
+    pub(super) real_time: Vec<RealTimeEntry>,
+}
+
+/// A socket.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct SocketEntry {
+    /// `PUB`, `PUSH`, `REP`, `SUB`, `PULL` or `REQ`.
+    pub(super) kind: &'static str,
+    /// As it was named.
+    pub(super) endpoint: String,
+    /// Where it is.
+    pub(super) address: String,
+    /// Whether others connect to it.
+    pub(super) is_listening: bool,
+    /// Samples at the socket.
+    pub(super) format: &'static str,
+}
+
+/// What happened in a second.
+#[derive(Debug, Serialize)]
+pub(super) struct Interval {
+    /// When it began, in seconds since the opening.
+    pub(super) start_s: f64,
+    /// When it ended.
+    pub(super) end_s: f64,
+    /// To ZeroMQ, null where nothing goes there.
+    pub(super) to_zmq: Option<Flow>,
+    /// From ZeroMQ, null where nothing comes from there.
+    pub(super) from_zmq: Option<Flow>,
+}
+
+/// What a way carried.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Flow {
+    /// Samples of all channels each.
+    pub(super) samples: u64,
+    /// Samples that the stream lacked.
+    pub(super) samples_missing: u64,
+    /// Zeros that stand for these and for pauses.
+    pub(super) samples_zero: u64,
+    /// Messages of all sockets.
+    pub(super) messages: u64,
+    /// Messages that a subscriber lacks.
+    pub(super) messages_dropped: u64,
+    /// Their bytes.
+    pub(super) bytes_dropped: u64,
+    /// Bytes of messages whose peer went away in their middle.
+    pub(super) bytes_torn: u64,
+}
+
+impl Flow {
+    /// What was carried between two moments.
+    pub(super) const fn between(before: &Carried, now: &Carried) -> Self {
+        Self {
+            samples: now.samples - before.samples,
+            samples_missing: now.missing - before.missing,
+            samples_zero: now.zeros - before.zeros,
+            messages: now.messages - before.messages,
+            messages_dropped: now.dropped_messages - before.dropped_messages,
+            bytes_dropped: now.dropped_bytes - before.dropped_bytes,
+            bytes_torn: now.torn_bytes - before.torn_bytes,
+        }
+    }
+}
+
+/// The sums.
+#[derive(Debug, Serialize)]
+pub(super) struct End {
+    /// `whole`, `missing`, `interrupted` or `unreachable`.
+    pub(super) result: &'static str,
+    /// The exit status of the command.
+    pub(super) exit_status: u8,
+    /// To ZeroMQ, null where nothing goes there.
+    pub(super) to_zmq: Option<Flow>,
+    /// From ZeroMQ, null where nothing comes from there.
+    pub(super) from_zmq: Option<Flow>,
+    /// Samples that nobody had asked for at the end.
+    pub(super) samples_untaken: u64,
+    /// Each session, the first thousand of each way.
+    pub(super) sessions: Vec<SessionEntry>,
+    /// Sessions that are not listed.
+    pub(super) sessions_left_out: u64,
+}
+
+/// A session.
+#[derive(Debug, Serialize)]
+pub(super) struct SessionEntry {
+    /// `to_zmq` or `from_zmq`.
+    pub(super) way: &'static str,
+    /// The other end of the stream.
+    pub(super) peer: String,
+    /// `whole`, `missing`, `interrupted` or `unreachable`.
+    pub(super) result: &'static str,
+    /// How it ended.
+    pub(super) reason: String,
+    /// Zeros that stand for gaps and pauses.
+    pub(super) samples_zero: Option<u64>,
+    /// What was received, null where the stream was sent.
+    pub(super) receive: Option<Receive>,
+    /// What was sent, null where the stream was received.
+    pub(super) transmit: Option<Transmit>,
+}
+
+/// What was sent; meanings in `docs/statistics.md`.
+#[derive(Debug, Serialize)]
+pub(super) struct Transmit {
+    pub(super) seconds: f64,
+    pub(super) bytes: u64,
+    pub(super) goodput_bps: f64,
+    pub(super) samples_sent: u64,
+    /// Samples that had not departed when the session ended.
+    pub(super) samples_unsent: u64,
+    pub(super) end_index: u64,
+    pub(super) packets_sent: u64,
+    pub(super) packets_repaired: u64,
+    pub(super) credit_stalls: u64,
+}

@@ -1,0 +1,195 @@
+//! Opens both sides of a bridge.
+
+use std::net::SocketAddr;
+
+use samplewire::device::{Device, DeviceConfig};
+use samplewire::format::{ConvertError, Format};
+use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::source::StreamInfo;
+use samplewire::transmitter::{Transmitter, TransmitterOptions};
+use samplewire::{OpenError, SendOptions};
+use samplewire_io::{FaultLog, Udp};
+
+use super::shape::Shape;
+use crate::arguments::BridgeArguments;
+use crate::failure::Failure;
+use crate::faults::FaultPair;
+use crate::memory::check_window;
+use crate::wiring::{self, Wiring};
+use crate::zmtp::{Config, Endpoint, Kind, Socket};
+
+/// The streams of a device that were opened.
+pub(super) struct Opened {
+    pub(super) receiver: Option<Receiver>,
+    pub(super) transmitter: Option<Transmitter>,
+    /// What was done to the packets of each.
+    pub(super) faults: Vec<FaultLog>,
+}
+
+impl Opened {
+    /// Opens what the sockets need.
+    pub(super) fn open(
+        arguments: &BridgeArguments,
+        address: SocketAddr,
+        faults: Option<&FaultPair>,
+    ) -> Result<Self, Failure> {
+        // One owner: a device that has no second stream then says so, and not that it is busy.
+        let owner = samplewire::draw_owner()?;
+        let mut logs = Vec::new();
+        let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
+            let socket = Udp::client(address, &wiring::udp_options())
+                .map_err(|error| Failure::Open(error.into()))?;
+            let wiring = Wiring::new(socket);
+            let mtu_bytes = wiring.link.capabilities().mtu_bytes;
+            let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes);
+            check_window(arguments.window, 1, packet_bytes)?;
+            let Some(faults) = faults.map(|faults| faults.of_stream(number)) else {
+                return Ok(wiring);
+            };
+            let wiring = match is_sent {
+                true => wiring.with_faults(&faults.data, &faults.feedback)?,
+                false => wiring.with_faults(&faults.feedback, &faults.data)?,
+            };
+            logs.extend(wiring.logs.faults.clone());
+            Ok(wiring)
+        };
+        let receiver = match arguments.outward() {
+            Some(_) => {
+                let mut options = ReceiverOptions::new()
+                    .delivery(arguments.delivery)
+                    .window(arguments.window)
+                    .timeout(arguments.timeout)
+                    .owner(owner)
+                    .real_time(arguments.real_time.options());
+                if let Some(mtu_bytes) = arguments.mtu {
+                    options = options.mtu(mtu_bytes);
+                }
+                Some(Receiver::open_over(wire(0, false)?.link, address, &options)?)
+            }
+            None => None,
+        };
+        let transmitter = match arguments.inward() {
+            Some(_) => {
+                let mut options = SendOptions::new()
+                    .delivery(arguments.delivery)
+                    .window(arguments.window)
+                    .timeout(arguments.timeout)
+                    .owner(owner)
+                    .real_time(arguments.real_time.options());
+                if let Some(mtu_bytes) = arguments.mtu {
+                    options = options.mtu(mtu_bytes);
+                }
+                Some(Transmitter::open_over(wire(1, true)?.link, address, &options)?)
+            }
+            None => None,
+        };
+        Ok(Self { receiver, transmitter, faults: logs })
+    }
+}
+
+/// Is the device that others open.
+pub(super) fn listen(
+    arguments: &BridgeArguments,
+    address: SocketAddr,
+    faults: Option<&FaultPair>,
+) -> Result<(Device, Option<FaultLog>), Failure> {
+    let outward = arguments.outward();
+    let inward = arguments.inward();
+    let described = |sockets: &Option<(Kind, Vec<Endpoint>)>| {
+        let sockets = sockets.as_ref().map(|(_, endpoints)| endpoints.len());
+        sockets.map(|sockets| info(arguments, sockets)).transpose()
+    };
+    let (plays, sends) = (described(&outward)?, described(&inward)?);
+    let socket = Udp::bind(address, &wiring::udp_options())
+        .map_err(|error| Failure::Listen(error.into()))?;
+    let mut wiring = Wiring::new(socket);
+    if let Some(faults) = faults {
+        wiring = match sends {
+            Some(_) => wiring.with_faults(&faults.data, &faults.feedback)?,
+            None => wiring.with_faults(&faults.feedback, &faults.data)?,
+        };
+    }
+    let mtu_bytes = wiring.link.capabilities().mtu_bytes;
+    check_window(arguments.window, 1, arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes))?;
+    let mut options =
+        TransmitterOptions::new().window(arguments.window).real_time(arguments.real_time.options());
+    if let Some(mtu_bytes) = arguments.mtu {
+        options = options.mtu(mtu_bytes);
+    }
+    // Without a clock: samples are taken as fast as the sockets give and take them.
+    let config = DeviceConfig { sends: sends.as_slice(), plays: plays.as_ref(), clock: None };
+    let device =
+        Device::listen_over(wiring.link, config, &options).map_err(|error| match error {
+            OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_) => {
+                Failure::Open(error)
+            }
+            _ => Failure::Listen(error),
+        })?;
+    Ok((device, wiring.logs.faults))
+}
+
+/// A stream of a device whose way has so many sockets.
+fn info(arguments: &BridgeArguments, sockets: usize) -> Result<StreamInfo, Failure> {
+    let format = arguments.format.or(arguments.zmq_format).unwrap_or(Format::Fc32);
+    let channels = arguments.channels.unwrap_or(sockets as u16);
+    if channels == 0 {
+        return Err(Failure::Contradiction("--channels 0: a stream has at least one".into()));
+    }
+    let mut info = StreamInfo::new(format, channels, arguments.rate)?;
+    info.name = "bridge".into();
+    Ok(info)
+}
+
+/// How the samples of a stream become those of the sockets of a way.
+pub(super) fn shape(
+    arguments: &BridgeArguments,
+    (kind, sockets): (Kind, usize),
+    (stream, channels): (Format, u16),
+) -> Result<Shape, Failure> {
+    let default = if matches!(kind, Kind::Req | Kind::Rep) { Format::Fc32 } else { stream };
+    let zmq = arguments.zmq_format.unwrap_or(default);
+    if zmq.is_complex() != stream.is_complex() {
+        let error = ConvertError::Parts { from: stream, to: zmq };
+        return Err(Failure::Contradiction(format!("--type: {error}")));
+    }
+    if sockets > 1 && sockets != usize::from(channels) {
+        let option = format!("--zmq-{}", kind.as_str().to_lowercase());
+        let has = if channels == 1 { "1 channel".into() } else { format!("{channels} channels") };
+        return Err(Failure::Contradiction(format!(
+            "{option} names {sockets} sockets, and the stream has {has}: name one for each, or one \
+             for all"
+        )));
+    }
+    Ok(Shape { stream, channels, zmq, sockets })
+}
+
+/// The sockets of a way.
+pub(super) fn sockets(
+    arguments: &BridgeArguments,
+    kind: Kind,
+    endpoints: Vec<Endpoint>,
+    shape: &Shape,
+) -> Result<Vec<Socket>, Failure> {
+    let item_bytes = shape.item_bytes();
+    let message_bytes = arguments.items.saturating_mul(item_bytes as u64);
+    let hwm = arguments.hwm;
+    if !(message_bytes..=HWM_BYTES_MAX).contains(&hwm) {
+        return Err(Failure::Contradiction(format!(
+            "--hwm {hwm} is not in {message_bytes}..={HWM_BYTES_MAX}: a message of --items {} takes \
+             {message_bytes} bytes",
+            arguments.items
+        )));
+    }
+    let opened = endpoints.into_iter().map(|endpoint| {
+        let name = format!("--zmq-{} {endpoint}", kind.as_str().to_lowercase());
+        let zero = shape.zero();
+        // What comes in waits in the stream's window alone.
+        let queue_bytes = if kind.is_inward() { 0 } else { hwm as usize };
+        Socket::new(Config { kind, endpoint, item_bytes, queue_bytes, zero })
+            .map_err(|source| Failure::Zmq { name, source })
+    });
+    opened.collect()
+}
+
+/// What may wait for one peer.
+const HWM_BYTES_MAX: u64 = 1 << 30;

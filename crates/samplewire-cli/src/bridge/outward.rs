@@ -1,0 +1,235 @@
+//! From a stream to ZeroMQ.
+
+use std::io;
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use samplewire::SampleIndex;
+use samplewire::receiver::{Block, Receiver};
+use samplewire::sigmf::RecordedGap;
+
+use super::ending::Ending;
+use super::news::News;
+use super::shape::Shape;
+use super::wait::Waiting;
+use super::watch::Watch;
+use crate::account::Account;
+use crate::arguments::GapFill;
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::hops::HeldUp;
+use crate::record::gap_lines::GapLines;
+use crate::zmtp::{Offered, Socket};
+
+/// Sockets that give samples, and what is on its way to them.
+pub(super) struct Outward {
+    pub(super) shape: Shape,
+    gaps: GapFill,
+    /// The most samples of a message.
+    items_max: usize,
+    lanes: Vec<Lane>,
+    scratch: Vec<u8>,
+    waiting: Waiting,
+    news: News,
+    pub(super) watch: Watch,
+}
+
+/// A socket, and the message that it sends next.
+struct Lane {
+    socket: Socket,
+    message: Vec<u8>,
+}
+
+/// What has come and is in no message.
+#[derive(Default)]
+struct Pending {
+    /// Zeros that stand before the block.
+    zeros: u64,
+    block: Option<Block>,
+    /// Bytes of the block that are in messages.
+    taken_bytes: usize,
+}
+
+impl Outward {
+    /// # Errors
+    /// The system has no file descriptor.
+    pub(super) fn new(
+        shape: Shape,
+        gaps: GapFill,
+        items_max: usize,
+        sockets: Vec<Socket>,
+        watch: Watch,
+    ) -> io::Result<Self> {
+        let room = items_max * shape.item_bytes();
+        let lanes = sockets.into_iter().map(|socket| {
+            let message = Vec::with_capacity(room);
+            Lane { socket, message }
+        });
+        let scratch = Vec::with_capacity(items_max * shape.stream.sample_bytes());
+        let (lanes, waiting, news) = (lanes.collect(), Waiting::new()?, News::new());
+        Ok(Self { shape, gaps, items_max, lanes, scratch, waiting, news, watch })
+    }
+
+    /// Carries a stream until it ends, or all is to end.
+    ///
+    /// # Errors
+    /// The system refuses to wait.
+    pub(super) fn pump(
+        &mut self,
+        receiver: &mut Receiver,
+        ending: &Ending,
+        console: &mut Console,
+    ) -> io::Result<Account> {
+        let info = receiver.info();
+        let mut account = Account::new(info.first_index, None);
+        let mut lines = GapLines::new(info.rate_hz());
+        let mut cadence = Cadence::new(Duration::from_secs(1), Instant::now());
+        let mut held_up = HeldUp::default();
+        let mut pending = Pending::default();
+        let mut has_more = true;
+        while has_more && !ending.has_come() {
+            let now = Instant::now();
+            self.turn(now, console);
+            if cadence.is_due(now) {
+                lines.next_second(console);
+            }
+            while self.room() > 0 {
+                if pending.is_empty() {
+                    match receiver.poll_block(self.waiting.waker()) {
+                        Poll::Pending => break,
+                        Poll::Ready(None) => {
+                            has_more = false;
+                            break;
+                        }
+                        Poll::Ready(Some(block)) => {
+                            for gap in block.gaps() {
+                                let gap = RecordedGap::from(gap);
+                                let is_held_up = held_up.before(&gap, || receiver.stats().starved);
+                                account.take_gap(&gap, is_held_up);
+                                lines.print(console, &gap);
+                            }
+                            pending = self.follow(&mut account, block);
+                        }
+                    }
+                }
+                self.append(&mut pending);
+            }
+            if !self.send() && has_more {
+                self.wait()?;
+            }
+        }
+        lines.next_second(console);
+        Ok(account)
+    }
+
+    /// Places a block in the account, and says what stands before it: zeros for gaps, and for indexes
+    /// that were left out on purpose after the first sample.
+    fn follow(&self, account: &mut Account, block: Block) -> Pending {
+        let gaps: u64 = block.gaps().iter().map(|gap| gap.count()).sum();
+        let expected: SampleIndex = account.range().end;
+        let has_begun = account.delivered() > 0;
+        let left_out = if has_begun { block.index().saturating_sub(expected) } else { 0 };
+        account.take_samples(block.index(), block.len());
+        let zeros = match self.gaps {
+            GapFill::Zeros => gaps + left_out,
+            GapFill::Skip => 0,
+        };
+        self.watch.add_missing(gaps);
+        Pending { zeros, block: Some(block), taken_bytes: 0 }
+    }
+
+    /// How many samples more go into the messages.
+    fn room(&self) -> usize {
+        let item_bytes = self.shape.item_bytes();
+        let longest = self.lanes.iter().map(|lane| lane.message.len() / item_bytes).max();
+        self.items_max - longest.unwrap_or(0)
+    }
+
+    /// Moves as much into the messages as there is room for.
+    fn append(&mut self, pending: &mut Pending) {
+        let room = self.room();
+        let zeros = pending.zeros.min(room as u64) as usize;
+        if zeros > 0 {
+            let len_bytes = zeros * self.shape.item_bytes();
+            for lane in &mut self.lanes {
+                lane.message.resize(lane.message.len() + len_bytes, self.shape.zero());
+            }
+            pending.zeros -= zeros as u64;
+            self.watch.add_zeros(zeros as u64);
+        }
+        let Some(block) = &pending.block else { return };
+        let left = &block.bytes()[pending.taken_bytes..];
+        let frame_bytes = self.shape.frame_bytes();
+        let frames = (left.len() / frame_bytes).min(room - zeros);
+        let taken = &left[..frames * frame_bytes];
+        for (at, lane) in self.lanes.iter_mut().enumerate() {
+            self.shape.split(taken, at, &mut self.scratch, &mut lane.message);
+        }
+        self.watch.add_samples(frames as u64);
+        pending.taken_bytes += taken.len();
+        if pending.zeros == 0 && pending.taken_bytes == block.bytes().len() {
+            // The memory goes back, and with it the credit.
+            pending.block = None;
+        }
+    }
+
+    /// Gives away the messages that somebody takes; says whether any was.
+    fn send(&mut self) -> bool {
+        let mut is_any = false;
+        for lane in self.lanes.iter_mut().filter(|lane| !lane.message.is_empty()) {
+            if lane.socket.offer(&lane.message) == Offered::Taken {
+                lane.message.clear();
+                is_any = true;
+            }
+        }
+        if is_any {
+            self.watch.set_sockets(self.lanes.iter().map(|lane| lane.socket.counts()));
+        }
+        is_any
+    }
+
+    /// Does what is due at the sockets.
+    pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
+        for lane in &mut self.lanes {
+            lane.socket.turn(now);
+            self.news.print(&mut lane.socket, now, console);
+        }
+    }
+
+    fn wait(&self) -> io::Result<()> {
+        self.waiting.wait(self.lanes.iter().map(|lane| (&lane.socket, false)))
+    }
+
+    /// Waits until what is left is with its takers, or nobody takes anything for [`LINGER`]. The
+    /// samples that nobody took.
+    ///
+    /// # Errors
+    /// The system refuses to wait.
+    pub(super) fn drain(&mut self, console: &mut Console) -> io::Result<u64> {
+        let mut until = Instant::now() + LINGER;
+        loop {
+            let now = Instant::now();
+            self.turn(now, console);
+            if self.send() {
+                until = now + LINGER;
+            }
+            let item_bytes = self.shape.item_bytes();
+            let left = self.lanes.iter().map(|lane| lane.message.len() / item_bytes).max();
+            let left = left.unwrap_or(0) as u64;
+            let is_sending = self.lanes.iter().any(|lane| lane.socket.is_sending());
+            if (left == 0 && !is_sending) || now >= until {
+                return Ok(left);
+            }
+            self.wait()?;
+        }
+    }
+}
+
+impl Pending {
+    const fn is_empty(&self) -> bool {
+        self.zeros == 0 && self.block.is_none()
+    }
+}
+
+/// How long what is left waits for a taker at the end.
+const LINGER: Duration = Duration::from_secs(2);

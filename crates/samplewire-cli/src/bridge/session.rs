@@ -1,0 +1,272 @@
+//! One session after another: the one that was opened, or those of a device.
+
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use samplewire::End;
+use samplewire::device::{Incoming, Inlet};
+use samplewire::receiver::Receiver;
+use samplewire::transmitter::{Session, SessionEnd, TransmitError, Transmitter};
+use samplewire_proto::wire::CloseReason;
+
+use super::ending::Ending;
+use super::inward::{Inward, PumpError};
+use super::outward::Outward;
+use super::summary::{Passed, Received, Sent};
+use super::wait::PAUSE;
+use crate::console::Console;
+use crate::failure::Failure;
+use crate::host::HostHints;
+use crate::metrics::{Entry, View, ended};
+use crate::outcome::Outcome;
+use crate::rate::tally;
+
+/// Where samples come from that go to ZeroMQ.
+pub(super) enum Tap {
+    /// A stream that was opened.
+    Opened(Box<Receiver>),
+    /// Whoever opens this device.
+    Listens(Box<Inlet>, Entry),
+}
+
+/// Where samples go that come from ZeroMQ.
+pub(super) enum Spout {
+    /// A stream that was opened, whose device plays the first sample so many samples later.
+    Opened { transmitter: Box<Transmitter>, lead: u64, timeout: Duration },
+    /// Whoever opens this device.
+    Listens(Box<Transmitter>),
+}
+
+/// What became of the sessions of a way.
+#[derive(Debug)]
+pub(super) struct Way {
+    pub(super) outcome: Outcome,
+    pub(super) sessions: Vec<Passed>,
+    /// Sessions that are not listed: the list is bounded.
+    pub(super) left_out: u64,
+    /// Samples that nobody took at the end.
+    pub(super) untaken: u64,
+    /// What broke the way off.
+    pub(super) error: Option<String>,
+}
+
+impl Way {
+    const fn new() -> Self {
+        Self { outcome: Outcome::Whole, sessions: Vec::new(), left_out: 0, untaken: 0, error: None }
+    }
+
+    fn push(&mut self, passed: Passed, console: &mut Console) {
+        passed.print(console);
+        self.outcome = passed.outcome;
+        self.error.clone_from(&passed.error);
+        crate::document::push_bounded(&mut self.sessions, &mut self.left_out, SESSIONS_MAX, passed);
+    }
+
+    /// Of a device, which serves on: how its sessions ended was told.
+    fn of_device(mut self) -> Self {
+        (self.outcome, self.error) = (Outcome::Whole, None);
+        self
+    }
+}
+
+/// Carries streams to ZeroMQ until all is to end.
+pub(super) fn serve_outward(
+    tap: Tap,
+    mut outward: Outward,
+    ending: &Ending,
+    console: &mut Console,
+) -> Result<Way, Failure> {
+    let mut way = Way::new();
+    match tap {
+        Tap::Opened(receiver) => {
+            let passed = receive(*receiver, &mut outward, ending, console)?;
+            way.push(passed, console);
+        }
+        Tap::Listens(mut inlet, told) => {
+            while !ending.has_come() {
+                outward.turn(Instant::now(), console);
+                let Some(Incoming { receiver, .. }) = inlet.wait_session(PAUSE)? else { continue };
+                console.line(format_args!("{} opened", receiver.info().address));
+                told.set({
+                    let (info, stats) = (receiver.info(), receiver.stats_handle());
+                    let (peer, packet_samples) = (Some(info.address), info.packet_samples);
+                    let view = View { peer, packet_samples, ..View::default() };
+                    move || View { receiver: Some(stats.stats()), ..view.clone() }
+                });
+                let passed = receive(receiver, &mut outward, ending, console)?;
+                if let Passed { received: Some(received), .. } = &passed {
+                    let last = Some(ended(&received.tally.snapshot));
+                    told.set(move || View { receiver: last, ..View::default() });
+                }
+                way.push(passed, console);
+            }
+            way = way.of_device();
+        }
+    }
+    ending.end();
+    way.untaken = outward.drain(console)?;
+    Ok(way)
+}
+
+fn receive(
+    mut receiver: Receiver,
+    outward: &mut Outward,
+    ending: &Ending,
+    console: &mut Console,
+) -> Result<Passed, Failure> {
+    let (peer, frame_bytes) = (receiver.info().address, receiver.info().frame_bytes());
+    let (host, before) = (HostHints::now(peer), outward.watch.carried());
+    let started = Instant::now();
+    let account = outward.pump(&mut receiver, ending, console)?;
+    let elapsed = started.elapsed();
+    let zeros = outward.watch.carried().zeros - before.zeros;
+    let missing = account.missing();
+    let (words, error) = match receiver.end() {
+        None => ("ended here".to_owned(), None),
+        Some(Ok(end)) => (end_words(*end), is_broken(*end).then(|| end_words(*end))),
+        Some(Err(error)) => ("the port failed".to_owned(), Some(error.to_string())),
+    };
+    let snapshot = receiver.close();
+    let outcome = match (ending.signal(), &error) {
+        (Some(signal), _) => Outcome::Interrupted { signal },
+        (None, Some(_)) => Outcome::Unreachable,
+        (None, None) if missing > 0 => Outcome::Missing,
+        (None, None) => Outcome::Whole,
+    };
+    let host = host.until_now(peer);
+    let error = error.map(|words| format!("receiving: {words}"));
+    let lanes = Vec::new();
+    let tally =
+        tally::Received { account, snapshot, lanes, host, elapsed, frame_bytes, error: None };
+    let received = Some(Received { tally, zeros });
+    Ok(Passed { peer, outcome, words, received, sent: None, error })
+}
+
+/// Carries what comes from ZeroMQ into streams until all is to end.
+pub(super) fn serve_inward(
+    spout: Spout,
+    mut inward: Inward,
+    ending: &Ending,
+    console: &mut Console,
+) -> Result<Way, Failure> {
+    let mut way = Way::new();
+    match spout {
+        Spout::Opened { mut transmitter, lead, timeout } => {
+            match transmitter.wait_session(timeout).map_err(port_failure)? {
+                Some(session) => {
+                    let passed =
+                        send(&mut transmitter, &session, lead, (&mut inward, ending), console)?;
+                    way.push(passed, console);
+                }
+                None => {
+                    way.outcome = Outcome::Unreachable;
+                    way.error = Some(format!("sending: the device took nothing for {timeout:?}"));
+                }
+            }
+        }
+        Spout::Listens(mut transmitter) => {
+            while !ending.has_come() {
+                inward.turn(Instant::now(), console);
+                let session = transmitter.wait_session(PAUSE).map_err(port_failure)?;
+                let Some(session) = session else { continue };
+                console.line(format_args!("{} opened", session.peer));
+                let passed = send(&mut transmitter, &session, 0, (&mut inward, ending), console)?;
+                way.push(passed, console);
+            }
+            way = way.of_device();
+        }
+    }
+    ending.end();
+    // What happened last is told too.
+    inward.turn(Instant::now(), console);
+    Ok(way)
+}
+
+fn send(
+    transmitter: &mut Transmitter,
+    session: &Session,
+    lead: u64,
+    (inward, ending): (&mut Inward, &Ending),
+    console: &mut Console,
+) -> Result<Passed, Failure> {
+    let before = inward.watch.carried();
+    let started = Instant::now();
+    let end = match inward.pump(transmitter, session, lead, ending, console) {
+        Ok(()) => finish(transmitter, session).map_err(port_failure)?,
+        Err(PumpError::Transmit(TransmitError::Ended(end))) => *end,
+        Err(PumpError::Transmit(error)) => return Err(port_failure(error)),
+        Err(PumpError::System(error)) => return Err(error.into()),
+    };
+    let samples = inward.watch.carried().samples - before.samples;
+    let unsent = transmitter.next_index().saturating_sub(end.final_index);
+    let words = end_words(end.end);
+    let is_broken = is_broken(end.end);
+    let outcome = match (ending.signal(), is_broken) {
+        (Some(signal), _) => Outcome::Interrupted { signal },
+        (None, true) => Outcome::Unreachable,
+        (None, false) => Outcome::Whole,
+    };
+    let sent = Sent {
+        samples,
+        unsent,
+        end_index: end.final_index,
+        stats: end.stats,
+        elapsed: started.elapsed(),
+        frame_bytes: transmitter.info().frame_bytes(),
+    };
+    let error = is_broken.then(|| format!("sending: {words}"));
+    Ok(Passed { peer: session.peer, outcome, words, received: None, sent: Some(sent), error })
+}
+
+/// Ends a session when the other end has all, or what has departed by [`FINISH_MAX`]: it may hold
+/// back what nobody takes of it.
+fn finish(transmitter: &mut Transmitter, session: &Session) -> Result<SessionEnd, TransmitError> {
+    let canceller = transmitter.canceller();
+    std::thread::scope(|scope| {
+        let (done, wait) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            if wait.recv_timeout(FINISH_MAX) == Err(mpsc::RecvTimeoutError::Timeout) {
+                canceller.cancel();
+            }
+        });
+        let end = transmitter.finish(session, 0);
+        drop(done);
+        end
+    })
+}
+
+fn port_failure(error: TransmitError) -> Failure {
+    Failure::Play(error.into())
+}
+
+/// Whether a stream ended otherwise than somebody wanted.
+const fn is_broken(end: End) -> bool {
+    !matches!(
+        end,
+        End::Finished { .. }
+            | End::Cancelled
+            | End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled)
+    )
+}
+
+/// How a stream ended, seen from either end.
+fn end_words(end: End) -> String {
+    match end {
+        End::Finished { .. } => "finished".into(),
+        End::Cancelled => "closed here".into(),
+        End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
+            "closed by the other end".into()
+        }
+        End::ClosedByPeer(reason) => format!("closed by the other end ({reason:?})"),
+        End::PeerRestarted => "the other end is gone, or another opened the stream".into(),
+        End::PeerSilent => "the other end fell silent".into(),
+        End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
+        End::Violation(violation) => format!("the other end broke the protocol: {violation}"),
+    }
+}
+
+/// Sessions that are listed in JSON.
+const SESSIONS_MAX: usize = 1_000;
+
+/// How long the other end may take for the last samples.
+const FINISH_MAX: Duration = Duration::from_secs(2);

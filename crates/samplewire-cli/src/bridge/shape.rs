@@ -1,0 +1,126 @@
+//! From the samples of a stream to those of ZeroMQ sockets, and back.
+//!
+//! A stream has its channels interleaved. One socket carries them as they are; of several each carries
+//! one channel.
+
+use samplewire::format::{Format, convert};
+
+/// What stands on either side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    /// Samples of the stream.
+    pub(super) stream: Format,
+    /// Channels of the stream.
+    pub(super) channels: u16,
+    /// Samples of the sockets.
+    pub(super) zmq: Format,
+    /// Sockets: 1, or as many as channels.
+    pub(super) sockets: usize,
+}
+
+impl Shape {
+    /// Bytes of all channels at one index in the stream.
+    pub(super) fn frame_bytes(&self) -> usize {
+        self.stream.sample_bytes() * usize::from(self.channels)
+    }
+
+    /// Bytes of what a socket carries of one index.
+    pub(super) fn item_bytes(&self) -> usize {
+        self.zmq.sample_bytes() * usize::from(self.channels) / self.sockets
+    }
+
+    /// A byte of a sample that is zero, at a socket.
+    pub(super) const fn zero(&self) -> u8 {
+        if matches!(self.zmq, Format::Uc8) { UC8_ZERO } else { 0 }
+    }
+
+    /// Appends what socket `at` carries of `frames` of the stream to its message. `scratch` is room
+    /// for as much.
+    pub(super) fn split(
+        &self,
+        frames: &[u8],
+        at: usize,
+        scratch: &mut Vec<u8>,
+        message: &mut Vec<u8>,
+    ) {
+        if self.sockets == 1 {
+            return self.append(frames, message);
+        }
+        let bytes = self.stream.sample_bytes();
+        scratch.clear();
+        for frame in frames.chunks_exact(self.frame_bytes()) {
+            scratch.extend_from_slice(&frame[at * bytes..(at + 1) * bytes]);
+        }
+        self.append(scratch, message);
+    }
+
+    fn append(&self, samples: &[u8], message: &mut Vec<u8>) {
+        if self.stream == self.zmq {
+            return message.extend_from_slice(samples);
+        }
+        let start = message.len();
+        let len = samples.len() / self.stream.sample_bytes() * self.zmq.sample_bytes();
+        message.resize(start + len, 0);
+        convert(self.stream, self.zmq, samples, &mut message[start..]).expect(FITS);
+    }
+
+    /// Writes `items` of socket `at` into their places in `frames` of the stream, which are as many.
+    pub(super) fn join(&self, items: &[u8], at: usize, scratch: &mut Vec<u8>, frames: &mut [u8]) {
+        if self.sockets == 1 {
+            if self.stream == self.zmq {
+                frames.copy_from_slice(items);
+            } else {
+                convert(self.zmq, self.stream, items, frames).expect(FITS);
+            }
+            return;
+        }
+        let bytes = self.stream.sample_bytes();
+        scratch.resize(items.len() / self.zmq.sample_bytes() * bytes, 0);
+        convert(self.zmq, self.stream, items, scratch).expect(FITS);
+        let places = frames.chunks_exact_mut(self.frame_bytes());
+        for (frame, sample) in places.zip(scratch.chunks_exact(bytes)) {
+            frame[at * bytes..(at + 1) * bytes].copy_from_slice(sample);
+        }
+    }
+}
+
+const FITS: &str = "both are complex or both real, and there is room for all";
+
+/// Between its two middle values, of which it has no other.
+const UC8_ZERO: u8 = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two channels at three indexes, as sc16.
+    fn frames() -> Vec<u8> {
+        (1..=12i16).flat_map(|value| (value * 256).to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn each_socket_carries_a_channel_and_they_come_together_again() {
+        for zmq in [Format::Sc16, Format::Fc32, Format::Sc8] {
+            let shape = Shape { stream: Format::Sc16, channels: 2, zmq, sockets: 2 };
+            let (mut scratch, mut back) = (Vec::new(), vec![0; frames().len()]);
+            for at in 0..2 {
+                let mut message = Vec::new();
+                shape.split(&frames(), at, &mut scratch, &mut message);
+                assert_eq!(message.len(), 3 * shape.item_bytes());
+                shape.join(&message, at, &mut scratch, &mut back);
+            }
+            assert_eq!(back, frames(), "{zmq}");
+        }
+    }
+
+    #[test]
+    fn one_socket_carries_all_channels_as_they_stand() {
+        let shape = Shape { stream: Format::Sc16, channels: 2, zmq: Format::Fc32, sockets: 1 };
+        let (mut message, mut back) = (Vec::new(), vec![0; frames().len()]);
+        shape.split(&frames(), 0, &mut Vec::new(), &mut message);
+        let second = message[4..8].try_into().unwrap();
+        assert_eq!(f32::from_le_bytes(second), 2.0 / 128.0);
+        shape.join(&message, 0, &mut Vec::new(), &mut back);
+        assert_eq!((back, shape.item_bytes()), (frames(), 16));
+    }
+}

@@ -1,0 +1,76 @@
+//! Waiting for a stream and for sockets at once.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::task::{Wake, Waker};
+use std::time::Duration;
+
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
+use rustix::io::Errno;
+
+use crate::zmtp::Socket;
+
+/// A stream wakes it, and so does any of some sockets.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    alarm: Arc<Alarm>,
+    waker: Waker,
+}
+
+#[derive(Debug)]
+struct Alarm(OwnedFd);
+
+impl Wake for Alarm {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        // Full is woken too.
+        let _woken = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+    }
+}
+
+impl Waiting {
+    /// # Errors
+    /// The system has no file descriptor for it.
+    pub(super) fn new() -> io::Result<Self> {
+        let fd = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
+        let alarm = Arc::new(Alarm(fd));
+        let waker = Waker::from(Arc::clone(&alarm));
+        Ok(Self { alarm, waker })
+    }
+
+    /// What a stream is to wake.
+    pub(super) const fn waker(&self) -> &Waker {
+        &self.waker
+    }
+
+    /// Waits until something is to be done, at most for [`PAUSE`]; with each socket stands whether
+    /// samples that come to it would be read.
+    ///
+    /// # Errors
+    /// The system refuses to wait.
+    pub(super) fn wait<'a>(
+        &self,
+        sockets: impl Iterator<Item = (&'a Socket, bool)>,
+    ) -> io::Result<()> {
+        let mut fds = vec![PollFd::new(&self.alarm.0, PollFlags::IN)];
+        for (socket, takes_samples) in sockets {
+            socket.wants(takes_samples, &mut fds);
+        }
+        match poll(&mut fds, Some(&WAIT_MAX)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        // Empty is well too.
+        let _cleared = rustix::io::read(&self.alarm.0, &mut [0; 8]);
+        Ok(())
+    }
+}
+
+/// The longest that the end waits to be seen.
+pub(super) const PAUSE: Duration = Duration::from_millis(50);
+
+const WAIT_MAX: Timespec = Timespec { tv_sec: 0, tv_nsec: PAUSE.as_nanos() as i64 };

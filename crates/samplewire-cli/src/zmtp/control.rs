@@ -1,0 +1,231 @@
+//! What comes to a socket that gives samples: subscriptions to a PUB, requests to a REP.
+
+use super::wire::{Kind, Violation};
+
+/// What this end was told.
+#[derive(Debug)]
+pub(super) enum Control {
+    /// Subscriptions.
+    Topics(Topics),
+    /// Requests.
+    Requests(Requests),
+    /// Nothing of interest.
+    None,
+}
+
+/// What a subscriber wants (RFC 29: a byte that says whether, and what messages begin with).
+#[derive(Debug, Default)]
+pub(super) struct Topics {
+    list: Vec<Vec<u8>>,
+    message: Vec<u8>,
+}
+
+/// What is asked (RFC 28: the way back, an empty part, and the request itself, which is not looked at:
+/// srsRAN's is one byte, and GNU Radio's says how many samples it would like).
+#[derive(Debug, Default)]
+pub(super) struct Requests {
+    /// The parts up to the empty one, as frames.
+    way_back: Vec<u8>,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Place {
+    /// In the way back.
+    #[default]
+    WayBack,
+    /// In a message that is no request.
+    Stray,
+    /// In a part of the request.
+    Body { is_last: bool },
+    /// It is all here.
+    Asked,
+}
+
+impl Control {
+    pub(super) fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Pub => Self::Topics(Topics::default()),
+            Kind::Rep => Self::Requests(Requests::default()),
+            Kind::Push | Kind::Sub | Kind::Pull | Kind::Req => Self::None,
+        }
+    }
+
+    /// A part begins, of `len_bytes`, with this head.
+    ///
+    /// # Errors
+    /// [`Violation::Crowd`].
+    pub(super) fn begin(
+        &mut self,
+        head: &[u8],
+        len_bytes: u64,
+        has_more: bool,
+    ) -> Result<(), Violation> {
+        match self {
+            Self::Topics(topics) => topics.begin(len_bytes),
+            Self::Requests(requests) => requests.begin(head, len_bytes, has_more),
+            Self::None => Ok(()),
+        }
+    }
+
+    /// Some bytes of the part that has begun.
+    ///
+    /// # Errors
+    /// [`Violation::Crowd`].
+    pub(super) fn take(&mut self, bytes: &[u8], is_last: bool) -> Result<(), Violation> {
+        match self {
+            Self::Topics(topics) => topics.take(bytes, is_last),
+            Self::Requests(requests) => {
+                requests.take(bytes, is_last);
+                Ok(())
+            }
+            Self::None => Ok(()),
+        }
+    }
+
+    /// Whether a message that begins so is wanted.
+    pub(super) fn subscribes_to(&self, message: &[u8]) -> bool {
+        match self {
+            Self::Topics(topics) => topics.list.iter().any(|topic| message.starts_with(topic)),
+            Self::Requests(_) | Self::None => false,
+        }
+    }
+
+    /// Whether an answer is awaited.
+    pub(super) fn is_asking(&self) -> bool {
+        matches!(self, Self::Requests(requests) if requests.place == Place::Asked)
+    }
+
+    /// Takes the request away, and gives the way back of its answer to `write`.
+    pub(super) fn answer(&mut self, write: impl FnOnce(&[u8])) {
+        if let Self::Requests(requests) = self {
+            write(&requests.way_back);
+            requests.way_back.clear();
+            requests.place = Place::WayBack;
+        }
+    }
+}
+
+impl Topics {
+    fn begin(&mut self, len_bytes: u64) -> Result<(), Violation> {
+        self.message.clear();
+        if len_bytes > TOPIC_BYTES_MAX { Err(Violation::Crowd) } else { Ok(()) }
+    }
+
+    fn take(&mut self, bytes: &[u8], is_last: bool) -> Result<(), Violation> {
+        self.message.extend_from_slice(bytes);
+        match self.message.split_first() {
+            Some((1, topic)) if is_last => {
+                if self.list.len() == TOPICS_MAX {
+                    return Err(Violation::Crowd);
+                }
+                self.list.push(topic.to_owned());
+            }
+            Some((0, topic)) if is_last => {
+                if let Some(at) = self.list.iter().position(|known| known == topic) {
+                    self.list.remove(at);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+impl Requests {
+    fn begin(&mut self, head: &[u8], len_bytes: u64, has_more: bool) -> Result<(), Violation> {
+        self.place = match self.place {
+            Place::WayBack if !has_more => {
+                // Without an empty part nobody knows where the request begins.
+                self.way_back.clear();
+                if len_bytes > 0 { Place::Stray } else { Place::WayBack }
+            }
+            Place::WayBack => {
+                let needed_bytes = (self.way_back.len() + head.len()) as u64;
+                if needed_bytes.saturating_add(len_bytes) > WAY_BACK_BYTES_MAX {
+                    return Err(Violation::Crowd);
+                }
+                self.way_back.extend_from_slice(head);
+                if len_bytes > 0 { Place::WayBack } else { Place::Body { is_last: false } }
+            }
+            Place::Body { .. } if !has_more && len_bytes == 0 => Place::Asked,
+            Place::Body { .. } => Place::Body { is_last: !has_more },
+            place @ (Place::Stray | Place::Asked) => place,
+        };
+        Ok(())
+    }
+
+    fn take(&mut self, bytes: &[u8], is_last: bool) {
+        match self.place {
+            Place::WayBack => self.way_back.extend_from_slice(bytes),
+            Place::Stray if is_last => self.place = Place::WayBack,
+            Place::Body { is_last: true } if is_last => self.place = Place::Asked,
+            Place::Stray | Place::Body { .. } | Place::Asked => {}
+        }
+    }
+}
+
+/// A topic, and the byte before it.
+const TOPIC_BYTES_MAX: u64 = 256;
+
+/// Subscriptions of one peer.
+const TOPICS_MAX: usize = 16;
+
+/// What the ids of some proxies take.
+const WAY_BACK_BYTES_MAX: u64 = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(control: &mut Control, parts: &[&[u8]]) -> Result<(), Violation> {
+        for (at, part) in parts.iter().enumerate() {
+            let has_more = at + 1 < parts.len();
+            control.begin(&[u8::from(has_more), part.len() as u8], part.len() as u64, has_more)?;
+            for (at, byte) in part.iter().enumerate() {
+                control.take(&[*byte], at + 1 == part.len())?;
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn request_keeps_its_way_back_and_nothing_else() {
+        let mut control = Control::new(Kind::Rep);
+        for (parts, way_back) in [
+            (&[&b""[..], b"\0"][..], &[1, 0][..]),
+            (&[b"id", b"", b"\xff"], &[1, 2, b'i', b'd', 1, 0]),
+            (&[b"", b"\x10\0\0\0", b"more"], &[1, 0]),
+            (&[b"", b""], &[1, 0]),
+        ] {
+            message(&mut control, parts).unwrap();
+            assert!(control.is_asking(), "{parts:?}");
+            control.answer(|found| assert_eq!(found, way_back));
+            assert!(!control.is_asking());
+        }
+        message(&mut control, &[b"no way back"]).unwrap();
+        message(&mut control, &[b""]).unwrap();
+        assert!(!control.is_asking());
+        message(&mut control, &[b"", b"\0"]).unwrap();
+        assert!(control.is_asking(), "what was no request is forgotten");
+        let mut control = Control::new(Kind::Rep);
+        let long = message(&mut control, &[&[7; 200], &[7; 200], b"", b"\0"]);
+        assert_eq!(long, Err(Violation::Crowd));
+    }
+
+    #[test]
+    fn subscriptions_come_and_go_and_are_bounded() {
+        let mut control = Control::new(Kind::Pub);
+        assert!(!control.subscribes_to(b"abc"));
+        message(&mut control, &[b"\x01ab"]).unwrap();
+        assert!(control.subscribes_to(b"abc") && !control.subscribes_to(b"b"));
+        message(&mut control, &[b"\x01"]).unwrap();
+        message(&mut control, &[b"\x00ab"]).unwrap();
+        assert!(control.subscribes_to(b"b"), "nothing is a topic too");
+        message(&mut control, &[b"\x00"]).unwrap();
+        assert!(!control.subscribes_to(b"abc"));
+        let many = (0..17).map(|at| message(&mut control, &[&[1, at]]));
+        assert_eq!(many.filter(Result::is_err).count(), 1);
+        assert_eq!(control.begin(&[], 1 << 40, false), Err(Violation::Crowd));
+    }
+}

@@ -1,0 +1,67 @@
+//! What happened at a socket that people want to know, and no more than they can read.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::SocketAddr;
+
+use super::wire::Violation;
+
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Notice {
+    /// A peer has shaken hands.
+    Joined(SocketAddr),
+    /// A peer is gone; of a message so many bytes did not come, or were not sent.
+    Left { peer: SocketAddr, lost_bytes: usize },
+    /// A peer was sent away.
+    Refused { peer: SocketAddr, violation: Violation },
+}
+
+impl Notice {
+    /// Whether a message came that no sample fits.
+    pub(crate) const fn is_split(&self) -> bool {
+        matches!(self, Self::Refused { violation: Violation::Split { .. }, .. })
+    }
+
+    /// Whether it is bad news.
+    pub(crate) const fn is_warning(&self) -> bool {
+        match self {
+            Self::Joined(_) => false,
+            Self::Left { lost_bytes, .. } => *lost_bytes > 0,
+            Self::Refused { .. } => true,
+        }
+    }
+}
+
+impl fmt::Display for Notice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Joined(peer) => write!(f, "{peer} is connected"),
+            Self::Left { peer, lost_bytes: 0 } => write!(f, "{peer} is gone"),
+            Self::Left { peer, lost_bytes } => {
+                write!(f, "{peer} is gone, and {lost_bytes} bytes of samples with it")
+            }
+            Self::Refused { peer, violation } => write!(f, "{peer} {violation}"),
+        }
+    }
+}
+
+/// The last of them.
+#[derive(Debug, Default)]
+pub(super) struct Notices(VecDeque<Notice>);
+
+impl Notices {
+    /// Keeps one; the oldest makes room.
+    pub(super) fn push(&mut self, notice: Notice) {
+        if self.0.len() == NOTICES_MAX {
+            self.0.pop_front();
+        }
+        self.0.push_back(notice);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Notice> {
+        self.0.pop_front()
+    }
+}
+
+const NOTICES_MAX: usize = 16;

@@ -1,0 +1,359 @@
+//! A socket: a place, and the peers that are there.
+
+use std::io;
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+
+use super::connection::{Connection, Leave};
+use super::endpoint::{Endpoint, Way};
+use super::notice::{Notice, Notices};
+use super::wire::{Kind, Violation};
+
+/// What a socket is to be.
+#[derive(Clone, Debug)]
+pub(crate) struct Config {
+    pub(crate) kind: Kind,
+    pub(crate) endpoint: Endpoint,
+    /// The size of a sample; messages are whole numbers of it.
+    pub(crate) item_bytes: usize,
+    /// What may wait for each peer: at least the longest message that is sent.
+    pub(crate) queue_bytes: usize,
+    /// A byte of a sample that stands for one that did not come.
+    pub(crate) zero: u8,
+}
+
+/// A ZeroMQ socket without a thread.
+#[derive(Debug)]
+pub(crate) struct Socket {
+    config: Config,
+    address: SocketAddr,
+    /// Where this end listens.
+    listener: Option<TcpListener>,
+    /// Where it does not: when it is dialled again.
+    dial_at: Instant,
+    connections: Vec<Connection>,
+    /// Whose turn it is.
+    next: usize,
+    /// Samples that stand for the rest of a message whose peer is gone.
+    zeros_left: u64,
+    counts: Counts,
+    notices: Notices,
+    /// What was told of the last peer that was sent away: a peer that comes again does it again.
+    told: Option<Violation>,
+}
+
+/// What a socket counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Messages with samples that came or were sent; of a PUB one for each that subscribes.
+    pub(crate) messages: u64,
+    /// PUB: messages that a subscriber lacks, because what waited for it was too much.
+    pub(crate) dropped_messages: u64,
+    /// The bytes of these.
+    pub(crate) dropped_bytes: u64,
+    /// Bytes of messages whose peer went in the middle: filled with zeros where they were to come.
+    pub(crate) torn_bytes: u64,
+    /// Peers that shook hands.
+    pub(crate) peers: u64,
+    /// Peers that were sent away.
+    pub(crate) refused: u64,
+}
+
+impl Counts {
+    /// The sums of two sockets.
+    pub(crate) const fn and(&self, other: &Self) -> Self {
+        Self {
+            messages: self.messages + other.messages,
+            dropped_messages: self.dropped_messages + other.dropped_messages,
+            dropped_bytes: self.dropped_bytes + other.dropped_bytes,
+            torn_bytes: self.torn_bytes + other.torn_bytes,
+            peers: self.peers + other.peers,
+            refused: self.refused + other.refused,
+        }
+    }
+}
+
+/// What became of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Offered {
+    /// It is on its way, or nobody wants it.
+    Taken,
+    /// Nobody can take it now.
+    Busy,
+}
+
+impl Socket {
+    /// Listens, or begins to dial.
+    ///
+    /// # Errors
+    /// The name is not known, or the address cannot be listened at.
+    pub(crate) fn new(config: Config) -> io::Result<Self> {
+        let address = config.endpoint.resolve()?;
+        let default = if config.kind.is_inward() { Way::Connect } else { Way::Bind };
+        let listener = match config.endpoint.way(default) {
+            Way::Connect => None,
+            Way::Bind => {
+                let listener = TcpListener::bind(address)?;
+                listener.set_nonblocking(true)?;
+                Some(listener)
+            }
+        };
+        let address = match &listener {
+            Some(listener) => listener.local_addr()?,
+            None => address,
+        };
+        Ok(Self {
+            config,
+            address,
+            listener,
+            dial_at: Instant::now(),
+            connections: Vec::with_capacity(CONNECTIONS_MAX),
+            next: 0,
+            zeros_left: 0,
+            counts: Counts::default(),
+            notices: Notices::default(),
+            told: None,
+        })
+    }
+
+    /// Where this end listens, or goes to.
+    pub(crate) const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Whether others come to this end.
+    pub(crate) const fn is_listening(&self) -> bool {
+        self.listener.is_some()
+    }
+
+    /// Where it is, as the user wrote it.
+    pub(crate) const fn name(&self) -> &Endpoint {
+        &self.config.endpoint
+    }
+
+    pub(crate) const fn kind(&self) -> Kind {
+        self.config.kind
+    }
+
+    pub(crate) const fn counts(&self) -> Counts {
+        self.counts
+    }
+
+    /// What happened, oldest first.
+    pub(crate) fn notice(&mut self) -> Option<Notice> {
+        self.notices.pop()
+    }
+
+    /// Whether anything waits to be sent.
+    pub(crate) fn is_sending(&self) -> bool {
+        self.connections.iter().any(|it| it.is_ready() && it.queued_bytes() > 0)
+    }
+
+    /// Adds what is to be waited for; `takes_samples` where [`Socket::read`] would be called.
+    pub(crate) fn wants<'a>(&'a self, takes_samples: bool, fds: &mut Vec<PollFd<'a>>) {
+        if let Some(listener) = &self.listener
+            && self.connections.len() < CONNECTIONS_MAX
+        {
+            fds.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
+        }
+        for connection in &self.connections {
+            // A REQ or a PULL that is in a message reads that one alone.
+            let interest = connection.interest(takes_samples && self.may_read(connection));
+            if !interest.is_empty() {
+                fds.push(PollFd::from_borrowed_fd(connection.fd(), interest));
+            }
+        }
+    }
+
+    fn may_read(&self, connection: &Connection) -> bool {
+        connection.is_in_samples() || !self.connections.iter().any(Connection::is_in_samples)
+    }
+
+    /// Does what is due but for samples that come: takes and dials peers, shakes hands, sends.
+    pub(crate) fn turn(&mut self, now: Instant) {
+        self.accept();
+        if self.listener.is_none() && self.connections.is_empty() && now >= self.dial_at {
+            self.dial_at = now + DIAL_PAUSE;
+            let Config { kind, queue_bytes, .. } = self.config;
+            // Without a way there it is tried again.
+            self.connections.extend(Connection::dial(kind, self.address, queue_bytes));
+        }
+        let mut at = 0;
+        while let Some(connection) = self.connections.get_mut(at) {
+            match connection.turn(now) {
+                Ok(is_new) => {
+                    if is_new {
+                        self.counts.peers += 1;
+                        self.notices.push(Notice::Joined(connection.peer));
+                    }
+                    at += 1;
+                }
+                Err(leave) => self.part(at, leave),
+            }
+        }
+    }
+
+    fn accept(&mut self) {
+        let Some(listener) = &self.listener else { return };
+        while self.connections.len() < CONNECTIONS_MAX {
+            // No file descriptors are left, say: those that there are go on.
+            let Ok((stream, peer)) = listener.accept() else { return };
+            let Config { kind, queue_bytes, .. } = self.config;
+            self.connections.extend(Connection::over(kind, stream, peer, queue_bytes));
+        }
+    }
+
+    /// Lets go of a connection, and tells of it.
+    fn part(&mut self, at: usize, leave: Leave) {
+        let connection = self.connections.remove(at);
+        let peer = connection.peer;
+        let missing_bytes = connection.missing_bytes();
+        self.zeros_left += missing_bytes;
+        // Behind a handshake that was not done there are no samples.
+        let unsent_bytes = if connection.is_ready() { connection.queued_bytes() } else { 0 };
+        let unsent_bytes = if self.config.kind.is_inward() { 0 } else { unsent_bytes };
+        let lost_bytes = missing_bytes as usize + unsent_bytes;
+        self.counts.torn_bytes += lost_bytes as u64;
+        match leave {
+            Leave::Sent(violation) => {
+                self.counts.refused += 1;
+                self.dial_at = Instant::now() + REFUSED_PAUSE;
+                if self.told.as_ref() != Some(&violation) {
+                    self.told = Some(violation.clone());
+                    self.notices.push(Notice::Refused { peer, violation });
+                }
+            }
+            Leave::Gone if connection.is_ready() => {
+                self.notices.push(Notice::Left { peer, lost_bytes });
+            }
+            Leave::Gone => {}
+        }
+    }
+
+    /// Gives a message to who wants it: a PUB to all who subscribe and have room, a PUSH to one that
+    /// has room, a REP to who asked.
+    pub(crate) fn offer(&mut self, message: &[u8]) -> Offered {
+        debug_assert!(message.len() <= self.config.queue_bytes, "a message fits into a queue");
+        match self.config.kind {
+            Kind::Pub => self.publish(message),
+            Kind::Push => return self.offer_one(message, |_| true),
+            Kind::Rep => return self.offer_one(message, |it| it.is_asking()),
+            Kind::Sub | Kind::Pull | Kind::Req => unreachable!("samples come in through it"),
+        }
+        Offered::Taken
+    }
+
+    fn publish(&mut self, message: &[u8]) {
+        let room = self.config.queue_bytes - message.len();
+        let mut at = 0;
+        while let Some(connection) = self.connections.get_mut(at) {
+            if connection.is_ready() && connection.subscribes_to(message) {
+                if connection.queued_bytes() > room {
+                    self.counts.dropped_messages += 1;
+                    self.counts.dropped_bytes += message.len() as u64;
+                } else {
+                    self.counts.messages += 1;
+                    if let Err(leave) = connection.send(message) {
+                        self.part(at, leave);
+                        continue;
+                    }
+                }
+            }
+            at += 1;
+        }
+    }
+
+    fn offer_one(&mut self, message: &[u8], wants: fn(&Connection) -> bool) -> Offered {
+        let room = self.config.queue_bytes - message.len();
+        let peers = self.connections.len();
+        let mut order = (0..peers).map(|step| (self.next + step) % peers);
+        let taker = order.find(|at| {
+            let connection = &self.connections[*at];
+            connection.is_ready() && wants(connection) && connection.queued_bytes() <= room
+        });
+        let Some(at) = taker else { return Offered::Busy };
+        self.next = at + 1;
+        self.counts.messages += 1;
+        if let Err(leave) = self.connections[at].send(message) {
+            self.part(at, leave);
+        }
+        Offered::Taken
+    }
+
+    /// Takes samples to the front of `out`, message by message; 0 where there are none now. A REQ asks
+    /// for more when it has none.
+    pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
+        let mut filled = 0;
+        while filled < out.len() {
+            if self.zeros_left > 0 {
+                let len = self.zeros_left.min((out.len() - filled) as u64) as usize;
+                out[filled..filled + len].fill(self.config.zero);
+                self.zeros_left -= len as u64;
+                filled += len;
+                continue;
+            }
+            if self.config.kind == Kind::Req {
+                self.ask();
+            }
+            match self.read_one(&mut out[filled..]) {
+                0 if self.zeros_left == 0 => break,
+                len => filled += len,
+            }
+        }
+        filled
+    }
+
+    /// Asks whose turn it is, where nobody is asked.
+    fn ask(&mut self) {
+        if self.connections.iter().any(|it| it.is_awaiting() || it.is_in_samples()) {
+            return;
+        }
+        let peers = self.connections.len();
+        let mut order = (0..peers).map(|step| (self.next + step) % peers);
+        let Some(at) = order.find(|at| self.connections[*at].is_ready()) else { return };
+        self.next = at + 1;
+        if let Err(leave) = self.connections[at].ask() {
+            self.part(at, leave);
+        }
+    }
+
+    /// Samples of the message that has begun, or of the next.
+    fn read_one(&mut self, out: &mut [u8]) -> usize {
+        let begun = self.connections.iter().position(Connection::is_in_samples);
+        let peers = self.connections.len();
+        let (first, count) = begun.map_or((self.next, peers), |at| (at, 1));
+        for step in 0..count {
+            let at = (first + step) % peers;
+            let connection = &mut self.connections[at];
+            let read = connection.read_samples(out, self.config.item_bytes);
+            match read {
+                Ok(0) => {}
+                Ok(len) => {
+                    if !connection.is_in_samples() {
+                        self.counts.messages += 1;
+                        self.told = None;
+                        self.next = at + 1;
+                    }
+                    return len;
+                }
+                Err(leave) => {
+                    self.part(at, leave);
+                    return 0;
+                }
+            }
+        }
+        0
+    }
+}
+
+/// Peers at once.
+const CONNECTIONS_MAX: usize = 16;
+
+/// How long until a peer that is not there is dialled again: as libzmq does.
+const DIAL_PAUSE: Duration = Duration::from_millis(100);
+
+/// The same where it broke the rules, and will again.
+const REFUSED_PAUSE: Duration = Duration::from_secs(2);

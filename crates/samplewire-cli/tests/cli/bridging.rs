@@ -1,0 +1,212 @@
+//! `bridge` between streams and the sockets of GNU Radio.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::time::{Duration, Instant};
+
+use samplewire::source::counter_mismatch;
+
+use crate::bridge::Bridge;
+use crate::harness::{Device, folder, run, text};
+use crate::zmtp::{Peer, hello};
+
+const ANY: &str = "tcp://127.0.0.1:0";
+
+/// A SUB that has subscribed to everything.
+fn subscriber(bridge: &Bridge) -> Peer {
+    let mut peer = Peer::connect(&bridge.socket("PUB"), "SUB");
+    peer.send(&[b"\x01"]);
+    peer
+}
+
+/// Takes messages until there are so many bytes.
+fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while bytes.len() < len_bytes {
+        let message = peer.receive().expect("a message comes");
+        assert_eq!(message.len(), 1);
+        bytes.extend_from_slice(&message[0]);
+    }
+    bytes
+}
+
+#[test]
+fn stream_is_published_as_it_is_to_all_who_subscribe() {
+    let device = Device::start(&["--source", "counter", "--rate", "2M"]);
+    let bridge = Bridge::start(&[device.address.as_str(), "--zmq-pub", ANY]);
+    let mut peers = [subscriber(&bridge), subscriber(&bridge)];
+    for peer in &mut peers {
+        let bytes = gather(peer, 400_000);
+        let first = u32::from_le_bytes(*bytes.first_chunk().unwrap());
+        assert_eq!(counter_mismatch(first.into(), &bytes), None);
+    }
+    let ran = bridge.interrupt().expect(130);
+    assert!(ran.text().contains("missing    0 samples in 0 gaps"), "{}", ran.text());
+    assert!(ran.text().contains("is connected"), "{}", ran.text());
+}
+
+#[test]
+fn samples_are_converted_and_channels_have_sockets_of_their_own() {
+    let device =
+        Device::start(&["--source", "counter", "--channels", "2", "--rate", "max:1M", "--once"]);
+    let sockets = ["--zmq-rep", ANY, "--zmq-rep", ANY, "--type", "fc32"];
+    let bridge = Bridge::start(&[&[device.address.as_str()][..], &sockets].concat());
+    let mut peers: Vec<_> =
+        bridge.sockets("REP").iter().map(|at| Peer::connect(at, "REQ")).collect();
+    let mut channels = [Vec::new(), Vec::new()];
+    while channels.iter().any(|channel| channel.len() < 800_000) {
+        for (peer, channel) in peers.iter_mut().zip(&mut channels) {
+            peer.send(&[b"", b"\0"]);
+            channel.extend(peer.receive().expect("a reply comes").remove(1));
+        }
+    }
+    // A sample of sc16 is a count, and that of channel 1 lies so far ahead.
+    let ahead: u32 = 2_654_435_769;
+    let values = |channel: &[u8]| -> Vec<u32> {
+        let value =
+            |bytes: &[u8]| (f32::from_le_bytes(bytes.try_into().unwrap()) * 32_768.0) as i16 as u16;
+        let pairs = channel.as_chunks::<8>().0.iter().take(100_000);
+        pairs.map(|it| u32::from(value(&it[..4])) | u32::from(value(&it[4..])) << 16).collect()
+    };
+    for (channel, offset) in channels.iter().zip([0, ahead]) {
+        let mut counted = values(channel).into_iter().zip(0..);
+        let wrong = counted.find(|(value, index)| *value != offset.wrapping_add(*index));
+        assert_eq!(wrong, None);
+    }
+    bridge.interrupt().expect(130);
+}
+
+#[test]
+fn push_waits_and_loses_nothing_until_the_stream_ends() {
+    let file = folder("bridge-push").join("counter.sc16");
+    fs::write(&file, (0..500_000u32).flat_map(u32::to_le_bytes).collect::<Vec<_>>()).unwrap();
+    let source = ["--source", text(&file), "--format", "sc16", "--rate", "max:1M", "--once"];
+    let device = Device::start(&source);
+    let bridge = Bridge::start(&[device.address.as_str(), "--zmq-push", ANY]);
+    let mut peer = Peer::connect(&bridge.socket("PUSH"), "PULL");
+    let bytes = gather(&mut peer, 2_000_000);
+    assert_eq!((bytes.len(), counter_mismatch(0, &bytes)), (2_000_000, None));
+    let ran = bridge.finish().expect(0);
+    assert!(ran.text().contains("finished"), "{}", ran.text());
+    assert!(ran.text().contains("500,000 samples and 0 zeros"), "{}", ran.text());
+}
+
+#[test]
+fn zeros_stand_for_what_is_missing_unless_it_is_skipped() {
+    let source = ["--source", "counter", "--rate", "4M", "--payload", "1408"];
+    let faults = ["--fault", "data:loss=0.05,seed=9"];
+    let delivery = ["--delivery", "best-effort", "--zmq-push", ANY];
+    for fill in ["zeros", "skip"] {
+        let device = Device::start(&[&source[..], &faults].concat());
+        let arguments = [&[device.address.as_str(), "--gaps", fill][..], &delivery].concat();
+        let bridge = Bridge::start(&arguments);
+        let bytes = gather(&mut Peer::connect(&bridge.socket("PUSH"), "PULL"), 4_000_000);
+        let ran = bridge.interrupt().expect(130);
+        assert!(ran.text().contains("gap  index "), "{}", ran.text());
+        let values = bytes.as_chunks::<4>().0.iter().map(|bytes| u32::from_le_bytes(*bytes));
+        let values: Vec<_> = values.collect();
+        let offset = values.iter().zip(0..).find(|(value, _)| **value != 0).unwrap();
+        let offset = offset.0.wrapping_sub(offset.1);
+        let in_place = |(value, at): (&u32, u32)| *value == at.wrapping_add(offset) || *value == 0;
+        let zeros = values.iter().skip(1).filter(|value| **value == 0).count();
+        if fill == "zeros" {
+            assert!(values.iter().zip(0..).all(in_place));
+            assert!(zeros > 1_000 && zeros.is_multiple_of(352), "{zeros}");
+        } else {
+            assert!(zeros == 0 && values.is_sorted(), "{zeros}");
+        }
+    }
+}
+
+#[test]
+fn what_is_published_is_played_by_a_device() {
+    let file = folder("bridge-sub").join("played.sc16");
+    let played = ["--play", text(&file), "--format", "sc16", "--rate", "max:1M", "--once"];
+    let device = Device::start(&played);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp://{}", listener.local_addr().unwrap());
+    let bridge = Bridge::start(&[device.address.as_str(), "--zmq-sub", &place, "--type", "sc16"]);
+    let mut peer = Peer::accept(&listener, "PUB");
+    assert_eq!(peer.receive(), Some(vec![vec![1]]), "it subscribes to everything");
+    let bytes: Vec<u8> = (0..900_000u32).flat_map(u32::to_le_bytes).collect();
+    // Of messages of several parts the last is the samples: what GNU Radio sends with a key.
+    for (at, message) in bytes.chunks(36_000).enumerate() {
+        let parts = [&b"key"[..], message];
+        peer.send(&parts[at % 2..]);
+    }
+    // What is played is written by the MiB.
+    let until = Instant::now() + Duration::from_secs(30);
+    while fs::metadata(&file).map_or(0, |it| it.len()) < 2 << 20 {
+        assert!(Instant::now() < until, "{:?}", fs::metadata(&file));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ran = bridge.interrupt().expect(130);
+    assert!(ran.text().contains("to 127.0.0.1"), "{}", ran.text());
+    device.finish().expect(0);
+    let played = fs::read(&file).unwrap();
+    assert!(played.len() >= 2 << 20 && bytes.starts_with(&played), "{}", played.len());
+}
+
+#[test]
+fn message_that_no_sample_fits_and_a_stranger_are_sent_away_by_name() {
+    let device = Device::start(&["--play", "null", "--rate", "max:1M"]);
+    let arguments = [device.address.as_str(), "--zmq-pull", "bind:tcp://127.0.0.1:0"];
+    let bridge = Bridge::start(&[&arguments[..], &["--type", "fc32"]].concat());
+    let place = bridge.socket("PULL");
+    let mut peer = Peer::connect(&place, "PUSH");
+    peer.send(&[&[0; 19]]);
+    assert_eq!(peer.receive(), None);
+    for said in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), hello("PUB")] {
+        let mut stranger = TcpStream::connect(&place).unwrap();
+        stranger.write_all(&said).unwrap();
+        // Whatever is answered, the connection ends.
+        let _ended = stranger.read_to_end(&mut Vec::new());
+    }
+    let ran = bridge.interrupt().expect(130);
+    for words in ["sent 19 bytes", "8 bytes", "pass_tags", "speaks no ZeroMQ", "is a PUB"] {
+        assert!(ran.stderr.contains(words), "no `{words}` in {}", ran.stderr);
+    }
+}
+
+#[test]
+fn json_tells_of_sockets_seconds_and_sessions() {
+    let device = Device::start(&["--source", "counter", "--rate", "1M"]);
+    let arguments = ["bridge", &device.address, "--zmq-pub", ANY, "--json"];
+    let running = crate::harness::Running::start(&arguments);
+    std::thread::sleep(Duration::from_millis(1_500));
+    running.signal(libc::SIGINT);
+    let ran = running.finish().expect(130);
+    let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
+    assert_eq!(document["start"]["sockets"][0]["kind"], "PUB");
+    assert_eq!(document["start"]["receive"]["rate_hz"], 1e6);
+    let end = &document["end"];
+    assert_eq!((&end["result"], &end["exit_status"]), (&"interrupted".into(), &130.into()));
+    let carried = end["to_zmq"]["samples"].as_u64().unwrap();
+    let intervals = document["intervals"].as_array().unwrap();
+    let sum = intervals.iter().map(|it| it["to_zmq"]["samples"].as_u64().unwrap()).sum::<u64>();
+    assert!(carried > 0 && sum == carried, "{document}");
+    assert_eq!(end["sessions"][0]["receive"]["samples_missing"], 0);
+}
+
+#[test]
+fn what_cannot_be_bridged_is_told() {
+    let device = Device::start(&["--source", "counter", "--rate", "1M"]);
+    let refused = |arguments: &[&str], status: i32, words: &[&str]| {
+        run(&[&["bridge"], arguments].concat()).expect_error(status, words);
+    };
+    let address = device.address.as_str();
+    refused(&[address], 1, &["--zmq-pub", "required"]);
+    refused(&["--zmq-pub", ANY], 1, &["--listen", "required"]);
+    refused(&[address, "--zmq-pub", "host:1"], 1, &["`host:1`", "tcp://HOST:PORT"]);
+    refused(&[address, "--zmq-pub", ANY, "--zmq-rep", ANY], 1, &["cannot be used with"]);
+    refused(&[address, "--zmq-pub", ANY, "--type", "rf32"], 1, &["sc16 cannot become rf32"]);
+    refused(&[address, "--zmq-rep", ANY, "--zmq-rep", ANY], 1, &["2 sockets", "1 channel"]);
+    refused(&[address, "--zmq-pub", ANY, "--hwm", "1k"], 1, &["--hwm 1000", "64000"]);
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp://{}", taken.local_addr().unwrap());
+    refused(&[address, "--zmq-pub", &place], 1, &["--zmq-pub", &place, "in use", "connect:"]);
+    let nowhere = "tcp://no-such-host.invalid:1";
+    refused(&[address, "--zmq-sub", nowhere], 2, &["receives"]);
+    refused(&["127.0.0.1:9", "--zmq-pub", ANY, "--timeout", "0.2s"], 2, &["127.0.0.1:9"]);
+}
