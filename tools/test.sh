@@ -84,6 +84,12 @@ if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
 else
     skip "recordings as the sigmf package reads them" "the package is not in .venv"
 fi
+if /usr/bin/python3 -c 'from gnuradio import zeromq' 2>/dev/null; then
+    step "bridge against GNU Radio" \
+        /usr/bin/python3 tools/check_gnuradio.py "$target/debug/samplewire"
+else
+    skip "bridge against GNU Radio" "it is not installed"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh
