@@ -235,32 +235,38 @@ pub unsafe extern "C" fn sw_transmitter_options_init(
     guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
 }
 
+/// Sets what both options know, under the same names.
+macro_rules! common {
+    ($asked:expr, $options:expr) => {{
+        let real_time = real_time(
+            ($asked.cpu, $asked.priority, $asked.waits),
+            ($asked.lock_memory, $asked.huge_pages, $asked.timer_slack_ns),
+        )?;
+        let mut options = $options
+            .delivery(delivery($asked.delivery, $asked.deadline_ns)?)
+            .window($asked.window)
+            .mtu($asked.mtu_bytes as usize)
+            .start_index($asked.start_index)
+            .timeout(Duration::from_nanos($asked.timeout_ns))
+            .real_time(real_time);
+        if let Some(stream) = stream($asked.stream)? {
+            options = options.stream(stream);
+        }
+        if $asked.owner != 0 {
+            options = options.owner($asked.owner);
+        }
+        options
+    }};
+}
+
 impl sw_receiver_options {
     /// The library's options; it checks the ranges.
     pub(crate) fn to_options(self) -> Result<ReceiverOptions, Failure> {
-        let real_time = real_time(
-            (self.cpu, self.priority, self.waits),
-            (self.lock_memory, self.huge_pages, self.timer_slack_ns),
-        )?;
         let mut udp = UdpOptions::new();
         if self.receive_buffer_bytes > 0 {
             udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
         }
-        let mut options = ReceiverOptions::new()
-            .delivery(delivery(self.delivery, self.deadline_ns)?)
-            .window(self.window)
-            .mtu(self.mtu_bytes as usize)
-            .start_index(self.start_index)
-            .timeout(Duration::from_nanos(self.timeout_ns))
-            .udp(udp)
-            .real_time(real_time);
-        if let Some(stream) = stream(self.stream)? {
-            options = options.stream(stream);
-        }
-        if self.owner != 0 {
-            options = options.owner(self.owner);
-        }
-        Ok(options)
+        Ok(common!(self, ReceiverOptions::new()).udp(udp))
     }
 
     /// Places for blocks on loan.
@@ -277,32 +283,14 @@ impl sw_receiver_options {
 impl sw_transmitter_options {
     /// The library's options; it checks the ranges.
     pub(crate) fn to_options(self) -> Result<SendOptions, Failure> {
-        let real_time = real_time(
-            (self.cpu, self.priority, self.waits),
-            (self.lock_memory, self.huge_pages, self.timer_slack_ns),
-        )?;
         let underflows = [(0, Underflow::Zeros), (1, Underflow::Stop)];
+        let underflow = one_of("underflow", self.underflow, &underflows, "see sw_underflow")?;
         let mut udp = UdpOptions::new();
         if self.send_buffer_bytes > 0 {
             udp = udp.send_buffer_bytes(size_of_buffer(self.send_buffer_bytes));
         }
-        let mut options = SendOptions::new()
-            .delivery(delivery(self.delivery, self.deadline_ns)?)
-            .window(self.window)
-            .mtu(self.mtu_bytes as usize)
-            .start_index(self.start_index)
-            .timeout(Duration::from_nanos(self.timeout_ns))
-            .link_bps(self.link_bps)
-            .underflow(one_of("underflow", self.underflow, &underflows, "see sw_underflow")?)
-            .udp(udp)
-            .real_time(real_time);
-        if let Some(stream) = stream(self.stream)? {
-            options = options.stream(stream);
-        }
-        if self.owner != 0 {
-            options = options.owner(self.owner);
-        }
-        Ok(options)
+        let options = common!(self, SendOptions::new());
+        Ok(options.link_bps(self.link_bps).underflow(underflow).udp(udp))
     }
 }
 

@@ -36,7 +36,6 @@ static void cancel(double rate_hz, int by_freeing) {
     EXPECT(SW_RESULT_OK, sw_receiver_open(address, NULL, &receiver));
     pthread_t thread;
     CHECK(pthread_create(&thread, NULL, wait_for_samples, receiver) == 0);
-    pause_ms(100);
     sw_block block = {.struct_size = sizeof block};
     if (rate_hz < 1e3) {
         // Soon it waits, and one receives at a time.
@@ -48,6 +47,12 @@ static void cancel(double rate_hz, int by_freeing) {
         EXPECT(SW_RESULT_BUSY, result);
     }
     double start = now_s();
+    sw_receiver_stats stats = {.struct_size = sizeof stats};
+    do {
+        CHECK(now_s() - start < 60);
+        EXPECT(SW_RESULT_OK, sw_receiver_get_stats(receiver, &stats));
+    } while (rate_hz >= 1e3 && stats.delivered < 100);
+    start = now_s();
     if (by_freeing) {
         EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
     } else {

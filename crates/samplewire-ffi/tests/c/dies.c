@@ -59,11 +59,22 @@ static void device_that_is_freed_without_credit(void) {
     EXPECT(SW_RESULT_OK, sw_receiver_open(address, &of_receiver, &receiver));
     uint64_t next = 0;
     EXPECT(SW_RESULT_OK, receive(receiver, 50000, &next));
-    struct timespec span = {0, 300000000};
-    nanosleep(&span, NULL);
     double start = now_s();
+    sw_receiver_stats stats = {.struct_size = sizeof stats};
+    double changed = start;
+    uint64_t received = 0;
+    // All credit is used, and nothing has come for a while.
+    do {
+        CHECK(now_s() - start < 60);
+        EXPECT(SW_RESULT_OK, sw_receiver_get_stats(receiver, &stats));
+        if (stats.credit > 0 || stats.received != received) {
+            changed = now_s();
+        }
+        received = stats.received;
+    } while (now_s() - changed < 0.5);
+    start = now_s();
     EXPECT(SW_RESULT_OK, sw_device_free(device));
-    CHECK(now_s() - start > 1 && now_s() - start < 12);
+    CHECK(now_s() - start > 1 && now_s() - start < 60);
     EXPECT(SW_RESULT_CLOSED_BY_PEER, receive(receiver, UINT64_MAX, &next));
     EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
 }
@@ -88,7 +99,7 @@ static void device_that_is_killed(void) {
     CHECK(kill(child, SIGKILL) == 0 && waitpid(child, NULL, 0) == child);
     double start = now_s();
     EXPECT(SW_RESULT_PEER_SILENT, receive(receiver, UINT64_MAX, &next));
-    CHECK(now_s() - start > 10 && now_s() - start < 25);
+    CHECK(now_s() - start > 10 && now_s() - start < 60);
     CHECK(strstr(sw_last_error(), "silent") != NULL);
     EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
 }

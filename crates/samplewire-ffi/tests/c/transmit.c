@@ -147,7 +147,7 @@ static void late(const char *path) {
     uint64_t packets = 0;
     while (sw_transmitter_next_event(transmitter, 0, &event) == SW_RESULT_OK) {
         CHECK(event.kind == SW_PLAY_EVENT_KIND_LATE && event.lost == 0);
-        CHECK(event.index >= info.first_index && event.index <= info.first_index + 1000);
+        CHECK(event.index == info.first_index);
         CHECK(event.end_index >= info.first_index + 1000);
         packets += event.count;
     }
@@ -237,7 +237,7 @@ static void cancelled(const char *path) {
     start = now_s();
     EXPECT(SW_RESULT_OK, sw_transmitter_cancel(transmitter));
     CHECK(pthread_join(thread, NULL) == 0 && pthread_join(watcher, NULL) == 0);
-    CHECK(now_s() - start < 5);
+    CHECK(now_s() - start < 20);
     sw_end end = {.struct_size = sizeof end};
     EXPECT(SW_RESULT_OK, sw_transmitter_get_end(transmitter, &end));
     CHECK(end.result == SW_RESULT_CANCELLED);

@@ -134,21 +134,32 @@ impl EventQueue {
 pub(super) struct PlayWatch {
     first: SampleIndex,
     late_seen: u16,
+    /// What the device played by the last REPORT but one, and by the last.
+    positions: [SampleIndex; 2],
+    /// The lowest index that is known to come late, or to have come so: since the last event, and
+    /// before it. A device counts a packet as late a little after it has said that it came.
+    late_from: [Option<SampleIndex>; 2],
     /// The index up to which was told what lacks.
     told_to: SampleIndex,
     told_samples: u64,
-    /// The oldest index that was not known to have come, after the last REPORT but one and after
-    /// the last: a device may count a packet as late a little after it has said that it came.
-    oldest: [SampleIndex; 2],
 }
 
 impl PlayWatch {
     pub(super) const fn new(first: SampleIndex) -> Self {
-        Self { first, late_seen: 0, told_to: first, told_samples: 0, oldest: [first; 2] }
+        let (positions, late_from) = ([first; 2], [None; 2]);
+        Self { first, late_seen: 0, positions, late_from, told_to: first, told_samples: 0 }
     }
 
-    /// After a REPORT: `oldest` is the index of the oldest packet that is held, `sent_end` the end
-    /// of what was given to be sent.
+    /// Samples from `index` on were not with the device when it last reported.
+    pub(super) fn note_absent(&mut self, index: SampleIndex) {
+        if index < self.positions[1] {
+            let [late_from, _] = &mut self.late_from;
+            *late_from = Some(late_from.map_or(index, |it| it.min(index)));
+        }
+    }
+
+    /// After a REPORT: what the device has not said to have begins at `oldest`, and `sent_end` is the
+    /// end of what was given to be sent.
     pub(super) fn take_report(
         &mut self,
         stats: &SenderStats,
@@ -160,10 +171,16 @@ impl PlayWatch {
         let late_packets = stats.late_at_peer.wrapping_sub(self.late_seen);
         if late_packets > 0 {
             self.late_seen = stats.late_at_peer;
-            let index = self.oldest[0].min(position);
+            let [newer, older] = self.late_from;
+            // What came late by less than a REPORT's time was not known to.
+            let index = newer.into_iter().chain(older).min().unwrap_or(self.positions[0]);
+            self.late_from = [None, newer];
             tell(event(PlayEventKind::Late, index, position, late_packets.into()));
         }
-        self.oldest = [self.oldest[1], oldest];
+        self.positions = [self.positions[1], position];
+        if oldest < sent_end {
+            self.note_absent(oldest);
+        }
         let lacks_from = self.told_to.max(sent_end);
         if is_in_burst && lacks_from < position {
             let samples = position - lacks_from;
@@ -206,15 +223,35 @@ mod tests {
     }
 
     #[test]
-    fn late_packets_lie_between_what_was_held_and_what_is_played() {
+    fn late_packets_lie_between_what_was_absent_and_what_is_played() {
         let mut watch = PlayWatch::new(100);
         let mut told = vec![];
-        watch.take_report(&stats(150, 0, 0), 200, (400, true), |event| told.push(event));
-        watch.take_report(&stats(250, 65_535, 0), 300, (400, true), |event| told.push(event));
-        watch.take_report(&stats(350, 2, 0), 350, (400, true), |event| told.push(event));
-        assert_eq!(told[0], event(PlayEventKind::Late, 100, 250, 65_535));
-        assert_eq!(told[1], event(PlayEventKind::Late, 200, 350, 3), "it wraps");
-        assert_eq!(told.len(), 2);
+        let mut report = |watch: &mut PlayWatch, stats: SenderStats, oldest| {
+            watch.take_report(&stats, oldest, (900, false), |event| told.push(event));
+        };
+        report(&mut watch, stats(150, 0, 0), 900);
+        report(&mut watch, stats(250, 3, 0), 240);
+        // Held at 250, and due; the second count is of what came before it was told of.
+        report(&mut watch, stats(350, 65_535, 0), 900);
+        report(&mut watch, stats(360, 2, 0), 900);
+        watch.note_absent(300);
+        watch.note_absent(370);
+        report(&mut watch, stats(450, 2, 0), 900);
+        report(&mut watch, stats(550, 4, 0), 900);
+        report(&mut watch, stats(650, 5, 0), 900);
+        report(&mut watch, stats(750, 6, 0), 900);
+        assert_eq!(
+            told,
+            [
+                (100, 250, 3),
+                (240, 350, 65_532),
+                (240, 360, 3),
+                (300, 550, 2),
+                (300, 650, 1),
+                (550, 750, 1)
+            ]
+            .map(|(index, end, count)| event(PlayEventKind::Late, index, end, count))
+        );
     }
 
     #[test]
