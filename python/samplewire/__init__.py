@@ -45,7 +45,7 @@ from samplewire._errors import (
     WaitTimeoutError,
 )
 from samplewire._options import opening, unsigned
-from samplewire._receive import Block, Reading, Receiver, receive, sample_dtype
+from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
     DeviceInfo,
     FaultCounts,
@@ -53,6 +53,8 @@ from samplewire._records import (
     FoundDevice,
     Gap,
     Played,
+    PlayEvent,
+    Reading,
     ReceiverStats,
     Recording,
     SessionEnd,
@@ -219,6 +221,7 @@ __all__ = [
     "OptionError",
     "PeerRestartedError",
     "PeerSilentError",
+    "PlayEvent",
     "Played",
     "PoolError",
     "PortFailedError",

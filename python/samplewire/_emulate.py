@@ -51,7 +51,7 @@ class Device:
         return self._native.played()
 
     def faults(self) -> FaultCounts | None:
-        """What was done to packets that the device sent; `None` without faults."""
+        """What was done to packets of samples (the side `data`); `None` without faults."""
         return self._native.faults()
 
     def close(self) -> None:
@@ -124,7 +124,8 @@ def emulate(
         Whether it keeps to the sample rate, and loses what finds no room as a converter does; else
         it sends, and plays, as fast as it goes.
     faults : str or sequence of str
-        What a bad wire does, e.g. `data:loss=0.01,corrupt=0.001` or `feedback:loss=0.01`.
+        What a bad wire does, e.g. `data:loss=0.01,corrupt=0.001` or `feedback:loss=0.01`. The data
+        are what the device sends; of one that only plays, what comes to it.
     seed : int
         What noise is drawn from.
     window : int

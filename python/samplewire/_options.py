@@ -17,7 +17,7 @@ class Opening:
     owner: int | None
     timeout: float
     mtu: int
-    underflow: str = "zeros"
+    underflow: str
 
 
 def read_delivery(text: str) -> tuple[str, int]:
@@ -48,13 +48,13 @@ def read_delivery(text: str) -> tuple[str, int]:
 def opening(
     address: str,
     *,
-    delivery: str = "complete",
-    window: int = 1_024,
-    stream: int | None = None,
-    start_index: int = 0,
-    owner: int | None = None,
-    timeout: float = 3.0,
-    mtu: int = 9_000,
+    delivery: str,
+    window: int,
+    stream: int | None,
+    start_index: int,
+    owner: int | None,
+    timeout: float,
+    mtu: int,
     underflow: str = "zeros",
 ) -> Opening:
     """Check what the library does not."""

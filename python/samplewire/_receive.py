@@ -2,17 +2,14 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from samplewire import _native
-from samplewire._errors import Error
 from samplewire._options import opening, unsigned
-from samplewire._records import DeviceInfo, Gap, ReceiverStats
+from samplewire._records import DeviceInfo, Reading, ReceiverStats
 
 Block = _native.Block
 
@@ -56,25 +53,6 @@ def sample_dtype(format: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
         raise ValueError(f"sample format {format!r} is unknown: one of {', '.join(_ELEMENTS)}")
     name, tail = _ELEMENTS[format]
     return np.dtype(name), tail
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """Samples that were copied out of a stream.
-
-    Attributes
-    ----------
-    samples : numpy.ndarray
-        The samples, this program's own; shaped as `Block.samples`.
-    index : int
-        The index of the first.
-    gaps : tuple of Gap
-        The gaps just before it.
-    """
-
-    samples: NDArray[Any]
-    index: int
-    gaps: tuple[Gap, ...]
 
 
 class Receiver:
@@ -139,7 +117,9 @@ class Receiver:
         Reading
             As many samples as were asked for; fewer before a gap, which the next reading names,
             where the next did not come within `timeout` or the stream broke, which the next
-            reading raises, and at the end, after which there are none.
+            reading raises, and at the end, after which there are none. What a reading copied
+            that a signal broke off (Ctrl-C), or a warning that is an error, is kept, and comes
+            first in the next; `blocks` go on behind it.
 
         Raises
         ------
@@ -149,27 +129,7 @@ class Receiver:
             The stream ended, and was not to.
         """
         unsigned(count=(count, 48))
-        dtype, tail = sample_dtype(self._info.format)
-        out = np.empty((count, self._info.channels, *tail), dtype)
-        filled, index = 0, self._info.first_index
-        gaps: tuple[Gap, ...] = ()
-        while filled < count:
-            following = None if filled == 0 else index + filled
-            try:
-                block = self._native.take(timeout, count - filled, following)
-            except Error:
-                if filled == 0 and not gaps:
-                    raise
-                # What came is told first; the next call raises this again.
-                break
-            if block is None:
-                break
-            with block:
-                if filled == 0:
-                    index, gaps = block.index, gaps + block.gaps
-                out[filled : filled + len(block)] = block.samples
-                filled += len(block)
-        return Reading(out[:filled], index, gaps)
+        return self._native.read(count, timeout)
 
     def stats(self) -> ReceiverStats:
         """Counters as of some milliseconds ago; after the end, the final ones."""

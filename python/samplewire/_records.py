@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +203,50 @@ class SessionEnd:
     end: str
     final_index: int
     stats: TransmitterStats
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Samples that were copied out of a stream.
+
+    Attributes
+    ----------
+    samples : numpy.ndarray
+        The samples, this program's own; shaped as `Block.samples`.
+    index : int
+        The index of the first.
+    gaps : tuple of Gap
+        The gaps just before it.
+    """
+
+    samples: NDArray[Any]
+    index: int
+    gaps: tuple[Gap, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PlayEvent:
+    """Samples that a device which plays did not have at their time.
+
+    Attributes
+    ----------
+    kind : str
+        `late`: packets came after their time, and were not played. `underflow`: samples were not
+        there at their time, and zeros were played, or the stream ended.
+    index, end : int
+        It happened to samples from `index` up to before `end`, which the device played when it said
+        so, or which follows the last. What is late is so by about `end - index` samples at most.
+    count : int
+        How many packets were late, or samples lacked.
+    lost : int
+        Events after this one that were lost, since 256 waited for the program.
+    """
+
+    kind: str
+    index: int
+    end: int
+    count: int
+    lost: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from samplewire import _native
 from samplewire._options import opening, unsigned
 from samplewire._receive import sample_dtype
-from samplewire._records import DeviceInfo, SessionEnd, TransmitterStats
+from samplewire._records import DeviceInfo, PlayEvent, SessionEnd, TransmitterStats
 
 
 def wire_bytes(samples: NDArray[Any], format: str, channels: int) -> bytes:
@@ -142,6 +142,30 @@ class Transmitter:
             Whether it has.
         """
         return self._native.wait_played(self.next_index if index is None else index, timeout)
+
+    def events(self, timeout: float | None = None) -> Iterator[PlayEvent]:
+        """Iterate over what the device lacked, in any thread, also while another sends.
+
+        An underflow is told at once, and exactly, where the device has come to samples that were
+        not sent, in a burst that has not ended; what lacked for other reasons, as a repair that
+        came too late, is one event when the stream ends.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            How long to wait for each, in seconds, before the iteration ends: 0 gives those that
+            are there; default until the stream ends.
+
+        Yields
+        ------
+        PlayEvent
+
+        Raises
+        ------
+        EndedError
+            The stream ended, and was not to.
+        """
+        return iter(lambda: self._native.next_event(timeout), None)
 
     def stats(self) -> TransmitterStats:
         """Counters as of some milliseconds ago."""

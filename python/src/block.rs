@@ -147,15 +147,13 @@ impl Block {
     /// The gaps just before the first sample.
     #[getter]
     fn gaps<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let gaps = self.gaps.iter().map(|gap| tables::gap(py, gap));
-        PyTuple::new(py, gaps.collect::<PyResult<Vec<_>>>()?)
+        tables::tuple(py, self.gaps.iter().map(|gap| tables::gap(py, gap)))
     }
 
     /// What changed at which of the samples.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        let tags = self.tags.iter().map(|tag| tables::tag(py, tag));
-        PyTuple::new(py, tags.collect::<PyResult<Vec<_>>>()?)
+        tables::tuple(py, self.tags.iter().map(|tag| tables::tag(py, tag)))
     }
 
     /// The index after the last sample.

@@ -31,6 +31,8 @@ pub(crate) struct Device {
     address: String,
     shared: Arc<Shared>,
     faults: Option<FaultLog>,
+    /// Where samples go, as the link sees it.
+    data: Direction,
     crew: Mutex<Own<Crew>>,
 }
 
@@ -127,7 +129,9 @@ impl Device {
             }
             _ => None,
         };
-        let (link, log) = options::device_link(py, address, &faults)?;
+        // What a device that only plays sends is feedback.
+        let data = if sends.is_empty() { Direction::Receive } else { Direction::Transmit };
+        let (link, log) = options::device_link(py, (address, data), &faults)?;
         let mut port_options = TransmitterOptions::new().window(window);
         if let Some(payload_bytes) = payload_bytes {
             port_options = port_options.payload_bytes(payload_bytes);
@@ -161,6 +165,7 @@ impl Device {
             address: port.address.to_string(),
             shared,
             faults: log,
+            data,
             crew: Mutex::new(Own::new(crew)),
         })
     }
@@ -172,10 +177,10 @@ impl Device {
         played.iter().map(|counts| tables::play_counts(py, counts)).collect()
     }
 
-    /// What the fault layer did to packets that the device sent.
+    /// What the fault layer did to packets of the side of the data.
     fn faults<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.home.check(py)?;
-        let counts = self.faults.as_ref().map(|log| log.counts(Direction::Transmit));
+        let counts = self.faults.as_ref().map(|log| log.counts(self.data));
         counts.map(|counts| tables::fault_counts(py, &counts)).transpose()
     }
 
@@ -242,11 +247,25 @@ fn play(
     clock: Option<SampleClock>,
     shared: &Shared,
 ) -> Result<(), String> {
-    while !shared.is_over() {
+    let mut is_over = false;
+    while !is_over {
+        // A session that came before the end is played, however short it was.
+        is_over = shared.is_over();
         let incoming = inlet.wait_session(PAUSE).map_err(|error| error.to_string())?;
         let Some(incoming) = incoming else { continue };
         let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
-        while player.run(PAUSE, |_| {}).map_err(|error| error.to_string())? && !shared.is_over() {}
+        let (mut played, mut over_at) = (0, None);
+        while player.run(PAUSE, |_| {}).map_err(|error| error.to_string())? {
+            let before = std::mem::replace(&mut played, player.counts().played);
+            if !shared.is_over() {
+                continue;
+            }
+            // What has come is played first, where no clock says when.
+            let over_at = *over_at.get_or_insert_with(Instant::now);
+            if clock.is_some() || played == before || over_at.elapsed() > PATIENCE {
+                break;
+            }
+        }
         let counts = player.finish().counts;
         shared.played.lock().unwrap_or_else(PoisonError::into_inner).push(counts);
     }

@@ -13,6 +13,11 @@ use samplewire::{End, OpenError};
 use samplewire_io::LinkError;
 use samplewire_proto::wire::CloseReason;
 
+/// The class `name` of an exception or a warning.
+pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("samplewire._errors")?.getattr(name)
+}
+
 /// An exception of the class `name`.
 pub(crate) fn error(py: Python<'_>, name: &str, message: String) -> PyErr {
     with(py, name, message, |_| Ok(()))
@@ -150,7 +155,7 @@ fn with(
     fill: impl FnOnce(&Bound<'_, PyDict>) -> PyResult<()>,
 ) -> PyErr {
     let make = || -> PyResult<PyErr> {
-        let exception = py.import("samplewire._errors")?.getattr(name)?.call1((message,))?;
+        let exception = class(py, name)?.call1((message,))?;
         let fields = PyDict::new(py);
         fill(&fields)?;
         for (field, value) in &fields {

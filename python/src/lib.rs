@@ -2,6 +2,7 @@
 //! they lie. `docs/python.md` tells what is promised; the package's Python half is in `samplewire/`.
 
 mod block;
+mod copied;
 mod device;
 mod errors;
 mod options;

@@ -7,7 +7,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::format::{self, Format};
 use samplewire::{Delivery, ReceiverOptions, SendOptions, Underflow};
-use samplewire_io::faults::{self, Side};
+use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 use samplewire_proto::Nanos;
 
@@ -29,6 +29,25 @@ pub(crate) struct Opening {
     underflow: String,
 }
 
+/// Sets what both options know, under the same names.
+macro_rules! common {
+    ($opening:expr, $options:expr) => {{
+        let mut options = $options
+            .delivery($opening.delivery())
+            .window($opening.window)
+            .start_index($opening.start_index)
+            .timeout($opening.timeout()?)
+            .mtu($opening.mtu);
+        if let Some(stream) = $opening.stream {
+            options = options.stream(stream);
+        }
+        if let Some(owner) = $opening.owner {
+            options = options.owner(owner);
+        }
+        options
+    }};
+}
+
 impl Opening {
     pub(crate) fn address(&self, py: Python<'_>) -> PyResult<SocketAddr> {
         resolve(py, &self.address)
@@ -47,37 +66,12 @@ impl Opening {
     }
 
     pub(crate) fn to_receive(&self) -> PyResult<ReceiverOptions> {
-        let mut options = ReceiverOptions::new()
-            .delivery(self.delivery())
-            .window(self.window)
-            .start_index(self.start_index)
-            .timeout(self.timeout()?)
-            .mtu(self.mtu);
-        if let Some(stream) = self.stream {
-            options = options.stream(stream);
-        }
-        if let Some(owner) = self.owner {
-            options = options.owner(owner);
-        }
-        Ok(options)
+        Ok(common!(self, ReceiverOptions::new()))
     }
 
     pub(crate) fn to_send(&self) -> PyResult<SendOptions> {
         let underflow = if self.underflow == "stop" { Underflow::Stop } else { Underflow::Zeros };
-        let mut options = SendOptions::new()
-            .delivery(self.delivery())
-            .window(self.window)
-            .start_index(self.start_index)
-            .timeout(self.timeout()?)
-            .mtu(self.mtu)
-            .underflow(underflow);
-        if let Some(stream) = self.stream {
-            options = options.stream(stream);
-        }
-        if let Some(owner) = self.owner {
-            options = options.owner(owner);
-        }
-        Ok(options)
+        Ok(common!(self, SendOptions::new()).underflow(underflow))
     }
 }
 
@@ -96,7 +90,7 @@ pub(crate) fn format_named(name: &str) -> PyResult<Format> {
 /// The link of a device, behind the faults that were asked for.
 pub(crate) fn device_link(
     py: Python<'_>,
-    address: SocketAddr,
+    (address, data_goes): (SocketAddr, Direction),
     texts: &[String],
 ) -> PyResult<(Box<dyn Link>, Option<samplewire_io::FaultLog>)> {
     let udp = Udp::bind(address, &UdpOptions::new());
@@ -114,7 +108,11 @@ pub(crate) fn device_link(
             Side::Feedback => feedback = spec,
         }
     }
-    let link = Faults::new(udp, &data, &feedback);
+    let (out, back) = match data_goes {
+        Direction::Transmit => (&data, &feedback),
+        Direction::Receive => (&feedback, &data),
+    };
+    let link = Faults::new(udp, out, back);
     let link = link.map_err(|error| PyValueError::new_err(format!("faults {texts:?}: {error}")))?;
     let log = link.log();
     Ok((Box::new(link), Some(log)))

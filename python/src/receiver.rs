@@ -1,7 +1,8 @@
 //! Receiving, as Python does it.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
@@ -10,6 +11,7 @@ use samplewire::receiver::{Receiver as Stream, StatsHandle};
 use samplewire::{DeviceInfo, OpenError};
 
 use crate::block::{Block, Held, Ledger};
+use crate::copied::{Copied, Part};
 use crate::own::{Home, Own};
 use crate::view::Shape;
 use crate::wait::{SLICE, interruptible, span, until, without_gil};
@@ -20,6 +22,8 @@ use crate::{errors, options, tables};
 pub(crate) struct Receiver {
     home: Home,
     inner: Mutex<Inner>,
+    /// What readings copied that were broken off, in order.
+    kept: Mutex<VecDeque<Copied>>,
     info: DeviceInfo,
     stats: StatsHandle,
     shape: Shape,
@@ -61,6 +65,64 @@ impl Receiver {
         py.detach(|| self.with_inner(|inner| inner.fetch(timeout, &self.ledger)))
     }
 
+    /// The next part of a block, of `len_max` samples at most; `None` when the stream has ended, or
+    /// does not go on at index `next` without a gap.
+    fn part(
+        &self,
+        py: Python<'_>,
+        timeout: Option<f64>,
+        len_max: usize,
+        next: Option<u64>,
+    ) -> PyResult<Option<Part>> {
+        self.home.check(py)?;
+        let end = until("timeout", timeout)?;
+        loop {
+            // Relaxed: it is looked at again after the lock was had.
+            if self.is_closed.load(Ordering::Relaxed) {
+                self.closed(py)?;
+            }
+            // Before a block is taken, which would be lost where the warning is an error.
+            self.warn(py)?;
+            match self.poll(py, len_max, next)? {
+                Some(Taken::Part(part)) => return Ok(Some(part)),
+                Some(Taken::Nothing) => return Ok(None),
+                None => {}
+            }
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            if left.is_zero() {
+                let waited = timeout.unwrap_or_default();
+                let message = format!("no samples of {} within {waited} s", self.info.address);
+                return Err(errors::error(py, "WaitTimeoutError", message));
+            }
+            self.wait(py, left.min(SLICE));
+            py.check_signals()?;
+        }
+    }
+
+    /// Copies until there are `count` samples, or the stream does not go on without a gap.
+    fn copy(
+        &self,
+        py: Python<'_>,
+        copied: &mut Copied,
+        count: usize,
+        timeout: Option<f64>,
+    ) -> PyResult<()> {
+        while copied.len() < count {
+            let Some(part) = self.part(py, timeout, count - copied.len(), copied.next())? else {
+                break;
+            };
+            py.detach(|| copied.append(&part));
+            drop(part);
+            // A stream that is never empty has no wait in which a signal would be seen.
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Copied>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What there is at once: a block, or the end. `None` where nothing is, or another thread waits.
     fn poll(&self, py: Python<'_>, len_max: usize, next: Option<u64>) -> PyResult<Option<Taken>> {
         let Ok(mut inner) = self.inner.try_lock() else { return Ok(None) };
@@ -80,8 +142,7 @@ impl Receiver {
         if skip + len < block.len() {
             inner.begun = Some((Arc::clone(&held), skip + len));
         }
-        drop(inner);
-        Block::new(py, held, self.shape, (skip, len)).map(|block| Some(Taken::Block(block)))
+        Ok(Some(Taken::Part(Part { held, skip, len })))
     }
 
     /// Nothing comes any more: an error, unless that is as it should be.
@@ -114,13 +175,13 @@ impl Receiver {
              window: the device gets no credit for them, and soon has to stop or to lose samples. \
              Release blocks, copy what is kept (block.samples.copy()), or take a larger window."
         ))?;
-        let class = py.import("samplewire._errors")?.getattr("HeldMemoryWarning")?;
+        let class = errors::class(py, "HeldMemoryWarning")?;
         PyErr::warn(py, &class, &message, 1)
     }
 }
 
 enum Taken {
-    Block(Block),
+    Part(Part),
     /// The stream is over, or goes on elsewhere than was asked for.
     Nothing,
 }
@@ -144,6 +205,7 @@ impl Receiver {
             held_bytes_max: window_bytes / 2,
             memory_bytes: stream.memory_bytes(),
             inner: Mutex::new(Inner { stream: Some(Own::new(stream)), begun: None }),
+            kept: Mutex::default(),
             info,
             is_closed: AtomicBool::new(false),
             was_warned: AtomicBool::new(false),
@@ -160,39 +222,41 @@ impl Receiver {
         self.memory_bytes
     }
 
-    /// The next block of `len_max` samples at most; `None` when the stream has ended, or does not
-    /// go on at index `next` without a gap.
-    #[pyo3(signature = (timeout=None, len_max=usize::MAX, next=None))]
-    fn take(
+    /// The next block; `None` when the stream has ended.
+    #[pyo3(signature = (timeout=None))]
+    fn take(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Block>> {
+        let part = self.part(py, timeout, usize::MAX, None)?;
+        part.map(|part| Block::new(py, part.held, self.shape, (part.skip, part.len))).transpose()
+    }
+
+    /// Copies samples; what a reading copied that was broken off comes first.
+    fn read<'py>(
         &self,
-        py: Python<'_>,
+        py: Python<'py>,
+        count: usize,
         timeout: Option<f64>,
-        len_max: usize,
-        next: Option<u64>,
-    ) -> PyResult<Option<Block>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         self.home.check(py)?;
-        let end = until("timeout", timeout)?;
-        loop {
-            // Relaxed: it is looked at again after the lock was had.
-            if self.is_closed.load(Ordering::Relaxed) {
-                self.closed(py)?;
+        let kept = self.kept().pop_front();
+        let mut copied = kept.unwrap_or_else(|| Copied::new(self.info.first_index, self.shape));
+        let result =
+            copied.reserve(count).and_then(|()| self.copy(py, &mut copied, count, timeout));
+        if let Err(error) = result {
+            let is_end = error.is_instance(py, &errors::class(py, "Error")?);
+            if copied.is_empty() {
+                return Err(error);
             }
-            // Before a block is taken, which would be lost where the warning is an error.
-            self.warn(py)?;
-            match self.poll(py, len_max, next)? {
-                Some(Taken::Block(block)) => return Ok(Some(block)),
-                Some(Taken::Nothing) => return Ok(None),
-                None => {}
+            // The end is told after what came: the next call raises it again. A signal is told at
+            // once, and what came is kept.
+            if !is_end {
+                self.kept().push_front(copied);
+                return Err(error);
             }
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            if left.is_zero() {
-                let waited = timeout.unwrap_or_default();
-                let message = format!("no samples of {} within {waited} s", self.info.address);
-                return Err(errors::error(py, "WaitTimeoutError", message));
-            }
-            self.wait(py, left.min(SLICE));
-            py.check_signals()?;
         }
+        if let Some(rest) = copied.split_off(count) {
+            self.kept().push_front(rest);
+        }
+        copied.into_reading(py)
     }
 
     /// Waits, so that `take` need not; whether there is something to take.
@@ -235,7 +299,7 @@ impl Receiver {
     }
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Block>> {
-        self.take(py, None, usize::MAX, None)
+        self.take(py, None)
     }
 }
 
@@ -270,8 +334,7 @@ pub(crate) fn find<'py>(
     let timeout = span("timeout", timeout)?;
     let found = interruptible(py, move || samplewire::find(port, timeout))?;
     let found = found.map_err(|error| errors::open_error(py, &error))?;
-    let devices = found.devices.iter().map(|device| tables::found(py, device));
-    let devices = PyTuple::new(py, devices.collect::<PyResult<Vec<_>>>()?)?;
+    let devices = tables::tuple(py, found.devices.iter().map(|it| tables::found(py, it)))?;
     let failures = found.failures.iter().map(OpenError::to_string);
     Ok((devices, PyTuple::new(py, failures.collect::<Vec<_>>())?, found.is_cut))
 }

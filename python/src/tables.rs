@@ -1,12 +1,12 @@
 //! What is known of streams, as the dataclasses of `samplewire/_records.py`.
 
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyTuple};
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::sink::SinkSummary;
-use samplewire::transmitter::{SessionEnd, TransmitterSnapshot};
+use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap};
 use samplewire_circuit::{Tag, TagKind};
 use samplewire_io::faults::Counts;
@@ -24,6 +24,14 @@ macro_rules! copy {
 fn record<'py>(name: &str, fields: &Fields<'py>) -> PyResult<Bound<'py, PyAny>> {
     let class = fields.py().import("samplewire._records")?.getattr(name)?;
     class.call((), Some(fields))
+}
+
+/// A tuple of what could be made.
+pub(crate) fn tuple<'py>(
+    py: Python<'py>,
+    items: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Bound<'py, PyTuple>> {
+    PyTuple::new(py, items.collect::<PyResult<Vec<_>>>()?)
 }
 
 pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<Bound<'py, PyAny>> {
@@ -131,6 +139,30 @@ fn sender_fields(fields: &Fields<'_>, stats: &SenderStats) -> PyResult<()> {
     Ok(())
 }
 
+pub(crate) fn reading<'py>(
+    py: Python<'py>,
+    samples: &Bound<'py, PyAny>,
+    index: u64,
+    gaps: &[Gap],
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    fields.set_item("samples", samples)?;
+    fields.set_item("index", index)?;
+    fields.set_item("gaps", tuple(py, gaps.iter().map(|it| gap(py, it)))?)?;
+    record("Reading", &fields)
+}
+
+pub(crate) fn play_event<'py>(py: Python<'py>, event: &PlayEvent) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, event, index, end, count, lost);
+    let kind = match event.kind {
+        PlayEventKind::Late => "late",
+        PlayEventKind::Underflow => "underflow",
+    };
+    fields.set_item("kind", kind)?;
+    record("PlayEvent", &fields)
+}
+
 pub(crate) fn transmitter_stats<'py>(
     py: Python<'py>,
     stats: &TransmitterSnapshot,
@@ -165,7 +197,7 @@ pub(crate) fn found<'py>(py: Python<'py>, found: &FoundDevice) -> PyResult<Bound
     let fields = PyDict::new(py);
     fields.set_item("info", device_info(py, &found.info)?)?;
     let others: Vec<_> = found.other_addresses.iter().map(ToString::to_string).collect();
-    fields.set_item("other_addresses", pyo3::types::PyTuple::new(py, others)?)?;
+    fields.set_item("other_addresses", PyTuple::new(py, others)?)?;
     record("FoundDevice", &fields)
 }
 

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use samplewire::transmitter::{
-    Session, SessionEnd, StatsHandle, TransmitError, Transmitter as Stream,
+    PlayEvents, Session, SessionEnd, StatsHandle, TransmitError, Transmitter as Stream,
 };
 use samplewire::{DeviceInfo, OpenError};
 use samplewire_proto::number::INDEX_MAX;
@@ -24,6 +24,7 @@ pub(crate) struct Transmitter {
     inner: Mutex<Option<Own<Inner>>>,
     info: DeviceInfo,
     stats: StatsHandle,
+    events: PlayEvents,
 }
 
 struct Inner {
@@ -162,9 +163,10 @@ impl Transmitter {
         };
         let info = stream.device().expect("this end opened it").clone();
         let stats = stream.stats_handle();
+        let events = stream.play_events().expect("this end opened it");
         let next_index = session.first_index;
         let inner = Mutex::new(Some(Own::new(Inner { stream, session, next_index })));
-        Ok(Self { home: Home::here(), inner, info, stats })
+        Ok(Self { home: Home::here(), inner, info, stats, events })
     }
 
     #[getter]
@@ -211,6 +213,29 @@ impl Transmitter {
             }
             if end.is_some_and(|end| Instant::now() >= end) {
                 return Ok(false);
+            }
+        }
+    }
+
+    /// The next event of the device; `None` after `timeout`, or when the stream has ended as it should.
+    /// Any thread may wait, while another sends.
+    fn next_event<'py>(
+        &self,
+        py: Python<'py>,
+        timeout: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.home.check(py)?;
+        let end = until("timeout", timeout)?;
+        loop {
+            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            match py.detach(|| self.events.next_within(left.min(SLICE))) {
+                Ok(Some(event)) => return tables::play_event(py, &event).map(Some),
+                Ok(None) if left.is_zero() => return Ok(None),
+                Ok(None) => py.check_signals()?,
+                Err(TransmitError::Ended(ended)) => {
+                    return errors::end_error(py, &ended.end).map_or(Ok(None), Err);
+                }
+                Err(error) => return Err(errors::transmit_error(py, &error)),
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::ffi::c_int;
 
+use numpy::PyArray1;
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS};
 use numpy::npyffi::{NPY_TYPES, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp};
 use pyo3::prelude::*;
@@ -73,6 +74,20 @@ pub(crate) fn array<'py>(lease: &Bound<'py, Lease>, shape: Shape) -> PyResult<Bo
             PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast::<PyArrayObject>(), base);
         if kept < 0 { Err(PyErr::fetch(py)) } else { Ok(array) }
     }
+}
+
+/// An array that has these bytes for its own.
+///
+/// # Errors
+/// NumPy refuses.
+pub(crate) fn owned(py: Python<'_>, bytes: Vec<u8>, shape: Shape) -> PyResult<Bound<'_, PyAny>> {
+    let samples = bytes.len() / shape.frame_bytes();
+    let kind = py.import("samplewire._receive")?.getattr("sample_dtype")?;
+    let (dtype, tail): (Bound<'_, PyAny>, Vec<usize>) =
+        kind.call1((shape.format.as_str(),))?.extract()?;
+    let dims: Vec<usize> = [samples, shape.channels.into()].into_iter().chain(tail).collect();
+    let array = PyArray1::from_vec(py, bytes).call_method1("view", (dtype,))?;
+    array.call_method1("reshape", (dims,))
 }
 
 // Views are of the wire's byte order.

@@ -3,7 +3,8 @@
 import select
 import socket
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,14 @@ import numpy as np
 import pytest
 import samplewire as sw
 from numpy.typing import NDArray
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that a working machine comes to."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < 60
+        time.sleep(0.001)
 
 
 def test_bursts_are_played_as_they_were_sent(tmp_path: Path) -> None:
@@ -50,6 +59,61 @@ def test_parts_of_an_iterable_are_one_burst_at_its_time() -> None:
             tx.send(np.zeros(1, np.complex64), index=first)
     (played,) = device.played()
     assert (played.played, played.underruns) == (5_000, 0)
+
+
+def test_pause_in_a_burst_is_an_underflow_with_its_indexes() -> None:
+    with sw.emulate(plays="null", rate_hz=1e6) as device:
+        with sw.transmit(device.address) as tx:
+            first = tx.info.first_index + 100_000
+            told: list[sw.PlayEvent] = []
+
+            def parts() -> Iterator[NDArray[Any]]:
+                yield np.zeros(100_000, np.complex64)
+                for event in tx.events(timeout=60):
+                    told.append(event)
+                    if event.kind == "underflow":
+                        break
+                yield np.zeros(1_000, np.complex64)
+
+            end = tx.send(parts(), index=first)
+            assert tx.wait_played(timeout=60)
+        last = told[-1]
+        assert last.kind == "underflow", "it is told while the burst goes on"
+        assert first < last.index <= end - 1_000
+        assert last.end - last.index == last.count
+        told.extend(tx.events())
+    assert all(event.lost == 0 for event in told)
+    lacking = sum(event.count for event in told if event.kind == "underflow")
+    late = sum(event.count for event in told if event.kind == "late")
+    (played,) = device.played()
+    assert tx.end is not None
+    assert lacking == tx.end.stats.underflow_at_peer == played.underrun_samples > 0
+    assert 0 < late <= played.late_packets
+
+
+def test_burst_that_comes_late_is_told_with_how_late() -> None:
+    with sw.emulate(plays="null", rate_hz=1e6) as device, sw.transmit(device.address) as tx:
+        first = tx.info.first_index
+        until(lambda: tx.stats().position_of_peer >= first + 1_000)
+        assert list(tx.events(timeout=0)) == []
+        tx.send(np.zeros(1_000, np.complex64), index=first)
+        assert tx.wait_played(timeout=60)
+        (event,) = tx.events(timeout=0)
+        assert (event.kind, event.index, event.count, event.lost) == ("late", first, 1, 0)
+        assert event.end >= first + 1_000
+
+
+def test_faults_of_the_data_hit_what_a_playing_device_is_sent() -> None:
+    source = sw.emulate(plays="null", paced=False, rate_hz=1e6, faults="data:loss=0.05,seed=1")
+    with source as device:
+        with sw.transmit(device.address) as tx:
+            tx.send(np.zeros(500_000, np.complex64))
+        faults = device.faults()
+    assert tx.end is not None
+    assert faults is not None
+    assert faults.packets >= tx.end.stats.packets > 100
+    assert tx.end.stats.retransmissions >= faults.lost / 2 > 0
+    assert [it.played for it in device.played()] == [500_000]
 
 
 def test_index_beyond_the_largest_is_named_and_nothing_is_sent() -> None:
