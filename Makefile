@@ -9,8 +9,8 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
     'import json, sys; print(json.load(sys.stdin)["target_directory"])'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test wheel rtl rtl-full synth lint bench wire fuzz concurrency soak kills doc
-.PHONY: link bench-soapy install-ffi install-soapy clean
+.PHONY: help demo board test wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
+.PHONY: soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -30,6 +30,14 @@ test: ## everything that must hold, and what was skipped
 wheel: ## the Python package, for every Python from 3.10 on; writes out/wheels
 	@tools/setup.sh linker package
 	.venv/bin/maturin build --release --manifest-path python/Cargo.toml --out out/wheels
+
+notebooks: ## executes the tutorial's notebooks in Jupyter and keeps their outputs, a minute
+	@tools/setup.sh linker python package notebooks
+	@tools/package.sh python/notebooks/execute.py
+
+soak-python: ## receiving and sending in Python for MINUTES (10), with no memory or thread left behind
+	@tools/setup.sh linker package
+	@tools/package.sh bench/soak_python.py --minutes $(MINUTES)
 
 rtl: ## the part of test that is about the RTL
 	@tools/setup.sh linker python rtl

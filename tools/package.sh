@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Builds the Python package with the profile of the tests, installs the wheel into a fresh
 # environment, as a user would, and runs its tests there.
+#
+#   tools/package.sh [SCRIPT ARGUMENT...]    runs this script there instead
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,5 +18,9 @@ wheel=$(ls "$folder"/samplewire-*-cp310-abi3-*.whl)
 purelib() { "$1/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))'; }
 purelib .venv >"$(purelib "$folder/venv")/of-venv.pth"
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-index --no-deps "$wheel"
-"$folder/venv/bin/python" -m pytest --quiet --config-file python/pyproject.toml -p no:cacheprovider \
-    python/tests
+if [ $# -gt 0 ]; then
+    "$folder/venv/bin/python" "$@"
+else
+    "$folder/venv/bin/python" -m pytest --quiet --config-file python/pyproject.toml \
+        -p no:cacheprovider python/tests
+fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, cross, rtl, deny, fuzz,
-#                             gnuradio, nightly, soapy, wire
+#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, notebooks, cross, rtl,
+#                             deny, fuzz, gnuradio, nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -96,6 +96,11 @@ package() {
     venv python/requirements.txt package-requirements.txt
 }
 
+# What executes the tutorial's notebooks.
+notebooks() {
+    venv python/notebooks/requirements.txt notebooks-requirements.txt
+}
+
 # Other processors: one with an operating system, whose tests QEMU runs, and one with none.
 cross() {
     local target
@@ -185,7 +190,7 @@ soapy() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | package | cross | rtl | deny | fuzz | gnuradio | nightly | soapy | wire)
+        linker | python | package | notebooks | cross | rtl | deny | fuzz | gnuradio | nightly | soapy | wire)
             "$part"
             ;;
         tshark) tshark_ ;;
