@@ -8,7 +8,7 @@
 #
 # What it finds goes to out/fuzz/TARGET (FUZZ_OUT for another place than out/fuzz), and is read
 # again by the next run; fuzz/corpus is left as it is by all but --cmin. No sanitizer: what is
-# fuzzed forbids unsafe code, and an execution is several times as fast.
+# fuzzed forbids unsafe code, but for that of graphs, and an execution is several times as fast.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 . tools/steps.sh
@@ -30,7 +30,7 @@ len_max() {
 seconds() {
     case $1 in
         decode) echo 240 ;;
-        text | packets | sender | receiver | session | play) echo 120 ;;
+        text | packets | sender | receiver | session | play | graph) echo 120 ;;
         *) echo 60 ;;
     esac
 }
@@ -85,13 +85,17 @@ minimise() {
 # coverage TARGET: what its corpus reaches, replayed by the plain test and counted by llvm-tools
 coverage() {
     local target=$1 package=samplewire-proto folder=crates/samplewire-proto/src tools test
-    case $target in metadata | text) package=samplewire folder=crates/samplewire/src ;; esac
+    local tests=fuzz_replay
+    case $target in
+        metadata | text) package=samplewire folder=crates/samplewire/src ;;
+        graph) package=samplewire-circuit folder=crates/samplewire-circuit/src tests=random_graphs ;;
+    esac
     tools=$(rustc +nightly --print target-libdir)/../bin
     export CARGO_TARGET_DIR=$out/coverage RUSTFLAGS=-Cinstrument-coverage
     export LLVM_PROFILE_FILE=$out/coverage/$target-%p.profraw
     rm -f "$out/coverage/$target"-*.profraw
-    test=$(cargo +nightly test -p "$package" --test fuzz_replay --no-run --message-format=json |
-        sed -n 's/.*"executable":"\([^"]*fuzz_replay[^"]*\)".*/\1/p')
+    test=$(cargo +nightly test -p "$package" --test "$tests" --no-run --message-format=json |
+        sed -n "s/.*\"executable\":\"\([^\"]*$tests[^\"]*\)\".*/\1/p")
     "$test" --exact "corpus_of_$target" --quiet >/dev/null || return
     "$tools/llvm-profdata" merge -o "$out/coverage/$target.profdata" \
         "$out/coverage/$target"-*.profraw || return

@@ -67,6 +67,8 @@ impl Rng {
 }
 
 /// Changes, cuts or lengthens an input, or crosses it with another.
+#[expect(clippy::allow_attributes, reason = "not each test has inputs to change")]
+#[allow(dead_code)]
 pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
     let at = rng.below(bytes.len().max(1));
     match rng.below(6) {
