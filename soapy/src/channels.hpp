@@ -21,7 +21,7 @@ struct DeviceStream {
     std::size_t first_channel;
 
     const Format &native() const { return format_of(info.format); }
-    SampleClock clock() const { return {info.rate_numerator, info.rate_denominator}; }
+    bool is_rate_known() const { return info.rate_numerator != 0 && info.rate_denominator != 0; }
 };
 
 /// The streams of a device. Channels of one direction are counted through all streams that go that

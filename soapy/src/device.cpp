@@ -129,24 +129,24 @@ SoapySDR::RangeList Device::getFrequencyRange(int direction, size_t channel,
 }
 
 SampleClock Device::clock(const DeviceStream &stream) const {
-    const SampleClock clock = stream.clock();
-    if (clock.is_known()) {
-        return clock;
+    if (stream.is_rate_known()) {
+        return {stream.info.rate_numerator, stream.info.rate_denominator, zero_ns_};
     }
     const std::lock_guard<std::mutex> lock(mutex_);
-    return {static_cast<std::uint64_t>(std::llround(rate_said_hz_ * 1000)), 1000};
+    return {static_cast<std::uint64_t>(std::llround(rate_said_hz_ * 1000)), 1000, zero_ns_};
 }
 
 void Device::setSampleRate(int direction, size_t channel, double rate) {
-    const SampleClock told = channels_.of(direction, channel).clock();
-    if (!told.is_known()) {
+    const DeviceStream &of = channels_.of(direction, channel);
+    const double told_hz = of.info.rate_hz;
+    if (!of.is_rate_known()) {
         if (!(rate >= 0.001 && rate <= 1e12)) {
             throw std::invalid_argument("a sample rate of " + words(rate) + " Hz cannot be");
         }
         const std::lock_guard<std::mutex> lock(mutex_);
         rate_said_hz_ = rate;
-    } else if (!(std::abs(rate - told.rate_hz()) <= 1e-6 * told.rate_hz())) {
-        throw std::invalid_argument("the device's sample rate is " + words(told.rate_hz()) +
+    } else if (!(std::abs(rate - told_hz) <= 1e-6 * told_hz)) {
+        throw std::invalid_argument("the device's sample rate is " + words(told_hz) +
                                     " Hz and cannot be set to " + words(rate) +
                                     " from here: it stays with the device's own interface");
     }
@@ -181,9 +181,16 @@ long long Device::getHardwareTime(const std::string &what) const {
     return clock(first).time_ns(index_now(first, timeout_ns));
 }
 
-void Device::setHardwareTime(long long timeNs, const std::string &) {
-    throw std::runtime_error("the hardware time cannot be set to " + std::to_string(timeNs) +
-                             ": it is the device's sample index");
+/// The index stays the device's own; what its times count from is this program's.
+void Device::setHardwareTime(long long timeNs, const std::string &what) {
+    const long long now_ns = getHardwareTime(what);
+    // Relaxed: see SampleClock.
+    const long long zero_ns = zero_ns_.load(std::memory_order_relaxed);
+    long long next_ns = 0;
+    if (__builtin_sub_overflow(timeNs, now_ns - zero_ns, &next_ns)) {
+        throw std::invalid_argument("the hardware time cannot be set to " + std::to_string(timeNs));
+    }
+    zero_ns_.store(next_ns, std::memory_order_relaxed);
 }
 
 std::vector<std::string> Device::listSensors(int direction, size_t channel) const {

@@ -26,7 +26,7 @@ class Device : public SoapySDR::Device {
     std::vector<std::string> getStreamFormats(int direction, size_t channel) const override;
     std::string getNativeStreamFormat(int direction, size_t channel,
                                       double &fullScale) const override;
-    SoapySDR::ArgInfoList getStreamArgsInfo(int, size_t) const override { return Settings::info(); }
+    SoapySDR::ArgInfoList getStreamArgsInfo(int direction, size_t channel) const override;
 
     SoapySDR::Stream *setupStream(int direction, const std::string &format,
                                   const std::vector<size_t> &channels,
@@ -98,6 +98,8 @@ class Device : public SoapySDR::Device {
     void check_is_free(const DeviceStream &stream) const;
 
     Channels channels_;
+    /// The time of index 0.
+    std::atomic<long long> zero_ns_{0};
     mutable std::mutex mutex_;
     // The rest is guarded by the mutex.
     Settings settings_;

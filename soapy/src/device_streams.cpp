@@ -10,6 +10,40 @@
 
 namespace soapy_samplewire {
 
+namespace {
+
+/// The key that Soapy recommends for the format on the wire, which is the device's choice.
+constexpr const char *WIRE = "WIRE";
+
+/// Those arguments that are settings.
+SoapySDR::Kwargs without_wire(SoapySDR::Kwargs args, const Format &native) {
+    const auto wire = args.find(WIRE);
+    if (wire != args.end()) {
+        const std::string &format = wire->second;
+        if (!format.empty() && format != native.soapy && format != sw_format_str(native.wire)) {
+            throw std::invalid_argument("WIRE=" + format + ": the device's format is " +
+                                        native.soapy + " and is not set from here");
+        }
+        args.erase(wire);
+    }
+    return args;
+}
+
+} // namespace
+
+SoapySDR::ArgInfoList Device::getStreamArgsInfo(int direction, size_t channel) const {
+    SoapySDR::ArgInfoList list = Settings::info();
+    SoapySDR::ArgInfo wire;
+    wire.key = WIRE;
+    wire.name = "Format on the wire";
+    wire.value = channels_.of(direction, channel).native().soapy;
+    wire.description = "that of the device, which is not set from here";
+    wire.type = SoapySDR::ArgInfo::STRING;
+    wire.options = {wire.value};
+    list.push_back(wire);
+    return list;
+}
+
 SoapySDR::Stream *Device::setupStream(int direction, const std::string &format,
                                       const std::vector<size_t> &channels,
                                       const SoapySDR::Kwargs &args) {
@@ -19,7 +53,7 @@ SoapySDR::Stream *Device::setupStream(int direction, const std::string &format,
     const std::lock_guard<std::mutex> lock(mutex_);
     check_is_free(of);
     Settings settings = settings_;
-    settings.set_all(args);
+    settings.set_all(without_wire(args, of.native()));
     StreamTerms terms{of, format_called(format, of.native()), picked(direction, wanted, of),
                       settings, clock};
     std::shared_ptr<Stream> made;
@@ -90,7 +124,7 @@ void Device::closeStream(SoapySDR::Stream *name) {
         streams_.erase(std::remove(streams_.begin(), streams_.end(), closing), streams_.end());
     }
     // It may wait for the device, which is nothing to hold others up for.
-    closing->abandon();
+    closing->leave();
     const std::lock_guard<std::mutex> lock(mutex_);
     closed_[closing->terms().stream.info.stream] = closing->sensors();
 }

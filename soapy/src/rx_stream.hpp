@@ -20,7 +20,7 @@ class RxStream : public Stream {
 
     int activate(int flags, long long time_ns, std::size_t count) override;
     int deactivate(int flags, long long time_ns) override;
-    void abandon() override { close(); }
+    void leave() override { close(); }
     Readings sensors() const override;
     int read(void *const *buffers, std::size_t count, int &flags, long long &time_ns,
              long timeout_us) override;

@@ -1,19 +1,22 @@
-// Sample indexes as times: an index is an instant, index 0 is time 0 of the device's run.
+// Sample indexes as times: an index is an instant, and index 0 is time 0 unless a program said else.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <optional>
 
 namespace soapy_samplewire {
 
-/// The rate of a stream as an exact fraction. Time and index go into each other without loss up to
-/// 1 GHz: both are rounded to the nearest.
+/// The rate of a stream as an exact fraction, and the time of index 0. Time and index go into each
+/// other without loss up to 1 GHz: both are rounded to the nearest.
 class SampleClock {
   public:
-    SampleClock() = default;
-    SampleClock(std::uint64_t numerator, std::uint32_t denominator)
-        : numerator_(denominator == 0 ? 0 : numerator), denominator_(denominator) {}
+    /// `zero_ns`, the time of index 0, may change, and must outlive this.
+    SampleClock(std::uint64_t numerator, std::uint32_t denominator,
+                const std::atomic<long long> &zero_ns)
+        : numerator_(denominator == 0 ? 0 : numerator), denominator_(denominator),
+          zero_ns_(&zero_ns) {}
 
     /// Without a rate there are no times.
     bool is_known() const { return numerator_ != 0; }
@@ -29,16 +32,20 @@ class SampleClock {
         }
         const Wide ns = (Wide(index) * denominator_ * NS_PER_S + numerator_ / 2) / numerator_;
         const auto max = std::numeric_limits<long long>::max();
-        return ns > Wide(max) ? max : static_cast<long long>(ns);
+        long long time_ns = 0;
+        const bool is_far = ns > Wide(max) ||
+                            __builtin_add_overflow(static_cast<long long>(ns), zero(), &time_ns);
+        return is_far ? max : time_ns;
     }
 
-    /// Nothing for a time before 0, one after all indexes, or without a rate.
+    /// Nothing for a time before index 0, one after all indexes, or without a rate.
     std::optional<std::uint64_t> index(long long time_ns) const {
-        if (!is_known() || time_ns < 0) {
+        long long since_ns = 0;
+        if (!is_known() || __builtin_sub_overflow(time_ns, zero(), &since_ns) || since_ns < 0) {
             return std::nullopt;
         }
         const Wide unit = Wide(denominator_) * NS_PER_S;
-        const Wide index = (Wide(time_ns) * numerator_ + unit / 2) / unit;
+        const Wide index = (Wide(since_ns) * numerator_ + unit / 2) / unit;
         if (index >= INDEX_MAX) {
             return std::nullopt;
         }
@@ -59,8 +66,12 @@ class SampleClock {
     __extension__ typedef unsigned __int128 Wide;
     static constexpr std::uint32_t NS_PER_S = 1'000'000'000;
 
-    std::uint64_t numerator_ = 0;
-    std::uint32_t denominator_ = 1;
+    /// Relaxed: it orders nothing.
+    long long zero() const { return zero_ns_->load(std::memory_order_relaxed); }
+
+    std::uint64_t numerator_;
+    std::uint32_t denominator_;
+    const std::atomic<long long> *zero_ns_;
 };
 
 } // namespace soapy_samplewire

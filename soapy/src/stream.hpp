@@ -59,8 +59,8 @@ class Stream {
 
     virtual int activate(int flags, long long time_ns, std::size_t count) = 0;
     virtual int deactivate(int flags, long long time_ns) = 0;
-    /// Ends it at once.
-    virtual void abandon() = 0;
+    /// Ends it where it is active.
+    virtual void leave() = 0;
     virtual Readings sensors() const = 0;
 
     virtual int read(void *const *, std::size_t, int &, long long &, long) {

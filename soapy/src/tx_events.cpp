@@ -74,7 +74,7 @@ void TxEvents::finish(const sw_transmitter_stats &stats, const SampleClock &cloc
         SoapySDR::log(SOAPY_SDR_SSI, "U");
         tell_locked(event(SOAPY_SDR_UNDERFLOW, clock, stats.position_of_peer));
     }
-    // The device has all, and the stream's end says that it has played it.
+    // The device said that it has played all before it was asked to end.
     for (; !ends_.empty(); ends_.pop_front()) {
         tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));
     }

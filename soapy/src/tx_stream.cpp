@@ -37,7 +37,7 @@ int TxStream::activate(int flags, long long time_ns, std::size_t count) {
     return 0;
 }
 
-/// Ends the burst that goes on, and waits until the device has all.
+/// Ends the burst that goes on, and waits until the device has played all.
 int TxStream::deactivate(int flags, long long) {
     if (flags != 0) {
         return SOAPY_SDR_NOT_SUPPORTED;
@@ -54,6 +54,8 @@ int TxStream::deactivate(int flags, long long) {
             for (auto &room : lent_) {
                 room.reset();
             }
+            // Only then it knows how it went (docs/protocol.md#6.10).
+            transmitter_->wait_played();
             transmitter_->finish();
             events_.finish(transmitter_->stats(), terms_.clock);
         }

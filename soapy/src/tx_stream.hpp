@@ -22,7 +22,7 @@ class TxStream : public Stream {
 
     int activate(int flags, long long time_ns, std::size_t count) override;
     int deactivate(int flags, long long time_ns) override;
-    void abandon() override { close(); }
+    void leave() override { deactivate(0, 0); }
     Readings sensors() const override;
     int write(const void *const *buffers, std::size_t count, int &flags, long long time_ns,
               long timeout_us) override;

@@ -33,7 +33,7 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     check_throws("colour", [&] { radio.readSensor(SOAPY_SDR_RX, 0, "colour"); });
     CHECK(radio.readSensor(SOAPY_SDR_RX, 0, "received") == "0");
     check_throws("pps", [&] { radio.getHardwareTime("pps"); });
-    check_throws("17", [&] { radio.setHardwareTime(17, ""); });
+    check_throws("pps", [&] { radio.setHardwareTime(17, "pps"); });
 }
 
 void streams_are_set_up_as_they_can_be(SoapySDR::Device &radio) {
@@ -46,8 +46,9 @@ void streams_are_set_up_as_they_can_be(SoapySDR::Device &radio) {
     check_throws("channel 2", [&] { set_up("CS16", {0, 2}); });
     check_throws("twice", [&] { set_up("CS16", {1, 1}); });
     check_throws("colour", [&] { set_up("CS16", {0}, {{"colour", "red"}}); });
+    check_throws("WIRE=CS8", [&] { set_up("CS16", {0}, {{"WIRE", "CS8"}}); });
     check_throws("deadline_us", [&] { set_up("CS16", {0}, {{"delivery", "deadline"}}); });
-    SoapySDR::Stream *stream = set_up("CS16", {0});
+    SoapySDR::Stream *stream = set_up("CS16", {0}, {{"WIRE", "CS16"}, {"window", "512"}});
     check_throws("set up already", [&] { set_up("CS16", {1}); });
 
     int flags = 0;

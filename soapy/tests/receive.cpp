@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 namespace {
 
@@ -190,6 +191,33 @@ void activation_has_a_time_and_a_length() {
                 SOAPY_SDR_NOT_SUPPORTED);
 }
 
+void time_counts_from_what_it_was_set_to() {
+    const Emulated emulated(1, true);
+    Opened opened(emulated, SOAPY_SDR_CS16);
+    constexpr long long SET_NS = 5'000'000'000'000'000;
+    opened.radio->setHardwareTime(SET_NS);
+    const long long at = opened.radio->getHardwareTime() + 300'000'000;
+    CHECK(at >= SET_NS + 300'000'000 && at < SET_NS + 60'000'000'000);
+    CHECK_EQUAL(opened.radio->activateStream(opened.stream, SOAPY_SDR_HAS_TIME, at), 0);
+    std::vector<sc16> samples(5'000);
+    void *buffers[] = {samples.data()};
+    const int count = opened.read(buffers, samples.size());
+    CHECK(count > 0);
+    CHECK_EQUAL(opened.time_ns, at);
+    // It is that of the device's index, which is small.
+    const std::uint64_t index = static_cast<std::uint16_t>(samples[0].real()) +
+                                (static_cast<std::uint64_t>(samples[0].imag()) << 16);
+    CHECK(index < 60'000'000);
+    opened.radio->setHardwareTime(0);
+    const int more = opened.read(buffers, samples.size());
+    CHECK(more > 0 && samples[0] == counted(index + count));
+    // Counted from the set time, which is about where the stream is.
+    CHECK(opened.time_ns > -60'000'000'000 && opened.time_ns < 60'000'000'000);
+    CHECK_EQUAL(opened.radio->activateStream(opened.stream, SOAPY_SDR_HAS_TIME,
+                                             std::numeric_limits<long long>::min()),
+                SOAPY_SDR_TIME_ERROR);
+}
+
 void direct_buffers_are_the_blocks() {
     const Emulated emulated(1, false, "data:loss=0.01");
     Opened opened(emulated, SOAPY_SDR_CS16);
@@ -241,5 +269,6 @@ int main() {
     formats_are_converted_by_full_scale();
     channels_are_taken_apart_in_the_order_asked_for();
     activation_has_a_time_and_a_length();
+    time_counts_from_what_it_was_set_to();
     direct_buffers_are_the_blocks();
 }

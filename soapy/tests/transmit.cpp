@@ -191,6 +191,15 @@ void burst_that_is_late_is_told() {
     CHECK(std::stoull(opened.radio->readSensor(SOAPY_SDR_TX, 0, "late_at_peer")) > 0);
 }
 
+void burst_that_is_sent_is_played_though_its_stream_is_closed() {
+    Opened opened(SOAPY_SDR_CS16, 1, true);
+    const auto sent = ramp(200'000);
+    opened.write({sent.data()}, sizeof(sc16), sent.size(), SOAPY_SDR_END_BURST);
+    opened.radio->closeStream(opened.stream);
+    opened.emulated.reset();
+    CHECK(opened.file.samples() == sent);
+}
+
 void stream_takes_all_channels_and_one_direction() {
     const File file;
     const Emulated emulated(2, false, nullptr, 0, file.path.c_str());
@@ -217,5 +226,6 @@ int main() {
     direct_buffers_and_writes_follow_one_another();
     burst_that_is_not_gone_on_with_underflows();
     burst_that_is_late_is_told();
+    burst_that_is_sent_is_played_though_its_stream_is_closed();
     stream_takes_all_channels_and_one_direction();
 }
