@@ -185,14 +185,13 @@ int TxStream::need_room(Steady::time_point until) {
     return failed("transmission", "the device ended the stream");
 }
 
-/// What is no whole number of packets ends a burst on the wire; the next goes on at the next index.
+/// What is no whole number of packets ends a burst on the wire; what follows goes on at the next index.
 void TxStream::commit(samplewire::room &room, std::size_t count, bool ends_burst) {
-    const bool is_cut = count % packet_samples_ != 0;
     const std::uint32_t flags = (is_start_ ? SW_SEND_START : 0) |
-                                (ends_burst || is_cut ? SW_SEND_END_OF_BURST : 0);
+                                (ends_burst ? SW_SEND_END_OF_BURST : 0);
     room.commit(count, committed_, flags);
     committed_ += count;
-    is_start_ = is_cut && !ends_burst;
+    is_start_ = false;
     events_.sent(committed_);
     if (ends_burst) {
         is_in_burst_ = false;

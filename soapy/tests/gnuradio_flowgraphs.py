@@ -87,7 +87,7 @@ class Records(unittest.TestCase):
 
     def test_rx_time_is_the_index_of_its_sample_also_after_gaps(self) -> None:
         count = 400_000
-        options = ("--source", "counter", "--rate", f"max:{RATE_HZ}", "--fault", "data:loss=0.02")
+        options = ("--source", "counter", "--rate", f"max:{RATE_HZ}", "--fault", "data:loss=0.1")
         with tempfile.TemporaryDirectory() as folder, device(*options) as args:
             recorded = Path(folder, "recorded.sc16")
             tags = blocks.tag_debug(4, "rx_time", "rx_time")

@@ -30,7 +30,7 @@ struct Opened {
 };
 
 void every_sample_comes_through_loss() {
-    const Emulated emulated(1, false, "data:loss=0.01,corrupt=0.001 feedback:loss=0.01");
+    const Emulated emulated(1, false, "data:loss=0.05,corrupt=0.001 feedback:loss=0.01");
     Opened opened(emulated, SOAPY_SDR_CS16);
     CHECK_EQUAL(opened.radio->activateStream(opened.stream), 0);
     std::vector<sc16> samples(opened.radio->getStreamMTU(opened.stream) + 77);
@@ -48,14 +48,14 @@ void every_sample_comes_through_loss() {
         next = first + count;
         done += count;
     }
-    CHECK(std::stoull(opened.radio->readSensor(SOAPY_SDR_RX, 0, "repaired")) > 0);
     CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
+    CHECK(std::stoull(opened.radio->readSensor(SOAPY_SDR_RX, 0, "repaired")) > 0);
     CHECK(std::stoull(opened.radio->readSensor(SOAPY_SDR_RX, 0, "samples_delivered")) >= SAMPLES);
     CHECK_EQUAL(std::stoull(opened.radio->readSensor(SOAPY_SDR_RX, 0, "samples_missing")), 0ULL);
 }
 
 void gaps_are_overflows_at_their_time() {
-    const Emulated emulated(1, false, "data:loss=0.02", SAMPLES);
+    const Emulated emulated(1, false, "data:loss=0.05", SAMPLES);
     Opened opened(emulated, SOAPY_SDR_CS16, {0}, {{"delivery", "best-effort"}});
     CHECK_EQUAL(opened.radio->activateStream(opened.stream), 0);
     std::vector<sc16> samples(3'333);
