@@ -1,6 +1,7 @@
 //! Graphs of any blocks, ratios and placements pass every sample once, in order and with its index.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use samplewire_circuit::{
@@ -90,10 +91,20 @@ pub(crate) fn regrouped(graph: &mut Graph, draw: &mut Draw) -> Vec<Group> {
             });
         }
         let placement = self::placement(graph, draw);
-        groups = graph.regroup(groups, &placement).unwrap_or_else(|groups| groups);
+        groups = match graph.regroup(groups, &placement) {
+            Ok(groups) => {
+                REGROUPED.fetch_add(1, Ordering::Relaxed);
+                groups
+            }
+            // A stream has ended.
+            Err(groups) => groups,
+        };
     }
     groups
 }
+
+/// How often blocks came to other groups.
+pub(crate) static REGROUPED: AtomicUsize = AtomicUsize::new(0);
 
 /// Each block in one of up to four groups, which sleep or spin.
 fn placement(graph: &Graph, draw: &mut Draw) -> Placement {

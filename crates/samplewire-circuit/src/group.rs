@@ -90,9 +90,12 @@ impl Group {
         Self { state: State::Moved, ..Self::new(tasks, shared, bell) }
     }
 
-    /// Whether it has been started, and none of its streams has ended.
-    pub(crate) fn goes_on(&self) -> bool {
-        self.state == State::Started && !self.tasks.iter().any(Task::is_ending)
+    /// Whether it is of this graph, has been started, and none of its streams has ended. One that
+    /// runs nothing does not count.
+    pub(crate) fn goes_on(&self, shared: &Arc<Shared>) -> bool {
+        let has_started = self.state == State::Started || self.tasks.is_empty();
+        let is_ending = self.tasks.iter().any(Task::is_ending);
+        Arc::ptr_eq(&self.shared, shared) && has_started && !is_ending && !shared.is_stopped()
     }
 
     /// Gives each task a turn. A failure or a panic of a block stops the graph, as do groups that
@@ -239,6 +242,10 @@ impl Group {
             let names = Names { names: &self.shared.names, waker: &|node| self.shared.waker(node) };
             self.state = State::Started;
             for task in &mut self.tasks {
+                // Another group has failed: what is not started need not be stopped.
+                if self.shared.is_stopped() {
+                    break;
+                }
                 if let Err((node, failure)) = task.start(&names) {
                     self.shared.fail(failed(&self.shared, node, failure));
                     break;

@@ -9,7 +9,8 @@ use crossbeam_queue::ArrayQueue;
 
 /// Where a block finds messages: at most so many wait, and a rule says what happens to more.
 ///
-/// Neither side blocks, nor allocates for the mailbox. A block that has nothing to do before a message
+/// Neither side waits for the other, nor allocates for the mailbox; a message takes a lock for as long
+/// as it takes to copy a handle. A block that has nothing to do before a message
 /// comes has messages [wake](Mailbox::wakes) it.
 ///
 /// ```

@@ -40,7 +40,8 @@ pub unsafe trait Memory: Send + Sync {
 ///
 /// The kernel sees to it that the file is neither shortened nor lengthened, and that nobody writes to
 /// it or maps it so as to write, this process included, also by opening it anew: samples that are
-/// borrowed here change for nobody else's doing. Who reads sees samples as they are worked on, and
+/// borrowed here change for nobody else's doing, but for a child of `fork` that goes on with the
+/// quanta of its parent without `exec`. Who reads sees samples as they are worked on, and
 /// agrees with the owners of the quanta on when to look. For memory that others write there is
 /// [`Memory`].
 ///

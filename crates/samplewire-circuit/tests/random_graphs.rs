@@ -8,6 +8,7 @@ mod graph;
 #[path = "../../../fuzz/checks/replay.rs"]
 mod replay;
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::{env, thread};
 
@@ -22,6 +23,9 @@ fn every_sample_of_random_graphs_arrives_once_in_order_with_its_index() {
     }
     let rounds = env::var("SAMPLEWIRE_ROUNDS").map_or(300, |rounds| rounds.parse().unwrap());
     (0..rounds).for_each(run);
+    let regrouped = graph::REGROUPED.load(Ordering::Relaxed) as u64;
+    assert!(regrouped > rounds / 2, "{regrouped} in {rounds} graphs");
+    println!("{regrouped} regroupings");
 }
 
 fn run(seed: u64) {

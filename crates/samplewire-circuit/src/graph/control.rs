@@ -158,7 +158,7 @@ impl Shared {
     }
 
     /// For each block its group, and that one's bell.
-    pub(super) fn set_homes(&self, homes: Vec<(usize, Arc<Bell>)>) {
+    pub(crate) fn set_homes(&self, homes: Vec<(usize, Arc<Bell>)>) {
         *lock(&self.homes) = homes;
     }
 
@@ -183,12 +183,12 @@ impl Shared {
     }
 
     pub(crate) fn blocks(&self) -> Vec<BlockReport> {
-        let homes = lock(&self.homes);
+        let groups: Vec<_> = lock(&self.homes).iter().map(|home| home.0).collect();
         let of_each = |node: usize| BlockReport {
             name: self.names[node].clone(),
             kind: self.kinds[node],
             counters: self.meters[node].counters(),
-            group: homes.get(node).map(|home| home.0),
+            group: groups.get(node).copied(),
         };
         (0..self.names.len()).map(of_each).collect()
     }
@@ -237,7 +237,9 @@ impl Wake for Caller {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if let Some((_, bell)) = lock(&self.shared.homes).get(self.node) {
+        // Rung without the lock: what it wakes may wake others.
+        let home = lock(&self.shared.homes).get(self.node).cloned();
+        if let Some((_, bell)) = home {
             bell.wake_by_ref();
         }
     }

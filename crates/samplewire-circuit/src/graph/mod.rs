@@ -46,6 +46,8 @@ pub struct Graph {
     pub(crate) edges: Vec<Edge>,
     pub(crate) rounds: Vec<Round>,
     shared: Arc<Shared>,
+    /// How many groups it is split into.
+    groups: usize,
 }
 
 impl Graph {
@@ -55,7 +57,8 @@ impl Graph {
         let ends = |edge: &Edge| (edge.from, edge.to.expect("checked"), edge.circuit);
         let streams = edges.iter().map(ends).collect();
         let circuits = rounds.iter().map(circuit_of).collect();
-        Self { nodes, edges, rounds, shared: Arc::new(Shared::new(blocks, streams, circuits)) }
+        let shared = Arc::new(Shared::new(blocks, streams, circuits));
+        Self { nodes, edges, rounds, shared, groups: 0 }
     }
 
     /// Runs until every stream has ended, or until it is stopped.
@@ -138,7 +141,8 @@ impl Graph {
     /// thread perhaps.
     ///
     /// # Errors
-    /// The groups as they were, when they have not all started, or a stream has ended in one.
+    /// The groups as they were, when they are not all that the graph was split into, have not all
+    /// started, or a stream has ended in one.
     pub fn regroup(
         &mut self,
         groups: Vec<Group>,

@@ -34,7 +34,8 @@ pub(super) fn regroup(
     groups_before: Vec<Group>,
     placement: &Placement,
 ) -> Result<Vec<Group>, Vec<Group>> {
-    if !groups_before.iter().all(Group::goes_on) {
+    let are_all = groups_before.len() == graph.groups && graph.groups > 0;
+    if !are_all || !groups_before.iter().all(|group| group.goes_on(graph.shared())) {
         return Err(groups_before);
     }
     let bells = bells(graph, placement);
@@ -45,11 +46,12 @@ pub(super) fn regroup(
 }
 
 /// A bell for each group, which all know from now on.
-fn bells(graph: &Graph, placement: &Placement) -> Vec<Arc<Bell>> {
+fn bells(graph: &mut Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
         (0..placement.groups()).map(|_| Arc::new(Bell::new(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
     let home = |&group: &usize| (group, Arc::clone(&bells[group]));
+    graph.groups = bells.len();
     graph.shared().set_homes(placement.group_of.iter().map(home).collect());
     bells
 }
@@ -148,6 +150,7 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
     let mut tasks: Vec<_> = groups.into_iter().flat_map(Group::into_tasks).collect();
     let mut error = graph.shared().take_error();
     graph.shared().is_over();
+    graph.groups = 0;
     if let Some(RunError::Stalled { waits, quanta }) = &mut error {
         let mut survey = Survey::new(graph);
         tasks.iter_mut().for_each(|task| task.tour(&mut survey));

@@ -10,14 +10,17 @@ use crate::schedule::{Scheduler, Waiting, partition};
 /// How long blocks are measured: so many parts of so much work.
 const PARTS: usize = 5;
 const PART: Duration = Duration::from_millis(10);
+/// Blocks that have not worked so much after this are light enough for one thread.
+const PART_MAX: Duration = Duration::from_secs(2);
+const THREADS_MAX: usize = 256;
 
 /// Measures what each block costs, and shares the blocks out among threads accordingly.
 ///
-/// A run begins on the calling thread alone. After 50 ms of work, in parts of which each block's
+/// A run begins on the calling thread alone, on any CPU. After 50 ms of work, in parts of which each block's
 /// least cost counts (others may have had the CPU meanwhile), the blocks are cut into stages, in the order in which they were added, so that the thread with most to do has as
 /// little as can be. A quantum that goes from one thread to another costs the next 20 ns for each
 /// cache line of its samples and 200 ns besides, which a cut must be worth: a chain of light blocks
-/// stays on the calling thread. Samples are where they were, and none is lost or moved, when the
+/// stays on the calling thread, and so do blocks that work for less than 10 ms in 2 s. Samples are where they were, and none is lost or moved, when the
 /// threads take over.
 ///
 /// Blocks are started on the calling thread and stopped on the one that they end on.
@@ -28,9 +31,9 @@ pub struct Automatic {
 }
 
 impl Automatic {
-    /// On up to `threads` (at least 1) threads.
+    /// On up to `threads` (1 to 256) threads.
     pub fn new(threads: usize) -> Self {
-        Self { threads: threads.max(1), cores: Vec::new(), waiting: Waiting::Sleep }
+        Self { threads: threads.clamp(1, THREADS_MAX), cores: Vec::new(), waiting: Waiting::Sleep }
     }
 }
 
@@ -39,16 +42,14 @@ threads!(Automatic);
 impl Scheduler for Automatic {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
         let mut groups = graph.split(&Placement::together(graph));
-        if self.threads == 1 {
-            poll_for(&mut groups, None);
-            return graph.join(groups);
-        }
         let mut costs = Costs::new(graph);
-        for _ in 0..PARTS {
-            if poll_for(&mut groups, Some(PART)) {
-                return graph.join(groups);
+        let parts = if self.threads > 1 { PARTS } else { 0 };
+        for _ in 0..parts {
+            match poll_for(&mut groups, Some(PART)) {
+                Polling::Worked => costs.take_part(graph),
+                Polling::Rested => break,
+                Polling::Done => return graph.join(groups),
             }
-            costs.take_part(graph);
         }
         let stage_of = partition::stages(graph, &costs.least(), self.threads);
         if stage_of.iter().any(|&stage| stage > 0) {
@@ -102,26 +103,41 @@ impl Costs {
     }
 }
 
+/// What became of polling.
+#[derive(PartialEq, Eq)]
+enum Polling {
+    Worked,
+    /// It slept more.
+    Rested,
+    Done,
+}
+
 /// Polls the one group of `groups`, as [`Sequence`](crate::Sequence) does, until it has worked for
-/// `work`: whether it is done before.
-fn poll_for(groups: &mut [Group], work: Option<Duration>) -> bool {
+/// `work` or is done.
+fn poll_for(groups: &mut [Group], work: Option<Duration>) -> Polling {
     let group = &mut groups[0];
-    let mut begin = Instant::now();
+    let begin = Instant::now();
+    let mut asleep = Duration::ZERO;
     loop {
         match group.poll() {
             Polled::Moved => {}
             Polled::Waiting => {
-                let asleep = Instant::now();
+                let lay_down = Instant::now();
                 group.sleep(Duration::from_secs(1));
-                begin += asleep.elapsed();
+                asleep += lay_down.elapsed();
             }
             // Nobody else could move.
             Polled::Idle => group.stall(),
-            Polled::Done => return true,
+            Polled::Done => return Polling::Done,
         }
-        if work.is_some_and(|work| begin.elapsed() >= work) {
+        let Some(work) = work else { continue };
+        let elapsed = begin.elapsed();
+        if elapsed.saturating_sub(asleep) >= work {
             group.publish();
-            return false;
+            return Polling::Worked;
+        }
+        if elapsed >= PART_MAX {
+            return Polling::Rested;
         }
     }
 }

@@ -63,18 +63,23 @@ impl Calls<'_> {
         let mut looks = 0;
         loop {
             let pool = std::ptr::from_ref(filled.quantum.pool());
-            let flow = post.counting.call(samples, || block.visit(&mut filled.quantum));
+            let flow = post.counting.call(0, || block.visit(&mut filled.quantum));
             if !std::ptr::eq(filled.quantum.pool(), pool) {
                 return Err(Halt::Failed(EXCHANGED.into()));
             }
             match flow {
-                Ok(Flow::Pass) => break,
+                Ok(Flow::Pass) => {
+                    post.counting.made(samples);
+                    break;
+                }
                 Ok(Flow::End) => {
+                    post.counting.made(samples);
                     filled.is_last = true;
                     break;
                 }
                 Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
                 Ok(Flow::Discard) => {
+                    post.counting.made(samples);
                     filled.goes_on = false;
                     return Ok(false);
                 }

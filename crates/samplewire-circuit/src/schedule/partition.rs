@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::graph::Graph;
+use crate::graph::{Graph, Kind};
 
 /// What a quantum costs that goes to another thread, besides its samples.
 const HANDOVER: Duration = Duration::from_nanos(200);
@@ -17,32 +17,60 @@ const WORTH: f64 = 0.9;
 pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<usize> {
     let counters: Vec<_> = graph.blocks().map(|block| block.counters()).collect();
     let calls = counters.iter().map(|counters| counters.calls as f64);
-    let costs = calls.zip(costs_s).map(|(calls, cost)| calls * cost).collect();
+    let costs: Vec<_> = calls.zip(costs_s).map(|(calls, cost)| calls * cost).collect();
     let crossing = |edge: &crate::graph::Edge| {
         let to = edge.to.expect("a graph's edges are connected");
-        // Broadcasts and merges count nothing.
-        let node = if counters[to].samples > 0 { to } else { edge.from };
+        // Broadcasts and merges count nothing: the blocks behind them do.
+        let mut node = to;
+        while let (Kind::Broadcast | Kind::Merge, Some(&next)) =
+            (&graph.nodes[node].kind, graph.nodes[node].outputs.first())
+        {
+            node = graph.edges[next].to.expect("a graph's edges are connected");
+        }
         let round = &graph.rounds[edge.circuit];
         let bytes = counters[node].samples as f64 * round.sample_bytes as f64;
         let quanta = counters[node].calls as f64;
         let seconds = bytes / LINE_BYTES * LINE.as_secs_f64() + quanta * HANDOVER.as_secs_f64();
         (edge.from, to, seconds)
     };
-    cut(costs, &graph.edges.iter().map(crossing).collect::<Vec<_>>(), stages_max)
+    cut(&costs, &graph.edges.iter().map(crossing).collect::<Vec<_>>(), stages_max)
 }
 
 /// Cuts blocks of these `costs` in seconds into stages of neighbours, so that the one that costs most
 /// costs as little as can be. Of `edges` each has two blocks, and what it costs the second when they
-/// are in two stages.
-fn cut(costs: Vec<f64>, edges: &[(usize, usize, f64)], stages_max: usize) -> Vec<usize> {
+/// are in two stages. One stage more must be worth it.
+fn cut(costs: &[f64], edges: &[(usize, usize, f64)], stages_max: usize) -> Vec<usize> {
+    let blocks = costs.len();
+    let best = best_cuts(costs, edges, stages_max);
+    let mut stages = 1;
+    for more in 2..best.len() {
+        if best[more][blocks].0 < WORTH * best[stages][blocks].0 {
+            stages = more;
+        }
+    }
+    let mut stage_of = vec![0; blocks];
+    let mut end = blocks;
+    for stage in (1..=stages).rev() {
+        let begin = best[stage][end].1;
+        stage_of[begin..end].fill(stage - 1);
+        end = begin;
+    }
+    stage_of
+}
+
+/// For each number of stages, and each end: what the stage that costs most costs at least, and where
+/// the last begins.
+fn best_cuts(
+    costs: &[f64],
+    edges: &[(usize, usize, f64)],
+    stages_max: usize,
+) -> Vec<Vec<(f64, usize)>> {
     let blocks = costs.len();
     let mut of_block = vec![Vec::new(); blocks];
     for edge @ &(from, to, _) in edges.iter().filter(|(from, to, _)| from != to) {
         of_block[from].push(*edge);
         of_block[to].push(*edge);
     }
-    // For each number of stages, and each end: what the stage that costs most costs at least, and
-    // where the last begins.
     let mut best = vec![vec![(f64::INFINITY, 0); blocks + 1]; stages_max.min(blocks) + 1];
     best[0][0].0 = 0.0;
     for end in 1..=blocks {
@@ -66,20 +94,7 @@ fn cut(costs: Vec<f64>, edges: &[(usize, usize, f64)], stages_max: usize) -> Vec
             }
         }
     }
-    let mut stages = 1;
-    for more in 2..best.len() {
-        if best[more][blocks].0 < WORTH * best[stages][blocks].0 {
-            stages = more;
-        }
-    }
-    let mut stage_of = vec![0; blocks];
-    let mut end = blocks;
-    for stage in (1..=stages).rev() {
-        let begin = best[stage][end].1;
-        stage_of[begin..end].fill(stage - 1);
-        end = begin;
-    }
-    stage_of
+    best
 }
 
 #[cfg(test)]
@@ -94,22 +109,22 @@ mod tests {
     #[test]
     fn heavy_blocks_are_cut_where_the_costs_are_even() {
         let costs = vec![1.0, 1.0, 4.0, 1.0, 3.0];
-        assert_eq!(cut(costs.clone(), &chain(5, 0.1), 2), [0, 0, 0, 1, 1]);
-        assert_eq!(cut(costs.clone(), &chain(5, 0.1), 3), [0, 0, 1, 2, 2]);
+        assert_eq!(cut(&costs, &chain(5, 0.1), 2), [0, 0, 0, 1, 1]);
+        assert_eq!(cut(&costs, &chain(5, 0.1), 3), [0, 0, 1, 2, 2]);
         // A fourth thread would not spare the one with most to do anything.
-        assert_eq!(cut(costs, &chain(5, 0.1), 8), [0, 0, 1, 2, 2]);
+        assert_eq!(cut(&costs, &chain(5, 0.1), 8), [0, 0, 1, 2, 2]);
     }
 
     #[test]
     fn light_blocks_stay_together() {
-        assert_eq!(cut(vec![1.0; 6], &chain(6, 5.0), 4), [0; 6]);
-        assert_eq!(cut(vec![1.0], &[], 4), [0]);
+        assert_eq!(cut(&[1.0; 6], &chain(6, 5.0), 4), [0; 6]);
+        assert_eq!(cut(&[1.0], &[], 4), [0]);
     }
 
     #[test]
     fn cut_avoids_the_stream_that_costs_most() {
         let edges = [(0, 1, 0.1), (1, 2, 5.0), (2, 3, 0.1)];
-        assert_eq!(cut(vec![4.0, 1.0, 1.0, 2.0], &edges, 2), [0, 1, 1, 1]);
+        assert_eq!(cut(&[4.0, 1.0, 1.0, 2.0], &edges, 2), [0, 1, 1, 1]);
     }
 
     #[test]
@@ -135,17 +150,19 @@ mod tests {
                 sums.into_iter().fold(0.0, f64::max)
             };
             // Each set of places to cut at, as bits.
-            let all = (0..1_u32 << (blocks - 1)).map(|cuts| {
-                let stage = |block: usize| (cuts & ((1 << block) - 1)).count_ones() as usize;
-                most(&(0..blocks).map(stage).collect::<Vec<_>>())
-            });
-            let least = all.fold(f64::INFINITY, f64::min);
-            let found = most(&cut(costs.clone(), &edges, blocks));
-            assert!(
-                found <= least / WORTH.powi(blocks as i32),
-                "{found} {least} {costs:?} {edges:?}"
-            );
-            assert!(found >= least);
+            let best = best_cuts(&costs, &edges, blocks);
+            for (stages, best) in best.iter().enumerate().skip(1) {
+                let all = (0..1_u32 << (blocks - 1))
+                    .filter(|cuts| cuts.count_ones() as usize + 1 == stages);
+                let all = all.map(|cuts| {
+                    let stage = |block: usize| (cuts & ((1 << block) - 1)).count_ones() as usize;
+                    most(&(0..blocks).map(stage).collect::<Vec<_>>())
+                });
+                let least = all.fold(f64::INFINITY, f64::min);
+                assert_eq!(best[blocks].0, least, "{stages} of {costs:?} {edges:?}");
+            }
+            let most_of_one = most(&vec![0; blocks]);
+            assert!(most(&cut(&costs, &edges, blocks)) <= most_of_one);
         }
     }
 }

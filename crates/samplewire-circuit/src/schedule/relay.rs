@@ -76,6 +76,7 @@ impl Relay {
         let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
         shared.begin();
         shared.set_bells(bells.clone());
+        shared.set_homes(Vec::new());
         let ends =
             Ends { first, last, next_index: 0, under_way: 0, is_ending: false, is_over: false };
         Self { turn: AtomicUsize::new(0), ends: Mutex::new(ends), bells, shared, meters }

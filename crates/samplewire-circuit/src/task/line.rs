@@ -130,19 +130,23 @@ impl Line {
             self.at = at;
             let samples = (quantum.len() >> station.sample_shift) as u64;
             let Station { counting, block, .. } = station;
-            let flow = counting.call(samples, || block.visit(&mut quantum))?;
+            let flow = counting.call(0, || block.visit(&mut quantum))?;
             if !std::ptr::eq(quantum.pool(), pool) {
                 return Err(EXCHANGED.into());
             }
             match flow {
-                Flow::Pass => {}
-                Flow::End => visited = Visited::Last,
+                Flow::Pass => counting.made(samples),
+                Flow::End => {
+                    counting.made(samples);
+                    visited = Visited::Last;
+                }
                 flow @ (Flow::Wait | Flow::Sleep) => {
                     let is_last = visited == Visited::Last;
                     self.held.push(Held { quantum, at, is_last });
                     return Ok(Visited::Held(Progress::of_wait(flow)));
                 }
                 Flow::Discard => {
+                    counting.made(samples);
                     self.give.give(quantum);
                     return Ok(visited);
                 }

@@ -36,9 +36,13 @@ impl Reader {
             };
             let Station { sample_shift, counting, block, .. } = &mut self.station;
             let samples = (quantum.quantum().len() >> *sample_shift) as u64;
-            match counting.call(samples, || block.read(quantum.quantum()))? {
-                Flow::Pass | Flow::Discard => self.input.release(quantum),
+            match counting.call(0, || block.read(quantum.quantum()))? {
+                Flow::Pass | Flow::Discard => {
+                    counting.made(samples);
+                    self.input.release(quantum);
+                }
                 Flow::End => {
+                    counting.made(samples);
                     self.input.release(quantum);
                     return Ok(self.end());
                 }

@@ -87,7 +87,9 @@ impl TransformHead {
                         self.station.counting.starved();
                         return Ok(Next::Starved);
                     }
-                    Arrival::Ended => return Ok(self.filled().map_or(Next::Ended, Next::Quantum)),
+                    Arrival::Ended => {
+                        return Ok(self.filled().map_or_else(|| self.ended(), Next::Quantum));
+                    }
                 }
             }
             if self.is_after_gap() {
@@ -211,7 +213,8 @@ impl TransformHead {
         self.waiting_tags.clear();
         for tag in tags.iter() {
             // The end of a burst stands one behind its last sample.
-            let is_ours = tag.index < end + u64::from(tag.kind == TagKind::EndOfBurst);
+            let is_before_end = tag.index < end + u64::from(tag.kind == TagKind::EndOfBurst);
+            let is_ours = is_before_end && !quantum.is_empty();
             let room = if is_ours { quantum.tags_mut() } else { &mut self.waiting_tags };
             room.push(*tag).expect("as many as were there");
         }
@@ -220,6 +223,13 @@ impl TransformHead {
             return None;
         }
         Some(quantum)
+    }
+
+    /// Nothing will come for the tags that are left.
+    fn ended(&mut self) -> Next {
+        self.waiting_tags.iter().for_each(|_| self.station.counting.lost_tag());
+        self.waiting_tags.clear();
+        Next::Ended
     }
 
     /// See [`Head::clear`](crate::task::Head::clear).
