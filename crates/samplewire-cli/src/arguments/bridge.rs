@@ -107,6 +107,11 @@ pub(crate) struct BridgeArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
+    /// A number that names this bridge to the device: the same owner takes its streams over at once,
+    /// another is refused while they are open [default: drawn anew]
+    #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) owner: Option<u64>,
+
     /// Show progress also where standard error is no terminal
     #[arg(long)]
     pub(crate) progress: bool,

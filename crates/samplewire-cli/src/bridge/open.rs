@@ -34,7 +34,10 @@ impl Opened {
         faults: Option<&FaultPair>,
     ) -> Result<Self, Failure> {
         // One owner: a device that has no second stream then says so, and not that it is busy.
-        let owner = samplewire::draw_owner()?;
+        let owner = match arguments.owner {
+            Some(owner) => owner,
+            None => samplewire::draw_owner()?,
+        };
         let mut logs = Vec::new();
         let mut wire = |number: u16, is_sent: bool| -> Result<Wiring, Failure> {
             let socket = Udp::client(address, &wiring::udp_options())

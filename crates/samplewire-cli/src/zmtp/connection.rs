@@ -179,6 +179,8 @@ impl Connection {
                 Err(error) => return Err(error.into()),
             }
         }
+        // What is left after the handshake is samples.
+        self.flush()?;
         let was_ready = self.is_ready();
         self.read_control()?;
         let is_new = !was_ready && self.is_ready();
