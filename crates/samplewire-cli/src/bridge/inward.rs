@@ -13,7 +13,7 @@ use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
 use crate::console::Console;
-use crate::zmtp::Socket;
+use crate::zmtp::{Kind, Socket};
 
 /// Sockets that samples come from, and what has come of them.
 pub(super) struct Inward {
@@ -145,6 +145,18 @@ impl Inward {
         for lane in &mut self.lanes {
             lane.socket.turn(now);
             self.news.print(&mut lane.socket, now, console);
+        }
+    }
+
+    /// Does what is due while nobody wants samples. A SUB stays away meanwhile: what is published goes
+    /// on, and a stream is to begin with what is published then.
+    pub(super) fn idle(&mut self, now: Instant, console: &mut Console) {
+        for lane in self.lanes.iter_mut().filter(|lane| lane.socket.kind() == Kind::Sub) {
+            lane.socket.leave();
+            (lane.start, lane.end) = (0, 0);
+        }
+        if self.lanes.iter().all(|lane| lane.socket.kind() != Kind::Sub) {
+            self.turn(now, console);
         }
     }
 

@@ -246,6 +246,7 @@ fn carry(
     );
     let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
     let started = Instant::now();
+    let (mut told, mut told_at) = (carried(&watches), Duration::ZERO);
     let (outward, inward) = std::thread::scope(|scope| {
         let outward = ways.outward.map(|(tap, outward)| {
             let ending = &ending;
@@ -266,7 +267,6 @@ fn carry(
             })
         });
         let mut cadence = Cadence::new(Duration::from_secs(1), started);
-        let (mut told, mut told_at) = (carried(&watches), Duration::ZERO);
         loop {
             std::thread::sleep(PAUSE);
             let is_over = outward.as_ref().is_none_or(|it| it.is_finished())

@@ -166,7 +166,7 @@ pub(super) fn serve_inward(
         }
         Spout::Listens(mut transmitter) => {
             while !ending.has_come() {
-                inward.turn(Instant::now(), console);
+                inward.idle(Instant::now(), console);
                 let session = transmitter.wait_session(PAUSE).map_err(port_failure)?;
                 let Some(session) = session else { continue };
                 console.line(format_args!("{} opened", session.peer));

@@ -196,6 +196,12 @@ impl Socket {
         }
     }
 
+    /// Lets go of all peers; they are taken or dialled anew at the next turn.
+    pub(crate) fn leave(&mut self) {
+        self.connections.clear();
+        self.zeros_left = 0;
+    }
+
     fn accept(&mut self) {
         let Some(listener) = &self.listener else { return };
         while self.connections.len() < CONNECTIONS_MAX {

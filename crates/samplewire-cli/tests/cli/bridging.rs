@@ -3,12 +3,13 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use samplewire::source::counter_mismatch;
 
 use crate::bridge::Bridge;
-use crate::harness::{Device, folder, run, text};
+use crate::harness::{Device, Running, folder, run, text};
 use crate::zmtp::{Peer, hello};
 
 const ANY: &str = "tcp://127.0.0.1:0";
@@ -31,9 +32,19 @@ fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
     bytes
 }
 
+/// Waits until so much of a file is written; what is played is written by the MiB.
+fn wait_for(file: &Path, len_bytes: u64) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while fs::metadata(file).map_or(0, |it| it.len()) < len_bytes {
+        assert!(Instant::now() < until, "{:?}", fs::metadata(file));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
 #[test]
 fn stream_is_published_as_it_is_to_all_who_subscribe() {
-    let device = Device::start(&["--source", "counter", "--rate", "2M"]);
+    // Slow enough that a busy machine makes no converter overflow.
+    let device = Device::start(&["--source", "counter", "--rate", "500k"]);
     let bridge = Bridge::start(&[device.address.as_str(), "--zmq-pub", ANY]);
     let mut peers = [subscriber(&bridge), subscriber(&bridge)];
     for peer in &mut peers {
@@ -112,7 +123,7 @@ fn zeros_stand_for_what_is_missing_unless_it_is_skipped() {
         let zeros = values.iter().skip(1).filter(|value| **value == 0).count();
         if fill == "zeros" {
             assert!(values.iter().zip(0..).all(in_place));
-            assert!(zeros > 1_000 && zeros.is_multiple_of(352), "{zeros}");
+            assert!(zeros > 1_000, "{zeros}");
         } else {
             assert!(zeros == 0 && values.is_sorted(), "{zeros}");
         }
@@ -135,17 +146,70 @@ fn what_is_published_is_played_by_a_device() {
         let parts = [&b"key"[..], message];
         peer.send(&parts[at % 2..]);
     }
-    // What is played is written by the MiB.
-    let until = Instant::now() + Duration::from_secs(30);
-    while fs::metadata(&file).map_or(0, |it| it.len()) < 2 << 20 {
-        assert!(Instant::now() < until, "{:?}", fs::metadata(&file));
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(&file, 2 << 20);
     let ran = bridge.interrupt().expect(130);
     assert!(ran.text().contains("to 127.0.0.1"), "{}", ran.text());
     device.finish().expect(0);
     let played = fs::read(&file).unwrap();
     assert!(played.len() >= 2 << 20 && bytes.starts_with(&played), "{}", played.len());
+}
+
+/// Of a message whose peer dies in its middle the rest is zeros, so that what follows keeps its place.
+#[test]
+fn peer_that_dies_in_a_message_moves_no_sample() {
+    let file = folder("bridge-torn").join("played.sc16");
+    let played = ["--play", text(&file), "--format", "sc16", "--rate", "max:1M", "--once"];
+    let device = Device::start(&played);
+    let arguments = [device.address.as_str(), "--zmq-pull", "bind:tcp://127.0.0.1:0"];
+    let bridge = Bridge::start(&arguments);
+    let place = bridge.socket("PULL");
+    let bytes: Vec<u8> = (1..900_001u32).flat_map(u32::to_le_bytes).collect();
+    let (torn, rest) = bytes.split_at(8_000);
+    let mut first = TcpStream::connect(&place).unwrap();
+    first.write_all(&hello("PUSH")).unwrap();
+    first.write_all(&[&[2, 0, 0, 0, 0, 0, 0, 0x1F, 0x40], &torn[..3_002]].concat()).unwrap();
+    // What is not read would be thrown away on the other side too.
+    first.read_exact(&mut [0; 92]).unwrap();
+    drop(first);
+    let mut second = Peer::connect(&place, "PUSH");
+    for message in rest.chunks(36_000) {
+        second.send(&[message]);
+    }
+    wait_for(&file, 2 << 20);
+    let ran = bridge.interrupt().expect(130);
+    assert!(ran.stderr.contains("is gone, and 4998 bytes of samples"), "{}", ran.stderr);
+    device.finish().expect(0);
+    let played = fs::read(&file).unwrap();
+    let expected = [&torn[..3_002], &[0; 4_998], rest].concat();
+    assert!(played.len() >= 2 << 20 && expected.starts_with(&played), "{}", played.len());
+}
+
+/// A stream begins with what is published then, and not with what was while nobody listened.
+#[test]
+fn what_is_published_is_a_device_of_its_own() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("tcp://{}", listener.local_addr().unwrap());
+    let arguments = ["--listen", "127.0.0.1:0", "--zmq-sub", &place, "--type", "sc16"];
+    let bridge = Bridge::start(&arguments);
+    let publisher = std::thread::spawn(move || {
+        let mut sessions = 0;
+        while sessions < 2 {
+            let mut peer = Peer::accept(&listener, "PUB");
+            assert_eq!(peer.receive(), Some(vec![vec![1]]));
+            let bytes: Vec<u8> = (0..400_000u32).flat_map(u32::to_le_bytes).collect();
+            peer.send(&[&bytes]);
+            assert_eq!(peer.receive(), None, "it leaves with the stream");
+            sessions += 1;
+        }
+    });
+    for name in ["first.raw", "second.raw"] {
+        let file = folder(&format!("bridge-device-{name}")).join(name);
+        run(&["record", bridge.address(), text(&file), "--nsamps", "400k"]).expect(0);
+        let bytes = fs::read(&file).unwrap();
+        assert_eq!((bytes.len(), counter_mismatch(0, &bytes)), (1_600_000, None));
+    }
+    publisher.join().expect("it is as told");
+    bridge.interrupt().expect(0);
 }
 
 #[test]
@@ -171,15 +235,18 @@ fn message_that_no_sample_fits_and_a_stranger_are_sent_away_by_name() {
 
 #[test]
 fn json_tells_of_sockets_seconds_and_sessions() {
-    let device = Device::start(&["--source", "counter", "--rate", "1M"]);
-    let arguments = ["bridge", &device.address, "--zmq-pub", ANY, "--json"];
-    let running = crate::harness::Running::start(&arguments);
-    std::thread::sleep(Duration::from_millis(1_500));
+    let device = Device::start(&["--source", "counter", "--rate", "500k"]);
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let place = format!("connect:tcp://{}", listener.local_addr().unwrap());
+    let running = Running::start(&["bridge", &device.address, "--zmq-pub", &place, "--json"]);
+    let mut peer = Peer::accept(&listener, "SUB");
+    peer.send(&[b"\x01"]);
+    gather(&mut peer, 400_000);
     running.signal(libc::SIGINT);
     let ran = running.finish().expect(130);
     let document: serde_json::Value = serde_json::from_slice(&ran.stdout).unwrap();
     assert_eq!(document["start"]["sockets"][0]["kind"], "PUB");
-    assert_eq!(document["start"]["receive"]["rate_hz"], 1e6);
+    assert_eq!(document["start"]["receive"]["rate_hz"], 5e5);
     let end = &document["end"];
     assert_eq!((&end["result"], &end["exit_status"]), (&"interrupted".into(), &130.into()));
     let carried = end["to_zmq"]["samples"].as_u64().unwrap();

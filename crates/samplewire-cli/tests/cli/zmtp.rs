@@ -95,12 +95,6 @@ impl Peer {
             }
         }
     }
-
-    /// Ends this side's half.
-    pub(crate) fn close(mut self) {
-        self.output.flush().unwrap();
-        drop(self);
-    }
 }
 
 /// The greeting and the READY of a socket of this kind.
