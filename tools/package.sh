@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Builds the Python package with the profile of the tests, installs the wheel into a fresh
-# environment, as a user would, and runs its tests there.
+# environment, as a user would, and runs its tests there, which mostly wait, three at a time.
 #
 #   tools/package.sh [SCRIPT ARGUMENT...]    runs this script there instead
 set -euo pipefail
@@ -22,5 +22,5 @@ if [ $# -gt 0 ]; then
     "$folder/venv/bin/python" "$@"
 else
     "$folder/venv/bin/python" -m pytest --quiet --config-file python/pyproject.toml \
-        -p no:cacheprovider python/tests
+        -p no:cacheprovider -n 3 python/tests
 fi
