@@ -1,12 +1,12 @@
 //! Graphs of any blocks, ratios and placements pass every sample once, in order and with its index.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use samplewire_circuit::{
-    Done, Failure, Flow, Graph, GraphBuilder, Group, InPlace, Placement, Polled, Quantum, Ratio,
-    RunError, Scheduler, Sink, Source, Stream, Tag, TagKind, Transform, Work,
+    Done, Failure, Flow, Graph, GraphBuilder, Group, InPlace, Join, Placement, Polled, Quantum,
+    Ratio, RunError, Scheduler, Sink, Source, Stream, Tag, TagKind, Transform, Work,
 };
 
 /// Builds the graph that `bytes` spell, and runs it on this thread, its groups in the order that they
@@ -126,10 +126,10 @@ fn grow(
 ) {
     for place in 0..draw.below(5) {
         let name = format!("{depth}.{}.{place}", sinks.len());
-        match draw.below(5) {
+        match draw.below(6) {
             0 | 1 => {
                 let add = draw.below(1_000) as i32;
-                samples.iter_mut().for_each(|sample| sample.1 += add);
+                samples.iter_mut().for_each(|sample| sample.1 = sample.1.wrapping_add(add));
                 stream = graph.in_place(name, Add(add, Draw::of_seed(draw.below(1 << 16))), stream);
             }
             2 | 3 => {
@@ -147,6 +147,21 @@ fn grow(
                 samples = samples.iter().flat_map(outputs).collect();
                 let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
                 stream = graph.transform(name, Hold::new(ratio), stream, circuit);
+            }
+            4 => {
+                let runs = runs(draw, samples.last().map_or(1, |last| 1 + last.0.min(LENGTH_MAX)));
+                let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
+                let others: BTreeMap<_, _> = indexes.map(|index| (index, value(index))).collect();
+                samples.retain_mut(|(index, sample)| {
+                    let other = others.get(index);
+                    other.is_some_and(|other| {
+                        *sample = sample.wrapping_add(*other);
+                        true
+                    })
+                });
+                let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
+                let other = graph.source(format!("{name} other"), Cut { runs, next: 0 }, circuit);
+                stream = graph.join(name, Sum, stream, other);
             }
             _ if depth < 2 => {
                 let shared = graph.broadcast(name.clone(), stream);
@@ -238,6 +253,16 @@ impl Source<i32> for Cut {
     }
 }
 
+/// Adds the second stream to the first.
+struct Sum;
+
+impl Join<i32, i32> for Sum {
+    fn work(&mut self, first: &mut [i32], second: &[i32]) -> Result<(), Failure> {
+        first.iter_mut().zip(second).for_each(|(first, other)| *first = first.wrapping_add(*other));
+        Ok(())
+    }
+}
+
 /// Adds, and waits now and then before.
 struct Add(i32, Draw);
 
@@ -246,7 +271,8 @@ impl InPlace<i32> for Add {
         if self.1.below(64) == 0 {
             return Ok(Flow::Wait);
         }
-        quantum.samples_mut().iter_mut().for_each(|sample| *sample += self.0);
+        let samples = quantum.samples_mut();
+        samples.iter_mut().for_each(|sample| *sample = sample.wrapping_add(self.0));
         Ok(Flow::Pass)
     }
 }
@@ -348,3 +374,6 @@ impl Draw {
         mixed ^ mixed >> 31
     }
 }
+
+/// Samples that are joined with a stream, at most.
+const LENGTH_MAX: u64 = 40_000;

@@ -233,9 +233,11 @@ pub trait Transform<A: Sample, B: Sample>: Send {
 /// Works on the samples of one stream together with those of another that have the same indexes.
 ///
 /// The runtime cuts both streams as the quanta come, and aligns them by index. Samples that have no
-/// partner because of a gap in the other stream are not passed on: the output's index jumps there,
-/// with a [`TagKind::Gap`](crate::TagKind::Gap), and they are
-/// [counted](crate::Counters::unpaired). All others are, once and in order, with the tags of both.
+/// partner because of a gap in the other stream are not passed on, and
+/// [counted](crate::Counters::unpaired): the output's index jumps there. What is missing is said once,
+/// by the tags of either stream, and as far as none of them says it by a
+/// [`TagKind::Gap`](crate::TagKind::Gap). All other samples are passed on, once and in order, with the
+/// tags of both.
 ///
 /// More than two streams are joins in a row.
 ///

@@ -61,6 +61,11 @@ impl First {
     fn left(&self) -> usize {
         self.len - self.done
     }
+
+    /// Where its stream begins, if it is the first of it.
+    fn begin(&self) -> u64 {
+        begin(self.quantum.index(), &self.tags)
+    }
 }
 
 impl Second {
@@ -70,6 +75,11 @@ impl Second {
 
     fn left(&self) -> usize {
         self.len - self.read
+    }
+
+    /// See [`First::begin`].
+    fn begin(&self) -> u64 {
+        begin(self.reading.quantum().index(), self.reading.quantum().tags())
     }
 }
 
@@ -138,7 +148,7 @@ impl JoinHead {
                 }
             };
             let (at, other) = (first.index(), second.index());
-            self.next_out.get_or_insert(at.min(other));
+            self.next_out.get_or_insert_with(|| first.begin().min(second.begin()));
             let was_worked = std::mem::replace(worked, true);
             if at > other {
                 self.skip_second(second, at - other);
@@ -211,20 +221,38 @@ impl JoinHead {
         let end = at + len as u64;
         let tags_end = |left| if len < left { end } else { u64::MAX };
         let (ours, other) = (tags_end(first.left()), tags_end(second.left()));
-        let mut push = |tag: Tag| {
-            if first.quantum.tags_mut().insert(tag).is_err() {
+        let expected = self.next_out.replace(end).unwrap_or(at);
+        let (tags, waiting) = (first.quantum.tags_mut(), &self.waiting_tags);
+        let all = || {
+            let waiting = waiting.iter().map(|tag| Tag { index: at, ..*tag });
+            let ours = tags_of(&first.tags, first.tags_from..ours);
+            waiting.chain(ours).chain(tags_of(reading.tags(), second.tags_from..other))
+        };
+        let lost_by = |tag: &Tag| { tag.kind }.lost_samples_mut().map_or(0, |lost| *lost);
+        let is_loss = |tag: &Tag| tag.index <= at && lost_by(tag) > 0;
+        // What is missing before is said once, whoever says it.
+        let mut missing = at.saturating_sub(expected);
+        let gap = TagKind::Gap { lost_samples: missing, cause: CAUSE };
+        let own = self.is_after_gap.then_some(Tag { index: at, kind: gap });
+        for mut tag in all().filter(is_loss).chain(own) {
+            if missing == 0 {
+                break;
+            }
+            if let Some(lost) = tag.kind.lost_samples_mut() {
+                *lost = missing.min(*lost);
+                missing -= *lost;
+            }
+            if tags.push_before_samples(Tag { index: at, ..tag }).is_err() {
                 counting.lost_tag();
             }
-        };
-        let expected = self.next_out.replace(end).unwrap_or(at);
-        if std::mem::take(&mut self.is_after_gap) {
-            let lost_samples = at.saturating_sub(expected);
-            push(Tag { index: at, kind: TagKind::Gap { lost_samples, cause: CAUSE } });
         }
-        self.waiting_tags.iter().for_each(|tag| push(Tag { index: at, ..*tag }));
+        for tag in all().filter(|tag| !is_loss(tag)) {
+            if tags.insert(tag).is_err() {
+                counting.lost_tag();
+            }
+        }
+        self.is_after_gap = false;
         self.waiting_tags.clear();
-        tags_of(&first.tags, first.tags_from..ours).for_each(&mut push);
-        tags_of(reading.tags(), second.tags_from..other).for_each(&mut push);
         (first.tags_from, second.tags_from) = (ours, other);
         first.done += len;
         second.read += len;
@@ -312,7 +340,7 @@ impl JoinHead {
         self.station.counting.unpaired(len as u64);
         self.is_after_gap = true;
         for tag in tags {
-            if self.waiting_tags.push(tag).is_err() {
+            if self.waiting_tags.push_before_samples(tag).is_err() {
                 self.station.counting.lost_tag();
             }
         }
@@ -394,6 +422,14 @@ enum Skipped {
     Done(Quantum),
     /// No spare quantum is free.
     Blocked,
+}
+
+/// Where a stream begins whose first sample is at `index`: before what its tags say is missing.
+fn begin(index: u64, tags: &Tags) -> u64 {
+    let before = tags.iter().copied().filter(|tag| tag.index <= index);
+    before.fold(index, |begin, mut tag| {
+        begin.saturating_sub(tag.kind.lost_samples_mut().map_or(0, |lost| *lost))
+    })
 }
 
 /// The tags of these indexes. From 0 on they are also those before a quantum's first sample, and to
