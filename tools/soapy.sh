@@ -2,7 +2,8 @@
 # The module for SoapySDR, built in out/soapy-PROFILE against what cargo has built:
 #
 #   tools/soapy.sh build BUILT            BUILT is the folder with libsamplewire_c.a, .../PROFILE
-#   tools/soapy.sh test BUILT             and its tests; those through GNU Radio where that is there
+#   tools/soapy.sh test BUILT [--all]     and its tests; those through GNU Radio where that is there.
+#                                         --all: also those that wait long
 #   tools/soapy.sh install BUILT PREFIX   into PREFIX/lib/SoapySDR/modules0.8; DESTDIR goes before
 set -euo pipefail
 what=$1
@@ -12,7 +13,9 @@ folder=$PWD/out/soapy-$(basename "$built")
 modules=lib/SoapySDR/modules0.8
 
 configure() {
-    cmake -S soapy -B "$folder" -DSAMPLEWIRE_BUILT="$built" "$@" >/dev/null
+    local type=RelWithDebInfo
+    [ "$(basename "$built")" != debug ] || type=Debug
+    cmake -S soapy -B "$folder" -DCMAKE_BUILD_TYPE=$type -DSAMPLEWIRE_BUILT="$built" "$@" >/dev/null
     cmake --build "$folder" --parallel "$(nproc)" -- --quiet
 }
 
@@ -20,7 +23,9 @@ case $what in
 build) configure -DSAMPLEWIRE_TESTS=OFF ;;
 test)
     configure -DSAMPLEWIRE_TESTS=ON
-    ctest --test-dir "$folder" --parallel 4 --output-on-failure --no-label-summary
+    slow=(--label-exclude slow)
+    [ "${3:-}" != --all ] || slow=()
+    ctest --test-dir "$folder" --parallel 4 --output-on-failure --no-label-summary "${slow[@]}"
     # Debian's GNU Radio is for Debian's Python.
     if /usr/bin/python3 -c 'from gnuradio import soapy' 2>/dev/null; then
         /usr/bin/python3 soapy/tests/gnuradio_flowgraphs.py "$built/samplewire" "$folder"

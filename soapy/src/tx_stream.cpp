@@ -4,6 +4,13 @@
 
 namespace soapy_samplewire {
 
+namespace {
+
+/// How long a call without a timeout of its own waits for room to end a burst.
+constexpr long END_PATIENCE_US = 1'000'000;
+
+} // namespace
+
 int TxStream::activate(int flags, long long time_ns, std::size_t count) {
     if ((flags & ~(SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST)) != 0) {
         return SOAPY_SDR_NOT_SUPPORTED;
@@ -48,7 +55,7 @@ int TxStream::deactivate(int flags, long long) {
     }
     int result = 0;
     try {
-        while ((result = end_burst(until(1'000'000))) == SOAPY_SDR_TIMEOUT) {
+        while ((result = end_burst(until(END_PATIENCE_US))) == SOAPY_SDR_TIMEOUT) {
         }
         if (result == 0) {
             for (auto &room : lent_) {
@@ -112,7 +119,7 @@ int TxStream::time_error() {
 bool TxStream::is_behind() { return events_.look(transmitter_->stats(), terms_.clock); }
 
 /// Sees to it that the next sample belongs to a burst, at the time that it has.
-int TxStream::place(int flags, long long time_ns) {
+int TxStream::place(int flags, long long time_ns, Steady::time_point until) {
     std::optional<std::uint64_t> index;
     if ((flags & SOAPY_SDR_HAS_TIME) != 0) {
         index = terms_.clock.index(time_ns);
@@ -125,7 +132,7 @@ int TxStream::place(int flags, long long time_ns) {
     }
     const bool is_too_late = is_behind() && is_in_burst_ && !is_timed_;
     if (is_in_burst_ && (is_too_late || (index && *index != next_index_))) {
-        const int ended = end_burst(Steady::now());
+        const int ended = end_burst(until);
         if (ended != 0) {
             return ended;
         }
@@ -222,7 +229,7 @@ int TxStream::write(const void *const *buffers, std::size_t count, int &flags, l
         if (count == 0) {
             return ends_burst ? end_burst(end) : 0;
         }
-        const int placed = place(flags, time_ns);
+        const int placed = place(flags, time_ns, end);
         if (placed != 0) {
             return placed;
         }
@@ -327,7 +334,7 @@ void TxStream::release_write(std::size_t handle, std::size_t count, int &flags, 
             commit(filling_->room, filling_->count, false);
             filling_.reset();
         }
-        if (place(flags, time_ns) != 0) {
+        if (place(flags, time_ns, until(END_PATIENCE_US)) != 0) {
             return;
         }
         next_index_ += count;

@@ -38,7 +38,7 @@ class TxStream : public Stream {
         std::size_t count = 0;
     };
 
-    int place(int flags, long long time_ns);
+    int place(int flags, long long time_ns, Steady::time_point until);
     int begin_burst(std::optional<std::uint64_t> start);
     int end_burst(Steady::time_point until);
     int need_room(Steady::time_point until);

@@ -105,11 +105,35 @@ void burst_is_played_at_its_time_through_loss() {
     const long long at = opened.radio->getHardwareTime() + 400'000'000;
     opened.write({sent.data()}, sizeof(sc16), sent.size(),
                  SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
+    // One that has no time comes behind, though the first lies ahead.
+    auto all = sent;
+    const auto more = ramp(5'000, 7);
+    all.insert(all.end(), more.begin(), more.end());
+    opened.write({more.data()}, sizeof(sc16), more.size(), SOAPY_SDR_END_BURST);
     CHECK_EQUAL(opened.status(), 0);
     CHECK_EQUAL(opened.flags, SOAPY_SDR_END_BURST | SOAPY_SDR_HAS_TIME);
     CHECK_EQUAL(opened.mask, 1U);
     CHECK_EQUAL(index_of(opened.time_ns), index_of(at) + sent.size());
-    CHECK(opened.played() == sent);
+    CHECK_EQUAL(opened.status(), 0);
+    CHECK(index_of(opened.time_ns) >= index_of(at) + all.size());
+    CHECK(opened.played() == all);
+}
+
+void later_time_ends_a_burst_and_begins_another() {
+    Opened opened(SOAPY_SDR_CS16, 1, true, LOSS);
+    const auto sent = ramp(30'000);
+    constexpr std::size_t FIRST = 12'345;
+    const long long at = opened.radio->getHardwareTime() + 400'000'000;
+    const long long later = at + 50'000'000;
+    opened.write({sent.data()}, sizeof(sc16), FIRST, SOAPY_SDR_HAS_TIME, at);
+    opened.write({sent.data() + FIRST}, sizeof(sc16), sent.size() - FIRST,
+                 SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, later);
+    CHECK_EQUAL(opened.status(), 0);
+    CHECK_EQUAL(index_of(opened.time_ns), index_of(at) + FIRST);
+    CHECK_EQUAL(opened.status(), 0);
+    CHECK_EQUAL(index_of(opened.time_ns), index_of(later) + sent.size() - FIRST);
+    opened.radio->deactivateStream(opened.stream);
+    CHECK(opened.radio->readSensor(SOAPY_SDR_TX, 0, "underflow_at_peer") == "0");
 }
 
 void formats_and_channels_are_put_together() {
@@ -222,6 +246,7 @@ void stream_takes_all_channels_and_one_direction() {
 
 int main() {
     burst_is_played_at_its_time_through_loss();
+    later_time_ends_a_burst_and_begins_another();
     formats_and_channels_are_put_together();
     direct_buffers_and_writes_follow_one_another();
     burst_that_is_not_gone_on_with_underflows();
