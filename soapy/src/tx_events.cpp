@@ -13,23 +13,16 @@ constexpr std::size_t WAITING_MAX = 256;
 
 } // namespace
 
-void TxEvents::begin(const sw_transmitter_stats &stats) {
+void TxEvents::begin() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_.clear();
     burst_.reset();
-    late_ = stats.late_at_peer;
-    is_under_ = has_told_underflow_ = false;
+    underflow_end_ = 0;
 }
 
 void TxEvents::burst_begins(std::uint64_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    burst_ = next_index_ = index;
-    is_under_ = false;
-}
-
-void TxEvents::sent(std::uint64_t next_index) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    next_index_ = next_index;
+    burst_ = index;
 }
 
 void TxEvents::burst_ends(std::uint64_t end_index) {
@@ -40,40 +33,45 @@ void TxEvents::burst_ends(std::uint64_t end_index) {
     }
 }
 
-bool TxEvents::look(const sw_transmitter_stats &stats, const SampleClock &clock) {
+bool TxEvents::look(const samplewire::transmitter &transmitter, const SampleClock &clock) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    const std::uint64_t position = stats.position_of_peer;
     bool is_behind = false;
-    if (burst_ && position > *burst_ && position > next_index_) {
-        if (!is_under_) {
-            has_told_underflow_ = true;
-            SoapySDR::log(SOAPY_SDR_SSI, "U");
-            tell_locked(event(SOAPY_SDR_UNDERFLOW, clock, next_index_));
+    auto happened = samplewire::detail::sized<sw_play_event>();
+    while (sw_transmitter_next_event(transmitter.get(), 0, &happened) == SW_RESULT_OK) {
+        is_behind |= take(happened, clock);
+    }
+    if (!ends_.empty()) {
+        const std::uint64_t position = transmitter.stats().position_of_peer;
+        for (; !ends_.empty() && ends_.front() <= position; ends_.pop_front()) {
+            tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));
         }
-        is_under_ = is_behind = true;
-    } else {
-        is_under_ = false;
-    }
-    if (stats.late_at_peer != late_) {
-        late_ = stats.late_at_peer;
-        is_behind = true;
-        SoapySDR::log(SOAPY_SDR_SSI, "L");
-        tell_locked(event(SOAPY_SDR_TIME_ERROR, clock, position));
-    }
-    while (!ends_.empty() && ends_.front() <= position) {
-        tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));
-        ends_.pop_front();
     }
     return is_behind;
 }
 
-void TxEvents::finish(const sw_transmitter_stats &stats, const SampleClock &clock) {
-    look(stats, clock);
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (stats.underflow_at_peer > 0 && !has_told_underflow_) {
-        SoapySDR::log(SOAPY_SDR_SSI, "U");
-        tell_locked(event(SOAPY_SDR_UNDERFLOW, clock, stats.position_of_peer));
+/// True when it is about the burst that goes on.
+bool TxEvents::take(const sw_play_event &happened, const SampleClock &clock) {
+    switch (happened.kind) {
+    case SW_PLAY_EVENT_KIND_LATE:
+        SoapySDR::log(SOAPY_SDR_SSI, "L");
+        tell_locked(event(SOAPY_SDR_TIME_ERROR, clock, happened.index));
+        break;
+    case SW_PLAY_EVENT_KIND_UNDERFLOW:
+        // One that goes on is told in pieces.
+        if (happened.index != underflow_end_) {
+            SoapySDR::log(SOAPY_SDR_SSI, "U");
+            tell_locked(event(SOAPY_SDR_UNDERFLOW, clock, happened.index));
+        }
+        underflow_end_ = happened.end_index;
+        break;
+    default: return false;
     }
+    return burst_ && happened.end_index > *burst_;
+}
+
+void TxEvents::finish(const samplewire::transmitter &transmitter, const SampleClock &clock) {
+    look(transmitter, clock);
+    const std::lock_guard<std::mutex> lock(mutex_);
     // The device said that it has played all before it was asked to end.
     for (; !ends_.empty(); ends_.pop_front()) {
         tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));

@@ -3,7 +3,7 @@
 
 #include "sample_clock.hpp"
 
-#include <samplewire.h>
+#include <samplewire.hpp>
 
 #include <chrono>
 #include <condition_variable>
@@ -22,27 +22,26 @@ struct TxEvent {
     long long time_ns;
 };
 
-/// Makes events of a transmitter's counters:
+/// Makes Soapy's events of a transmitter's:
 ///
-/// - UNDERFLOW when the device has come to an index inside a burst that was not sent, with the time of
-///   the first such index; once until it has samples again;
-/// - TIME_ERROR when packets came after their time, with the time that the device had come to;
+/// - UNDERFLOW for samples that were not there at their time, with the time of the first; once until
+///   the device has samples again;
+/// - TIME_ERROR for packets that came after their time, with the time of the first sample that may be
+///   one of theirs;
 /// - the end of a burst when the device has played it, with the time after its last sample.
 ///
 /// Threads may share it.
 class TxEvents {
   public:
     /// A stream begins. Events that nobody has asked for stay.
-    void begin(const sw_transmitter_stats &stats);
-    /// A burst begins at `index`; samples before `index` of the last `sent` are with the device.
+    void begin();
     void burst_begins(std::uint64_t index);
-    void sent(std::uint64_t next_index);
     void burst_ends(std::uint64_t end_index);
 
-    /// Looks at the counters. True when samples of the burst that goes on come too late.
-    bool look(const sw_transmitter_stats &stats, const SampleClock &clock);
-    /// The stream ended: the device has told how many samples were not there.
-    void finish(const sw_transmitter_stats &stats, const SampleClock &clock);
+    /// Looks at what happened. True when samples of the burst that goes on come too late.
+    bool look(const samplewire::transmitter &transmitter, const SampleClock &clock);
+    /// The stream ended after the device had played all.
+    void finish(const samplewire::transmitter &transmitter, const SampleClock &clock);
 
     void tell(TxEvent event);
     /// The next, if one comes before `patience` is over.
@@ -50,18 +49,17 @@ class TxEvents {
 
   private:
     void tell_locked(TxEvent event);
+    bool take(const sw_play_event &happened, const SampleClock &clock);
     TxEvent event(int result, const SampleClock &clock, std::uint64_t index, int flags = 0) const;
 
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<TxEvent> events_;
     std::deque<std::uint64_t> ends_;
-    /// Where the burst that goes on began, and the index after what was sent of it.
+    /// Where the burst that goes on began.
     std::optional<std::uint64_t> burst_;
-    std::uint64_t next_index_ = 0;
-    std::uint64_t late_ = 0;
-    bool is_under_ = false;
-    bool has_told_underflow_ = false;
+    /// Where an underflow that was told had come to.
+    std::uint64_t underflow_end_ = 0;
 };
 
 } // namespace soapy_samplewire

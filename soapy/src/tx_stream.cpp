@@ -25,7 +25,7 @@ int TxStream::activate(int flags, long long time_ns, std::size_t count) {
         auto opened = std::make_shared<samplewire::transmitter>(
             terms_.stream.info.address,
             terms_.settings.for_transmitter(terms_.stream.info.stream));
-        events_.begin(opened->stats());
+        events_.begin();
         const sw_stream_info info = opened->info();
         next_index_ = committed_ = info.first_index;
         packet_samples_ = info.packet_samples;
@@ -64,7 +64,7 @@ int TxStream::deactivate(int flags, long long) {
             // Only then it knows how it went (docs/protocol.md#6.10).
             transmitter_->wait_played();
             transmitter_->finish();
-            events_.finish(transmitter_->stats(), terms_.clock);
+            events_.finish(*transmitter_, terms_.clock);
         }
     } catch (const std::exception &error) {
         result = broke("deactivation", error);
@@ -116,7 +116,7 @@ int TxStream::time_error() {
     return SOAPY_SDR_TIME_ERROR;
 }
 
-bool TxStream::is_behind() { return events_.look(transmitter_->stats(), terms_.clock); }
+bool TxStream::is_behind() { return events_.look(*transmitter_, terms_.clock); }
 
 /// Sees to it that the next sample belongs to a burst, at the time that it has.
 int TxStream::place(int flags, long long time_ns, Steady::time_point until) {
@@ -199,7 +199,6 @@ void TxStream::commit(samplewire::room &room, std::size_t count, bool ends_burst
     room.commit(count, committed_, flags);
     committed_ += count;
     is_start_ = false;
-    events_.sent(committed_);
     if (ends_burst) {
         is_in_burst_ = false;
         events_.burst_ends(committed_);
@@ -268,9 +267,9 @@ int TxStream::status(std::size_t &channel_mask, int &flags, long long &time_ns, 
     for (;;) {
         const auto transmitter = this->transmitter();
         if (transmitter) {
-            events_.look(transmitter->stats(), terms_.clock);
+            events_.look(*transmitter, terms_.clock);
         }
-        // The counters are as of some milliseconds ago anyway.
+        // The end of a burst is seen in the counters, which are as of some milliseconds ago.
         const auto patience = std::min<std::chrono::nanoseconds>(left(end), std::chrono::milliseconds(2));
         if (const auto event = events_.next(patience)) {
             flags = event->flags;
