@@ -37,7 +37,7 @@ install)
     prefix=${DESTDIR:-}$(realpath -m "$3")
     configure -DSAMPLEWIRE_TESTS=OFF
     install -d "$prefix/$modules"
-    install -m 644 "$folder/libSoapySamplewire.so" "$prefix/$modules"
+    install -s -m 644 "$folder/libSoapySamplewire.so" "$prefix/$modules"
     echo "installed SoapySamplewire in $prefix/$modules"
     case $prefix in
     /usr | /usr/local) ;;

@@ -11,6 +11,9 @@ namespace {
 
 constexpr std::uint64_t SAMPLES = 600'000;
 
+/// How far ahead streams begin: what this process may be held up.
+constexpr long long AHEAD_NS = 1'000'000'000;
+
 /// A stream that is set up and active.
 struct Opened {
     Opened(const Emulated &emulated, const std::string &format,
@@ -163,7 +166,7 @@ void activation_has_a_time_and_a_length() {
     const Emulated emulated(1, true);
     Opened opened(emulated, SOAPY_SDR_CS16);
     CHECK(opened.radio->hasHardwareTime());
-    const long long at = opened.radio->getHardwareTime() + 300'000'000;
+    const long long at = opened.radio->getHardwareTime() + AHEAD_NS;
     constexpr std::size_t COUNT = 12'345;
     CHECK_EQUAL(opened.radio->activateStream(opened.stream,
                                              SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at, COUNT),
@@ -196,8 +199,8 @@ void time_counts_from_what_it_was_set_to() {
     Opened opened(emulated, SOAPY_SDR_CS16);
     constexpr long long SET_NS = 5'000'000'000'000'000;
     opened.radio->setHardwareTime(SET_NS);
-    const long long at = opened.radio->getHardwareTime() + 300'000'000;
-    CHECK(at >= SET_NS + 300'000'000 && at < SET_NS + 60'000'000'000);
+    const long long at = opened.radio->getHardwareTime() + AHEAD_NS;
+    CHECK(at >= SET_NS + AHEAD_NS && at < SET_NS + 60'000'000'000);
     CHECK_EQUAL(opened.radio->activateStream(opened.stream, SOAPY_SDR_HAS_TIME, at), 0);
     std::vector<sc16> samples(5'000);
     void *buffers[] = {samples.data()};
