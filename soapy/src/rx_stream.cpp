@@ -51,6 +51,7 @@ int RxStream::open(std::uint64_t start_index) {
             options.start_index = 0;
             opened = std::make_shared<samplewire::receiver>(address, options);
         }
+        check_is_as_described(opened->info());
         const std::lock_guard<std::mutex> lock(mutex_);
         receiver_ = std::move(opened);
         return 0;

@@ -11,6 +11,7 @@
 #include <SoapySDR/Logger.hpp>
 
 #include <chrono>
+#include <stdexcept>
 #include <thread>
 
 namespace soapy_samplewire {
@@ -79,6 +80,19 @@ class Stream {
 
   protected:
     static constexpr std::size_t DIRECT_BUFFERS = 32;
+
+    /// Throws where the device that was opened now is not as it was when the program asked: all
+    /// memory has the sizes of then.
+    void check_is_as_described(const sw_stream_info &opened) const {
+        const sw_stream_info &info = terms_.stream.info;
+        if (opened.format != info.format || opened.channels != info.channels ||
+            opened.sample_bytes != info.sample_bytes ||
+            opened.rate_numerator != info.rate_numerator ||
+            opened.rate_denominator != info.rate_denominator) {
+            throw std::runtime_error("the device has other channels, another format or another rate "
+                                     "than when it was made: make it again");
+        }
+    }
 
     /// Says what went wrong; the result is that of the call.
     int failed(const char *what, const char *why) const {

@@ -25,8 +25,9 @@ int TxStream::activate(int flags, long long time_ns, std::size_t count) {
         auto opened = std::make_shared<samplewire::transmitter>(
             terms_.stream.info.address,
             terms_.settings.for_transmitter(terms_.stream.info.stream));
-        events_.begin();
         const sw_stream_info info = opened->info();
+        check_is_as_described(info);
+        events_.begin();
         next_index_ = committed_ = info.first_index;
         packet_samples_ = info.packet_samples;
         const std::lock_guard<std::mutex> lock(mutex_);

@@ -1,5 +1,6 @@
 // A device that is killed while it streams: an error of the stream, and no crash. Where another takes its
-// place that shows at once; with the argument `silent` none does, and it is missed after 15 s.
+// place that shows at once, and one of another kind is refused; with the argument `silent` none does, and
+// it is missed after 15 s.
 
 #include "check.hpp"
 
@@ -10,7 +11,7 @@
 namespace {
 
 /// A process with a device in it, at `address` where that is not empty; says where it listens.
-pid_t device_in_a_process(std::string &address) {
+pid_t device_in_a_process(std::string &address, std::uint32_t channels = 1) {
     int ends[2];
     CHECK_EQUAL(pipe(ends), 0);
     const pid_t child = fork();
@@ -18,6 +19,7 @@ pid_t device_in_a_process(std::string &address) {
     if (child == 0) {
         samplewire::device_options options;
         options.address = address.empty() ? nullptr : address.c_str();
+        options.channels = channels;
         const samplewire::device device(options);
         const std::string told = device.address() + "\n";
         CHECK_EQUAL(write(ends[1], told.data(), told.size()), static_cast<ssize_t>(told.size()));
@@ -72,6 +74,12 @@ int main(int argc, char **argv) {
         CHECK_EQUAL(radio->activateStream(stream), 0);
         CHECK(radio->readStream(stream, buffers, samples.size(), flags, time_ns, PATIENCE_US) > 0);
         CHECK_EQUAL(radio->deactivateStream(stream), 0);
+        kill_it(child);
+        // One with other channels is not taken for it.
+        child = device_in_a_process(address, 3);
+        CHECK_EQUAL(radio->activateStream(stream), SOAPY_SDR_STREAM_ERROR);
+        CHECK_EQUAL(radio->readStream(stream, buffers, samples.size(), flags, time_ns, 1000),
+                    SOAPY_SDR_TIMEOUT);
         kill_it(child);
     }
     check_throws("no answer", [&] {
