@@ -16,6 +16,7 @@ int RxStream::activate(int flags, long long time_ns, std::size_t count) {
     if (has_time && !start) {
         return SOAPY_SDR_TIME_ERROR;
     }
+    const Turn turn(turns_);
     close();
     const int opened = open(has_time ? *start : 0);
     if (opened != 0) {
@@ -29,7 +30,7 @@ int RxStream::activate(int flags, long long time_ns, std::size_t count) {
     }
     start_index_ = has_time ? *start : first;
     if (count > 0) {
-        end_index_ = start_index_ + count;
+        end_index_ = start_index_ + std::min<std::uint64_t>(count, SampleClock::INDEX_MAX);
     }
     return 0;
 }
@@ -64,6 +65,7 @@ int RxStream::deactivate(int flags, long long time_ns) {
     if ((flags & ~SOAPY_SDR_HAS_TIME) != 0) {
         return SOAPY_SDR_NOT_SUPPORTED;
     }
+    const Turn turn(turns_);
     if (receiver_ && (flags & SOAPY_SDR_HAS_TIME) != 0) {
         const auto end = terms_.clock.index(time_ns);
         if (!end) {
@@ -106,7 +108,7 @@ Readings RxStream::sensors() const {
 }
 
 /// Makes the next block the current one; there must be none.
-int RxStream::fetch(std::chrono::nanoseconds timeout) {
+int RxStream::fetch(Steady::time_point until) {
     std::size_t place = 0;
     while (place < places_.size() && places_[place].users > 0) {
         place++;
@@ -115,7 +117,10 @@ int RxStream::fetch(std::chrono::nanoseconds timeout) {
         return failed("receiving", "all direct buffers are on loan: release some");
     }
     try {
-        auto block = receiver_->next(timeout);
+        std::optional<samplewire::block> block;
+        do {
+            block = receiver_->next(std::min(left(until), PATIENCE));
+        } while (!block && receiver_->last() == SW_RESULT_TIMEOUT && !must_return(until));
         if (block) {
             places_[place].block.emplace(std::move(*block));
             places_[place].users = 1;
@@ -146,7 +151,7 @@ int RxStream::ready(Steady::time_point until, int &flags, long long &time_ns) {
             return wait(until, SOAPY_SDR_STREAM_ERROR);
         }
         if (!current_) {
-            const int fetched = fetch(left(until));
+            const int fetched = fetch(until);
             if (fetched != 0) {
                 return is_over_ ? wait(until, fetched) : fetched;
             }
@@ -242,6 +247,10 @@ int RxStream::read(void *const *buffers, std::size_t count, int &flags, long lon
     if (count == 0) {
         return 0;
     }
+    const Turn turn(turns_, end);
+    if (!turn) {
+        return SOAPY_SDR_TIMEOUT;
+    }
     const int is_ready = ready(end, flags, time_ns);
     if (is_ready != 0) {
         return is_ready;
@@ -260,7 +269,7 @@ int RxStream::read(void *const *buffers, std::size_t count, int &flags, long lon
             return static_cast<int>(done);
         }
         // What comes instead of a block is told again, or noted for the next call.
-        if (!current_ && fetch(std::chrono::nanoseconds(0)) != 0) {
+        if (!current_ && fetch(Steady::now()) != 0) {
             return static_cast<int>(done);
         }
         if (current().count() == 0 || !current().gaps().empty() || current().index() != index) {
@@ -278,7 +287,12 @@ int RxStream::acquire_read(std::size_t &handle, const void **buffers, int &flags
     if (buffers == nullptr) {
         return failed("acquireReadBuffer", "the place for the buffer is missing");
     }
-    const int is_ready = ready(until(timeout_us), flags, time_ns);
+    const auto end = until(timeout_us);
+    const Turn turn(turns_, end);
+    if (!turn) {
+        return SOAPY_SDR_TIMEOUT;
+    }
+    const int is_ready = ready(end, flags, time_ns);
     if (is_ready != 0) {
         return is_ready;
     }
@@ -293,6 +307,7 @@ int RxStream::acquire_read(std::size_t &handle, const void **buffers, int &flags
 }
 
 void RxStream::release_read(std::size_t handle) {
+    const Turn turn(turns_);
     const bool is_lent = handle < places_.size() &&
                          places_[handle].users > (current_ == handle ? 1U : 0U);
     if (!is_lent) {

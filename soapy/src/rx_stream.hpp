@@ -20,7 +20,6 @@ class RxStream : public Stream {
 
     int activate(int flags, long long time_ns, std::size_t count) override;
     int deactivate(int flags, long long time_ns) override;
-    void leave() override { close(); }
     Readings sensors() const override;
     int read(void *const *buffers, std::size_t count, int &flags, long long &time_ns,
              long timeout_us) override;
@@ -44,7 +43,7 @@ class RxStream : public Stream {
 
     int open(std::uint64_t start_index);
     void close();
-    int fetch(std::chrono::nanoseconds timeout);
+    int fetch(Steady::time_point until);
     int ready(Steady::time_point until, int &flags, long long &time_ns);
     int tell_gap(int &flags, long long &time_ns);
     Run run(std::size_t count_max) const;
@@ -55,7 +54,7 @@ class RxStream : public Stream {
     const samplewire::block &current() const { return *places_[*current_].block; }
     std::uint64_t next_index() const { return current().index() + position_; }
 
-    /// The lock is for sensors(), which other threads may call.
+    /// The lock is for sensors(), which waits for no turn.
     mutable std::mutex mutex_;
     std::shared_ptr<samplewire::receiver> receiver_;
     Readings last_;

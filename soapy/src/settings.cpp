@@ -32,6 +32,8 @@ constexpr Known KNOWN[] = {
     {"mtu_bytes", "MTU", "bytes", "9000", "the largest IP packet to ask for", 576, 9000},
     {"lead_ms", "Lead", "ms", "100",
      "transmission: how far ahead of the device a burst without a time begins", 0, 60'000},
+    {"finish_ms", "Finish", "ms", "5000",
+     "transmission: how long deactivation waits for what was sent to be played", 0, 86'400'000},
     {"timeout_ms", "Timeout", "ms", "3000", "how long to try to open a stream", 1, 3'600'000},
 };
 
@@ -108,6 +110,8 @@ void Settings::set(const std::string &key, const std::string &value) {
         mtu_bytes_ = chosen;
     } else if (key == "lead_ms") {
         lead_ms_ = chosen;
+    } else if (key == "finish_ms") {
+        finish_ms_ = chosen;
     } else {
         timeout_ms_ = chosen;
     }
@@ -122,6 +126,7 @@ std::string Settings::get(const std::string &key) const {
                                 : key == "window"    ? window_
                                 : key == "mtu_bytes" ? mtu_bytes_
                                 : key == "lead_ms"   ? lead_ms_
+                                : key == "finish_ms" ? finish_ms_
                                                      : timeout_ms_;
     return std::to_string(value);
 }

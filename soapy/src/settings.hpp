@@ -26,6 +26,8 @@ class Settings {
     samplewire::transmitter_options for_transmitter(std::uint32_t stream) const;
     /// How far ahead of the device a burst without a time begins.
     std::uint64_t lead_ns() const { return lead_ms_ * 1'000'000; }
+    /// How long the end of a transmission may take.
+    std::uint64_t finish_ns() const { return finish_ms_ * 1'000'000; }
     std::uint64_t timeout_ns() const { return timeout_ms_ * 1'000'000; }
 
   private:
@@ -37,6 +39,7 @@ class Settings {
     std::uint64_t window_ = 1024;
     std::uint64_t mtu_bytes_ = 9000;
     std::uint64_t lead_ms_ = 100;
+    std::uint64_t finish_ms_ = 5000;
     std::uint64_t timeout_ms_ = 3000;
 };
 

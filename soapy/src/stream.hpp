@@ -4,23 +4,24 @@
 #include "channels.hpp"
 #include "sensors.hpp"
 #include "settings.hpp"
+#include "turns.hpp"
 
 #include <SoapySDR/Constants.h>
 #include <SoapySDR/Device.hpp>
 #include <SoapySDR/Errors.h>
 #include <SoapySDR/Logger.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <stdexcept>
-#include <thread>
 
 namespace soapy_samplewire {
 
-using Steady = std::chrono::steady_clock;
-
-/// How Soapy's calls mean a timeout.
+/// How Soapy's calls mean a timeout; more than a year is a year.
 inline Steady::time_point until(long timeout_us) {
-    return Steady::now() + std::chrono::microseconds(std::max(timeout_us, 0L));
+    constexpr std::chrono::microseconds LONGEST = std::chrono::hours(24 * 365);
+    return Steady::now() +
+           std::clamp(std::chrono::microseconds(timeout_us), std::chrono::microseconds(0), LONGEST);
 }
 
 inline std::chrono::nanoseconds left(Steady::time_point until) {
@@ -37,8 +38,8 @@ struct StreamTerms {
     SampleClock clock;
 };
 
-/// One thread at a time may be in the calls of a stream; status() and sensors() may be called from
-/// others.
+/// Any thread may call it. Calls take turns, status() and sensors() apart; activate(), deactivate() and
+/// leave() make those give way that wait for samples or room.
 class Stream {
   public:
     explicit Stream(StreamTerms terms)
@@ -61,7 +62,7 @@ class Stream {
     virtual int activate(int flags, long long time_ns, std::size_t count) = 0;
     virtual int deactivate(int flags, long long time_ns) = 0;
     /// Ends it where it is active.
-    virtual void leave() = 0;
+    void leave() { deactivate(0, 0); }
     virtual Readings sensors() const = 0;
 
     virtual int read(void *const *, std::size_t, int &, long long &, long) {
@@ -80,6 +81,8 @@ class Stream {
 
   protected:
     static constexpr std::size_t DIRECT_BUFFERS = 32;
+    /// How long a call waits before it looks whether another wants the turn.
+    static constexpr std::chrono::nanoseconds PATIENCE = std::chrono::milliseconds(20);
 
     /// Throws where the device that was opened now is not as it was when the program asked: all
     /// memory has the sizes of then.
@@ -103,9 +106,13 @@ class Stream {
     }
 
     /// A call that has nothing to do until its time is over.
-    static int wait(Steady::time_point until, int result) {
-        std::this_thread::sleep_until(until);
+    int wait(Steady::time_point until, int result) {
+        turns_.rest(until);
         return result;
+    }
+    /// Whether a call that waits in pieces of `PATIENCE` has to end.
+    bool must_return(Steady::time_point until) {
+        return left(until).count() == 0 || turns_.is_wanted();
     }
 
     bool are_missing(const void *const *buffers) const {
@@ -118,6 +125,7 @@ class Stream {
 
     const StreamTerms terms_;
     Shuffle shuffle_;
+    Turns turns_;
 };
 
 } // namespace soapy_samplewire

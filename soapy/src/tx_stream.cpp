@@ -6,7 +6,7 @@ namespace soapy_samplewire {
 
 namespace {
 
-/// How long a call without a timeout of its own waits for room to end a burst.
+/// How long releaseWriteBuffer(), which has no timeout, waits for room to end a burst.
 constexpr long END_PATIENCE_US = 1'000'000;
 
 } // namespace
@@ -20,6 +20,7 @@ int TxStream::activate(int flags, long long time_ns, std::size_t count) {
     if (has_time && !start) {
         return terms_.clock.is_known() ? SOAPY_SDR_TIME_ERROR : SOAPY_SDR_NOT_SUPPORTED;
     }
+    const Turn turn(turns_);
     close();
     try {
         auto opened = std::make_shared<samplewire::transmitter>(
@@ -45,27 +46,36 @@ int TxStream::activate(int flags, long long time_ns, std::size_t count) {
     return 0;
 }
 
-/// Ends the burst that goes on, and waits until the device has played all.
+/// Ends the burst that goes on, and waits until the device has played all, `finish_ms` at most.
 int TxStream::deactivate(int flags, long long) {
     if (flags != 0) {
         return SOAPY_SDR_NOT_SUPPORTED;
     }
+    const Turn turn(turns_);
     if (!transmitter_ || is_broken_) {
         close();
         return 0;
     }
     int result = 0;
     try {
-        while ((result = end_burst(until(END_PATIENCE_US))) == SOAPY_SDR_TIMEOUT) {
+        // What is on loan is room that the end of the burst may need.
+        for (auto &room : lent_) {
+            room.reset();
+        }
+        const auto end = Steady::now() + std::chrono::nanoseconds(terms_.settings.finish_ns());
+        result = end_burst(end);
+        // Only then it knows how it went (docs/protocol.md#6.10).
+        if (result == 0 && !transmitter_->wait_played(SW_INDEX_NEXT, left(end)) &&
+            transmitter_->last() == SW_RESULT_TIMEOUT) {
+            result = SOAPY_SDR_TIMEOUT;
         }
         if (result == 0) {
-            for (auto &room : lent_) {
-                room.reset();
-            }
-            // Only then it knows how it went (docs/protocol.md#6.10).
-            transmitter_->wait_played();
             transmitter_->finish();
             events_.finish(*transmitter_, terms_.clock);
+        } else if (result == SOAPY_SDR_TIMEOUT) {
+            failed("deactivation", "the device has not played all after finish_ms: the rest is "
+                                   "dropped; a longer finish_ms waits for it");
+            transmitter_->cancel();
         }
     } catch (const std::exception &error) {
         result = broke("deactivation", error);
@@ -181,16 +191,26 @@ int TxStream::need_room(Steady::time_point until) {
     if (filling_) {
         return 0;
     }
-    auto room = transmitter_->begin(left(until));
-    if (room) {
+    std::optional<samplewire::room> room;
+    const int result = borrow(room, until);
+    if (result == 0) {
         filling_.emplace(Filling{std::move(*room)});
-        return 0;
     }
-    if (transmitter_->last() == SW_RESULT_TIMEOUT) {
-        return SOAPY_SDR_TIMEOUT;
-    }
-    is_broken_ = true;
-    return failed("transmission", "the device ended the stream");
+    return result;
+}
+
+int TxStream::borrow(std::optional<samplewire::room> &room, Steady::time_point until) {
+    do {
+        room = transmitter_->begin(std::min(left(until), PATIENCE));
+        if (room) {
+            return 0;
+        }
+        if (transmitter_->last() != SW_RESULT_TIMEOUT) {
+            is_broken_ = true;
+            return failed("transmission", "the device ended the stream");
+        }
+    } while (!must_return(until));
+    return SOAPY_SDR_TIMEOUT;
 }
 
 /// What is no whole number of packets ends a burst on the wire; what follows goes on at the next index.
@@ -209,6 +229,10 @@ void TxStream::commit(samplewire::room &room, std::size_t count, bool ends_burst
 int TxStream::write(const void *const *buffers, std::size_t count, int &flags, long long time_ns,
                     long timeout_us) {
     const auto end = until(timeout_us);
+    const Turn turn(turns_, end);
+    if (!turn) {
+        return SOAPY_SDR_TIMEOUT;
+    }
     if (!transmitter_) {
         return wait(end, SOAPY_SDR_TIMEOUT);
     }
@@ -288,6 +312,10 @@ int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us
         return SOAPY_SDR_NOT_SUPPORTED;
     }
     const auto end = until(timeout_us);
+    const Turn turn(turns_, end);
+    if (!turn) {
+        return SOAPY_SDR_TIMEOUT;
+    }
     if (!transmitter_) {
         return wait(end, SOAPY_SDR_TIMEOUT);
     }
@@ -302,10 +330,9 @@ int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us
         return failed("acquireWriteBuffer", "all direct buffers are on loan: release some");
     }
     try {
-        *free = transmitter_->begin(left(end));
-        if (!*free) {
-            return transmitter_->last() == SW_RESULT_TIMEOUT ? SOAPY_SDR_TIMEOUT
-                                                             : SOAPY_SDR_STREAM_ERROR;
+        const int result = borrow(*free, end);
+        if (result != 0) {
+            return result;
         }
     } catch (const std::exception &error) {
         return broke("transmission", error);
@@ -316,6 +343,7 @@ int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us
 }
 
 void TxStream::release_write(std::size_t handle, std::size_t count, int &flags, long long time_ns) {
+    const Turn turn(turns_);
     if (handle >= lent_.size() || !lent_[handle]) {
         failed("releaseWriteBuffer", "this handle is not on loan");
         return;

@@ -22,7 +22,6 @@ class TxStream : public Stream {
 
     int activate(int flags, long long time_ns, std::size_t count) override;
     int deactivate(int flags, long long time_ns) override;
-    void leave() override { deactivate(0, 0); }
     Readings sensors() const override;
     int write(const void *const *buffers, std::size_t count, int &flags, long long time_ns,
               long timeout_us) override;
@@ -42,6 +41,7 @@ class TxStream : public Stream {
     int begin_burst(std::optional<std::uint64_t> start);
     int end_burst(Steady::time_point until);
     int need_room(Steady::time_point until);
+    int borrow(std::optional<samplewire::room> &room, Steady::time_point until);
     void commit(samplewire::room &room, std::size_t count, bool ends_burst);
     bool is_behind();
     int time_error();
@@ -49,7 +49,7 @@ class TxStream : public Stream {
     void close();
     std::shared_ptr<samplewire::transmitter> transmitter() const;
 
-    /// The lock is for status() and sensors(), which other threads may call.
+    /// The lock is for status() and sensors(), which wait for no turn.
     mutable std::mutex mutex_;
     std::shared_ptr<samplewire::transmitter> transmitter_;
     Readings last_;

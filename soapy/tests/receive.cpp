@@ -194,6 +194,20 @@ void activation_has_a_time_and_a_length() {
                 SOAPY_SDR_NOT_SUPPORTED);
 }
 
+void longest_timeouts_and_lengths_are_what_they_say() {
+    const Emulated emulated(1, false);
+    Opened opened(emulated, SOAPY_SDR_CS16);
+    const std::size_t most = std::numeric_limits<std::size_t>::max();
+    CHECK_EQUAL(opened.radio->activateStream(opened.stream, 0, 0, most), 0);
+    std::vector<sc16> samples(5'000);
+    void *buffers[] = {samples.data()};
+    for (unsigned round = 0; round < 10; round++) {
+        CHECK(opened.radio->readStream(opened.stream, buffers, samples.size(), opened.flags,
+                                       opened.time_ns, std::numeric_limits<long>::max()) > 0);
+        CHECK_EQUAL(opened.flags, SOAPY_SDR_HAS_TIME);
+    }
+}
+
 void time_counts_from_what_it_was_set_to() {
     const Emulated emulated(1, true);
     Opened opened(emulated, SOAPY_SDR_CS16);
@@ -272,6 +286,7 @@ int main() {
     formats_are_converted_by_full_scale();
     channels_are_taken_apart_in_the_order_asked_for();
     activation_has_a_time_and_a_length();
+    longest_timeouts_and_lengths_are_what_they_say();
     time_counts_from_what_it_was_set_to();
     direct_buffers_are_the_blocks();
 }

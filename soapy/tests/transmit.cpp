@@ -38,14 +38,14 @@ struct File {
 /// A stream towards a device that plays into a file.
 struct Opened {
     Opened(const std::string &format, std::uint32_t channels, bool has_clock,
-           const char *faults = nullptr)
+           const char *faults = nullptr, const SoapySDR::Kwargs &args = {})
         : emulated(new Emulated(channels, has_clock, faults, 0, file.path.c_str())),
           radio(radio_at(emulated->device->address(), ",lead_ms=1000")) {
         std::vector<size_t> all(channels);
         for (std::uint32_t i = 0; i < channels; i++) {
             all[i] = i;
         }
-        stream = radio->setupStream(SOAPY_SDR_TX, format, all);
+        stream = radio->setupStream(SOAPY_SDR_TX, format, all, args);
         CHECK_EQUAL(radio->activateStream(stream), 0);
     }
     ~Opened() { radio->closeStream(stream); }
@@ -228,6 +228,37 @@ void burst_that_is_sent_is_played_though_its_stream_is_closed() {
     CHECK(opened.file.samples() == sent);
 }
 
+void end_needs_no_room_that_is_on_loan() {
+    Opened opened(SOAPY_SDR_CS16, 1, false, nullptr, {{"window", "16"}});
+    const auto lend = [&](size_t &handle, void *&buffer) {
+        return opened.radio->acquireWriteBuffer(opened.stream, handle, &buffer, 200'000);
+    };
+    size_t handle = 0;
+    void *buffer = nullptr;
+    const int room = lend(handle, buffer);
+    CHECK(room > 0);
+    const auto sent = ramp(room);
+    std::memcpy(buffer, sent.data(), sent.size() * sizeof(sc16));
+    int flags = 0;
+    opened.radio->releaseWriteBuffer(opened.stream, handle, room, flags);
+    while (lend(handle, buffer) > 0) {
+    }
+    CHECK(opened.played() == sent);
+}
+
+void end_waits_no_longer_than_it_may() {
+    Opened opened(SOAPY_SDR_CS16, 1, true, nullptr, {{"finish_ms", "200"}});
+    const auto sent = ramp(10'000);
+    const long long at = opened.radio->getHardwareTime() + 3'600'000'000'000;
+    opened.write({sent.data()}, sizeof(sc16), sent.size(),
+                 SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
+    CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), SOAPY_SDR_TIMEOUT);
+    CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
+    CHECK_EQUAL(opened.radio->activateStream(opened.stream), 0);
+    opened.emulated.reset();
+    CHECK(opened.file.samples().empty());
+}
+
 void stream_takes_all_channels_and_one_direction() {
     const File file;
     const Emulated emulated(2, false, nullptr, 0, file.path.c_str());
@@ -256,5 +287,7 @@ int main() {
     burst_that_is_not_gone_on_with_underflows();
     burst_that_is_late_is_told();
     burst_that_is_sent_is_played_though_its_stream_is_closed();
+    end_needs_no_room_that_is_on_loan();
+    end_waits_no_longer_than_it_may();
     stream_takes_all_channels_and_one_direction();
 }
