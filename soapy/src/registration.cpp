@@ -5,6 +5,7 @@
 #include <SoapySDR/Logger.hpp>
 #include <SoapySDR/Registry.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace soapy_samplewire {
@@ -38,8 +39,21 @@ std::uint16_t port_of(const SoapySDR::Kwargs &args) {
     return static_cast<std::uint16_t>(number);
 }
 
-/// With `addr` the device there, where it answers; else all on the local networks.
-SoapySDR::KwargsList find(const SoapySDR::Kwargs &args) {
+/// Whether a device is one of those that are looked for. Soapy asks every driver, so a key of
+/// another's (`serial`, `remote`) is no device's here, unless this driver is named.
+bool is_meant(const SoapySDR::Kwargs &device, const SoapySDR::Kwargs &args) {
+    const bool is_named = args.count("driver") > 0;
+    return std::all_of(args.begin(), args.end(), [&](const auto &arg) {
+        const auto &[key, value] = arg;
+        const auto told = device.find(key);
+        if (key == "addr" || told == device.end()) {
+            return is_named || key == "addr" || key == "port" || Settings::is_known(key);
+        }
+        return told->second == value;
+    });
+}
+
+SoapySDR::KwargsList searched(const SoapySDR::Kwargs &args) {
     SoapySDR::KwargsList found;
     const auto address = args.find("addr");
     if (address == args.end()) {
@@ -54,6 +68,15 @@ SoapySDR::KwargsList find(const SoapySDR::Kwargs &args) {
         // The maker says the same as an error.
         SoapySDR::logf(SOAPY_SDR_DEBUG, "Samplewire %s: %s", address->second.c_str(), error.what());
     }
+    return found;
+}
+
+/// With `addr` the device there, where it answers; else all on the local networks.
+SoapySDR::KwargsList find(const SoapySDR::Kwargs &args) {
+    SoapySDR::KwargsList found = searched(args);
+    found.erase(std::remove_if(found.begin(), found.end(),
+                               [&](const SoapySDR::Kwargs &it) { return !is_meant(it, args); }),
+                found.end());
     return found;
 }
 

@@ -14,6 +14,13 @@ void device_is_made_or_says_why_not(const std::string &address) {
     CHECK_EQUAL(found.size(), 1U);
     CHECK(found[0].at("addr") == address);
     CHECK(SoapySDR::Device::enumerate("driver=samplewire,addr=127.0.0.1:9").empty());
+    const std::string label = found[0].at("label");
+    CHECK_EQUAL(SoapySDR::Device::enumerate(found[0]).size(), 1U);
+    CHECK_EQUAL(SoapySDR::Device::enumerate("window=64,addr=" + address).size(), 1U);
+    const std::string named = "driver=samplewire,addr=" + address + ",label=";
+    CHECK_EQUAL(SoapySDR::Device::enumerate(named + label).size(), 1U);
+    CHECK(SoapySDR::Device::enumerate(named + "another").empty());
+    CHECK(SoapySDR::Device::enumerate("serial=17,addr=" + address).empty());
 }
 
 void what_there_is_not_is_named(SoapySDR::Device &radio) {
