@@ -95,6 +95,15 @@ void RxStream::close() {
     receiver_.reset();
 }
 
+/// Gives no more samples. The stream itself is closed when there is time to wait for that.
+void RxStream::finish() {
+    if (current_) {
+        let_go(*std::exchange(current_, std::nullopt));
+    }
+    is_over_ = true;
+    sw_receiver_cancel(receiver_->get());
+}
+
 Readings RxStream::sensors() const {
     std::shared_ptr<samplewire::receiver> receiver;
     {
@@ -168,7 +177,7 @@ int RxStream::ready(Steady::time_point until, int &flags, long long &time_ns) {
         if (position_ == current().count()) {
             let_go(*std::exchange(current_, std::nullopt));
         } else if (end_index_ && next_index() >= *end_index_) {
-            close();
+            finish();
         } else {
             return 0;
         }
@@ -187,7 +196,7 @@ int RxStream::tell_gap(int &flags, long long &time_ns) {
     give_time(first, flags, time_ns);
     if (end_index_ && end >= *end_index_) {
         flags |= SOAPY_SDR_END_BURST;
-        close();
+        finish();
     }
     return SOAPY_SDR_OVERFLOW;
 }
@@ -218,7 +227,7 @@ RxStream::Run RxStream::run(std::size_t count_max) const {
 void RxStream::take(const Run &run) {
     position_ += run.count;
     if (end_index_ && run.index + run.count >= *end_index_) {
-        close();
+        finish();
     } else if (position_ == current().count()) {
         let_go(*std::exchange(current_, std::nullopt));
     }
@@ -265,6 +274,9 @@ int RxStream::read(void *const *buffers, std::size_t count, int &flags, long lon
         index = next.index + next.count;
         flags |= next.ends_burst ? SOAPY_SDR_END_BURST : 0;
         take(next);
+        if (is_one_packet && current_) {
+            flags |= SOAPY_SDR_MORE_FRAGMENTS;
+        }
         if (done == count || next.ends_burst || is_one_packet) {
             return static_cast<int>(done);
         }

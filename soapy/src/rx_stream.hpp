@@ -43,6 +43,7 @@ class RxStream : public Stream {
 
     int open(std::uint64_t start_index);
     void close();
+    void finish();
     int fetch(Steady::time_point until);
     int ready(Steady::time_point until, int &flags, long long &time_ns);
     int tell_gap(int &flags, long long &time_ns);
