@@ -17,12 +17,14 @@ void TxEvents::begin() {
     const std::lock_guard<std::mutex> lock(mutex_);
     ends_.clear();
     burst_.reset();
+    is_behind_ = false;
     underflow_end_ = 0;
 }
 
 void TxEvents::burst_begins(std::uint64_t index) {
     const std::lock_guard<std::mutex> lock(mutex_);
     burst_ = index;
+    is_behind_ = false;
 }
 
 void TxEvents::burst_ends(std::uint64_t end_index) {
@@ -35,10 +37,9 @@ void TxEvents::burst_ends(std::uint64_t end_index) {
 
 bool TxEvents::look(const samplewire::transmitter &transmitter, const SampleClock &clock) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    bool is_behind = false;
     auto happened = samplewire::detail::sized<sw_play_event>();
     while (sw_transmitter_next_event(transmitter.get(), 0, &happened) == SW_RESULT_OK) {
-        is_behind |= take(happened, clock);
+        is_behind_ |= take(happened, clock);
     }
     if (!ends_.empty()) {
         const std::uint64_t position = transmitter.stats().position_of_peer;
@@ -46,7 +47,7 @@ bool TxEvents::look(const samplewire::transmitter &transmitter, const SampleCloc
             tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));
         }
     }
-    return is_behind;
+    return is_behind_;
 }
 
 /// True when it is about the burst that goes on.

@@ -38,7 +38,8 @@ class TxEvents {
     void burst_begins(std::uint64_t index);
     void burst_ends(std::uint64_t end_index);
 
-    /// Looks at what happened. True when samples of the burst that goes on come too late.
+    /// Looks at what happened. True when samples of the burst that goes on came too late, whichever
+    /// call saw it first.
     bool look(const samplewire::transmitter &transmitter, const SampleClock &clock);
     /// The stream ended after the device had played all.
     void finish(const samplewire::transmitter &transmitter, const SampleClock &clock);
@@ -58,6 +59,8 @@ class TxEvents {
     std::deque<std::uint64_t> ends_;
     /// Where the burst that goes on began.
     std::optional<std::uint64_t> burst_;
+    /// Samples of it came too late.
+    bool is_behind_ = false;
     /// Where an underflow that was told had come to.
     std::uint64_t underflow_end_ = 0;
 };

@@ -239,6 +239,9 @@ int TxStream::write(const void *const *buffers, std::size_t count, int &flags, l
     if (is_broken_) {
         return wait(end, SOAPY_SDR_STREAM_ERROR);
     }
+    if (left_ == 0U) {
+        return wait(end, SOAPY_SDR_TIMEOUT);
+    }
     if (count > 0 && are_missing(buffers)) {
         return failed("writeStream", "a buffer is missing: give one for each channel");
     }
@@ -349,27 +352,50 @@ void TxStream::release_write(std::size_t handle, std::size_t count, int &flags, 
         return;
     }
     auto room = *std::exchange(lent_[handle], std::nullopt);
+    int result = 0;
     try {
-        if (count > room.count_max()) {
-            failed("releaseWriteBuffer", "there are more samples than the buffer has room for");
-            return;
-        }
-        if (count == 0) {
-            return;
-        }
-        // What was written before comes before.
-        if (filling_) {
-            commit(filling_->room, filling_->count, false);
-            filling_.reset();
-        }
-        if (place(flags, time_ns, until(END_PATIENCE_US)) != 0) {
-            return;
-        }
-        next_index_ += count;
-        commit(room, count, (flags & SOAPY_SDR_END_BURST) != 0);
+        result = send(room, count, flags, time_ns);
     } catch (const std::exception &error) {
-        broke("transmission", error);
+        result = broke("transmission", error);
     }
+    // This call has no result, so the events have it; a time error is there already.
+    if (result != 0 && result != SOAPY_SDR_TIME_ERROR) {
+        events_.tell({SOAPY_SDR_STREAM_ERROR, 0, 0});
+    }
+}
+
+/// A direct buffer, filled.
+int TxStream::send(samplewire::room &room, std::size_t count, int flags, long long time_ns) {
+    const auto end = until(END_PATIENCE_US);
+    bool ends_burst = (flags & SOAPY_SDR_END_BURST) != 0;
+    if (count > room.count_max() || (left_ && count > *left_)) {
+        return failed("releaseWriteBuffer", "there are more samples than the buffer has room for, or "
+                                            "than the activation was for: none is sent");
+    }
+    if (count == 0) {
+        return ends_burst ? end_burst(end) : 0;
+    }
+    // What was written before comes before.
+    if (filling_) {
+        commit(filling_->room, filling_->count, false);
+        filling_.reset();
+    }
+    const int placed = place(flags, time_ns, end);
+    if (placed == SOAPY_SDR_TIMEOUT || placed == SOAPY_SDR_NOT_SUPPORTED) {
+        failed("releaseWriteBuffer", placed == SOAPY_SDR_TIMEOUT
+                                         ? "no room to end the burst before: none is sent"
+                                         : "the device has no rate, so no times: none is sent");
+    }
+    if (placed != 0) {
+        return placed;
+    }
+    if (left_) {
+        *left_ -= count;
+        ends_burst |= *left_ == 0;
+    }
+    next_index_ += count;
+    commit(room, count, ends_burst);
+    return 0;
 }
 
 } // namespace soapy_samplewire

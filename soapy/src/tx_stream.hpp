@@ -42,6 +42,7 @@ class TxStream : public Stream {
     int end_burst(Steady::time_point until);
     int need_room(Steady::time_point until);
     int borrow(std::optional<samplewire::room> &room, Steady::time_point until);
+    int send(samplewire::room &room, std::size_t count, int flags, long long time_ns);
     void commit(samplewire::room &room, std::size_t count, bool ends_burst);
     bool is_behind();
     int time_error();

@@ -246,6 +246,36 @@ void end_needs_no_room_that_is_on_loan() {
     CHECK(opened.played() == sent);
 }
 
+void direct_buffer_ends_a_burst_and_a_length() {
+    Opened opened(SOAPY_SDR_CS16, 1, true, LOSS);
+    const auto sent = ramp(1'500);
+    const auto lend = [&](std::size_t from, std::size_t count, int flags) {
+        void *buffer = nullptr;
+        size_t handle = 0;
+        CHECK(opened.radio->acquireWriteBuffer(opened.stream, handle, &buffer, PATIENCE_US) >=
+              static_cast<int>(count));
+        std::memcpy(buffer, sent.data() + from, count * sizeof(sc16));
+        opened.radio->releaseWriteBuffer(opened.stream, handle, count, flags);
+    };
+    // An empty one ends a burst.
+    lend(0, 500, 0);
+    lend(0, 0, SOAPY_SDR_END_BURST);
+    CHECK_EQUAL(opened.status(), 0);
+    CHECK_EQUAL(opened.flags, SOAPY_SDR_END_BURST | SOAPY_SDR_HAS_TIME);
+    CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
+    // So does the one with which all are there that the activation was for.
+    CHECK_EQUAL(opened.radio->activateStream(opened.stream, 0, 0, 1'000), 0);
+    lend(500, 400, 0);
+    lend(800, 700, 0);
+    CHECK_EQUAL(opened.status(), SOAPY_SDR_STREAM_ERROR);
+    lend(900, 600, 0);
+    CHECK_EQUAL(opened.status(), 0);
+    const void *buffers[] = {sent.data()};
+    int flags = 0;
+    CHECK_EQUAL(opened.radio->writeStream(opened.stream, buffers, 1, flags, 0, 1000),
+                SOAPY_SDR_TIMEOUT);
+}
+
 void end_waits_no_longer_than_it_may() {
     Opened opened(SOAPY_SDR_CS16, 1, true, nullptr, {{"finish_ms", "200"}});
     const auto sent = ramp(10'000);
@@ -288,6 +318,7 @@ int main() {
     burst_that_is_late_is_told();
     burst_that_is_sent_is_played_though_its_stream_is_closed();
     end_needs_no_room_that_is_on_loan();
+    direct_buffer_ends_a_burst_and_a_length();
     end_waits_no_longer_than_it_may();
     stream_takes_all_channels_and_one_direction();
 }
