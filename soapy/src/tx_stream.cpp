@@ -151,16 +151,34 @@ int TxStream::place(int flags, long long time_ns, Steady::time_point until) {
     if (is_in_burst_) {
         return 0;
     }
-    return begin_burst(index ? index : std::exchange(start_index_, std::nullopt));
+    return begin_burst(index ? index : std::exchange(start_index_, std::nullopt), until);
 }
 
-int TxStream::begin_burst(std::optional<std::uint64_t> start) {
+/// The index that the device has come to; nothing when it has not said so yet.
+std::optional<std::uint64_t> TxStream::position(Steady::time_point until) const {
+    const auto patience = std::min<std::chrono::nanoseconds>(
+        left(until), std::chrono::nanoseconds(terms_.settings.timeout_ns()));
+    try {
+        return index_now(terms_.stream, static_cast<std::uint64_t>(patience.count()));
+    } catch (const samplewire::error &) {
+        // While nothing comes a device reports every 100 ms (docs/protocol.md#4.5).
+        const std::uint64_t reported = transmitter_->stats().position_of_peer;
+        return reported == 0 ? std::nullopt
+                             : std::make_optional(reported + terms_.clock.samples_in(100'000'000));
+    }
+}
+
+int TxStream::begin_burst(std::optional<std::uint64_t> start, Steady::time_point until) {
     is_timed_ = start.has_value();
     if (!start) {
+        const auto now = position(until);
+        if (!now) {
+            return SOAPY_SDR_TIMEOUT;
+        }
         // A device has to have two packets before it can play the first.
         const std::uint64_t lead = std::max<std::uint64_t>(
             terms_.clock.samples_in(terms_.settings.lead_ns()), 2 * packet_samples_);
-        start = index_now(terms_.stream, terms_.settings.timeout_ns()) + lead;
+        start = *now + lead;
     }
     next_index_ = committed_ = std::max(*start, next_index_);
     events_.burst_begins(next_index_);

@@ -38,7 +38,8 @@ class TxStream : public Stream {
     };
 
     int place(int flags, long long time_ns, Steady::time_point until);
-    int begin_burst(std::optional<std::uint64_t> start);
+    int begin_burst(std::optional<std::uint64_t> start, Steady::time_point until);
+    std::optional<std::uint64_t> position(Steady::time_point until) const;
     int end_burst(Steady::time_point until);
     int need_room(Steady::time_point until);
     int borrow(std::optional<samplewire::room> &room, Steady::time_point until);

@@ -276,6 +276,20 @@ void direct_buffer_ends_a_burst_and_a_length() {
                 SOAPY_SDR_TIMEOUT);
 }
 
+void write_needs_no_time_to_begin_a_burst() {
+    Opened opened(SOAPY_SDR_CS16, 1, true);
+    const auto sent = ramp(1'000);
+    const void *buffers[] = {sent.data()};
+    // Until the device has said where it is there is nothing to begin at.
+    int written = SOAPY_SDR_TIMEOUT;
+    while (written == SOAPY_SDR_TIMEOUT) {
+        int flags = SOAPY_SDR_END_BURST;
+        written = opened.radio->writeStream(opened.stream, buffers, sent.size(), flags, 0, 0);
+    }
+    CHECK_EQUAL(written, static_cast<int>(sent.size()));
+    CHECK(opened.played() == sent);
+}
+
 void end_waits_no_longer_than_it_may() {
     Opened opened(SOAPY_SDR_CS16, 1, true, nullptr, {{"finish_ms", "200"}});
     const auto sent = ramp(10'000);
@@ -319,6 +333,7 @@ int main() {
     burst_that_is_sent_is_played_though_its_stream_is_closed();
     end_needs_no_room_that_is_on_loan();
     direct_buffer_ends_a_burst_and_a_length();
+    write_needs_no_time_to_begin_a_burst();
     end_waits_no_longer_than_it_may();
     stream_takes_all_channels_and_one_direction();
 }
