@@ -3,6 +3,7 @@
 
 #include "check.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -11,7 +12,7 @@
 namespace {
 
 /// How far ahead bursts begin: what this process may be held up.
-constexpr long long AHEAD_NS = 1'000'000'000;
+constexpr long long AHEAD_NS = 3'000'000'000;
 
 /// A file that is gone afterwards.
 struct File {
@@ -40,7 +41,7 @@ struct Opened {
     Opened(const std::string &format, std::uint32_t channels, bool has_clock,
            const char *faults = nullptr, const SoapySDR::Kwargs &args = {})
         : emulated(new Emulated(channels, has_clock, faults, 0, file.path.c_str())),
-          radio(radio_at(emulated->device->address(), ",lead_ms=1000")) {
+          radio(radio_at(emulated->device->address(), ",lead_ms=1000,finish_ms=60000")) {
         std::vector<size_t> all(channels);
         for (std::uint32_t i = 0; i < channels; i++) {
             all[i] = i;
@@ -190,10 +191,18 @@ void burst_that_is_not_gone_on_with_underflows() {
     // What does not fill its memory, 1 ms or a packet at most, is not sent until more comes.
     const std::uint64_t first = index_of(opened.time_ns), end = index_of(at) + sent.size();
     CHECK(first <= end && first + 2'224 >= end);
-    // Without a time the samples that follow begin anew, and are played.
-    const auto more = ramp(10'000, 3);
+    CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
+}
+
+void burst_without_a_time_that_underflows_begins_anew() {
+    Opened opened(SOAPY_SDR_CS16, 1, true);
+    const auto sent = ramp(100'000), more = ramp(10'000, 3);
+    opened.write({sent.data()}, sizeof(sc16), sent.size(), 0);
+    CHECK_EQUAL(opened.status(), SOAPY_SDR_UNDERFLOW);
     opened.write({more.data()}, sizeof(sc16), more.size(), SOAPY_SDR_END_BURST);
-    opened.radio->deactivateStream(opened.stream);
+    const auto played = opened.played();
+    CHECK(played.size() >= more.size());
+    CHECK(std::equal(more.rbegin(), more.rend(), played.rbegin()));
 }
 
 void burst_that_is_late_is_told() {
@@ -222,7 +231,9 @@ void burst_that_is_late_is_told() {
 void burst_that_is_sent_is_played_though_its_stream_is_closed() {
     Opened opened(SOAPY_SDR_CS16, 1, true);
     const auto sent = ramp(200'000);
-    opened.write({sent.data()}, sizeof(sc16), sent.size(), SOAPY_SDR_END_BURST);
+    const long long at = opened.radio->getHardwareTime() + AHEAD_NS;
+    opened.write({sent.data()}, sizeof(sc16), sent.size(),
+                 SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
     opened.radio->closeStream(opened.stream);
     opened.emulated.reset();
     CHECK(opened.file.samples() == sent);
@@ -329,6 +340,7 @@ int main() {
     formats_and_channels_are_put_together();
     direct_buffers_and_writes_follow_one_another();
     burst_that_is_not_gone_on_with_underflows();
+    burst_without_a_time_that_underflows_begins_anew();
     burst_that_is_late_is_told();
     burst_that_is_sent_is_played_though_its_stream_is_closed();
     end_needs_no_room_that_is_on_loan();
