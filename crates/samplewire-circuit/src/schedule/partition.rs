@@ -134,7 +134,7 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (seed >> 33) % below
         };
-        for _ in 0..300 {
+        for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let blocks = 2 + draw(6) as usize;
             let costs: Vec<f64> = (0..blocks).map(|_| draw(10) as f64).collect();
             let edges: Vec<_> = (0..draw(8))
