@@ -16,12 +16,13 @@ const THREADS_MAX: usize = 256;
 
 /// Measures what each block costs, and shares the blocks out among threads accordingly.
 ///
-/// A run begins on the calling thread alone, on any CPU. After 50 ms of work, in parts of which each block's
-/// least cost counts (others may have had the CPU meanwhile), the blocks are cut into stages, in the order in which they were added, so that the thread with most to do has as
-/// little as can be. A quantum that goes from one thread to another costs the next 20 ns for each
-/// cache line of its samples and 200 ns besides, which a cut must be worth: a chain of light blocks
-/// stays on the calling thread, and so do blocks that work for less than 10 ms in 2 s. Samples are where they were, and none is lost or moved, when the
-/// threads take over.
+/// A run begins on the calling thread alone, on any CPU. After 50 ms of work, in parts of which each
+/// block's least cost counts (others may have had the CPU meanwhile), the blocks are cut into stages,
+/// in the order in which they were added, so that the thread with most to do has as little as can be.
+/// A quantum that goes from one thread to another costs the next 2 ns for each cache line of its
+/// samples and 200 ns besides (measured between two cores of one package), which a cut must be worth:
+/// a chain of light blocks stays on the calling thread, and so do blocks that work for less than 10 ms
+/// in 2 s. Samples are where they were, and none is lost or moved, when the threads take over.
 ///
 /// Blocks are started on the calling thread and stopped on the one that they end on.
 pub struct Automatic {

@@ -7,7 +7,7 @@ use crate::graph::{Graph, Kind};
 /// What a quantum costs that goes to another thread, besides its samples.
 const HANDOVER: Duration = Duration::from_nanos(200);
 /// What each of its cache lines costs there.
-const LINE: Duration = Duration::from_nanos(20);
+const LINE: Duration = Duration::from_nanos(2);
 const LINE_BYTES: f64 = 64.0;
 /// What the thread with most to do must be spared for one thread more.
 const WORTH: f64 = 0.9;
