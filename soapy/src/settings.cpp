@@ -144,20 +144,16 @@ void Settings::check() const {
 }
 
 samplewire::receiver_options Settings::for_receiver(std::uint32_t stream) const {
-    check();
-    samplewire::receiver_options options;
-    options.delivery = delivery_;
-    options.deadline_ns = deadline_us_ * 1000;
-    options.window = static_cast<std::uint32_t>(window_);
-    options.mtu_bytes = static_cast<std::uint32_t>(mtu_bytes_);
-    options.timeout_ns = timeout_ns();
-    options.stream = static_cast<std::int32_t>(stream);
-    return options;
+    return options<samplewire::receiver_options>(stream);
 }
 
 samplewire::transmitter_options Settings::for_transmitter(std::uint32_t stream) const {
+    return options<samplewire::transmitter_options>(stream);
+}
+
+template <typename Options> Options Settings::options(std::uint32_t stream) const {
     check();
-    samplewire::transmitter_options options;
+    Options options;
     options.delivery = delivery_;
     options.deadline_ns = deadline_us_ * 1000;
     options.window = static_cast<std::uint32_t>(window_);

@@ -33,6 +33,7 @@ class Settings {
   private:
     /// Throws where the choices contradict each other.
     void check() const;
+    template <typename Options> Options options(std::uint32_t stream) const;
 
     sw_delivery delivery_ = SW_DELIVERY_COMPLETE;
     std::uint64_t deadline_us_ = 0;

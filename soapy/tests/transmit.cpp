@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <unistd.h>
@@ -17,11 +18,11 @@ constexpr long long AHEAD_NS = 3'000'000'000;
 /// A file that is gone afterwards.
 struct File {
     File() {
-        std::string name = "/tmp/soapy-XXXXXX.raw";
-        const int file = mkstemps(name.data(), 4);
-        CHECK(file >= 0);
-        close(file);
-        path = name;
+        static int count = 0;
+        const std::string name =
+            "soapy-" + std::to_string(getpid()) + "-" + std::to_string(count++) + ".raw";
+        path = std::filesystem::temp_directory_path() / name;
+        CHECK(std::ofstream(path).good());
     }
     ~File() { unlink(path.c_str()); }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
@@ -86,13 +87,79 @@ impl Running {
     }
 }
 
-/// A device in the background; killed when it is dropped.
-pub(crate) struct Device {
+/// A command in the background; killed when it is dropped.
+pub(crate) struct Background {
     child: Child,
-    /// Where it listens.
-    pub(crate) address: String,
+    /// What it printed until it began.
+    pub(crate) head: String,
     /// What it prints after that, and on standard error.
     outputs: Option<[JoinHandle<Vec<u8>>; 2]>,
+}
+
+impl Background {
+    /// Starts one with these bytes on standard input, and waits until a line says `begun`.
+    pub(crate) fn start(arguments: &[&str], input: Vec<u8>, begun: &str) -> Self {
+        let mut child = spawn(arguments);
+        let mut stdin = child.stdin.take().expect("it is piped");
+        // One that takes only some of it closes the pipe.
+        std::thread::spawn(move || stdin.write_all(&input));
+        let stderr = gather(child.stderr.take().expect("it is piped"));
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        let mut head = String::new();
+        while !head.contains(begun) {
+            if stdout.read_line(&mut head).expect("standard output can be read") == 0 {
+                let stderr = stderr.join().expect("reading does not panic");
+                panic!("{arguments:?}: {head}{}", String::from_utf8_lossy(&stderr));
+            }
+        }
+        Self { child, head, outputs: Some([gather(stdout), stderr]) }
+    }
+
+    /// Its number as a process.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, number: i32) {
+        signal(&self.child, number);
+    }
+
+    /// Kills it without a word to its peer.
+    pub(crate) fn kill(&mut self) {
+        self.child.kill().expect("it is our child");
+        wait(&mut self.child);
+    }
+
+    /// Interrupts it and returns what it printed since it began.
+    pub(crate) fn interrupt(self) -> Ran {
+        signal(&self.child, libc::SIGINT);
+        self.finish()
+    }
+
+    /// Waits until it ends by itself, and returns what it printed since it began.
+    pub(crate) fn finish(mut self) -> Ran {
+        let status = wait(&mut self.child);
+        let outputs = self.outputs.take().expect("they are taken once");
+        let [stdout, stderr] = outputs.map(|output| output.join().expect("reading does not panic"));
+        Ran { status, stdout, stderr: String::from_utf8(stderr).expect("words are UTF-8") }
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
+        if !is_over && self.child.kill().is_ok() {
+            wait(&mut self.child);
+        }
+    }
+}
+
+/// A device in the background; killed when it is dropped.
+pub(crate) struct Device {
+    process: Background,
+    /// Where it listens.
+    pub(crate) address: String,
 }
 
 impl Device {
@@ -108,59 +175,34 @@ impl Device {
             all.extend(["--listen", "127.0.0.1:0"]);
         }
         all.extend(arguments);
-        let mut child = spawn(&all);
-        let mut stdin = child.stdin.take().expect("it is piped");
-        // A device that takes only some of it closes the pipe.
-        std::thread::spawn(move || stdin.write_all(&input));
-        let stderr = gather(child.stderr.take().expect("it is piped"));
-        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
-        let mut line = String::new();
-        stdout.read_line(&mut line).expect("standard output can be read");
-        let Some((_, address)) = line.trim_end().split_once("listening on ") else {
-            let stderr = stderr.join().expect("reading does not panic");
-            panic!("no address in {line:?}: {}", String::from_utf8_lossy(&stderr));
-        };
+        let begun = "listening on ";
+        let process = Background::start(&all, input, begun);
+        let (_, address) = process.head.trim_end().split_once(begun).expect("it waited for it");
         let address = address.to_owned();
-        Self { child, address, outputs: Some([gather(stdout), stderr]) }
+        Self { process, address }
     }
 
-    /// Its number as a process.
-    pub(crate) fn id(&self) -> u32 {
-        self.child.id()
-    }
-
-    /// Sends a signal.
-    pub(crate) fn signal(&self, number: i32) {
-        signal(&self.child, number);
-    }
-
-    /// Kills it without a word to its receiver.
-    pub(crate) fn kill(&mut self) {
-        self.child.kill().expect("it is our child");
-        wait(&mut self.child);
-    }
-
-    /// Interrupts it and returns what it printed.
+    /// See [`Background::interrupt`].
     pub(crate) fn interrupt(self) -> Ran {
-        signal(&self.child, libc::SIGINT);
-        self.finish()
+        self.process.interrupt()
     }
 
-    /// Waits until it ends by itself, and returns what it printed.
-    pub(crate) fn finish(mut self) -> Ran {
-        let status = wait(&mut self.child);
-        let outputs = self.outputs.take().expect("they are taken once");
-        let [stdout, stderr] = outputs.map(|output| output.join().expect("reading does not panic"));
-        Ran { status, stdout, stderr: String::from_utf8(stderr).expect("words are UTF-8") }
+    /// See [`Background::finish`].
+    pub(crate) fn finish(self) -> Ran {
+        self.process.finish()
     }
 }
 
-impl Drop for Device {
-    fn drop(&mut self) {
-        let is_over = matches!(self.child.try_wait(), Ok(Some(_)));
-        if !is_over && self.child.kill().is_ok() {
-            wait(&mut self.child);
-        }
+impl Deref for Device {
+    type Target = Background;
+    fn deref(&self) -> &Background {
+        &self.process
+    }
+}
+
+impl DerefMut for Device {
+    fn deref_mut(&mut self) -> &mut Background {
+        &mut self.process
     }
 }
 
