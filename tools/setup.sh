@@ -111,7 +111,8 @@ cross() {
     done
     command -v aarch64-linux-gnu-gcc >/dev/null ||
         install_apt gcc-aarch64-linux-gnu "tests for aarch64 are linked with it"
-    [ -d /usr/aarch64-linux-gnu/lib ] ||
+    # The compiler alone makes the folder.
+    [ -e /usr/aarch64-linux-gnu/lib/crti.o ] ||
         install_apt libc6-dev-arm64-cross "tests for aarch64 are linked with it"
     command -v qemu-aarch64 >/dev/null || install_apt qemu-user "runs tests for aarch64"
 }
