@@ -10,6 +10,7 @@ use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_setfl};
 
 use super::SinkError;
 use super::gather::{ALIGN_BYTES, Gather};
+use super::replace::{free, replace};
 use super::resume::lock;
 
 /// Samples in a file, a pipe or a device.
@@ -89,16 +90,13 @@ impl DataFile {
     }
 
     fn open(
-        mut options: OpenOptions,
+        options: OpenOptions,
         path: &Path,
         frame_bytes: usize,
         is_direct: bool,
     ) -> Result<Self, SinkError> {
         let unit_bytes = if is_direct { Some(unit_of(path, frame_bytes)?) } else { None };
-        if is_direct {
-            options.custom_flags(OFlags::DIRECT.bits().cast_signed());
-        }
-        let file = options.open(path).map_err(|source| {
+        let file = open_file(options, path, is_direct).map_err(|source| {
             let path = path.to_owned();
             match source.kind() {
                 ErrorKind::AlreadyExists => SinkError::Exists { path },
@@ -129,10 +127,23 @@ impl DataFile {
         Self { file, path, frame_bytes, written_bytes: 0, gather: Gather::new(gather_bytes), mode }
     }
 
-    /// Empties a file that was there.
-    pub(super) fn empty(self) -> Result<Self, SinkError> {
-        if self.is_regular() {
-            self.file.set_len(0).map_err(|source| self.error("empty", source))?;
+    /// Empties a file that was there; a long one gives way to a new one.
+    pub(super) fn empty(mut self) -> Result<Self, SinkError> {
+        if !self.is_regular() {
+            return Ok(self);
+        }
+        let is_direct = matches!(self.mode, Mode::Direct { .. });
+        let create = |path: &Path| {
+            let mut options = OpenOptions::new();
+            options.write(true).create_new(true);
+            open_file(options, path, is_direct)
+        };
+        match replace(&self.file, &self.path, create) {
+            Some(new) => {
+                lock(&new, &self.path)?;
+                free(std::mem::replace(&mut self.file, new));
+            }
+            None => self.file.set_len(0).map_err(|source| self.error("empty", source))?,
         }
         Ok(self)
     }
@@ -285,6 +296,14 @@ impl DataFile {
             _ => SinkError::Io { operation: "write", path, source },
         }
     }
+}
+
+/// Opens a file, past the system's cache if it `is_direct`.
+fn open_file(mut options: OpenOptions, path: &Path, is_direct: bool) -> io::Result<File> {
+    if is_direct {
+        options.custom_flags(OFlags::DIRECT.bits().cast_signed());
+    }
+    options.open(path)
 }
 
 /// The bytes of whole samples that are whole pages too.

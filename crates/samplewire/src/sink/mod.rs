@@ -14,6 +14,7 @@ mod meta_file;
 mod null;
 mod open;
 mod raw;
+mod replace;
 mod resume;
 mod sigmf;
 #[cfg(test)]
