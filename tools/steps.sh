@@ -1,11 +1,12 @@
 # shellcheck shell=bash
 # Steps of a check, to be sourced: each is announced and run, and one that fails does not keep the
-# others from running.
+# others from running. What takes one core may run beside the steps that follow it.
 
 passed=0
 failed=()
 skipped=()
 took=()
+begun=()
 
 # step NAME COMMAND...
 step() {
@@ -13,12 +14,48 @@ step() {
     shift
     printf '\n== %s\n' "$name"
     local start=$SECONDS
-    if "$@"; then
+    "$@"
+    count "$?" "$((SECONDS - start))" "$name"
+}
+
+# count STATUS SECONDS NAME
+count() {
+    if [ "$1" = 0 ]; then
         passed=$((passed + 1))
     else
-        failed+=("$name")
+        failed+=("$3")
     fi
-    took+=("$((SECONDS - start)) s: $name")
+    took+=("$2 s: $3")
+}
+
+# begin NAME COMMAND...: a step beside those that follow, up to `settle`
+begin() {
+    local name=$1 log
+    shift
+    log=$(mktemp)
+    {
+        local start=$SECONDS status
+        "$@"
+        status=$?
+        printf '%s' "$((SECONDS - start))" >"$log.took"
+        exit "$status"
+    } >"$log" 2>&1 &
+    begun+=("$! $log $name")
+}
+
+# Waits for what was begun, and tells of it as of any step.
+settle() {
+    local one pid log name status
+    for one in "${begun[@]}"; do
+        read -r pid log name <<<"$one"
+        wait "$pid"
+        status=$?
+        printf '\n== %s\n' "$name"
+        cat "$log"
+        count "$status" "$(cat "$log.took")" "$name"
+        rm -f "$log" "$log.took"
+    done
+    begun=()
 }
 
 # skip NAME WHY
