@@ -65,7 +65,7 @@ def two_cores(kernels: int) -> Table:
         cases=(
             case("samplewire stage", "saxpy", schedule="stage", quanta=8, **chain),
             case("samplewire quantum", "saxpy", schedule="quantum", quanta=8, **chain),
-            case("samplewire quantum Q=32", "saxpy", schedule="quantum", quanta=32, **chain),
+            case("samplewire in order", "saxpy", schedule="in-order", quanta=16, **chain),
             case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=16, **chain),
             case("futuresdr flow", "futuresdr", schedule="flow", buffers=16, **chain),
@@ -91,7 +91,7 @@ def sweep() -> Table:
     cases = []
     for kernels in (1, 2, 4, 8, 16):
         for cores in (1, 2):
-            for schedule in ("sequence",) if cores == 1 else ("stage", "quantum"):
+            for schedule in ("sequence",) if cores == 1 else ("stage", "quantum", "in-order"):
                 name = f"samplewire {kernels}x{cores} {schedule}"
                 chain = {"kernels": kernels, "floats": FLOATS, "cores": cores}
                 cases.append(case(name, "saxpy", schedule=schedule, quanta=8, **chain))
@@ -130,6 +130,7 @@ TABLES = (
     one_core(1),
     one_core(4),
     one_core(16),
+    two_cores(1),
     two_cores(4),
     two_cores(16),
     sizes(),

@@ -3,20 +3,22 @@
 //! ```text
 //! cargo run --release -p samplewire-blocks --example saxpy -- \
 //!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
-//!     [--schedule sequence|stage|quantum|automatic|async] [--seconds S] [--json]
+//!     [--schedule sequence|stage|quantum|in-order|automatic|async] [--seconds S] [--json]
 //! ```
 //!
 //! A source that writes nothing, M blocks of `y = a x + b` in place, a sink that reads nothing; Q
-//! quanta of N floats go round, on the first C CPUs. `async` has the same stages as `stage`, each a
-//! future on an executor whose threads sleep when there is nothing to do. `automatic` may have stages
-//! of its own or stay on one thread. By hand it is loops over the
+//! quanta of N floats go round, on the first C CPUs. By `quantum` source and sink have replicas, one
+//! on each CPU; `in-order` is by quantum with one sink, to which all come in their order. `async` has
+//! the same stages as `stage`, each a future on an executor whose threads sleep when there is nothing
+//! to do. `automatic` may have stages of its own or stay on one thread. By hand it is loops over the
 //! same kernel: on one CPU over two buffers, by stage with rings between pinned threads, by quantum a
 //! loop on each CPU, none of which knows of another.
 
 mod bench;
 
 use std::error::Error;
-use std::sync::mpsc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
@@ -50,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             let spinning = |slice| run(&arguments, slice, scheduler().waiting(Waiting::Spin));
             Compared::new(duration, spinning, by_hand)?
         }
-        "quantum" => {
+        "quantum" | "in-order" => {
             let cpus: Vec<_> = (0..cores).collect();
             let scheduler = || ByQuantum::new(cores).cores(&cpus).waiting(Waiting::Spin);
             let by_hand = |slice| by_hand::chains(cores, kernels, floats, slice);
@@ -82,17 +84,20 @@ fn run(
     slice: Duration,
     scheduler: impl Scheduler,
 ) -> Result<Rate, Box<dyn Error>> {
-    let (rates, rate) = mpsc::channel();
+    let (rates, came) = mpsc::channel();
     let mut graph = GraphBuilder::new();
     let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
     let mut stream = graph.source("source", NullSource, circuit);
     for kernel in 0..arguments.kernels {
         stream = graph.in_place(format!("saxpy {kernel}"), Saxpy, stream);
     }
-    let count = Count::new(arguments.floats, slice);
-    graph.sink("sink", Counting { count, rates }, stream);
+    let count = Some(Count::new(arguments.floats, slice));
+    let is_alone = arguments.schedule.as_deref() != Some("quantum");
+    let sinks = if is_alone { 1 } else { arguments.cores.min(arguments.quanta) };
+    let left = Arc::new(AtomicUsize::new(sinks));
+    graph.sink("sink", Counting { count, rates, left }, stream);
     graph.build()?.run(scheduler)?;
-    Ok(rate.recv()?)
+    Ok(came.iter().sum())
 }
 
 /// The kernels in equal parts, the source with the first and the sink with the last: as by hand.
@@ -171,17 +176,27 @@ impl InPlace<f32> for Saxpy {
     }
 }
 
-/// Counts what comes, and ends it when the time is over.
+/// Counts what comes; the last of its replicas whose time is over ends it.
+#[derive(Clone)]
 struct Counting {
-    count: Count,
+    /// Until its time is over.
+    count: Option<Count>,
     rates: mpsc::Sender<Rate>,
+    /// Those that still count.
+    left: Arc<AtomicUsize>,
 }
 
 impl Sink<f32> for Counting {
     fn consume(&mut self, quantum: &Quantum<f32>) -> Work {
-        let Some(rate) = self.count.one() else { return Ok(Flow::Pass) };
+        let Some(rate) = self.count.as_mut().and_then(Count::one) else { return Ok(Flow::Pass) };
+        self.count = None;
         check(quantum.samples());
         self.rates.send(rate)?;
-        Ok(Flow::End)
+        let is_last = self.left.fetch_sub(1, Ordering::Relaxed) == 1;
+        Ok(if is_last { Flow::End } else { Flow::Pass })
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        (self.left.load(Ordering::Relaxed) > 1).then(|| self.clone())
     }
 }

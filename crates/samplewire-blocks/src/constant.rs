@@ -20,4 +20,8 @@ impl<S: Sample> Source<S> for Constant<S> {
         quantum.fill().fill(self.sample);
         Ok(Flow::Pass)
     }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }

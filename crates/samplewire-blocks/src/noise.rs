@@ -22,4 +22,8 @@ impl<S: Floats + Sample> Source<S> for Noise {
         self.noise.fill(quantum.index(), quantum.fill());
         Ok(Flow::Pass)
     }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }

@@ -25,4 +25,8 @@ impl Source<f32> for Ramp {
         self.ramp.fill(quantum.index(), quantum.fill());
         Ok(Flow::Pass)
     }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }

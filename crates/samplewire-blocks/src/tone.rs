@@ -28,11 +28,19 @@ impl Source<Complex32> for Tone {
         self.oscillator.tone(quantum.index(), self.amplitude, quantum.fill());
         Ok(Flow::Pass)
     }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
 }
 
 impl Source<f32> for Tone {
     fn fill(&mut self, quantum: &mut Quantum<f32>) -> Work {
         self.oscillator.cosine(quantum.index(), self.amplitude, quantum.fill());
         Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
     }
 }

@@ -61,6 +61,16 @@ pub trait Source<T: Sample>: Send {
     /// Any: the graph stops and tells it with the block's name.
     fn fill(&mut self, quantum: &mut Quantum<T>) -> Work;
 
+    /// Another that does the same, where what stands in a quantum follows from its index alone:
+    /// `None`, unless said. Each of several is called with some indexes, and fills its quanta wholly
+    /// or ends the stream.
+    fn replicate(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
+
     /// Called once, before anything else, on the thread that will call.
     ///
     /// # Errors
@@ -167,6 +177,16 @@ pub trait Sink<T: Sample>: Send {
     /// # Errors
     /// Any: the graph stops and tells it with the block's name.
     fn consume(&mut self, quantum: &Quantum<T>) -> Work;
+
+    /// Another for some of the quanta, where neither their order matters nor who gets which: `None`,
+    /// unless said. Where a block ends the stream all that comes before reaches one of them, and
+    /// something of what would have come behind may.
+    fn replicate(&self) -> Option<Self>
+    where
+        Self: Sized,
+    {
+        None
+    }
 
     /// See [`Source::start`].
     ///

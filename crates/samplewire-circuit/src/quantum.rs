@@ -86,7 +86,7 @@ impl<T> Quantum<T> {
         state.index = 0;
         state.rate_hz = 0.0;
         state.tags.clear();
-        state.loan = None;
+        self.end_loan();
     }
 
     /// Ends the loan, if this quantum has one, so that its memory returns to its owner.

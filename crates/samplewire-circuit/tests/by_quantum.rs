@@ -157,12 +157,34 @@ impl InPlace<u8> for Life {
 impl Life {
     /// The graph of this life, with `quanta`.
     fn graph(&self, quanta: usize) -> Graph {
+        self.graph_to(NullSink, quanta)
+    }
+
+    fn graph_to(&self, sink: impl Sink<u8> + 'static, quanta: usize) -> Graph {
         let mut graph = GraphBuilder::new();
         let circuit = graph.circuit("samples", quanta, LEN as usize);
         let stream = graph.source("source", NullSource, circuit);
         let stream = graph.in_place("life", self.clone(), stream);
-        graph.sink("sink", NullSink, stream);
+        graph.sink("sink", sink, stream);
         graph.build().unwrap()
+    }
+}
+
+/// The indexes of quanta that came, by any of its replicas if it has some.
+#[derive(Clone, Default)]
+struct Came {
+    indexes: Arc<Mutex<Vec<u64>>>,
+    has_replicas: bool,
+}
+
+impl Sink<u8> for Came {
+    fn consume(&mut self, quantum: &Quantum<u8>) -> Work {
+        self.indexes.lock().unwrap().push(quantum.index());
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        self.has_replicas.then(|| self.clone())
     }
 }
 
@@ -170,10 +192,100 @@ impl Life {
 fn end_in_a_replica_is_the_last_that_arrives_and_every_replica_is_stopped() {
     under_each(|quanta, schedule| {
         let life = Life { fate: Some((10, Fate::End)), ..Life::default() };
-        let report = life.graph(quanta).run(schedule).unwrap();
+        let came = Came::default();
+        let report = life.graph_to(came.clone(), quanta).run(schedule).unwrap();
         assert_eq!(report.block("sink").unwrap().counters.samples, 11 * LEN);
+        let expected: Vec<_> = (0..11).map(|quantum| quantum * LEN).collect();
+        assert_eq!(*came.indexes.lock().unwrap(), expected);
         let started = life.started.load(Ordering::Relaxed);
         assert!(started >= 1 && started == life.stopped.load(Ordering::Relaxed), "{started}");
+    });
+}
+
+#[test]
+fn ends_that_have_replicas_get_all_before_the_end_once() {
+    under_each(|quanta, schedule| {
+        let life = Life { fate: Some((100, Fate::End)), ..Life::default() };
+        let came = Came { has_replicas: true, ..Came::default() };
+        let report = life.graph_to(came.clone(), quanta).run(schedule).unwrap();
+        let mut indexes = came.indexes.lock().unwrap();
+        indexes.sort_unstable();
+        let expected: Vec<_> = (0..=100).map(|quantum| quantum * LEN).collect();
+        assert_eq!(indexes[..101], expected);
+        assert!(indexes.is_sorted_by(|one, next| one < next), "each once");
+        let sink = report.block("sink").unwrap().counters;
+        assert_eq!((sink.calls, sink.samples), (indexes.len() as u64, indexes.len() as u64 * LEN));
+    });
+}
+
+/// Sample n is n, up to `TOTAL` and a few; waits now and then, and of one made wrongly leaves every
+/// fifth quantum short.
+#[derive(Clone, Default)]
+struct Count {
+    calls: u64,
+    is_wrong: bool,
+}
+
+impl Source<f64> for Count {
+    fn fill(&mut self, quantum: &mut Quantum<f64>) -> Work {
+        self.calls += 1;
+        if self.calls.is_multiple_of(3) {
+            return Ok(Flow::Wait);
+        }
+        let index = quantum.index();
+        let left = (TOTAL + 5).saturating_sub(index);
+        let len = left.min(quantum.capacity() as u64) as usize;
+        quantum.set_len(if self.is_wrong && self.calls.is_multiple_of(5) { len / 2 } else { len });
+        (index..).zip(quantum.samples_mut()).for_each(|(index, sample)| *sample = index as f64);
+        Ok(if left <= LEN { Flow::End } else { Flow::Pass })
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// Doubles samples.
+#[derive(Clone)]
+struct Twice;
+
+impl InPlace<f64> for Twice {
+    fn work(&mut self, quantum: &mut Quantum<f64>) -> Work {
+        quantum.samples_mut().iter_mut().for_each(|sample| *sample *= 2.0);
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+/// A graph from `source` to a sink that wants samples in order.
+fn in_order(source: Count, sink: Ordered, quanta: usize) -> Graph {
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("samples", quanta, LEN as usize);
+    let stream = graph.source("count", source, circuit);
+    let stream = graph.in_place("twice", Twice, stream);
+    graph.sink("ordered", sink, stream);
+    graph.build().unwrap()
+}
+
+#[test]
+fn replicas_of_a_source_fill_in_order_for_a_sink_that_has_none() {
+    under_each(|quanta, schedule| {
+        let sink = Ordered::default();
+        in_order(Count::default(), sink.clone(), quanta).run(schedule).unwrap();
+        assert_eq!(*sink.samples.lock().unwrap(), TOTAL + 5);
+    });
+}
+
+#[test]
+fn replica_of_a_source_that_leaves_a_quantum_short_is_named() {
+    under_each(|quanta, schedule| {
+        let source = Count { is_wrong: true, ..Count::default() };
+        let error = in_order(source, Ordered::default(), quanta).run(schedule).unwrap_err();
+        let words = "'count': made 32 samples of 64, and has replicas";
+        assert_eq!(error.to_string(), words);
     });
 }
 

@@ -67,11 +67,7 @@ pub(crate) fn chains(cores: usize, kernels: usize, floats: usize, duration: Dura
         })
     };
     let threads: Vec<_> = (0..cores).map(run).collect();
-    let rates = threads.into_iter().map(|thread| thread.join().expect("a chain ends"));
-    rates.fold(Rate { buffers_per_s: 0.0, samples_per_s: 0.0 }, |sum, rate| Rate {
-        buffers_per_s: sum.buffers_per_s + rate.buffers_per_s,
-        samples_per_s: sum.samples_per_s + rate.samples_per_s,
-    })
+    threads.into_iter().map(|thread| thread.join().expect("a chain ends")).sum()
 }
 
 /// One chain in as many stages as `cores`, each on a CPU of its own, which `buffers` go round.

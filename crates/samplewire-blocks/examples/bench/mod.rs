@@ -7,6 +7,7 @@ pub(crate) mod arguments;
 pub(crate) mod by_hand;
 
 use std::error::Error;
+use std::iter::Sum;
 use std::time::{Duration, Instant};
 
 /// `y = A x + B`: what stands in a buffer comes to 1, the fixed point, and stays there.
@@ -16,6 +17,7 @@ pub(crate) const B: f32 = 0.25;
 
 /// Counts buffers, and says when the time is over. Its first look at the clock begins the count;
 /// between two looks some milliseconds pass, for a look takes as long as a short buffer.
+#[derive(Clone)]
 pub(crate) struct Count {
     duration: Duration,
     floats: usize,
@@ -57,12 +59,21 @@ impl Count {
 }
 
 /// What was counted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rate {
     /// Buffers a second.
     pub(crate) buffers_per_s: f64,
     /// Floats a second.
     pub(crate) samples_per_s: f64,
+}
+
+impl Sum for Rate {
+    fn sum<I: Iterator<Item = Self>>(rates: I) -> Self {
+        rates.fold(Self::default(), |sum, rate| Self {
+            buffers_per_s: sum.buffers_per_s + rate.buffers_per_s,
+            samples_per_s: sum.samples_per_s + rate.samples_per_s,
+        })
+    }
 }
 
 /// The medians of slices of either, which take turns: a machine whose speed drifts moves both.

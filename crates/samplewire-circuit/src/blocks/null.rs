@@ -13,6 +13,10 @@ impl<T: Sample> Source<T> for NullSource {
         quantum.fill();
         Ok(Flow::Pass)
     }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(*self)
+    }
 }
 
 /// Takes quanta and looks at none.
@@ -22,5 +26,9 @@ pub struct NullSink;
 impl<T: Sample> Sink<T> for NullSink {
     fn consume(&mut self, _: &Quantum<T>) -> Work {
         Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(*self)
     }
 }

@@ -41,6 +41,22 @@ pub(super) struct Filled {
     pub(super) is_last: bool,
 }
 
+impl Filled {
+    /// An empty one for samples from `index` on.
+    pub(super) fn new(quantum: Quantum, index: u64) -> Self {
+        let mut filled = Self { quantum, goes_on: true, is_last: false };
+        filled.begin(index);
+        filled
+    }
+
+    /// Empties it for samples from `index` on.
+    pub(super) fn begin(&mut self, index: u64) {
+        self.quantum.reset();
+        self.quantum.set_index(index);
+        (self.goes_on, self.is_last) = (true, false);
+    }
+}
+
 /// Why a worker does not go on.
 pub(super) enum Halt {
     /// The graph was stopped.
@@ -112,6 +128,30 @@ impl Calls<'_> {
         post.counting.rate(filled.quantum.rate_hz());
         filled.goes_on = made > 0;
         Ok(Some(made))
+    }
+
+    /// Has a replica of the source fill a quantum with `len` samples, or end the stream.
+    pub(super) fn make(
+        &mut self,
+        (source, post): (&mut Box<dyn Visit>, &mut Post),
+        filled: &mut Filled,
+        len: u64,
+    ) -> Result<(), Halt> {
+        let mut looks = 0;
+        loop {
+            match self.fill((source, post), filled)? {
+                Some(made) if made == len || filled.is_last => return Ok(()),
+                Some(made) => {
+                    let short = format!("made {made} samples of {len}, and has replicas");
+                    return Err(Halt::Failed(short.into()));
+                }
+                None if self.shared.is_draining() => {
+                    (filled.goes_on, filled.is_last) = (false, true);
+                    return Ok(());
+                }
+                None => self.wait(&mut looks, WAITING_MAX, || false)?,
+            }
+        }
     }
 
     /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,

@@ -5,11 +5,12 @@ use crate::task::Visit;
 
 /// The nodes of a graph that is one line.
 pub(super) struct Line {
-    /// The source, and what follows it before the first block that has replicas.
+    /// The source, and what follows it before the first block that has replicas; none where the
+    /// source has them too.
     pub(super) first: Vec<usize>,
     /// Blocks that have replicas.
     pub(super) middle: Vec<usize>,
-    /// What is left, up to the sink.
+    /// What is left, up to the sink; none where that has replicas too.
     pub(super) last: Vec<usize>,
 }
 
@@ -32,14 +33,20 @@ impl Line {
         }
         // Streams lead from block to block in their order: one source, and one sink, the last.
         let has_replica = |&node: &usize| match &graph.nodes[node].kind {
-            Kind::InPlace(block) => block.as_ref().is_some_and(|block| block.replicate().is_some()),
+            Kind::Source(block) | Kind::InPlace(block) | Kind::Sink(block) => {
+                block.as_ref().is_some_and(|block| block.replicate().is_some())
+            }
             _ => false,
         };
-        let begin = nodes.clone().find(has_replica);
-        let end = nodes.clone().rev().find(has_replica).map(|last| last + 1);
-        let (Some(begin), Some(end)) = (begin, end) else {
+        let mut between = 1..nodes.end - 1;
+        let begin = between.clone().find(has_replica);
+        let end = between.rfind(has_replica).map(|last| last + 1);
+        let (Some(mut begin), Some(mut end)) = (begin, end) else {
             return Err(without_replica(graph, nodes.len().min(2) - 1));
         };
+        // The ends, where nothing stands between.
+        begin -= usize::from(begin == 1 && has_replica(&0));
+        end += usize::from(end + 1 == nodes.end && has_replica(&end));
         if let Some(node) = (begin..end).find(|node| !has_replica(node)) {
             return Err(without_replica(graph, node));
         }

@@ -48,6 +48,7 @@ macro_rules! threads {
     };
 }
 
+mod apart;
 mod automatic;
 mod calls;
 mod future;

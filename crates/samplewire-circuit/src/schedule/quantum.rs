@@ -15,14 +15,17 @@ use crate::schedule::{Scheduler, Waiting, pin, spawn};
 ///
 /// For graphs of one line: a source, blocks in place, a sink. Blocks that
 /// [replicate](crate::InPlace::replicate) have a replica on each thread. Those before the first of
-/// them and those behind the last, source and sink among them, are called by one thread at a time
-/// with quanta in their order: started on the first thread, called on any. So samples arrive as under
-/// any other scheduler.
+/// them and those behind the last are called by one thread at a time with quanta in their order:
+/// started on the first thread, called on any. So samples arrive as under any other scheduler.
 ///
 /// The threads share the circuit's quanta out among themselves and take turns: in its turn a thread
 /// passes what it worked on to the sink, and has the source fill its quanta again. More quanta make
 /// turns longer and rarer, until they do not fit a core's cache together; with fewer quanta than
 /// threads, threads are left out.
+///
+/// A source and a sink may have replicas too ([`Source::replicate`](crate::Source::replicate),
+/// [`Sink::replicate`](crate::Sink::replicate)), where no block stands between them and those. With
+/// both there are no turns, and each thread has one quantum go round in its core's cache.
 pub struct ByQuantum {
     threads: usize,
     cores: Vec<usize>,
@@ -47,7 +50,8 @@ impl Scheduler for ByQuantum {
         let first = take(graph, &line.first);
         let last = take(graph, &line.last);
         let shared = Arc::clone(graph.shared());
-        let relay = Relay::new(first, last, meters.clone(), shared, self.waiting);
+        let len = graph.rounds[0].len as u64;
+        let relay = Relay::new(first, last, meters.clone(), shared, self.waiting, len);
         let mut free = std::mem::take(&mut graph.rounds[0].free);
         let mut workers = Vec::with_capacity(threads);
         for (number, middle) in middles.into_iter().enumerate() {

@@ -4,6 +4,7 @@
 //! The turn goes round the threads. Who has it passes the quanta that it worked on to the line's end
 //! and has its beginning fill them again, then hands the turn on and works on them. Fills and ends
 //! are so in one order. What changes at each turn is one cache line, besides the blocks' own state.
+//! An end that has replicas is of the work, and where both have them there are no turns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -18,6 +19,7 @@ use crate::group::{Parked, WAITING_MAX, failed, panicked};
 use crate::meter::Meter;
 use crate::quantum::Quantum;
 use crate::schedule::Waiting;
+use crate::schedule::apart::Indexes;
 use crate::schedule::calls::{Calls, Filled, Halt, Post};
 use crate::task::{Names, Visit};
 
@@ -30,6 +32,10 @@ pub(super) struct Relay {
     ends: Mutex<Ends>,
     bells: Vec<Arc<Bell>>,
     shared: Arc<Shared>,
+    /// Where nothing is called in turns: whose indexes are whose.
+    indexes: Option<Indexes>,
+    /// How many samples a quantum holds.
+    len: u64,
     /// For each node its meter, and the meters of its parts on the threads.
     meters: Vec<(Arc<Meter>, Vec<Arc<Meter>>)>,
 }
@@ -57,10 +63,10 @@ pub(super) struct Worker<'a> {
     /// Where this thread's calls of the blocks at the ends are counted.
     first: Vec<Post>,
     last: Vec<Post>,
-    free: Vec<Quantum>,
+    pub(super) free: Vec<Quantum>,
     /// The quanta of this turn, in their order.
     run: Vec<Filled>,
-    calls: Calls<'a>,
+    pub(super) calls: Calls<'a>,
 }
 
 impl Relay {
@@ -71,15 +77,18 @@ impl Relay {
         meters: Vec<(Arc<Meter>, Vec<Arc<Meter>>)>,
         shared: Arc<Shared>,
         waiting: Waiting,
+        len: u64,
     ) -> Self {
         let bell = |_: &Arc<Meter>| Arc::new(Bell::new(waiting == Waiting::Spin));
         let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
         shared.begin();
         shared.set_bells(bells.clone());
         shared.set_homes(Vec::new());
+        let indexes = (first.is_empty() && last.is_empty()).then(|| Indexes::new(len));
         let ends =
             Ends { first, last, next_index: 0, under_way: 0, is_ending: false, is_over: false };
-        Self { turn: AtomicUsize::new(0), ends: Mutex::new(ends), bells, shared, meters }
+        let (turn, ends) = (AtomicUsize::new(0), Mutex::new(ends));
+        Self { turn, ends, bells, shared, indexes, len, meters }
     }
 
     /// Stops the blocks at the ends, once all threads are done, and gives them back.
@@ -124,7 +133,10 @@ impl<'a> Worker<'a> {
         // What a panic leaves is not used again but for dropping it.
         let halted = catch_unwind(AssertUnwindSafe(|| {
             self.start()?;
-            self.turns()
+            match &self.relay.indexes {
+                Some(indexes) => self.apart(indexes),
+                None => self.turns(),
+            }
         }));
         let (shared, at) = (self.calls.shared, self.calls.at);
         match halted {
@@ -227,12 +239,13 @@ impl<'a> Worker<'a> {
         let mut next_index = ends.next_index;
         let mut looks = 0;
         let mut is_ending = ends.is_ending || self.calls.shared.is_draining();
-        while !is_ending && let Some(mut quantum) = self.free.pop() {
-            quantum.reset();
-            quantum.set_index(next_index);
-            let mut filled = Filled { quantum, goes_on: true, is_last: false };
-            let source = (&mut ends.first[0], &mut self.first[0]);
-            let Some(made) = self.calls.fill(source, &mut filled)? else {
+        while !is_ending && let Some(quantum) = self.free.pop() {
+            let mut filled = Filled::new(quantum, next_index);
+            let made = match ends.first.first_mut() {
+                Some(source) => self.calls.fill((source, &mut self.first[0]), &mut filled)?,
+                None => Some(self.relay.len),
+            };
+            let Some(made) = made else {
                 self.free.push(filled.quantum);
                 if ends.under_way > 0 || !self.run.is_empty() {
                     // There is something to pass on meanwhile.
@@ -263,17 +276,30 @@ impl<'a> Worker<'a> {
 
     /// Works on what was filled: first on what was filled last, while it is in a cache.
     fn work(&mut self) -> Result<(), Halt> {
-        for filled in self.run.iter_mut().rev().filter(|filled| filled.goes_on) {
-            for (block, post) in &mut self.middle {
-                if !self.calls.visit(&mut **block, post, filled)? {
-                    break;
-                }
+        let mut run = std::mem::take(&mut self.run);
+        let mut first = run.iter_mut().rev().filter(|filled| filled.goes_on);
+        let halted = first.try_for_each(|filled| self.work_on(filled));
+        self.run = run;
+        halted
+    }
+
+    /// Has this thread's replicas work on a quantum.
+    pub(super) fn work_on(&mut self, filled: &mut Filled) -> Result<(), Halt> {
+        let mut middle = self.middle.iter_mut();
+        if self.first.is_empty()
+            && let Some((source, post)) = middle.next()
+        {
+            self.calls.make((source, post), filled, self.relay.len)?;
+        }
+        for (block, post) in middle {
+            if !filled.goes_on || !self.calls.visit(&mut **block, post, filled)? {
+                break;
             }
         }
         Ok(())
     }
 
-    fn publish(&self) {
+    pub(super) fn publish(&self) {
         let posts = self.middle.iter().map(|(_, post)| post);
         posts.chain(&self.first).chain(&self.last).for_each(|post| post.counting.publish());
         self.relay.meters.iter().for_each(|(whole, parts)| whole.set_sum(parts));

@@ -69,9 +69,13 @@ pub(crate) trait Read: Live {
 /// A [`Source`].
 pub(crate) struct Filling<B, T>(pub(crate) Own<B>, pub(crate) PhantomData<fn(T)>);
 
-impl<T: Sample, B: Source<T>> Visit for Filling<B, T> {
+impl<T: Sample, B: Source<T> + 'static> Visit for Filling<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         self.0.block.fill(quantum.retyped_mut())
+    }
+
+    fn replicate(&self) -> Option<Box<dyn Visit>> {
+        Some(Box::new(Self(Own::new(self.0.block.replicate()?), PhantomData)))
     }
 }
 
@@ -110,9 +114,13 @@ impl<T: Sample, B: InPlace<T> + 'static> Visit for Working<B, T> {
 /// A [`Sink`].
 pub(crate) struct Consuming<B, T>(pub(crate) Own<B>, pub(crate) PhantomData<fn(T)>);
 
-impl<T: Sample, B: Sink<T>> Visit for Consuming<B, T> {
+impl<T: Sample, B: Sink<T> + 'static> Visit for Consuming<B, T> {
     fn visit(&mut self, quantum: &mut Quantum) -> Work {
         self.0.block.consume(quantum.retyped_ref())
+    }
+
+    fn replicate(&self) -> Option<Box<dyn Visit>> {
+        Some(Box::new(Self(Own::new(self.0.block.replicate()?), PhantomData)))
     }
 }
 
