@@ -72,7 +72,7 @@ impl Scheduler for InTurn {
             match groups[at].poll() {
                 Polled::Moved => idle = 0,
                 Polled::Done => is_done[at] = true,
-                Polled::Idle | Polled::Waiting => idle += 1,
+                Polled::Idle | Polled::Waiting | Polled::Asleep => idle += 1,
             }
             assert!(idle < idle_max, "nothing moves");
         }

@@ -36,8 +36,6 @@ pub struct Group {
     is_idle: bool,
     /// Of the thread that polled it last in [`Group::sleep`], or started it.
     waker: Option<(ThreadId, Waker)>,
-    /// Whether a block that waits is to be asked again without being woken.
-    asks_again: bool,
     /// As a future: whether something outside of the graph is to wake it.
     waits_outside: bool,
 }
@@ -53,14 +51,16 @@ enum State {
     Done,
 }
 
-/// What a group came to.
+/// What a group came to, or a [`Custom`](crate::Custom) block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Polled {
     /// It did something: poll it again.
     Moved,
-    /// A block waits for something outside of the graph; it wakes the group, or is to be asked again
-    /// soon: [`Group::sleep`] knows which.
+    /// A block waits for something outside of the graph, and is to be asked again soon.
     Waiting,
+    /// A block waits for something outside of the graph that wakes its group, by the block's
+    /// [`Waker`](crate::Context::waker).
+    Asleep,
     /// There is nothing to do before another group has moved.
     Idle,
     /// All its blocks have ended.
@@ -80,7 +80,6 @@ impl Group {
             idle_since: None,
             is_idle: false,
             waker: None,
-            asks_again: false,
             waits_outside: false,
         }
     }
@@ -136,10 +135,10 @@ impl Group {
         if progress != Progress::Moved || self.polls >= PUBLISHED_EVERY {
             self.publish();
         }
-        self.asks_again = progress == Progress::Waiting;
         match progress {
             Progress::Moved => Polled::Moved,
-            Progress::Waiting | Progress::Asleep => Polled::Waiting,
+            Progress::Waiting => Polled::Waiting,
+            Progress::Asleep => Polled::Asleep,
             Progress::Idle => Polled::Idle,
             Progress::Done => {
                 self.state = self.end();
@@ -185,7 +184,9 @@ impl Group {
         let polled = self.poll();
         match polled {
             // Rung meanwhile: a block may have used up the wake.
-            Polled::Idle | Polled::Waiting if !self.bell.is_asleep() => self.idle = Duration::ZERO,
+            Polled::Idle | Polled::Waiting | Polled::Asleep if !self.bell.is_asleep() => {
+                self.idle = Duration::ZERO;
+            }
             Polled::Idle => {
                 let begin = Instant::now();
                 // Relaxed: a count, looked at after a long sleep.
@@ -198,10 +199,8 @@ impl Group {
                     self.stall();
                 }
             }
-            Polled::Waiting if self.asks_again => {
-                thread::park_timeout(timeout_max.min(WAITING_MAX));
-            }
-            Polled::Waiting => thread::park_timeout(timeout_max),
+            Polled::Waiting => thread::park_timeout(timeout_max.min(WAITING_MAX)),
+            Polled::Asleep => thread::park_timeout(timeout_max),
             Polled::Moved | Polled::Done => self.idle = Duration::ZERO,
         }
         self.bell.get_up();
@@ -287,10 +286,11 @@ impl Future for Group {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let mut polled = Group::poll(&mut self);
-        if matches!(polled, Polled::Idle | Polled::Waiting) && !self.bell.spins() {
+        let waits = matches!(polled, Polled::Idle | Polled::Waiting | Polled::Asleep);
+        if waits && !self.bell.spins() {
             self.bell.lie_down(context.waker());
             polled = Group::poll(&mut self);
-            self.waits_outside = polled == Polled::Waiting && !self.asks_again;
+            self.waits_outside = polled == Polled::Asleep;
             if polled == Polled::Idle || self.waits_outside {
                 return Poll::Pending;
             }

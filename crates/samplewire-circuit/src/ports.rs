@@ -39,7 +39,9 @@ use crate::task::{Reading, Way};
 /// ```
 pub trait Custom: Send {
     /// Moves what can be moved now, a few quanta at most, and says what it came to. With
-    /// [`Polled::Done`] its outputs end, and nothing is left in its inputs.
+    /// [`Polled::Done`] its outputs end, and nothing is left in its inputs. Without input or a free
+    /// quantum it is [`Polled::Idle`]; [`Polled::Asleep`] until its
+    /// [`Waker`](crate::Context::waker) is woken, or quanta come.
     ///
     /// # Errors
     /// Any: the graph stops and tells it with the block's name.

@@ -64,8 +64,8 @@ fn poll_to_the_end(mut group: Group) -> Group {
         match group.poll() {
             Polled::Done => return group,
             Polled::Moved => {}
-            Polled::Idle | Polled::Waiting if group.spins() => thread::yield_now(),
-            Polled::Idle | Polled::Waiting => {
+            Polled::Idle | Polled::Waiting | Polled::Asleep if group.spins() => thread::yield_now(),
+            Polled::Idle | Polled::Waiting | Polled::Asleep => {
                 group.sleep(Duration::from_millis(500));
             }
         }

@@ -122,7 +122,7 @@ fn poll_for(groups: &mut [Group], work: Option<Duration>) -> Polling {
     loop {
         match group.poll() {
             Polled::Moved => {}
-            Polled::Waiting => {
+            Polled::Waiting | Polled::Asleep => {
                 let lay_down = Instant::now();
                 group.sleep(Duration::from_secs(1));
                 asleep += lay_down.elapsed();

@@ -25,7 +25,7 @@ impl Scheduler for Sequence {
             loop {
                 match group.poll() {
                     Polled::Moved => {}
-                    Polled::Waiting => {
+                    Polled::Waiting | Polled::Asleep => {
                         group.sleep(Duration::from_secs(1));
                     }
                     // Nobody else could move.

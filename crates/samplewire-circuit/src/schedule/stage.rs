@@ -75,11 +75,11 @@ fn poll_to_the_end(group: &mut Group) {
         match group.poll() {
             Polled::Done => return,
             Polled::Moved => looks = 0,
-            Polled::Idle | Polled::Waiting if looks < LOOKS || group.spins() => {
+            Polled::Idle | Polled::Waiting | Polled::Asleep if looks < LOOKS || group.spins() => {
                 looks += 1;
                 std::hint::spin_loop();
             }
-            Polled::Idle | Polled::Waiting => {
+            Polled::Idle | Polled::Waiting | Polled::Asleep => {
                 group.sleep(Duration::from_millis(400));
             }
         }

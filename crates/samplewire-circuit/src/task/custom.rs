@@ -45,6 +45,7 @@ impl CustomTask {
         Ok(match polled {
             Polled::Moved => Progress::Moved,
             Polled::Waiting => Progress::Waiting,
+            Polled::Asleep => Progress::Asleep,
             Polled::Idle => {
                 counting.starved();
                 Progress::Idle
