@@ -1,13 +1,11 @@
 //! Where to cut a graph into stages, by what its blocks have cost so far.
 
-use std::time::Duration;
-
 use crate::graph::{Graph, Kind};
 
 /// What a quantum costs that goes to another thread, besides its samples.
-const HANDOVER: Duration = Duration::from_nanos(200);
-/// What each of its cache lines costs there.
-const LINE: Duration = Duration::from_nanos(2);
+const HANDOVER_S: f64 = 100e-9;
+/// What each of its cache lines costs there, which that other has written.
+const LINE_S: f64 = 1.4e-9;
 const LINE_BYTES: f64 = 64.0;
 /// What the thread with most to do must be spared for one thread more.
 const WORTH: f64 = 0.9;
@@ -18,8 +16,7 @@ pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<u
     let counters: Vec<_> = graph.blocks().map(|block| block.counters()).collect();
     let calls = counters.iter().map(|counters| counters.calls as f64);
     let costs: Vec<_> = calls.zip(costs_s).map(|(calls, cost)| calls * cost).collect();
-    let crossing = |edge: &crate::graph::Edge| {
-        let to = edge.to.expect("a graph's edges are connected");
+    let crossing = |circuit: usize, to: usize| {
         // Broadcasts and merges count nothing: the blocks behind them do.
         let mut node = to;
         while let (Kind::Broadcast | Kind::Merge, Some(&next)) =
@@ -27,13 +24,26 @@ pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<u
         {
             node = graph.edges[next].to.expect("a graph's edges are connected");
         }
-        let round = &graph.rounds[edge.circuit];
-        let bytes = counters[node].samples as f64 * round.sample_bytes as f64;
-        let quanta = counters[node].calls as f64;
-        let seconds = bytes / LINE_BYTES * LINE.as_secs_f64() + quanta * HANDOVER.as_secs_f64();
-        (edge.from, to, seconds)
+        let bytes = counters[node].samples as f64 * graph.rounds[circuit].sample_bytes as f64;
+        bytes / LINE_BYTES * LINE_S + counters[node].calls as f64 * HANDOVER_S
     };
-    cut(&costs, &graph.edges.iter().map(crossing).collect::<Vec<_>>(), stages_max)
+    let there = graph.edges.iter().map(|edge| {
+        let to = edge.to.expect("a graph's edges are connected");
+        (edge.from, to, crossing(edge.circuit, to))
+    });
+    let home = ways_home(graph).map(|(circuit, from, to)| (from, to, crossing(circuit, to)));
+    cut(&costs, &there.chain(home).collect::<Vec<_>>(), stages_max)
+}
+
+/// From which block the quanta of each circuit go home, and to which: they are in the cache of the
+/// one when they come to the other. Samples that are lent do not come home.
+fn ways_home(graph: &Graph) -> impl Iterator<Item = (usize, usize, usize)> {
+    let rounds = graph.rounds.iter().enumerate();
+    rounds.filter(|(_, round)| round.pool.capacity_bytes() > 0).filter_map(|(circuit, round)| {
+        let edges = graph.edges.iter().filter(|edge| edge.circuit == circuit);
+        let last = edges.filter_map(|edge| edge.to).max()?;
+        Some((circuit, last, round.taken_by?))
+    })
 }
 
 /// Cuts blocks of these `costs` in seconds into stages of neighbours, so that the one that costs most
@@ -97,9 +107,11 @@ fn best_cuts(
     best
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::blocks::{Head, NullSink, NullSource};
+    use crate::graph::{GraphBuilder, Placement};
 
     /// Each block's stream leads to the next.
     fn chain(blocks: usize, crossing: f64) -> Vec<(usize, usize, f64)> {
@@ -113,6 +125,39 @@ mod tests {
         assert_eq!(cut(&costs, &chain(5, 0.1), 3), [0, 0, 1, 2, 2]);
         // A fourth thread would not spare the one with most to do anything.
         assert_eq!(cut(&costs, &chain(5, 0.1), 8), [0, 0, 1, 2, 2]);
+    }
+
+    /// Which stage each block of a chain comes to: a source, kernels that take 110 ns for a quantum of
+    /// 256 cache lines, a sink.
+    fn stages_of_chain(kernels: usize) -> Vec<usize> {
+        let mut builder = GraphBuilder::new();
+        let circuit = builder.circuit::<f32>("floats", 4, 4_096);
+        let mut stream = builder.source("source", NullSource, circuit);
+        for kernel in 0..kernels {
+            stream = builder.in_place(format!("{kernel}"), Head::new(u64::MAX), stream);
+        }
+        builder.sink("sink", NullSink, stream);
+        let mut graph = builder.build().unwrap();
+        let mut groups = graph.split(&Placement::together(&graph));
+        groups[0].poll();
+        groups[0].publish();
+        let mut costs_s = vec![110e-9; kernels + 2];
+        (costs_s[0], costs_s[kernels + 1]) = (2e-9, 2e-9);
+        stages(&graph, &costs_s, 2)
+    }
+
+    #[test]
+    fn chain_is_cut_where_two_threads_make_more_of_it() {
+        assert_eq!(stages_of_chain(4), [0; 6]);
+        assert_eq!(stages_of_chain(16).iter().sum::<usize>(), 9, "a half, and the sink");
+    }
+
+    #[test]
+    fn way_home_is_a_way_too() {
+        // What comes home costs the first stage what comes over costs the second: no block less.
+        let (there, home) = ((0, 1, 3.0), (1, 0, 3.0));
+        assert_eq!(cut(&[5.0, 5.0], &[there], 2), [0, 1]);
+        assert_eq!(cut(&[6.0, 3.0], &[there, home], 2), [0, 0]);
     }
 
     #[test]
