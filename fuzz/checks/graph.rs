@@ -1,12 +1,15 @@
 //! Graphs of any blocks, ratios and placements pass every sample once, in order and with its index.
 
+#[path = "graph/blocks.rs"]
+mod blocks;
+
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
+use blocks::{Add, Cut, Deal, Hold, Seen, Sum};
 use samplewire_circuit::{
-    Done, Failure, Flow, Graph, GraphBuilder, Group, InPlace, Join, Placement, Polled, Quantum,
-    Ratio, RunError, Scheduler, Sink, Source, Stream, Tag, TagKind, Transform, Work,
+    Circuit, Graph, GraphBuilder, Group, Placement, Polled, Ratio, RunError, Scheduler, Stream,
 };
 
 /// Builds the graph that `bytes` spell, and runs it on this thread, its groups in the order that they
@@ -35,9 +38,9 @@ impl Drawn {
         let runs = runs(draw, length);
         let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
         let samples = indexes.map(|index| (index, value(index))).collect();
-        let circuit = circuit(&mut graph, draw, 0);
+        let (circuit, len) = circuit(&mut graph, draw, 0);
         let stream = graph.source("source", Cut { runs, next: 0 }, circuit);
-        grow(&mut graph, draw, stream, samples, 0, &mut sinks);
+        grow(&mut graph, draw, Grown { stream, samples, len }, 0, &mut sinks);
         Self { graph: graph.build().expect("it is whole"), sinks }
     }
 
@@ -49,9 +52,12 @@ impl Drawn {
         let result = self.graph.run(scheduler);
         assert!(result.is_ok(), "{result:?}");
         for (number, (seen, expected)) in self.sinks.iter().enumerate() {
-            let seen = seen.0.lock().expect("no sink panicked");
-            let at = seen.iter().zip(expected).position(|(seen, expected)| seen != expected);
-            let (len, of) = (seen.len(), expected.len());
+            let mut samples = seen.samples.lock().expect("no sink panicked");
+            if !seen.has_order {
+                samples.sort_unstable();
+            }
+            let at = samples.iter().zip(expected).position(|(seen, expected)| seen != expected);
+            let (len, of) = (samples.len(), expected.len());
             assert!(at.is_none() && len == of, "sink {number}: {len} of {of}, {at:?}");
         }
     }
@@ -115,67 +121,54 @@ fn placement(graph: &Graph, draw: &mut Draw) -> Placement {
 
 type Samples = Vec<(u64, i32)>;
 
-/// Adds blocks behind `stream`, whose samples are `samples`, and sinks behind those.
+/// A stream, and what is on it.
+struct Grown {
+    stream: Stream<i32>,
+    samples: Samples,
+    /// How many samples a quantum holds at most.
+    len: u64,
+}
+
+/// Adds blocks behind `grown`, and sinks behind those.
 fn grow(
     graph: &mut GraphBuilder,
     draw: &mut Draw,
-    mut stream: Stream<i32>,
-    mut samples: Samples,
+    mut grown: Grown,
     depth: u64,
     sinks: &mut Vec<(Seen, Samples)>,
 ) {
     for place in 0..draw.below(5) {
         let name = format!("{depth}.{}.{place}", sinks.len());
-        match draw.below(6) {
+        let number = sinks.len() as u64 * 100 + depth * 10 + place;
+        match draw.below(10) {
             0 | 1 => {
                 let add = draw.below(1_000) as i32;
-                samples.iter_mut().for_each(|sample| sample.1 = sample.1.wrapping_add(add));
-                stream = graph.in_place(name, Add(add, Draw::of_seed(draw.below(1 << 16))), stream);
+                grown.samples.iter_mut().for_each(|sample| sample.1 = sample.1.wrapping_add(add));
+                let block = Add(add, Draw::of_seed(draw.below(1 << 16)));
+                grown.stream = graph.in_place(name, block, grown.stream);
             }
-            2 | 3 => {
-                let ratio = match draw.below(3) {
-                    0 => Ratio::decimate(1 + draw.below(5) as u32),
-                    1 => Ratio::interpolate(1 + draw.below(4) as u32),
-                    _ => Ratio {
-                        interpolation: 1 + draw.below(9) as u32,
-                        decimation: 1 + draw.below(9) as u32,
-                    },
-                };
-                let outputs = |&(index, sample): &(u64, i32)| {
-                    (ratio.output_at(index)..ratio.output_at(index + 1)).map(move |at| (at, sample))
-                };
-                samples = samples.iter().flat_map(outputs).collect();
-                let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
-                stream = graph.transform(name, Hold::new(ratio), stream, circuit);
+            2 | 3 => grown = transformed(graph, draw, &name, number, grown),
+            4 => grown = joined(graph, draw, &name, number, grown),
+            5 => {
+                let dealt = dealt(graph, draw, &name, grown.stream, 1);
+                grown.stream = dealt.into_iter().next().expect("to one output");
             }
-            4 => {
-                let runs = runs(draw, samples.last().map_or(1, |last| 1 + last.0.min(LENGTH_MAX)));
-                let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
-                let others: BTreeMap<_, _> = indexes.map(|index| (index, value(index))).collect();
-                samples.retain_mut(|(index, sample)| {
-                    let other = others.get(index);
-                    other.is_some_and(|other| {
-                        *sample = sample.wrapping_add(*other);
-                        true
-                    })
-                });
-                let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + depth * 10 + place);
-                let other = graph.source(format!("{name} other"), Cut { runs, next: 0 }, circuit);
-                stream = graph.join(name, Sum, stream, other);
+            6 if grown.samples.iter().zip(0..).all(|(sample, index)| sample.0 == index) => {
+                grown = looped(graph, draw, &name, number, grown);
             }
-            _ if depth < 2 => {
-                let shared = graph.broadcast(name.clone(), stream);
+            7 => return merged(graph, draw, &name, number, grown, sinks),
+            8 | 9 if depth < 2 => {
+                let shared = graph.broadcast(name.clone(), grown.stream);
                 for reader in 0..1 + draw.below(3) {
                     let name = format!("{name}.{reader}");
+                    let samples = grown.samples.clone();
                     if draw.below(2) == 0 {
-                        let seen = Seen::default();
-                        graph.sink(name, seen.clone(), shared.clone());
-                        sinks.push((seen, samples.clone()));
+                        see(graph, name, shared.clone(), samples, true, sinks);
                     } else {
-                        let circuit = circuit(graph, draw, sinks.len() as u64 * 100 + reader);
+                        let (circuit, len) = circuit(graph, draw, number + reader);
                         let copy = Hold::new(Ratio::ONE);
                         let stream = graph.transform(name, copy, shared.clone(), circuit);
-                        grow(graph, draw, stream, samples.clone(), depth + 1, sinks);
+                        grow(graph, draw, Grown { stream, samples, len }, depth + 1, sinks);
                     }
                 }
                 return;
@@ -183,26 +176,160 @@ fn grow(
             _ => {}
         }
     }
-    let seen = Seen::default();
-    graph.sink(format!("sink {}", sinks.len()), seen.clone(), stream);
-    sinks.push((seen, samples));
+    let name = format!("sink {}", sinks.len());
+    see(graph, name, grown.stream, grown.samples, true, sinks);
 }
 
-fn circuit(
+/// A sink for `stream`.
+fn see(
+    graph: &mut GraphBuilder,
+    name: String,
+    stream: impl Into<samplewire_circuit::Readable<i32>>,
+    mut expected: Samples,
+    has_order: bool,
+    sinks: &mut Vec<(Seen, Samples)>,
+) {
+    if !has_order {
+        expected.sort_unstable();
+    }
+    let seen = Seen { samples: Default::default(), has_order };
+    graph.sink(name, seen.clone(), stream);
+    sinks.push((seen, expected));
+}
+
+fn transformed(
     graph: &mut GraphBuilder,
     draw: &mut Draw,
+    name: &str,
     number: u64,
-) -> samplewire_circuit::Circuit<i32> {
+    grown: Grown,
+) -> Grown {
+    let ratio = match draw.below(3) {
+        0 => Ratio::decimate(1 + draw.below(5) as u32),
+        1 => Ratio::interpolate(1 + draw.below(4) as u32),
+        _ => {
+            Ratio { interpolation: 1 + draw.below(9) as u32, decimation: 1 + draw.below(9) as u32 }
+        }
+    };
+    let outputs = |&(index, sample): &(u64, i32)| {
+        (ratio.output_at(index)..ratio.output_at(index + 1)).map(move |at| (at, sample))
+    };
+    let samples = grown.samples.iter().flat_map(outputs).collect();
+    let (circuit, len) = circuit(graph, draw, number);
+    let stream = graph.transform(name, Hold::new(ratio), grown.stream, circuit);
+    Grown { stream, samples, len }
+}
+
+/// The sum with another source's samples of the same indexes.
+fn joined(
+    graph: &mut GraphBuilder,
+    draw: &mut Draw,
+    name: &str,
+    number: u64,
+    mut grown: Grown,
+) -> Grown {
+    let (other, samples) = another(graph, draw, name, number, &grown.samples);
+    let others: BTreeMap<_, _> = samples.into_iter().collect();
+    grown.samples.retain_mut(|(index, sample)| {
+        others.get(index).is_some_and(|other| {
+            *sample = sample.wrapping_add(*other);
+            true
+        })
+    });
+    let stream = graph.join(name, Sum, grown.stream, other);
+    Grown { stream, ..grown }
+}
+
+/// A source of about as many samples.
+fn another(
+    graph: &mut GraphBuilder,
+    draw: &mut Draw,
+    name: &str,
+    number: u64,
+    samples: &Samples,
+) -> (Stream<i32>, Samples) {
+    let runs = runs(draw, samples.last().map_or(1, |last| 1 + last.0.min(LENGTH_MAX)));
+    let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
+    let samples = indexes.map(|index| (index, value(index))).collect();
+    let (circuit, _) = circuit(graph, draw, number);
+    (graph.source(format!("{name} other"), Cut { runs, next: 0 }, circuit), samples)
+}
+
+/// Its quanta on `outputs` streams.
+fn dealt(
+    graph: &mut GraphBuilder,
+    draw: &mut Draw,
+    name: &str,
+    stream: Stream<i32>,
+    outputs: usize,
+) -> Vec<Stream<i32>> {
+    graph.custom(format!("{name} deal"), |ports| {
+        let input = ports.input(stream);
+        let (outputs, streams) = (0..outputs).map(|_| ports.pass(&input)).unzip();
+        let draw = Draw::of_seed(draw.below(1 << 16));
+        (Deal { input, outputs, draw, waker: Waker::noop().clone() }, streams)
+    })
+}
+
+/// The sum of a stream without gaps with itself, some quanta later: y[n] = x[n] + y[n - D].
+fn looped(
+    graph: &mut GraphBuilder,
+    draw: &mut Draw,
+    name: &str,
+    number: u64,
+    mut grown: Grown,
+) -> Grown {
+    let len = 1 + draw.below(300);
+    // The join keeps back a quantum of the input.
+    let initial = grown.len.div_ceil(len) + draw.below(3);
+    let quanta = initial + 1 + draw.below(3);
+    let round = graph.circuit(format!("{name} round"), quanta as usize, len as usize);
+    let (feedback, delayed) = graph.feedback(format!("{name} loop"), round, initial as usize);
+    let sum = graph.join(name, Sum, grown.stream, delayed);
+    let both = graph.broadcast(format!("{name} both"), sum);
+    graph.close(feedback, both.clone());
+    let delay = (initial * len) as usize;
+    for index in delay..grown.samples.len() {
+        let before = grown.samples[index - delay].1;
+        grown.samples[index].1 = grown.samples[index].1.wrapping_add(before);
+    }
+    let (circuit, len) = circuit(graph, draw, number);
+    let copy = Hold::new(Ratio::ONE);
+    let stream = graph.transform(format!("{name} copy"), copy, both, circuit);
+    Grown { stream, samples: grown.samples, len }
+}
+
+/// Its quanta by several ways, and those of another source, in one sink.
+fn merged(
+    graph: &mut GraphBuilder,
+    draw: &mut Draw,
+    name: &str,
+    number: u64,
+    mut grown: Grown,
+    sinks: &mut Vec<(Seen, Samples)>,
+) {
+    let (other, samples) = another(graph, draw, name, number, &grown.samples);
+    let outputs = 1 + draw.below(3) as usize;
+    let mut streams = dealt(graph, draw, name, grown.stream, outputs);
+    streams.insert(draw.below(streams.len() as u64 + 1) as usize, other);
+    grown.samples.extend(samples);
+    let stream = graph.merge(format!("{name} merge"), streams);
+    see(graph, name.to_owned(), stream, grown.samples, false, sinks);
+}
+
+/// A circuit, and how many samples its quanta hold.
+fn circuit(graph: &mut GraphBuilder, draw: &mut Draw, number: u64) -> (Circuit<i32>, u64) {
     let (quanta, len) = (1 + draw.below(6), 1 + draw.below(300));
-    graph.circuit(format!("circuit {number}"), quanta as usize, len as usize)
+    (graph.circuit(format!("circuit {number}"), quanta as usize, len as usize), len)
 }
 
 /// Runs of samples, of `left` in all: the index of each and its length, with a gap before some.
 fn runs(draw: &mut Draw, mut left: u64) -> VecDeque<(u64, u64)> {
     let mut runs = VecDeque::new();
     let mut index = 0;
+    let has_gaps = draw.below(4) > 0;
     while left > 0 {
-        if draw.below(8) == 0 {
+        if has_gaps && draw.below(8) == 0 {
             index += draw.below(50);
         }
         let len = (1 + draw.below(300)).min(left);
@@ -216,130 +343,6 @@ fn runs(draw: &mut Draw, mut left: u64) -> VecDeque<(u64, u64)> {
 /// What stands at an index.
 fn value(index: u64) -> i32 {
     (index.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as i32
-}
-
-/// Runs cut to quanta, with tags for the gaps between.
-struct Cut {
-    /// What is left.
-    runs: VecDeque<(u64, u64)>,
-    /// The index behind the last sample.
-    next: u64,
-}
-
-impl Source<i32> for Cut {
-    fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
-        let Some((index, left)) = self.runs.front_mut() else { return Ok(Flow::End) };
-        let lost = *index - self.next;
-        // Of several causes, in tags of their own.
-        let kinds = [
-            TagKind::Gap { lost_samples: lost / 3, cause: "one" },
-            TagKind::Overflow { lost_samples: lost / 3 },
-            TagKind::Gap { lost_samples: lost - lost / 3 * 2, cause: "two" },
-        ];
-        for kind in kinds.into_iter().filter(|_| lost > 0) {
-            quantum.push_tag(Tag { index: *index, kind })?;
-        }
-        let len = quantum.fill().len().min(*left as usize);
-        quantum.set_len(len);
-        quantum.set_index(*index);
-        (*index..).zip(quantum.samples_mut()).for_each(|(index, at)| *at = value(index));
-        *index += len as u64;
-        *left -= len as u64;
-        self.next = *index;
-        if *left == 0 {
-            self.runs.pop_front();
-        }
-        Ok(if self.runs.is_empty() { Flow::End } else { Flow::Pass })
-    }
-}
-
-/// Adds the second stream to the first.
-struct Sum;
-
-impl Join<i32, i32> for Sum {
-    fn work(&mut self, first: &mut [i32], second: &[i32]) -> Result<(), Failure> {
-        first.iter_mut().zip(second).for_each(|(first, other)| *first = first.wrapping_add(*other));
-        Ok(())
-    }
-}
-
-/// Adds, and waits now and then before.
-struct Add(i32, Draw);
-
-impl InPlace<i32> for Add {
-    fn work(&mut self, quantum: &mut Quantum<i32>) -> Work {
-        if self.1.below(64) == 0 {
-            return Ok(Flow::Wait);
-        }
-        let samples = quantum.samples_mut();
-        samples.iter_mut().for_each(|sample| *sample = sample.wrapping_add(self.0));
-        Ok(Flow::Pass)
-    }
-}
-
-/// Each output is the sample at which it stands, or the one before it.
-struct Hold {
-    ratio: Ratio,
-    /// The index of the next input.
-    input: u64,
-    /// The index of the next output.
-    output: u64,
-}
-
-impl Hold {
-    fn new(ratio: Ratio) -> Self {
-        Self { ratio, input: 0, output: 0 }
-    }
-}
-
-impl Transform<i32, i32> for Hold {
-    fn ratio(&self) -> Ratio {
-        self.ratio
-    }
-
-    fn restart(&mut self, index: u64) {
-        (self.input, self.output) = (index, self.ratio.output_at(index));
-    }
-
-    fn work(&mut self, input: &[i32], output: &mut [i32]) -> Result<Done, Failure> {
-        let mut done = Done { consumed: 0, produced: 0 };
-        for sample in input {
-            let end = self.ratio.output_at(self.input + 1);
-            let room = &mut output[done.produced..];
-            let len = room.len().min((end - self.output) as usize);
-            room[..len].fill(*sample);
-            done.produced += len;
-            self.output += len as u64;
-            if self.output < end {
-                break;
-            }
-            done.consumed += 1;
-            self.input += 1;
-        }
-        Ok(done)
-    }
-}
-
-/// What came: the index and value of each sample. Each index must be a sample's or counted in a tag.
-#[derive(Clone, Default)]
-struct Seen(Arc<Mutex<Samples>>);
-
-impl Sink<i32> for Seen {
-    fn consume(&mut self, quantum: &Quantum<i32>) -> Work {
-        let mut samples = self.0.lock().unwrap();
-        let next = samples.last().map_or(0, |last| last.0 + 1);
-        let lost_in = |tag: &Tag| match tag.kind {
-            TagKind::Gap { lost_samples, .. } | TagKind::Overflow { lost_samples } => lost_samples,
-            _ => 0,
-        };
-        let (index, tags) = (quantum.index(), quantum.tags());
-        if next + tags.iter().map(lost_in).sum::<u64>() != index {
-            return Err(format!("{next} was to come, {index} came with {tags:?}").into());
-        }
-        let indexed = (index..).zip(quantum.samples().iter().copied());
-        samples.extend(indexed);
-        Ok(Flow::Pass)
-    }
 }
 
 /// Choices drawn from bytes, and when they are used up from a seed.
