@@ -180,13 +180,7 @@ impl Arguments {
             let value = words.next().ok_or(format!("{word} takes a value"))?;
             match word.as_str() {
                 "--waits" => {
-                    arguments.waits = match value.as_str() {
-                        "asleep" => Waits::Asleep,
-                        "spinning" => Waits::Spinning,
-                        "both-spinning" => Waits::BothSpinning,
-                        "inline" => Waits::Inline,
-                        _ => return Err(format!("--waits {value}: no such way").into()),
-                    };
+                    arguments.waits = value.parse()?;
                     arguments.word = value;
                 }
                 "--cpus" => {

@@ -1,4 +1,4 @@
-//! How fast a stream is: a transmitter and a receiver, two threads each, with the whole protocol
+//! How fast a stream is: a transmitter and a receiver, two threads each unless they wait `inline`, with the whole protocol
 //! between them, in one process over loopback or as two programs.
 //!
 //! ```text
@@ -6,6 +6,7 @@
 //!     [--device ADDRESS | --host ADDRESS] \
 //!     [--payload BYTES] [--window PACKETS] [--seconds S | --samples N] \
 //!     [--no-segmentation] [--no-joining] [--no-offload] \
+//!     [--waits asleep|spinning|both-spinning|inline] \
 //!     [--fault data:loss=0.01,corrupt=0.001] [--fault feedback:loss=0.01] [--json]
 //! ```
 //!
@@ -26,7 +27,9 @@ use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{Source, SourceError, StreamInfo};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Block, Receiver, ReceiverOptions, Transmitter, TransmitterOptions};
+use samplewire::{
+    Block, RealTime, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, Waits,
+};
 use samplewire_io::faults::{FaultSpec, Side, parse as parse_fault};
 use samplewire_io::{Faults, Link, Udp, UdpOptions};
 
@@ -61,7 +64,10 @@ fn receive(
     arguments: &Arguments,
     address: SocketAddr,
 ) -> Result<Received, Box<dyn std::error::Error>> {
-    let options = ReceiverOptions::new().window(arguments.window).udp(arguments.udp());
+    let options = ReceiverOptions::new()
+        .window(arguments.window)
+        .udp(arguments.udp())
+        .real_time(RealTime::new().waits(arguments.waits));
     let mut receiver = Receiver::open(address, &options)?;
     let packet_bytes = usize::from(receiver.info().payload_bytes);
     let mut arrived = Arrived::default();
@@ -82,8 +88,10 @@ fn start_device(
     at: SocketAddr,
 ) -> Result<(SocketAddr, Device), Box<dyn std::error::Error>> {
     let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ)?;
-    let options =
-        TransmitterOptions::new().window(arguments.window).payload_bytes(arguments.payload_bytes);
+    let options = TransmitterOptions::new()
+        .window(arguments.window)
+        .payload_bytes(arguments.payload_bytes)
+        .real_time(RealTime::new().waits(arguments.waits));
     let udp = Udp::bind(at, &arguments.udp())?;
     let link: Box<dyn Link> = match &arguments.faults {
         Some((data, feedback)) => Box::new(Faults::new(udp, data, feedback)?),
@@ -196,6 +204,7 @@ struct Arguments {
     samples: u64,
     has_segmentation: bool,
     has_joining: bool,
+    waits: Waits,
     /// Of the packets that the device sends, and of those that it receives.
     faults: Option<(FaultSpec, FaultSpec)>,
     json: bool,
@@ -211,6 +220,7 @@ impl Arguments {
             samples: u64::MAX,
             has_segmentation: true,
             has_joining: true,
+            waits: Waits::default(),
             faults: None,
             json: false,
         };
@@ -256,6 +266,7 @@ impl Arguments {
                 "--no-offload" => {
                     (arguments.has_segmentation, arguments.has_joining) = (false, false);
                 }
+                "--waits" => arguments.waits = value()?.parse()?,
                 "--json" => arguments.json = true,
                 _ => return Err(format!("unknown argument {word}")),
             }

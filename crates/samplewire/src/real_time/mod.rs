@@ -3,6 +3,7 @@
 
 mod granted;
 
+use std::str::FromStr;
 use std::time::Duration;
 
 use samplewire_io::thread;
@@ -45,6 +46,21 @@ pub enum Waits {
     /// they wait they spin. The shortest way, for a program that does not stay away: while it does,
     /// nothing is answered or repaired, and after 15 s the other side gives the stream up.
     Inline,
+}
+
+impl FromStr for Waits {
+    type Err = String;
+
+    /// `asleep`, `spinning`, `both-spinning` or `inline`.
+    fn from_str(word: &str) -> Result<Self, String> {
+        Ok(match word {
+            "asleep" => Self::Asleep,
+            "spinning" => Self::Spinning,
+            "both-spinning" => Self::BothSpinning,
+            "inline" => Self::Inline,
+            _ => return Err(format!("{word}: not asleep, spinning, both-spinning or inline")),
+        })
+    }
 }
 
 impl RealTime {
