@@ -56,7 +56,7 @@ lint: ## rustfmt, clippy, ruff, and the dependencies' licences, bans and advisor
 	@tools/lint.sh
 
 bench: ## throughput against raw UDP, the runtime against FutureSDR and GNU Radio, some minutes
-	@tools/setup.sh linker gnuradio
+	@tools/setup.sh linker gnuradio futuresdr
 	$(PYTHON) bench/run.py
 	$(PYTHON) bench/runtime.py
 

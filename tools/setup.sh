@@ -2,7 +2,7 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, notebooks, cross, rtl,
-#                             deny, fuzz, gnuradio, nightly, soapy, wire
+#                             deny, fuzz, futuresdr, gnuradio, nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -179,6 +179,21 @@ gnuradio() {
         install_apt gnuradio-dev "a runtime to compare with"
 }
 
+# The same; where rustup installs what a folder asks for by itself, nothing is to do.
+futuresdr() {
+    local folder=bench/peers/futuresdr
+    (cd $folder && cargo --version >/dev/null 2>&1) && return 0
+    if ! command -v rustup >/dev/null; then
+        say "missing: the nightly that FutureSDR is built with; there is no rustup here"
+        return 0
+    fi
+    local channel
+    channel=$(sed -n 's/^channel = "\(.*\)"/\1/p' $folder/rust-toolchain.toml)
+    say "installing Rust's $channel: FutureSDR, a runtime to compare with, is built with it"
+    rustup toolchain install "$channel" --profile minimal >/dev/null 2>&1 ||
+        say "missing: Rust's $channel; FutureSDR is left out"
+}
+
 # What the module for SoapySDR is built with, and is tried by.
 soapy() {
     command -v c++ >/dev/null || install_apt build-essential "the module for SoapySDR is C++"
@@ -192,7 +207,7 @@ rust
 for part in "$@"; do
     case $part in
         linker | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
-        gnuradio | nightly | soapy | wire) "$part" ;;
+        futuresdr | gnuradio | nightly | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

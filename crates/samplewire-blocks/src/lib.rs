@@ -29,6 +29,7 @@
 
 #![forbid(unsafe_code)]
 
+mod channel;
 mod constant;
 mod convert;
 mod crc;
@@ -48,6 +49,7 @@ mod throttle;
 mod tone;
 mod two_inputs;
 
+pub use channel::{PutChannel, TakeChannel};
 pub use constant::Constant;
 pub use convert::Convert;
 pub use crc::{AppendCrc, CheckCrc};

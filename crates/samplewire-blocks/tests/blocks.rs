@@ -8,8 +8,8 @@ use samplewire_blocks::kernels::{
 };
 use samplewire_blocks::{
     Add, AddCyclicPrefix, AppendCrc, CheckCrc, Constant, Convert, Filter, FindSync, Gain,
-    InsertSync, Interpolator, Multiply, Noise, PowerSpectrum, Probe, Ramp, RemoveCyclicPrefix,
-    Rotator, Saxpy, Throttle, Tone,
+    InsertSync, Interpolator, Multiply, Noise, PowerSpectrum, Probe, PutChannel, Ramp,
+    RemoveCyclicPrefix, Rotator, Saxpy, TakeChannel, Throttle, Tone,
 };
 use samplewire_circuit::blocks::Head;
 use samplewire_circuit::{
@@ -164,6 +164,42 @@ fn conversion_crosses_into_quanta_of_another_length() {
     let got = crossed::<Complex32, Complex<i16>>(Gap(Noise::new(1, 0.1)), Convert, 333);
     assert_eq!(got.samples(), want);
     assert_eq!(got.indexes(), indexes());
+}
+
+#[test]
+fn channels_come_out_of_a_stream_as_they_went_in() {
+    let given = |seed| Noise::new(seed, 0.1);
+    for (channel, seed) in [(0, 1), (1, 2)] {
+        let got = run(Gap(given(1)), |graph, stream| {
+            let [ones, back] = ["ones", "back"].map(|name| graph.circuit(name, 3, 300));
+            let pairs: Circuit<[f32; 2]> = graph.circuit("pairs", 3, 333);
+            let second = graph.source("second", given(2), ones);
+            let stream = graph.transform("pair", PutChannel(0), stream, pairs);
+            let stream = graph.join("second of the pair", PutChannel(1), stream, second);
+            graph.transform("one", TakeChannel(channel), stream, back)
+        });
+        let got = got.unwrap();
+        assert_eq!(got.indexes(), indexes());
+        let noise = kernels::Noise::new(seed, 0.1);
+        for (index, sample) in indexes().into_iter().zip(got.samples()) {
+            let mut want = [0.0_f32];
+            noise.fill(index, &mut want);
+            assert_eq!([sample], want, "channel {channel} at {index}");
+        }
+    }
+}
+
+#[test]
+fn channel_that_is_not_there_is_named() {
+    let error = run(Constant::new([1.0_f32; 3]), |graph, stream| {
+        let circuit: Circuit<f32> = graph.circuit("one", 3, 300);
+        graph.transform("fourth", TakeChannel(3), stream, circuit)
+    });
+    let error = error.err().unwrap().to_string();
+    assert!(
+        error.contains("fourth") && error.contains("no channel 3: the stream has 3"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -1,9 +1,10 @@
-//! Samples: the numbers that the bytes of a quantum can be seen as.
+//! Samples: the numbers that the bytes of a quantum can be seen as, and those of several channels.
 
 use bytemuck::{Pod, PodCastError};
 use num_complex::Complex;
 
-/// A number, real or complex, whose every bit pattern is valid, in this machine's byte order.
+/// A number, real or complex, whose every bit pattern is valid, in this machine's byte order; or `N`
+/// of them, `[T; N]`: what the channels of a stream have at one index, in their order.
 ///
 /// Sealed: the wire and the files know these and no others.
 pub trait Sample: Pod + Send + Sync + sealed::Sealed {
@@ -28,6 +29,13 @@ macro_rules! samples {
 }
 
 samples!(i8 "i8", u8 "bytes", i16 "i16", i32 "i32", f32 "f32", f64 "f64");
+
+impl<S: Sample, const N: usize> sealed::Sealed for [S; N] {}
+
+impl<S: Sample, const N: usize> Sample for [S; N] {
+    /// That of one channel.
+    const NAME: &'static str = S::NAME;
+}
 
 /// One bit of a stream of bits, in a byte of its own: 0 or 1. Of another byte it is the lowest bit.
 ///
@@ -137,6 +145,15 @@ mod sealed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn channels_lie_side_by_side() {
+        let words = [1_i32, 2, 3, 4];
+        let frames: &[[i32; 2]] = view(bytemuck::cast_slice(&words)).unwrap();
+        assert_eq!(frames, [[1, 2], [3, 4]]);
+        let error = view::<[i32; 3]>(bytemuck::cast_slice(&words)).unwrap_err().to_string();
+        assert_eq!(error, "16 bytes are not a whole number of i32 (12 bytes each)");
+    }
 
     #[test]
     fn half_a_sample_is_refused_with_the_lengths() {

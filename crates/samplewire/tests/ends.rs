@@ -75,8 +75,14 @@ impl Sink<f64> for Checked {
 
 /// Counts from 0.
 fn counter(samples: u64) -> Box<dyn Source> {
-    let bytes: Vec<u8> = (0..samples as u32).flat_map(u32::to_le_bytes).collect();
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6);
+    counter_of(samples, 1)
+}
+
+/// Counts on from channel to channel, and from the last channel to the first at the next index.
+fn counter_of(samples: u64, channels: u16) -> Box<dyn Source> {
+    let counts = 0..samples as u32 * u32::from(channels);
+    let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).collect();
+    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6).channels(channels);
     Box::new(ReaderSource::new(std::io::Cursor::new(bytes), "counter", &options).unwrap())
 }
 
@@ -178,6 +184,58 @@ fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
     let indexes = data.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
     assert!(indexes.eq(0..3_000_000));
     assert!(verify(&path).is_ok());
+}
+
+/// Looks at the channels of [`counter_of`] at each index.
+struct InStep;
+
+impl Sink<[Sc16; 3]> for InStep {
+    fn consume(&mut self, quantum: &Quantum<[Sc16; 3]>) -> Work {
+        for (index, channels) in (quantum.index()..).zip(quantum.samples()) {
+            let count = |channel| Complex::new((3 * index + channel) as i16, 0);
+            let low = channels.map(|sample| Complex::new(sample.re, 0));
+            assert_eq!(low, [0, 1, 2].map(count), "at {index}");
+        }
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.sigmf-meta");
+    let options = TransmitterOptions::new().window(256);
+    let faults = (&losses(0.02), &losses(0.01));
+    let source = counter_of(500_000, 3);
+    let device = Device::start("127.0.0.1:0", source, &options, faults, Overflow::Wait);
+    let receiver = device.receive(&ReceiverOptions::new());
+    let info = receiver.info().stream_info();
+    let source = ReceiverSource::<[Sc16; 3]>::new(receiver).unwrap();
+    let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
+    let file = SinkBlock::<[Sc16; 3]>::new(file, &info).unwrap();
+    let summary = file.summary();
+    let mut graph = GraphBuilder::new();
+    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let stream = graph.lent_source("receiver", source, wire);
+    graph.sink("in step", InStep, stream.clone());
+    graph.sink("file", file, stream);
+    in_two_threads(graph.build().unwrap());
+    device.finish();
+    let summary = summary.get().unwrap();
+    assert_eq!((summary.samples, summary.gaps), (500_000, 0));
+    let data = std::fs::read(path.with_extension("sigmf-data")).unwrap();
+    let counts = data.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
+    assert!(counts.eq(0..1_500_000));
+    assert!(verify(&path).is_ok());
+}
+
+#[test]
+fn stream_of_other_channels_is_refused_with_both_numbers() {
+    let info = StreamInfo::new(Format::Sc16, 3, 1e6).unwrap();
+    let error = SourceBlock::<Sc16>::new(counter_of(10, 3)).err().unwrap().to_string();
+    assert!(error.contains("are 3, and the block is for 1: make it for [T; 3]"), "{error}");
+    let sink = Box::new(sink::NullSink::new(&info));
+    assert!(SinkBlock::<[Sc16; 2]>::new(sink, &info).is_err());
 }
 
 /// Loses 1,000 samples after each 50,000, and says so.

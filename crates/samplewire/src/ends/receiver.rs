@@ -38,7 +38,7 @@ impl<T: FormSample> ReceiverSource<T> {
     /// Of the stream that `receiver` has opened, whose samples are to be `T`.
     ///
     /// # Errors
-    /// [`FormError`]: the stream's format is another, or it has several channels.
+    /// [`FormError`]: the stream's format is another, or it has other channels.
     pub fn new(receiver: Receiver) -> Result<Self, FormError> {
         typed::check::<T>(&receiver.info().stream_info())?;
         let account = AccountHandle::default();

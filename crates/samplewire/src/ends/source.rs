@@ -37,7 +37,7 @@ impl<T: FormSample> SourceBlock<T> {
     /// Of `source`, whose samples are to be `T`.
     ///
     /// # Errors
-    /// [`FormError`]: the source's format is another, or it has several channels.
+    /// [`FormError`]: the source's format is another, or it has other channels.
     pub fn new(source: Box<dyn source::Source>) -> Result<Self, FormError> {
         typed::check::<T>(source.info())?;
         let rate_hz = source.info().rate_hz();

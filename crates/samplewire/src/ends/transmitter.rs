@@ -51,7 +51,7 @@ impl<T: FormSample> TransmitterSink<T> {
     /// Into `session`, from its first index on.
     ///
     /// # Errors
-    /// [`FormError`]: the transmitter's stream is of another format, or has several channels.
+    /// [`FormError`]: the transmitter's stream is of another format, or has other channels.
     pub fn new(transmitter: Transmitter, session: Session) -> Result<Self, FormError> {
         typed::check::<T>(transmitter.info())?;
         Ok(Self {

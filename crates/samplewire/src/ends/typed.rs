@@ -6,10 +6,21 @@ use samplewire_proto::wire::Format;
 
 use crate::source::StreamInfo;
 
-/// A type of sample that is a format on the wire and in files.
+/// A type of sample that is a format on the wire and in files; `[T; N]` is one of `N` channels.
 pub trait FormSample: Sample {
     /// The format.
     const FORMAT: Format;
+    /// How many channels a stream of it has.
+    const CHANNELS: u16 = 1;
+}
+
+impl<S: FormSample, const N: usize> FormSample for [S; N] {
+    const FORMAT: Format = S::FORMAT;
+    const CHANNELS: u16 = {
+        let channels = S::CHANNELS as usize * N;
+        assert!(1 <= channels && channels <= u16::MAX as usize, "1 to 65,535 channels");
+        channels as u16
+    };
 }
 
 macro_rules! forms {
@@ -42,11 +53,18 @@ pub enum FormError {
         /// Its format.
         wanted: Format,
     },
-    /// It has several channels.
-    #[error("the stream has {channels} channels: a circuit's streams have one each")]
+    /// It has another number of channels.
+    #[error(
+        "the stream's channels of {sample} are {found}, and the block is for {wanted}: make it for \
+         [T; {found}], and take channels behind it"
+    )]
     Channels {
-        /// How many.
-        channels: u16,
+        /// How many it has.
+        found: u16,
+        /// The type of a channel's samples.
+        sample: &'static str,
+        /// How many the block's samples are of.
+        wanted: u16,
     },
     /// This machine is big-endian.
     #[error("samples of {format} are little-endian, and this machine is not")]
@@ -62,10 +80,11 @@ pub(super) fn check<T: FormSample>(info: &StreamInfo) -> Result<(), FormError> {
         let (found, sample, wanted) = (info.format, T::NAME, T::FORMAT);
         return Err(FormError::Format { found, sample, wanted });
     }
-    if info.channels != 1 {
-        return Err(FormError::Channels { channels: info.channels });
+    if info.channels != T::CHANNELS {
+        let (found, sample, wanted) = (info.channels, T::NAME, T::CHANNELS);
+        return Err(FormError::Channels { found, sample, wanted });
     }
-    if cfg!(target_endian = "big") && size_of::<T>() > 1 {
+    if cfg!(target_endian = "big") && align_of::<T>() > 1 {
         return Err(FormError::ByteOrder { format: info.format });
     }
     Ok(())
@@ -82,7 +101,10 @@ mod tests {
         let error = check::<Complex<f32>>(&info).unwrap_err().to_string();
         assert!(error.contains("sc16") && error.contains("complex f32, which is fc32"), "{error}");
         let info = StreamInfo::new(Format::R16, 4, 1e6).unwrap();
-        assert_eq!(check::<i16>(&info), Err(FormError::Channels { channels: 4 }));
+        assert_eq!(check::<[i16; 4]>(&info), Ok(()));
+        assert_eq!(check::<[[i16; 2]; 2]>(&info), Ok(()));
+        let error = check::<i16>(&info).unwrap_err().to_string();
+        assert!(error.contains("channels of i16 are 4"), "{error}");
     }
 
     #[test]
