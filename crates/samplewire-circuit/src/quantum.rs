@@ -90,6 +90,7 @@ impl<T> Quantum<T> {
     }
 
     /// Ends the loan, if this quantum has one, so that its memory returns to its owner.
+    #[inline]
     pub(crate) fn end_loan(&mut self) {
         if self.state().loan.is_some() {
             self.state_mut().loan = None;

@@ -65,9 +65,11 @@ pub(super) enum Halt {
     Failed(Failure),
 }
 
+// What is called for each quantum is inlined: calls and results between cost 5 % where a block takes
+// 150 ns.
 impl Calls<'_> {
     /// Has a block work on a quantum until it does not wait: whether the next block may.
-    #[inline]
+    #[inline(always)]
     pub(super) fn visit(
         &mut self,
         block: &mut dyn Visit,
@@ -107,6 +109,7 @@ impl Calls<'_> {
     }
 
     /// Has the source fill a quantum once: how many samples it made, `None` when it waits.
+    #[inline(always)]
     pub(super) fn fill(
         &mut self,
         (source, post): (&mut Box<dyn Visit>, &mut Post),
@@ -131,6 +134,7 @@ impl Calls<'_> {
     }
 
     /// Has a replica of the source fill a quantum with `len` samples, or end the stream.
+    #[inline(always)]
     pub(super) fn make(
         &mut self,
         (source, post): (&mut Box<dyn Visit>, &mut Post),
