@@ -11,36 +11,39 @@ use crate::schedule::calls::{Filled, Halt};
 use crate::schedule::relay::Worker;
 
 /// Which indexes are still to be shared out.
-#[repr(align(128))]
 pub(super) struct Indexes {
     /// How many a quantum has.
     len: u64,
-    next: AtomicU64,
-    /// Where a block ended the stream.
-    end: AtomicU64,
+    next: Alone,
+    /// Where a block ended the stream: looked at before each quantum, and not with what changes.
+    end: Alone,
 }
+
+/// A number in cache lines of its own.
+#[repr(align(128))]
+struct Alone(AtomicU64);
 
 impl Indexes {
     /// All, in quanta of `len` samples.
     pub(super) fn new(len: u64) -> Self {
-        Self { len, next: AtomicU64::new(0), end: AtomicU64::new(u64::MAX) }
+        Self { len, next: Alone(AtomicU64::new(0)), end: Alone(AtomicU64::new(u64::MAX)) }
     }
 
     /// The next `quanta`, each by its first index.
     fn take(&self, quanta: u64) -> impl Iterator<Item = u64> {
         // Relaxed, as all here: the number is all that goes from thread to thread.
-        let begin = self.next.fetch_add(quanta * self.len, Ordering::Relaxed);
+        let begin = self.next.0.fetch_add(quanta * self.len, Ordering::Relaxed);
         (0..quanta).map(move |quantum| begin + quantum * self.len)
     }
 
     /// Whether the quantum at `index` comes before the end.
     fn is_wanted(&self, index: u64) -> bool {
-        index < self.end.load(Ordering::Relaxed)
+        index < self.end.0.load(Ordering::Relaxed)
     }
 
     /// The quantum at `index` is the last.
     fn end_behind(&self, index: u64) {
-        self.end.fetch_min(index + 1, Ordering::Relaxed);
+        self.end.0.fetch_min(index + 1, Ordering::Relaxed);
     }
 }
 
@@ -83,8 +86,8 @@ impl Worker<'_> {
 
 /// How long a share should take: much longer than to take it, about 100 ns where another thread has
 /// taken one meanwhile.
-const SHARE_MIN: Duration = Duration::from_micros(10);
+const SHARE_MIN: Duration = Duration::from_micros(50);
 /// How many quanta a share has at most.
-const QUANTA_MAX: u64 = 256;
+const QUANTA_MAX: u64 = 1_024;
 /// How often a thread publishes its counters.
-const PUBLISHED_EVERY: Duration = Duration::from_millis(1);
+const PUBLISHED_EVERY: Duration = Duration::from_millis(10);

@@ -24,7 +24,8 @@ pub(super) struct Calls<'a> {
     pub(super) at: usize,
 }
 
-/// Where a thread's calls of a block are counted.
+/// Where a thread's calls of a block are counted: in cache lines of that thread's.
+#[repr(align(128))]
 pub(super) struct Post {
     pub(super) node: usize,
     /// The two's logarithm of its samples' size in bytes.

@@ -54,7 +54,8 @@ struct Ends {
     is_over: bool,
 }
 
-/// One thread of a relay.
+/// One thread of a relay, in cache lines of its own.
+#[repr(align(128))]
 pub(super) struct Worker<'a> {
     relay: &'a Relay,
     number: usize,

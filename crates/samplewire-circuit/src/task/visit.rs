@@ -14,7 +14,9 @@ pub(crate) trait Live: Send {
     fn stop(&mut self) -> Result<(), Failure>;
 }
 
-/// A block of a wrapper's, which is stopped if it was started.
+/// A block of a wrapper's, which is stopped if it was started: in cache lines (which this kind of
+/// machine fetches by pairs) that no block of another thread shares.
+#[repr(align(128))]
 pub(crate) struct Own<B> {
     block: B,
     is_started: bool,
