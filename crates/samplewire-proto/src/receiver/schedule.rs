@@ -78,7 +78,8 @@ impl Schedule {
         let Some(sent_at) = self.sent_at else { return Nanos(0) };
         let rtt = present.rtt;
         let grown = present.limit.distance(self.limit_sent).max(0) as u32;
-        if grown >= (present.window / 8).max(1) {
+        let step = step(present.window);
+        if grown >= step {
             return sent_at;
         }
         if self.reveals >= REVEALS_MAX && present.is_listable {
@@ -97,7 +98,12 @@ impl Schedule {
         // one arrives, what comes in a round trip has departed.
         let unused = self.limit_sent.distance(present.highest_end).max(0) as u32;
         let unused_then = unused.saturating_sub(present.per_rtt);
-        if grown >= (unused / 8).max(1) {
+        if present.window < 8 * STEP_MIN {
+            // Credit one by one would be used one by one, and never again gather to more.
+            if grown > 0 && unused < step {
+                due = due.min(sent_at + Nanos(rtt.0 / 2).clamp(ASKED_PAUSE, STEP_PAUSE_MAX));
+            }
+        } else if grown >= (unused / 8).max(1) {
             due = due.min(sent_at + ASKED_PAUSE);
         } else if grown >= (unused_then / 8).max(1) {
             due = due.min(sent_at + short_pause);
@@ -118,6 +124,16 @@ impl Schedule {
     }
 }
 
+/// By how much credit grows until it is told at once: an eighth of the window, and of a small one the
+/// half.
+fn step(window: u32) -> u32 {
+    (window / 8).max(STEP_MIN.min(window / 2)).max(1)
+}
+
+/// Packets that are worth a REPORT.
+const STEP_MIN: u32 = 8;
+/// How long less than a step waits for more, at most.
+const STEP_PAUSE_MAX: Nanos = Nanos::from_millis(10);
 /// New ranges that are reported without waiting for the pause.
 const REVEALS_MAX: u32 = 32;
 /// The pause adds to each round trip of a repair, and to each wait for credit.
@@ -221,6 +237,27 @@ mod tests {
             20,
             "more holes than the last REPORT had room for"
         );
+    }
+
+    /// `docs/protocol.md#4.5`
+    #[test]
+    fn credit_of_a_small_window_is_told_by_the_half() {
+        let pause_us_of = |window: u32, used: u32, grown: u32, rtt: Nanos| {
+            pause_us(|schedule, present| {
+                schedule.limit_sent = Seq(window);
+                (present.window, present.rtt) = (window, rtt);
+                (present.limit, present.highest_end) = (Seq(window + grown), Seq(used));
+            })
+        };
+        let rtt = Nanos::from_millis(8);
+        assert_eq!(pause_us_of(8, 8, 4, rtt), 0, "the half");
+        assert_eq!(pause_us_of(8, 8, 3, rtt), 4_000, "the sender has no credit");
+        assert_eq!(pause_us_of(8, 4, 3, rtt), 100_000, "it has the half");
+        assert_eq!(pause_us_of(8, 5, 3, Nanos::from_micros(10)), 20, "at least");
+        assert_eq!(pause_us_of(8, 5, 3, Nanos::from_millis(50)), 10_000, "at most");
+        assert_eq!(pause_us_of(1, 1, 1, rtt), 0, "all there is");
+        assert_eq!(pause_us_of(63, 63, 8, rtt), 0, "eight packets");
+        assert_eq!(pause_us_of(64, 64, 1, rtt), 20, "from 64 on as any");
     }
 
     #[test]
