@@ -24,7 +24,8 @@ pub trait Link: Send {
     /// peers, and [`Link::unreachable_hint`] counts the answers.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError>;
 
-    /// Replaces the content of `batch` with what has arrived, possibly nothing.
+    /// Replaces the content of `batch` with what has arrived, or the first of it; with nothing where
+    /// nothing has. Whether more is there, the next call says.
     ///
     /// # Errors
     /// See [`LinkError`].

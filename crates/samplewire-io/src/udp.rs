@@ -4,8 +4,11 @@
 //! set and path MTU answers are not believed (see `Socket::open`): the protocol proves the MTU
 //! with padded packets.
 
+mod depth;
 mod lane;
+mod marking;
 mod options;
+mod refusal;
 mod runs;
 mod sys;
 
@@ -14,11 +17,14 @@ use std::io;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
+use self::depth::Depth;
 use self::lane::{LOOK_MESSAGES_MAX, Lane};
+use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
+use self::refusal::Refusal;
 use self::sys::Socket;
-use self::sys::message::{ReceiveHeaders, Received, SendHeaders};
+use self::sys::message::{ReceiveHeaders, Received, SendHeaders, Sending};
 use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
@@ -58,6 +64,8 @@ pub struct Udp {
     receive_messages_max: usize,
     send_headers: SendHeaders,
     receive_headers: ReceiveHeaders,
+    marking: Marking,
+    depth: Depth,
     /// Whether the last receive had joined packets.
     joined: bool,
     /// Whether the last send found the socket's buffer full.
@@ -134,7 +142,9 @@ impl Udp {
             joining,
             receive_messages_max: options.receive_messages_max,
             send_headers: SendHeaders::new(options.send_packets_max),
-            receive_headers: ReceiveHeaders::new(options.receive_messages_max),
+            receive_headers: ReceiveHeaders::new(options.receive_messages_max, remote),
+            marking: Marking::new(),
+            depth: Depth::new(),
             joined: false,
             blocked: false,
             kernel_dropped: 0,
@@ -188,7 +198,9 @@ impl Udp {
             lane.strangers.is_due(now)
         });
         let strangers_max = if is_due { (messages_max / 4).clamp(1, LOOK_MESSAGES_MAX) } else { 0 };
-        let taken = self.receive(batch, true, (0, messages_max - strangers_max))?;
+        let asked = self.depth.of(messages_max - strangers_max);
+        let taken = self.receive(batch, true, (0, asked))?;
+        self.depth.note(asked, taken);
         if is_due {
             let len_before = batch.len();
             self.receive(batch, false, (taken, strangers_max))?;
@@ -236,6 +248,16 @@ impl Udp {
             if start_bytes == received.len_bytes || len_bytes == 0 {
                 return;
             }
+        }
+    }
+
+    /// Lets the socket set the ECN bits that most packets leave with.
+    fn mark(&mut self, packets: &[Outgoing<'_>]) {
+        let Some(first) = packets.first() else { return };
+        if let Some(ecn) = self.marking.note(first.ecn)
+            && self.socket.set_ecn(ecn).is_ok()
+        {
+            self.marking.set(ecn);
         }
     }
 
@@ -297,9 +319,12 @@ impl Link for Udp {
         let mut refusals = 0;
         let mut segmented = self.capabilities.segmentation;
         self.blocked = false;
+        self.mark(packets);
         while sent < packets.len() {
             let rest = &packets[sent..];
-            let error = match self.send_headers.send(&self.socket, rest, segmented, self.remote) {
+            let own_ecn = self.marking.own();
+            let sending = Sending { segmented, connected: self.remote, own_ecn };
+            let error = match self.send_headers.send(&self.socket, rest, sending) {
                 Ok(count) => {
                     // Only what has left unsegmented proves that segmentation was the fault.
                     self.capabilities.segmentation = segmented;
@@ -347,10 +372,12 @@ impl Link for Udp {
         };
         let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots).min(bound);
         if self.lane.is_some() {
-            self.receive_both(batch, messages_max)
-        } else {
-            self.receive(batch, false, (0, messages_max)).map(|_| ())
+            return self.receive_both(batch, messages_max);
         }
+        let asked = self.depth.of(messages_max);
+        let came = self.receive(batch, false, (0, asked))?;
+        self.depth.note(asked, came);
+        Ok(())
     }
 
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
@@ -431,39 +458,6 @@ fn connected(remote: SocketAddr) -> Result<Socket, LinkError> {
     let socket = Socket::open(remote).map_err(system("socket", remote))?;
     socket.connect(remote).map_err(system("connect", remote))?;
     Ok(socket)
-}
-
-/// What a failed call means for the packet it concerns.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Refusal {
-    /// No room, or nothing there.
-    Full,
-    /// A signal came.
-    Again,
-    /// The interface or the kernel does not segment; or an older kernel finds a segment too long.
-    Segmentation,
-    /// The network answered that nobody is there, perhaps to an earlier packet.
-    Unreachable,
-    /// Longer than the interface takes; or the network answered so to an earlier packet.
-    TooLong,
-    Other,
-}
-
-impl Refusal {
-    fn of(error: &io::Error) -> Self {
-        match error.raw_os_error().unwrap_or(0) {
-            libc::EAGAIN | libc::ENOBUFS => Self::Full,
-            libc::EINTR => Self::Again,
-            libc::EIO | libc::EINVAL | libc::ENOPROTOOPT => Self::Segmentation,
-            libc::ECONNREFUSED
-            | libc::EHOSTUNREACH
-            | libc::ENETUNREACH
-            | libc::ENETDOWN
-            | libc::EHOSTDOWN => Self::Unreachable,
-            libc::EMSGSIZE => Self::TooLong,
-            _ => Self::Other,
-        }
-    }
 }
 
 fn system(operation: &'static str, address: SocketAddr) -> impl FnOnce(io::Error) -> LinkError {

@@ -11,6 +11,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use self::address::NativeAddress;
+use crate::link::Ecn;
 
 /// A non-blocking UDP socket of one family, with the options that every link needs.
 #[derive(Debug)]
@@ -76,6 +77,16 @@ impl Socket {
     /// Asks for a send buffer and says what was granted, in bytes as they were asked.
     pub(super) fn set_send_buffer(&self, bytes: usize) -> io::Result<usize> {
         self.set_buffer([libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], bytes)
+    }
+
+    /// Sets the ECN bits of packets that bring none of their own.
+    pub(super) fn set_ecn(&self, ecn: Ecn) -> io::Result<()> {
+        let (level, name) = if self.v6 {
+            (libc::IPPROTO_IPV6, libc::IPV6_TCLASS)
+        } else {
+            (libc::IPPROTO_IP, libc::IP_TOS)
+        };
+        self.set(level, name, ecn as i32)
     }
 
     /// Asks for the kernel's drop count with each packet that follows a drop.

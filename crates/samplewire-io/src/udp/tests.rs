@@ -56,3 +56,38 @@ fn packets_too_long_do_not_turn_segmentation_off() {
     assert!(matches!(near.send(&[packet, short]), Err(LinkError::TooLong { .. })));
     assert!(near.capabilities().segmentation);
 }
+
+/// What most packets leave with is the socket's own; the others keep theirs, alone and in runs.
+#[test]
+fn packets_keep_their_ecn_bits_whatever_most_others_have() {
+    for local in ["127.0.0.1:0", "[::1]:0"] {
+        let mut far = Udp::bind(local.parse().unwrap(), &UdpOptions::new()).unwrap();
+        let near = Udp::client(far.local_addr(), &UdpOptions::new()).unwrap();
+        let listener = Udp::bind(local.parse().unwrap(), &UdpOptions::new()).unwrap();
+        for mut near in [near, listener] {
+            let mut batch = Batch::new(64, 1_500);
+            let mut own = Vec::new();
+            for round in 0..400 {
+                let (most, few) =
+                    if round < 200 { (Ecn::Ect0, Ecn::NotEct) } else { (Ecn::NotEct, Ecn::Ect0) };
+                let ecn = if round % 4 == 3 { few } else { most };
+                let count = [1, 5][usize::from(round % 7 == 0)];
+                let len_bytes = [60, 1_200][usize::from(round % 5 == 0)];
+                let bytes = vec![7; len_bytes];
+                let packet = Outgoing::whole(far.local_addr(), ecn, &bytes);
+                assert_eq!(near.send(&vec![packet; count]).unwrap(), count);
+                let mut came = 0;
+                while came < count {
+                    far.wait(Duration::from_secs(10)).unwrap();
+                    far.recv(&mut batch).unwrap();
+                    assert!(!batch.is_empty(), "{came} of {count} in round {round}");
+                    assert!(batch.iter().all(|(_, meta)| meta.ecn == ecn), "round {round}");
+                    came += batch.len();
+                }
+                own.push(near.marking.own());
+            }
+            own.dedup();
+            assert_eq!(own, [Ecn::NotEct, Ecn::Ect0, Ecn::NotEct]);
+        }
+    }
+}

@@ -1,4 +1,5 @@
-//! `sendmmsg` and `recvmmsg` with headers that are made once.
+//! `sendmmsg` and `recvmmsg` with headers that are made once; one message alone goes by the plain
+//! call, which is shorter.
 //!
 //! Every pointer in a header is written by the call that uses it, from memory that the caller
 //! lends for that call.
@@ -6,7 +7,7 @@
 use std::io;
 use std::mem::size_of;
 use std::net::SocketAddr;
-use std::ptr::null_mut;
+use std::ptr::{null, null_mut};
 
 use super::Socket;
 use super::address::NativeAddress;
@@ -19,6 +20,19 @@ pub(in crate::udp) struct SendHeaders {
     iovecs: Box<[libc::iovec]>,
     names: Box<[NativeAddress]>,
     controls: Box<[Control]>,
+    /// A short packet in one piece.
+    whole: [u8; WHOLE_BYTES_MAX],
+}
+
+/// What is known of all packets of a send.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::udp) struct Sending {
+    /// Runs of equal packets are one message.
+    pub(in crate::udp) segmented: bool,
+    /// The address that the socket itself knows.
+    pub(in crate::udp) connected: Option<SocketAddr>,
+    /// The ECN bits that the socket itself sets.
+    pub(in crate::udp) own_ecn: Ecn,
 }
 
 // SAFETY: the pointers in `headers` and `iovecs` are written and followed within one call of
@@ -32,12 +46,12 @@ impl SendHeaders {
             iovecs: vec![IOVEC; packets_max * PARTS].into_boxed_slice(),
             names: vec![NativeAddress::EMPTY; packets_max].into_boxed_slice(),
             controls: vec![Control::EMPTY; packets_max].into_boxed_slice(),
+            whole: [0; WHOLE_BYTES_MAX],
         }
     }
 
     /// Sends the first of `packets`, as many as there are headers and the socket takes, and says
-    /// how many packets that were. `segmented` makes runs of equal packets one message.
-    /// `connected` is the address that the socket itself knows.
+    /// how many packets that were.
     ///
     /// # Errors
     /// The system's, which concerns the first packet; none was sent.
@@ -45,9 +59,15 @@ impl SendHeaders {
         &mut self,
         socket: &Socket,
         packets: &[Outgoing<'_>],
-        segmented: bool,
-        connected: Option<SocketAddr>,
+        sending: Sending,
     ) -> io::Result<usize> {
+        if let [packet] = packets
+            && packet.ecn == sending.own_ecn
+            && packet.len_bytes() <= WHOLE_BYTES_MAX
+        {
+            return self.send_whole(socket, packet, sending.connected);
+        }
+        let Sending { segmented, connected, own_ecn } = sending;
         let packets = &packets[..packets.len().min(self.headers.len())];
         let mut messages = 0;
         let mut rest = packets;
@@ -84,7 +104,7 @@ impl SendHeaders {
                 }
             }
             let segment_bytes = (count > 1).then(|| first.len_bytes());
-            self.controls[messages].write(header, first, segment_bytes);
+            self.controls[messages].write(header, first, (own_ecn, segment_bytes));
             messages += 1;
         }
         // SAFETY: the first `messages` headers point to names, iovecs and controls of `self`, and
@@ -100,10 +120,33 @@ impl SendHeaders {
         }
         Ok(packets.len() - rest.len())
     }
+
+    /// Sends a short packet that needs no control message.
+    fn send_whole(
+        &mut self,
+        socket: &Socket,
+        packet: &Outgoing<'_>,
+        connected: Option<SocketAddr>,
+    ) -> io::Result<usize> {
+        let len_bytes = packet.gather(&mut self.whole);
+        let (name, name_len) = if connected == Some(packet.peer) {
+            (null(), 0)
+        } else {
+            self.names[0] = NativeAddress::from(packet.peer);
+            self.names[0].as_ptr()
+        };
+        let bytes = self.whole.as_ptr().cast();
+        // SAFETY: the pointers cover `len_bytes` of `self.whole`, and a name of `self` or none; both
+        // outlive the call, which reads them.
+        let answer = unsafe { libc::sendto(socket.fd(), bytes, len_bytes, 0, name, name_len) };
+        if answer < 0 { Err(io::Error::last_os_error()) } else { Ok(1) }
+    }
 }
 
 /// Headers for one `recvmmsg`.
 pub(in crate::udp) struct ReceiveHeaders {
+    /// The only peer, for a connected socket.
+    connected: Option<SocketAddr>,
     headers: Box<[libc::mmsghdr]>,
     iovecs: Box<[libc::iovec]>,
     names: Box<[NativeAddress]>,
@@ -114,8 +157,9 @@ pub(in crate::udp) struct ReceiveHeaders {
 unsafe impl Send for ReceiveHeaders {}
 
 impl ReceiveHeaders {
-    pub(in crate::udp) fn new(messages_max: usize) -> Self {
+    pub(in crate::udp) fn new(messages_max: usize, connected: Option<SocketAddr>) -> Self {
         Self {
+            connected,
             headers: vec![HEADER; messages_max].into_boxed_slice(),
             iovecs: vec![IOVEC; messages_max].into_boxed_slice(),
             names: vec![NativeAddress::EMPTY; messages_max].into_boxed_slice(),
@@ -124,7 +168,8 @@ impl ReceiveHeaders {
     }
 
     /// Receives up to `messages_max` messages, each into `stride_bytes` of `arena`, and says how
-    /// many; [`ReceiveHeaders::received`] then tells of each.
+    /// many; [`ReceiveHeaders::received`] then tells of each. Whom a connected socket hears from is
+    /// not asked.
     ///
     /// # Errors
     /// The system's; nothing was received.
@@ -140,12 +185,21 @@ impl ReceiveHeaders {
             self.iovecs[index] =
                 libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: stride_bytes };
             let header = &mut self.headers[index].msg_hdr;
-            header.msg_name = (&raw mut self.names[index]).cast();
-            header.msg_namelen = size_of::<NativeAddress>() as libc::socklen_t;
+            if self.connected.is_none() {
+                header.msg_name = (&raw mut self.names[index]).cast();
+                header.msg_namelen = size_of::<NativeAddress>() as libc::socklen_t;
+            }
             header.msg_iov = &raw mut self.iovecs[index];
             header.msg_iovlen = 1;
             header.msg_control = self.controls[index].0.as_mut_ptr().cast();
             header.msg_controllen = CONTROL_BYTES as _;
+        }
+        if let ([header, ..], 1) = (&mut self.headers[..], messages) {
+            // SAFETY: as below, of one header.
+            let answer =
+                unsafe { libc::recvmsg(socket.fd(), &raw mut header.msg_hdr, libc::MSG_DONTWAIT) };
+            header.msg_len = u32::try_from(answer).map_err(|_| io::Error::last_os_error())?;
+            return Ok(1);
         }
         // SAFETY: the first `messages` headers point to names, iovecs and controls of `self`, and
         // through the iovecs to separate parts of `arena`, borrowed mutably for this call.
@@ -166,7 +220,7 @@ impl ReceiveHeaders {
         let header = &self.headers[index];
         let len_bytes = header.msg_len as usize;
         let mut received = Received {
-            peer: self.names[index].get(),
+            peer: self.connected.or_else(|| self.names[index].get()),
             len_bytes,
             segment_bytes: len_bytes,
             truncated: header.msg_hdr.msg_flags & libc::MSG_TRUNC != 0,
@@ -237,15 +291,16 @@ struct Control([u8; CONTROL_BYTES]);
 impl Control {
     const EMPTY: Self = Self([0; CONTROL_BYTES]);
 
-    /// Makes `header` carry the ECN bits of `packet` and, for a run, the length of its segments.
+    /// Makes `header` carry the ECN bits of `packet`, unless they are the socket's own, and, for a
+    /// run, the length of its segments.
     fn write(
         &mut self,
         header: &mut libc::msghdr,
         packet: &Outgoing<'_>,
-        segment_bytes: Option<usize>,
+        (own_ecn, segment_bytes): (Ecn, Option<usize>),
     ) {
         let mut end = 0;
-        if packet.ecn != Ecn::NotEct {
+        if packet.ecn != own_ecn {
             let kind = match packet.peer {
                 SocketAddr::V4(_) => (libc::IPPROTO_IP, libc::IP_TOS),
                 SocketAddr::V6(_) => (libc::IPPROTO_IPV6, libc::IPV6_TCLASS),
@@ -281,6 +336,9 @@ impl Control {
 }
 
 const PARTS: usize = 3;
+
+/// A packet of so many bytes is copied sooner than the kernel reads a list of its parts.
+const WHOLE_BYTES_MAX: usize = 256;
 
 /// Four control messages of four bytes each: ECN, segment length, drop count, and one spare.
 const CONTROL_BYTES: usize = 96;
