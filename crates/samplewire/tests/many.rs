@@ -341,7 +341,7 @@ impl Link for Noisy {
         self.0.local_addr()
     }
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
-        if let Some(packet) = packets.first() {
+        for packet in packets {
             self.forge(packet.peer)?;
         }
         self.0.send(packets)

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use arrayvec::ArrayVec;
 use samplewire_io::{Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Header, Packet};
@@ -12,7 +13,7 @@ use super::engine::FIRST_WORD_PATIENCE;
 use super::offer::Offer;
 use crate::agenda::Agenda;
 use crate::port::PortCounts;
-use crate::transmitter::Outflow;
+use crate::transmitter::{OUTBOX_PACKETS, Outflow};
 
 /// All of them; their places are their numbers.
 pub(super) struct Sends {
@@ -105,8 +106,9 @@ impl Sends {
     }
 
     /// Visits the streams that have something to do, as many as one turn may, and tells what has
-    /// become of them. The first of the next turn is the one behind the last of this, so that a link
-    /// that is full is full for all alike.
+    /// become of them. What they have ready leaves together, and in messages of several streams. The
+    /// first of the next turn is the one behind the last of this, so that a link that is full is full
+    /// for all alike.
     pub(super) fn visit(
         &mut self,
         now: Nanos,
@@ -116,6 +118,8 @@ impl Sends {
     ) -> Result<Visits, LinkError> {
         self.agenda.call_due(now);
         let mut visits = Visits { have_pushed: false, took_all: true, dull_pause: None };
+        let (mut filled, mut packets) = (ArrayVec::new(), 0);
+        let mut batches = 0;
         for _ in 0..self.agenda.len().min(VISITS_MAX) {
             let Some(place) = self.agenda.pop() else { break };
             let send = &mut self.streams[place];
@@ -123,19 +127,61 @@ impl Sends {
                 send.is_stopped = true;
                 self.stopped += 1;
             }
-            let took_all = send.advance(now, link, counts, &mut visits, &mut tell)?;
-            self.last_index = self.last_index.max(send.outflow.next_index());
-            if took_all && !send.outflow.is_idle() {
-                self.agenda.call(place);
-            } else if took_all {
-                self.agenda.set(place, send.outflow.wakes_at(now));
-            } else {
-                self.agenda.call(place);
-                visits.took_all = false;
-                break;
+            visits.have_pushed |= send.prepare(now, link, &mut tell);
+            packets += send.outflow.departing();
+            filled.push(place as u16);
+            if packets >= OUTBOX_PACKETS {
+                self.depart(now, &mut filled, link, (counts, &mut visits), &mut tell)?;
+                (packets, batches) = (0, batches + 1);
+                if !visits.took_all || batches == BATCHES_MAX {
+                    break;
+                }
             }
         }
+        if !filled.is_empty() {
+            self.depart(now, &mut filled, link, (counts, &mut visits), &mut tell)?;
+        }
         Ok(visits)
+    }
+
+    /// Sends what the `filled` streams have ready, and sees what that makes of them.
+    fn depart(
+        &mut self,
+        now: Nanos,
+        filled: &mut Filled,
+        link: &mut dyn Link,
+        (counts, visits): (&PortCounts, &mut Visits),
+        tell: &mut impl FnMut(News),
+    ) -> Result<(), LinkError> {
+        let mut sent = self.send(filled, link)?;
+        for place in filled.drain(..).map(usize::from) {
+            let outflow = &mut self.streams[place].outflow;
+            let taken = outflow.departing().min(sent);
+            sent -= taken;
+            let took_all = outflow.depart(taken);
+            if let Some(tag) = outflow.note_end(now, link) {
+                tell(News::Over(tag));
+            }
+            outflow.publish(now, counts);
+            visits.dull_pause = visits.dull_pause.max(outflow.dull_pause(now));
+            visits.took_all &= took_all;
+            self.last_index = self.last_index.max(outflow.next_index());
+            if took_all && outflow.is_idle() {
+                self.agenda.set(place, outflow.wakes_at(now));
+            } else {
+                self.agenda.call(place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Offers the link what the `filled` streams have ready; says how many packets it took.
+    fn send(&self, filled: &Filled, link: &mut dyn Link) -> Result<usize, LinkError> {
+        let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
+        for place in filled {
+            packets.extend(self.streams[usize::from(*place)].outflow.packets());
+        }
+        if packets.is_empty() { Ok(0) } else { link.send(&packets) }
     }
 
     /// The end of the stream that is furthest.
@@ -165,15 +211,9 @@ impl Sends {
 }
 
 impl Send {
-    /// Does what is due; says whether the link took all.
-    fn advance(
-        &mut self,
-        now: Nanos,
-        link: &mut dyn Link,
-        counts: &PortCounts,
-        visits: &mut Visits,
-        tell: &mut impl FnMut(News),
-    ) -> Result<bool, LinkError> {
+    /// Does what is due, and makes ready what may depart; says whether something was taken from the
+    /// program.
+    fn prepare(&mut self, now: Nanos, link: &mut dyn Link, tell: &mut impl FnMut(News)) -> bool {
         let outflow = &mut self.outflow;
         if outflow.announce() {
             tell(News::Announced);
@@ -188,16 +228,18 @@ impl Send {
             outflow.cancel(now);
         }
         outflow.recycle();
-        visits.have_pushed |= outflow.push();
-        let took_all = outflow.transmit(now, link)?;
-        if let Some(tag) = outflow.note_end(now, link) {
-            tell(News::Over(tag));
-        }
-        outflow.publish(now, counts);
-        visits.dull_pause = visits.dull_pause.max(outflow.dull_pause(now));
-        Ok(took_all)
+        let has_pushed = outflow.push();
+        outflow.act_on_time(now);
+        outflow.fill();
+        has_pushed
     }
 }
+
+/// Streams that have been visited and whose packets have not left.
+type Filled = ArrayVec<u16, VISITS_MAX>;
+
+/// Full batches that one turn sends before it looks at what has arrived.
+const BATCHES_MAX: usize = 2;
 
 /// Streams that are visited before the link is asked again for what has arrived.
 const VISITS_MAX: usize = 64;

@@ -3,13 +3,13 @@
 use std::net::SocketAddr;
 
 use arrayvec::ArrayVec;
-use samplewire_io::{Ecn, Link, LinkError, Outgoing};
+use samplewire_io::{Ecn, Outgoing};
 use samplewire_proto::Seq;
 use samplewire_proto::sender::{CONTROL_BYTES, DataTransmit};
 
 use super::held::Held;
 
-/// What one call sends, at most; what the link does not take stays in front.
+/// What leaves with one call, at most; what the link does not take stays in front.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     entries: ArrayVec<Entry, OUTBOX_PACKETS>,
@@ -48,34 +48,36 @@ impl Outbox {
         });
     }
 
-    /// Offers everything to the link; says whether it took all.
-    pub(super) fn send(
-        &mut self,
-        link: &mut dyn Link,
+    pub(super) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// All that waits, in order.
+    pub(super) fn packets<'a>(
+        &'a self,
         peer: SocketAddr,
-        held: &Held,
-    ) -> Result<bool, LinkError> {
-        if self.entries.is_empty() {
-            return Ok(true);
-        }
-        let mut packets = ArrayVec::<Outgoing<'_>, OUTBOX_PACKETS>::new();
-        for entry in &self.entries {
-            packets.push(match entry {
-                Entry::Data(data) => {
-                    let payload = held.payload(data.seq, usize::from(data.len_bytes));
-                    Outgoing { peer, ecn: Ecn::Ect0, parts: [data.head(), payload, &data.trailer] }
-                }
-                Entry::Control { bytes, len } => {
-                    Outgoing { peer, ecn: Ecn::NotEct, parts: [&bytes[..*len], &[], &[]] }
-                }
-            });
-        }
-        let sent = link.send(&packets)?;
-        drop(packets);
-        self.entries.drain(..sent);
-        Ok(self.entries.is_empty())
+        held: &'a Held,
+    ) -> impl Iterator<Item = Outgoing<'a>> {
+        self.entries.iter().map(move |entry| match entry {
+            Entry::Data(data) => {
+                let payload = held.payload(data.seq, usize::from(data.len_bytes));
+                Outgoing { peer, ecn: Ecn::Ect0, parts: [data.head(), payload, &data.trailer] }
+            }
+            Entry::Control { bytes, len } => {
+                Outgoing { peer, ecn: Ecn::NotEct, parts: [&bytes[..*len], &[], &[]] }
+            }
+        })
+    }
+
+    /// The link has taken the first `packets`.
+    pub(super) fn forget(&mut self, packets: usize) {
+        self.entries.drain(..packets);
     }
 }
 
-/// Packets that one call sends: most messages of it are as long as a message can be.
-pub(super) const OUTBOX_PACKETS: usize = 128;
+/// Packets that one stream has ready at once: most messages of them are as long as a message can be.
+pub(crate) const OUTBOX_PACKETS: usize = 128;

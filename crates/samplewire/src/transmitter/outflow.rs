@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arrayvec::ArrayVec;
 use samplewire_circuit::Quantum;
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::sender::{
@@ -19,6 +20,7 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 use super::dull::Dull;
 use super::events::PlayWatch;
 use super::held::Held;
+pub(crate) use super::outbox::OUTBOX_PACKETS;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
 use super::slicer::{Form, Slicer};
@@ -274,30 +276,67 @@ impl Outflow {
 
     /// Sends what may depart; `false` when the link is full.
     pub(crate) fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<bool, LinkError> {
-        let Some(stream) = &mut self.stream else { return Ok(true) };
-        stream.sender.handle_timeout(now);
-        let mut control = [0; CONTROL_BYTES];
+        self.act_on_time(now);
         for _ in 0..BATCHES_MAX {
-            // They leave together, by one call.
-            let now = self.clock.now();
-            while !self.outbox.is_full() {
-                match stream.sender.poll_transmit(now, &mut control) {
-                    Some(Transmit::Data(data)) => self.outbox.push_data(data),
-                    Some(Transmit::Control { len_bytes }) => {
-                        self.outbox.push_control(&control[..len_bytes]);
-                    }
-                    None => break,
-                }
+            let is_full = self.fill();
+            if self.departing() == 0 {
+                break;
             }
-            let was_full = self.outbox.is_full();
-            if !self.outbox.send(link, stream.session.peer, &self.held)? {
+            // Not collected: the room for all would be copied.
+            let mut packets = ArrayVec::<_, OUTBOX_PACKETS>::new();
+            packets.extend(self.packets());
+            let sent = link.send(&packets)?;
+            drop(packets);
+            if !self.depart(sent) {
                 return Ok(false);
             }
-            if !was_full {
+            if !is_full {
                 break;
             }
         }
         Ok(true)
+    }
+
+    /// Acts on passed timers.
+    pub(crate) fn act_on_time(&mut self, now: Nanos) {
+        if let Some(stream) = &mut self.stream {
+            stream.sender.handle_timeout(now);
+        }
+    }
+
+    /// Makes ready what may depart; says whether there was no room for more.
+    pub(crate) fn fill(&mut self) -> bool {
+        let Some(stream) = &mut self.stream else { return false };
+        let mut control = [0; CONTROL_BYTES];
+        // They leave together, by one call.
+        let now = self.clock.now();
+        while !self.outbox.is_full() {
+            match stream.sender.poll_transmit(now, &mut control) {
+                Some(Transmit::Data(data)) => self.outbox.push_data(data),
+                Some(Transmit::Control { len_bytes }) => {
+                    self.outbox.push_control(&control[..len_bytes]);
+                }
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// Packets that are ready.
+    pub(crate) fn departing(&self) -> usize {
+        self.outbox.len()
+    }
+
+    /// The packets that are ready, at most [`OUTBOX_PACKETS`].
+    pub(crate) fn packets(&self) -> impl Iterator<Item = Outgoing<'_>> {
+        let peer = self.stream.as_ref().map(|stream| stream.session.peer);
+        peer.into_iter().flat_map(|peer| self.outbox.packets(peer, &self.held))
+    }
+
+    /// The link has taken the first `packets` of those that are ready; says whether these were all.
+    pub(crate) fn depart(&mut self, packets: usize) -> bool {
+        self.outbox.forget(packets);
+        self.outbox.is_empty()
     }
 
     /// Lets go of a stream that has ended; its tag.
