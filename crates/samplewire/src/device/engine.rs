@@ -36,6 +36,8 @@ pub(super) struct Engine {
     answer: Box<[u8]>,
     counts: PortCounts,
     spins: bool,
+    /// Until then the stream in has nothing to do unless something comes, where nobody sleeps.
+    plays_quiet_until: Nanos,
     stopped_at: Option<Nanos>,
 }
 
@@ -62,6 +64,7 @@ impl Engine {
             answer,
             counts,
             spins,
+            plays_quiet_until: Nanos(0),
             stopped_at: None,
         }
     }
@@ -88,19 +91,22 @@ impl Engine {
 
     fn turn(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         // What is called for later is found before a sleep.
-        self.calls.take(|place| self.sends.call(place));
+        let mut is_called = false;
+        self.calls.take(|place| {
+            self.sends.call(place);
+            is_called = true;
+        });
         let now = self.clock.now();
         // What was submitted leaves first.
         let visits = self.run_sends(now)?;
         self.link.recv(batch)?;
         let has_arrivals = !batch.is_empty();
         self.take_arrivals(now, batch)?;
-        self.run_plays(now)?;
+        if has_arrivals || is_called || now >= self.plays_quiet_until {
+            self.run_plays(now)?;
+        }
         self.favour(now);
         if self.spins {
-            if let Some(plays) = &mut self.plays {
-                plays.note_starved();
-            }
             return Ok(());
         }
         if !visits.took_all {
@@ -135,6 +141,9 @@ impl Engine {
         for tag in forgotten.into_iter().chain(over) {
             self.listener.release(tag);
             self.favours.expire();
+        }
+        if self.spins {
+            self.plays_quiet_until = plays.spins_until(now);
         }
         Ok(())
     }

@@ -228,11 +228,11 @@ impl Plays {
         self.shared.is_stopped()
     }
 
-    /// See [`Inflow::note_starved`].
-    pub(super) fn note_starved(&mut self) {
-        if let Some(stream) = &mut self.stream {
-            stream.inflow.note_starved();
-        }
+    /// Until when a turn that finds nothing has nothing to do, where nobody sleeps.
+    pub(super) fn spins_until(&mut self, now: Nanos) -> Nanos {
+        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
+        let inflows = open.into_iter().chain(&mut self.lingering);
+        inflows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
     }
 
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
@@ -257,3 +257,6 @@ fn config_of(request: &OpenRequest) -> ReceiverConfig {
 }
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
+
+/// How often it is looked whether the program is gone while no stream is open and nobody sleeps.
+const SPIN_MAX: Nanos = Nanos::from_millis(2);

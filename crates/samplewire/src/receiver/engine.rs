@@ -26,6 +26,8 @@ pub(super) struct Engine {
     /// Packets that were none of the protocol and carried another tag.
     strays: u64,
     spins: bool,
+    /// Until then a turn that finds nothing has nothing to do.
+    quiet_until: Nanos,
     /// The link has failed: only what has come is still the program's.
     is_broken: bool,
 }
@@ -39,20 +41,38 @@ impl Engine {
         tags: (Tag, Tag),
         spins: bool,
     ) -> Self {
-        let guard = Guard::new();
-        Self { link, clock, calls, inflow, batch, guard, tags, strays: 0, spins, is_broken: false }
+        Self {
+            link,
+            clock,
+            calls,
+            inflow,
+            batch,
+            guard: Guard::new(),
+            tags,
+            strays: 0,
+            spins,
+            quiet_until: Nanos(0),
+            is_broken: false,
+        }
     }
 
     fn turn(&mut self) -> Result<(), LinkError> {
-        // There is one stream, which is looked at in any case.
-        self.calls.take(|_| {});
+        let mut is_called = false;
+        self.calls.take(|_| is_called = true);
         let now = self.clock.now();
         self.link.recv(&mut self.batch)?;
         let is_idle = self.batch.is_empty();
+        if is_idle && !is_called && now < self.quiet_until {
+            return Ok(());
+        }
         self.take_arrivals(now);
         self.inflow.advance(now, &mut *self.link)?;
         if self.inflow.is_publishing(now, is_idle) {
             self.publish(now);
+        }
+        if self.spins {
+            self.quiet_until = self.inflow.spins_until(now);
+            return Ok(());
         }
         if is_idle { self.wait(now) } else { Ok(()) }
     }
@@ -80,10 +100,6 @@ impl Engine {
     }
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
-        if self.spins {
-            self.inflow.note_starved();
-            return Ok(());
-        }
         let Some(until) = self.inflow.wakes_at(now) else { return Ok(()) };
         let span = until.since(self.clock.now());
         self.calls.sleep(&mut *self.link, span, || true)

@@ -1,52 +1,24 @@
 //! A stream under way towards this program: protocol -> quanta -> ring of items. Whose link it is,
 //! and whose thread, is the caller's: an opener's ([`super::engine`]) or a device's.
 
+mod item;
+
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
-use samplewire_circuit::{Quantum, SharedQuantum, Tag, TagKind};
+use samplewire_circuit::{Quantum, Tag, TagKind};
 use samplewire_io::{Ecn, Link, LinkError, Meta, Outgoing};
 use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Receiver, RecvSlot};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
-use samplewire_proto::{Gap, Nanos, SampleIndex};
+use samplewire_proto::{Nanos, SampleIndex};
 
+use super::hold::Hold;
 use super::places::{Places, Step};
 use super::shared::{Shared, Snapshot};
 use crate::port::{BATCH_PACKETS, Clock};
-
-/// What goes to the program, in order.
-#[derive(Debug)]
-pub(crate) enum Item {
-    /// Samples without a gap inside.
-    Run { samples: SharedQuantum, run: Run },
-    /// Samples that are missing before the next run.
-    Gap(Gap),
-    /// What changed at an index of the next run, or at the end of the last.
-    Tag(Tag),
-    /// The stream is over.
-    End(Result<End, LinkError>),
-}
-
-/// Consecutive samples within a quantum.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Run {
-    pub(crate) offset_bytes: usize,
-    pub(crate) len_bytes: usize,
-    pub(crate) index: SampleIndex,
-    pub(crate) len_samples: usize,
-    /// When the last of them was in order.
-    pub(crate) at: Instant,
-}
-
-/// What has been delivered of the quantum that is being filled.
-#[derive(Clone, Copy, Debug)]
-enum Part {
-    Run(Run),
-    Gap(Gap),
-    Tag(Tag),
-}
+use item::Part;
+pub(crate) use item::{Item, Run};
 
 /// A receiver, its places, and what waits for the program.
 pub(crate) struct Inflow {
@@ -57,17 +29,20 @@ pub(crate) struct Inflow {
     items: rtrb::Producer<Item>,
     shared: Arc<Shared>,
     frame_bytes: usize,
-    /// How long samples may wait for their quantum to fill once the stream pauses.
-    hold_max: Nanos,
+    hold: Hold,
     parts: Vec<Part>,
     /// Quanta handed over since the program was last woken.
     unrung: usize,
     /// Packets that came since the last [`Inflow::advance`].
     handled: u32,
+    /// Something was handed over since the last [`Inflow::advance`].
+    has_handed_over: bool,
+    /// REPORTs were left for this turn.
+    has_put_off: bool,
     /// A quantum that is delivered and waits for room in the ring of items.
     blocked: Option<Option<Quantum>>,
-    /// Since when samples wait in a quantum that is not full.
-    waits_since: Option<Nanos>,
+    /// When samples that wait in a quantum that is not full are handed over.
+    held_until: Option<Nanos>,
     /// The sender has no credit left because the program holds all quanta, and that is counted.
     is_starved: bool,
     local_drops: Option<u32>,
@@ -95,12 +70,14 @@ impl Inflow {
             items,
             shared,
             frame_bytes,
-            hold_max,
+            hold: Hold::new(hold_max),
             parts,
             unrung: 0,
             handled: 0,
+            has_handed_over: false,
+            has_put_off: false,
             blocked: None,
-            waits_since: None,
+            held_until: None,
             is_starved: false,
             local_drops: None,
             end: None,
@@ -178,21 +155,36 @@ impl Inflow {
         self.receiver.set_consumed(self.shared.consumed());
         let (late_packets, underflow_samples) = self.shared.played();
         self.receiver.note_play(late_packets, underflow_samples);
+        if self.handled > 0 {
+            self.hold.came(now, self.handled);
+        }
         self.deliver(now);
         self.shared.set_missing(self.receiver.has_waiting());
-        self.grant();
-        self.transmit(now, link)?;
-        if let Some(end) = self.receiver.poll_event() {
-            self.publish(now);
-            self.end = Some(Ok(end));
-        }
-        self.finish();
+        let is_put_off = self.puts_off();
         // A batch that was not full was the last for now.
         if self.handled < HANDLED_FULL {
             self.ring();
         }
         self.handled = 0;
+        self.grant();
+        if !is_put_off {
+            self.transmit(now, link)?;
+        }
+        if let Some(end) = self.receiver.poll_event() {
+            self.publish(now);
+            self.end = Some(Ok(end));
+        }
+        self.finish();
         Ok(())
+    }
+
+    /// Whether REPORTs wait for the next turn: where nobody sleeps, samples that somebody waits for
+    /// come first.
+    fn puts_off(&mut self) -> bool {
+        let has_handed_over = std::mem::take(&mut self.has_handed_over);
+        let is_awaited = has_handed_over && self.handled < HANDLED_FULL;
+        self.has_put_off = self.hold.max() == Nanos(0) && is_awaited && !self.has_put_off;
+        self.has_put_off
     }
 
     /// The link has failed: what has arrived is still the program's. `true` when it has it all.
@@ -232,10 +224,11 @@ impl Inflow {
                     self.places.advance()
                 }
             };
-            if let Step::Past(quantum) = step
-                && !self.flush(quantum)
-            {
-                return;
+            if let Step::Past(quantum) = step {
+                self.hold.filled();
+                if !self.flush(quantum) {
+                    return;
+                }
             }
         }
         self.hand_over_late(now, self.parts.len() != parts_before);
@@ -298,22 +291,31 @@ impl Inflow {
         matches!(self.parts.last(), Some(Part::Tag(tag)) if tag.kind == TagKind::EndOfBurst)
     }
 
-    /// Samples must not wait for their quantum to fill when a burst is over or the stream pauses.
+    /// Samples must not wait for their quantum to fill when a burst is over, or longer than the
+    /// stream's rate makes worth it.
     fn hand_over_late(&mut self, now: Nanos, has_grown: bool) {
         if self.parts.is_empty() {
-            self.waits_since = None;
-        } else if self.is_burst_over()
-            && let Step::Past(quantum) = self.places.exchange()
-        {
-            // No more of it will come.
-            self.flush(quantum);
-        } else if (has_grown || self.waits_since.is_none()) && self.hold_max > Nanos(0) {
-            self.waits_since = Some(now);
-        } else if self.waits_since.is_none_or(|since| now.since(since) >= self.hold_max)
-            && !self.receiver.has_waiting()
-            && let Step::Past(quantum) = self.places.exchange()
-        {
-            self.flush(quantum);
+            self.held_until = None;
+            return;
+        }
+        let sleeps = self.hold.max() > Nanos(0);
+        // No more of a burst that is over will come.
+        if !self.is_burst_over() {
+            if sleeps && (has_grown || self.held_until.is_none()) {
+                // Even where nothing is held, what else has come is looked for first.
+                self.held_until = Some(now + self.hold.begin(self.places.lacking()));
+                return;
+            }
+            if self.receiver.has_waiting() || self.held_until.is_some_and(|until| now < until) {
+                return;
+            }
+            self.hold.expired();
+        }
+        match self.places.exchange() {
+            Step::Past(quantum) => {
+                self.flush(quantum);
+            }
+            Step::Within => self.held_until = Some(now + self.hold.max()),
         }
     }
 
@@ -348,7 +350,7 @@ impl Inflow {
             self.blocked = Some(quantum);
             return false;
         }
-        self.waits_since = None;
+        self.held_until = None;
         let samples = quantum.map(Quantum::share);
         for part in self.parts.drain(..) {
             let item = match (part, &samples) {
@@ -359,6 +361,7 @@ impl Inflow {
             };
             self.items.push(item).expect("the room was checked");
         }
+        self.has_handed_over = true;
         self.unrung += 1;
         if self.unrung >= self.places.quanta().div_ceil(UNRUNG_SHARE).min(UNRUNG_MAX) {
             self.ring();
@@ -394,36 +397,45 @@ impl Inflow {
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.ring();
-        let promise_end = self.receiver.promise_end();
+        let until = self.due_at(now)?;
+        self.snapshot.starved += u64::from(self.lacks_quanta() && !self.receiver.has_open_credit());
+        Some(until)
+    }
+
+    /// The same where nobody sleeps. Counts that credit ran out for want of quanta.
+    pub(crate) fn spins_until(&mut self, now: Nanos) -> Nanos {
+        let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
+        self.snapshot.starved += u64::from(is_starved && !self.is_starved);
+        self.is_starved = is_starved;
+        let until = self.due_at(now).unwrap_or(now);
+        until.min(now + PUBLISH_PAUSE_IDLE)
+    }
+
+    fn due_at(&mut self, now: Nanos) -> Option<Nanos> {
         let is_blocked = self.blocked.is_some() || self.end.is_some();
-        if is_blocked || self.places.lacks_quanta(promise_end) {
+        if is_blocked || self.lacks_quanta() {
             self.shared.starve();
-            let has_more = self.places.attach(promise_end).distance(self.receiver.limit()) > 0;
+            let attached_end = self.places.attach(self.receiver.promise_end());
+            let has_more = attached_end.distance(self.receiver.limit()) > 0;
             if has_more && !is_blocked && !self.receiver.is_ended() {
                 return None;
             }
-            self.snapshot.starved += u64::from(!self.receiver.has_open_credit());
         }
         let mut until = self.receiver.poll_timeout(now).unwrap_or(now + SLEEP_MAX);
         until = until.min(now + SLEEP_MAX);
-        if let Some(since) = self.waits_since
-            && !self.receiver.has_waiting()
-        {
-            until = until.min((since + self.hold_max).max(now + self.hold_max));
-        }
         if is_blocked {
             until = (now + WAIT_MAX).min(until.max(now));
+        } else if let Some(held_until) = self.held_until
+            && !self.receiver.has_waiting()
+        {
+            until = until.min(held_until);
         }
         Some(until)
     }
 
-    /// Counts, in place of [`Inflow::wakes_at`] where nobody sleeps, that credit ran out for want of
-    /// quanta.
-    pub(crate) fn note_starved(&mut self) {
-        let is_starved = !self.receiver.has_open_credit()
-            && self.places.lacks_quanta(self.receiver.promise_end());
-        self.snapshot.starved += u64::from(is_starved && !self.is_starved);
-        self.is_starved = is_starved;
+    /// Whether a quantum more could be lent to the window if one were free.
+    fn lacks_quanta(&self) -> bool {
+        self.places.lacks_quanta(self.receiver.promise_end())
     }
 
     /// Whether the counters are to be published.
@@ -470,3 +482,6 @@ const UNRUNG_SHARE: usize = 16;
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);
 const PUBLISH_PAUSE_IDLE: Nanos = Nanos::from_millis(2);
+
+#[cfg(test)]
+mod tests;

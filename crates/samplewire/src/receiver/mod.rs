@@ -4,6 +4,7 @@ mod aligned;
 mod block;
 mod engine;
 mod guard;
+mod hold;
 mod inflow;
 mod interrupter;
 mod options;

@@ -123,6 +123,11 @@ impl Places {
         self.quantum_packets
     }
 
+    /// Packets from the lowest undelivered seq to the end of its quantum.
+    pub(crate) fn lacking(&self) -> u32 {
+        self.quantum_packets - self.place(self.next).packet
+    }
+
     /// Where the payload of the lowest undelivered seq starts in its quantum, in bytes.
     pub(crate) fn next_offset(&self) -> usize {
         self.place(self.next).packet as usize * self.payload_bytes

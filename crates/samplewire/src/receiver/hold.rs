@@ -1,0 +1,164 @@
+//! How long samples wait for their quantum to fill, so that a program is not woken for each packet.
+//!
+//! Like the moderation of interrupts: samples are held while the stream's packets come so fast that
+//! the rest of the quantum is likely to come in time, and handed over as soon as nothing else has come
+//! where they do not. Who waits for an answer before it sends more fills no quantum, however fast it
+//! is answered: a hold that ends by its time was in vain, and the next ones are left out.
+
+use samplewire_proto::Nanos;
+
+/// The rate of a stream of late, and what came of holding its samples.
+#[derive(Clone, Debug)]
+pub(super) struct Hold {
+    max: Nanos,
+    came_at: Nanos,
+    /// Smoothed over arrivals: the time between two, and [`PACKET`] for each packet of one.
+    pause_ns: u64,
+    packets: u64,
+    is_holding: bool,
+    /// Holds in a row that were in vain.
+    vain: u32,
+    /// Packets for which nothing is held.
+    unheld: u32,
+}
+
+impl Hold {
+    /// Holds for `max` at most; not at all when that is zero.
+    pub(super) const fn new(max: Nanos) -> Self {
+        let pause_ns = PAUSES_MAX * max.0;
+        Self {
+            max,
+            came_at: Nanos(0),
+            pause_ns,
+            packets: PACKET,
+            is_holding: false,
+            vain: 0,
+            unheld: 0,
+        }
+    }
+
+    /// The longest hold.
+    pub(super) const fn max(&self) -> Nanos {
+        self.max
+    }
+
+    /// So many packets came, whose quantum is not full.
+    pub(super) fn came(&mut self, now: Nanos, packets: u32) {
+        let pause_ns = now.since(self.came_at).0.min(PAUSES_MAX * self.max.0);
+        self.came_at = now;
+        self.pause_ns = smoothed(self.pause_ns, pause_ns);
+        self.packets = smoothed(self.packets, PACKET * u64::from(packets));
+        self.unheld = self.unheld.saturating_sub(packets);
+    }
+
+    /// How long to wait for the last `lacking` packets of a quantum.
+    pub(super) fn begin(&mut self, lacking: u32) -> Nanos {
+        let is_likely = PACKET * u64::from(lacking) * self.pause_ns <= self.packets * self.max.0;
+        self.is_holding = is_likely && self.unheld == 0;
+        if self.is_holding { self.max } else { Nanos(0) }
+    }
+
+    /// The quantum was filled.
+    pub(super) const fn filled(&mut self) {
+        if self.is_holding {
+            self.is_holding = false;
+            self.vain = 0;
+        }
+    }
+
+    /// The quantum was handed over as it stood.
+    pub(super) fn expired(&mut self) {
+        if self.is_holding {
+            self.is_holding = false;
+            self.unheld = UNHELD_MIN << self.vain;
+            self.vain = (self.vain + 1).min(VAIN_MAX);
+        }
+    }
+}
+
+/// An eighth of the way from the mean to a sample.
+fn smoothed(mean: u64, sample: u64) -> u64 {
+    mean - mean / 8 + sample / 8
+}
+
+/// A packet in the mean of their number, which is an integer.
+const PACKET: u64 = 256;
+
+/// The longest pause that counts, in longest holds.
+const PAUSES_MAX: u64 = 4;
+
+/// Packets for which nothing is held after the first hold in vain; twice as many after the next.
+const UNHELD_MIN: u32 = 16;
+
+/// From then on as many: each 16,384th packet is held.
+const VAIN_MAX: u32 = 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAX: Nanos = Nanos::from_millis(1);
+
+    /// Packets that come `packets` at a time, `pause_us` apart, to quanta of eight: how many of the
+    /// last 1,000 arrivals are held.
+    fn held(hold: &mut Hold, packets: u32, pause_us: u64) -> usize {
+        let (mut now, mut stored, mut held) = (Nanos::from_millis(10_000), 0, 0);
+        for round in 0..2_000 {
+            now = now + Nanos::from_micros(pause_us);
+            hold.came(now, packets);
+            stored += packets;
+            if stored >= 8 {
+                hold.filled();
+                stored -= 8;
+            }
+            held += usize::from(hold.begin(8 - stored) > Nanos(0) && round >= 1_000);
+        }
+        held
+    }
+
+    #[test]
+    fn fast_stream_is_held_and_a_slow_one_is_not() {
+        assert_eq!(held(&mut Hold::new(MAX), 1, 10), 1_000, "eight in 80 us");
+        assert_eq!(held(&mut Hold::new(MAX), 5, 500), 1_000, "eight in 800 us");
+        assert_eq!(held(&mut Hold::new(MAX), 1, 2_000), 0, "eight in 16 ms");
+    }
+
+    #[test]
+    fn only_the_end_of_a_quantum_is_held_of_a_stream_between() {
+        // Of 300 us to a packet three fit into 1 ms.
+        let held = held(&mut Hold::new(MAX), 1, 300);
+        assert!((360..=390).contains(&held), "{held} of 1000");
+    }
+
+    #[test]
+    fn one_that_waits_for_answers_is_held_less_and_less() {
+        let mut hold = Hold::new(MAX);
+        let (mut now, mut vain) = (Nanos::from_millis(10_000), 0);
+        for _ in 0..20_000 {
+            now = now + Nanos::from_micros(50);
+            hold.came(now, 1);
+            if hold.begin(7) > Nanos(0) {
+                hold.expired();
+                now = now + MAX;
+                vain += 1;
+            }
+        }
+        assert!((5..=12).contains(&vain), "{vain} of 20000");
+    }
+
+    #[test]
+    fn stream_that_was_slow_is_held_again_once_it_is_fast() {
+        let mut hold = Hold::new(MAX);
+        for _ in 0..4 {
+            (hold.is_holding, hold.unheld) = (true, 0);
+            hold.expired();
+        }
+        assert_eq!((hold.vain, hold.unheld), (4, 128));
+        assert_eq!(held(&mut hold, 4, 10), 1_000);
+    }
+
+    #[test]
+    fn nothing_is_held_where_nobody_sleeps() {
+        assert_eq!(held(&mut Hold::new(Nanos(0)), 1, 10), 0);
+    }
+}

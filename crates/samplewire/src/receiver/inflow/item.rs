@@ -1,0 +1,40 @@
+//! What an inflow has for its program.
+
+use std::time::Instant;
+
+use samplewire_circuit::{SharedQuantum, Tag};
+use samplewire_io::LinkError;
+use samplewire_proto::stream::End;
+use samplewire_proto::{Gap, SampleIndex};
+
+/// What goes to the program, in order.
+#[derive(Debug)]
+pub(crate) enum Item {
+    /// Samples without a gap inside.
+    Run { samples: SharedQuantum, run: Run },
+    /// Samples that are missing before the next run.
+    Gap(Gap),
+    /// What changed at an index of the next run, or at the end of the last.
+    Tag(Tag),
+    /// The stream is over.
+    End(Result<End, LinkError>),
+}
+
+/// Consecutive samples within a quantum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) offset_bytes: usize,
+    pub(crate) len_bytes: usize,
+    pub(crate) index: SampleIndex,
+    pub(crate) len_samples: usize,
+    /// When the last of them was in order.
+    pub(crate) at: Instant,
+}
+
+/// What has been delivered of the quantum that is being filled.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Part {
+    Run(Run),
+    Gap(Gap),
+    Tag(Tag),
+}

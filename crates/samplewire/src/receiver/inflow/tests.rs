@@ -1,0 +1,211 @@
+//! When samples and REPORTs leave, on time that is passed in.
+
+use samplewire_circuit::{Pool, PoolConfig};
+use samplewire_io::memory::{self, Memory};
+use samplewire_io::{Batch, Waker};
+use samplewire_proto::receiver::ReceiverConfig;
+use samplewire_proto::sender::{
+    CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
+};
+use samplewire_proto::stream::Terms;
+use samplewire_proto::{Seq, Tag, crc, wire};
+
+use super::super::{Outlet, flow};
+use super::*;
+use crate::calls::Calls;
+
+const PACKET_SAMPLES: u32 = 16;
+const PAYLOAD: [u8; 64] = [0x5a; 64];
+const QUANTUM_PACKETS: u32 = 8;
+const WINDOW: u32 = 64;
+
+/// A sender and the half of a port that receives, without a thread or a socket.
+struct Rig {
+    now: Nanos,
+    sender: Sender<Vec<SendSlot>>,
+    inflow: Inflow,
+    outlet: Outlet,
+    near: Memory,
+    far: Memory,
+    batch: Batch,
+}
+
+impl Rig {
+    fn new(hold_max: Nanos) -> Self {
+        let now = Nanos::from_millis(1_000);
+        let terms = Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: false,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: PACKET_SAMPLES,
+            payload_bytes: PAYLOAD.len() as u16,
+            payload_offset: 22,
+            window: WINDOW,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos::from_micros(50),
+        };
+        let slots = vec![SendSlot::default(); WINDOW as usize];
+        let sender = Sender::new(terms, SenderConfig::default(), slots, now).unwrap();
+        let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
+        let quantum_bytes = QUANTUM_PACKETS as usize * PAYLOAD.len();
+        let pool = Pool::new(PoolConfig::new(32, quantum_bytes)).unwrap();
+        let caller = Calls::new(1, Waker::new().unwrap()).caller(0);
+        let terms = Terms {
+            local_tag: terms.peer_tag,
+            peer_tag: terms.local_tag,
+            is_opener: true,
+            ..terms
+        };
+        let (inflow, outlet) = flow(
+            (far.local_addr(), Clock::start()),
+            (terms, ReceiverConfig::new()),
+            (pool, QUANTUM_PACKETS),
+            (4, hold_max),
+            Arc::new(Shared::new(caller)),
+        )
+        .unwrap();
+        let mut rig = Self { now, sender, inflow, outlet, near, far, batch: Batch::new(64, 2_000) };
+        // The first REPORT lets DATA depart.
+        rig.turn();
+        rig
+    }
+
+    /// What a turn of the I/O thread does that finds nothing; REPORTs that left.
+    fn turn(&mut self) -> usize {
+        self.inflow.advance(self.now, &mut self.near).unwrap();
+        self.far.recv(&mut self.batch).unwrap();
+        for (bytes, _) in &self.batch {
+            let (header, packet) = wire::parse(bytes).unwrap();
+            self.sender.handle(self.now, &header, &packet);
+        }
+        self.batch.len()
+    }
+
+    /// So many packets come, and the turn that finds them is over.
+    fn come(&mut self, packets: u32) -> usize {
+        let crc = crc::crc32c(&PAYLOAD);
+        for _ in 0..packets {
+            let index = self.sender.next_index();
+            let (flags, len_bytes) = (Flags::NONE, PAYLOAD.len() as u16);
+            let packet = NewPacket { index, flags, burst_samples: 0, len_bytes, payload_crc: crc };
+            self.sender.push(packet).unwrap();
+        }
+        let mut control = [0; CONTROL_BYTES];
+        while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
+            let bytes = match transmit {
+                Transmit::Data(data) => [data.head(), &PAYLOAD, &data.trailer].concat(),
+                Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
+            };
+            let (header, packet) = wire::parse(&bytes).unwrap();
+            assert!(self.inflow.handle(self.now, &header, &packet, Ecn::Ect0));
+        }
+        self.turn()
+    }
+
+    /// The packets of each block that the program finds.
+    fn taken(&mut self) -> Vec<usize> {
+        let mut taken = Vec::new();
+        while let Ok(item) = self.outlet.items.pop() {
+            let Item::Run { run, .. } = item else { panic!("{item:?} is no samples") };
+            taken.push(run.len_samples / PACKET_SAMPLES as usize);
+        }
+        taken
+    }
+
+    /// Time passes.
+    fn pass(&mut self, micros: u64) {
+        self.now = self.now + Nanos::from_micros(micros);
+    }
+}
+
+#[test]
+fn packets_of_a_slow_stream_are_handed_over_once_nothing_else_has_come() {
+    let mut rig = Rig::new(WAIT_MAX);
+    for round in 0..100 {
+        rig.pass(2_000);
+        rig.come(1);
+        if round % QUANTUM_PACKETS == QUANTUM_PACKETS - 1 {
+            assert_eq!(rig.taken(), [1], "the last of a quantum in round {round}");
+            continue;
+        }
+        assert!(rig.taken().is_empty(), "more may have come in round {round}");
+        assert_eq!(rig.inflow.wakes_at(rig.now), Some(rig.now), "round {round}");
+        rig.turn();
+        assert_eq!(rig.taken(), [1], "round {round}");
+    }
+}
+
+#[test]
+fn packets_of_a_fast_stream_wait_for_their_quantum_to_fill() {
+    let mut rig = Rig::new(WAIT_MAX);
+    let mut taken = Vec::new();
+    for _ in 0..1_000 {
+        rig.pass(20);
+        rig.come(1);
+        rig.turn();
+        taken.extend(rig.taken());
+    }
+    assert!(taken.len() < 1_000 / QUANTUM_PACKETS as usize + 100, "{} blocks", taken.len());
+    assert!(taken.iter().rev().take(90).all(|packets| *packets == 8), "{taken:?}");
+    // The rest is handed over when the stream pauses.
+    rig.come(3);
+    rig.turn();
+    let ready = rig.inflow.wakes_at(rig.now).unwrap();
+    assert!(ready <= rig.now + WAIT_MAX, "{ready:?} after {:?}", rig.now);
+    rig.taken();
+    rig.pass(1_000);
+    rig.turn();
+    assert_eq!(rig.taken().len(), 1);
+}
+
+#[test]
+fn one_that_sends_when_it_is_answered_is_soon_not_held() {
+    let mut rig = Rig::new(WAIT_MAX);
+    let (trips, trip_us) = (2_000, 50);
+    let begun = rig.now;
+    for _ in 0..trips {
+        rig.pass(trip_us);
+        rig.come(1);
+        let come = rig.now;
+        loop {
+            rig.turn();
+            if !rig.taken().is_empty() {
+                break;
+            }
+            assert!(rig.now <= come + WAIT_MAX, "held since {come:?}");
+            rig.now = rig.inflow.wakes_at(rig.now).unwrap_or(rig.now);
+        }
+    }
+    let waited = rig.now.since(begun).0 - trips * Nanos::from_micros(trip_us).0;
+    assert!(waited <= 10 * WAIT_MAX.0, "{waited} ns of holds");
+}
+
+#[test]
+fn samples_come_before_reports_where_nobody_sleeps() {
+    let mut rig = Rig::new(Nanos(0));
+    let mut reports = 0;
+    for round in 0..100 {
+        rig.pass(30);
+        assert_eq!(rig.come(1), 0, "round {round}");
+        assert_eq!(rig.taken(), [1]);
+        reports += rig.turn();
+    }
+    assert!(reports >= 10, "{reports} in 100 packets");
+}
+
+#[test]
+fn reports_are_put_off_for_one_turn_at_most() {
+    let mut rig = Rig::new(Nanos(0));
+    let mut reports = 0;
+    for _ in 0..100 {
+        rig.pass(30);
+        reports += rig.come(1);
+        assert_eq!(rig.taken(), [1]);
+    }
+    assert!(reports >= 10, "{reports} in 100 packets");
+}
