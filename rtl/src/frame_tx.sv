@@ -37,7 +37,6 @@ module frame_tx #(
     output      logic                  m_axis_tvalid,
     input  wire logic                  m_axis_tready,
     output      logic                  m_axis_tlast,
-    output      logic                  waits_o,  // what was taken has not all begun to leave
     output      logic                  busy_o,
     output      logic                  fetch_busy_o
 );
@@ -207,7 +206,6 @@ module frame_tx #(
   assign m_axis_tkeep  = {{(BeatBytes - 4) {!last_q}}, 4'hF};
   assign m_axis_tvalid = valid_q;
   assign m_axis_tlast  = last_q;
-  assign waits_o       = head_busy;
   assign busy_o        = head_busy || part_q != PartHead || valid_q;
 
 `ifdef FORMAL

@@ -200,8 +200,8 @@ module samplewire_sender #(
   );
 
   // ------------------------------------------------------------------ departure
-  logic         charge, pacer_ok, ctl_want, ctl_grant, ctl_done, job_valid, job_ready;
-  logic         tx_waits, tx_busy, fetch_busy, is_held;
+  logic         charge, pacer_ok, ctl_want, ctl_grant, ctl_done, ctl_busy, ctl_shown, ctl_hold;
+  logic         job_valid, job_ready, tx_busy, fetch_busy, is_held;
   logic [15:0]  charge_bytes;
   logic [31:0]  ctl_departure;
   sw_pkg::job_t job;
@@ -223,9 +223,10 @@ module samplewire_sender #(
       .dep_we_o(dep_we), .dep_waddr_o(dep_waddr), .dep_wdata_o(dep_wdata),
       .pacer_ok_i(pacer_ok), .charge_o(charge), .charge_bytes_o(charge_bytes),
       .ctl_want_i(ctl_want), .ctl_grant_o(ctl_grant), .ctl_departure_o(ctl_departure),
-      .ctl_done_i(ctl_done),
+      .ctl_done_i(ctl_done), .ctl_busy_i(ctl_busy), .ctl_shown_i(ctl_shown),
+      .ctl_hold_o(ctl_hold),
       .job_valid_o(job_valid), .job_ready_i(job_ready), .job_o(job),
-      .tx_waits_i(tx_waits), .fetch_busy_i(fetch_busy), .last_departure_o(last_departure),
+      .fetch_busy_i(fetch_busy), .last_departure_o(last_departure),
       .ev_budget_o(events.budget_stalls)
   );
 
@@ -240,7 +241,7 @@ module samplewire_sender #(
       .rd_valid_i(rd_reply), .rd_data_i(rd_data),
       .m_axis_tdata(d_tdata), .m_axis_tkeep(d_tkeep), .m_axis_tvalid(d_tvalid),
       .m_axis_tready(d_tready), .m_axis_tlast(d_tlast),
-      .waits_o(tx_waits), .busy_o(tx_busy), .fetch_busy_o(fetch_busy)
+      .busy_o(tx_busy), .fetch_busy_o(fetch_busy)
   );
 
   // ------------------------------------------------------------------ what is received
@@ -340,6 +341,8 @@ module samplewire_sender #(
   // ------------------------------------------------------------------ one wire
   tx_mux #(.W(W)) u_tx_mux (
       .clk_i(clk_i), .rst_i(rst_i),
+      .s0_hold_i(ctl_hold), .s0_busy_o(ctl_busy), .s0_shown_o(ctl_shown),
+      .s1_chosen_i(job_valid && job_ready),
       .s0_axis_tdata(k_tdata), .s0_axis_tkeep(k_tkeep), .s0_axis_tvalid(k_tvalid),
       .s0_axis_tready(k_tready), .s0_axis_tlast(k_tlast),
       .s1_axis_tdata(d_tdata), .s1_axis_tkeep(d_tkeep), .s1_axis_tvalid(d_tvalid),

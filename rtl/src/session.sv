@@ -7,8 +7,8 @@
 //
 // One thing is done after the other: a MARK that is owed waits for an answer that is under way.
 // Every packet of the session asks `tx_sched` for its departure, so that all stamps strictly rise
-// (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), keep their place: no
-// DATA is chosen until they have left. The listener's give the place back at once. Of what DATA
+// (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), leave at their place
+// among DATA, which goes on meanwhile. The listener's give the place back at once. Of what DATA
 // changes, seqs are read when the place has been given, the index and the losses before.
 //
 // A change of stream: `hold_o` keeps DATA back, `flush_o` comes when what was chosen has left, at
@@ -74,7 +74,7 @@ module session (
 
   // tx_sched
   output logic             ctl_want_o,
-  input  logic             ctl_grant_i,         // until done
+  input  logic             ctl_grant_i,         // pulse
   input  logic [31:0]      ctl_departure_i,
   output logic             ctl_done_o,
 
@@ -208,7 +208,7 @@ module session (
     flags[sw_pkg::FlagClose]       = close_q;
     flags[sw_pkg::FlagDue]         = is_due;
     flags[sw_pkg::FlagFrame]       = has_frame;
-    flags[sw_pkg::FlagGrant]       = ctl_grant_i && !want_q;
+    flags[sw_pkg::FlagGrant]       = !want_q;
     flags[sw_pkg::FlagAllSent]     = is_sent_i && !busy_i && !busy_q;
     flags[sw_pkg::FlagReleased]    = is_released_i;
     flags[sw_pkg::FlagTxBusy]      = tx_busy_i;

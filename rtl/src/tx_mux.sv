@@ -5,6 +5,8 @@
 // wait, and without latency but for one cycle before a control frame behind DATA or nothing. At W =
 // 512 a control frame is gathered whole, eight beats to one, before it leaves without gaps: latency
 // 3 cycles from its last beat; DATA still passes without.
+// A control frame that is held back (`s0_hold_i`) leaves behind all DATA that was chosen until then
+// and before any that is chosen later.
 // Back-pressure on both. A gap that a source leaves inside a frame goes through, but for s0 at W =
 // 512.
 `default_nettype none
@@ -21,6 +23,11 @@ module tx_mux #(
     input  wire logic        s0_axis_tvalid,
     output      logic        s0_axis_tready,
     input  wire logic        s0_axis_tlast,
+
+    input  wire logic s0_hold_i,    // control frames wait; rises only where s0_busy_o is low
+    output      logic s0_busy_o,    // control frames have come and not left; a cycle late
+    output      logic s0_shown_o,   // one is whole, and waits or leaves
+    input  wire logic s1_chosen_i,  // a DATA frame will come
 
     input  wire logic [  W-1:0] s1_axis_tdata,
     input  wire logic [W/8-1:0] s1_axis_tkeep,
@@ -49,6 +56,7 @@ module tx_mux #(
     assign ctl_valid      = s0_axis_tvalid;
     assign ctl_last       = s0_axis_tlast;
     assign s0_axis_tready = ctl_ready;
+    assign s0_busy_o      = s0_axis_tvalid;
   end else begin : g_gather
     localparam int unsigned Aw = $clog2(Rows);
     if (Rows != 1 << Aw || Rows * 64 <= 9216) begin : g_bad_rows
@@ -134,14 +142,37 @@ module tx_mux #(
     assign ctl_keep  = keep_q;
     assign ctl_valid = valid_q;
     assign ctl_last  = last_q;
+
+    logic busy_q;
+    always_ff @(posedge clk_i) busy_q <= s0_axis_tvalid || wr_q != rd_q || row_valid_q || valid_q;
+    assign s0_busy_o = busy_q;
+  end
+  assign s0_shown_o = ctl_valid;
+
+  // DATA that was chosen and has not left; and what of it leaves before the control frame that was
+  // held back.
+  logic [2:0] chosen_q, chosen_d, ahead_q;
+  logic data_ends, may_ctl;
+  assign chosen_d = chosen_q + 3'(s1_chosen_i) - 3'(data_ends);
+  assign may_ctl  = ctl_valid && !s0_hold_i && !(|ahead_q[2:1]) && (!ahead_q[0] || data_ends);
+
+  always_ff @(posedge clk_i) begin
+    chosen_q <= chosen_d;
+    if (s0_hold_i) ahead_q <= chosen_d;
+    else if (data_ends && |ahead_q) ahead_q <= ahead_q - 1'b1;
+    if (rst_i) begin
+      chosen_q <= '0;
+      ahead_q  <= '0;
+    end
   end
 
   // Whose frame is under way, or may begin: a register, since each bit of the output looks at it.
   // It changes behind a frame, or where the one that may begin does not; DATA is waited for.
-  logic data_q, is_valid, is_last, ends;
-  assign is_valid = data_q ? s1_axis_tvalid : ctl_valid;
-  assign is_last  = data_q ? s1_axis_tlast : ctl_last;
-  assign ends     = is_valid && is_last && m_axis_tready;
+  logic data_q, begun_q, is_valid, is_last, ends;
+  assign is_valid  = data_q ? s1_axis_tvalid : ctl_valid;
+  assign is_last   = data_q ? s1_axis_tlast : ctl_last;
+  assign ends      = is_valid && is_last && m_axis_tready;
+  assign data_ends = ends && data_q;
 
   assign m_axis_tdata   = data_q ? s1_axis_tdata : ctl_data;
   assign m_axis_tkeep   = data_q ? s1_axis_tkeep : ctl_keep;
@@ -150,7 +181,6 @@ module tx_mux #(
   assign s1_axis_tready = data_q && m_axis_tready;
   assign ctl_ready      = !data_q && m_axis_tready;
 
-  logic begun_q;
   always_ff @(posedge clk_i) begin
     if (rst_i) begin
       begun_q <= 1'b0;
@@ -158,7 +188,7 @@ module tx_mux #(
     end else begin
       if (is_valid) begun_q <= !ends;
       if (ends || !(begun_q || is_valid)) begin
-        data_q <= data_q ? !ctl_valid : s1_axis_tvalid || !is_valid;
+        data_q <= data_q ? !may_ctl : s1_axis_tvalid || !is_valid;
       end
     end
   end

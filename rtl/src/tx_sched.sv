@@ -1,11 +1,16 @@
 // Chooses what departs next, stamps it, and hands frame_tx one DATA packet after the other.
 //
-// Order (docs/protocol.md#4.7): a control packet of the sender that wants its place; else the next
-// repeat, if the budget allows; else the next packet that never departed. DATA waits for the pacer.
-// A control packet is granted its place when all DATA that was chosen leaves or has left: it is
-// built while the last of it does, and `tx_mux` sends it behind that, so that the order of
-// departures is the order of leaving (docs/protocol.md#2.6). The budget is a bucket of
-// max(window / 4, 32) repeats that is filled again an RTT after the first was taken from it.
+// Order (docs/protocol.md#4.7): a control packet of the sender that is built and whose time has come;
+// else the next repeat, if the budget allows; else the next packet that never departed. DATA waits
+// for the pacer. The budget is a bucket of max(window / 4, 32) repeats that is filled again an RTT
+// after the first was taken from it.
+//
+// A control packet takes longer to build than a frame to leave, so its place is given ahead of time:
+// `ctl_departure_o` lies CtlLead after the present, and DATA goes on with stamps before that. When
+// the clock has passed it, no DATA is chosen until the packet is built; what was chosen before leaves
+// before it, and `tx_mux`, which held it back (`ctl_hold_o`), sends it then. So the order of
+// departures is the order of leaving (docs/protocol.md#2.6), and nobody waits for the packet unless
+// its building takes longer than CtlLead.
 //
 // The job is the slot's descriptor as slot_table shows it: the address stands still while the job
 // waits, so the descriptor needs no registers here. It waits while the packet before leaves.
@@ -52,15 +57,18 @@ module tx_sched #(
     output      logic                  charge_o,
     output      logic           [15:0] charge_bytes_o,
     // control packets of the sender
-    input  wire logic                  ctl_want_i,
-    output      logic                  ctl_grant_o,
-    output      logic           [31:0] ctl_departure_o,
-    input  wire logic                  ctl_done_i,
+    input  wire logic                  ctl_want_i,       // until granted
+    output      logic                  ctl_grant_o,      // pulse
+    output      logic           [31:0] ctl_departure_o,  // from the next cycle on
+    input  wire logic                  ctl_done_i,       // pulse: no packet comes for the place
+    // tx_mux
+    input  wire logic                  ctl_busy_i,   // control frames of before have not left
+    input  wire logic                  ctl_shown_i,  // the control frame is built
+    output      logic                  ctl_hold_o,   // and does not leave yet
     // frame_tx
     output      logic                  job_valid_o,
     input  wire logic                  job_ready_i,
     output      sw_pkg::job_t          job_o,
-    input  wire logic                  tx_waits_i,    // something taken has not begun to leave
     input  wire logic                  fetch_busy_i,  // the job taken last is still read
     output      logic           [31:0] last_departure_o,
     output      logic                  ev_budget_o
@@ -73,6 +81,9 @@ module tx_sched #(
   // apart, since what is stale stays so; the clock may jump by 18 minutes.
   localparam int unsigned AgeLow = 34;
   localparam int unsigned AgeWidth = 6;
+  // From the place of a control packet to its departure, in units of 16 ns: the 170 cycles that
+  // ctl_cpu builds one in, of a clock of 133 MHz. A faster one has the packet wait for its time.
+  localparam logic [31:0] CtlLead = 32'd80;
   // The budget counts time in units of 256 ns, up to 34 s.
   localparam int unsigned SpanWidth = 27;
   // Header, pad to the frame's beat, trailer: docs/protocol.md#2.2.
@@ -86,15 +97,15 @@ module tx_sched #(
     $error("a slot holds at least 2 beats");
   end
 
-  logic job_valid_q, is_repeat_q, is_first_q, ctl_q;
+  logic job_valid_q, is_repeat_q, is_first_q;
   logic [1:0] pause_q;
   logic [31:0] seq_q;
   logic [Sw-1:0] read_slot_q;  // of the job that was taken last
 
-  // docs/protocol.md#2.6. Whether the clock has passed the last stamp is known a cycle late; then
-  // it still has, and nothing is stamped 2 cycles after a stamp.
+  // docs/protocol.md#2.6. Stamps are of the cycle before, of which is known whether the clock had
+  // passed the last one; nothing is stamped 2 cycles after a stamp.
   logic may_stamp_q;
-  logic [31:0] now, last_q;
+  logic [31:0] now, now_q, last_q;
   logic [AgeWidth-1:0] epoch, last_epoch_q, age;
   logic is_stale_q, is_aged, is_risen_q;
   logic [31:0] lead;
@@ -107,6 +118,15 @@ module tx_sched #(
   assign lead  = last_q - now;
   assign is_aged = |age[AgeWidth-1:1];
 
+  // The place of a control packet. DATA is chosen before it only where the clock gives the stamp.
+  logic ctl_q, is_done_q, is_reached_q, is_built, leave;
+  logic [31:0] ctl_stamp_q, ctl_lead;
+  logic [AgeWidth-1:0] ctl_epoch_q, ctl_age;
+  // Its stamp is even: the clock has come to it where the odd number is beyond.
+  assign ctl_lead = ctl_stamp_q - {now[31:1], 1'b1};
+  assign ctl_age  = epoch - ctl_epoch_q;
+  assign is_built = ctl_shown_i || is_done_q;
+
   // docs/protocol.md#4.7, the budget.
   logic [LevelWidth-1:0] level_q, capacity_q;
   logic [SpanWidth-1:0] span, filled_q, elapsed;
@@ -114,17 +134,19 @@ module tx_sched #(
   assign span    = time_ns_i[8+:SpanWidth];
   assign elapsed = span - filled_q;
 
-  logic is_flowing, may_data, is_repeat, take_repeat, take_new, choose, grant;
+  logic is_flowing, is_free, may_data, is_repeat, take_repeat, take_new, choose, grant;
   logic [31:0] seq;
   assign is_flowing = state_i == sw_pkg::StateFlowing || state_i == sw_pkg::StateClosing;
-  assign may_data = is_flowing && pacer_ok_i && !ctl_q && !ctl_want_i && may_stamp_q && !flush_i &&
-      (!job_valid_q || job_ready_i);
+  assign is_free = may_stamp_q && (!job_valid_q || job_ready_i);
+  assign leave = is_reached_q && is_built && is_free;
+  assign may_data = is_flowing && pacer_ok_i && is_free && !flush_i &&
+      (!ctl_q || (is_reached_q ? is_built : is_risen_q));
   assign is_repeat = cand_valid_i && has_budget_q;
   assign take_repeat = may_data && is_repeat;
   assign take_new = may_data && has_new_i && !is_repeat;
   assign choose = take_repeat || take_new;
   assign seq = is_repeat ? cand_seq_i : sent_i;
-  assign grant = ctl_want_i && !ctl_q && !job_valid_q && !tx_waits_i && may_stamp_q;
+  assign grant = ctl_want_i && !ctl_q && !ctl_busy_i && may_stamp_q;
   assign is_stalled = cand_valid_i && !has_budget_q;
 
   always_ff @(posedge clk_i) begin
@@ -132,13 +154,23 @@ module tx_sched #(
       seq_q       <= seq;
       is_repeat_q <= take_repeat;
     end
-    if (choose || grant) begin
-      last_q       <= is_risen_q ? now : last_q + 1'b1;
+    now_q <= now;
+    // A control packet that leaves now has an even stamp, at most that of the clock.
+    if (choose || leave) begin
+      last_q       <= is_risen_q ? {now_q[31:1], now_q[0] || leave} : last_q + 1'b1;
       last_epoch_q <= epoch;
     end
-    is_stale_q  <= !(choose || grant) && (is_stale_q || is_aged);
-    may_stamp_q <= !(choose || grant) && !pause_q[1] && (is_stale_q || !is_aged);
+    is_stale_q  <= !(choose || leave) && (is_stale_q || is_aged);
+    may_stamp_q <= !(choose || leave || grant) && !pause_q[1] && (is_stale_q || !is_aged);
     is_risen_q  <= lead[31] || is_stale_q;
+
+    if (grant) begin
+      ctl_stamp_q <= {(is_risen_q ? now_q[31:1] : last_q[31:1]) + CtlLead[31:1], 1'b0};
+      ctl_epoch_q <= epoch;
+    end
+    is_reached_q <= ctl_q && !leave && (ctl_lead[31] || |ctl_age[AgeWidth-1:1]);
+    is_done_q    <= ctl_done_i || (is_done_q && !grant);
+    ctl_q        <= grant || (ctl_q && !leave);
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];
 
     // A window above what the ring holds asks for no more than the ring holds.
@@ -158,11 +190,9 @@ module tx_sched #(
 
     is_first_q    <= choose;
     was_stalled_q <= is_stalled;
-    if (choose || grant) pause_q <= 2'd2;
+    if (choose || leave) pause_q <= 2'd2;
     else if (|pause_q) pause_q <= pause_q - 1'b1;
     job_valid_q <= !flush_i && (choose || (job_valid_q && !job_ready_i));
-    if (grant) ctl_q <= 1'b1;
-    if (ctl_done_i || (flush_i && !ctl_want_i)) ctl_q <= 1'b0;
     if (rst_i) begin
       job_valid_q  <= 1'b0;
       is_first_q   <= 1'b0;
@@ -189,8 +219,9 @@ module tx_sched #(
   assign charge_o       = is_first_q;
   assign charge_bytes_o = slot_data_i.len_bytes + FrameBytes;
 
-  assign ctl_grant_o      = ctl_q;
-  assign ctl_departure_o  = last_q;
+  assign ctl_grant_o      = grant;
+  assign ctl_departure_o  = ctl_stamp_q;
+  assign ctl_hold_o       = ctl_q;
   assign last_departure_o = last_q;
 
   assign hold_o = (job_valid_q && seq_q[Sw-1:0] == next_i[Sw-1:0]) ||

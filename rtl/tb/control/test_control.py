@@ -48,6 +48,8 @@ class TB:
             "s_axis_tlast",
             "ctl_axis_tlast",
             "data_axis_tlast",
+            "ctl_hold_i",
+            "data_chosen_i",
         ):
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
@@ -307,6 +309,40 @@ async def control_and_data_leave_whole_neither_starves_and_the_crc_is_right(dut)
         # While control had frames in plenty, DATA had every second place.
         first = [f[:1] == b"D" for f in tb.sent]
         assert sum(first[:10]) >= 4
+
+
+@cocotb.test()
+async def a_frame_that_is_held_leaves_behind_the_data_chosen_until_then_and_before_the_next(dut):
+    tb = TB(dut)
+    await tb.reset()
+
+    async def choose(count: int):
+        dut.data_chosen_i.value = 1
+        await tb.settle(count)
+        dut.data_chosen_i.value = 0
+
+    for before, after in ((0, 2), (1, 1), (3, 2)):
+        tb.sent = []
+        dut.ctl_hold_i.value = 1
+        raw, whole = control_frame(32)
+        control = cocotb.start_soon(tb.put("ctl", raw))
+        await tb.settle(40)
+        assert dut.ctl_shown_o.value == 1 and not tb.sent
+        if before:
+            await choose(before)
+        await tb.settle(1)
+        dut.ctl_hold_i.value = 0
+        await tb.settle(1)
+        await choose(after)
+        if before:
+            await tb.settle(40)
+            assert not tb.sent and dut.m_axis_tvalid.value == 0, "DATA of before has not left"
+        data = [b"D%d" % n + random.randbytes(random.choice([78, 254])) for n in range(5)]
+        for frame in data[: before + after]:
+            await tb.put("data", frame)
+        await control
+        await tb.settle(60)
+        assert tb.sent == [*data[:before], whole, *data[before : before + after]]
 
 
 @cocotb.test()

@@ -72,16 +72,16 @@ module session_tb (
   end
   assign time_ns_o = time_q;
 
-  logic        ctl_want, ctl_grant_q, ctl_done;
+  logic        ctl_want, ctl_grant_q;
   logic [31:0] last_q;
   logic [3:0]  wait_q;
   always_ff @(posedge clk_i) begin
-    wait_q <= ctl_want && !ctl_grant_q ? wait_q + 4'd1 : 4'd0;
+    wait_q      <= ctl_want && !ctl_grant_q ? wait_q + 4'd1 : 4'd0;
+    ctl_grant_q <= 1'b0;
     if (ctl_want && !ctl_grant_q && wait_q >= grant_wait_i) begin
       ctl_grant_q <= 1'b1;
       last_q      <= sw_pkg::before32(last_q, time_q[35:4]) ? time_q[35:4] : last_q + 32'd1;
     end
-    if (ctl_done || rst_i) ctl_grant_q <= 1'b0;
     if (rst_i) last_q <= time_q[35:4];
   end
 
@@ -139,7 +139,7 @@ module session_tb (
     .depart_repeat_i(depart_repeat_i), .hold_o(hold_o), .tx_busy_i(tx_busy_i),
     .taken_i(taken_i), .alive_i(alive_i), .report_time_i(report_time_q),
     .ctl_want_o(ctl_want), .ctl_grant_i(ctl_grant_q), .ctl_departure_i(last_q),
-    .ctl_done_o(ctl_done),
+    .ctl_done_o(),
     .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tdata(m_axis_tdata),
     .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast),
     .event_o(told), .ev_dropped_o(dropped)

@@ -4,6 +4,7 @@ The bench knows what was written, what it asked for and what it promised; each f
 its seq and departure and held against the rules of docs/protocol.md#4 and #5.
 """
 
+import itertools
 import random
 from collections import Counter
 from pathlib import Path
@@ -58,7 +59,8 @@ class TB:
         for name in (
             "flush_i ring_we_i slot_we_i commit_i rep_valid_i rep_is_newer_i rep_has_ranges_i "
             "rep_step_i rep_check_i rep_hi_i rep_lo_i rng_valid_i rng_first_i "
-            "rng_count_i rng_to_next_i rng_settled_i ctl_want_i ctl_done_i m_axis_tready"
+            "rng_count_i rng_to_next_i rng_settled_i ctl_want_i ctl_done_i ctl_shown_i "
+            "m_axis_tready"
         ).split():
             getattr(dut, name).value = 0
         dut.rst_i.value = 1
@@ -364,32 +366,77 @@ async def pace_holds_for_new_packets_and_repeats_together(dut):
     assert 0.99 * rate <= reached <= 1.01 * rate
 
 
+async def place(tb: TB) -> int:
+    """Asks for the place of a control packet; returns its departure."""
+    tb.values["ctl_want_i"] = 1
+    for _ in range(20):
+        await tb.cycle()
+        if int(tb.dut.ctl_grant_o.value):
+            break
+    else:
+        raise AssertionError("no place")
+    tb.values["ctl_want_i"] = 0
+    await tb.cycle()
+    return int(tb.dut.ctl_departure_o.value)
+
+
+async def released(tb: TB) -> int:
+    """Waits until the control packet may leave; returns how many DATA were chosen until then."""
+    for _ in range(600):
+        chosen = tb.events["depart_new_o"]
+        await tb.cycle()
+        if not int(tb.dut.ctl_hold_o.value):
+            return chosen
+    raise AssertionError("the control packet is held for ever")
+
+
 @cocotb.test()
 async def control_packet_gets_its_place_between_data(dut):
-    tb = TB(dut)
+    """Built in time, nothing waits for it; else DATA waits behind its stamp, and not before."""
+    tb = TB(dut, cycle_ns=3.2 * len(dut.m_axis_tdata) / 64)
     await tb.start()
     await tb.say(limit=seq_of(tb, 64))
-    await tb.commit(40)
-    await tb.until(5)
-    tb.values["ctl_want_i"] = 1
-    count = len(tb.sink.frames)
-    for _ in range(300):
-        await tb.cycle()
-        if int(dut.ctl_grant_o.value):
-            break
-    assert int(dut.ctl_grant_o.value) and len(tb.sink.frames) <= count + 3
-    stamp = int(dut.ctl_departure_o.value)
-    # The last that was chosen leaves meanwhile.
-    await tb.quiet()
-    frames = len(tb.sink.frames)
-    assert frames <= count + 4 and ahead(stamp, tb.last_stamp) > 0
-    for _ in range(100):
-        await tb.cycle()
-    assert len(tb.sink.frames) == frames and int(dut.ctl_departure_o.value) == stamp
-    tb.values["ctl_want_i"] = 0
-    tb.pulses["ctl_done_i"] = 1
-    await tb.until(40)
-    assert ahead(tb.departures[tb.order[frames][0]][0], stamp) > 0
+    for is_in_time in (True, False):
+        begun = len(tb.sink.frames)
+        await tb.commit(30)
+        await tb.until(begun + 3)
+        stamp = await place(tb)
+        if is_in_time:
+            tb.values["ctl_shown_i"] = 1
+        else:
+            for _ in range(700):
+                await tb.cycle()
+            waiting = len(tb.sink.frames)
+            await tb.quiet()
+            assert int(dut.ctl_hold_o.value) and len(tb.sink.frames) == waiting < begun + 30
+            tb.values["ctl_shown_i"] = 1
+        before = await released(tb)
+        tb.values["ctl_shown_i"] = 0
+        await tb.until(begun + 30)
+        stamps = [tb.departures[seq_of(tb, k)][0] for k in range(begun + 30)]
+        passed = [ahead(other, stamp) < 0 for other in stamps]
+        # A packet may be chosen in the cycle in which the control packet is let go.
+        assert passed == sorted(passed, reverse=True) and before - 1 <= sum(passed) <= before
+        assert begun + 3 < sum(passed) < begun + 30
+        first, last = tb.sink.first_cycles, tb.sink.last_cycles
+        idle = [first[k + 1] - last[k] - 1 for k in range(begun, begun + 29)]
+        assert not is_in_time or max(idle) <= 2, idle
+
+
+@cocotb.test()
+async def place_without_a_packet_is_given_back(dut):
+    tb = TB(dut)
+    await tb.start()
+    stamps = []
+    for _ in range(3):
+        stamps.append(await place(tb))
+        tb.pulses["ctl_done_i"] = 1
+        await released(tb)
+    await tb.say(limit=seq_of(tb, 64))
+    await tb.commit(1)
+    await tb.until(1)
+    stamps.append(tb.departures[seq_of(tb, 0)][0])
+    assert all(ahead(b, a) > 0 for a, b in itertools.pairwise(stamps)), stamps
 
 
 @cocotb.test()

@@ -48,6 +48,8 @@ module tx_path #(
     output      logic                  ctl_grant_o,
     output      logic           [31:0] ctl_departure_o,
     input  wire logic                  ctl_done_i,
+    input  wire logic                  ctl_shown_i,
+    output      logic                  ctl_hold_o,
     output      logic           [31:0] oldest_o,
     output      logic           [31:0] sent_o,
     output      logic           [31:0] next_o,
@@ -77,7 +79,7 @@ module tx_path #(
   logic [31:0] dep_wdata, dep_rdata;
   logic pacer_ok, charge;
   logic [15:0] charge_bytes;
-  logic job_valid, job_ready, tx_waits, tx_busy, fetch_busy;
+  logic job_valid, job_ready, tx_busy, fetch_busy;
   sw_pkg::job_t job;
   logic rd_valid, rd_ready, rsp_valid;
   logic [Aw-1:0] rd_addr;
@@ -158,10 +160,11 @@ module tx_path #(
       .charge_o(charge),
       .charge_bytes_o(charge_bytes),
       .ctl_want_i, .ctl_grant_o, .ctl_departure_o, .ctl_done_i,
+      .ctl_busy_i(1'b0),
+      .ctl_shown_i, .ctl_hold_o,
       .job_valid_o(job_valid),
       .job_ready_i(job_ready),
       .job_o(job),
-      .tx_waits_i(tx_waits),
       .fetch_busy_i(fetch_busy),
       .last_departure_o, .ev_budget_o
   );
@@ -215,7 +218,6 @@ module tx_path #(
       .rd_valid_i(rsp_valid),
       .rd_data_i(rsp_data),
       .m_axis_tdata, .m_axis_tkeep, .m_axis_tvalid, .m_axis_tready, .m_axis_tlast,
-      .waits_o(tx_waits),
       .busy_o(tx_busy),
       .fetch_busy_o(fetch_busy)
   );
