@@ -64,12 +64,15 @@ module counters #(
 
   localparam logic [383:0] Steps = steps_of_states();
 
-  // Visits. scan_q is the slot whose position is fetched, slot_q the one that is updated.
+  // Visits. fetch is the slot whose count is read, scan_q the one whose position is fetched, slot_q
+  // the one that is updated.
   logic [5:0] scan_q;
   logic [5:0] slot_q;
+  logic [5:0] fetch;
   logic       last;
 
-  assign last = slot_q == SlotLast;
+  assign last  = slot_q == SlotLast;
+  assign fetch = (scan_q == SlotLast) ? 6'd0 : scan_q + 6'd1;
 
   initial begin
     scan_q = '0;
@@ -78,7 +81,7 @@ module counters #(
 
   always_ff @(posedge clk_i) begin
     slot_q <= scan_q;
-    scan_q <= (scan_q == SlotLast) ? 6'd0 : scan_q + 6'd1;
+    scan_q <= fetch;
   end
 
   // Event n, n cycles late: n / 8 times eight cycles in memory, then the rest in registers.
@@ -176,9 +179,10 @@ module counters #(
   always_ff @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
 
   // A visit: fetch position and count; then look the position up and write the count.
-  (* ram_style = "block" *) logic [63:0] count_mem[64];
+  (* ram_style = "block", no_rw_check *) logic [63:0] count_mem[64];
 
   logic [ 5:0] place_of_slot_q;
+  logic [63:0] fetched_q;  // of the slot behind slot_q
   logic [63:0] old_q;
   logic [63:0] entry;
   logic [ 5:0] low;
@@ -229,7 +233,8 @@ module counters #(
       default: place_of_slot_q <= row[17:12];
     endcase
     entry_q           <= |scan_q[5:2] || &scan_q[1:0] ? Count : entry_e'(scan_q[1:0]);
-    old_q             <= count_mem[scan_q];
+    fetched_q         <= count_mem[fetch];
+    old_q             <= fetched_q;
     count_mem[slot_q] <= entry;
   end
 
@@ -247,7 +252,7 @@ module counters #(
   end
 
   // The snapshot: one round, from its slot 0 to its last.
-  (* ram_style = "block" *) logic [63:0] snapshot_mem[64];
+  (* ram_style = "block", no_rw_check *) logic [63:0] snapshot_mem[64];
 
   logic        wanted_q;
   logic        copy_q;

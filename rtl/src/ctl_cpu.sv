@@ -179,10 +179,11 @@ module ctl_cpu (
   // ------------------------------------------------------------------ the operand
   logic [AddrBits-1:0] p_q, q_q, addr;
   logic [1:0]          part_q;
-  logic [15:0]         operand_q, own, sum_q, read_data;
+  logic [15:0]         direct_q, read_q, operand, own, sum_q, read_data;  // one of the first two is zero
   logic [31:0]         crc_q;
   logic [63:0]         work;
 
+  assign operand     = direct_q | read_q;
   assign port_o      = k[6:0];
   assign port_read_o = first && src == SrcPort;
   assign part_o      = k[10];
@@ -218,8 +219,10 @@ module ctl_cpu (
   end
 
   always_ff @(posedge clk_i) begin
-    if (first) operand_q <= src[0] ? own : k;
-    if (phase_q == Read) operand_q <= read_data;
+    if (first) direct_q <= src[0] ? own : k;
+    if (phase_q == Read) direct_q <= '0;
+    if (phase_q == Read) read_q <= read_data;
+    if (first) read_q <= '0;
     part_q <= addr[1:0];
   end
 
@@ -230,14 +233,14 @@ module ctl_cpu (
   assign carry_in = alu[0] ? carry_q : is_less;
   // The carry comes from below.
   assign {carry_out, total, below} = {1'b0, a_q, 1'b1}
-                                     + {1'b0, operand_q ^ {16{is_less}}, carry_in};
+                                     + {1'b0, operand ^ {16{is_less}}, carry_in};
 
   always_ff @(posedge clk_i) begin
     if (act_now && alu != AluKeep) begin
       unique case (alu)
-        AluLoad: a_q <= operand_q;
-        AluAnd:  a_q <= a_q & operand_q;
-        AluXor:  a_q <= a_q ^ operand_q;
+        AluLoad: a_q <= operand;
+        AluAnd:  a_q <= a_q & operand;
+        AluXor:  a_q <= a_q ^ operand;
         default: a_q <= total;
       endcase
     end
@@ -259,7 +262,7 @@ module ctl_cpu (
   // A carry is added with the next word. What is loaded adds to nothing.
   logic        sum_below;
   logic [16:0] sum;
-  assign {sum, sum_below} = {1'b0, operand_q, 1'b1}
+  assign {sum, sum_below} = {1'b0, operand, 1'b1}
                             + {1'b0, is_load_sum ? 16'd0 : sum_q, sum_carry_q && !is_load_sum};
 
   // CRC-32C over a byte. `CrcMasks` has for each bit of the register what it is the parity of.
@@ -293,7 +296,7 @@ module ctl_cpu (
     if (is_sum || is_load_sum) {sum_carry_q, sum_q} <= sum;
     high_q <= is_crc;
     low_q  <= high_q;
-    if (is_crc) crc_word_q <= operand_q;
+    if (is_crc) crc_word_q <= operand;
     if (high_q || low_q) crc_q <= crc_d;
     if (out_we_o && out_o == sw_pkg::OutCrc) crc_q <= '1;
   end
@@ -301,7 +304,7 @@ module ctl_cpu (
   // ------------------------------------------------------------------ what is written
   assign out_we_o      = phase_q == Output;
   assign out_o         = target[5:0];
-  assign out_data_o    = operand_q;
+  assign out_data_o    = operand;
   assign event_o       = act_now && act == ActEvent;
   assign event_which_o = target[4:0];
 
@@ -322,7 +325,7 @@ module ctl_cpu (
   always_ff @(posedge clk_i) begin
     if (out_we_o && out_o == sw_pkg::OutSend) begin
       sending_q <= 1'b1;
-      bytes_q   <= operand_q[2:0];
+      bytes_q   <= operand[2:0];
     end
     if (is_over) sending_q <= 1'b0;
     if (read) begin
@@ -347,18 +350,18 @@ module ctl_cpu (
   always_ff @(posedge clk_i) begin
     if (p_step) p_q[1:0] <= p_q[1:0] + 2'd1;
     if (p_word || p_step) p_q[AddrBits-1:2] <= p_q[AddrBits-1:2] + 7'(p_word || (&p_q[1:0]));
-    if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand_q[AddrBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand[AddrBits-1:0];
     if (is_put) q_q <= q_q + AddrBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand_q[AddrBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand[AddrBits-1:0];
     if (read || (act_now && is_again)) count_q <= count_q + CountBits'(1);
-    if (out_we_o && out_o == sw_pkg::OutCount) count_q <= operand_q[CountBits-1:0];
+    if (out_we_o && out_o == sw_pkg::OutCount) count_q <= operand[CountBits-1:0];
   end
 
   // ------------------------------------------------------------------ work memory
-  (* ram_style = "block" *) logic [63:0] work_mem[128];
+  (* ram_style = "block", no_rw_check *) logic [63:0] work_mem[128];
   always_ff @(posedge clk_i) begin
     for (int i = 0; i < 4; i++) begin
-      if (write && waddr[1:0] == 2'(i)) work_mem[waddr[AddrBits-1:2]][48-16*i+:16] <= operand_q;
+      if (write && waddr[1:0] == 2'(i)) work_mem[waddr[AddrBits-1:2]][48-16*i+:16] <= operand;
     end
   end
   always_ff @(posedge clk_i) begin

@@ -6,7 +6,7 @@
 // frame_store keeps the first 384 bytes of what passed until it is read. A frame that finds no room
 // is dropped whole and counted; the stream's REPORTs find twice the room of all else.
 //
-// Every frame raises exactly one event. Last beat of a REPORT in to its byte 56 out: 9 cycles at
+// Every frame raises exactly one event. Last beat of a REPORT in to its byte 56 out: 10 cycles at
 // W = 64; at W = 512 14 cycles and one for each 16 bytes of the frame.
 //
 // u_axis: the frames for none of ours, as they came; tuser on tlast marks the others. Not counted

@@ -9,8 +9,8 @@
 // A REPORT is shown from byte ReportFrom on: its reader needs nothing before, and the repeats that
 // it asks for wait for these cycles.
 //
-// Accepts a beat every clock for ever. Last beat in to first beat out: 3 cycles, 4 at 128 bits; then
-// a beat a cycle, and 2 idle cycles between frames, 3 at 128 bits. Back-pressure on the output only.
+// Accepts a beat every clock for ever. Last beat in to first beat out: 4 cycles; then a beat a cycle,
+// and 3 idle cycles between frames. Back-pressure on the output only.
 `default_nettype none
 
 module frame_store #(
@@ -121,7 +121,7 @@ module frame_store #(
   assign room_o = room_q;
 
   // Storage: the data, whether the frame ends here, and for N = 128 whether the upper half counts.
-  (* ram_style = "block" *)logic [N+1:0] mem[Words];
+  (* ram_style = "block", no_rw_check *)logic [N+1:0] mem[Words];
   always_ff @(posedge clk_i) begin
     if (write) mem[wr_q[Aw-1:0]] <= {count_i > ($clog2(N / 8) + 1)'(8), shut, data_i};
   end
@@ -135,11 +135,11 @@ module frame_store #(
     word = sw_pkg::be16(data[8*(offset%Nb)+:16]);
   endfunction
 
-  (* ram_style = "block" *)logic [15:0] mac_hi_mem[Frames];
-  (* ram_style = "block" *)logic [31:0] mac_lo_mem[Frames];
-  (* ram_style = "block" *)logic [31:0] ip_mem[Frames];
-  (* ram_style = "block" *)logic [31:0] udp_mem[Frames];
-  (* ram_style = "block" *)logic [35:0] head_mem[Frames];
+  (* ram_style = "block", no_rw_check *)logic [15:0] mac_hi_mem[Frames];
+  (* ram_style = "block", no_rw_check *)logic [31:0] mac_lo_mem[Frames];
+  (* ram_style = "block", no_rw_check *)logic [31:0] ip_mem[Frames];
+  (* ram_style = "block", no_rw_check *)logic [31:0] udp_mem[Frames];
+  (* ram_style = "block", no_rw_check *)logic [35:0] head_mem[Frames];
   (* ram_style = "distributed" *)logic [2:0] class_mem[Frames];
 
   always_ff @(posedge clk_i) begin
@@ -223,35 +223,26 @@ module frame_store #(
     if (fetch) out_q <= mem[rd_addr[Aw-1:0]];
   end
 
-  if (N == 64) begin : g_beats
-    assign take      = c_ready_i;
-    assign done      = valid_q && c_ready_i && ends_here;
-    assign fetch     = shown_q && !stale_q && (!valid_q || (c_ready_i && !out_q[N]));
-    assign c_valid_o = valid_q;
-    assign c_last_o  = ends_here;
-    assign c_data_o  = out_q[63:0];
-  end else begin : g_halves
-    // A register takes half after half; the frame is done when the last has left it.
-    logic half_valid_q, half_last_q;
-    logic [63:0] half_q;
+  // A register takes 64 bits after 64 bits; the frame is done when the last have left it.
+  logic beat_valid_q, beat_last_q;
+  logic [63:0] beat_q;
 
-    assign take  = !half_valid_q || c_ready_i;
-    assign done  = half_valid_q && half_last_q && c_ready_i;
-    assign fetch = shown_q && !stale_q && !(half_valid_q && half_last_q)
-        && (!valid_q || (take && !out_q[N] && upper_q));
+  assign take  = !beat_valid_q || c_ready_i;
+  assign done  = beat_valid_q && beat_last_q && c_ready_i;
+  assign fetch = shown_q && !stale_q && !(beat_valid_q && beat_last_q)
+      && (!valid_q || (take && !out_q[N] && (N == 64 || upper_q)));
 
-    always_ff @(posedge clk_i) begin
-      if (take) begin
-        half_q      <= upper_q ? out_q[127:64] : out_q[63:0];
-        half_last_q <= ends_here;
-      end
-      half_valid_q <= (valid_q || !take) && !rst_i;
+  always_ff @(posedge clk_i) begin
+    if (take) begin
+      beat_q      <= N != 64 && upper_q ? out_q[N-1-:64] : out_q[63:0];
+      beat_last_q <= ends_here;
     end
-
-    assign c_valid_o = half_valid_q;
-    assign c_last_o  = half_last_q;
-    assign c_data_o  = half_q;
+    beat_valid_q <= (valid_q || !take) && !rst_i;
   end
+
+  assign c_valid_o = beat_valid_q;
+  assign c_last_o  = beat_last_q;
+  assign c_data_o  = beat_q;
 
 `ifdef FORMAL
   `include "frame_store_props.svh"

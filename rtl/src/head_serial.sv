@@ -93,20 +93,25 @@ module head_serial (
   endfunction
 
   step_t step_q, step;
-  logic is_working;
+  logic working_q, ready_q;  // step_q is above FirstStep; it is ReadyStep or above
   plan_t plan;
 
-  assign is_working = step_q >= FirstStep;
-  assign start_o    = job_valid_i && !is_working && !fetch_busy_i;
-  assign step       = start_o ? FirstStep : step_q;
-  assign plan       = plan_of(step);
-  assign ready_o    = step_q >= ReadyStep;
-  assign busy_o     = is_working;
+  assign start_o = job_valid_i && !working_q && !fetch_busy_i;
+  assign step    = start_o ? FirstStep : step_q;
+  assign plan    = plan_of(step);
+  assign ready_o = ready_q;
+  assign busy_o  = working_q;
 
   always_ff @(posedge clk_i) begin
     if (step == UdpFixedStep) step_q <= '0;
     else if (step != LastStep) step_q <= step + 1'b1;
-    if (rst_i || done_i) step_q <= '0;
+    working_q <= working_q || start_o;
+    ready_q   <= ready_q || step == ReadyStep - 1'b1;
+    if (rst_i || done_i) begin
+      step_q    <= '0;
+      working_q <= 1'b0;
+      ready_q   <= 1'b0;
+    end
   end
 
   // The header's words. Lengths from that of the payload, which is of whole words.
@@ -122,7 +127,7 @@ module head_serial (
   logic [63:0] word;
   logic [2:0] index;
 
-  assign index  = (step_q >= ReadyStep) ? beat_i : plan.word;
+  assign index  = ready_q ? beat_i : plan.word;
   assign length = {job_i.desc.len_bytes[15:3] + (index[2] ? UdpMore[15:3] : IpMore[15:3]),
       index[2] ? UdpMore[2:0] : IpMore[2:0]};
 
@@ -155,6 +160,15 @@ module head_serial (
   localparam int unsigned Bits = 4;
 
   logic [31:0] half_q, crc_q, crc_next, product;
+  // What the job says of the payload, a cycle late: it is wanted in the last steps.
+  logic [31:0] payload_crc_q, shift_q;
+  logic [15:0] payload_sum_q;
+
+  always_ff @(posedge clk_i) begin
+    payload_crc_q <= job_i.crc;
+    payload_sum_q <= job_i.sum;
+    shift_q       <= job_i.shift;
+  end
 
   header_crc u_header_crc (
       .crc_i (crc_q),
@@ -170,11 +184,11 @@ module head_serial (
       .start_i  (step_q == CrcDoneStep),
       .step_i   (step_q > CrcDoneStep && step_q <= CombineStep),
       .a_i      (crc_q[Bits-1:0]),
-      .b_i      (job_i.shift),
+      .b_i      (shift_q),
       .product_o(product)
   );
 
-  assign trailer_o = ~(product ^ job_i.crc);
+  assign trailer_o = ~(product ^ payload_crc_q);
 
   always_ff @(posedge clk_i) begin
     half_q <= step[0] ? word[31:0] : word[63:32];
@@ -208,7 +222,7 @@ module head_serial (
       FromIpConst:     number = IpConst;
       FromUdpConst:    number = UdpConst;
       FromUdpFixed:    number = udp_fixed_q;
-      FromPayload:     number = job_i.sum;
+      FromPayload:     number = payload_sum_q;
       FromTrailerHigh: number = trailer_o[31:16];
       FromTrailerLow:  number = trailer_o[15:0];
       default:         number = 16'd0;

@@ -78,7 +78,7 @@ module nack_walker #(
   } walk_e;
 
   // The FIFO. The range that is walked stands in its output.
-  (* ram_style = "block" *) logic [Bits-1:0] mem[Depth];
+  (* ram_style = "block", no_rw_check *) logic [Bits-1:0] mem[Depth];
   range_t in_q, range_q;
   logic [Dw:0] wr_q, rd_q;
   logic is_empty, is_full, push, pop;

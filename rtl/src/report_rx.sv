@@ -74,6 +74,7 @@ module report_rx (
   logic is_newer_q;
   logic [5:0] left_q;  // ranges
   logic more_q;        // a beat of ranges is one that is wanted
+  logic is_ours_q, has_ranges_q;  // of the meta data, which stands 2 cycles before the first beat
   logic [31:0] hi, lo, number_q, settled_q, marked_q;
   logic step, is_range, is_done, n_large;
   sw_pkg::check_e check_q;
@@ -139,7 +140,7 @@ module report_rx (
   assign rep_hi_o         = hi;
   assign rep_lo_o         = lo;
   assign rep_is_newer_o   = is_newer_q;
-  assign rep_has_ranges_o = c_meta_i.udp_bytes != BytesMin;
+  assign rep_has_ranges_o = has_ranges_q;
   assign rep_valid_o      = c_valid_i && beat_q == BeatEcho && live_q && !flush_i;
 
   assign alive_o      = rep_valid_o && rep_ok_i;
@@ -162,8 +163,7 @@ module report_rx (
       reported_o <= 1'b0;
     end else begin
       if (step) begin
-        if (beat_q == BeatNumber)
-          live_q <= stream_tag_valid_i && sw_pkg::same32(c_meta_i.tag, stream_tag_i);
+        if (beat_q == BeatNumber) live_q <= is_ours_q;
         if (beat_q == BeatEcho) begin
           taken_q <= taken_o;
           if (!rep_ok_i) live_q <= 1'b0;
@@ -192,6 +192,11 @@ module report_rx (
       number_o           <= number_q;
       report_time_o      <= time_ns_i[35:4];
     end
+  end
+
+  always_ff @(posedge clk_i) begin
+    is_ours_q    <= stream_tag_valid_i && sw_pkg::same32(c_meta_i.tag, stream_tag_i);
+    has_ranges_q <= c_meta_i.udp_bytes != BytesMin;
   end
 
   always_ff @(posedge clk_i) begin

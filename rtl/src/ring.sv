@@ -43,7 +43,7 @@ module ring #(
     end
   endgenerate
 
-  (* ram_style = Style *) logic [W-1:0] mem[Beats];
+  (* ram_style = Style, no_rw_check *) logic [W-1:0] mem[Beats];
 
   logic [W-1:0] data_q[RdLatency];
   logic [TagW-1:0] tag_q[RdLatency];

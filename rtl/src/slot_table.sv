@@ -2,7 +2,7 @@
 //
 // Two memories, since the packetizer writes the one and tx_sched the other. Throughput: one write
 // and one read a clock on each. Latency: read data one cycle after the address. No back-pressure.
-// A read in the cycle of a write to the same slot gives the old value. Nothing is cleared: an entry
+// What is read in the cycle of a write to the same slot is not to be used. Nothing is cleared: an entry
 // means something only from the commit of its packet to its release. No clock crossing.
 `default_nettype none
 
@@ -35,7 +35,7 @@ module slot_table #(
   endgenerate
 
   sw_pkg::slot_t slot_q;
-  logic [$bits(slot_q)-1:0] slot_mem[Slots];
+  (* no_rw_check *) logic [$bits(slot_q)-1:0] slot_mem[Slots];
 
   always_ff @(posedge clk_i) begin
     if (we_i) slot_mem[waddr_i] <= wdata_i;
@@ -44,7 +44,7 @@ module slot_table #(
 
   assign rd_data_o = slot_q;
 
-  logic [31:0] dep_mem[Slots];
+  (* no_rw_check *) logic [31:0] dep_mem[Slots];
   logic [31:0] dep_q;
 
   always_ff @(posedge clk_i) begin

@@ -265,7 +265,7 @@ async def the_first_range_comes_soon_after_the_last_beat(dut):
             n,
             waited,
         )
-        assert waited <= (35 if tb.bytes == 8 else 37 if n <= 8 else 48)
+        assert waited <= (36 if tb.bytes == 8 else 37 if n <= 8 else 48)
 
 
 def control_frame(size: int) -> tuple[bytes, bytes]:

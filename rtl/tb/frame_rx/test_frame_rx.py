@@ -488,7 +488,7 @@ async def a_report_is_shown_soon(dut):
         dut._log.info(
             "W %d, %d ranges: last beat in to first beat out %d cycles", 8 * tb.bytes, n, waited
         )
-        assert waited <= (9 if tb.bytes == 8 else 14 + -(-len(frame) // 16))
+        assert waited <= (10 if tb.bytes == 8 else 14 + -(-len(frame) // 16))
 
 
 SOURCES = ["frame_rx", "rx_filter", "rx_parse", "frame_store", "crc_check",
