@@ -357,7 +357,9 @@ async def pace(
 ) -> float:
     """Sends packets as soon as they may leave, from `now` on; returns bytes a ns."""
     for _ in range(2000):
-        await tb.cycle(rate_i=int(rate * 65536), burst_ns_i=burst_ns, time_ns_i=int(now))
+        await tb.cycle(
+            rate_i=int(rate * 65536), burst_ns_i=burst_ns, time_ns_i=int(now), charge_i=0
+        )
     first = last = now
     sent = wait = 0
     while sent < packets:
