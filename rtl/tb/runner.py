@@ -6,11 +6,14 @@ matrix, `pytest rtl/tb --full` the long one (see `conftest.py`). The seed of a r
 same one comes back with `SAMPLEWIRE_SEED=N`.
 """
 
+import fcntl
 import os
 import random
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import patch
 
 from cocotb_tools.runner import get_runner
 
@@ -18,6 +21,9 @@ RTL = Path(__file__).resolve().parent.parent
 SOURCES = RTL / "src"
 # Unused bits of a bus, parameters of a family of modules and outputs left open are no fault.
 ALLOWED = ("UNUSEDSIGNAL", "UNUSEDPARAM", "DECLFILENAME", "PINCONNECTEMPTY")
+# Verilator's part of every simulation.
+RUNTIME = ("verilated", "verilated_dpi", "verilated_threads", "verilated_vpi")
+OPTIMIZE = "-O1"
 BUILDS = Path(os.environ.get("SAMPLEWIRE_RTL_BUILDS", RTL.parent / "out" / "rtl"))
 
 
@@ -33,6 +39,26 @@ def use_verilator():
     flag = "CFG_CXXFLAGS_PCH_I=-include"
     if flag not in os.environ.get("MAKEFLAGS", ""):
         os.environ["MAKEFLAGS"] = f"{os.environ.get('MAKEFLAGS', '')} {flag}".strip()
+
+
+def runtime():
+    """Compiles Verilator's part of every simulation, once; gives make's environment to link it."""
+    include = Path(os.environ["VERILATOR_ROOT"]) / "include"
+    folder = BUILDS / "runtime"
+    folder.mkdir(parents=True, exist_ok=True)
+    objects = [folder / f"{name}.o" for name in RUNTIME]
+    flags = [f"-I{include}", f"-I{include / 'vltstd'}", OPTIMIZE]
+    # Workers of pytest-xdist would build the same files at once.
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        for target in objects:
+            source = include / f"{target.stem}.cpp"
+            if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
+                subprocess.run(["c++", *flags, "-c", source, "-o", target], check=True)
+    return {
+        "USER_LDLIBS": " ".join(map(str, objects)),
+        "MAKEFLAGS": f"{os.environ['MAKEFLAGS']} VM_GLOBAL_FAST=",
+    }
 
 
 def run(top, *, sources, test_module, parameters=None, testcase=None, trace=False):
@@ -63,17 +89,21 @@ def run(top, *, sources, test_module, parameters=None, testcase=None, trace=Fals
         packages.append(registers)
     files = [Path(s) if "/" in str(s) else SOURCES / f"{s}.sv" for s in dict.fromkeys(sources)]
     runner = get_runner("verilator")
-    runner.build(
-        sources=[*packages, *files],
-        hdl_toplevel=top,
-        parameters=parameters,
-        build_dir=folder,
-        build_args=[
-            "-Wall", *(f"-Wno-{name}" for name in ALLOWED), "--x-initial", "unique",
-            "--replication-limit", "131072",
-            f"-I{SOURCES}", "-CFLAGS", "-O1", *(["--trace-fst"] if trace else []),
-        ],
-    )  # fmt: skip
+    # What writes traces is another.
+    with patch.dict(os.environ, {} if trace else runtime()):
+        runner.build(
+            sources=[*packages, *files],
+            hdl_toplevel=top,
+            parameters=parameters,
+            build_dir=folder,
+            build_args=[
+                # What tests look at; the rest need not stand in memory.
+                "--no-public-flat-rw", "--public-depth", "2",
+                "-Wall", *(f"-Wno-{name}" for name in ALLOWED), "--x-initial", "unique",
+                "--replication-limit", "131072",
+                f"-I{SOURCES}", "-CFLAGS", OPTIMIZE, *(["--trace-fst"] if trace else []),
+            ],
+        )  # fmt: skip
     seed = int(os.environ.get("SAMPLEWIRE_SEED", random.SystemRandom().getrandbits(31)))
     print(f"{name}: SAMPLEWIRE_SEED={seed}")
     runner.test(
