@@ -17,10 +17,6 @@ def pytest_configure(config):
 
 
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        # They share a program, which is built once; other tests run beside them.
-        if item.path.parent.name == "board":
-            item.add_marker(pytest.mark.xdist_group("board"))
     if config.getoption("--full"):
         return
     skip = pytest.mark.skip(reason="in the long matrix: --full")
