@@ -179,7 +179,8 @@ module ctl_cpu (
   // ------------------------------------------------------------------ the operand
   logic [AddrBits-1:0] p_q, q_q, addr;
   logic [1:0]          part_q;
-  logic [15:0]         direct_q, read_q, operand, own, sum_q, read_data;  // one of the first two is zero
+  logic [15:0]         direct_q, read_q;  // one is zero
+  logic [15:0]         operand, own, sum_q, read_data;
   logic [31:0]         crc_q;
   logic [63:0]         work;
 
