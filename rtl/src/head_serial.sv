@@ -193,8 +193,8 @@ module head_serial (
   always_ff @(posedge clk_i) begin
     half_q <= step[0] ? word[31:0] : word[63:32];
     if (step == FirstStep) half_q[31:16] <= 16'd0;
-    crc_q <= (step_q > CrcDoneStep) ? crc_q >> Bits : crc_next;
     if (step_q <= FirstStep) crc_q <= CrcStart;
+    else crc_q <= (step_q > CrcDoneStep) ? crc_q >> Bits : crc_next;
   end
 
   // Sums. The carry of an addition enters the next one. UDP's covers IPv4's addresses too, but not

@@ -50,6 +50,17 @@ module test_source #(
 
   // What is due, in samples with 24 bits of fraction, then in whole beats.
 
+  // Samples in beats and back. Without a number of more than 64 bits, which would be slow to simulate.
+  function automatic logic [63:0] beats_of(input logic [63:0] samples);
+    if (32'(sample_log2_i) > Shift) beats_of = samples << (32'(sample_log2_i) - Shift);
+    else beats_of = samples >> (Shift - 32'(sample_log2_i));
+  endfunction
+
+  function automatic logic [63:0] samples_of(input logic [63:0] beats);
+    if (32'(sample_log2_i) > Shift) samples_of = beats >> (32'(sample_log2_i) - Shift);
+    else samples_of = beats << (Shift - 32'(sample_log2_i));
+  endfunction
+
   logic [63:0] time_q, passed, product_q, due_beats_q;
   logic [31:0] passed_q;
   logic [87:0] due_q;
@@ -62,7 +73,7 @@ module test_source #(
     product_q <= passed_q * rate_i;
     if (rst_i) due_q <= '0;
     else if (enable_i) due_q <= due_q + 88'(product_q);
-    due_beats_q <= 64'((71'(due_q[87:24]) << sample_log2_i) >> Shift);
+    due_beats_q <= beats_of(due_q[87:24]);
   end
 
   // Samples of more than a beat are offered whole: a jump goes to the first beat of one.
@@ -109,7 +120,7 @@ module test_source #(
   logic is_head;
   assign is_head = (beat_q & tail_mask) == '0;
   assign s_whole = (~beat_q & tail_mask) == '0;
-  assign s_index = 64'((71'(beat_q) << Shift) >> sample_log2_i) + {63'd0, !is_head};
+  assign s_index = samples_of(beat_q) + {63'd0, !is_head};
   assign s_count = tail_mask == '0 ? 8'(32'd1 << Shift >> sample_log2_i) : {7'd0, is_head};
 
   // A beat begins at a multiple of its bytes, so no number in it needs an addition.
