@@ -68,10 +68,10 @@ module one_clock #(
     time_q       <= time_ns_i;
   end
 
-  // No converter: the source is the board's own.
+  // No converter, so that its clock may stand: the source is the board's own.
   samplewire_board #(.W(W), .Slots(Slots)) u_board (
       .clk_i(clk), .rst_i(rst_q), .time_ns_i(time_q), .sync_i(1'b0),
-      .adc_clk_i(clk), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
+      .adc_clk_i(1'b0), .adc_rst_i(adc_rst_q), .s_axis_adc_tvalid(1'b0), .s_axis_adc_tready(),
       .s_axis_adc_tdata('0),
       .mac_tx_clk_i(clk), .mac_tx_rst_i(mac_tx_rst_q),
       .m_axis_tx_tdata(m_axis_tx_tdata), .m_axis_tx_tkeep(m_axis_tx_tkeep),
