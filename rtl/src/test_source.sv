@@ -50,7 +50,7 @@ module test_source #(
 
   // What is due, in samples with 24 bits of fraction, then in whole beats.
 
-  // Samples in beats and back. Without a number of more than 64 bits, which would be slow to simulate.
+  // Samples in beats and back, in 64 bits: wider numbers are slow to simulate.
   function automatic logic [63:0] beats_of(input logic [63:0] samples);
     if (32'(sample_log2_i) > Shift) beats_of = samples << (32'(sample_log2_i) - Shift);
     else beats_of = samples >> (Shift - 32'(sample_log2_i));
