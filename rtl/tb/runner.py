@@ -7,6 +7,7 @@ same one comes back with `SAMPLEWIRE_SEED=N`.
 """
 
 import fcntl
+import hashlib
 import os
 import random
 import subprocess
@@ -44,17 +45,20 @@ def use_verilator():
 def runtime():
     """Compiles Verilator's part of every simulation, once; gives make's environment to link it."""
     include = Path(os.environ["VERILATOR_ROOT"]) / "include"
-    folder = BUILDS / "runtime"
+    flags = [f"-I{include}", f"-I{include / 'vltstd'}", OPTIMIZE]
+    # Objects of another Verilator, or of other options, do not fit.
+    of = hashlib.sha256(" ".join([*flags, (include / "verilated_config.h").read_text()]).encode())
+    folder = BUILDS / f"runtime-{of.hexdigest()[:12]}"
     folder.mkdir(parents=True, exist_ok=True)
     objects = [folder / f"{name}.o" for name in RUNTIME]
-    flags = [f"-I{include}", f"-I{include / 'vltstd'}", OPTIMIZE]
     # Workers of pytest-xdist would build the same files at once.
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         for target in objects:
-            source = include / f"{target.stem}.cpp"
-            if not target.exists() or target.stat().st_mtime < source.stat().st_mtime:
-                subprocess.run(["c++", *flags, "-c", source, "-o", target], check=True)
+            if not target.exists():
+                source, new = include / f"{target.stem}.cpp", target.with_suffix(".new")
+                subprocess.run(["c++", *flags, "-c", source, "-o", new], check=True)
+                new.rename(target)
     return {
         "USER_LDLIBS": " ".join(map(str, objects)),
         "MAKEFLAGS": f"{os.environ['MAKEFLAGS']} VM_GLOBAL_FAST=",

@@ -13,8 +13,8 @@ use samplewire_blocks::{
 };
 use samplewire_circuit::blocks::Head;
 use samplewire_circuit::{
-    ByStage, Circuit, Flow, GraphBuilder, InPlace, Join, PoolConfig, Quantum, RunError, Sample,
-    Sequence, Sink, Source, Stream, Tag, TagKind, Transform, Work,
+    ByQuantum, ByStage, Circuit, Done, Failure, Flow, GraphBuilder, InPlace, Join, PoolConfig,
+    Quantum, RunError, Sample, Sequence, Sink, Source, Stream, Tag, TagKind, Transform, Work,
 };
 
 const SAMPLES: usize = 10_000;
@@ -169,13 +169,14 @@ fn conversion_crosses_into_quanta_of_another_length() {
 #[test]
 fn channels_come_out_of_a_stream_as_they_went_in() {
     let given = |seed| Noise::new(seed, 0.1);
-    for (channel, seed) in [(0, 1), (1, 2)] {
+    for (channel, seed) in [(0, 1), (2, 2)] {
+        // Three, whose length is no power of two.
         let got = run(Gap(given(1)), |graph, stream| {
             let [ones, back] = ["ones", "back"].map(|name| graph.circuit(name, 3, 300));
-            let pairs: Circuit<[f32; 2]> = graph.circuit("pairs", 3, 333);
-            let second = graph.source("second", given(2), ones);
-            let stream = graph.transform("pair", PutChannel(0), stream, pairs);
-            let stream = graph.join("second of the pair", PutChannel(1), stream, second);
+            let threes: Circuit<[f32; 3]> = graph.circuit("threes", 3, 333);
+            let last = graph.source("last", given(2), ones);
+            let stream = graph.transform("three", PutChannel(0), stream, threes);
+            let stream = graph.join("last of three", PutChannel(2), stream, last);
             graph.transform("one", TakeChannel(channel), stream, back)
         });
         let got = got.unwrap();
@@ -186,6 +187,85 @@ fn channels_come_out_of_a_stream_as_they_went_in() {
             noise.fill(index, &mut want);
             assert_eq!([sample], want, "channel {channel} at {index}");
         }
+    }
+}
+
+#[test]
+fn samples_of_three_channels_are_counted_whole() {
+    let got = worked(Gap(Constant::new([1_i16, 2, 3])), Head::new(u64::MAX));
+    assert_eq!(got.samples(), [[1, 2, 3]; SAMPLES]);
+    assert_eq!(got.indexes(), indexes());
+    let mut graph = GraphBuilder::new();
+    let circuit = graph.circuit("threes", 4, 100);
+    let stream = graph.source("source", Constant::new([1.0_f32; 3]), circuit);
+    let stream = graph.in_place("as it is", AsItIs, stream);
+    graph.sink("sink", Until(SAMPLES as u64), stream);
+    let report = graph.build().unwrap().run(ByQuantum::new(2)).unwrap();
+    let sink = report.block("sink").unwrap().counters;
+    assert_eq!(sink.samples, 100 * sink.calls);
+    assert!(sink.samples >= SAMPLES as u64);
+}
+
+/// Passes all on.
+struct AsItIs;
+
+impl<S: Sample> InPlace<S> for AsItIs {
+    fn work(&mut self, _: &mut Quantum<S>) -> Work {
+        Ok(Flow::Pass)
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(Self)
+    }
+}
+
+/// Ends the stream at an index.
+struct Until(u64);
+
+impl<S: Sample> Sink<S> for Until {
+    fn consume(&mut self, quantum: &Quantum<S>) -> Work {
+        Ok(if quantum.end_index() >= self.0 { Flow::End } else { Flow::Pass })
+    }
+}
+
+/// An echo of three channels.
+struct Echo;
+
+impl Join<[i16; 3], [i16; 3]> for Echo {
+    fn work(&mut self, first: &mut [[i16; 3]], second: &[[i16; 3]]) -> Result<(), Failure> {
+        for (first, second) in first.iter_mut().zip(second) {
+            *first = [0, 1, 2].map(|channel| first[channel] + second[channel]);
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn samples_of_three_channels_come_round_a_loop() {
+    let got = run(Constant::new([1_i16, 2, 3]), |graph, stream| {
+        let (feedback, delayed) = {
+            let circuit = graph.circuit("loop", 4, 300);
+            graph.feedback("feedback", circuit, 2)
+        };
+        let output = graph.join("echo", Echo, stream, delayed);
+        let output = graph.broadcast("both", output);
+        graph.close(feedback, output.clone());
+        let circuit: Circuit<[i16; 3]> = graph.circuit("output", 3, 90);
+        graph.transform("copy", Copied, output, circuit)
+    });
+    let want: Vec<_> =
+        (0..SAMPLES as i16).map(|at| [1, 2, 3].map(|one| one * (1 + at / 600))).collect();
+    assert_eq!(got.unwrap().samples(), want);
+}
+
+/// As it came.
+struct Copied;
+
+impl Transform<[i16; 3], [i16; 3]> for Copied {
+    fn work(&mut self, input: &[[i16; 3]], output: &mut [[i16; 3]]) -> Result<Done, Failure> {
+        let len = input.len().min(output.len());
+        output[..len].copy_from_slice(&input[..len]);
+        Ok(Done { consumed: len, produced: len })
     }
 }
 

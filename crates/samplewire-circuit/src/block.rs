@@ -63,7 +63,7 @@ pub trait Source<T: Sample>: Send {
 
     /// Another that does the same, where what stands in a quantum follows from its index alone:
     /// `None`, unless said. Each of several is called with some indexes, and fills its quanta wholly
-    /// or ends the stream.
+    /// or ends the stream; one that waits or makes less is an error.
     fn replicate(&self) -> Option<Self>
     where
         Self: Sized,

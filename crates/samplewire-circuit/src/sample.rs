@@ -37,6 +37,36 @@ impl<S: Sample, const N: usize> Sample for [S; N] {
     const NAME: &'static str = S::NAME;
 }
 
+/// How long a sample of some type is, for those that see bytes alone.
+///
+/// Most are as long as a power of two, and a shift takes a part of what a division takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SampleSize {
+    shift: u32,
+    odd: usize,
+}
+
+impl SampleSize {
+    pub(crate) const fn of<T: Sample>() -> Self {
+        const { assert!(size_of::<T>() > 0, "a stream has at least one channel") };
+        let shift = size_of::<T>().trailing_zeros();
+        Self { shift, odd: size_of::<T>() >> shift }
+    }
+
+    /// How many whole samples `len_bytes` are.
+    #[inline]
+    pub(crate) const fn samples(self, len_bytes: usize) -> usize {
+        let units = len_bytes >> self.shift;
+        if self.odd == 1 { units } else { units / self.odd }
+    }
+
+    /// How many bytes `samples` are.
+    #[inline]
+    pub(crate) const fn bytes(self, samples: usize) -> usize {
+        samples * self.odd << self.shift
+    }
+}
+
 /// One bit of a stream of bits, in a byte of its own: 0 or 1. Of another byte it is the lowest bit.
 ///
 /// ```
@@ -153,6 +183,19 @@ mod tests {
         assert_eq!(frames, [[1, 2], [3, 4]]);
         let error = view::<[i32; 3]>(bytemuck::cast_slice(&words)).unwrap_err().to_string();
         assert_eq!(error, "16 bytes are not a whole number of i32 (12 bytes each)");
+    }
+
+    #[test]
+    fn sizes_count_whole_samples() {
+        for size in [SampleSize::of::<[f32; 3]>(), SampleSize::of::<[f32; 6]>()] {
+            assert_eq!(
+                (size.samples(239), size.samples(240)),
+                (239 / size.bytes(1), size.samples(241))
+            );
+            assert_eq!(size.samples(size.bytes(77)), 77);
+        }
+        assert_eq!(SampleSize::of::<[f32; 3]>().bytes(5), 60);
+        assert_eq!(SampleSize::of::<u8>().samples(5), 5);
     }
 
     #[test]

@@ -110,6 +110,34 @@ fn samples_arrive_in_order_whatever_blocks_say() {
     });
 }
 
+/// Says that it has replicas, and waits.
+#[derive(Clone)]
+struct Dry;
+
+impl Source<f64> for Dry {
+    fn fill(&mut self, quantum: &mut Quantum<f64>) -> Work {
+        quantum.fill().fill(1.0);
+        Ok(if quantum.index() >= TOTAL / 2 { Flow::Wait } else { Flow::Pass })
+    }
+
+    fn replicate(&self) -> Option<Self> {
+        Some(self.clone())
+    }
+}
+
+#[test]
+fn source_with_replicas_that_waits_is_an_error() {
+    under_each(|quanta, schedule| {
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", quanta, LEN as usize);
+        let stream = graph.source("dry", Dry, circuit);
+        let stream = graph.in_place("head", Double::default(), stream);
+        graph.sink("sink", NullSink, stream);
+        let error = graph.build().unwrap().run(schedule).unwrap_err().to_string();
+        assert!(error.contains("dry") && error.contains("waits, and has replicas"), "{error}");
+    });
+}
+
 /// Its life, counted over all replicas.
 #[derive(Clone, Default)]
 struct Life {
@@ -218,8 +246,7 @@ fn ends_that_have_replicas_get_all_before_the_end_once() {
     });
 }
 
-/// Sample n is n, up to `TOTAL` and a few; waits now and then, and of one made wrongly leaves every
-/// fifth quantum short.
+/// Sample n is n, up to `TOTAL` and a few; one made wrongly leaves every fifth quantum short.
 #[derive(Clone, Default)]
 struct Count {
     calls: u64,
@@ -229,9 +256,6 @@ struct Count {
 impl Source<f64> for Count {
     fn fill(&mut self, quantum: &mut Quantum<f64>) -> Work {
         self.calls += 1;
-        if self.calls.is_multiple_of(3) {
-            return Ok(Flow::Wait);
-        }
         let index = quantum.index();
         let left = (TOTAL + 5).saturating_sub(index);
         let len = left.min(quantum.capacity() as u64) as usize;

@@ -78,21 +78,21 @@ impl Build<'_, '_> {
         if let Some(head) = self.carried.heads.remove(&first) {
             return self.rewired(first, head);
         }
-        let Node { inputs, takes, meter, sample_shift, .. } = &self.nodes[first];
-        let (inputs, takes, sample_shift) = (inputs.clone(), *takes, *sample_shift);
+        let Node { inputs, takes, meter, sample_size, .. } = &self.nodes[first];
+        let (inputs, takes, sample_size) = (inputs.clone(), *takes, *sample_size);
         let counting = Counting::new(Arc::clone(meter));
         match &mut self.nodes[first].kind {
             Kind::Source(_) => {
                 let take = self.ways.take(takes.expect("a source has a circuit"));
                 Head::Free { take, next_index: 0, is_draining: false }
             }
-            Kind::Transform { block, output_shift } => {
+            Kind::Transform { block, output_size } => {
                 let block = block.take().expect("a joined graph has its blocks");
-                let output_shift = *output_shift;
+                let output_size = *output_size;
                 let input = self.input(first, inputs[0]);
                 let take = self.ways.take(takes.expect("a transform has a circuit"));
                 let station = self.station(first, block);
-                Head::Transform(Box::new(TransformHead::new(station, output_shift, input, take)))
+                Head::Transform(Box::new(TransformHead::new(station, output_size, input, take)))
             }
             Kind::Join { block, spare } => {
                 let block = block.take().expect("a joined graph has its blocks");
@@ -107,7 +107,7 @@ impl Build<'_, '_> {
                 let (take, round) = (self.ways.take(circuit), &self.rounds[circuit]);
                 let len = round.len;
                 let input = self.input(first, inputs[0]);
-                let feedback = FeedbackHead::new(input, take, counting, len, sample_shift, initial);
+                let feedback = FeedbackHead::new(input, take, counting, len, sample_size, initial);
                 Head::Feedback(Box::new(feedback))
             }
             Kind::Merge => {
@@ -205,8 +205,8 @@ impl Build<'_, '_> {
     }
 
     fn station<B: ?Sized>(&self, node: usize, block: Box<B>) -> Station<B> {
-        let Node { meter, sample_shift, .. } = &self.nodes[node];
+        let Node { meter, sample_size, .. } = &self.nodes[node];
         let counting = Counting::new(Arc::clone(meter));
-        Station { node, sample_shift: *sample_shift, counting, block }
+        Station { node, sample_size: *sample_size, counting, block }
     }
 }

@@ -12,7 +12,7 @@ use crate::graph::stream::{
     BuilderId, Circuit, Feedback, LentCircuit, Origin, Readable, SharedStream, Stream,
 };
 use crate::pool::Pool;
-use crate::sample::Sample;
+use crate::sample::{Sample, SampleSize};
 use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Own, Working};
 
 /// Blocks, and the streams between them, on the way to a [`Graph`].
@@ -195,7 +195,7 @@ impl GraphBuilder {
     ) -> Stream<B> {
         let kind = Kind::Transform {
             block: Some(Box::new(Crossing(Own::new(block), PhantomData))),
-            output_shift: shift::<B>(),
+            output_size: SampleSize::of::<B>(),
         };
         let node = self.node::<A>(name, kind);
         self.read(stream.into(), node);
@@ -394,7 +394,7 @@ impl GraphBuilder {
             outputs: Vec::new(),
             takes: None,
             meter: Arc::default(),
-            sample_shift: shift::<T>(),
+            sample_size: SampleSize::of::<T>(),
         });
         self.nodes.len() - 1
     }
@@ -494,8 +494,3 @@ const SPARES: usize = 2;
 
 /// The circuit of a graph that has an error.
 const NONE: usize = usize::MAX;
-
-/// The two's logarithm of a sample's size in bytes.
-const fn shift<T>() -> u32 {
-    size_of::<T>().trailing_zeros()
-}

@@ -6,6 +6,7 @@ use crate::meter::Meter;
 use crate::pool::Pool;
 use crate::ports::Custom;
 use crate::quantum::Quantum;
+use crate::sample::SampleSize;
 use crate::task::{Cross, Pair, Read, Visit};
 
 /// A block and its connections.
@@ -19,8 +20,8 @@ pub(crate) struct Node {
     /// The circuit whose quanta it takes.
     pub(crate) takes: Option<usize>,
     pub(crate) meter: Arc<Meter>,
-    /// The two's logarithm of the size of the samples that come, at a source of those that leave.
-    pub(crate) sample_shift: u32,
+    /// Of the samples that come, at a source of those that leave.
+    pub(crate) sample_size: SampleSize,
 }
 
 /// What a node does, and its block; a task has the block while the graph is split.
@@ -32,8 +33,8 @@ pub(crate) enum Kind {
     Reader(Option<Box<dyn Read>>),
     Transform {
         block: Option<Box<dyn Cross>>,
-        /// The two's logarithm of the output's sample size in bytes.
-        output_shift: u32,
+        /// Of the samples that leave.
+        output_size: SampleSize,
     },
     /// The edge that leads to it first is worked on, the second read.
     Join {

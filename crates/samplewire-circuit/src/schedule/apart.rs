@@ -37,12 +37,12 @@ impl Indexes {
     }
 
     /// Whether the quantum at `index` comes before the end.
-    fn is_wanted(&self, index: u64) -> bool {
+    pub(super) fn is_wanted(&self, index: u64) -> bool {
         index < self.end.0.load(Ordering::Relaxed)
     }
 
     /// The quantum at `index` is the last.
-    fn end_behind(&self, index: u64) {
+    pub(super) fn end_behind(&self, index: u64) {
         self.end.0.fetch_min(index + 1, Ordering::Relaxed);
     }
 }
@@ -87,7 +87,7 @@ impl Worker<'_> {
 /// How long a share should take: much longer than to take it, about 100 ns where another thread has
 /// taken one meanwhile.
 const SHARE_MIN: Duration = Duration::from_micros(50);
-/// How many quanta a share has at most.
+/// How many quanta a share has at most: what a graph that is drained finishes.
 const QUANTA_MAX: u64 = 1_024;
 /// How often a thread publishes its counters.
 const PUBLISHED_EVERY: Duration = Duration::from_millis(10);

@@ -12,12 +12,16 @@ use crate::graph::Shared;
 use crate::group::WAITING_MAX;
 use crate::meter::{Counting, Meter};
 use crate::quantum::Quantum;
+use crate::sample::SampleSize;
 use crate::schedule::LOOKS;
+use crate::schedule::apart::Indexes;
 use crate::task::{EXCHANGED, Visit};
 
 /// What a worker's calls need besides block and quantum.
 pub(super) struct Calls<'a> {
     pub(super) shared: &'a Shared,
+    /// Where the stream ends.
+    pub(super) indexes: &'a Indexes,
     pub(super) bell: &'a Bell,
     pub(super) waker: Waker,
     /// The node at work.
@@ -28,8 +32,7 @@ pub(super) struct Calls<'a> {
 #[repr(align(128))]
 pub(super) struct Post {
     pub(super) node: usize,
-    /// The two's logarithm of its samples' size in bytes.
-    pub(super) sample_shift: u32,
+    pub(super) sample_size: SampleSize,
     pub(super) counting: Counting,
 }
 
@@ -78,7 +81,7 @@ impl Calls<'_> {
         filled: &mut Filled,
     ) -> Result<bool, Halt> {
         self.at = post.node;
-        let samples = (filled.quantum.len() >> post.sample_shift) as u64;
+        let samples = post.sample_size.samples(filled.quantum.len()) as u64;
         let mut looks = 0;
         loop {
             let pool = std::ptr::from_ref(filled.quantum.pool());
@@ -95,6 +98,10 @@ impl Calls<'_> {
                     post.counting.made(samples);
                     filled.is_last = true;
                     break;
+                }
+                Ok(Flow::Wait | Flow::Sleep) if self.is_behind_end(filled) => {
+                    filled.goes_on = false;
+                    return Ok(false);
                 }
                 Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
                 Ok(Flow::Discard) => {
@@ -127,7 +134,7 @@ impl Calls<'_> {
                 return Ok(Some(0));
             }
         }
-        let made = (filled.quantum.len() >> post.sample_shift) as u64;
+        let made = post.sample_size.samples(filled.quantum.len()) as u64;
         post.counting.made(made);
         post.counting.rate(filled.quantum.rate_hz());
         filled.goes_on = made > 0;
@@ -142,21 +149,18 @@ impl Calls<'_> {
         filled: &mut Filled,
         len: u64,
     ) -> Result<(), Halt> {
-        let mut looks = 0;
-        loop {
-            match self.fill((source, post), filled)? {
-                Some(made) if made == len || filled.is_last => return Ok(()),
-                Some(made) => {
-                    let short = format!("made {made} samples of {len}, and has replicas");
-                    return Err(Halt::Failed(short.into()));
-                }
-                None if self.shared.is_draining() => {
-                    (filled.goes_on, filled.is_last) = (false, true);
-                    return Ok(());
-                }
-                None => self.wait(&mut looks, WAITING_MAX, || false)?,
-            }
-        }
+        let why = match self.fill((source, post), filled)? {
+            Some(made) if made == len || filled.is_last => return Ok(()),
+            Some(made) => format!("made {made} samples of {len}, and has replicas"),
+            // What it waits for, an end among them, may wait for what this thread holds.
+            None => "waits, and has replicas".into(),
+        };
+        Err(Halt::Failed(why.into()))
+    }
+
+    /// Whether a block has ended the stream before this: nobody waits for it any more.
+    fn is_behind_end(&self, filled: &Filled) -> bool {
+        !self.indexes.is_wanted(filled.quantum.index())
     }
 
     /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,
@@ -186,7 +190,7 @@ impl Calls<'_> {
 }
 
 impl Post {
-    pub(super) fn new(node: usize, sample_shift: u32, part: &Arc<Meter>) -> Self {
-        Self { node, sample_shift, counting: Counting::new(Arc::clone(part)) }
+    pub(super) fn new(node: usize, sample_size: SampleSize, part: &Arc<Meter>) -> Self {
+        Self { node, sample_size, counting: Counting::new(Arc::clone(part)) }
     }
 }

@@ -31,7 +31,8 @@ pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<u
         let to = edge.to.expect("a graph's edges are connected");
         (edge.from, to, crossing(edge.circuit, to))
     });
-    let home = ways_home(graph).map(|(circuit, from, to)| (from, to, crossing(circuit, to)));
+    // As many as the last block got: who fills them may count samples of another rate.
+    let home = ways_home(graph).map(|(circuit, from, to)| (from, to, crossing(circuit, from)));
     cut(&costs, &there.chain(home).collect::<Vec<_>>(), stages_max)
 }
 

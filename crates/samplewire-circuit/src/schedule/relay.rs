@@ -32,8 +32,8 @@ pub(super) struct Relay {
     ends: Mutex<Ends>,
     bells: Vec<Arc<Bell>>,
     shared: Arc<Shared>,
-    /// Where nothing is called in turns: whose indexes are whose.
-    indexes: Option<Indexes>,
+    /// Where the stream ends; where nothing is called in turns, whose indexes are whose too.
+    indexes: Indexes,
     /// How many samples a quantum holds.
     len: u64,
     /// For each node its meter, and the meters of its parts on the threads.
@@ -85,7 +85,7 @@ impl Relay {
         shared.begin();
         shared.set_bells(bells.clone());
         shared.set_homes(Vec::new());
-        let indexes = (first.is_empty() && last.is_empty()).then(|| Indexes::new(len));
+        let indexes = Indexes::new(len);
         let ends =
             Ends { first, last, next_index: 0, under_way: 0, is_ending: false, is_over: false };
         let (turn, ends) = (AtomicUsize::new(0), Mutex::new(ends));
@@ -124,7 +124,8 @@ impl<'a> Worker<'a> {
         let run = Vec::with_capacity(free.len());
         let bell = &*relay.bells[number];
         // Until it runs: on its thread.
-        let calls = Calls { shared: &relay.shared, bell, waker: Waker::noop().clone(), at: 0 };
+        let (shared, indexes, waker) = (&relay.shared, &relay.indexes, Waker::noop().clone());
+        let calls = Calls { shared, bell, indexes, waker, at: 0 };
         Self { relay, number, middle, first, last, free, run, calls }
     }
 
@@ -134,10 +135,8 @@ impl<'a> Worker<'a> {
         // What a panic leaves is not used again but for dropping it.
         let halted = catch_unwind(AssertUnwindSafe(|| {
             self.start()?;
-            match &self.relay.indexes {
-                Some(indexes) => self.apart(indexes),
-                None => self.turns(),
-            }
+            let is_apart = self.first.is_empty() && self.last.is_empty();
+            if is_apart { self.apart(&self.relay.indexes) } else { self.turns() }
         }));
         let (shared, at) = (self.calls.shared, self.calls.at);
         match halted {
@@ -228,6 +227,7 @@ impl<'a> Worker<'a> {
                 }
             }
             if filled.is_last {
+                self.relay.indexes.end_behind(filled.quantum.index());
                 (ends.is_over, ends.is_ending) = (true, true);
             }
             self.free.push(filled.quantum);

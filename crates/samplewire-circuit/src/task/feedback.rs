@@ -4,6 +4,7 @@ use crate::channel::{Arrival, Take};
 use crate::graph::Tour;
 use crate::meter::Counting;
 use crate::quantum::Quantum;
+use crate::sample::SampleSize;
 use crate::tag::{Tag, Tags};
 use crate::task::input::{Input, Reading};
 use crate::task::{Next, Progress};
@@ -19,8 +20,7 @@ pub(crate) struct FeedbackHead {
     counting: Counting,
     /// Samples that a quantum holds.
     len: usize,
-    /// The two's logarithm of a sample's size in bytes.
-    sample_shift: u32,
+    sample_size: SampleSize,
     /// Quanta of zeros that are still to come.
     initial: usize,
     /// What the indexes are shifted by.
@@ -38,12 +38,12 @@ impl FeedbackHead {
         take: Take,
         counting: Counting,
         len: usize,
-        sample_shift: u32,
+        sample_size: SampleSize,
         initial: usize,
     ) -> Self {
         let delay = (initial * len) as u64;
         let (current, output) = (None, None);
-        Self { input, take, counting, len, sample_shift, initial, delay, current, output }
+        Self { input, take, counting, len, sample_size, initial, delay, current, output }
     }
 
     /// Goes on with what it has, from `input` and with quanta from `take`.
@@ -95,7 +95,7 @@ impl FeedbackHead {
     fn follows(&self, output: &Quantum, reading: &Reading, read: usize) -> bool {
         let from = reading.quantum();
         let begin = (from.index() + read as u64).wrapping_add(self.delay);
-        let end = output.index().wrapping_add((output.len() >> self.sample_shift) as u64);
+        let end = output.index().wrapping_add(self.sample_size.samples(output.len()) as u64);
         begin == end
             && from.rate_hz() == output.rate_hz()
             && from.tags().len() + output.tags().len() <= Tags::LEN_MAX
@@ -109,12 +109,12 @@ impl FeedbackHead {
             output.set_index(begin.wrapping_add(self.delay));
             output.set_rate_hz(from.rate_hz());
         }
-        let (left, filled) = (from.len() - (read << self.sample_shift), output.len());
-        let len_bytes = left.min((self.len << self.sample_shift) - filled);
-        let len = len_bytes >> self.sample_shift;
+        let (left, filled) = (from.len() - self.sample_size.bytes(read), output.len());
+        let len_bytes = left.min(self.sample_size.bytes(self.len) - filled);
+        let len = self.sample_size.samples(len_bytes);
         self.counting.call(len as u64, || {
             output.set_len(filled + len_bytes);
-            let bytes = &from.data()[read << self.sample_shift..][..len_bytes];
+            let bytes = &from.data()[self.sample_size.bytes(read)..][..len_bytes];
             output.data_mut()[filled..].copy_from_slice(bytes);
         });
         let tags_end = if len_bytes < left { begin + len as u64 } else { u64::MAX };
@@ -127,7 +127,7 @@ impl FeedbackHead {
         } else {
             self.input.release(reading);
         }
-        if output.len() == self.len << self.sample_shift {
+        if output.len() == self.sample_size.bytes(self.len) {
             return Some(output);
         }
         self.output = Some(output);
@@ -139,7 +139,7 @@ impl FeedbackHead {
             self.counting.blocked();
             return Next::Blocked;
         };
-        quantum.set_len(self.len << self.sample_shift);
+        quantum.set_len(self.sample_size.bytes(self.len));
         quantum.data_mut().fill(0);
         quantum.set_index(self.delay - (self.initial * self.len) as u64);
         self.initial -= 1;

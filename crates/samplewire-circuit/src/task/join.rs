@@ -143,7 +143,7 @@ impl JoinHead {
                     return Ok(Next::Ended);
                 }
                 Arrival::Ended => {
-                    first.quantum.trim_back(first.left() << self.station.sample_shift);
+                    first.quantum.trim_back(self.station.sample_size.bytes(first.left()));
                     return Ok(Next::Quantum(first.quantum));
                 }
             };
@@ -178,11 +178,11 @@ impl JoinHead {
     }
 
     fn pop_first(&mut self) -> Arrival<First> {
-        let shift = self.station.sample_shift;
+        let sample_size = self.station.sample_size;
         self.inlet.pop().map(|mut quantum| {
             let tags = *quantum.tags();
             quantum.tags_mut().clear();
-            let len = quantum.len() >> shift;
+            let len = sample_size.samples(quantum.len());
             First { quantum, tags, tags_from: 0, done: 0, len }
         })
     }
@@ -273,7 +273,7 @@ impl JoinHead {
     /// Leaves out samples of the first for which the second has none.
     fn skip_first(&mut self, mut first: First, missing: u64, give: &mut Give) -> Skipped {
         let len = missing.min(first.left() as u64) as usize;
-        let bytes = len << self.station.sample_shift;
+        let bytes = self.station.sample_size.bytes(len);
         if len == first.left() {
             if first.done > 0 {
                 self.trim(&mut first);
@@ -304,7 +304,7 @@ impl JoinHead {
     /// Cuts off `first` what was worked on, the shorter piece copied to `spare`: a quantum of its
     /// own, to be passed on.
     fn divide(&self, first: &mut First, mut spare: Quantum) -> Quantum {
-        let front_bytes = first.done << self.station.sample_shift;
+        let front_bytes = self.station.sample_size.bytes(first.done);
         let First { quantum, done, len, .. } = first;
         spare.set_rate_hz(quantum.rate_hz());
         let (front, back) = quantum.data().split_at(front_bytes);
@@ -332,7 +332,7 @@ impl JoinHead {
     fn trim(&mut self, first: &mut First) {
         let left = first.left();
         self.leave_out(left, tags_of(&first.tags, first.tags_from..u64::MAX));
-        first.quantum.trim_back(left << self.station.sample_shift);
+        first.quantum.trim_back(self.station.sample_size.bytes(left));
     }
 
     /// Counts `len` samples without a partner, and keeps their tags for the next output.

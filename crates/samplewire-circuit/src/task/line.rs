@@ -128,7 +128,7 @@ impl Line {
         let pool = std::ptr::from_ref(quantum.pool());
         for (at, station) in self.stations.iter_mut().enumerate().skip(from) {
             self.at = at;
-            let samples = (quantum.len() >> station.sample_shift) as u64;
+            let samples = station.sample_size.samples(quantum.len()) as u64;
             let Station { counting, block, .. } = station;
             let flow = counting.call(0, || block.visit(&mut quantum))?;
             if !std::ptr::eq(quantum.pool(), pool) {
@@ -154,7 +154,7 @@ impl Line {
             if at == 0
                 && let Head::Free { next_index, .. } = &mut self.head
             {
-                let made = (quantum.len() >> station.sample_shift) as u64;
+                let made = station.sample_size.samples(quantum.len()) as u64;
                 station.counting.made(made);
                 *next_index = quantum.index().wrapping_add(made);
             }

@@ -18,6 +18,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::block::{Context, Failure, Flow};
 pub(crate) use crate::graph::Tour;
 use crate::meter::Counting;
+use crate::sample::SampleSize;
 
 pub(crate) use custom::CustomTask;
 pub(crate) use feedback::FeedbackHead;
@@ -185,8 +186,7 @@ pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> &str {
 pub(crate) struct Station<B: ?Sized> {
     /// Its node in the graph.
     pub(crate) node: usize,
-    /// The two's logarithm of its samples' size in bytes.
-    pub(crate) sample_shift: u32,
+    pub(crate) sample_size: SampleSize,
     pub(crate) counting: Counting,
     pub(crate) block: Box<B>,
 }

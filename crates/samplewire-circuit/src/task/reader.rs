@@ -34,8 +34,8 @@ impl Reader {
                     return Ok(Progress::Idle);
                 }
             };
-            let Station { sample_shift, counting, block, .. } = &mut self.station;
-            let samples = (quantum.quantum().len() >> *sample_shift) as u64;
+            let Station { sample_size, counting, block, .. } = &mut self.station;
+            let samples = sample_size.samples(quantum.quantum().len()) as u64;
             match counting.call(0, || block.read(quantum.quantum()))? {
                 Flow::Pass | Flow::Discard => {
                     counting.made(samples);

@@ -4,6 +4,7 @@ use crate::block::{Done, Failure, Ratio};
 use crate::channel::{Arrival, Take};
 use crate::graph::Tour;
 use crate::quantum::Quantum;
+use crate::sample::SampleSize;
 use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading};
 use crate::task::{Cross, Names, Next, Progress, Station};
@@ -11,8 +12,7 @@ use crate::task::{Cross, Names, Next, Progress, Station};
 /// Fills quanta of one circuit from those of another.
 pub(crate) struct TransformHead {
     station: Station<dyn Cross>,
-    /// The two's logarithm of the output's sample size in bytes.
-    output_shift: u32,
+    output_size: SampleSize,
     input: Input,
     take: Take,
     /// What is being read, and how many samples of it have been.
@@ -35,13 +35,13 @@ pub(crate) struct TransformHead {
 impl TransformHead {
     pub(crate) fn new(
         station: Station<dyn Cross>,
-        output_shift: u32,
+        output_size: SampleSize,
         input: Input,
         take: Take,
     ) -> Self {
         Self {
             station,
-            output_shift,
+            output_size,
             input,
             take,
             current: None,
@@ -144,9 +144,9 @@ impl TransformHead {
     fn step(&mut self) -> Result<Option<Quantum>, Failure> {
         let (reading, read) = self.current.as_mut().expect("there is input");
         let output = self.output.as_mut().expect("there is room");
-        let Station { sample_shift, counting, block, .. } = &mut self.station;
+        let Station { sample_size, counting, block, .. } = &mut self.station;
         let input = reading.quantum();
-        let len = input.len() >> *sample_shift;
+        let len = sample_size.samples(input.len());
         // Tags that there is no room for begin another quantum, unless this one has no sample yet.
         let index = input.index() + *read as u64;
         let room = Tags::LEN_MAX - output.tags().len();
@@ -185,7 +185,8 @@ impl TransformHead {
         self.tags_from = to;
         *read += consumed;
         let is_read = *read == len;
-        let is_full = output.len() == output.capacity() >> self.output_shift << self.output_shift;
+        let size = self.output_size;
+        let is_full = size.samples(output.len()) == size.samples(output.capacity());
         if is_read && let Some((reading, _)) = self.current.take() {
             self.input.release(reading);
         }

@@ -66,6 +66,11 @@ impl Hold {
         }
     }
 
+    /// The hold counts neither way.
+    pub(super) const fn let_go(&mut self) {
+        self.is_holding = false;
+    }
+
     /// The quantum was handed over as it stood.
     pub(super) fn expired(&mut self) {
         if self.is_holding {

@@ -179,10 +179,14 @@ impl Inflow {
     }
 
     /// Whether REPORTs wait for the next turn: where nobody sleeps, samples that somebody waits for
-    /// come first.
+    /// come first. The turn may be long in coming where it is the program's, so not while the sender
+    /// waits for credit or for a request, or for the answer to its CLOSE.
     fn puts_off(&mut self) -> bool {
         let has_handed_over = std::mem::take(&mut self.has_handed_over);
-        let is_awaited = has_handed_over && self.handled < HANDLED_FULL;
+        let is_spared = self.receiver.has_open_credit()
+            && !self.receiver.has_waiting()
+            && matches!(self.receiver.phase(), Phase::Flowing);
+        let is_awaited = has_handed_over && self.handled < HANDLED_FULL && is_spared;
         self.has_put_off = self.hold.max() == Nanos(0) && is_awaited && !self.has_put_off;
         self.has_put_off
     }
@@ -306,7 +310,12 @@ impl Inflow {
                 self.held_until = Some(now + self.hold.begin(self.places.lacking()));
                 return;
             }
-            if self.receiver.has_waiting() || self.held_until.is_some_and(|until| now < until) {
+            if self.receiver.has_waiting() {
+                // However long a repair takes, it says nothing of the stream's rate.
+                self.hold.let_go();
+                return;
+            }
+            if self.held_until.is_some_and(|until| now < until) {
                 return;
             }
             self.hold.expired();
@@ -407,6 +416,10 @@ impl Inflow {
         let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
+        if self.unrung > 0 || self.blocked.is_some() {
+            // The program is to be woken, or to be looked after.
+            return now;
+        }
         let until = self.due_at(now).unwrap_or(now);
         until.min(now + PUBLISH_PAUSE_IDLE)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use rustix::fs::fstatvfs;
 
 /// Puts an empty file of the same owner and permissions, from `create`, in the place of `old`, which
-/// is then to be [freed](free). `None` where `old` is better emptied as it is: it is short, it has
+/// `path` names and which is then to be [freed](free). `None` where `old` is better emptied as it is: it is short, it has
 /// other names, its disk has not room for as much again, or its folder takes no new file.
 pub(super) fn replace(
     old: &File,
@@ -27,8 +27,14 @@ pub(super) fn replace(
     let mut new_path = path.clone().into_os_string();
     new_path.push(format!(".{}.new", std::process::id()));
     let new = create(new_path.as_ref()).ok()?;
+    let is_old = |found: fs::Metadata| {
+        let is_same = (found.dev(), found.ino()) == (metadata.dev(), metadata.ino());
+        if is_same { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    };
     let placed = fchown(&new, Some(metadata.uid()), Some(metadata.gid()))
         .and_then(|()| new.set_permissions(metadata.permissions()))
+        .and_then(|()| fs::metadata(&path))
+        .and_then(is_old)
         .and_then(|()| fs::rename(&new_path, &path));
     if placed.is_err() {
         // What cannot be removed either is empty, and named after the recording.
