@@ -63,7 +63,7 @@ impl SampleSize {
     /// How many bytes `samples` are.
     #[inline]
     pub(crate) const fn bytes(self, samples: usize) -> usize {
-        samples * self.odd << self.shift
+        (samples * self.odd) << self.shift
     }
 }
 
