@@ -1,6 +1,6 @@
 //! A file of samples that only grows, and ends between samples whatever happens.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom, Write, stdout};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
@@ -136,13 +136,7 @@ impl DataFile {
         let create = |path: &Path| {
             let mut options = OpenOptions::new();
             options.write(true).create_new(true);
-            let file = open_file(options, path, is_direct)?;
-            // Before it has the recording's name, and others open it.
-            file.try_lock().or_else(|error| match error {
-                TryLockError::Error(error) if error.kind() != ErrorKind::Unsupported => Err(error),
-                _ => Ok(()),
-            })?;
-            Ok(file)
+            open_file(options, path, is_direct)
         };
         match replace(&self.file, &self.path, create) {
             Some(new) => free(std::mem::replace(&mut self.file, new)),

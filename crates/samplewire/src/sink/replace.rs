@@ -8,9 +8,12 @@ use std::path::Path;
 
 use rustix::fs::fstatvfs;
 
-/// Puts an empty file of the same owner and permissions, from `create`, in the place of `old`, which
-/// `path` names and which is then to be [freed](free). `None` where `old` is better emptied as it is: it is short, it has
-/// other names, its disk has not room for as much again, or its folder takes no new file.
+use super::resume::lock;
+
+/// Puts an empty, locked file of the same owner and permissions, from `create`, in the place of
+/// `old`, which `path` names and which is then to be [freed](free). `None` where `old` is better
+/// emptied as it is: it is short, it has other names, its disk has not room for as much again, or its
+/// folder takes no new file.
 pub(super) fn replace(
     old: &File,
     path: &Path,
@@ -27,16 +30,16 @@ pub(super) fn replace(
     let mut new_path = path.clone().into_os_string();
     new_path.push(format!(".{}.new", std::process::id()));
     let new = create(new_path.as_ref()).ok()?;
-    let is_old = |found: fs::Metadata| {
-        let is_same = (found.dev(), found.ino()) == (metadata.dev(), metadata.ino());
-        if is_same { Ok(()) } else { Err(io::ErrorKind::NotFound.into()) }
+    let place = || {
+        // Before others can open it.
+        lock(&new, &path).ok()?;
+        fchown(&new, Some(metadata.uid()), Some(metadata.gid())).ok()?;
+        new.set_permissions(metadata.permissions()).ok()?;
+        let named = fs::metadata(&path).ok()?;
+        let is_old = (named.dev(), named.ino()) == (metadata.dev(), metadata.ino());
+        if is_old { fs::rename(&new_path, &path).ok() } else { None }
     };
-    let placed = fchown(&new, Some(metadata.uid()), Some(metadata.gid()))
-        .and_then(|()| new.set_permissions(metadata.permissions()))
-        .and_then(|()| fs::metadata(&path))
-        .and_then(is_old)
-        .and_then(|()| fs::rename(&new_path, &path));
-    if placed.is_err() {
+    if place().is_none() {
         // What cannot be removed either is empty, and named after the recording.
         let _ = fs::remove_file(&new_path);
         return None;

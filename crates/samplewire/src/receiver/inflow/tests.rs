@@ -88,6 +88,13 @@ impl Rig {
 
     /// So many packets come, and the turn that finds them is over.
     fn come(&mut self, packets: u32) -> usize {
+        self.push(packets);
+        let departed = self.departed();
+        self.arrive(&departed)
+    }
+
+    /// The sender has so many packets more.
+    fn push(&mut self, packets: u32) {
         let crc = crc::crc32c(&PAYLOAD);
         for _ in 0..packets {
             let index = self.sender.next_index();
@@ -95,13 +102,25 @@ impl Rig {
             let packet = NewPacket { index, flags, burst_samples: 0, len_bytes, payload_crc: crc };
             self.sender.push(packet).unwrap();
         }
+    }
+
+    /// What the sender lets depart.
+    fn departed(&mut self) -> Vec<Vec<u8>> {
         let mut control = [0; CONTROL_BYTES];
+        let mut departed = Vec::new();
         while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
-            let bytes = match transmit {
+            departed.push(match transmit {
                 Transmit::Data(data) => [data.head(), &PAYLOAD, &data.trailer].concat(),
                 Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
-            };
-            let (header, packet) = wire::parse(&bytes).unwrap();
+            });
+        }
+        departed
+    }
+
+    /// These come, and the turn that finds them is over.
+    fn arrive(&mut self, packets: &[Vec<u8>]) -> usize {
+        for bytes in packets {
+            let (header, packet) = wire::parse(bytes).unwrap();
             assert!(self.inflow.handle(self.now, &header, &packet, Ecn::Ect0));
         }
         self.turn()
@@ -208,4 +227,17 @@ fn reports_are_put_off_for_one_turn_at_most() {
         assert_eq!(rig.taken(), [1]);
     }
     assert!(reports >= 10, "{reports} in 100 packets");
+}
+
+#[test]
+fn answer_to_a_close_is_not_put_off() {
+    let mut rig = Rig::new(Nanos(0));
+    rig.push(1);
+    rig.sender.close(rig.now);
+    let mut departed = rig.departed();
+    rig.pass(30);
+    departed.extend(rig.departed());
+    assert_eq!(rig.arrive(&departed), 1, "it leaves in the turn that hands the samples over");
+    let items: Vec<_> = std::iter::from_fn(|| rig.outlet.items.pop().ok()).collect();
+    assert!(matches!(items[..], [Item::Run { .. }, Item::End(Ok(_))]), "{items:?}");
 }
