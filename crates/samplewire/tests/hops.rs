@@ -177,7 +177,8 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     for stall in 0..5 {
         let before = receiver.stats().starved;
         let held = receiver.next().expect("samples");
-        std::thread::sleep(Duration::from_millis(20));
+        // The pool and the window hold 20 ms.
+        std::thread::sleep(Duration::from_millis(100));
         drop(held);
         let block = receiver.by_ref().find(|block| !block.gaps().is_empty()).expect("a gap");
         let is_overflow = block.gaps().iter().any(|gap| gap.source_lost > 0);
