@@ -1,5 +1,7 @@
 //! The sums of filters, over samples in a row.
 
+use std::hint::black_box;
+
 use multiversion::multiversion;
 use multiversion::target::target_cfg_f;
 
@@ -100,19 +102,22 @@ fn strided_by<const FUSED: bool, const PARTS: usize>(
     outputs: &mut [f32],
 ) {
     let window = |number: usize| &inputs[first + number * step..][..taps.len()];
-    let samples = outputs.len() / PARTS;
-    let mut at = 0;
-    while at + 4 <= samples {
-        let windows = (window(at), window(at + 1), window(at + 2), window(at + 3));
-        for lanes in four_dot_products::<FUSED>(windows, taps) {
-            outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
-            at += 1;
+    // Lanes are added up in a loop of their own and one output at a time, which `black_box` is for:
+    // else the compiler sums all windows by two lanes, or gathers the lanes of eight outputs.
+    let mut lanes = [[0.0; LANES]; TILE];
+    for (tile, outputs) in outputs.chunks_mut(TILE * PARTS).enumerate() {
+        let (begin, len) = (tile * TILE, outputs.len() / PARTS);
+        let (fours, rest) = lanes[..len].as_chunks_mut();
+        for (at, lanes) in (begin..).step_by(4).zip(&mut *fours) {
+            let windows = (window(at), window(at + 1), window(at + 2), window(at + 3));
+            four_dot_products::<FUSED>(windows, taps, lanes);
         }
-    }
-    while at < samples {
-        let lanes = dot_product::<FUSED>(window(at), taps);
-        outputs[at * PARTS..][..PARTS].copy_from_slice(&sum_of_lanes::<PARTS>(lanes));
-        at += 1;
+        for (at, lanes) in (begin + 4 * fours.len()..).zip(rest) {
+            *lanes = dot_product::<FUSED>(window(at), taps);
+        }
+        for (output, lanes) in outputs.chunks_exact_mut(PARTS).zip(&lanes) {
+            output.copy_from_slice(&sum_of_lanes::<PARTS>(black_box(lanes)));
+        }
     }
 }
 
@@ -133,7 +138,8 @@ fn dot_product<const FUSED: bool>(window: &[f32], taps: &[f32]) -> [f32; LANES] 
 fn four_dot_products<const FUSED: bool>(
     windows: (&[f32], &[f32], &[f32], &[f32]),
     taps: &[f32],
-) -> [[f32; LANES]; 4] {
+    sums: &mut [[f32; LANES]; 4],
+) {
     let (taps, last_taps) = taps.as_chunks();
     let (window_0, last_0) = windows.0.as_chunks();
     let (window_1, last_1) = windows.1.as_chunks();
@@ -149,11 +155,10 @@ fn four_dot_products<const FUSED: bool>(
         add_lanes::<FUSED>(&mut sums_2, inputs_2, taps);
         add_lanes::<FUSED>(&mut sums_3, inputs_3, taps);
     }
-    add_last::<FUSED>(&mut sums_0, last_0, last_taps);
-    add_last::<FUSED>(&mut sums_1, last_1, last_taps);
-    add_last::<FUSED>(&mut sums_2, last_2, last_taps);
-    add_last::<FUSED>(&mut sums_3, last_3, last_taps);
-    [sums_0, sums_1, sums_2, sums_3]
+    *sums = [sums_0, sums_1, sums_2, sums_3];
+    for (sums, last) in sums.iter_mut().zip([last_0, last_1, last_2, last_3]) {
+        add_last::<FUSED>(sums, last, last_taps);
+    }
 }
 
 #[inline(always)]
@@ -176,8 +181,8 @@ fn add_last<const FUSED: bool>(sums: &mut [f32; LANES], inputs: &[f32], taps: &[
 
 /// Adds the lanes that belong to the same part.
 #[inline(always)]
-fn sum_of_lanes<const PARTS: usize>(lanes: [f32; LANES]) -> [f32; PARTS] {
-    let mut sums = lanes;
+fn sum_of_lanes<const PARTS: usize>(lanes: &[f32; LANES]) -> [f32; PARTS] {
+    let mut sums = *lanes;
     for lane in 0..8 {
         sums[lane] += sums[lane + 8];
     }
@@ -202,5 +207,7 @@ fn multiply_add<const FUSED: bool>(a: f32, b: f32, sum: f32) -> f32 {
 
 /// Parts that are summed side by side: the widest registers hold as many.
 const LANES: usize = 16;
+/// Outputs whose lanes are added up together.
+const TILE: usize = 16;
 /// Parts of the output that share a pass over the taps: four of the widest registers.
 const WIDE: usize = 4 * LANES;
