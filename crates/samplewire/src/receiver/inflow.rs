@@ -37,7 +37,7 @@ pub(crate) struct Inflow {
     handled: u32,
     /// Something was handed over since the last [`Inflow::advance`].
     has_handed_over: bool,
-    /// REPORTs were left for this turn.
+    /// All but delivery was left for this turn.
     has_put_off: bool,
     /// A quantum that is delivered and waits for room in the ring of items.
     blocked: Option<Option<Quantum>>,
@@ -152,24 +152,20 @@ impl Inflow {
             self.receiver.cancel_for(now, self.shared.stop_reason());
         }
         self.receiver.handle_timeout(now);
-        self.receiver.set_consumed(self.shared.consumed());
-        let (late_packets, underflow_samples) = self.shared.played();
-        self.receiver.note_play(late_packets, underflow_samples);
         if self.handled > 0 {
             self.hold.came(now, self.handled);
         }
         self.deliver(now);
         self.shared.set_missing(self.receiver.has_waiting());
-        let is_put_off = self.puts_off();
         // A batch that was not full was the last for now.
         if self.handled < HANDLED_FULL {
             self.ring();
         }
-        self.handled = 0;
-        self.grant();
-        if !is_put_off {
-            self.transmit(now, link)?;
+        if self.puts_off() {
+            return Ok(());
         }
+        self.grant();
+        self.transmit(now, link)?;
         if let Some(end) = self.receiver.poll_event() {
             self.publish(now);
             self.end = Some(Ok(end));
@@ -178,15 +174,16 @@ impl Inflow {
         Ok(())
     }
 
-    /// Whether REPORTs wait for the next turn: where nobody sleeps, samples that somebody waits for
-    /// come first. The turn may be long in coming where it is the program's, so not while the sender
-    /// waits for credit or for a request, or for the answer to its CLOSE.
+    /// Whether all but delivery waits for the next turn: where nobody sleeps, samples that somebody
+    /// waits for come first. The turn may be long in coming where it is the program's, so not while
+    /// the sender waits for credit or for a request, or for the answer to its CLOSE.
     fn puts_off(&mut self) -> bool {
         let has_handed_over = std::mem::take(&mut self.has_handed_over);
+        let handled = std::mem::take(&mut self.handled);
         let is_spared = self.receiver.has_open_credit()
             && !self.receiver.has_waiting()
             && matches!(self.receiver.phase(), Phase::Flowing);
-        let is_awaited = has_handed_over && self.handled < HANDLED_FULL && is_spared;
+        let is_awaited = has_handed_over && handled < HANDLED_FULL && is_spared;
         self.has_put_off = self.hold.max() == Nanos(0) && is_awaited && !self.has_put_off;
         self.has_put_off
     }
@@ -393,6 +390,9 @@ impl Inflow {
     }
 
     fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
+        self.receiver.set_consumed(self.shared.consumed());
+        let (late_packets, underflow_samples) = self.shared.played();
+        self.receiver.note_play(late_packets, underflow_samples);
         let mut out = [0; REPORT_BYTES];
         while let Some(len) = self.receiver.poll_transmit(now, &mut out) {
             let packet =
@@ -416,8 +416,8 @@ impl Inflow {
         let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
-        if self.unrung > 0 || self.blocked.is_some() {
-            // The program is to be woken, or to be looked after.
+        if self.has_put_off || self.unrung > 0 || self.blocked.is_some() {
+            // Much is left to do, or the program is to be woken, or to be looked after.
             return now;
         }
         let until = self.due_at(now).unwrap_or(now);

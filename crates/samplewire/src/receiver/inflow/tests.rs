@@ -218,6 +218,22 @@ fn samples_come_before_reports_where_nobody_sleeps() {
 }
 
 #[test]
+fn what_is_put_off_is_done_by_the_next_turn() {
+    let mut rig = Rig::new(Nanos(0));
+    for round in 0..100 {
+        rig.pass(30);
+        let limit = rig.inflow.receiver.limit();
+        rig.come(1);
+        assert_eq!(rig.taken(), [1], "round {round}");
+        assert_eq!(rig.inflow.receiver.limit(), limit, "round {round}");
+        assert_eq!(rig.inflow.spins_until(rig.now), rig.now, "round {round}");
+        rig.turn();
+        assert!(limit.before(rig.inflow.receiver.limit()), "round {round}");
+        assert!(rig.inflow.spins_until(rig.now) > rig.now, "round {round}");
+    }
+}
+
+#[test]
 fn reports_are_put_off_for_one_turn_at_most() {
     let mut rig = Rig::new(Nanos(0));
     let mut reports = 0;
