@@ -2,10 +2,11 @@
 
     python3 bench/duplex.py [--rounds N] [--seconds S] [--patience S] [--out FILE]
 
-Both over a pair of veth devices in two network namespaces, which are made for it and removed; that
-needs root, ip, tc and ethtool. One device port sends and plays; the bare flows are sendmmsg with
-UDP_SEGMENT against recvmmsg with UDP_GRO. Exit: 0 when what must hold does, 1 when it does not, 2
-when a program failed.
+All over a pair of veth devices in two network namespaces, which are made for it and removed; that
+needs root, ip, tc and ethtool. One device port sends and plays. The stream runs twice: with I/O
+threads that sleep, by the command, and inline, where one thread an end does all (the example
+`duplex`), for which .8 must hold. The bare flows are sendmmsg with UDP_SEGMENT against recvmmsg
+with UDP_GRO. Exit: 0 when what must hold does, 1 when it does not, 2 when a program failed.
 """
 
 import argparse
@@ -31,12 +32,15 @@ GROUP = Group(
     payload_bytes=8_000,
     cases=(
         Case(name="stream", what="rate --way both, complete", program="samplewire"),
+        Case(name="inline", what="the same, one thread an end, which spins", program="duplex"),
         Case(name="raw", what="raw UDP each way", program="raw_udp", arguments=("--gso", "--gro")),
     ),
     figures=(
         Figure(name="stream", case="stream"),
+        Figure(name="inline", case="inline"),
         Figure(name="raw", case="raw"),
-        Figure(name="stream / raw", case="stream", base="raw", least=0.8),
+        Figure(name="stream / raw", case="stream", base="raw"),
+        Figure(name="inline / raw", case="inline", base="raw", least=0.8),
         Figure(name="stream", case="stream", of="cpu_s_per_gb"),
         Figure(name="raw", case="raw", of="cpu_s_per_gb"),
     ),
@@ -51,7 +55,7 @@ def main() -> int:
     if not netns.is_ready():
         return 2
     try:
-        executables = build([("samplewire-io", "raw_udp")])
+        executables = build([("samplewire-io", "raw_udp"), ("samplewire", "duplex")])
         executables |= build_with(["-p", "samplewire-cli"], kept.ROOT)
         with netns.wire(mtu_bytes=MTU_BYTES, has_gro=True, loss=0.0) as wire:
 
@@ -59,6 +63,8 @@ def main() -> int:
                 program, seconds = executables[case.program], arguments.seconds
                 if case.name == "raw":
                     return raw(wire, program, group.payload_bytes, case.arguments, seconds)
+                if case.name == "inline":
+                    return inline(wire, program, group.payload_bytes, seconds)
                 return stream(wire, program, group.payload_bytes, seconds)
 
             patience_end = time.monotonic() + arguments.patience
@@ -90,6 +96,27 @@ def stream(wire: Wire, program: Path, payload_bytes: int, seconds: float) -> Out
         cpu_s=ended.cpu_s + used_s,
         beyond_window_bytes=0,
         said={"receive": ways[0], "transmit": ways[1]},
+    )
+
+
+def inline(wire: Wire, program: Path, payload_bytes: int, seconds: float) -> Outcome:
+    """The same by the calls of one thread an end."""
+    address = f"{SENDER_IP}:{PORT}"
+    words = ["--payload", str(payload_bytes)]
+    host = [str(program), "--host", address, "--seconds", str(seconds), *words]
+    with Started([*wire.sender, str(program), "--device", address, *words]) as far:
+        far.wait_listening(PORT, LISTENS_WITHIN_S)
+        before_s, kernel_s = cpu_s(far.pid), machine.softirq_threads_s()
+        with Started([*wire.receiver, *host]) as near:
+            ended, far_ended = wait_all([near, far], seconds + OVER_WITHIN_S)
+    used_s = far_ended.cpu_s - before_s + machine.softirq_threads_s() - kernel_s
+    said = json.loads(ended.text)
+    return Outcome(
+        rate_bps=8 * (said["taken_bytes"] / said["taken_s"] + said["sent_bytes"] / said["sent_s"]),
+        taken_bytes=said["taken_bytes"] + said["sent_bytes"],
+        cpu_s=ended.cpu_s + used_s,
+        beyond_window_bytes=0,
+        said=said,
     )
 
 

@@ -1,0 +1,191 @@
+//! A stream each way at once between two programs of one thread each: its own calls send, receive
+//! and repair (`Waits::Inline`), and nobody sleeps.
+//!
+//! ```text
+//! cargo run --release -p samplewire --example duplex -- \
+//!     --device ADDRESS | --host ADDRESS [--payload BYTES] [--window PACKETS] [--seconds S]
+//! ```
+//!
+//! The host ends both streams, and prints one JSON object: what it took, and what the device has of
+//! what it sent, in bytes of samples. A missing index is an error at either end.
+
+use std::net::SocketAddr;
+use std::task::{Poll, Waker};
+use std::time::{Duration, Instant};
+
+use samplewire::device::{Device, DeviceConfig};
+use samplewire::format::Format;
+use samplewire::source::StreamInfo;
+use samplewire::transmitter::{Session, TransmitError};
+use samplewire::{
+    RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
+};
+use samplewire_io::{Udp, UdpOptions};
+use samplewire_proto::wire::Flags;
+
+type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+
+fn main() -> Result<()> {
+    let arguments = Arguments::parse(std::env::args().skip(1))?;
+    match arguments.end {
+        End::Device(address) => {
+            let mut side = Side::listen(address, &arguments)?;
+            while !side.receiver.is_over() {
+                side.turn()?;
+            }
+            Ok(())
+        }
+        End::Host(address) => {
+            let mut side = Side::open(address, &arguments)?;
+            let begun = Instant::now();
+            while begun.elapsed() < arguments.duration {
+                side.turn()?;
+            }
+            let (taken_bytes, taken_s) = (side.taken_bytes, begun.elapsed().as_secs_f64());
+            side.transmitter.finish(&side.session, 0)?;
+            let sent_s = begun.elapsed().as_secs_f64();
+            side.receiver.close();
+            println!(
+                "{{\"taken_bytes\":{taken_bytes},\"taken_s\":{taken_s:.6},\
+                 \"sent_bytes\":{},\"sent_s\":{sent_s:.6}}}",
+                side.sent_bytes
+            );
+            Ok(())
+        }
+    }
+}
+
+/// One program: what it sends by and receives by.
+struct Side {
+    transmitter: Transmitter,
+    session: Session,
+    receiver: Receiver,
+    next_index: u64,
+    /// The other side takes samples.
+    is_sending: bool,
+    sent_bytes: u64,
+    taken_bytes: u64,
+}
+
+impl Side {
+    /// The device; ready when both streams are open.
+    fn listen(address: SocketAddr, arguments: &Arguments) -> Result<Self> {
+        let link = Udp::bind(address, &UdpOptions::new())?;
+        let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ)?;
+        let sends = std::slice::from_ref(&info);
+        let config = DeviceConfig { sends, plays: Some(&info), clock: None };
+        let options = TransmitterOptions::new()
+            .window(arguments.window)
+            .payload_bytes(arguments.payload_bytes)
+            .real_time(RealTime::new().waits(Waits::Inline));
+        let mut device = Device::listen_over(Box::new(link), config, &options)?;
+        let (mut transmitter, mut inlet) =
+            (device.transmitters.remove(0), device.inlet.take().expect("it plays"));
+        let (mut session, mut incoming) = (None, None);
+        while session.is_none() || incoming.is_none() {
+            session = session.or(transmitter.wait_session(SHORT)?);
+            incoming = incoming.or(inlet.wait_session(SHORT)?);
+        }
+        let (session, incoming) = (session.expect("it is open"), incoming.expect("it is open"));
+        // The inlet's end would end its stream.
+        std::mem::forget(inlet);
+        Ok(Self::new(transmitter, session, incoming.receiver))
+    }
+
+    fn open(address: SocketAddr, arguments: &Arguments) -> Result<Self> {
+        let (window, real_time) = (arguments.window, RealTime::new().waits(Waits::Inline));
+        let options = ReceiverOptions::new().window(window).owner(1).real_time(real_time.clone());
+        let mut receiver = Receiver::open(address, &options)?;
+        let options = SendOptions::new().window(window).owner(1).real_time(real_time);
+        let mut transmitter = Transmitter::open(address, &options)?;
+        let session = loop {
+            if let Some(session) = transmitter.wait_session(SHORT)? {
+                break session;
+            }
+            assert!(receiver.next_within(SHORT).is_none(), "nobody was asked");
+        };
+        Ok(Self::new(transmitter, session, receiver))
+    }
+
+    fn new(transmitter: Transmitter, session: Session, receiver: Receiver) -> Self {
+        let next_index = session.first_index;
+        Self {
+            transmitter,
+            session,
+            receiver,
+            next_index,
+            is_sending: true,
+            sent_bytes: 0,
+            taken_bytes: 0,
+        }
+    }
+
+    /// Sends a quantum and takes a block, where there is one: neither way waits for the other.
+    fn turn(&mut self) -> Result<()> {
+        if self.is_sending {
+            self.send()?;
+        }
+        if let Poll::Ready(Some(block)) = self.receiver.poll_block(Waker::noop()) {
+            if !block.gaps().is_empty() {
+                return Err(format!("gaps {:?} before {}", block.gaps(), block.index()).into());
+            }
+            self.taken_bytes += block.bytes().len() as u64;
+        }
+        Ok(())
+    }
+
+    /// Submits a quantum, if there may be one more.
+    fn send(&mut self) -> Result<()> {
+        let mut filling = match self.transmitter.poll_quantum(&self.session, Waker::noop()) {
+            Poll::Ready(Ok(filling)) => filling,
+            Poll::Ready(Err(TransmitError::Ended(_))) => {
+                self.is_sending = false;
+                return Ok(());
+            }
+            Poll::Ready(Err(error)) => return Err(error.into()),
+            Poll::Pending => return Ok(()),
+        };
+        let len_bytes = filling.bytes_mut().len();
+        self.transmitter.submit(filling, len_bytes, self.next_index, Flags::NONE);
+        self.next_index += (len_bytes / FRAME_BYTES) as u64;
+        self.sent_bytes += len_bytes as u64;
+        Ok(())
+    }
+}
+
+/// Which end this program is.
+enum End {
+    Device(SocketAddr),
+    Host(SocketAddr),
+}
+
+struct Arguments {
+    end: End,
+    payload_bytes: u16,
+    window: u32,
+    duration: Duration,
+}
+
+impl Arguments {
+    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
+        let (mut end, mut payload_bytes, mut window) = (None, 8_000, 4_096);
+        let mut duration = Duration::from_secs(1);
+        while let Some(word) = words.next() {
+            let value = words.next().ok_or(format!("{word} takes a value"))?;
+            match word.as_str() {
+                "--device" => end = Some(End::Device(value.parse()?)),
+                "--host" => end = Some(End::Host(value.parse()?)),
+                "--payload" => payload_bytes = value.parse()?,
+                "--window" => window = value.parse()?,
+                "--seconds" => duration = Duration::try_from_secs_f64(value.parse()?)?,
+                _ => return Err(format!("unknown argument {word}").into()),
+            }
+        }
+        let end = end.ok_or("--device or --host says which end this is")?;
+        Ok(Self { end, payload_bytes, window, duration })
+    }
+}
+
+const RATE_HZ: f64 = 1e9;
+const FRAME_BYTES: usize = 4;
+const SHORT: Duration = Duration::from_millis(1);
