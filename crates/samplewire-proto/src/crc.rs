@@ -64,19 +64,20 @@ static TABLES: [[u32; 256]; 8] = {
 /// Moves a CRC over a fixed number of following bytes: the map of one payload length.
 #[derive(Clone, Debug)]
 pub struct Shift {
-    table: [[u32; 256]; 4],
+    /// By nibbles, and not by bytes: a port has a map for each of a thousand streams.
+    table: [[u32; 16]; 8],
     len_bytes: usize,
 }
 
 impl Shift {
-    /// Prepares the map over `len_bytes` bytes (4 KiB of tables).
+    /// Prepares the map over `len_bytes` bytes (512 bytes of tables).
     pub fn new(len_bytes: usize) -> Self {
         let factor = x_pow(8 * len_bytes as u64);
-        let mut table = [[0; 256]; 4];
-        for (byte, column) in table.iter_mut().enumerate() {
-            for bit in 0..8 {
+        let mut table = [[0; 16]; 8];
+        for (nibble, column) in table.iter_mut().enumerate() {
+            for bit in 0..4 {
                 // The map is linear: 32 products give all entries, and a stream opens the sooner.
-                let product = multiply(factor, 1 << (8 * byte + bit));
+                let product = multiply(factor, 1 << (4 * nibble + bit));
                 let (known, fresh) = column.split_at_mut(1 << bit);
                 for (below, entry) in known.iter().zip(fresh) {
                     *entry = below ^ product;
@@ -94,12 +95,8 @@ impl Shift {
     /// The CRC of `A` followed by `B`, where `B` has the length of this map.
     #[inline]
     pub fn join(&self, crc_a: u32, crc_b: u32) -> u32 {
-        let [b0, b1, b2, b3] = crc_a.to_le_bytes();
-        self.table[0][b0 as usize]
-            ^ self.table[1][b1 as usize]
-            ^ self.table[2][b2 as usize]
-            ^ self.table[3][b3 as usize]
-            ^ crc_b
+        let nibble = |at: usize| (crc_a >> (4 * at)) as usize & 0xF;
+        self.table.iter().enumerate().fold(crc_b, |crc, (at, column)| crc ^ column[nibble(at)])
     }
 }
 
