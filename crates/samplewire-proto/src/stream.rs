@@ -135,6 +135,10 @@ pub enum TermsError {
 /// The largest window in packets.
 pub const WINDOW_MAX: u32 = 1 << 24;
 
+/// In a smaller window credit is told by larger parts (`docs/protocol.md#4.5`), and asked for later once
+/// all is used (`#4.8`).
+pub(crate) const WINDOW_SMALL: u32 = 64;
+
 /// The longest pause of REPORTs, and of MARKs of a sender that waits.
 pub(crate) const PAUSE_MAX: Nanos = Nanos::from_millis(100);
 

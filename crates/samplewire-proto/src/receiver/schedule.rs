@@ -1,7 +1,7 @@
 //! When to send REPORT (`docs/protocol.md#4.5`).
 
 use crate::number::{Nanos, Seq};
-use crate::stream::PAUSE_MAX;
+use crate::stream::{PAUSE_MAX, WINDOW_SMALL};
 
 /// What has happened since the last REPORT.
 #[derive(Clone, Debug)]
@@ -98,7 +98,7 @@ impl Schedule {
         // one arrives, what comes in a round trip has departed.
         let unused = self.limit_sent.distance(present.highest_end).max(0) as u32;
         let unused_then = unused.saturating_sub(present.per_rtt);
-        if present.window < 8 * STEP_MIN {
+        if present.window < WINDOW_SMALL {
             // Credit one by one would be used one by one, and never again gather to more.
             if grown > 0 && unused < step {
                 due = due.min(sent_at + Nanos(rtt.0 / 2).clamp(ASKED_PAUSE, STEP_PAUSE_MAX));

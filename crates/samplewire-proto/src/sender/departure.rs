@@ -59,7 +59,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         let packet_bytes = transmit.head_len as usize + slot.len_bytes as usize + TRAILER_LEN;
         self.stats.bytes += packet_bytes as u64;
         self.pacer.spend(now, packet_bytes + FRAME_OVERHEAD_BYTES);
-        self.marks.data_left(now, self.rtt.get());
+        let is_spent = !is_repeat && self.has_spent_small_window();
+        self.marks.data_left(now, self.rtt.get(), is_spent);
         if self.breaker.count(now, is_repeat) {
             self.end(End::CircuitBreaker);
         }

@@ -59,6 +59,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         }
         let has_seen = |close: Departure| fields.hold != u32::MAX && !fields.echo.before(close);
         self.is_close_taken |= self.close_departure.is_some_and(has_seen);
+        if self.oldest == self.sent && self.phase == Phase::Flowing {
+            let (rtt, idle) = (self.rtt.get(), self.terms.idle_after);
+            self.marks.all_released(now, rtt, self.is_waiting(), idle);
+        }
         self.stats.take_report(header.index, fields);
         for range in report.ranges.iter() {
             self.take_range(range.first, range.count, fields.settled);

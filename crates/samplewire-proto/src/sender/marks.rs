@@ -22,15 +22,17 @@ impl Marks {
         Self { quiet_due: now, busy_due: now, backoff: 1, last_data: None, interval: Nanos(0) }
     }
 
-    /// DATA left: the silence starts anew.
-    pub(crate) fn data_left(&mut self, now: Nanos, rtt: Nanos) {
+    /// DATA left: the silence starts anew. `is_spent`: with the last credit of a small window, so
+    /// that a REPORT is due of what has left.
+    pub(crate) fn data_left(&mut self, now: Nanos, rtt: Nanos, is_spent: bool) {
         if let Some(last) = self.last_data {
             let sample = now.since(last).min(PAUSE_MAX);
             self.interval = Nanos((self.interval.0 * 7 + sample.0) / 8);
         }
         self.last_data = Some(now);
-        self.backoff = 0;
-        self.quiet_due = now + Nanos(4 * self.interval.0).max(Nanos(rtt.0 / 8)).min(PAUSE_MAX);
+        let least = if is_spent { Nanos(rtt.0 + rtt.0 / 4) } else { Nanos(rtt.0 / 8) };
+        self.backoff = u32::from(is_spent);
+        self.quiet_due = now + Nanos(4 * self.interval.0).max(least).min(PAUSE_MAX);
     }
 
     /// A MARK left. `is_waiting`: something is not reported yet or waits for credit.
@@ -50,10 +52,22 @@ impl Marks {
         self.busy_due = now + Nanos(16 * rtt.0).max(BUSY_MIN);
     }
 
+    /// A REPORT released all that has departed: a silence has no tail to reveal.
+    pub(crate) fn all_released(&mut self, now: Nanos, rtt: Nanos, is_waiting: bool, idle: Nanos) {
+        let Some(last_data) = self.last_data.filter(|_| self.backoff <= 1) else { return };
+        self.backoff = 1;
+        self.quiet_due = self.quiet_due.max(if is_waiting { now + rtt } else { last_data + idle });
+    }
+
     /// What was waited for came, or more began to wait: the schedule is drawn up afresh.
     pub(crate) fn restart(&mut self, now: Nanos, rtt: Nanos) {
         self.backoff = self.backoff.min(1);
         self.quiet_due = self.quiet_due.min(now + rtt);
+    }
+
+    /// Whether a MARK is due at `now` that DATA does not stand for.
+    pub(crate) fn is_busy_due(&self, now: Nanos) -> bool {
+        now >= self.busy_due
     }
 
     /// When the next MARK is due. An idle sender owes no busy MARK.
@@ -74,10 +88,10 @@ mod tests {
     #[test]
     fn silence_is_marked_after_an_eighth_and_a_quarter_then_at_doubling_pauses_up_to_the_bound() {
         let mut marks = Marks::new(Nanos(0));
-        marks.data_left(Nanos(0), RTT);
+        marks.data_left(Nanos(0), RTT, false);
         assert_eq!(marks.due(true), Nanos(0), "busy MARK at the start");
         marks.mark_left(Nanos(0), RTT, true, Nanos(0));
-        marks.data_left(Nanos(0), RTT);
+        marks.data_left(Nanos(0), RTT, false);
         let mut pauses_ms = vec![];
         let mut now = Nanos(0);
         for _ in 0..7 {
@@ -95,10 +109,10 @@ mod tests {
         let mut now = Nanos(0);
         for _ in 0..100 {
             now = now + interval;
-            marks.data_left(now, RTT);
+            marks.data_left(now, RTT, false);
         }
         marks.mark_left(now, RTT, true, Nanos(0));
-        marks.data_left(now, RTT);
+        marks.data_left(now, RTT, false);
         (marks, now)
     }
 
@@ -117,7 +131,7 @@ mod tests {
         let (mut marks, now) = flowing(Nanos(10));
         assert_eq!(marks.busy_due.since(now), Nanos(16 * RTT.0));
         let later = now + Nanos::from_millis(500);
-        marks.data_left(later, RTT);
+        marks.data_left(later, RTT, false);
         assert_eq!(marks.due(true), marks.busy_due);
         assert_eq!(marks.due(false), marks.quiet_due, "it owes no busy MARK");
         let idle = Nanos::from_millis(700);

@@ -24,7 +24,7 @@ mod stats;
 use crate::clock::{DepartureClock, Rtt};
 use crate::crc;
 use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
-use crate::stream::{End, Terms, TermsError};
+use crate::stream::{End, Terms, TermsError, WINDOW_SMALL};
 use crate::wire::{CloseReason, Flags, Header, Packet};
 
 use breaker::Breaker;
@@ -327,7 +327,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if self.phase == Phase::Ended {
             return None;
         }
-        if now >= self.marks.due(self.is_waiting()) {
+        if now >= self.marks.due(self.is_waiting()) && !self.is_told_by_data(now) {
             return Some(self.emit_mark_or_close(now, control));
         }
         if now < self.pacer.ready_at(now) {
@@ -420,6 +420,18 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     fn is_only_ack_missing(&self) -> bool {
         let is_closing = matches!(self.phase, Phase::Closing(_));
         is_closing && self.oldest == self.next && self.is_close_taken
+    }
+
+    /// Whether DATA leaves at once, and reveals what the MARK of a silence would.
+    fn is_told_by_data(&self, now: Nanos) -> bool {
+        let leaves = self.next_new().is_some() && now >= self.pacer.ready_at(now);
+        leaves && !self.marks.is_busy_due(now)
+    }
+
+    /// Whether the last credit is used of a window so small that the receiver reports on it at once.
+    fn has_spent_small_window(&self) -> bool {
+        let is_small = self.phase == Phase::Flowing && self.terms.window < WINDOW_SMALL;
+        is_small && !self.sent.before(self.limit)
     }
 
     /// Whether something is not reported yet, waits for credit, or waits to be closed.

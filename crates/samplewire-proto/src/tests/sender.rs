@@ -509,6 +509,65 @@ fn credit_that_comes_when_there_was_none_starts_the_schedule_of_marks_afresh() {
     assert_eq!(bench.sender.poll_timeout(bench.now), due, "there was credit before");
 }
 
+/// `docs/protocol.md#4.8`
+#[test]
+fn last_credit_of_a_small_window_is_marked_once_its_report_is_late() {
+    let pauses_us = |window: u32, credit: u32| {
+        let mut bench = Bench::with(|terms| terms.window = window, SenderConfig::default());
+        bench.push(4);
+        bench.report(0, credit);
+        bench.leave();
+        let start = bench.now;
+        bench.marks(2).iter().map(|(_, at)| at.since(start).0 / 1_000).collect::<Vec<_>>()
+    };
+    assert_eq!(pauses_us(16, 4), [10_000, 18_000], "a round trip and a quarter, one more");
+    assert_eq!(pauses_us(16, 5), [1_000, 3_000], "there is credit left");
+    assert_eq!(pauses_us(64, 4), [1_000, 3_000], "a window that is not small");
+}
+
+/// `docs/protocol.md#4.8`
+#[test]
+fn data_that_leaves_at_once_takes_the_place_of_the_mark_of_a_silence() {
+    let mut bench = Bench::departed(1);
+    let mut left_after = |span_ms: u64| {
+        bench.now = bench.now + Nanos::from_millis(span_ms);
+        bench.push(1);
+        bench.report(0, 9);
+        bench.leave().iter().map(|(header, _)| header.kind).collect::<Vec<_>>()
+    };
+    assert_eq!(left_after(2), [PacketType::Data]);
+    assert_eq!(left_after(200), [PacketType::Mark, PacketType::Data], "sixteen round trips");
+}
+
+/// `docs/protocol.md#4.8`
+#[test]
+fn report_that_released_all_that_departed_leaves_no_tail_to_mark() {
+    let half_ms = Nanos(500_000);
+    let mut bench = Bench::departed(1);
+    let start = bench.now;
+    bench.now = start + half_ms;
+    bench.report(1, 9);
+    let idle_at = start + Nanos::from_millis(1_000);
+    assert_eq!(bench.sender.poll_timeout(bench.now), Some(idle_at), "nothing waits");
+    let mut bench = Bench::with(|terms| terms.window = 64, SenderConfig::default());
+    bench.push(3);
+    bench.report(0, 2);
+    bench.leave();
+    bench.now = bench.now + half_ms;
+    let tail_at = bench.now + half_ms;
+    bench.report(1, 2);
+    assert_eq!(bench.sender.poll_timeout(bench.now), Some(tail_at), "one is not released");
+    bench.report(2, 2);
+    let probe_at = bench.now + RTT;
+    assert_eq!(bench.sender.poll_timeout(bench.now), Some(probe_at), "one waits for credit");
+    let mut bench = Bench::departed(1);
+    bench.sender.close(bench.now);
+    let close_at = bench.now + Nanos::from_millis(1);
+    bench.now = bench.now + half_ms;
+    bench.report(1, 9);
+    assert_eq!(bench.sender.poll_timeout(bench.now), Some(close_at), "a CLOSE is not put off");
+}
+
 /// `docs/protocol.md#4.9`
 #[test]
 fn echo_counts_once_something_has_departed_and_in_a_newer_report() {
