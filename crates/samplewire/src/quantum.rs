@@ -22,12 +22,20 @@ pub(crate) const HOLD_MAX: Duration = Duration::from_millis(1);
 
 const BYTES: usize = 65_536;
 
-/// Quanta of a pool besides those that span the window: being filled or emptied, and in exchange.
-pub(crate) const SPARE: usize = 3;
+/// How many quanta a pool has: those that span the window, and spare ones, which are being filled or
+/// emptied, or in exchange. A small window has as many spare as span it, so that all of it is followed
+/// at once, and not in parts that each cost a visit and a REPORT.
+pub(crate) fn of_window(window: u32, quantum_packets: u32) -> usize {
+    let spanning = window.div_ceil(quantum_packets) as usize;
+    spanning + spanning.clamp(SPARE_MIN, SPARE_MAX)
+}
+
+const SPARE_MIN: usize = 3;
+const SPARE_MAX: usize = 8;
 
 #[cfg(test)]
 mod tests {
-    use super::{HOLD_MAX, packets};
+    use super::{HOLD_MAX, of_window, packets};
 
     #[test]
     fn size_time_and_window_bound_a_quantum() {
@@ -35,5 +43,13 @@ mod tests {
         assert_eq!(packets(1_408, 352, (HOLD_MAX, 2e6), 1_024), 5, "1 ms");
         assert_eq!(packets(1_408, 352, (HOLD_MAX, 1e9), 64), 8, "an eighth of the window");
         assert_eq!(packets(8_896, 4_448, (HOLD_MAX, 2e6), 4), 1, "at least one");
+    }
+
+    #[test]
+    fn small_window_has_as_many_quanta_again() {
+        assert_eq!(of_window(1, 1), 1 + 3);
+        assert_eq!(of_window(8, 1), 8 + 8);
+        assert_eq!(of_window(40, 5), 8 + 8);
+        assert_eq!(of_window(4_096, 8), 512 + 8);
     }
 }

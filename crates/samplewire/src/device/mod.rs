@@ -156,7 +156,7 @@ fn half_in(
     hold_max: Duration,
 ) -> Result<(Offer, Pool), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, hold_max)?;
-    let quanta = offer.window.div_ceil(offer.quantum_packets) as usize + quantum::SPARE;
+    let quanta = quantum::of_window(offer.window, offer.quantum_packets);
     let pool = PoolConfig::new(quanta, offer.quantum_bytes());
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     Ok((offer, pool))

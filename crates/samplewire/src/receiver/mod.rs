@@ -459,7 +459,7 @@ fn begin(
     let held = (HOLD_MAX, info.rate_hz());
     let packet_samples = info.packet_samples as usize;
     let quantum_packets = quantum::packets(payload_bytes, packet_samples, held, terms.window);
-    let quanta = terms.window.div_ceil(quantum_packets) as usize + quantum::SPARE;
+    let quanta = quantum::of_window(terms.window, quantum_packets);
     let pool = PoolConfig::new(quanta, quantum_packets as usize * payload_bytes);
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());

@@ -520,7 +520,7 @@ pub(crate) fn outflow(
     huge_pages: bool,
     caller: Caller,
 ) -> Result<(Outflow, Handle), OpenError> {
-    let quanta = window.div_ceil(quantum_packets) as usize + quantum::SPARE;
+    let quanta = quantum::of_window(window, quantum_packets);
     let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
     let held = Held::new(window, quanta);
     let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
