@@ -253,8 +253,9 @@ impl Udp {
 
     /// Lets the socket set the ECN bits that most packets leave with.
     fn mark(&mut self, packets: &[Outgoing<'_>]) {
-        let Some(first) = packets.first() else { return };
-        if let Some(ecn) = self.marking.note(first.ecn)
+        // Control packets leave first, and are fewer.
+        let Some(last) = packets.last() else { return };
+        if let Some(ecn) = self.marking.note(last.ecn)
             && self.socket.set_ecn(ecn).is_ok()
         {
             self.marking.set(ecn);

@@ -9,7 +9,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::TransmitterOptions;
+use samplewire::transmitter::{Session, TransmitterOptions};
 use samplewire_io::{
     Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
@@ -19,6 +19,7 @@ use samplewire_proto::wire::Flags;
 struct Gated {
     udp: Udp,
     gate: Arc<Gate>,
+    took_all: bool,
 }
 
 #[derive(Default)]
@@ -26,6 +27,22 @@ struct Gate {
     is_shut: AtomicBool,
     /// The most packets of DATA that one call has offered.
     most: AtomicUsize,
+    /// Calls with DATA and several control packets, and those of them in which one stood behind DATA.
+    mixed: AtomicUsize,
+    split: AtomicUsize,
+}
+
+impl Gate {
+    /// Looks at the order of what a call took.
+    fn look(&self, packets: &[Outgoing<'_>]) {
+        let is_data = |packet: &Outgoing<'_>| packet.ecn == Ecn::Ect0;
+        let data = packets.iter().filter(|packet| is_data(packet)).count();
+        if data > 0 && packets.len() - data > 1 {
+            let is_split = packets.windows(2).any(|pair| is_data(&pair[0]) && !is_data(&pair[1]));
+            self.mixed.fetch_add(1, Ordering::SeqCst);
+            self.split.fetch_add(is_split.into(), Ordering::SeqCst);
+        }
+    }
 }
 
 impl Link for Gated {
@@ -43,7 +60,13 @@ impl Link for Gated {
         if data > 0 && self.gate.is_shut.load(Ordering::SeqCst) {
             return Ok(0);
         }
-        self.udp.send(packets)
+        let sent = self.udp.send(packets)?;
+        // What is left over stands in front of what a stream has ready next.
+        if self.took_all {
+            self.gate.look(packets);
+        }
+        self.took_all = sent == packets.len();
+        Ok(sent)
     }
 
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
@@ -63,44 +86,81 @@ impl Link for Gated {
     }
 }
 
-#[test]
-fn packets_of_many_streams_leave_in_one_call() {
-    let gate = Arc::new(Gate::default());
+/// Streams of a device over such a link, their sessions, and who receives them.
+fn open(gate: &Arc<Gate>) -> (Device, Vec<Session>, Vec<Receiver>) {
     let udp = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
     let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
     let infos = vec![info; STREAMS.into()];
     let config = DeviceConfig { sends: &infos, plays: None, clock: None };
     let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
-    let link = Gated { udp, gate: Arc::clone(&gate) };
+    let link = Gated { udp, gate: Arc::clone(gate), took_all: true };
     let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
     let streams: Vec<u16> = (0..STREAMS).collect();
     let options = ReceiverOptions::new().window(16);
-    let mut receivers = Receiver::open_many(device.address, &streams, &options).unwrap();
-    let patience = Duration::from_secs(20);
-    let sessions: Vec<_> = device
+    let receivers = Receiver::open_many(device.address, &streams, &options).unwrap();
+    let sessions = device
         .transmitters
         .iter_mut()
-        .map(|it| it.wait_session(patience).unwrap().expect("its receiver has come"))
+        .map(|it| it.wait_session(PATIENCE).unwrap().expect("its receiver has come"))
         .collect();
+    (device, sessions, receivers)
+}
+
+#[test]
+fn packets_of_many_streams_leave_in_one_call() {
+    let gate = Arc::new(Gate::default());
+    let (mut device, sessions, mut receivers) = open(&gate);
     gate.is_shut.store(true, Ordering::SeqCst);
     for (transmitter, session) in device.transmitters.iter_mut().zip(&sessions) {
-        let filling = transmitter.quantum(session, patience).unwrap().expect("one is free");
+        let filling = transmitter.quantum(session, PATIENCE).unwrap().expect("one is free");
         let len_bytes = session.payload_bytes;
         transmitter.submit(filling, len_bytes, session.first_index, Flags::END_OF_BURST);
     }
     // A link that takes nothing is offered what is ready again and again.
-    let until = Instant::now() + patience;
+    let until = Instant::now() + PATIENCE;
     while gate.most.load(Ordering::SeqCst) < STREAMS.into() {
         assert!(Instant::now() < until, "{} packets a call", gate.most.load(Ordering::SeqCst));
         std::thread::sleep(Duration::from_millis(1));
     }
     gate.is_shut.store(false, Ordering::SeqCst);
     for receiver in &mut receivers {
-        let until = Instant::now() + patience;
-        while receiver.next_within(patience).is_none() {
+        let until = Instant::now() + PATIENCE;
+        while receiver.next_within(PATIENCE).is_none() {
             assert!(Instant::now() < until, "nothing came of {}", receiver.info().stream);
         }
     }
 }
 
+#[test]
+fn control_packets_of_a_call_leave_before_its_data() {
+    let gate = Arc::new(Gate::default());
+    let (mut device, sessions, mut receivers) = open(&gate);
+    let mut indexes: Vec<_> = sessions.iter().map(|session| session.first_index).collect();
+    let until = Instant::now() + PATIENCE;
+    for round in 0.. {
+        if gate.mixed.load(Ordering::SeqCst) >= CALLS {
+            break;
+        }
+        assert!(Instant::now() < until, "{:?} in {round} rounds", gate.mixed);
+        // While the others mark their silence.
+        for place in (round % 2..STREAMS.into()).step_by(2) {
+            let (transmitter, session) = (&mut device.transmitters[place], &sessions[place]);
+            let Some(filling) = transmitter.quantum(session, Duration::ZERO).unwrap() else {
+                continue;
+            };
+            transmitter.submit(filling, session.payload_bytes, indexes[place], Flags::NONE);
+            indexes[place] += u64::from(session.packet_samples);
+        }
+        for receiver in &mut receivers {
+            while receiver.next_within(Duration::ZERO).is_some() {}
+        }
+    }
+    assert_eq!(gate.split.load(Ordering::SeqCst), 0);
+}
+
 const STREAMS: u16 = 40;
+
+/// With DATA and control packets, after which a test has seen enough.
+const CALLS: usize = 20;
+
+const PATIENCE: Duration = Duration::from_secs(20);

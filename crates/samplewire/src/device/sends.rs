@@ -156,9 +156,7 @@ impl Sends {
         let mut sent = self.send(filled, link)?;
         for place in filled.drain(..).map(usize::from) {
             let outflow = &mut self.streams[place].outflow;
-            let taken = outflow.departing().min(sent);
-            sent -= taken;
-            let took_all = outflow.depart(taken);
+            let took_all = outflow.depart(sent.take(outflow));
             if let Some(tag) = outflow.note_end(now, link) {
                 tell(News::Over(tag));
             }
@@ -175,13 +173,20 @@ impl Sends {
         Ok(())
     }
 
-    /// Offers the link what the `filled` streams have ready; says how many packets it took.
-    fn send(&self, filled: &Filled, link: &mut dyn Link) -> Result<usize, LinkError> {
+    /// Offers the link what the `filled` streams have ready; says what it took. The control packets
+    /// of all leave first: between DATA of equal length each would end a message.
+    fn send(&self, filled: &Filled, link: &mut dyn Link) -> Result<Sent, LinkError> {
         let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
-        for place in filled {
-            packets.extend(self.streams[usize::from(*place)].outflow.packets());
+        let outflows = || filled.iter().map(|&place| &self.streams[usize::from(place)].outflow);
+        for outflow in outflows() {
+            packets.extend(outflow.packets().take(outflow.controls()));
         }
-        if packets.is_empty() { Ok(0) } else { link.send(&packets) }
+        let controls = packets.len();
+        for outflow in outflows() {
+            packets.extend(outflow.packets().skip(outflow.controls()));
+        }
+        let sent = if packets.is_empty() { 0 } else { link.send(&packets)? };
+        Ok(Sent { controls: sent.min(controls), rest: sent.saturating_sub(controls) })
     }
 
     /// The end of the stream that is furthest.
@@ -232,6 +237,25 @@ impl Send {
         outflow.act_on_time(now);
         outflow.fill();
         has_pushed
+    }
+}
+
+/// What a link took of what several streams had ready: the first of their control packets, and, once
+/// it took all of these, the first of the rest.
+struct Sent {
+    controls: usize,
+    rest: usize,
+}
+
+impl Sent {
+    /// How many packets of the next stream are among them.
+    fn take(&mut self, outflow: &Outflow) -> usize {
+        let controls = outflow.controls();
+        let rest = outflow.departing() - controls;
+        let taken = (controls.min(self.controls), rest.min(self.rest));
+        self.controls -= taken.0;
+        self.rest -= taken.1;
+        taken.0 + taken.1
     }
 }
 

@@ -52,6 +52,11 @@ impl Outbox {
         self.entries.is_empty()
     }
 
+    /// Control packets before the first DATA.
+    pub(super) fn controls(&self) -> usize {
+        self.entries.iter().take_while(|entry| matches!(entry, Entry::Control { .. })).count()
+    }
+
     pub(super) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -327,6 +327,11 @@ impl Outflow {
         self.outbox.len()
     }
 
+    /// Control packets that are ready to leave before any DATA.
+    pub(crate) fn controls(&self) -> usize {
+        self.outbox.controls()
+    }
+
     /// The packets that are ready, at most [`OUTBOX_PACKETS`].
     pub(crate) fn packets(&self) -> impl Iterator<Item = Outgoing<'_>> {
         let peer = self.stream.as_ref().map(|stream| stream.session.peer);
