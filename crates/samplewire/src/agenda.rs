@@ -53,6 +53,11 @@ impl Agenda {
         self.ready.len()
     }
 
+    /// Those that are to be visited, in order.
+    pub(crate) fn upcoming(&self) -> impl Iterator<Item = usize> {
+        self.ready.iter().map(|&place| place.into())
+    }
+
     /// The next one to visit.
     pub(crate) fn pop(&mut self) -> Option<usize> {
         let place = usize::from(self.ready.pop_front()?);

@@ -56,6 +56,10 @@ impl Places {
         self.free.pop_front().map(usize::from)
     }
 
+    pub(super) fn get(&self, place: usize) -> &Place {
+        &self.places[place]
+    }
+
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Place> {
         self.places.get_mut(place)
     }
