@@ -5,9 +5,9 @@
 // The header is made by head_serial or head_wide, while the frame before leaves; the payload comes
 // through a FIFO, which is filled as soon as a job is begun.
 //
-// Throughput: a beat a clock; frames back to back where a frame has at least 24 beats at 64 bits, 7
-// at 512, else a frame in so many clocks. Latency: job to first beat 14 cycles, 15 at 512 bits, the
-// ring answering at once. Back-pressure: `m_axis_tready`; reads of the ring are asked for only as far as the FIFO
+// Throughput: a beat a clock; frames back to back where a frame has at least 26 beats at 64 bits, 7
+// at 512, else a frame in so many clocks. Latency: job to first beat 15 cycles, the ring answering
+// at once. Back-pressure: `m_axis_tready`; reads of the ring are asked for only as far as the FIFO
 // has room for their replies. tvalid has no gap inside a frame unless the ring keeps requests
 // waiting.
 //
@@ -65,7 +65,7 @@ module frame_tx #(
   logic [W-1:0] head_data;
   logic [15:0] head_len_bytes;
   logic [31:0] trailer;
-  logic [HeadWidth-1:0] beat_q;
+  logic [HeadWidth-1:0] beat_q, beat_d;
   logic fetch_busy_q;
 
   if (W == 512) begin : g_wide
@@ -99,13 +99,16 @@ module frame_tx #(
         .start_o     (start),
         .busy_o      (head_busy),
         .ready_o     (head_ready),
-        .beat_i      (beat_q),
+        .beat_i      (beat_d),
         .data_o      (head_data),
-        .done_i      (head_done),
+        .done_i      (head_done_q),
         .trailer_o   (trailer)
     );
     assign head_len_bytes = job_i.desc.len_bytes;
-    assign job_ready_o    = head_done;
+    // A cycle late: what is chosen next hangs on it, and it on m_axis_tready.
+    logic head_done_q;
+    always_ff @(posedge clk_i) head_done_q <= head_done && !rst_i;
+    assign job_ready_o    = head_done_q;
     // Until then the job that is read stands at the input.
     assign fetch_busy_o   = fetch_busy_q && !head_busy;
   end
@@ -172,6 +175,7 @@ module frame_tx #(
   assign is_free     = !valid_q || m_axis_tready;
   assign send_head   = is_free && part_q == PartHead && head_ready && ((|beat_q) || has_payload_q);
   assign head_done   = send_head && beat_q == HeadWidth'(HeadBeats - 1);
+  assign beat_d      = head_done ? '0 : beat_q + HeadWidth'(send_head);
   assign pop         = is_free && part_q == PartPayload && has_payload_q;
 
   always_ff @(posedge clk_i) begin
@@ -184,7 +188,7 @@ module frame_tx #(
       valid_q <= send_head || pop || part_q == PartTrailer;
       last_q  <= part_q == PartTrailer;
     end
-    if (send_head) beat_q <= head_done ? '0 : beat_q + 1'b1;
+    beat_q <= beat_d;
     if (head_done) begin
       part_q    <= PartPayload;
       trailer_q <= trailer;

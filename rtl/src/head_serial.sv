@@ -5,11 +5,12 @@
 // for CRC and sums, which read it by steps, then for the frame, a word a beat. The adder is shared
 // too: while there is no job it sums the addresses and ports of the stream again and again.
 //
-// Throughput: a header in 21 clocks. Latency: `start_o` comes with the job where nothing is under
-// way, and `ready_o` 13 cycles after it; the header's beats may then be read, one a cycle or slower.
-// No other back-pressure.
+// Throughput: a header in 23 clocks. Latency: `start_o` comes with the job where nothing is under
+// way, and `ready_o` 14 cycles after it; the header's beats may then be read, one a cycle or slower.
+// No other back-pressure. What a step does is known in the cycle before.
 //
-// A job stands from `job_valid_i` to `done_i`, which takes its last header beat and the trailer.
+// A job stands from `job_valid_i` to `done_i`, the cycle behind that which takes its last header beat
+// and the trailer.
 // `self_i` and `peer_i` stand still from 32 cycles before a job on. One clock.
 `default_nettype none
 
@@ -24,7 +25,7 @@ module head_serial (
     output      logic                 start_o,       // the job is begun: its payload is wanted
     output      logic                 busy_o,
     output      logic                 ready_o,
-    input  wire logic          [ 2:0] beat_i,
+    input  wire logic          [ 2:0] beat_i,        // of the next cycle
     output      logic          [63:0] data_o,        // the beat, first byte in the lowest bits
     input  wire logic                 done_i,
     output      logic          [31:0] trailer_o
@@ -92,26 +93,31 @@ module head_serial (
     endcase
   endfunction
 
-  step_t step_q, step;
-  logic working_q, ready_q;  // step_q is above FirstStep; it is ReadyStep or above
-  plan_t plan;
+  step_t step_q, step_d;
+  logic working_q, ready_q, ready_d;  // step_q is FirstStep or above; it is ReadyStep or above
+  plan_t plan_q, plan_d;
+  logic [2:0] index_q;  // of the word
 
   assign start_o = job_valid_i && !working_q && !fetch_busy_i;
-  assign step    = start_o ? FirstStep : step_q;
-  assign plan    = plan_of(step);
+  assign plan_d  = plan_of(step_d);
+  assign ready_d = (ready_q || step_q == ReadyStep - 1'b1) && !rst_i && !done_i;
   assign ready_o = ready_q;
   assign busy_o  = working_q;
 
+  always_comb begin
+    step_d = step_q;
+    if (step_q == UdpFixedStep) step_d = '0;
+    else if (step_q != LastStep) step_d = step_q + 1'b1;
+    if (start_o) step_d = FirstStep;
+    if (rst_i || done_i) step_d = '0;
+  end
+
   always_ff @(posedge clk_i) begin
-    if (step == UdpFixedStep) step_q <= '0;
-    else if (step != LastStep) step_q <= step + 1'b1;
-    working_q <= working_q || start_o;
-    ready_q   <= ready_q || step == ReadyStep - 1'b1;
-    if (rst_i || done_i) begin
-      step_q    <= '0;
-      working_q <= 1'b0;
-      ready_q   <= 1'b0;
-    end
+    step_q    <= step_d;
+    plan_q    <= plan_d;
+    index_q   <= ready_d ? beat_i : plan_d.word;
+    working_q <= (working_q || start_o) && !rst_i && !done_i;
+    ready_q   <= ready_d;
   end
 
   // The header's words. Lengths from that of the payload, which is of whole words.
@@ -125,14 +131,12 @@ module head_serial (
   logic [15:0] ip_q, udp_field;
   logic [15:0] length;
   logic [63:0] word;
-  logic [2:0] index;
 
-  assign index  = ready_q ? beat_i : plan.word;
-  assign length = {job_i.desc.len_bytes[15:3] + (index[2] ? UdpMore[15:3] : IpMore[15:3]),
-      index[2] ? UdpMore[2:0] : IpMore[2:0]};
+  assign length = {job_i.desc.len_bytes[15:3] + (index_q[2] ? UdpMore[15:3] : IpMore[15:3]),
+      index_q[2] ? UdpMore[2:0] : IpMore[2:0]};
 
   always_comb begin
-    unique case (index)
+    unique case (index_q)
       3'd0: word = {peer_i.mac, self_i.mac[47:32]};
       3'd1: word = {self_i.mac[31:0], 16'h0800, IpWord0};
       3'd2: word = {length, 16'h0000, IpWord3, IpWord4};
@@ -191,8 +195,8 @@ module head_serial (
   assign trailer_o = ~(product ^ payload_crc_q);
 
   always_ff @(posedge clk_i) begin
-    half_q <= step[0] ? word[31:0] : word[63:32];
-    if (step == FirstStep) half_q[31:16] <= 16'd0;
+    half_q <= step_q[0] ? word[31:0] : word[63:32];
+    if (step_q == FirstStep) half_q[31:16] <= 16'd0;
     if (step_q <= FirstStep) crc_q <= CrcStart;
     else crc_q <= (step_q > CrcDoneStep) ? crc_q >> Bits : crc_next;
   end
@@ -208,16 +212,16 @@ module head_serial (
   logic [16:0] sum_q;
   logic is_first;
 
-  assign is_first = step == '0 || step == FirstStep;
+  assign is_first = step_q == '0 || step_q == FirstStep;
 
   always_comb begin
-    unique case (plan.slice)
+    unique case (plan_q.slice)
       2'd0: slice = word[63:48];
       2'd1: slice = word[47:32];
       2'd2: slice = word[31:16];
       2'd3: slice = word[15:0];
     endcase
-    unique case (plan.source)
+    unique case (plan_q.source)
       FromSlice:       number = slice_q;
       FromIpConst:     number = IpConst;
       FromUdpConst:    number = UdpConst;

@@ -211,7 +211,8 @@ module tx_sched #(
   assign cand_ready_o    = take_repeat;
   assign ev_budget_o     = is_stalled && !was_stalled_q;
 
-  assign slot_addr_o = choose ? seq[Sw-1:0] : seq_q[Sw-1:0];
+  // Whether it is chosen or not: where no job stands nobody looks.
+  assign slot_addr_o = job_valid_q && !job_ready_i ? seq_q[Sw-1:0] : seq[Sw-1:0];
   assign dep_we_o    = is_first_q;
   assign dep_waddr_o = seq_q[Sw-1:0];
   assign dep_wdata_o = last_q;
