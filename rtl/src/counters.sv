@@ -13,7 +13,7 @@
 // sum of add_i, then the events.
 //
 // Throughput: an event a cycle on every input and a sum a cycle, for ever. A snapshot is complete
-// at most 2 * (Events + 4) + 1 cycles after its request; busy_o is high until then, and a request
+// at most 2 * (Events + 4) + 2 cycles after its request; busy_o is high until then, and a request
 // meanwhile is served by a snapshot of its own behind it. rd_data_o: one cycle after rd_addr_i.
 // Counts begin at 0 when the device is configured. There is no reset: none loses an event.
 // Back-pressure: none. Clock crossings: none.
@@ -39,6 +39,7 @@ module counters #(
 
   localparam int unsigned Values = 4;
   localparam int unsigned Total = Events + Values;
+  localparam logic [5:0] SlotTime = 6'd2;
   localparam logic [5:0] SlotSum = 6'd3;
   localparam logic [5:0] SlotLast = 6'(Total - 1);
 
@@ -64,24 +65,35 @@ module counters #(
 
   localparam logic [383:0] Steps = steps_of_states();
 
-  // Visits. fetch is the slot whose count is read, scan_q the one whose position is fetched, slot_q
-  // the one that is updated.
+  // Visits, of four cycles each: position chosen (scan_q), turned into a number (turn_q), compared
+  // with the count's (compare_q), count changed (slot_q). A position is chosen three cycles before its
+  // count changes, but time and sum are of the cycle of the change. So a round begins with these two
+  // and has the slots of sync between them and the events: all show the same cycle.
   logic [5:0] scan_q;
+  logic [5:0] turn_q;
+  logic [5:0] compare_q;
   logic [5:0] slot_q;
-  logic [5:0] fetch;
   logic       last;
 
-  assign last  = slot_q == SlotLast;
-  assign fetch = (scan_q == SlotLast) ? 6'd0 : scan_q + 6'd1;
+  assign last = slot_q == SlotLast;
 
   initial begin
     scan_q = '0;
+    turn_q = '0;
+    compare_q = '0;
     slot_q = '0;
   end
 
   always_ff @(posedge clk_i) begin
-    slot_q <= scan_q;
-    scan_q <= fetch;
+    unique case (scan_q)
+      6'd1:     scan_q <= 6'd4;
+      SlotSum:  scan_q <= 6'd0;
+      SlotLast: scan_q <= SlotTime;
+      default:  scan_q <= scan_q + 6'd1;
+    endcase
+    turn_q    <= scan_q;
+    compare_q <= turn_q;
+    slot_q    <= compare_q;
   end
 
   // Event n, n cycles late: n / 8 times eight cycles in memory, then the rest in registers.
@@ -175,18 +187,19 @@ module counters #(
     is_sum_q = 1'b0;
   end
 
-  always_ff @(posedge clk_i) is_sum_q <= scan_q == SlotSum;
+  always_ff @(posedge clk_i) is_sum_q <= compare_q == SlotSum;
   always_ff @(posedge clk_i) sum_q <= (is_sum_q ? 38'd0 : sum_q) + {6'd0, add_i};
 
-  // A visit: fetch position and count; then look the position up and write the count.
   (* ram_style = "block", no_rw_check *) logic [63:0] count_mem[64];
 
   logic [ 5:0] place_of_slot_q;
-  logic [63:0] fetched_q;  // of the slot behind slot_q
+  logic [63:0] fetched_q;  // of compare_q
   logic [63:0] old_q;
   logic [63:0] entry;
-  logic [ 5:0] low;
-  logic [ 5:0] moved;
+  logic [ 5:0] low;        // of compare_q
+  logic [ 5:0] low_q;
+  logic        is_round_q;  // the low bits went round since the visit before
+  logic [63:0] total;
   logic [63:0] count;
 
   initial begin
@@ -195,7 +208,7 @@ module counters #(
 
   // The choice in threes of four, a LUT for four.
   logic [95:0] quarter;
-  logic [23:0] row;
+  logic [23:0] row, choice_q;
 
   always_comb begin
     for (int unsigned n = 0; n < 16; n++) begin
@@ -227,20 +240,41 @@ module counters #(
   entry_e entry_q;
 
   always_ff @(posedge clk_i) begin
-    unique case (scan_q[5:4])
-      2'd0:    place_of_slot_q <= row[5:0];
-      2'd1:    place_of_slot_q <= row[11:6];
-      default: place_of_slot_q <= row[17:12];
+    choice_q <= row;
+    unique case (turn_q[5:4])
+      2'd0:    place_of_slot_q <= choice_q[5:0];
+      2'd1:    place_of_slot_q <= choice_q[11:6];
+      default: place_of_slot_q <= choice_q[17:12];
     endcase
-    entry_q           <= |scan_q[5:2] || &scan_q[1:0] ? Count : entry_e'(scan_q[1:0]);
-    fetched_q         <= count_mem[fetch];
+    entry_q           <= |compare_q[5:2] || &compare_q[1:0] ? Count : entry_e'(compare_q[1:0]);
+    fetched_q         <= count_mem[turn_q];
     old_q             <= fetched_q;
-    count_mem[slot_q] <= entry;
+  end
+
+  // Written a cycle later: both memories lie far from the adder.
+  logic [ 5:0] written_slot_q;
+  logic [63:0] written_q;
+
+  initial begin
+    written_slot_q = '0;
+    written_q = '0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    written_slot_q            <= slot_q;
+    written_q                 <= entry;
+    count_mem[written_slot_q] <= written_q;
   end
 
   assign low = Steps[place_of_slot_q*6+:6];
-  assign moved = low - old_q[5:0];
-  assign count = old_q + {26'd0, is_sum_q ? sum_q : {32'd0, moved}};
+  // The low bits of a count are its position's; the rest goes up where these went round.
+  always_ff @(posedge clk_i) begin
+    low_q      <= low;
+    is_round_q <= fetched_q[5:0] > low;
+  end
+
+  assign total = old_q + {26'd0, is_sum_q ? sum_q : {31'd0, is_round_q, 6'd0}};
+  assign count = {total[63:6], is_sum_q ? total[5:0] : low_q};
 
   always_comb begin
     unique case (entry_q)
@@ -251,29 +285,32 @@ module counters #(
     endcase
   end
 
-  // The snapshot: one round, from its slot 0 to its last.
+  // The snapshot: one round, to its last slot.
   (* ram_style = "block", no_rw_check *) logic [63:0] snapshot_mem[64];
 
   logic        wanted_q;
   logic        copy_q;
+  logic        is_copied_q;  // what is written
 
   initial begin
     wanted_q = 1'b0;
     copy_q = 1'b0;
+    is_copied_q = 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
-    wanted_q <= wanted_q | snapshot_i;
+    is_copied_q <= copy_q;
+    wanted_q    <= wanted_q | snapshot_i;
     if (last) begin
       copy_q   <= wanted_q;
       wanted_q <= snapshot_i;
     end
   end
 
-  assign busy_o = wanted_q | copy_q;
+  assign busy_o = wanted_q | copy_q | is_copied_q;
 
   always_ff @(posedge clk_i) begin
-    if (copy_q) snapshot_mem[slot_q] <= entry;
+    if (is_copied_q) snapshot_mem[written_slot_q] <= written_q;
     rd_data_o <= snapshot_mem[rd_addr_i];
   end
 
