@@ -19,7 +19,7 @@ module ctl_rx #(
   input  logic [63:0] data_i,
   input  logic        last_i,
   input  logic        is_report_i,
-  input  logic        taken_i,       // with the last word of the REPORT that is kept
+  input  logic        taken_i,       // with the word behind those of the REPORT that are kept
 
   output logic        has_frame_o,
   input  logic        release_i,

@@ -4,7 +4,7 @@
 // Takes beats from frame byte 56 on (the REPORT's number and departure), as frame_rx shows frames of
 // ClassReport; lengths and n have been checked there. `window` compares the numbers one after the
 // other, which takes 3 cycles of the second beat and 2 of the third; the verdict comes with the
-// fourth. From the seventh on each beat is a range, which takes 2 cycles: one to find where it lies,
+// fifth. From the seventh on each beat is a range, which takes 2 cycles: one to find where it lies,
 // then rng_valid_o. Every other beat takes one. Back-pressure besides only where rng_ready_i is low.
 // A REPORT that `window` refuses is swallowed; one that is no newer ends at its check: its ranges
 // say nothing that the newer did not. A REPORT of a stream that has ended since it came is swallowed
@@ -12,7 +12,7 @@
 // lists them again.
 //
 // number_o and report_time_o are those of the newest REPORT that was taken, and hold still. Its
-// departure, echo and hold are kept by `ctl_rx`: taken_o comes with the beat that has the last two.
+// departure, echo and hold are kept by `ctl_rx`: taken_o comes with the beat behind that.
 // Counters of the receiver are not kept, but for a look whether that of CE marks has changed.
 `default_nettype none
 
@@ -141,13 +141,12 @@ module report_rx (
   assign rep_lo_o         = lo;
   assign rep_is_newer_o   = is_newer_q;
   assign rep_has_ranges_o = has_ranges_q;
-  assign rep_valid_o      = c_valid_i && beat_q == BeatEcho && live_q && !flush_i;
+  assign rep_valid_o      = c_valid_i && beat_q == BeatReceived && live_q && !flush_i;
 
   assign alive_o      = rep_valid_o && rep_ok_i;
   assign taken_o      = alive_o && is_newer_q;
   assign ev_refused_o = rep_valid_o && !rep_ok_i;
-  assign ev_marked_o  = step && beat_q == BeatReceived && live_q && taken_q
-      && !sw_pkg::same32(lo, marked_q);
+  assign ev_marked_o  = taken_o && !sw_pkg::same32(lo, marked_q);
 
   assign rng_valid_o   = c_valid_i && is_range && step_q[0] && !flush_i;
   assign rng_first_o   = hi;
@@ -164,7 +163,7 @@ module report_rx (
     end else begin
       if (step) begin
         if (beat_q == BeatNumber) live_q <= is_ours_q;
-        if (beat_q == BeatEcho) begin
+        if (beat_q == BeatReceived) begin
           taken_q <= taken_o;
           if (!rep_ok_i) live_q <= 1'b0;
           if (taken_o) reported_o <= 1'b1;
@@ -201,7 +200,7 @@ module report_rx (
 
   always_ff @(posedge clk_i) begin
     if (rst_i || flush_i) marked_q <= '0;
-    else if (step && beat_q == BeatReceived && live_q && taken_q) marked_q <= lo;
+    else if (taken_o) marked_q <= lo;
   end
 
 endmodule

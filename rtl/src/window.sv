@@ -10,7 +10,7 @@
 // range's `first` is compared as `released` is, which says whether it lies near the window.
 //
 // Throughput: a step of a REPORT, a commit and a departure in every cycle, together. Latency: a
-// step counts in the cycle after it: `rep_valid_i` may come there, `rep_is_near_o` is right there.
+// step counts 2 cycles after it: `rep_valid_i` may come there; `rep_is_near_o` is right one before.
 // `rep_ok_o` is right with `rep_valid_i`; the numbers change in the next cycle; `has_new_o` one after them, so that whoever departs a packet looks again 2
 // cycles later at the earliest. `full_o` rises with
 // `next_o` and falls one cycle after `oldest_o` has moved: within that cycle a repeat that was
@@ -89,9 +89,17 @@ module window #(
   end
 
   // What the second half needs to know of the distance.
-  logic step_q, is_negative_q, is_late_q, is_quarter_q, has_top_q, has_promise_q, has_middle_q;
-  logic is_ones_q;
+  logic step_q, is_negative_q, is_late_q, is_quarter_q, has_top_q, has_promise_q;
+  // Of the bits above the lowest, and of those up to the largest promise, four at a time.
+  localparam int unsigned Fours = (SeqWidth - Sw + 2) / 4;
+  localparam int unsigned Middles = (PromiseBits - Sw + 2) / 4;
+  logic [4*Fours-1:0] high;
+  logic [4*Middles-1:0] middle;
+  logic [Fours-1:0] ones_q;
+  logic [Middles-1:0] middle_q;
   logic [Sw:0] low_q;
+  assign middle = (4 * Middles)'(distance[PromiseBits-1:Sw+1]);
+  assign high = (4 * Fours)'($signed(distance[SeqWidth-1:Sw+1]));
   sw_pkg::check_e check_q;
   always_ff @(posedge clk_i) begin
     step_q        <= rep_step_i && !rst_i;
@@ -101,23 +109,24 @@ module window #(
     is_quarter_q  <= distance[SeqWidth-2];
     has_top_q     <= |distance[SeqWidth-1:PromiseBits+1];
     has_promise_q <= distance[PromiseBits];
-    has_middle_q  <= |distance[PromiseBits-1:Sw+1];
-    is_ones_q     <= &distance[SeqWidth-1:Sw+1];
+    for (int i = 0; i < int'(Middles); i++) middle_q[i] <= |middle[4*i+:4];
+    for (int i = 0; i < int'(Fours); i++) ones_q[i] <= &high[4*i+:4];
     low_q         <= distance[Sw:0];
     if (rep_step_i && rep_check_i == sw_pkg::CheckReleased) released_q <= rep_hi_i[SeqWidth-1:0];
     if (rep_step_i && rep_check_i == sw_pkg::CheckLimit) promised_q <= rep_lo_i[SeqWidth-1:0];
   end
 
   // The second half.
-  logic has_more, is_beyond, fails;
+  logic has_middle, has_more, is_beyond, fails;
   logic bad_q, is_past_q, is_ancient_q, grows_q;
-  assign has_more  = has_top_q || has_promise_q || has_middle_q;  // Slots * 2 or more, or negative
+  assign has_middle = |middle_q;
+  assign has_more  = has_top_q || has_promise_q || has_middle;  // Slots * 2 or more, or negative
   assign is_beyond = !is_negative_q && (has_more || low_q > departed_q);
   always_comb begin
     unique case (check_q)
       sw_pkg::CheckReleased: fails = is_beyond || (rep_is_newer_i && is_negative_q);
       sw_pkg::CheckLimit:
-      fails = bad_q || has_top_q || (has_promise_q && (has_middle_q || |low_q));
+      fails = bad_q || has_top_q || (has_promise_q && (has_middle || |low_q));
       sw_pkg::CheckSettled:
       fails = bad_q || (rep_has_ranges_i && !is_late_q && (has_more || |low_q));
       sw_pkg::CheckHighest: fails = bad_q || is_beyond;
@@ -138,9 +147,8 @@ module window #(
     end
   end
 
-  // The step that may be behind it is the last one.
-  assign rep_ok_o      = !bad_q && !(step_q && is_beyond);
-  assign rep_is_near_o = !has_more || is_ones_q;
+  assign rep_ok_o      = !bad_q;
+  assign rep_is_near_o = !has_more || &ones_q;
 
   logic take, grow, no_credit;
   assign take = rep_valid_i && rep_ok_o;

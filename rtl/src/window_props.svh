@@ -16,8 +16,8 @@
     if (commit_i) assume (!full_o && !flush_i);
   end
 
-  // Steps come in their order, of one REPORT that is not flushed in between, and it is taken behind
-  // the last one (report_rx).
+  // Steps come in their order, of one REPORT that is not flushed in between, and it is taken 2 cycles
+  // behind the last one (report_rx).
   logic [2:0] f_steps_q = 0;
   always_ff @(posedge clk_i) begin
     if (flush_i || rst_i || rep_valid_i) f_steps_q <= '0;
@@ -33,7 +33,7 @@
       assume ((f_steps_q == 3'd4) == (rep_check_i == sw_pkg::CheckHighest));
       if (f_steps_q == 3'd2) assume (rep_lo_i[SeqWidth-1:0] == promised_q);
     end
-    if (rep_valid_i) assume (f_steps_q == 3'd5 && !flush_i);
+    if (rep_valid_i) assume (f_steps_q == 3'd5 && !step_q && !flush_i);
   end
 
   // What the halves of the steps say of the numbers that wait for the verdict.
@@ -52,7 +52,7 @@
         assert (is_negative_q == f_step[SeqWidth-1] && is_quarter_q == f_step[SeqWidth-2] &&
                 low_q == f_step[Sw:0] && has_promise_q == f_step[PromiseBits] &&
                 has_top_q == |f_step[SeqWidth-1:PromiseBits+1] &&
-                has_middle_q == |f_step[PromiseBits-1:Sw+1]);
+                has_middle == |f_step[PromiseBits-1:Sw+1]);
       end
       if (step_q && f_steps_q > 3'd3)
         assert (check_q != sw_pkg::CheckReleased && check_q != sw_pkg::CheckGrowth);

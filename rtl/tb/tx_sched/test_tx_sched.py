@@ -174,6 +174,7 @@ class TB:
             }  # fmt: skip
             self.pulses["rep_step_i"] = 1
             await self.cycle()
+        await self.cycle()
         self.pulses["rep_valid_i"] = 1
         await self.cycle()
         return bool(self.dut.rep_ok_o.value)
