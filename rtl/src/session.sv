@@ -68,7 +68,7 @@ module session (
   input  logic             tx_busy_i,           // DATA that was chosen has not left
 
   // report_rx
-  input  logic             taken_i,             // with the fourth word of the REPORT
+  input  logic             taken_i,             // with the fifth word of the REPORT
   input  logic             alive_i,
   input  logic [31:0]      report_time_i,       // when that was; 16 ns
 
@@ -91,15 +91,16 @@ module session (
   // ------------------------------------------------------------------ the processor
   logic [6:0]  port;
   logic        port_read, is_report_part, out_we, is_event;
-  logic [15:0] port_data, port_data_q, out_data;
+  logic [15:0] own, own_q, count, count_q, seq, seq_q, key_q, out_data;
   logic [8:0]  addr;
   logic [63:0] frame;
   logic [5:0]  out;
   logic [4:0]  event_which;
 
   ctl_cpu u_cpu (
-    .clk_i(clk_i), .rst_i(rst_i), .port_o(port), .port_read_o(port_read), .port_i(port_data_q),
-    .part_o(is_report_part), .addr_o(addr), .frame_i(frame), .template_i(tpl_data_i),
+    .clk_i(clk_i), .rst_i(rst_i), .port_o(port), .port_read_o(port_read),
+    .port_i(own_q | count_q | seq_q | key_q), .part_o(is_report_part), .addr_o(addr),
+    .frame_i(frame), .template_i(tpl_data_i),
     .out_we_o(out_we), .out_o(out), .out_data_o(out_data), .event_o(is_event),
     .event_which_o(event_which), .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready),
     .m_axis_tdata(m_axis_tdata), .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast)
@@ -150,6 +151,7 @@ module session (
   end
 
   logic        alive_q, taken_q, close_q;  // until cleared
+  logic        left_q, restart_q;          // a cycle late: mark_timer has the time
   logic [6:0]  pulse;
   assign pulse = out_we && out == sw_pkg::OutPulse ? out_data[6:0] : 7'd0;
 
@@ -192,6 +194,8 @@ module session (
     alive_q <= (alive_i || (alive_q && !clear[0])) && !flush_q && !rst_i;
     taken_q <= (taken_i || (taken_q && !clear[1])) && !flush_q && !rst_i;
     close_q <= (close_i || (close_q && !clear[2])) && !flush_q && !rst_i;
+    left_q    <= pulse[sw_pkg::PulseLeft] && !rst_i;
+    restart_q <= pulse[sw_pkg::PulseRestart] && !rst_i;
     // A commit shows a cycle after the packet has ended.
     busy_q  <= busy_i;
     if (rst_i) repeats_q <= '0;
@@ -215,35 +219,46 @@ module session (
     flags[sw_pkg::FlagMacBusy]     = is_mac_busy;
     flags[sw_pkg::FlagEnable]      = enable_i;
 
-    unique case (port[4:0])
-      sw_pkg::PortFlags[4:0]:    port_data = flags;
-      sw_pkg::PortMac[4:0]:      port_data = mac_value;
-      sw_pkg::PortTimeHi[4:0]:   port_data = time_hi_q;
-      sw_pkg::PortTimeLo[4:0]:   port_data = time_ns_i[19:4];
-      sw_pkg::PortStampHi[4:0]:  port_data = ctl_departure_i[31:16];
-      sw_pkg::PortStampLo[4:0]:  port_data = ctl_departure_i[15:0];
-      sw_pkg::PortTakenHi[4:0]:  port_data = report_time_i[31:16];
-      sw_pkg::PortTakenLo[4:0]:  port_data = report_time_i[15:0];
-      sw_pkg::PortIndex3[4:0]:   port_data = index_i[63:48];
-      sw_pkg::PortIndex2[4:0]:   port_data = index_i[47:32];
-      sw_pkg::PortIndex1[4:0]:   port_data = index_i[31:16];
-      sw_pkg::PortIndex0[4:0]:   port_data = index_i[15:0];
-      sw_pkg::PortLost3[4:0]:    port_data = lost_i[63:48];
-      sw_pkg::PortLost2[4:0]:    port_data = lost_i[47:32];
-      sw_pkg::PortLost1[4:0]:    port_data = lost_i[31:16];
-      sw_pkg::PortLost0[4:0]:    port_data = lost_i[15:0];
-      sw_pkg::PortOldestHi[4:0]: port_data = oldest_i[31:16];
-      sw_pkg::PortOldestLo[4:0]: port_data = oldest_i[15:0];
-      sw_pkg::PortSentHi[4:0]:   port_data = sent_i[31:16];
-      sw_pkg::PortSentLo[4:0]:   port_data = sent_i[15:0];
-      sw_pkg::PortNextHi[4:0]:   port_data = next_i[31:16];
-      sw_pkg::PortNextLo[4:0]:   port_data = next_i[15:0];
-      default:                   port_data = repeats_q;
+    unique case (port[2:0])
+      sw_pkg::PortFlags[2:0]:    own = flags;
+      sw_pkg::PortMac[2:0]:      own = mac_value;
+      sw_pkg::PortTimeHi[2:0]:   own = time_hi_q;
+      sw_pkg::PortTimeLo[2:0]:   own = time_ns_i[19:4];
+      sw_pkg::PortStampHi[2:0]:  own = ctl_departure_i[31:16];
+      sw_pkg::PortStampLo[2:0]:  own = ctl_departure_i[15:0];
+      sw_pkg::PortTakenHi[2:0]:  own = report_time_i[31:16];
+      default:                   own = report_time_i[15:0];
     endcase
-    if (port[6]) port_data = port[0] ? key_data_i[15:0] : key_data_i[31:16];
+
+    unique case (port[2:0])
+      sw_pkg::PortIndex3[2:0]:   count = index_i[63:48];
+      sw_pkg::PortIndex2[2:0]:   count = index_i[47:32];
+      sw_pkg::PortIndex1[2:0]:   count = index_i[31:16];
+      sw_pkg::PortIndex0[2:0]:   count = index_i[15:0];
+      sw_pkg::PortLost3[2:0]:    count = lost_i[63:48];
+      sw_pkg::PortLost2[2:0]:    count = lost_i[47:32];
+      sw_pkg::PortLost1[2:0]:    count = lost_i[31:16];
+      default:                   count = lost_i[15:0];
+    endcase
+
+    unique case (port[2:0])
+      sw_pkg::PortOldestHi[2:0]: seq = oldest_i[31:16];
+      sw_pkg::PortOldestLo[2:0]: seq = oldest_i[15:0];
+      sw_pkg::PortSentHi[2:0]:   seq = sent_i[31:16];
+      sw_pkg::PortSentLo[2:0]:   seq = sent_i[15:0];
+      sw_pkg::PortNextHi[2:0]:   seq = next_i[31:16];
+      sw_pkg::PortNextLo[2:0]:   seq = next_i[15:0];
+      default:                   seq = repeats_q;
+    endcase
   end
 
-  always_ff @(posedge clk_i) port_data_q <= port_data;
+  // All but one are zero.
+  always_ff @(posedge clk_i) begin
+    own_q   <= !port[6] && port[4:3] == sw_pkg::PortFlags[4:3] ? own : '0;
+    count_q <= !port[6] && port[4:3] == sw_pkg::PortIndex3[4:3] ? count : '0;
+    seq_q   <= !port[6] && port[4:3] == sw_pkg::PortOldestHi[4:3] ? seq : '0;
+    key_q   <= !port[6] ? '0 : port[0] ? key_data_i[15:0] : key_data_i[31:16];
+  end
 
   ctl_rx u_rx (
     .clk_i(clk_i), .rst_i(rst_i), .valid_i(c_valid_i), .data_i(c_data_i), .last_i(c_last_i),
@@ -256,7 +271,7 @@ module session (
     .clk_i(clk_i), .rst_i(rst_i), .flush_i(flush_q), .now_i(time_ns_i[35:4]), .rtt_i(rtt_q),
     .is_idle_i(is_idle_q), .is_active_i(is_live), .is_waiting_i(is_waiting_q),
     .data_left_i(depart_new_i || depart_repeat_i),
-    .restart_i(credit_came_i || pulse[sw_pkg::PulseRestart]), .left_i(pulse[sw_pkg::PulseLeft]),
+    .restart_i(credit_came_i || restart_q), .left_i(left_q),
     .due_o(is_due)
   );
 
