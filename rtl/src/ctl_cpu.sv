@@ -350,7 +350,7 @@ module ctl_cpu (
 
   always_ff @(posedge clk_i) begin
     if (p_step) p_q[1:0] <= p_q[1:0] + 2'd1;
-    if (p_word || p_step) p_q[AddrBits-1:2] <= p_q[AddrBits-1:2] + 7'(p_word || (&p_q[1:0]));
+    if (p_word || (p_step && (&p_q[1:0]))) p_q[AddrBits-1:2] <= p_q[AddrBits-1:2] + 7'd1;
     if (out_we_o && out_o == sw_pkg::OutP) p_q <= operand[AddrBits-1:0];
     if (is_put) q_q <= q_q + AddrBits'(1);
     if (out_we_o && out_o == sw_pkg::OutQ) q_q <= operand[AddrBits-1:0];
