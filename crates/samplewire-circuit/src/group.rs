@@ -19,6 +19,8 @@ use crate::task::{Names, Progress, Task, words_of_panic};
 /// [`Graph::split`](crate::Graph::split).
 ///
 /// As a future it is done when its blocks are, on any executor.
+// In cache lines of its own: others of its graph lie beside it, and are polled on other threads.
+#[repr(align(128))]
 pub struct Group {
     tasks: Vec<Task>,
     shared: Arc<Shared>,

@@ -155,8 +155,9 @@ pub(crate) struct Shared {
 }
 
 /// What is kept for each quantum beside its bytes, in cache lines of its own: neighbours are with
-/// other threads.
-#[repr(align(64))]
+/// other threads. What changes with each use lies in the first of them, which is then all that goes
+/// from core to core with a quantum.
+#[repr(C, align(64))]
 pub(crate) struct Slot {
     /// Where the head margin begins: `stride_bytes` of initialised memory from there on are this
     /// slot's alone.
@@ -172,6 +173,7 @@ pub(crate) struct Slot {
 
 /// What the quantum in a slot holds.
 #[derive(Debug, Default)]
+#[repr(C)]
 pub(crate) struct State {
     /// Where the data lie.
     pub(crate) extent: Extent,
@@ -296,6 +298,13 @@ impl Slot {
         unsafe { self.base.add(start_bytes) }
     }
 }
+
+/// See [`Slot`]. (Loom's atomics are longer.)
+#[cfg(not(loom))]
+const _: () = {
+    let tags = mem::offset_of!(Slot, state) + mem::offset_of!(State, tags);
+    assert!(tags + Tags::COUNT_END_BYTES <= 64, "a slot's first cache line");
+};
 
 impl fmt::Debug for Shared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

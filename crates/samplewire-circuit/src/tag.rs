@@ -88,14 +88,20 @@ impl TagKind {
 /// # Ok::<(), samplewire_circuit::TagsFull>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 pub struct Tags {
-    entries: [Tag; Self::LEN_MAX],
+    /// First: where there are none, nothing else is looked at.
     len: usize,
+    entries: [Tag; Self::LEN_MAX],
 }
 
 impl Tags {
     /// How many tags a quantum holds.
     pub const LEN_MAX: usize = 8;
+
+    /// Where their count ends.
+    #[cfg(not(loom))]
+    pub(crate) const COUNT_END_BYTES: usize = std::mem::offset_of!(Self, entries);
 
     /// Adds a tag.
     ///

@@ -6,7 +6,9 @@ use crate::graph::Tour;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
 
-/// Takes quanta from its head, has its blocks work on each, and passes them to its tail.
+/// Takes quanta from its head, has its blocks work on each, and passes them to its tail. In cache lines
+/// that no other thread's line shares.
+#[repr(align(128))]
 pub(crate) struct Line {
     /// The node with which it begins.
     first: usize,

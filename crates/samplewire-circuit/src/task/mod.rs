@@ -182,7 +182,8 @@ pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> &str {
     said.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no words")
 }
 
-/// A block in a task.
+/// A block in a task, in cache lines that no other thread's share: its counters change at each call.
+#[repr(align(128))]
 pub(crate) struct Station<B: ?Sized> {
     /// Its node in the graph.
     pub(crate) node: usize,
