@@ -3,6 +3,7 @@
 //! No push is ever refused: a channel has room for every quantum of its circuit. What is short is
 //! quanta, and that shows where they are taken ([`Take`]).
 
+mod baton;
 mod bell;
 mod local;
 mod ring;
@@ -10,6 +11,7 @@ mod word;
 
 use std::sync::Arc;
 
+pub(crate) use baton::{Held, Place, baton};
 pub(crate) use bell::Bell;
 pub(crate) use local::Local;
 pub(crate) use ring::{Consumer, Producer, ring};

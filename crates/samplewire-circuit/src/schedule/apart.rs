@@ -1,14 +1,15 @@
 //! Lines whose ends have replicas too: threads that work apart.
 //!
 //! All that the threads share is which indexes are whose: each takes some in a row, and has its
-//! replicas fill, work on and consume one quantum after the other, which is in its core's cache all
-//! the time.
+//! replicas fill, work on and consume one quantum after the other, the same, which is in its core's
+//! cache all the time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::schedule::calls::{Filled, Halt};
-use crate::schedule::relay::Worker;
+use crate::schedule::calls::Halt;
+use crate::schedule::relay::PUBLISHED_EVERY;
+use crate::schedule::worker::Worker;
 
 /// Which indexes are still to be shared out.
 pub(super) struct Indexes {
@@ -48,11 +49,10 @@ impl Indexes {
 }
 
 impl Worker<'_> {
-    /// Takes shares of `indexes` until the stream ends. All that were taken are worked on: what comes
-    /// to the sinks has no hole.
-    pub(super) fn apart(&mut self, indexes: &Indexes) -> Result<(), Halt> {
-        let quantum = self.free.pop().expect("each thread has one at least");
-        let mut filled = Filled::new(quantum, 0);
+    /// Takes shares of the indexes until the stream ends. All that were taken are worked on: what
+    /// comes to the sinks has no hole.
+    pub(super) fn apart(&mut self) -> Result<(), Halt> {
+        let indexes = &self.relay.indexes;
         let (mut quanta, mut begin, mut published) = (1, Instant::now(), Instant::now());
         while !self.calls.shared.is_draining() {
             for index in indexes.take(quanta) {
@@ -62,9 +62,9 @@ impl Worker<'_> {
                 if !indexes.is_wanted(index) {
                     return Ok(());
                 }
-                filled.begin(index);
-                self.work_on(&mut filled)?;
-                if filled.is_last {
+                self.quanta[0].begin(index);
+                self.work_on(0)?;
+                if self.quanta[0].is_last {
                     indexes.end_behind(index);
                 }
             }
@@ -89,5 +89,3 @@ impl Worker<'_> {
 const SHARE_MIN: Duration = Duration::from_micros(50);
 /// How many quanta a share has at most: what a graph that is drained finishes.
 const QUANTA_MAX: u64 = 1_024;
-/// How often a thread publishes its counters.
-const PUBLISHED_EVERY: Duration = Duration::from_millis(10);

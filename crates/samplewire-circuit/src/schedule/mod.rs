@@ -58,6 +58,7 @@ mod quantum;
 mod relay;
 mod sequence;
 mod stage;
+mod worker;
 
 pub use automatic::Automatic;
 pub use future::Async;

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 use std::thread;
 
+use crate::channel::baton;
 use crate::graph::{Graph, RunError};
 use crate::meter::Meter;
 use crate::schedule::calls::Post;
 use crate::schedule::line::{Line, put_back, take};
-use crate::schedule::relay::{Relay, Worker};
+use crate::schedule::relay::{Ends, Relay, Runner};
+use crate::schedule::worker::Worker;
 use crate::schedule::{Scheduler, Waiting, pin, spawn};
 
 /// Runs a line of blocks on several threads, each quantum wholly on one of them: its samples stay in
@@ -48,14 +50,13 @@ impl Scheduler for ByQuantum {
         let threads = self.threads.min(graph.rounds[0].free.len());
         let middles = line.replicate(graph, threads)?;
         let meters: Vec<_> = graph.nodes.iter().map(|node| parts(&node.meter, threads)).collect();
-        let first = take(graph, &line.first);
-        let last = take(graph, &line.last);
+        let ends = Ends::new(take(graph, &line.first), take(graph, &line.last));
         let shared = Arc::clone(graph.shared());
         let len = graph.rounds[0].len as u64;
-        let relay = Relay::new(first, last, meters.clone(), shared, self.waiting, len);
+        let relay = Relay::new(meters.clone(), shared, self.waiting, len);
         let mut free = std::mem::take(&mut graph.rounds[0].free);
-        let mut workers = Vec::with_capacity(threads);
-        for (number, middle) in middles.into_iter().enumerate() {
+        let mut runners = Vec::with_capacity(threads);
+        for ((number, middle), place) in middles.into_iter().enumerate().zip(baton(ends, threads)) {
             let post = |&node: &usize| {
                 Post::new(node, graph.nodes[node].sample_size, &meters[node].1[number])
             };
@@ -63,16 +64,17 @@ impl Scheduler for ByQuantum {
             let ends =
                 (line.first.iter().map(post).collect(), line.last.iter().map(post).collect());
             let share = free.split_off(free.len() - free.len() / (threads - number));
-            workers.push(Worker::new(&relay, number, middle, ends, share));
+            let worker = Worker::new(&relay, number, middle, ends, share);
+            runners.push(Runner::new(place, worker));
         }
         let control = graph.control();
         thread::scope(|scope| {
-            for (number, worker) in workers.iter_mut().enumerate() {
+            for (number, runner) in runners.iter_mut().enumerate() {
                 let core = self.cores.get(number % self.cores.len().max(1)).copied();
                 let own = control.clone();
                 let run = move || {
                     pin(core, &own);
-                    worker.run();
+                    runner.run();
                 };
                 if !spawn(scope, format!("quantum {number}"), &control, run) {
                     break;
@@ -80,9 +82,10 @@ impl Scheduler for ByQuantum {
             }
         });
         // The first thread had the blocks themselves, the others replicas.
-        let own = workers.swap_remove(0).into_blocks();
-        drop(workers);
-        let [first, last] = relay.into_blocks();
+        let (own, place) = runners.swap_remove(0).into_parts();
+        drop(runners);
+        let ends = place.into_value().expect("the other places are gone");
+        let [first, last] = relay.into_blocks(ends);
         for (nodes, blocks) in [(&line.first, first), (&line.middle, own), (&line.last, last)] {
             put_back(graph, nodes, blocks);
         }
