@@ -3,16 +3,20 @@
 //! ```text
 //! cargo run --release -p samplewire-blocks --example saxpy -- \
 //!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
-//!     [--schedule sequence|stage|quantum|in-order|automatic|async] [--seconds S] [--json]
+//!     [--schedule sequence|fused|stage|quantum|in-order|automatic|async] [--by-hand in-order] \
+//!     [--seconds S] [--json]
 //! ```
 //!
 //! A source that writes nothing, M blocks of `y = a x + b` in place, a sink that reads nothing; Q
 //! quanta of N floats go round, on the first C CPUs. By `quantum` source and sink have replicas, one
-//! on each CPU; `in-order` is by quantum with one sink, to which all come in their order. `async` has
+//! on each CPU; `in-order` is by quantum with one sink, to which all come in their order. `fused` is in
+//! sequence with one block in place of the M, which maps each sample M times and stores it once (M is 1,
+//! 2, 4, 8 or 16). `async` has
 //! the same stages as `stage`, each a future on an executor whose threads sleep when there is nothing
 //! to do. `automatic` may have stages of its own or stay on one thread. By hand it is loops over the
 //! same kernel: on one CPU over two buffers, by stage with rings between pinned threads, by quantum a
-//! loop on each CPU, none of which knows of another.
+//! loop on each CPU, none of which knows of another; with `--by-hand in-order` these take turns at
+//! counting.
 
 mod bench;
 
@@ -27,11 +31,11 @@ use bench::arguments::Arguments;
 use bench::{A, B, Compared, Count, Rate, by_hand, check, pin};
 use event_listener::Event;
 use futures_lite::future::block_on;
-use samplewire_blocks::kernels;
+use samplewire_blocks::{Fused, kernels};
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
     Automatic, BlockView, ByQuantum, ByStage, Flow, Graph, GraphBuilder, Group, InPlace, Placement,
-    Quantum, RunError, Scheduler, Sequence, Sink, Waiting, Work,
+    Quantum, RunError, Scheduler, Sequence, Sink, Stream, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -46,6 +50,10 @@ fn main() -> Result<(), Box<dyn Error>> {
             pin(0)?;
             Compared::new(duration, |slice| run(&arguments, slice, Sequence::new()), by_hand)?
         }
+        "fused" if cores == 1 => {
+            pin(0)?;
+            Compared::new(duration, |slice| run_fused(&arguments, slice), by_hand)?
+        }
         "stage" if cores > 1 => {
             let cpus: Vec<_> = (0..cores).collect();
             let scheduler = || ByStage::new(stages(kernels, cores)).cores(&cpus);
@@ -55,7 +63,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "quantum" | "in-order" => {
             let cpus: Vec<_> = (0..cores).collect();
             let scheduler = || ByQuantum::new(cores).cores(&cpus).waiting(Waiting::Spin);
-            let by_hand = |slice| by_hand::chains(cores, kernels, floats, slice);
+            let by_hand = |slice| match arguments.by_hand.as_deref() {
+                Some("in-order") => by_hand::in_order(cores, kernels, floats, quanta, slice),
+                _ => by_hand::chains(cores, kernels, floats, slice),
+            };
             Compared::new(duration, |slice| run(&arguments, slice, scheduler()), by_hand)?
         }
         "automatic" if cores > 1 => {
@@ -84,13 +95,52 @@ fn run(
     slice: Duration,
     scheduler: impl Scheduler,
 ) -> Result<Rate, Box<dyn Error>> {
+    run_chain(arguments, slice, scheduler, |graph, mut stream| {
+        for kernel in 0..arguments.kernels {
+            stream = graph.in_place(format!("saxpy {kernel}"), Saxpy, stream);
+        }
+        stream
+    })
+}
+
+/// One block that does what `kernels` in a row do.
+fn run_fused(arguments: &Arguments, slice: Duration) -> Result<Rate, Box<dyn Error>> {
+    let one = Fused::new(samplewire_blocks::Saxpy::new(A, B));
+    let two = one.then(one);
+    let four = two.then(two);
+    let eight = four.then(four);
+    match arguments.kernels {
+        1 => run_one(arguments, slice, one),
+        2 => run_one(arguments, slice, two),
+        4 => run_one(arguments, slice, four),
+        8 => run_one(arguments, slice, eight),
+        16 => run_one(arguments, slice, eight.then(eight)),
+        kernels => Err(format!("--schedule fused --kernels {kernels}: 1, 2, 4, 8 or 16").into()),
+    }
+}
+
+fn run_one(
+    arguments: &Arguments,
+    slice: Duration,
+    block: impl InPlace<f32> + 'static,
+) -> Result<Rate, Box<dyn Error>> {
+    run_chain(arguments, slice, Sequence::new(), |graph, stream| {
+        graph.in_place("fused", block, stream)
+    })
+}
+
+/// A chain with what `add` puts between source and sink.
+fn run_chain(
+    arguments: &Arguments,
+    slice: Duration,
+    scheduler: impl Scheduler,
+    add: impl FnOnce(&mut GraphBuilder, Stream<f32>) -> Stream<f32>,
+) -> Result<Rate, Box<dyn Error>> {
     let (rates, came) = mpsc::channel();
     let mut graph = GraphBuilder::new();
     let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
-    let mut stream = graph.source("source", NullSource, circuit);
-    for kernel in 0..arguments.kernels {
-        stream = graph.in_place(format!("saxpy {kernel}"), Saxpy, stream);
-    }
+    let stream = graph.source("source", NullSource, circuit);
+    let stream = add(&mut graph, stream);
     let count = Some(Count::new(arguments.floats, slice));
     let is_alone = arguments.schedule.as_deref() != Some("quantum");
     let sinks = if is_alone { 1 } else { arguments.cores.min(arguments.quanta) };

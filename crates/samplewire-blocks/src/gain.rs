@@ -1,7 +1,10 @@
 //! Multiplication by a factor.
 
+use std::ops::Mul;
+
 use samplewire_circuit::{Flow, InPlace, Quantum, Sample, Work};
 
+use crate::Elementwise;
 use crate::kernels::{self, Floats};
 
 /// Multiplies each sample by a factor.
@@ -25,5 +28,12 @@ impl<S: Floats + Sample> InPlace<S> for Gain {
 
     fn replicate(&self) -> Option<Self> {
         Some(*self)
+    }
+}
+
+impl<S: Floats + Mul<f32, Output = S>> Elementwise<S> for Gain {
+    #[inline(always)]
+    fn map(&self, sample: S) -> S {
+        sample * self.factor
     }
 }

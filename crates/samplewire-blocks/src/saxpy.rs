@@ -2,7 +2,7 @@
 
 use samplewire_circuit::{Flow, InPlace, Quantum, Work};
 
-use crate::kernels;
+use crate::{Elementwise, kernels};
 
 /// Replaces each sample `x` by `factor * x + offset`.
 #[derive(Clone, Copy, Debug)]
@@ -26,5 +26,12 @@ impl InPlace<f32> for Saxpy {
 
     fn replicate(&self) -> Option<Self> {
         Some(*self)
+    }
+}
+
+impl Elementwise<f32> for Saxpy {
+    #[inline(always)]
+    fn map(&self, sample: f32) -> f32 {
+        self.factor * sample + self.offset
     }
 }

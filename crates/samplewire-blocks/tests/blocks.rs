@@ -7,7 +7,7 @@ use samplewire_blocks::kernels::{
     self, Fir, InterpolatingFir, Oscillator, Spectrum, SyncWord, Window,
 };
 use samplewire_blocks::{
-    Add, AddCyclicPrefix, AppendCrc, CheckCrc, Constant, Convert, Filter, FindSync, Gain,
+    Add, AddCyclicPrefix, AppendCrc, CheckCrc, Constant, Convert, Filter, FindSync, Fused, Gain,
     InsertSync, Interpolator, Multiply, Noise, PowerSpectrum, Probe, PutChannel, Ramp,
     RemoveCyclicPrefix, Rotator, Saxpy, TakeChannel, Throttle, Tone,
 };
@@ -143,6 +143,33 @@ fn gain_and_saxpy_change_every_sample() {
     assert!(got.iter().eq(input.iter().map(|x| 3.0 * x).collect::<Vec<_>>().iter()));
     let got = worked(Gap(Noise::new(1, 0.1)), Saxpy::new(3.0, 1.0)).samples();
     assert!(got.iter().eq(input.iter().map(|x| 3.0 * x + 1.0).collect::<Vec<_>>().iter()));
+}
+
+#[test]
+fn fused_blocks_make_every_bit_that_they_make_in_a_row() {
+    fn bits(seen: &Seen<f32>) -> Vec<u32> {
+        seen.samples().into_iter().map(f32::to_bits).collect()
+    }
+    let (gain, saxpy) = (Gain::new(0.3), Saxpy::new(-1.7, 0.013));
+    let in_a_row = run(Gap(Noise::new(1, 0.1)), |graph, stream| {
+        let stream = graph.in_place("gain", gain, stream);
+        let stream = graph.in_place("saxpy", saxpy, stream);
+        let stream = graph.in_place("again", saxpy, stream);
+        graph.in_place("absolute", Fused::new(f32::abs), stream)
+    })
+    .unwrap();
+    let fused = Fused::new(gain).then(Fused::new(saxpy).then(saxpy)).then(f32::abs);
+    let at_once = worked(Gap(Noise::new(1, 0.1)), fused);
+    assert_eq!(bits(&at_once), bits(&in_a_row));
+    assert_eq!(at_once.indexes(), indexes());
+
+    let complex = || Gap(Noise::new(1, 0.1));
+    let in_a_row = run::<Complex32, _>(complex(), |graph, stream| {
+        let stream = graph.in_place("gain", gain, stream);
+        graph.in_place("conjugate", Fused::new(|x: Complex32| x.conj()), stream)
+    });
+    let at_once = worked(complex(), Fused::new(gain).then(|x: Complex32| x.conj()));
+    assert_eq!(at_once.samples(), in_a_row.unwrap().samples());
 }
 
 #[test]

@@ -11,6 +11,8 @@ pub(crate) struct Arguments {
     /// How many go round.
     pub(crate) quanta: usize,
     pub(crate) schedule: Option<String>,
+    /// What ours is compared with, where there is more than one.
+    pub(crate) by_hand: Option<String>,
     pub(crate) duration: Duration,
     pub(crate) json: bool,
 }
@@ -24,6 +26,7 @@ impl Arguments {
             floats: 4_096,
             quanta: 8,
             schedule: None,
+            by_hand: None,
             duration: Duration::from_secs(1),
             json: false,
         };
@@ -42,6 +45,7 @@ impl Arguments {
                 "--floats" => arguments.floats = number()?,
                 "--quanta" => arguments.quanta = number()?,
                 "--schedule" => arguments.schedule = Some(value),
+                "--by-hand" => arguments.by_hand = Some(value),
                 "--seconds" => {
                     let seconds = value.parse().map_err(|_| wrong())?;
                     arguments.duration = Duration::try_from_secs_f64(seconds)

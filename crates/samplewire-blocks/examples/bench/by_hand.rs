@@ -3,7 +3,7 @@
 use std::hint::black_box;
 use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -68,6 +68,54 @@ pub(crate) fn chains(cores: usize, kernels: usize, floats: usize, duration: Dura
     };
     let threads: Vec<_> = (0..cores).map(run).collect();
     threads.into_iter().map(|thread| thread.join().expect("a chain ends")).sum()
+}
+
+/// One chain that `cores` threads work on, each on a CPU of its own: in turn each counts the buffers
+/// that it has worked on, `buffers` by `cores` of them, so that all are counted in one order. How many
+/// were counted says whose turn it is: that number is all that goes from thread to thread.
+pub(crate) fn in_order(
+    cores: usize,
+    kernels: usize,
+    floats: usize,
+    buffers: usize,
+    duration: Duration,
+) -> Rate {
+    let run = (buffers / cores).max(1);
+    let counted = Arc::new(Alone(AtomicUsize::new(0)));
+    let is_over = Arc::new(AtomicBool::new(false));
+    let work = |cpu: usize| {
+        let (counted, is_over) = (Arc::clone(&counted), Arc::clone(&is_over));
+        let mut count = Count::new(cores * run * floats, duration);
+        thread::spawn(move || {
+            pin(cpu).expect("there are as many CPUs as was asked for");
+            let mut buffers: Vec<_> = (0..run).map(|_| Buffer::new(floats)).collect();
+            for begin in (cpu * run..).step_by(cores * run) {
+                buffers.iter_mut().rev().for_each(|buffer| pass(kernels, buffer.floats()));
+                // Acquire and Release: what a sink writes goes from thread to thread.
+                while counted.0.load(Ordering::Acquire) != begin {
+                    if is_over.load(Ordering::Relaxed) {
+                        return None;
+                    }
+                    std::hint::spin_loop();
+                }
+                if cpu == 0
+                    && let Some(rate) = count.one()
+                {
+                    check(buffers[0].floats());
+                    is_over.store(true, Ordering::Relaxed);
+                    return Some(Rate {
+                        buffers_per_s: rate.samples_per_s / floats as f64,
+                        ..rate
+                    });
+                }
+                counted.0.store(begin + run, Ordering::Release);
+            }
+            None
+        })
+    };
+    let threads: Vec<_> = (0..cores).map(work).collect();
+    let rates = threads.into_iter().map(|thread| thread.join().expect("a thread ends"));
+    rates.flatten().next().expect("the first counts")
 }
 
 /// One chain in as many stages as `cores`, each on a CPU of its own, which `buffers` go round.
@@ -158,6 +206,10 @@ impl Slot {
         self.0.store(Box::into_raw(buffer), Ordering::Release);
     }
 }
+
+/// A number in cache lines of its own.
+#[repr(align(128))]
+struct Alone(AtomicUsize);
 
 struct Sender {
     ring: Arc<Ring>,
