@@ -46,6 +46,8 @@ def one_core(kernels: int) -> Table:
             case("samplewire Q=2", "saxpy", schedule="sequence", quanta=2, **chain),
             case("samplewire Q=8", "saxpy", schedule="sequence", quanta=8, **chain),
             case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
+            case("samplewire fused", "saxpy", "one block", schedule="fused", quanta=8, **chain),
+            case("futuresdr default", "futuresdr", "its buffers", schedule="default", **chain),
             case("futuresdr Q=2", "futuresdr", "a local domain", buffers=2, **chain),
             case("futuresdr Q=8", "futuresdr", "a local domain", buffers=8, **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=8, **chain),
@@ -57,6 +59,7 @@ def one_core(kernels: int) -> Table:
 
 def two_cores(kernels: int) -> Table:
     chain = {"kernels": kernels, "floats": FLOATS, "cores": 2}
+    in_order = {"schedule": "in-order", "quanta": 32, **chain}
     return Table(
         name=f"two-cores-{kernels}",
         why=f"M = {kernels}: a stage a core, whole buffers on either, or as the scheduler likes",
@@ -65,8 +68,10 @@ def two_cores(kernels: int) -> Table:
         cases=(
             case("samplewire stage", "saxpy", schedule="stage", quanta=8, **chain),
             case("samplewire quantum", "saxpy", schedule="quantum", quanta=8, **chain),
-            case("samplewire in order", "saxpy", schedule="in-order", quanta=16, **chain),
+            case("samplewire in order", "saxpy", **in_order),
+            case("in order, to by hand", "saxpy", **in_order, **{"by-hand": "in-order"}),
             case("samplewire async", "saxpy", schedule="async", quanta=8, **chain),
+            case("futuresdr default", "futuresdr", "its buffers", schedule="default", **chain),
             case("futuresdr smol", "futuresdr", schedule="smol", buffers=16, **chain),
             case("futuresdr flow", "futuresdr", schedule="flow", buffers=16, **chain),
             case("gnuradio free", "gnuradio", schedule="free", **chain),

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Schedule {
+    Default,
     Local,
     Smol,
     Flow,
@@ -32,6 +33,7 @@ impl Arguments {
                 ("--floats", _) => floats = number()?,
                 ("--buffers", _) => buffers = number()?,
                 ("--cores", _) => cores = number()?,
+                ("--schedule", "default") => schedule = Schedule::Default,
                 ("--schedule", "local") => schedule = Schedule::Local,
                 ("--schedule", "smol") => schedule = Schedule::Smol,
                 ("--schedule", "flow") => schedule = Schedule::Flow,

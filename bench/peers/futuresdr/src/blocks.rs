@@ -1,9 +1,11 @@
 //! The blocks of the chain, over either kind of inbox.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futuresdr::runtime::buffer::dev::BufferInbox;
 use futuresdr::runtime::dev::prelude::*;
+
+use crate::count::{Count, Outcome};
 
 /// Hands on empty buffers as they are.
 #[derive(Block)]
@@ -80,56 +82,19 @@ fn saxpy(floats: &mut [f32], a: f32, b: f32) {
 pub(crate) struct Sink<I: BufferInbox + 'static> {
     #[input]
     input: circuit::Reader<f32, I>,
-    duration: Duration,
-    /// Between two looks at the clock.
-    look_buffers: u64,
-    buffers: u64,
-    start: Option<Instant>,
-    outcome: Option<Outcome>,
-}
-
-/// What came to the sink.
-#[derive(Clone, Copy)]
-pub(crate) struct Outcome {
-    pub(crate) samples: u64,
-    pub(crate) seconds: f64,
+    count: Count,
 }
 
 impl<I: BufferInbox + 'static> Sink<I> {
-    pub(crate) fn new(floats: usize, duration: Duration) -> Self {
-        Self {
-            input: Default::default(),
-            duration,
-            look_buffers: (LOOK_FLOATS / floats as u64).max(1),
-            buffers: 0,
-            start: None,
-            outcome: None,
-        }
+    pub(crate) fn new(duration: Duration) -> Self {
+        Self { input: Default::default(), count: Count::new(duration) }
     }
 
     /// # Panics
     ///
     /// Before the graph has ended.
     pub(crate) fn outcome(&self) -> Outcome {
-        self.outcome.expect("the sink ends the graph when it has one")
-    }
-
-    /// Whether this buffer is the last; the count begins with the first look.
-    fn look(&mut self, floats: &[f32]) -> bool {
-        let Some(start) = self.start else {
-            (self.start, self.buffers) = (Some(Instant::now()), 0);
-            return false;
-        };
-        let elapsed = start.elapsed();
-        if elapsed < self.duration {
-            return false;
-        }
-        // After that many passes over a buffer that nothing else writes to.
-        let fixed = B / (1.0 - A);
-        assert!(floats.iter().all(|x| (x - fixed).abs() < 1e-5), "the kernels have not run");
-        let samples = self.buffers * floats.len() as u64;
-        self.outcome = Some(Outcome { samples, seconds: elapsed.as_secs_f64() });
-        true
+        self.count.outcome()
     }
 }
 
@@ -141,8 +106,11 @@ impl<I: BufferInbox + 'static> Kernel for Sink<I> {
         _meta: &BlockMeta,
     ) -> Result<()> {
         while let Some(mut buffer) = self.input.get_full_buffer() {
-            self.buffers += 1;
-            if self.buffers % self.look_buffers == 0 && self.look(buffer.slice()) {
+            if self.count.add(buffer.slice().len()) {
+                // After that many passes over a buffer that nothing else writes to.
+                let fixed = B / (1.0 - A);
+                let is_right = buffer.slice().iter().all(|x| (x - fixed).abs() < 1e-5);
+                assert!(is_right, "the kernels have not run");
                 io.finished = true;
                 return Ok(());
             }
@@ -152,8 +120,5 @@ impl<I: BufferInbox + 'static> Kernel for Sink<I> {
     }
 }
 
-const A: f32 = 0.75;
-const B: f32 = 0.25;
-
-/// Some milliseconds between two looks at the clock, which is slower than a short buffer.
-const LOOK_FLOATS: u64 = 1 << 22;
+pub(crate) const A: f32 = 0.75;
+pub(crate) const B: f32 = 0.25;

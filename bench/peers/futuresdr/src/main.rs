@@ -3,30 +3,37 @@
 //!
 //! ```text
 //! cargo run --release -- [--kernels M] [--floats N] [--buffers Q] [--cores C]
-//!                        [--schedule local|smol|flow] [--seconds S]
+//!                        [--schedule default|local|smol|flow] [--seconds S]
 //! ```
 //!
 //! Q buffers of N floats go round (`buffer::circuit`): in the sink they are dropped, which takes them
 //! back to the source. `local` is a local domain, whose inboxes and tasks stay on its one pinned
 //! thread; `smol` is the default scheduler with C pinned threads; `flow` gives every thread, of which
-//! there is one for each core of the machine, a stretch of the chain. Prints one JSON object; the rate
-//! is of samples that came to the sink.
+//! there is one for each core of the machine, a stretch of the chain. `default` is what one has without
+//! a thought for speed: the default scheduler on the first C CPUs, its threads not pinned to one each,
+//! and the default buffers, which are circular and of a size of their own (N and Q do not count), between
+//! blocks of the kind `Apply`. Prints one JSON object; the rate is of samples that came to the sink.
 
 mod arguments;
 mod blocks;
+mod count;
+mod default;
 
 use std::error::Error;
 
 use futuresdr::prelude::*;
 use futuresdr::runtime::dev::{BlockInbox, LocalBlockInbox};
 use futuresdr::runtime::scheduler::{FlowScheduler, Scheduler, SmolScheduler};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::arguments::{Arguments, Schedule};
-use crate::blocks::{Outcome, Saxpy, Sink, Source};
+use crate::blocks::{Saxpy, Sink, Source};
+use crate::count::Outcome;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
     let Outcome { samples, seconds } = match arguments.schedule {
+        Schedule::Default => run_default(&arguments)?,
         Schedule::Local => run_local(&arguments)?,
         Schedule::Smol => {
             run_normal(&arguments, |_| SmolScheduler::with_config(arguments.cores, true))?
@@ -42,13 +49,34 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+fn run_default(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
+    let mut cpus = CpuSet::new();
+    (0..arguments.cores).for_each(|cpu| cpus.set(cpu));
+    // Threads that are started later inherit it, and their scheduler has one for each of them.
+    sched_setaffinity(None, &cpus)?;
+    let mut graph = Flowgraph::new();
+    let source = graph.add(default::Source::new())?;
+    let kernels = (0..arguments.kernels)
+        .map(|_| graph.add(default::saxpy()))
+        .collect::<Result<Vec<_>, _>>()?;
+    let sink = graph.add(default::Sink::new(arguments.kernels, arguments.duration))?;
+    graph.stream(&source, |b| b.output(), &kernels[0], |b| b.input())?;
+    for pair in kernels.windows(2) {
+        graph.stream(&pair[0], |b| b.output(), &pair[1], |b| b.input())?;
+    }
+    let last = kernels.last().expect("one kernel or more");
+    graph.stream(last, |b| b.output(), &sink, |b| b.input())?;
+    let graph = Runtime::new().run(graph)?;
+    Ok(graph.block(&sink)?.outcome())
+}
+
 fn run_local(arguments: &Arguments) -> Result<Outcome, Box<dyn Error>> {
     let &Arguments { kernels, floats, buffers, duration, .. } = arguments;
     let mut graph = Flowgraph::new();
     let domain = graph.local_domain_pinned(0)?;
     let sink = graph.with_local_domain(domain, move |domain| {
         let source = domain.add(Source::<LocalBlockInbox>::new(buffers, floats));
-        let sink = domain.add(Sink::<LocalBlockInbox>::new(floats, duration));
+        let sink = domain.add(Sink::<LocalBlockInbox>::new(duration));
         let mut last = None;
         for _ in 0..kernels {
             let kernel = domain.add(Saxpy::<LocalBlockInbox>::new());
@@ -85,7 +113,7 @@ fn run_normal<S: Scheduler>(
     let kernels = (0..arguments.kernels)
         .map(|_| graph.add(Saxpy::<BlockInbox>::new()))
         .collect::<Result<Vec<_>, _>>()?;
-    let sink = graph.add(Sink::<BlockInbox>::new(arguments.floats, arguments.duration))?;
+    let sink = graph.add(Sink::<BlockInbox>::new(arguments.duration))?;
     graph.stream(&source, |b| b.output(), &kernels[0], |b| b.input())?;
     for pair in kernels.windows(2) {
         graph.stream(&pair[0], |b| b.output(), &pair[1], |b| b.input())?;
