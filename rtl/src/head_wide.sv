@@ -156,6 +156,8 @@ module head_wide (
   logic [31:0] crc_left_q, product, trailer;
   logic [32:0] udp_q;
   logic [16:0] ip_q;
+  logic [17:0] covered_q;  // with the trailer, in the step behind Steps; at each, to spare a choice
+  logic [15:0] udp_sum;
 
   // Of registers alone: who offers the job waits for it.
   assign move    = head_valid_q && is_closed_q && !out_valid_q;
@@ -179,6 +181,7 @@ module head_wide (
     if (!is_closed_q) close_step_q <= close_step_q + 1'b1;
     if (close_step_q == 4'(SumReady - 1)) is_closed_q <= 1'b1;
     crc_left_q <= load ? crc_next : crc_left_q >> Bits;
+    covered_q  <= 18'(udp_sum) + 18'(trailer[31:16]) + 18'(trailer[15:0]);
     unique case (close_step_q)
       4'd0: begin
         udp_q <= 33'(udp_q[31:16]) + 33'(udp_q[15:0]) + 33'(udp_q[32]);
@@ -188,9 +191,8 @@ module head_wide (
         udp_q <= 33'(udp_q[15:0]) + 33'(udp_fixed_q) + 33'(udp_q[16]);
         ip_q  <= 17'(ip_q[15:0]) + 17'(ip_q[16]);
       end
-      4'(Steps):
-      udp_q <= 33'(udp_q[15:0]) + 33'(trailer[31:16]) + 33'(trailer[15:0]) + 33'(udp_q[16]);
-      4'(Steps + 1): udp_q <= 33'(udp_q[15:0]) + 33'(udp_q[17:16]);
+      4'd2: udp_q <= 33'(udp_q[15:0]) + 33'(udp_q[16]);
+      4'(Steps + 1): udp_q <= 33'(covered_q[15:0]) + 33'(covered_q[17:16]);
       default: ;
     endcase
     if (load) begin
@@ -211,7 +213,7 @@ module head_wide (
   end
 
   // Never zero (docs/protocol.md#2.1): a sum of all ones, whose complement would be zero, stays.
-  logic [15:0] udp_sum, udp_field;
+  logic [15:0] udp_field;
   assign udp_sum   = {udp_q[15:1], udp_q[0] | udp_q[16]};
   assign udp_field = (&udp_sum) ? 16'hFFFF : ~udp_sum;
 

@@ -19,7 +19,8 @@ use samplewire_proto::wire::Flags;
 struct Gated {
     udp: Udp,
     gate: Arc<Gate>,
-    took_all: bool,
+    /// Packets that are to leave before the order is looked at again.
+    unsettled: usize,
 }
 
 #[derive(Default)]
@@ -61,11 +62,13 @@ impl Link for Gated {
             return Ok(0);
         }
         let sent = self.udp.send(packets)?;
-        // What is left over stands in front of what a stream has ready next.
-        if self.took_all {
+        // What is left over stands in front of what a stream has ready next, in whichever call.
+        if sent < packets.len() {
+            self.unsettled = 16 * usize::from(STREAMS);
+        } else if self.unsettled == 0 {
             self.gate.look(packets);
         }
-        self.took_all = sent == packets.len();
+        self.unsettled = self.unsettled.saturating_sub(sent);
         Ok(sent)
     }
 
@@ -93,7 +96,7 @@ fn open(gate: &Arc<Gate>) -> (Device, Vec<Session>, Vec<Receiver>) {
     let infos = vec![info; STREAMS.into()];
     let config = DeviceConfig { sends: &infos, plays: None, clock: None };
     let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
-    let link = Gated { udp, gate: Arc::clone(gate), took_all: true };
+    let link = Gated { udp, gate: Arc::clone(gate), unsettled: 0 };
     let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
     let streams: Vec<u16> = (0..STREAMS).collect();
     let options = ReceiverOptions::new().window(16);

@@ -56,7 +56,9 @@ impl Marks {
     pub(crate) fn all_released(&mut self, now: Nanos, rtt: Nanos, is_waiting: bool, idle: Nanos) {
         let Some(last_data) = self.last_data.filter(|_| self.backoff <= 1) else { return };
         self.backoff = 1;
-        self.quiet_due = self.quiet_due.max(if is_waiting { now + rtt } else { last_data + idle });
+        let due =
+            if is_waiting { (now + rtt).min(last_data + PAUSE_MAX) } else { last_data + idle };
+        self.quiet_due = self.quiet_due.max(due);
     }
 
     /// What was waited for came, or more began to wait: the schedule is drawn up afresh.
@@ -123,6 +125,18 @@ mod tests {
             let (marks, now) = flowing(Nanos::from_millis(interval_ms));
             let pause = marks.quiet_due.since(now).0.div_ceil(1_000_000);
             assert!(pause_ms.contains(&pause), "{interval_ms} ms apart: {pause} ms");
+        }
+    }
+
+    #[test]
+    fn reports_do_not_put_a_mark_off_beyond_the_longest_pause() {
+        let rtt = Nanos::from_millis(120);
+        let mut marks = Marks::new(Nanos(0));
+        marks.mark_left(Nanos(0), rtt, true, Nanos(0));
+        marks.data_left(Nanos(0), rtt, true);
+        for report_ms in [20, 90, 95] {
+            marks.all_released(Nanos::from_millis(report_ms), rtt, true, Nanos(0));
+            assert_eq!(marks.due(true), Nanos::from_millis(100), "REPORT at {report_ms} ms");
         }
     }
 
