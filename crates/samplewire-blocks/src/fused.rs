@@ -3,8 +3,9 @@
 use multiversion::multiversion;
 use samplewire_circuit::{Flow, InPlace, Quantum, Sample, Work};
 
-/// Maps each sample by itself, whatever stands before and behind it: what can be [`Fused`]. A function
-/// of one sample does, as does a pair, its first before its second.
+/// Maps each sample by itself, whatever stands before and behind it, and keeps nothing from one to the
+/// next: what can be [`Fused`]. A function of one sample does, as does a pair, its first before its
+/// second.
 pub trait Elementwise<T>: Clone + Send {
     /// What becomes of `sample`.
     fn map(&self, sample: T) -> T;

@@ -350,6 +350,38 @@ fn drain_passes_on_what_is_under_way_and_stop_ends() {
     });
 }
 
+/// Never has a sample, and does not wait either.
+struct Empty(Arc<AtomicUsize>);
+
+impl Source<f64> for Empty {
+    fn fill(&mut self, _: &mut Quantum<f64>) -> Work {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(Flow::Pass)
+    }
+}
+
+#[test]
+fn source_that_passes_nothing_for_ever_is_drained_and_stopped() {
+    for is_drained in [true, false] {
+        let calls = Arc::new(AtomicUsize::new(0));
+        let mut graph = GraphBuilder::new();
+        let circuit = graph.circuit("samples", 4, LEN as usize);
+        let stream = graph.source("source", Empty(Arc::clone(&calls)), circuit);
+        let stream = graph.in_place("double", Double::default(), stream);
+        graph.sink("sink", Ordered::default(), stream);
+        let graph = graph.build().unwrap();
+        let control = graph.control();
+        let ending = std::thread::spawn(move || {
+            while calls.load(Ordering::Relaxed) < 10 {
+                std::thread::yield_now();
+            }
+            if is_drained { control.drain() } else { control.stop() }
+        });
+        graph.run(ByQuantum::new(2)).unwrap();
+        ending.join().unwrap();
+    }
+}
+
 #[test]
 fn block_without_replica_between_others_is_named() {
     let mut graph = GraphBuilder::new();

@@ -4,6 +4,7 @@
 //! to thread with the turn.
 
 use std::cell::UnsafeCell;
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
@@ -20,6 +21,8 @@ pub(crate) struct Place<T> {
 pub(crate) struct Held<'a, T> {
     baton: &'a Baton<T>,
     next: u32,
+    /// Threads may share it where they may share the value.
+    value: PhantomData<&'a mut T>,
 }
 
 #[repr(C, align(128))]
@@ -43,7 +46,7 @@ impl<T> Place<T> {
     pub(crate) fn hold(&mut self) -> Option<Held<'_, T>> {
         // Acquire pairs with the Release in `pass_on`: the value is as it was left.
         let is_here = self.baton.turn.load(Ordering::Acquire) == self.number;
-        is_here.then(|| Held { baton: &self.baton, next: self.next })
+        is_here.then(|| Held { baton: &self.baton, next: self.next, value: PhantomData })
     }
 
     /// Whether the baton is here.

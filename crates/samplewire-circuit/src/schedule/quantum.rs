@@ -21,9 +21,9 @@ use crate::schedule::{Scheduler, Waiting, pin, spawn};
 /// started on the first thread, called on any. So samples arrive as under any other scheduler.
 ///
 /// The threads share the circuit's quanta out among themselves and take turns: in its turn a thread
-/// passes what it worked on to the sink, and has the source fill its quanta again. More quanta make
-/// turns longer and rarer, until they do not fit a core's cache together; with fewer quanta than
-/// threads, threads are left out.
+/// passes what it worked on to the sink, and has the source fill quanta again: as many as it works on
+/// for 4 us, of the quanta that it has and that fit 256 KiB together, and one at least. With fewer
+/// quanta than threads, threads are left out.
 ///
 /// A source and a sink may have replicas too ([`Source::replicate`](crate::Source::replicate),
 /// [`Sink::replicate`](crate::Sink::replicate)), where no block stands between them and those. With

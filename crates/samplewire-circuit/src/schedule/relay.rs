@@ -16,10 +16,10 @@ use crate::channel::{Bell, Held, Place};
 use crate::graph::Shared;
 use crate::group::{Parked, failed, panicked};
 use crate::meter::Meter;
-use crate::schedule::Waiting;
 use crate::schedule::apart::Indexes;
 use crate::schedule::calls::Halt;
 use crate::schedule::worker::Worker;
+use crate::schedule::{LOOKS, Waiting};
 use crate::task::{Names, Visit};
 
 /// What the threads of a relay have in common, and none changes at each turn.
@@ -182,6 +182,10 @@ fn wait_for_turn<'a>(
 ) -> Result<Held<'a, Ends>, Halt> {
     let mut looks = 0;
     while !place.is_here() {
+        if looks == LOOKS {
+            // It may be long.
+            worker.publish();
+        }
         worker.calls.wait(&mut looks, WOKEN_MAX, || place.is_here())?;
     }
     if worker.calls.shared.is_stopped() {
@@ -210,7 +214,7 @@ pub(super) fn stop(shared: &Shared, node: usize, block: &mut dyn Visit) {
 
 /// One turn in so many is timed.
 const LOOKED_EVERY: u32 = 64;
-/// How often a thread publishes its counters.
+/// How often a thread publishes its counters, but for the turns until it looks.
 pub(super) const PUBLISHED_EVERY: Duration = Duration::from_millis(10);
 /// How long a thread sleeps at most that others wake.
 const WOKEN_MAX: Duration = Duration::from_secs(1);

@@ -23,7 +23,7 @@ pub(super) struct Worker<'a> {
     pub(super) quanta: Vec<Filled>,
     /// How many are of the run.
     run: usize,
-    /// How many to fill in a turn at most.
+    /// How many to fill in a turn at most: no more than there are.
     run_max: usize,
     pub(super) calls: Calls<'a>,
 }
@@ -94,8 +94,7 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Halt> {
         let mut looks = 0;
         account.is_ending |= self.calls.shared.is_draining();
-        let run_max = self.run_max.min(self.quanta.len());
-        while !account.is_ending && self.run < run_max {
+        while !account.is_ending && self.run < self.run_max {
             let filled = &mut self.quanta[self.run];
             filled.begin(account.next_index);
             let made = match first.first_mut() {
@@ -118,7 +117,18 @@ impl<'a> Worker<'a> {
                 }
             }
             account.is_ending = filled.is_last;
-            self.run += usize::from(filled.goes_on || filled.is_last);
+            if filled.goes_on || filled.is_last {
+                self.run += 1;
+                continue;
+            }
+            // A source may have nothing for ever, or a block behind it discard everything.
+            if self.calls.shared.is_stopped() {
+                return Err(Halt::Stopped);
+            }
+            account.is_ending = self.calls.shared.is_draining();
+            if account.under_way > 0 || self.run > 0 {
+                break;
+            }
         }
         account.under_way += self.run;
         Ok(())
@@ -153,8 +163,9 @@ impl<'a> Worker<'a> {
 
     /// It worked on its last run for so long: makes runs as long as they should be.
     pub(super) fn took(&mut self, work: Duration) {
+        let was_full = self.run == self.run_max;
         self.run_max = match work {
-            work if work < WORK_MIN => (2 * self.run_max).min(self.fitting()),
+            work if work < WORK_MIN && was_full => (2 * self.run_max).min(self.fitting()),
             work if work > 4 * WORK_MIN => (self.run_max / 2).max(1),
             _ => self.run_max,
         };
@@ -176,5 +187,6 @@ impl<'a> Worker<'a> {
 /// How long a thread should work on a run: many times as long as it takes to pass the baton on, some
 /// 100 ns with what both threads then fetch from one another.
 const WORK_MIN: Duration = Duration::from_micros(4);
-/// How long a run's samples are at most, all together, so that they stay in a core's second cache.
+/// How long a run's samples are at most, all together, so that they stay in a core's second cache; a run
+/// has one quantum at least.
 const RUN_BYTES_MAX: usize = 256 * 1024;
