@@ -45,7 +45,7 @@ impl Arguments {
                 "--floats" => arguments.floats = number()?,
                 "--quanta" => arguments.quanta = number()?,
                 "--schedule" => arguments.schedule = Some(value),
-                "--by-hand" => arguments.by_hand = Some(value),
+                "--by-hand" if value == "in-order" => arguments.by_hand = Some(value),
                 "--seconds" => {
                     let seconds = value.parse().map_err(|_| wrong())?;
                     arguments.duration = Duration::try_from_secs_f64(seconds)
