@@ -1,11 +1,14 @@
 """Best effort for long beside a competing load: what is lost, and at which hop.
 
     python3 bench/steady.py [--minutes M] [--runs N] [--load THREADS] [--rate SAMPLES]
-                            [--window PACKETS] [--out FILE]
+                            [--window PACKETS] [--no-real-time] [--out FILE]
 
 A device sends at 80 % of the most that goes through without a loss (or at --rate, in samples of 4
 bytes a second) over a pair of veth devices in two network namespaces, which are made for it and
-removed; that needs root, ip, tc and ethtool. Nothing is repaired. Beside it run busy loops.
+removed; that needs root, ip, tc and ethtool. Nothing is repaired. Beside it run busy loops. Both
+programs run by SCHED_FIFO, the two I/O threads each on a core of its own and before the others,
+where they rest between two looks; --no-real-time leaves all to the ordinary scheduler, where a
+loop has as good a claim to a core.
 What must hold: the hops' counts sum to the samples that are missing, in every run; and nothing is
 lost in 3 of 5 runs. Exit: 0 when both hold, 1 when one does not, 2 when a program failed.
 """
@@ -40,7 +43,7 @@ WINDOW_PACKETS = 32_768
 """Of either end, 1.1 s at 2 Gb/s: while a host does not run there is no credit and a converter
 overflows, and a core that busy loops share may be gone for longer than 4,096 packets last."""
 
-SEARCH_SECONDS = 2.0
+SEARCH_SECONDS = 5.0
 SEARCH_STEP = 0.9
 SEARCH_STEPS_MOST = 20
 
@@ -49,6 +52,12 @@ LISTENS_WITHIN_S = 10.0
 
 NEVER = "gap=18446744073709551615"
 """A threshold that is not crossed: a run that lacks samples is told as any other."""
+
+PRIORITY = 10
+"""Of the programs; their I/O threads have one more. Both by SCHED_FIFO."""
+
+REST = "100us"
+"""Between two looks of an I/O thread: woken for each packet it would take the programs' time."""
 
 BUSY = (sys.executable, "-c", "while True: pass")
 
@@ -60,13 +69,12 @@ def main() -> int:
     try:
         program = build_with(["-p", "samplewire-cli"], kept.ROOT)["samplewire"]
         with netns.wire(mtu_bytes=MTU_BYTES, has_gro=True, loss=0.0) as wire:
-            rate = arguments.rate or SHARE * most(wire, program, arguments.window)
+            rate = arguments.rate or SHARE * most(wire, program, arguments)
             print(f"{rate / 1e6:.1f} MS/s, {rate * SAMPLE_BYTES * 8 / 1e9:.2f} Gb/s", flush=True)
             runs = []
             for number in range(arguments.runs):
-                seconds, window = 60 * arguments.minutes, arguments.window
                 with busy(arguments.load):
-                    runs.append(run(wire, program, rate, window, seconds))
+                    runs.append(run(wire, program, rate, arguments, 60 * arguments.minutes))
                 print_run(number, runs[-1])
     except (ProgramError, OSError, ValueError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
@@ -78,6 +86,7 @@ def main() -> int:
         "rate_hz": rate,
         "load_threads": arguments.load,
         "window": arguments.window,
+        "is_real_time": arguments.real_time,
         "runs": runs,
     }
     path = kept.keep("steady", about, arguments.out, **result)
@@ -99,6 +108,7 @@ def parse_arguments() -> argparse.Namespace:
         default=WINDOW_PACKETS,
         help=f"packets, of both ends (default {WINDOW_PACKETS})",
     )
+    parser.add_argument("--no-real-time", dest="real_time", action="store_false")
     parser.add_argument("--out", type=Path, help="default: a file of today in bench/results")
     arguments = parser.parse_args()
     if arguments.minutes <= 0 or arguments.runs < 1 or arguments.load < 0:
@@ -106,12 +116,13 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def most(wire: Wire, program: Path, window: int) -> float:
+def most(wire: Wire, program: Path, arguments: argparse.Namespace) -> float:
     """The highest rate in samples a second that loses nothing for a short while, without a load:
     from what a source that waits reaches down, in steps of a tenth."""
-    rate = run(wire, program, None, window, SEARCH_SECONDS)["goodput_bps"] / 8 / SAMPLE_BYTES
+    waiting = run(wire, program, None, arguments, SEARCH_SECONDS)
+    rate = waiting["goodput_bps"] / 8 / SAMPLE_BYTES
     for _ in range(SEARCH_STEPS_MOST):
-        if run(wire, program, rate, window, SEARCH_SECONDS)["samples_missing"] == 0:
+        if run(wire, program, rate, arguments, SEARCH_SECONDS)["samples_missing"] == 0:
             return rate
         rate *= SEARCH_STEP
     raise ProgramError(f"samples are lost at {rate:.0f} samples a second already; give a --rate")
@@ -127,19 +138,28 @@ def busy(threads: int) -> Iterator[None]:
 
 
 def run(
-    wire: Wire, program: Path, rate: float | None, window: int, seconds: float
+    wire: Wire,
+    program: Path,
+    rate: float | None,
+    arguments: argparse.Namespace,
+    seconds: float,
 ) -> dict[str, object]:
     """One run at this rate, or at that of a source that waits: what came and what was lost."""
     pace = "max" if rate is None else f"{rate:.0f}"
     address = f"{SENDER_IP}:{PORT}"
+    window = ["--window", str(arguments.window)]
     device = [str(program), "emulate", "--source", "null", "--rate", pace, "--listen", address]
-    device += ["--window", str(window)]
     words = ["--delivery", "best-effort", "--duration", f"{1e3 * seconds:.0f}ms", "--json"]
-    host = [str(program), "rate", address, *words, "--window", str(window), "--fail-on", NEVER]
-    with Started([*wire.sender, *device]) as sender:
+    host = [str(program), "rate", address, *words, "--fail-on", NEVER]
+    at_once = ["chrt", "--fifo", str(PRIORITY)] if arguments.real_time else []
+    device, host = (
+        [*at_once, *where, *words, *window, *(on_core(core) if arguments.real_time else [])]
+        for core, (where, words) in enumerate(((wire.sender, device), (wire.receiver, host)))
+    )
+    with Started(device) as sender:
         sender.wait_listening(PORT, LISTENS_WITHIN_S)
         before, kernel_s = cpu_s(sender.pid), machine.softirq_threads_s()
-        with Started([*wire.receiver, *host]) as receiver:
+        with Started(host) as receiver:
             ended = wait_all([receiver], seconds + OVER_WITHIN_S)[0]
         cpu = {
             "sender": cpu_s(sender.pid) - before,
@@ -161,6 +181,11 @@ def run(
         "credit_stalls": received["credit_stalls"],
         "cpu_s": cpu,
     }
+
+
+def on_core(core: int) -> list[str]:
+    """The options that keep an I/O thread on this core, before what else its program does."""
+    return ["--cpu", str(core), "--priority", str(PRIORITY + 1), "--coalesce", REST]
 
 
 def cpu_s(pid: int) -> float:

@@ -56,6 +56,8 @@ pub(crate) struct RealTimeEntry {
     pages: Option<&'static str>,
     /// How late its timers may end; null where that was not set.
     timer_slack_ns: Option<u64>,
+    /// How long it sleeps at least; null where that was not set.
+    coalesce_ns: Option<u64>,
     /// `asleep` or `spinning`.
     waits: &'static str,
     /// What was asked for and could not be had.
@@ -90,6 +92,7 @@ impl From<&Granted> for RealTimeEntry {
                 Pages::Transparent { .. } | Pages::Small => "small",
             }),
             timer_slack_ns: granted.timer_slack.map(|slack| slack.as_nanos() as u64),
+            coalesce_ns: granted.coalesce.map(|rest| rest.as_nanos() as u64),
             waits: match granted.waits {
                 Waits::Asleep => "asleep",
                 Waits::Spinning | Waits::BothSpinning | Waits::Inline => "spinning",

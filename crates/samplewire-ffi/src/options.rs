@@ -82,6 +82,8 @@ pub struct sw_receiver_options {
     pub huge_pages: u32,
     /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
     pub timer_slack_ns: u64,
+    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    pub coalesce_ns: u64,
     /// A `sw_waits`; default asleep.
     pub waits: u32,
     /// Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
@@ -105,6 +107,7 @@ sized!(
         lock_memory: u32,
         huge_pages: u32,
         timer_slack_ns: u64,
+        coalesce_ns: u64,
         waits: u32,
         blocks_max: u32,
     },
@@ -124,6 +127,7 @@ sized!(
         lock_memory: 0,
         huge_pages: 0,
         timer_slack_ns: 0,
+        coalesce_ns: 0,
         waits: sw_waits::Asleep as u32,
         blocks_max: BLOCKS,
     }
@@ -171,6 +175,8 @@ pub struct sw_transmitter_options {
     pub huge_pages: u32,
     /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
     pub timer_slack_ns: u64,
+    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    pub coalesce_ns: u64,
 }
 
 sized!(
@@ -192,6 +198,7 @@ sized!(
         lock_memory: u32,
         huge_pages: u32,
         timer_slack_ns: u64,
+        coalesce_ns: u64,
     },
     sw_transmitter_options {
         struct_size: size_of::<sw_transmitter_options>(),
@@ -212,6 +219,7 @@ sized!(
         lock_memory: 0,
         huge_pages: 0,
         timer_slack_ns: 0,
+        coalesce_ns: 0,
     }
 );
 
@@ -240,7 +248,8 @@ macro_rules! common {
     ($asked:expr, $options:expr) => {{
         let real_time = real_time(
             ($asked.cpu, $asked.priority, $asked.waits),
-            ($asked.lock_memory, $asked.huge_pages, $asked.timer_slack_ns),
+            ($asked.lock_memory, $asked.huge_pages),
+            ($asked.timer_slack_ns, $asked.coalesce_ns),
         )?;
         let mut options = $options
             .delivery(delivery($asked.delivery, $asked.deadline_ns)?)
@@ -314,7 +323,8 @@ fn stream(number: i32) -> Result<Option<u16>, Failure> {
 
 fn real_time(
     (cpu, priority, waits): (i32, u32, u32),
-    (lock_memory, huge_pages, timer_slack_ns): (u32, u32, u64),
+    (lock_memory, huge_pages): (u32, u32),
+    (timer_slack_ns, coalesce_ns): (u64, u64),
 ) -> Result<RealTime, Failure> {
     let all =
         [(0, Waits::Asleep), (1, Waits::Spinning), (2, Waits::BothSpinning), (3, Waits::Inline)];
@@ -332,6 +342,9 @@ fn real_time(
     }
     if timer_slack_ns > 0 {
         options = options.timer_slack(Duration::from_nanos(timer_slack_ns));
+    }
+    if coalesce_ns > 0 {
+        options = options.coalesce(Duration::from_nanos(coalesce_ns));
     }
     Ok(options)
 }

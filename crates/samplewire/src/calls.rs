@@ -24,12 +24,14 @@ use crate::wait_flag::WaitFlag;
 pub(crate) struct Calls {
     bits: Bits,
     waker: Waker,
+    /// How long the thread sleeps at least, whatever comes.
+    coalesce: Duration,
 }
 
 impl Calls {
     /// For streams at `places` places, in the thread that `waker` wakes.
-    pub(crate) fn new(places: usize, waker: Waker) -> Arc<Self> {
-        Arc::new(Self { bits: Bits::new(places), waker })
+    pub(crate) fn new(places: usize, waker: Waker, coalesce: Duration) -> Arc<Self> {
+        Arc::new(Self { bits: Bits::new(places), waker, coalesce })
     }
 
     /// The program's side of the stream at `place`.
@@ -43,7 +45,7 @@ impl Calls {
         self.bits.take(of);
     }
 
-    /// Waits on `link` for `span` at most, unless somebody has called or `is_idle`, which is asked once
+    /// Rests, then waits on `link`, together for `span` at most; does not wait where somebody has called or `is_idle`, which is asked once
     /// calls would end the wait, says that there is something to do.
     ///
     /// # Errors
@@ -54,14 +56,17 @@ impl Calls {
         span: Nanos,
         is_idle: impl FnOnce() -> bool,
     ) -> Result<(), LinkError> {
-        if span == Nanos(0) {
+        let span = Duration::from_nanos(span.0);
+        // Nobody wakes it from this, so that what comes meanwhile costs nobody a wake.
+        let rest = self.coalesce.min(span);
+        if !rest.is_zero() {
+            std::thread::sleep(rest);
+        }
+        let span = span - rest;
+        if span.is_zero() {
             return Ok(());
         }
-        let result = if self.fall_asleep() && is_idle() {
-            link.wait(Duration::from_nanos(span.0))
-        } else {
-            Ok(())
-        };
+        let result = if self.fall_asleep() && is_idle() { link.wait(span) } else { Ok(()) };
         self.awake();
         result
     }
@@ -139,11 +144,15 @@ const BITS: usize = 64;
 
 #[cfg(all(test, not(loom)))]
 mod tests {
+    use std::time::Instant;
+
+    use samplewire_io::{Ecn, Outgoing};
+
     use super::*;
 
     #[test]
     fn calls_are_taken_once_and_end_a_sleep() {
-        let calls = Calls::new(130, Waker::new().unwrap());
+        let calls = Calls::new(130, Waker::new().unwrap(), Duration::ZERO);
         let taken = || {
             let mut places = Vec::new();
             calls.take(|place| places.push(place));
@@ -158,5 +167,27 @@ mod tests {
         assert_eq!(taken(), [0, 64, 129]);
         assert!(taken().is_empty());
         assert!(calls.fall_asleep());
+    }
+
+    #[test]
+    fn thread_rests_whatever_comes_and_then_does_not_wait() {
+        let (mut link, mut other) = samplewire_io::memory::pair(1, 64, 1_500).unwrap();
+        let rest = Duration::from_millis(10);
+        let calls = Calls::new(1, link.waker(), rest);
+        let peer = link.local_addr();
+        let mut sleeps = |span| {
+            let before = Instant::now();
+            calls.sleep(&mut link, Nanos::from_millis(span), || true).unwrap();
+            before.elapsed()
+        };
+        assert!(sleeps(5) >= Duration::from_millis(5), "the span is shorter");
+        calls.caller(0).call();
+        let called = sleeps(600_000);
+        assert!(called >= rest && called < Duration::from_secs(60), "{called:?}");
+        calls.take(|_| {});
+        let packet = Outgoing { peer, ecn: Ecn::NotEct, parts: [&[0; 64], &[], &[]] };
+        assert_eq!(other.send(&[packet]).unwrap(), 1);
+        let came = sleeps(600_000);
+        assert!(came >= rest && came < Duration::from_secs(60), "{came:?}");
     }
 }

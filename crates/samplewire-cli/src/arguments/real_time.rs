@@ -33,6 +33,11 @@ pub(crate) struct RealTimeOptions {
     /// How much later than due the I/O thread's timers may end, 1ns to 1s [default: the system's]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     timer_slack: Option<Duration>,
+
+    /// Let the I/O thread sleep at least so long when it has nothing left to do, 1ns to 10ms: fewer
+    /// wakes for the same packets, each up to so much later [default: the next packet wakes it]
+    #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
+    coalesce: Option<Duration>,
 }
 
 const HEADING: &str = "Real time (what cannot be had is told, and the stream runs without it)";
@@ -49,6 +54,9 @@ impl RealTimeOptions {
         }
         if let Some(slack) = self.timer_slack {
             options = options.timer_slack(slack);
+        }
+        if let Some(rest) = self.coalesce {
+            options = options.coalesce(rest);
         }
         if self.spin {
             options = options.waits(Waits::Spinning);

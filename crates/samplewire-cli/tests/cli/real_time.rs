@@ -15,6 +15,7 @@ fn values_that_cannot_be_are_named() {
         ("--priority", "0", ["--priority 0", "1..=99"]),
         ("--priority", "100", ["--priority 100", "1..=99"]),
         ("--timer-slack", "2s", ["--timer-slack 2s", "1ns..=1s"]),
+        ("--coalesce", "11ms", ["--coalesce 11ms", "1ns..=10ms"]),
         ("--cpu", "first", ["--cpu", "first"]),
     ] {
         for verb in [&["record", "127.0.0.1:9", "null"][..], &["rate", "127.0.0.1:9"], &["emulate"]]
@@ -27,9 +28,9 @@ fn values_that_cannot_be_are_named() {
 
 #[test]
 fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
-    let device = Device::start(&["--source", "null", "--rate", "4M", "--timer-slack", "2us"]);
+    let device = Device::start(&["--source", "null", "--rate", "4M", "--coalesce", "100us"]);
     let options = ["--cpu", "0", "--priority", "1", "--lock-memory", "--huge-pages"];
-    let short = ["--nsamps", "400k", "--json", "--timer-slack", "1us"];
+    let short = ["--nsamps", "400k", "--json", "--timer-slack", "1us", "--coalesce", "50us"];
     let ran = run(&[&["record", &device.address, "null"][..], &options, &short].concat());
     let told = ran.stderr.clone();
     let document: Value = serde_json::from_slice(&ran.expect(0).stdout).expect("JSON");
@@ -37,6 +38,7 @@ fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
     let had = &document["start"]["real_time"][0];
     assert_eq!(had["waits"], "asleep");
     assert_eq!(had["timer_slack_ns"], 1_000);
+    assert_eq!(had["coalesce_ns"], 50_000);
     let lacks: Vec<&str> = had["lacks"]
         .as_array()
         .expect("a list")

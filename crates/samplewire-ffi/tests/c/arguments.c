@@ -49,6 +49,10 @@ static void options(const char *address) {
         CHECK(strstr(sw_last_error(), cases[i].words) != NULL);
         *cases[i].field = cases[i].right;
     }
+    options.coalesce_ns = 11 * MS;
+    EXPECT(SW_RESULT_REAL_TIME, sw_receiver_open(address, &options, &receiver));
+    CHECK(strstr(sw_last_error(), "coalesce 11ms") != NULL);
+    options.coalesce_ns = 0;
     options.stream = 5;
     EXPECT(SW_RESULT_REFUSED_NO_SUCH_STREAM, sw_receiver_open(address, &options, &receiver));
     options.stream = -2;

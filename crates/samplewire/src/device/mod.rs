@@ -90,7 +90,7 @@ impl Device {
         let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let batch_bytes = batch.memory_bytes();
-        let calls = Calls::new(streams, link.waker());
+        let calls = Calls::new(streams, link.waker(), options.real_time.rests());
         let halves = config.sends.iter().enumerate();
         let halves = halves
             .map(|(place, info)| half_out(info, options, mtu_bytes, (clock, calls.caller(place))));

@@ -24,6 +24,8 @@ pub struct Granted {
     pub pages: Option<Pages>,
     /// How late the thread's timers may end, where that was set.
     pub timer_slack: Option<Duration>,
+    /// How long the thread sleeps at least, where that was set.
+    pub coalesce: Option<Duration>,
     /// How the stream waits.
     pub waits: Waits,
     /// What was asked for and could not be had.
@@ -48,7 +50,8 @@ impl Granted {
     /// Asks for the options of the calling thread, which is the I/O thread, or where there is none
     /// the program's; `pages` are those of the stream's memory.
     pub(crate) fn ask(options: &RealTime, pages: Pages) -> Self {
-        let mut granted = Self { waits: options.waits, ..Self::default() };
+        let mut granted =
+            Self { coalesce: options.coalesce, waits: options.waits, ..Self::default() };
         if options.huge_pages {
             granted.pages = Some(pages);
             granted.note_pages(pages);
@@ -141,6 +144,7 @@ impl fmt::Display for Granted {
             self.locked_bytes.map(|bytes| format!("{} locked", megabytes(bytes as f64))),
             pages,
             self.timer_slack.map(|slack| format!("timer slack {slack:?}")),
+            self.coalesce.map(|rest| format!("coalescing {rest:?}")),
             waits.map(str::to_owned),
         ];
         let words: Vec<String> = words.into_iter().flatten().collect();
@@ -177,12 +181,14 @@ mod tests {
             locked_bytes: Some(31_200_000),
             pages: Some(Pages::Huge),
             timer_slack: Some(Duration::from_micros(1)),
+            coalesce: Some(Duration::from_micros(50)),
             waits: Waits::Spinning,
             lacks: Vec::new(),
         };
         assert_eq!(
             granted.to_string(),
-            "CPU 1, SCHED_FIFO 50, 31.2 MB locked, huge pages, timer slack 1µs, spinning"
+            "CPU 1, SCHED_FIFO 50, 31.2 MB locked, huge pages, timer slack 1µs, \
+             coalescing 50µs, spinning"
         );
         let pages = Pages::Transparent { huge_bytes: 0 };
         assert_eq!(

@@ -28,6 +28,7 @@ pub struct RealTime {
     lock_memory: bool,
     huge_pages: bool,
     timer_slack: Option<Duration>,
+    coalesce: Option<Duration>,
     waits: Waits,
 }
 
@@ -109,6 +110,15 @@ impl RealTime {
         self
     }
 
+    /// How long an I/O thread that has nothing left to do sleeps at least, 1 ns to 10 ms, whatever
+    /// comes meanwhile, as a card does that coalesces its interrupts: fewer turns for the same
+    /// packets, each up to so much later. Default: the next packet wakes it.
+    #[must_use]
+    pub const fn coalesce(mut self, rest: Duration) -> Self {
+        self.coalesce = Some(rest);
+        self
+    }
+
     /// How the stream waits; default [`Waits::Asleep`].
     #[must_use]
     pub const fn waits(mut self, waits: Waits) -> Self {
@@ -143,11 +153,16 @@ impl RealTime {
         if let Some(slack) = self.timer_slack.filter(|slack| !range.contains(slack)) {
             return Err(RealTimeError::TimerSlack { slack });
         }
+        let range = Duration::from_nanos(1)..=Duration::from_millis(10);
+        if let Some(rest) = self.coalesce.filter(|rest| !range.contains(rest)) {
+            return Err(RealTimeError::Coalesce { rest });
+        }
         if self.waits == Waits::Inline {
             let of_thread = [
                 self.cpu.map(|it| format!("cpu {it}")),
                 self.priority.map(|it| format!("priority {it}")),
                 self.timer_slack.map(|it| format!("timer slack {it:?}")),
+                self.coalesce.map(|it| format!("coalesce {it:?}")),
             ];
             if let Some(option) = of_thread.into_iter().flatten().next() {
                 return Err(RealTimeError::NoThread { option });
@@ -157,6 +172,9 @@ impl RealTime {
             return Err(RealTimeError::Inline { streams });
         }
         let spins = matches!(self.waits, Waits::Spinning | Waits::BothSpinning);
+        if let Some(rest) = self.coalesce.filter(|_| spins) {
+            return Err(RealTimeError::Restless { rest });
+        }
         if let Some(priority) = self.priority
             && spins
         {
@@ -172,6 +190,11 @@ impl RealTime {
 
     pub(crate) const fn wants_huge_pages(&self) -> bool {
         self.huge_pages
+    }
+
+    /// [`RealTime::coalesce`], nothing where it was not asked for.
+    pub(crate) fn rests(&self) -> Duration {
+        self.coalesce.unwrap_or_default()
     }
 
     pub(crate) const fn how_it_waits(&self) -> Waits {
@@ -214,6 +237,18 @@ pub enum RealTimeError {
     TimerSlack {
         /// The time given.
         slack: Duration,
+    },
+    /// Out of range.
+    #[error("coalesce {rest:?} is not in 1ns..=10ms")]
+    Coalesce {
+        /// The time given.
+        rest: Duration,
+    },
+    /// A thread that spins does not sleep.
+    #[error("coalesce {rest:?} is of a thread that sleeps, and this one is to spin: choose one")]
+    Restless {
+        /// The time given.
+        rest: Duration,
     },
     /// An option of the I/O thread where there is none.
     #[error("{option} is of an I/O thread, and without one (inline) there is none")]
@@ -264,6 +299,7 @@ mod tests {
         }
         for slack in [Duration::ZERO, Duration::from_secs(2)] {
             assert!(error_of(&RealTime::new().timer_slack(slack)).starts_with("timer slack"));
+            assert!(error_of(&RealTime::new().coalesce(slack)).starts_with("coalesce"));
         }
     }
 
@@ -274,6 +310,13 @@ mod tests {
         assert!(error_of(&inline.clone().cpu(0)).starts_with("cpu 0 is of an I/O thread"));
         assert!(error_of(&inline.priority(7)).starts_with("priority 7 is of an I/O thread"));
         assert!(RealTime::new().waits(Waits::Inline).check_for(2).is_err());
+        let rests = RealTime::new().coalesce(Duration::from_micros(50));
+        assert_eq!(rests.check(), Ok(()));
+        let error = error_of(&rests.waits(Waits::Spinning));
+        assert_eq!(
+            error,
+            "coalesce 50µs is of a thread that sleeps, and this one is to spin: choose one"
+        );
         let greedy = RealTime::new().priority(7).waits(Waits::Spinning);
         let error = greedy.check_for(100_000).unwrap_err();
         assert!(error.to_string().starts_with("priority 7 and spinning leave the program no CPU"));

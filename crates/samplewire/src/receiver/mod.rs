@@ -118,7 +118,7 @@ impl Receiver {
         let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let limits = options.limits();
         let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
-        let calls = Calls::new(1, link.waker());
+        let calls = Calls::new(1, link.waker(), options.real_time.rests());
         let begun = begin((address, clock), &accept, options, calls.caller(0))?;
         let Begun { inflow, mut outlet, info, pages } = begun;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;

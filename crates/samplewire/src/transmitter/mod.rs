@@ -185,7 +185,7 @@ impl Transmitter {
             quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
-        let calls = Calls::new(1, link.waker());
+        let calls = Calls::new(1, link.waker(), options.real_time.rests());
         let (mut outflow, handle) = outflow(
             (clock, sender_config),
             sizes,

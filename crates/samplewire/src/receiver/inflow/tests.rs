@@ -54,7 +54,7 @@ impl Rig {
         let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
         let quantum_bytes = QUANTUM_PACKETS as usize * PAYLOAD.len();
         let pool = Pool::new(PoolConfig::new(32, quantum_bytes)).unwrap();
-        let caller = Calls::new(1, Waker::new().unwrap()).caller(0);
+        let caller = Calls::new(1, Waker::new().unwrap(), std::time::Duration::ZERO).caller(0);
         let terms = Terms {
             local_tag: terms.peer_tag,
             peer_tag: terms.local_tag,

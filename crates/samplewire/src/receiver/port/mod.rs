@@ -137,7 +137,7 @@ impl Port {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let clock = Clock::start();
         // The last calls for the commands.
-        let calls = Calls::new(Self::STREAMS_MAX + 1, link.waker());
+        let calls = Calls::new(Self::STREAMS_MAX + 1, link.waker(), real_time.rests());
         let caller = calls.caller(Self::STREAMS_MAX);
         let counts = Arc::new(Counts::default());
         let (commands, taken) = mpsc::channel();
