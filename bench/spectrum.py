@@ -1,7 +1,7 @@
 """A stream through a graph to its spectrum, on the cores that its sender has too: what is missing.
 
     python3 bench/spectrum.py [--seconds S] [--runs N] [--rate SAMPLES] [--window PACKETS]
-                              [--out FILE]
+                              [--coalesce US] [--out FILE]
 
 A device sends a tone in sc16 over a pair of veth devices in two network namespaces, which are made
 for it and removed; that needs root, ip, tc and ethtool. The host reads the samples where its I/O
@@ -37,6 +37,9 @@ BINS_OF_RATE = 4_096 * 8
 WINDOW_PACKETS = 8_192
 """Of either end: 74 ms at 250 MS/s and 9,000 bytes a packet."""
 
+REST_US = 100
+"""Between two looks of an I/O thread: as long as 35 packets take at 250 MS/s."""
+
 
 def main() -> int:
     arguments = parse_arguments()
@@ -56,7 +59,12 @@ def main() -> int:
     clean = sum(run["samples_missing"] == 0 for run in runs)
     wrong = sum(not run["is_tone_right"] for run in runs)
     about = machine.describe(kept.ROOT)
-    result = {"rate_hz": arguments.rate, "window": arguments.window, "runs": runs}
+    result = {
+        "rate_hz": arguments.rate,
+        "window": arguments.window,
+        "coalesce_us": arguments.coalesce,
+        "runs": runs,
+    }
     path = kept.keep("spectrum", about, arguments.out, **result)
     print(f"nothing missing in {clean} of {len(runs)} runs; tone not found in {wrong}; {path}")
     return 0 if wrong == 0 and clean == len(runs) else 1
@@ -75,6 +83,12 @@ def parse_arguments() -> argparse.Namespace:
         default=WINDOW_PACKETS,
         help=f"packets, of both ends (default {WINDOW_PACKETS})",
     )
+    parser.add_argument(
+        "--coalesce",
+        type=int,
+        default=REST_US,
+        help=f"microseconds that both ends' I/O threads rest, or 0 (default {REST_US})",
+    )
     parser.add_argument("--out", type=Path, help="default: a file of today in bench/results")
     arguments = parser.parse_args()
     if arguments.seconds <= 0 or arguments.runs < 1 or arguments.rate <= 0:
@@ -92,6 +106,9 @@ def run(
     device += ["--rate", f"{arguments.rate:.0f}", "--listen", address, "--window", window]
     host = [str(programs[1]), address, "--seconds", f"{arguments.seconds}"]
     host += ["--window", window, "--json"]
+    if arguments.coalesce:
+        device += ["--coalesce", f"{arguments.coalesce}us"]
+        host += ["--coalesce", f"{arguments.coalesce}"]
     with Started([*wire.sender, *device]) as sender:
         sender.wait_listening(PORT, LISTENS_WITHIN_S)
         before, kernel_s = cpu_s(sender.pid), machine.softirq_threads_s()

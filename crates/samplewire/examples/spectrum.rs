@@ -4,7 +4,8 @@
 //! ```text
 //! samplewire emulate --source tone:10M --rate 250M --listen 192.168.10.2:4900     # the device
 //! cargo run --release -p samplewire --example spectrum -- \
-//!     192.168.10.2:4900 [--seconds S] [--window PACKETS] [--quanta N] [--json] [--svg FILE]
+//!     192.168.10.2:4900 [--seconds S] [--window PACKETS] [--quanta N] [--coalesce US] \
+//!     [--json] [--svg FILE]
 //! ```
 //!
 //! The samples are read where the I/O thread put them. At the end it prints what is missing by cause,
@@ -16,7 +17,7 @@ use std::time::Duration;
 use num_complex::{Complex, Complex32};
 use samplewire::ends::{Account, ReceiverSource};
 use samplewire::receiver::{ReceiverSnapshot, WINDOW_DEFAULT};
-use samplewire::{Receiver, ReceiverOptions};
+use samplewire::{RealTime, Receiver, ReceiverOptions};
 use samplewire_blocks::kernels::Window;
 use samplewire_blocks::{Convert, Filter, PowerSpectrum};
 use samplewire_circuit::{Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work};
@@ -26,7 +27,10 @@ type Sc16 = Complex<i16>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let options = ReceiverOptions::new().window(arguments.window);
+    let mut options = ReceiverOptions::new().window(arguments.window);
+    if let Some(rest) = arguments.coalesce {
+        options = options.real_time(RealTime::new().coalesce(rest));
+    }
     let source = ReceiverSource::<Sc16>::new(Receiver::open(arguments.address, &options)?)?;
     let (account, stats) = (source.account(), source.receiver().stats_handle());
     let (found, peaks) = std::sync::mpsc::channel();
@@ -166,6 +170,7 @@ struct Arguments {
     seconds: Duration,
     window: u32,
     quanta: usize,
+    coalesce: Option<Duration>,
     json: bool,
     /// Where to write the picture.
     svg: Option<String>,
@@ -179,6 +184,7 @@ impl Arguments {
             seconds: Duration::from_secs(10),
             window: WINDOW_DEFAULT,
             quanta: 16,
+            coalesce: None,
             json: false,
             svg: None,
         };
@@ -199,6 +205,11 @@ impl Arguments {
                 "--quanta" => {
                     let text = value()?;
                     arguments.quanta = text.parse().map_err(|_| wrong(&text))?;
+                }
+                "--coalesce" => {
+                    let text = value()?;
+                    let rest_us = text.parse().map_err(|_| wrong(&text))?;
+                    arguments.coalesce = Some(Duration::from_micros(rest_us));
                 }
                 "--svg" => arguments.svg = Some(value()?),
                 "--json" => arguments.json = true,
