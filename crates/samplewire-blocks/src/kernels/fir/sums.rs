@@ -101,6 +101,8 @@ fn strided_by<const FUSED: bool, const PARTS: usize>(
     taps: &[f32],
     outputs: &mut [f32],
 ) {
+    let shared = overlapping::<FUSED, PARTS>(inputs, first, step, taps, outputs);
+    let (first, outputs) = (first + shared * step, &mut outputs[shared * PARTS..]);
     let window = |number: usize| &inputs[first + number * step..][..taps.len()];
     // Lanes are added up in a loop of their own and one output at a time, which `black_box` is for:
     // else the compiler sums all windows by two lanes, or gathers the lanes of eight outputs.
@@ -121,13 +123,85 @@ fn strided_by<const FUSED: bool, const PARTS: usize>(
     }
 }
 
+/// The sums over windows of which some begin [`LANES`] apart, four of those at a time: says of how
+/// many outputs, which are whole tiles. Loads are what sums take longest for, as most lie across two
+/// lines of the cache, and those of four such windows are the same but for three.
+#[inline(always)]
+fn overlapping<const FUSED: bool, const PARTS: usize>(
+    inputs: &[f32],
+    first: usize,
+    step: usize,
+    taps: &[f32],
+    outputs: &mut [f32],
+) -> usize {
+    let apart = LANES / step;
+    if !LANES.is_multiple_of(step) || 4 * apart > TILE {
+        return 0;
+    }
+    let mut lanes = [[0.0; LANES]; TILE];
+    let tiles = outputs.chunks_exact_mut(TILE * PARTS);
+    let count = tiles.len() * TILE;
+    for (tile, outputs) in tiles.enumerate() {
+        let inputs = &inputs[first + tile * TILE * step..];
+        for at in (0..TILE).step_by(4 * apart).flat_map(|four| four..four + apart) {
+            four_overlapping::<FUSED>(&inputs[at * step..], taps, &mut lanes[at..], apart);
+        }
+        for (output, lanes) in outputs.chunks_exact_mut(PARTS).zip(&lanes) {
+            output.copy_from_slice(&sum_of_lanes::<PARTS>(black_box(lanes)));
+        }
+    }
+    count
+}
+
+/// The sums over the windows that begin at each [`LANES`], with one pass over inputs and taps, to
+/// places so far apart.
+#[inline(always)]
+fn four_overlapping<const FUSED: bool>(
+    inputs: &[f32],
+    taps: &[f32],
+    sums: &mut [[f32; LANES]],
+    apart: usize,
+) {
+    let (taps, last_taps) = taps.as_chunks();
+    let (inputs, last) = inputs[..(taps.len() + 3) * LANES + last_taps.len()].as_chunks();
+    let (mut sums_0, mut sums_1) = ([0.0; LANES], [0.0; LANES]);
+    let (mut sums_2, mut sums_3) = ([0.0; LANES], [0.0; LANES]);
+    // Seven loads for sixteen products.
+    let (fours, rest) = taps.as_chunks::<4>();
+    for (at, taps) in fours.iter().enumerate() {
+        let inputs: &[_; 7] = inputs[4 * at..][..7].try_into().expect("there are 7");
+        for (at, taps) in taps.iter().enumerate() {
+            add_lanes::<FUSED, _>(&mut sums_0, &inputs[at], taps);
+            add_lanes::<FUSED, _>(&mut sums_1, &inputs[at + 1], taps);
+            add_lanes::<FUSED, _>(&mut sums_2, &inputs[at + 2], taps);
+            add_lanes::<FUSED, _>(&mut sums_3, &inputs[at + 3], taps);
+        }
+    }
+    for (taps, inputs) in rest.iter().zip(inputs[4 * fours.len()..].windows(4)) {
+        add_lanes::<FUSED, _>(&mut sums_0, &inputs[0], taps);
+        add_lanes::<FUSED, _>(&mut sums_1, &inputs[1], taps);
+        add_lanes::<FUSED, _>(&mut sums_2, &inputs[2], taps);
+        add_lanes::<FUSED, _>(&mut sums_3, &inputs[3], taps);
+    }
+    sums[0] = sums_0;
+    sums[apart] = sums_1;
+    sums[2 * apart] = sums_2;
+    sums[3 * apart] = sums_3;
+    if !last_taps.is_empty() {
+        for (at, sums) in sums.iter_mut().step_by(apart).take(4).enumerate() {
+            let inputs = inputs.get(taps.len() + at).map_or(last, <[f32; LANES]>::as_slice);
+            add_last::<FUSED>(sums, inputs, last_taps);
+        }
+    }
+}
+
 /// The sum over a window, by lanes.
 #[inline(always)]
 fn dot_product<const FUSED: bool>(window: &[f32], taps: &[f32]) -> [f32; LANES] {
     let mut sums = [0.0; LANES];
     let ((taps, last_taps), (window, last)) = (taps.as_chunks(), window.as_chunks());
     for (taps, inputs) in taps.iter().zip(window) {
-        add_lanes::<FUSED>(&mut sums, inputs, taps);
+        add_lanes::<FUSED, _>(&mut sums, inputs, taps);
     }
     add_last::<FUSED>(&mut sums, last, last_taps);
     sums
@@ -150,10 +224,10 @@ fn four_dot_products<const FUSED: bool>(
     let (mut sums_2, mut sums_3) = ([0.0; LANES], [0.0; LANES]);
     let inputs = window_0.iter().zip(window_1).zip(window_2.iter().zip(window_3));
     for (taps, ((inputs_0, inputs_1), (inputs_2, inputs_3))) in taps.iter().zip(inputs) {
-        add_lanes::<FUSED>(&mut sums_0, inputs_0, taps);
-        add_lanes::<FUSED>(&mut sums_1, inputs_1, taps);
-        add_lanes::<FUSED>(&mut sums_2, inputs_2, taps);
-        add_lanes::<FUSED>(&mut sums_3, inputs_3, taps);
+        add_lanes::<FUSED, _>(&mut sums_0, inputs_0, taps);
+        add_lanes::<FUSED, _>(&mut sums_1, inputs_1, taps);
+        add_lanes::<FUSED, _>(&mut sums_2, inputs_2, taps);
+        add_lanes::<FUSED, _>(&mut sums_3, inputs_3, taps);
     }
     *sums = [sums_0, sums_1, sums_2, sums_3];
     for (sums, last) in sums.iter_mut().zip([last_0, last_1, last_2, last_3]) {
@@ -162,19 +236,25 @@ fn four_dot_products<const FUSED: bool>(
 }
 
 #[inline(always)]
-fn add_lanes<const FUSED: bool>(
-    sums: &mut [f32; LANES],
-    inputs: &[f32; LANES],
-    taps: &[f32; LANES],
+fn add_lanes<const FUSED: bool, const LEN: usize>(
+    sums: &mut [f32; LEN],
+    inputs: &[f32; LEN],
+    taps: &[f32; LEN],
 ) {
-    for lane in 0..LANES {
+    for lane in 0..LEN {
         sums[lane] = multiply_add::<FUSED>(inputs[lane], taps[lane], sums[lane]);
     }
 }
 
 #[inline(always)]
 fn add_last<const FUSED: bool>(sums: &mut [f32; LANES], inputs: &[f32], taps: &[f32]) {
-    for ((sum, input), tap) in sums.iter_mut().zip(inputs).zip(taps) {
+    let (inputs, last) = inputs[..taps.len()].as_chunks::<8>();
+    let (halves, taps) = taps.as_chunks::<8>();
+    let (sums, _) = sums.as_chunks_mut::<8>();
+    for ((sums, inputs), taps) in sums.iter_mut().zip(inputs).zip(halves) {
+        add_lanes::<FUSED, _>(sums, inputs, taps);
+    }
+    for ((sum, input), tap) in sums[halves.len()].iter_mut().zip(last).zip(taps) {
         *sum = multiply_add::<FUSED>(*input, *tap, *sum);
     }
 }

@@ -45,7 +45,7 @@ fn outputs_are_the_sums_of_the_definition_at_all_sizes() {
     let input = complex_noise(700, 1);
     for taps in [1, 2, 3, 7, 8, 9, 16, 31, 63, 64, 65, 200] {
         let taps = noise(taps, taps as u64);
-        for decimation in [1, 2, 3, 7, 8, 50, 1000] {
+        for decimation in [1, 2, 3, 4, 7, 8, 16, 50, 1000] {
             let mut fir = Fir::new(&taps, decimation).unwrap();
             let output = filtered(&mut fir, &input, &[0, 700]);
             close(&output, &reference(&input, &taps, decimation, 0), &taps);
@@ -74,7 +74,7 @@ fn pieces_of_any_length_give_the_bits_of_the_whole() {
     let input = complex_noise(3000, 4);
     for (seed, taps) in [1, 2, 15, 64, 129].into_iter().enumerate() {
         let taps = noise(taps, 5);
-        for decimation in [1, 2, 3, 8, 11] {
+        for decimation in [1, 2, 3, 4, 8, 11, 16] {
             let new = || Fir::new(&taps, decimation).unwrap();
             let whole = filtered(&mut new(), &input, &[0, 3000]);
             for longest in [3, 40, 500] {
@@ -133,8 +133,8 @@ fn a_decimator_does_not_work_in_place() {
 fn real_samples_are_filtered_as_the_first_part_of_complex_ones() {
     let input = complex_noise(1000, 6);
     let real: Vec<f32> = input.iter().map(|sample| sample.re).collect();
-    for decimation in [1, 8] {
-        for taps in [5, 64] {
+    for decimation in [1, 4, 8, 16] {
+        for taps in [5, 61, 64] {
             let taps = noise(taps, 7);
             let cuts = cuts(1000, 300, 8);
             let output = filtered(&mut Fir::new(&taps, decimation).unwrap(), &real, &cuts);
