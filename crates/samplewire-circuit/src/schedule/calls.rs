@@ -26,6 +26,8 @@ pub(super) struct Calls<'a> {
     pub(super) waker: Waker,
     /// The node at work.
     pub(super) at: usize,
+    /// Whether a block has waited with a quantum, since this was last set to false.
+    pub(super) has_waited: bool,
 }
 
 /// Where a thread's calls of a block are counted: in cache lines of that thread's.
@@ -73,7 +75,7 @@ pub(super) enum Halt {
 impl<'a> Calls<'a> {
     /// Those of a thread that waits by `bell`, and is not running yet.
     pub(super) fn new(shared: &'a Shared, indexes: &'a Indexes, bell: &'a Bell) -> Self {
-        Self { shared, indexes, bell, waker: Waker::noop().clone(), at: 0 }
+        Self { shared, indexes, bell, waker: Waker::noop().clone(), at: 0, has_waited: false }
     }
 
     /// Starts a block.
@@ -118,7 +120,10 @@ impl<'a> Calls<'a> {
                     filled.goes_on = false;
                     return Ok(false);
                 }
-                Ok(Flow::Wait | Flow::Sleep) => self.wait(&mut looks, WAITING_MAX, || false)?,
+                Ok(Flow::Wait | Flow::Sleep) => {
+                    self.has_waited = true;
+                    self.wait(&mut looks, WAITING_MAX, || false)?;
+                }
                 Ok(Flow::Discard) => {
                     post.counting.made(samples);
                     filled.goes_on = false;

@@ -22,8 +22,9 @@ use crate::schedule::{Scheduler, Waiting, pin, spawn};
 ///
 /// The threads share the circuit's quanta out among themselves and take turns: in its turn a thread
 /// passes what it worked on to the sink, and has the source fill quanta again: as many as it works on
-/// for 4 us, of the quanta that it has and that fit 256 KiB together, and one at least. With fewer
-/// quanta than threads, threads are left out.
+/// for 4 us, of the quanta that it has and that fit 256 KiB together, and one at least; where a block
+/// behind the source has waited with a quantum, none after it. With fewer quanta than threads, threads
+/// are left out.
 ///
 /// A source and a sink may have replicas too ([`Source::replicate`](crate::Source::replicate),
 /// [`Sink::replicate`](crate::Sink::replicate)), where no block stands between them and those. With

@@ -94,7 +94,9 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Halt> {
         let mut looks = 0;
         account.is_ending |= self.calls.shared.is_draining();
-        while !account.is_ending && self.run < self.run_max {
+        // What a paced block has let pass does not wait for what follows.
+        self.calls.has_waited = false;
+        while !account.is_ending && self.run < self.run_max && !self.calls.has_waited {
             let filled = &mut self.quanta[self.run];
             filled.begin(account.next_index);
             let made = match first.first_mut() {
