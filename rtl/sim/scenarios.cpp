@@ -159,6 +159,22 @@ std::string throughput(const Options& options, uint64_t& cycles) {
   return "";
 }
 
+namespace {
+
+// What a REPORT asks for comes in turn: the beats of each seq beyond the first are stored before it
+// is shown, and one that has departed since is looked at and passed over.
+constexpr uint64_t kSeqCycles = 4;
+
+// Seqs that a REPORT lists, docs/protocol.md#2.12.
+uint64_t listed_seqs(const Bytes& frame) {
+  uint64_t seqs = 0;
+  const size_t end = std::min(frame.size(), size_t(104 + 8 * get16(&frame[102])));
+  for (size_t at = 104; at + 8 <= end; at += 8) seqs += get32(&frame[at + 4]);
+  return seqs;
+}
+
+}  // namespace
+
 std::string latency(const Options& options, uint64_t& cycles) {
   WorldSpec spec = base(options);
   spec.line_bps = 0;
@@ -168,7 +184,8 @@ std::string latency(const Options& options, uint64_t& cycles) {
   // One beat in some hundred cycles: a header that leaves belongs to the newest beat.
   spec.setup.samples_per_ns_q = source_rate(0.01);
   World world(spec);
-  uint64_t sample_max = 0, repeat_max = 0, samples = 0, repeats = 0, report_cycle = 0;
+  uint64_t sample_max = 0, repeat_max = 0, several_max = 0, samples = 0, repeats = 0;
+  uint64_t report_cycle = 0, seqs = 0;
   bool has_report = false;
   const auto watched = world.model().on_frame;
   Model& model = world.model();
@@ -181,7 +198,12 @@ std::string latency(const Options& options, uint64_t& cycles) {
         sample_max = std::max(sample_max, began - model.samples_cycle());
       } else if (has_report && model.frame_end_cycle() < report_cycle) {
         ++repeats;
-        repeat_max = std::max(repeat_max, began - report_cycle);
+        const uint64_t took = began - report_cycle;
+        uint64_t& most = seqs > 1 ? several_max : repeat_max;
+        most = std::max(most, took);
+        if (took > 64 + kSeqCycles * (seqs > 1 ? seqs - 1 : 0))
+          world.fail("a repeat " + std::to_string(took) + " cycles behind a REPORT of " +
+                     std::to_string(seqs) + " seqs");
       }
       has_report = false;
     }
@@ -191,6 +213,7 @@ std::string latency(const Options& options, uint64_t& cycles) {
     if (frame.size() > 108 && frame[42] == 0x12) {
       has_report = true;
       report_cycle = model.cycles();
+      seqs = listed_seqs(frame);
     }
   };
   if (!start(world, 7)) return world.fault();
@@ -199,11 +222,11 @@ std::string latency(const Options& options, uint64_t& cycles) {
   finish(world);
   cycles = model.cycles();
   std::printf("latency: last sample to header at most %" PRIu64 " cycles (%" PRIu64
-              " packets), REPORT to repeat at most %" PRIu64 " cycles (%" PRIu64 " repeats)\n",
-              sample_max, samples, repeat_max, repeats);
+              " packets), REPORT to repeat at most %" PRIu64 " cycles, %" PRIu64
+              " where it lists several (%" PRIu64 " repeats)\n",
+              sample_max, samples, repeat_max, several_max, repeats);
   if (sample_max > 48) world.fail("a header later than 48 cycles");
   if (repeats < packets / 100) world.fail("too few repeats to measure");
-  if (repeat_max > 64) world.fail("a repeat later than 64 cycles");
   return world.fault();
 }
 

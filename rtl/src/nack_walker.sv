@@ -13,8 +13,8 @@
 // waits until its numbers come round again asks for nothing: what is in the slots then departed
 // after the range's `settled`.
 //
-// Throughput: a range takes 3 cycles, 2 for each of its seqs that is looked at, 3 for one that is
-// taken, one for one that is released. A release shows at the offer one cycle late (window's
+// Throughput: a range takes 1 cycle, 2 for each of its seqs that is looked at, 3 for one that is
+// taken, one for one that is released, and one where `sent` ends it. A release shows at the offer one cycle late (window's
 // `full_o` allows for it). Latency: range to offer 5 cycles. Back-pressure: none towards ranges,
 // one without room is dropped and told (`ev_refused_o`; the receiver lists it again); an offer
 // waits for `cand_ready_i`, and may be withdrawn. A range stands from the cycle before
@@ -69,28 +69,29 @@ module nack_walker #(
     logic [31:0]   settled;
   } range_t;
 
-  typedef enum logic [2:0] {
-    StateIdle,    // reads the next range
-    StateTake,    // it has come
+  typedef enum logic [1:0] {
+    StateTake,    // the next range, once there is one
     StateLook,    // reads the departure of `seq`
     StateJudge,   // the departure has come
     StateOffer    // waits to be taken
   } walk_e;
 
-  // The FIFO. The range that is walked stands in its output.
+  // The FIFO. Its output shows the next range, a cycle late.
   (* ram_style = "block", no_rw_check *) logic [Bits-1:0] mem[Depth];
   range_t in_q, range_q;
   logic [Dw:0] wr_q, rd_q;
-  logic is_empty, is_full, push, pop;
+  logic is_full, is_shown_q, push, take;
 
   walk_e state_q, state_d;
   logic [Lw-1:0] seq_q, left_q;
+  logic is_last_q;  // left_q is one
+  logic to_next_q;
+  logic [31:0] settled_q;
   logic [SeqWidth-1:Lw] high_q;  // of the seq that was looked at
 
-  assign is_empty = wr_q == rd_q;
   assign is_full  = wr_q == {~rd_q[Dw], rd_q[Dw-1:0]};
   assign push     = rng_valid_i && rng_is_near_i && !is_full;
-  assign pop      = state_q == StateIdle && !is_empty;
+  assign take     = state_q == StateTake && is_shown_q;
 
   always_ff @(posedge clk_i) begin
     in_q.first   <= rng_first_i;
@@ -101,7 +102,8 @@ module nack_walker #(
 
   always_ff @(posedge clk_i) begin
     if (push) mem[wr_q[Dw-1:0]] <= in_q;
-    if (pop) range_q <= mem[rd_q[Dw-1:0]];
+    range_q    <= mem[rd_q[Dw-1:0]];
+    is_shown_q <= wr_q != rd_q && !take && !rst_i && !flush_i;
   end
 
   // Where the seq lies: from `oldest` on, and whether its low bits wrapped on the way there.
@@ -116,8 +118,8 @@ module nack_walker #(
   // docs/protocol.md#4.1.
   logic [31:0] since;
   logic is_due;
-  assign since  = dep_rd_data_i - range_q.settled;
-  assign is_due = range_q.to_next || since[31];
+  assign since  = dep_rd_data_i - settled_q;
+  assign is_due = to_next_q || since[31];
 
   logic is_skip, is_next, released_q;
   always_comb begin
@@ -125,32 +127,33 @@ module nack_walker #(
     is_skip = 1'b0;
     is_next = 1'b0;
     unique case (state_q)
-      StateIdle: if (!is_empty) state_d = StateTake;
-      StateTake: state_d = StateLook;
+      StateTake: if (is_shown_q) state_d = StateLook;
       StateLook: begin
         is_skip = is_before && !is_end;
         is_next = is_skip;
-        if (is_end) state_d = StateIdle;
+        if (is_end) state_d = StateTake;
         else if (!is_before) state_d = StateJudge;
       end
       StateJudge: begin
-        state_d = is_due ? StateOffer : StateLook;
+        state_d = is_due ? StateOffer : is_last_q ? StateTake : StateLook;
         is_skip = !is_due;
         is_next = !is_due;
       end
       StateOffer: begin
         // One that was released goes back to be passed over.
         is_next = !released_q && cand_ready_i;
-        if (released_q || cand_ready_i) state_d = StateLook;
+        if (released_q || cand_ready_i) state_d = is_next && is_last_q ? StateTake : StateLook;
       end
-      default: state_d = StateIdle;
+      default: state_d = StateTake;
     endcase
   end
 
   always_ff @(posedge clk_i) begin
     if (state_q == StateTake) begin
-      seq_q  <= range_q.first;
-      left_q <= range_q.to_next ? sent_i[Lw-1:0] - range_q.first : range_q.count;
+      seq_q     <= range_q.first;
+      left_q    <= range_q.to_next ? sent_i[Lw-1:0] - range_q.first : range_q.count;
+      to_next_q <= range_q.to_next;
+      settled_q <= range_q.settled;
     end else if (is_next) begin
       seq_q  <= seq_q + 1'b1;
       left_q <= left_q - 1'b1;
@@ -158,12 +161,13 @@ module nack_walker #(
     // What lies in [oldest, sent) has the upper bits of the one or of the other.
     if (state_q == StateLook)
       high_q <= is_wrapped ? sent_i[SeqWidth-1:Lw] : oldest_i[SeqWidth-1:Lw];
+    is_last_q  <= left_q == Lw'(1);
     released_q <= is_before;
     state_q    <= state_d;
     if (push) wr_q <= wr_q + 1'b1;
-    if (pop) rd_q <= rd_q + 1'b1;
+    if (take) rd_q <= rd_q + 1'b1;
     if (rst_i || flush_i) begin
-      state_q <= StateIdle;
+      state_q <= StateTake;
       wr_q    <= '0;
       rd_q    <= '0;
     end

@@ -32,7 +32,7 @@
   assign f_offset   = f_seq - seq_q;
   assign f_in_range = f_offset < left_q;
   logic f_walks;
-  assign f_walks = state_q != StateIdle && state_q != StateTake;
+  assign f_walks = state_q != StateTake;
   logic f_was_in_q, f_next_q, f_skipped_q, f_taken_q, f_at_q, f_behind_q;
   always_ff @(posedge clk_i) begin
     f_was_in_q  <= f_in_range && f_walks;
@@ -59,7 +59,7 @@
       // No seq of a range is passed in silence: it is still to come, was stepped over with the
       // above, or lies at `sent` or behind.
       if (f_age_q > 2 && f_was_in_q && !(f_in_range && f_walks))
-        assert ((f_at_q && f_next_q) || (state_q == StateIdle && f_behind_q));
+        assert ((f_at_q && f_next_q) || (state_q == StateTake && f_behind_q));
     end
-    cover (f_age_q > 8 && state_q == StateLook && left_q == 0 && f_at_q && f_taken_q);
+    cover (f_age_q > 8 && state_q == StateTake && left_q == 0 && f_at_q && f_taken_q);
   end

@@ -314,6 +314,19 @@ async def same_seq_asked_twice_at_once_is_served_once(dut):
 
 
 @cocotb.test()
+async def ranges_that_ask_for_nothing_take_three_cycles_each(dut):
+    tb = TB(dut)
+    await tb.start()
+    walker = Walker(tb, 0, 12)
+    walker.departures = [9000] * SLOTS
+    for seq in range(10):  # 3 cycles each
+        await walker.ask(seq, 1, 5000)
+    await walker.ask(10, 1, 9001)
+    await walker.rest(5)
+    assert walker.served == [10] and walker.skipped == 10
+
+
+@cocotb.test()
 async def ranges_without_room_are_refused_and_counted(dut):
     tb = TB(dut)
     await tb.start()
