@@ -12,7 +12,7 @@
 // beside the registers, except `control`. Fields that registers.toml calls memory stand in it
 // alone: key_data_o is the register at key_addr_i, a word of the control half, in the same cycle.
 //
-// At 512 bits events are counted a cycle late, all of them.
+// Events are counted a cycle late, all of them.
 //
 // tpl_data_o is one cycle after tpl_addr_i. Clock crossings: none; the bus runs on the core clock.
 `default_nettype none
@@ -224,36 +224,26 @@ module csr #(
     end
   end
 
-  sw_regs_pkg::event_t events;
-  logic [31:0] samples_lost;
+  // The counters lie far from where events come from: they are told a cycle late.
+  sw_regs_pkg::event_t events_q;
+  logic [31:0] samples_lost_q;
 
-  if (W == 512) begin : g_late_events
-    sw_regs_pkg::event_t events_q;
-    logic [31:0] samples_lost_q;
+  initial begin
+    events_q = '0;
+    samples_lost_q = '0;
+  end
 
-    initial begin
-      events_q = '0;
-      samples_lost_q = '0;
-    end
-
-    always_ff @(posedge clk_i) begin
-      events_q       <= event_i;
-      samples_lost_q <= samples_lost_i;
-    end
-
-    assign events       = events_q;
-    assign samples_lost = samples_lost_q;
-  end else begin : g_events
-    assign events       = event_i;
-    assign samples_lost = samples_lost_i;
+  always_ff @(posedge clk_i) begin
+    events_q       <= event_i;
+    samples_lost_q <= samples_lost_i;
   end
 
   counters #(
       .Events(sw_regs_pkg::NumEvents)
   ) u_counters (
       .clk_i       (clk_i),
-      .event_i     (events),
-      .add_i       (samples_lost),
+      .event_i     (events_q),
+      .add_i       (samples_lost_q),
       .time_ns_i   (time_ns_i),
       .sync_index_i(sync_index_i),
       .sync_time_i (sync_time_i),

@@ -65,7 +65,7 @@ class TB:
         self.rng = rng
         self.density = 0.0
         self.time_ns = 1 << 40
-        # By the time of a cycle: what was counted up to it, itself included.
+        # By the time of a cycle: what came before it.
         self.counted: dict[int, tuple[list[int], int]] = {}
         self.commands: list[int] = []
         cocotb.start_soon(Clock(dut.clk_i, 3, "ns").start())
@@ -88,8 +88,7 @@ class TB:
         await RisingEdge(self.dut.clk_i)
 
     async def drive(self) -> None:
-        """Events and sums in every cycle, counted by their definition; at 512 bits a cycle late."""
-        is_late = int(self.dut.W.value) == 512
+        """Events and sums in every cycle, counted by their definition, a cycle late."""
         while True:
             bits = 0
             add = 0
@@ -104,13 +103,10 @@ class TB:
             self.dut.samples_lost_i.value = add
             self.dut.time_ns_i.value = self.time_ns
             await RisingEdge(self.dut.clk_i)
-            if is_late:
-                self.counted[self.time_ns] = (self.totals, self.sum)
+            self.counted[self.time_ns] = (self.totals, self.sum)
             if bits or add:
                 self.totals = [t + (bits >> n & 1) for n, t in enumerate(self.totals)]
                 self.sum += add
-            if not is_late:
-                self.counted[self.time_ns] = (self.totals, self.sum)
 
     async def watch_commands(self) -> None:
         """Every cycle's pulses that are not zero."""
