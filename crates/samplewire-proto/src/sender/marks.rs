@@ -1,7 +1,7 @@
 //! When to send MARK: the sender's pulse, its credit probe, and the receiver's clock.
 
 use crate::number::Nanos;
-use crate::stream::PAUSE_MAX;
+use crate::stream::{PAUSE_MAX, WINDOW_SMALL};
 
 /// The schedule of MARKs (`docs/protocol.md#4.8`).
 #[derive(Clone, Debug)]
@@ -10,6 +10,8 @@ pub(crate) struct Marks {
     quiet_due: Nanos,
     /// When the next MARK of a busy sender is due.
     busy_due: Nanos,
+    /// The shortest pause between two such MARKs while DATA leave.
+    busy_min: Nanos,
     /// How often the silence has been marked; a silence before any DATA starts at 1.
     backoff: u32,
     /// The last DATA, and the smoothed interval between two.
@@ -18,8 +20,16 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    pub(crate) const fn new(now: Nanos) -> Self {
-        Self { quiet_due: now, busy_due: now, backoff: 1, last_data: None, interval: Nanos(0) }
+    /// Of a sender whose window is of so many packets.
+    pub(crate) const fn new(now: Nanos, window: u32) -> Self {
+        Self {
+            quiet_due: now,
+            busy_due: now,
+            busy_min: if window < WINDOW_SMALL { BUSY_MIN_SMALL } else { BUSY_MIN },
+            backoff: 1,
+            last_data: None,
+            interval: Nanos(0),
+        }
     }
 
     /// DATA left: the silence starts anew. `is_spent`: with the last credit of a small window, so
@@ -49,7 +59,9 @@ impl Marks {
             idle
         };
         self.quiet_due = now + pause;
-        self.busy_due = now + Nanos(16 * rtt.0).max(BUSY_MIN);
+        let is_silent = self.backoff > SILENT_MARKS;
+        let least = if is_silent { BUSY_MIN } else { self.busy_min };
+        self.busy_due = now + Nanos(16 * rtt.0).max(least);
     }
 
     /// A REPORT released all that has departed: a silence has no tail to reveal.
@@ -81,6 +93,13 @@ impl Marks {
 /// The shortest pause between MARKs while data flow.
 const BUSY_MIN: Nanos = Nanos::from_millis(10);
 
+/// The same of a small window, whose packets are few for each round trip. It is that of a port with a
+/// thousand of them, which come to each in turn.
+const BUSY_MIN_SMALL: Nanos = Nanos::from_millis(500);
+
+/// A silence that has been marked more often is no pause between DATA.
+const SILENT_MARKS: u32 = 2;
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -89,7 +108,7 @@ mod tests {
 
     #[test]
     fn silence_is_marked_after_an_eighth_and_a_quarter_then_at_doubling_pauses_up_to_the_bound() {
-        let mut marks = Marks::new(Nanos(0));
+        let mut marks = Marks::new(Nanos(0), 64);
         marks.data_left(Nanos(0), RTT, false);
         assert_eq!(marks.due(true), Nanos(0), "busy MARK at the start");
         marks.mark_left(Nanos(0), RTT, true, Nanos(0));
@@ -107,7 +126,7 @@ mod tests {
 
     /// A sender that has marked at 0 and sent DATA `interval` apart often enough.
     fn flowing(interval: Nanos) -> (Marks, Nanos) {
-        let mut marks = Marks::new(Nanos(0));
+        let mut marks = Marks::new(Nanos(0), 64);
         let mut now = Nanos(0);
         for _ in 0..100 {
             now = now + interval;
@@ -131,7 +150,7 @@ mod tests {
     #[test]
     fn reports_do_not_put_a_mark_off_beyond_the_longest_pause() {
         let rtt = Nanos::from_millis(120);
-        let mut marks = Marks::new(Nanos(0));
+        let mut marks = Marks::new(Nanos(0), 64);
         marks.mark_left(Nanos(0), rtt, true, Nanos(0));
         marks.data_left(Nanos(0), rtt, true);
         for report_ms in [20, 90, 95] {
@@ -153,6 +172,25 @@ mod tests {
         assert_eq!(marks.due(false), later + idle);
         marks.mark_left(later, Nanos(1_000), true, idle);
         assert_eq!(marks.busy_due, later + Nanos::from_millis(10), "at least");
+    }
+
+    /// `docs/protocol.md#4.8`
+    #[test]
+    fn busy_sender_of_a_small_window_marks_every_half_second() {
+        let busy_ms = |window: u32, rtt: Nanos| {
+            let mut marks = Marks::new(Nanos(0), window);
+            marks.mark_left(Nanos(0), rtt, true, Nanos(0));
+            marks.busy_due.0 / 1_000_000
+        };
+        assert_eq!(busy_ms(8, RTT), 500);
+        assert_eq!(busy_ms(63, Nanos::from_millis(50)), 800, "sixteen round trips are longer");
+        assert_eq!(busy_ms(64, RTT), 128);
+        let mut marks = Marks::new(Nanos(0), 8);
+        let pauses_ms = [1, 2, 3].map(|_| {
+            marks.mark_left(Nanos(0), Nanos(1_000), true, Nanos(0));
+            marks.busy_due.0 / 1_000_000
+        });
+        assert_eq!(pauses_ms, [500, 10, 10], "one that waits for credit asks as any does");
     }
 
     #[test]

@@ -134,7 +134,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             rtt: Rtt::new(terms.rtt),
             pacer: Pacer::new(config.link_bps(), config.burst()),
             budget: Budget::new(terms.window, now),
-            marks: Marks::new(now),
+            marks: Marks::new(now, terms.window),
             breaker: Breaker::new(now),
             requests: Requests::new(),
             full_payload: crc::Shift::new(terms.payload_bytes as usize),
