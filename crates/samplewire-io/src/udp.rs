@@ -66,8 +66,6 @@ pub struct Udp {
     receive_headers: ReceiveHeaders,
     marking: Marking,
     depth: Depth,
-    /// Whether the last receive had joined packets.
-    joined: bool,
     /// Whether the last send found the socket's buffer full.
     blocked: bool,
     kernel_dropped: u32,
@@ -145,7 +143,6 @@ impl Udp {
             receive_headers: ReceiveHeaders::new(options.receive_messages_max, remote),
             marking: Marking::new(),
             depth: Depth::new(),
-            joined: false,
             blocked: false,
             kernel_dropped: 0,
             joined_packets_max: 1,
@@ -172,7 +169,7 @@ impl Udp {
             let arena = &mut batch.arena_mut()[first * stride_bytes..];
             match self.receive_headers.receive(socket, arena, stride_bytes, messages_max) {
                 Ok(messages) => {
-                    self.joined = false;
+                    self.depth.begin();
                     for index in 0..messages {
                         let received = self.receive_headers.received(index);
                         self.enter(batch, (first + index) * stride_bytes, &received, from_lane);
@@ -233,7 +230,7 @@ impl Udp {
         };
         let dropped = (!self.is_filtered).then_some(dropped);
         let packets = received.len_bytes.div_ceil(received.segment_bytes.max(1)) as u32;
-        self.joined |= packets > 1;
+        self.depth.see(received.len_bytes, packets > 1);
         self.joined_packets_max = self.joined_packets_max.max(packets);
         let packets_per_drop = self.joined_packets_max;
         let meta = Meta { peer, ecn: received.ecn, dropped, packets_per_drop };
@@ -365,13 +362,12 @@ impl Link for Udp {
     /// [`Meta::dropped`], unless the kernel joins packets: then all fit.
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         batch.clear();
-        let (slots, bound) = if self.joining {
-            let bound = if self.joined { JOINED_RECEIVES } else { JOINED_RECEIVES_MAX };
-            (batch.arena_mut().len() / JOINED_STRIDE_BYTES, bound)
+        let slots = if self.joining {
+            (batch.arena_mut().len() / JOINED_STRIDE_BYTES).min(JOINED_RECEIVES_MAX)
         } else {
-            (batch.packets_max(), usize::MAX)
+            batch.packets_max()
         };
-        let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots).min(bound);
+        let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots);
         if self.lane.is_some() {
             return self.receive_both(batch, messages_max);
         }
@@ -475,10 +471,6 @@ fn any_like(remote: Option<SocketAddr>) -> SocketAddr {
 
 /// How often one packet is offered again before it counts as lost.
 const REFUSALS_MAX: u32 = 3;
-
-/// Joined receives that one call takes: 1 MiB, so that the packets are still in a cache when they
-/// are read.
-const JOINED_RECEIVES: usize = 16;
 
 /// The most that [`Link::make_room`] asks for; the kernel makes it twice as much.
 const ROOM_BYTES_MAX: usize = 32 << 20;
