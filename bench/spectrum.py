@@ -37,9 +37,6 @@ BINS_OF_RATE = 4_096 * 8
 WINDOW_PACKETS = 8_192
 """Of either end: 74 ms at 250 MS/s and 9,000 bytes a packet."""
 
-REST_US = 100
-"""Between two looks of an I/O thread: as long as 35 packets take at 250 MS/s."""
-
 
 def main() -> int:
     arguments = parse_arguments()
@@ -86,13 +83,15 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument(
         "--coalesce",
         type=int,
-        default=REST_US,
-        help=f"microseconds that both ends' I/O threads rest, or 0 (default {REST_US})",
+        default=0,
+        help="microseconds that both ends' I/O threads rest between two looks (default 0)",
     )
     parser.add_argument("--out", type=Path, help="default: a file of today in bench/results")
     arguments = parser.parse_args()
     if arguments.seconds <= 0 or arguments.runs < 1 or arguments.rate <= 0:
         parser.error("more than 0 seconds, at least 1 run and more than 0 samples a second")
+    if not 0 <= arguments.coalesce <= 10_000:
+        parser.error(f"--coalesce {arguments.coalesce} is not in 0..=10000")
     return arguments
 
 

@@ -108,7 +108,12 @@ def parse_arguments() -> argparse.Namespace:
         default=WINDOW_PACKETS,
         help=f"packets, of both ends (default {WINDOW_PACKETS})",
     )
-    parser.add_argument("--no-real-time", dest="real_time", action="store_false")
+    parser.add_argument(
+        "--no-real-time",
+        dest="real_time",
+        action="store_false",
+        help="ordinary threads, which wake for each packet",
+    )
     parser.add_argument("--out", type=Path, help="default: a file of today in bench/results")
     arguments = parser.parse_args()
     if arguments.minutes <= 0 or arguments.runs < 1 or arguments.load < 0:

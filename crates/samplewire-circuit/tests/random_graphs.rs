@@ -21,7 +21,7 @@ fn every_sample_of_random_graphs_arrives_once_in_order_with_its_index() {
     let seed = number("SAMPLEWIRE_SEED");
     let rounds = number("SAMPLEWIRE_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { 300 });
     let first = seed.unwrap_or(0);
-    (first..first + rounds).for_each(run);
+    (0..rounds).map(|round| first.wrapping_add(round)).for_each(run);
     let regrouped = graph::REGROUPED.load(Ordering::Relaxed) as u64;
     assert!(seed.is_some() || regrouped > rounds / 2, "{regrouped} in {rounds} graphs");
     println!("{regrouped} regroupings");

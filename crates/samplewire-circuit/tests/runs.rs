@@ -10,6 +10,8 @@ use samplewire_circuit::{
 };
 
 const LEN: u64 = 64;
+/// Runs grow within some hundred turns.
+const QUANTA_MOST: u64 = 10_000_000;
 
 #[derive(Clone, Copy, Debug)]
 enum Fate {
@@ -45,6 +47,9 @@ impl Fated {
             return Err("called behind its fate".into());
         }
         self.indexes.lock().unwrap().push(index);
+        if index > QUANTA_MOST * LEN {
+            return Err("no thread brings two quanta in a row".into());
+        }
         let thread = thread::current().id();
         let is_within_run = self.last.replace(thread) == Some(thread);
         let fate = self.fate.filter(|_| is_within_run);

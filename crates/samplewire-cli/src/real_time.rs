@@ -56,7 +56,7 @@ pub(crate) struct RealTimeEntry {
     pages: Option<&'static str>,
     /// How late its timers may end; null where that was not set.
     timer_slack_ns: Option<u64>,
-    /// How long it sleeps at least; null where that was not set.
+    /// How long it rests where it has nothing to do; null where that was not set.
     coalesce_ns: Option<u64>,
     /// `asleep` or `spinning`.
     waits: &'static str,

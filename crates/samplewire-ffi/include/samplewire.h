@@ -431,13 +431,13 @@ typedef struct sw_receiver_options {
     uint32_t huge_pages;
     // How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
     uint64_t timer_slack_ns;
-    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
-    uint64_t coalesce_ns;
     // A `sw_waits`; default asleep.
     uint32_t waits;
     // Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
     // bounded by the window.
     uint32_t blocks_max;
+    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    uint64_t coalesce_ns;
 } sw_receiver_options;
 
 // Options of a transmitter. `sw_transmitter_options_init` sets all of them to their defaults.

@@ -82,13 +82,13 @@ pub struct sw_receiver_options {
     pub huge_pages: u32,
     /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
     pub timer_slack_ns: u64,
-    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
-    pub coalesce_ns: u64,
     /// A `sw_waits`; default asleep.
     pub waits: u32,
     /// Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
     /// bounded by the window.
     pub blocks_max: u32,
+    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    pub coalesce_ns: u64,
 }
 
 sized!(
@@ -107,9 +107,9 @@ sized!(
         lock_memory: u32,
         huge_pages: u32,
         timer_slack_ns: u64,
-        coalesce_ns: u64,
         waits: u32,
         blocks_max: u32,
+        coalesce_ns: u64,
     },
     sw_receiver_options {
         struct_size: size_of::<sw_receiver_options>(),
@@ -127,9 +127,9 @@ sized!(
         lock_memory: 0,
         huge_pages: 0,
         timer_slack_ns: 0,
-        coalesce_ns: 0,
         waits: sw_waits::Asleep as u32,
         blocks_max: BLOCKS,
+        coalesce_ns: 0,
     }
 );
 

@@ -24,7 +24,7 @@ use crate::wait_flag::WaitFlag;
 pub(crate) struct Calls {
     bits: Bits,
     waker: Waker,
-    /// How long the thread sleeps at least, whatever comes.
+    /// How long the thread rests before it waits, whatever comes.
     coalesce: Duration,
 }
 
@@ -45,8 +45,9 @@ impl Calls {
         self.bits.take(of);
     }
 
-    /// Rests, then waits on `link`, together for `span` at most; does not wait where somebody has called or `is_idle`, which is asked once
-    /// calls would end the wait, says that there is something to do.
+    /// Rests, then waits on `link`, together for `span` at most. It does not wait where somebody has
+    /// called, or where `is_idle`, which is asked once calls would end the wait, says that there is
+    /// something to do.
     ///
     /// # Errors
     /// The link's.

@@ -94,7 +94,7 @@ impl<'a> Worker<'a> {
     ) -> Result<(), Halt> {
         let mut looks = 0;
         account.is_ending |= self.calls.shared.is_draining();
-        // What a paced block has let pass does not wait for what follows.
+        // A quantum that a paced block has waited with does not wait for those that follow.
         self.calls.has_waited = false;
         while !account.is_ending && self.run < self.run_max && !self.calls.has_waited {
             let filled = &mut self.quanta[self.run];

@@ -34,8 +34,8 @@ pub(crate) struct RealTimeOptions {
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     timer_slack: Option<Duration>,
 
-    /// Let the I/O thread sleep at least so long when it has nothing left to do, 1ns to 10ms: fewer
-    /// wakes for the same packets, each up to so much later [default: the next packet wakes it]
+    /// Let the I/O thread rest so long, or until its next timer, when it has nothing left to do, 1ns to
+    /// 10ms: fewer wakes for the same packets, seen so much later [default: the next packet wakes it]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     coalesce: Option<Duration>,
 }

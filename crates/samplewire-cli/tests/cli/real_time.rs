@@ -28,7 +28,7 @@ fn values_that_cannot_be_are_named() {
 
 #[test]
 fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
-    let device = Device::start(&["--source", "null", "--rate", "4M", "--coalesce", "100us"]);
+    let device = Device::start(&["--source", "null", "--rate", "4M", "--timer-slack", "2us"]);
     let options = ["--cpu", "0", "--priority", "1", "--lock-memory", "--huge-pages"];
     let short = ["--nsamps", "400k", "--json", "--timer-slack", "1us", "--coalesce", "50us"];
     let ran = run(&[&["record", &device.address, "null"][..], &options, &short].concat());

@@ -24,7 +24,7 @@ pub struct Granted {
     pub pages: Option<Pages>,
     /// How late the thread's timers may end, where that was set.
     pub timer_slack: Option<Duration>,
-    /// How long the thread sleeps at least, where that was set.
+    /// How long the thread rests where it has nothing to do, where that was set.
     pub coalesce: Option<Duration>,
     /// How the stream waits.
     pub waits: Waits,

@@ -110,8 +110,8 @@ impl RealTime {
         self
     }
 
-    /// How long an I/O thread that has nothing left to do sleeps at least, 1 ns to 10 ms, whatever
-    /// comes meanwhile, as a card does that coalesces its interrupts: fewer turns for the same
+    /// How long an I/O thread that has nothing left to do rests, 1 ns to 10 ms or until its next timer,
+    /// whatever comes meanwhile, as a card does that coalesces its interrupts: fewer turns for the same
     /// packets, each up to so much later. Default: the next packet wakes it.
     #[must_use]
     pub const fn coalesce(mut self, rest: Duration) -> Self {
@@ -312,6 +312,10 @@ mod tests {
         assert!(RealTime::new().waits(Waits::Inline).check_for(2).is_err());
         let rests = RealTime::new().coalesce(Duration::from_micros(50));
         assert_eq!(rests.check(), Ok(()));
+        assert!(
+            error_of(&rests.clone().waits(Waits::Inline)).starts_with("coalesce 50µs is of an")
+        );
+        assert!(rests.clone().waits(Waits::BothSpinning).check().is_err());
         let error = error_of(&rests.waits(Waits::Spinning));
         assert_eq!(
             error,

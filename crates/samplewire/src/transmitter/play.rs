@@ -221,13 +221,12 @@ impl Transmitter {
         Ok(())
     }
 
-    /// Sleeps for `span`, no less than the I/O thread does; where there is none, does its work.
+    /// Sleeps for `span`; where there is no I/O thread, does its work.
     fn pause(&self, span: Duration) {
         if self.port.granted.waits.is_program_spinning() {
             self.wait_until(span, |_| None::<()>);
         } else {
-            let least = self.port.granted.coalesce.filter(|_| !span.is_zero());
-            std::thread::sleep(span.max(least.unwrap_or_default()));
+            std::thread::sleep(span);
         }
     }
 
