@@ -51,15 +51,25 @@ fn carry(mut near: impl Link, mut far: impl Link) -> (usize, u64) {
             let parts = [header, payload, &[]];
             near.send(&[Outgoing { peer: to_far, ecn: Ecn::Ect0, parts }; 64]).unwrap();
             far.wait(Duration::from_millis(1)).unwrap();
-            far.recv(&mut batch).unwrap();
-            received += batch.len();
+            received += receive(&mut far, &mut batch);
             far.send(&[Outgoing { peer: to_near, ecn: Ecn::NotEct, parts }; 3]).unwrap();
             near.wait(Duration::from_millis(1)).unwrap();
-            near.recv(&mut batch).unwrap();
-            received += batch.len();
+            received += receive(&mut near, &mut batch);
         }
     });
     (received, taken)
+}
+
+/// Receives until nothing is there: how many packets.
+fn receive(link: &mut impl Link, batch: &mut Batch) -> usize {
+    let mut received = 0;
+    loop {
+        link.recv(batch).unwrap();
+        if batch.is_empty() {
+            return received;
+        }
+        received += batch.len();
+    }
 }
 
 fn udp(local: &str, options: &UdpOptions) -> (Udp, Udp) {
