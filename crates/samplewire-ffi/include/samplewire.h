@@ -5,8 +5,9 @@
 // Every function but those that give a text or a version returns a sw_result. A pointer argument
 // must not be NULL where it is not said, and is then SW_RESULT_NULL. A struct begins with
 // struct_size, which the caller sets to its sizeof, so that structs can grow. No function may be
-// called from a signal handler.
-
+// called from a signal handler. What takes more than its size is SW_RESULT_ROOM; where nothing
+// comes within timeout_ns it is SW_RESULT_TIMEOUT. To free NULL is allowed; what was freed before is
+// SW_RESULT_STALE.
 
 #ifndef SAMPLEWIRE_H
 #define SAMPLEWIRE_H
@@ -221,19 +222,16 @@ typedef enum sw_waits {
     SW_WAITS_INLINE = 3,
 } sw_waits;
 
-// A device in software: it sends a counter, or plays what it is sent into a file, to one peer after
-// the other. Any thread may use it.
+// A device in software: it sends a counter, or plays into a file. Any thread may use it.
 typedef struct sw_device sw_device;
 
 // The devices that were found. Any thread may read it.
 typedef struct sw_devices sw_devices;
 
-// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or
-// `sw_receiver_read`; any thread may be in the other functions.
+// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or `_read`.
 typedef struct sw_receiver sw_receiver;
 
-// The sending end of a stream to a device that plays. One thread at a time may be in the functions
-// that send or wait; any thread may be in the others.
+// The sending end of a stream. One thread at a time may be in the functions that send or wait.
 typedef struct sw_transmitter sw_transmitter;
 
 // A range of sample indexes that was not delivered.
@@ -264,11 +262,9 @@ typedef struct sw_tag {
     uint32_t reserved;
 } sw_tag;
 
-// A run of samples without a gap inside, on loan from the receiver: release it, and its memory may
-// be filled again. While a program holds all memory, the sender has to wait.
-//
-// Blocks may be released in any order and by any thread, also after the receiver was freed. The
-// samples must not be looked at afterwards; the gaps and tags are a copy.
+// A run of samples without a gap inside, on loan: release it, in any order and from any thread, also
+// after the receiver was freed. The samples must not be looked at afterwards; gaps and tags are a
+// copy. While a program holds all memory, the sender has to wait.
 typedef struct sw_block {
     // Set it to `sizeof(sw_block)` before the call.
     size_t struct_size;
@@ -276,8 +272,7 @@ typedef struct sw_block {
     void *owner;
     // Of the library: which loan. 0 where there is nothing to release.
     uint64_t handle;
-    // The samples where the network left them: little-endian, channels interleaved, aligned for
-    // their format. NULL where the block only carries gaps or tags.
+    // Little-endian, channels interleaved, aligned for their format; NULL with gaps or tags alone.
     const void *samples;
     // Their length in bytes.
     size_t len_bytes;
@@ -301,11 +296,9 @@ typedef struct sw_device_options {
     size_t struct_size;
     // Where it listens; default NULL: 127.0.0.1 and a free port.
     const char *address;
-    // Where it plays to, a file whose name ends with `.raw`; default NULL: it sends. What it plays
-    // is sc16.
+    // A file that it plays sc16 into, whose name ends with `.raw`; default NULL: it sends.
     const char *plays_into;
-    // What goes wrong on the way, as `samplewire emulate --fault` takes it, several with a blank
-    // between: `data:loss=0.01 feedback:loss=0.01`; default NULL: nothing.
+    // Faults as of `samplewire emulate --fault`, with blanks between; default NULL: nothing goes wrong.
     const char *faults;
     // Samples a second; default 1e6.
     double rate_hz;
@@ -316,19 +309,15 @@ typedef struct sw_device_options {
     uint32_t channels;
     // Packets held for repair, or that may wait to be played; default 1024.
     uint32_t window;
-    // Default 1: it has the clock of a converter, at which samples that find no room are lost. 0: it
-    // waits, or plays as fast as samples come.
+    // Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
     uint32_t has_clock;
     // 0.
     uint32_t reserved;
 } sw_device_options;
 
-// Samples that a device did not have at their time.
-//
-// An underflow is told at once, and exactly, where the device has come to samples that were not
-// sent, in a burst that has not ended; one that goes on is told in pieces that follow one another.
-// What lacked for other reasons, as a repair that came too late, is one event at the end of the
-// stream: the device says no earlier how many samples that were.
+// Samples that a device did not have at their time. An underflow is told at once, and exactly, where
+// samples of an open burst were not sent, a long one in pieces. What lacked for other reasons, as a
+// repair that came too late, is one event at the end of the stream.
 typedef struct sw_play_event {
     // Set it to `sizeof(sw_play_event)` before the call.
     size_t struct_size;
@@ -409,13 +398,11 @@ typedef struct sw_receiver_options {
     uint64_t deadline_ns;
     // The device's stream; default -1: its first that sends.
     int32_t stream;
-    // The largest IP packet to ask for, headers included, 576 to 9000; default 9000, or what the
-    // first hop takes.
+    // The largest IP packet to ask for, 576 to 9000; default 9000, or what the first hop takes.
     uint32_t mtu_bytes;
     // The index of the first sample to come; default 0: that of now.
     uint64_t start_index;
-    // Names this program to the device: the same owner takes a stream over at once. Default 0: one
-    // is drawn.
+    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
     uint64_t owner;
     // How long to try to open, 1 ms to 1 h; default 3 s.
     uint64_t timeout_ns;
@@ -433,8 +420,7 @@ typedef struct sw_receiver_options {
     uint64_t timer_slack_ns;
     // A `sw_waits`; default asleep.
     uint32_t waits;
-    // Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
-    // bounded by the window.
+    // Blocks that may be on loan at once, 1 to 65536; default 1024. The window bounds their memory.
     uint32_t blocks_max;
     // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
     uint64_t coalesce_ns;
@@ -452,13 +438,11 @@ typedef struct sw_transmitter_options {
     uint64_t deadline_ns;
     // The device's stream; default -1: its first that takes samples.
     int32_t stream;
-    // The largest IP packet to send, headers included, 576 to 9000; default 9000, or what the first
-    // hop takes.
+    // The largest IP packet to send, 576 to 9000; default 9000, or what the first hop takes.
     uint32_t mtu_bytes;
     // The index of the first sample; default 0: what the device plays when it is opened.
     uint64_t start_index;
-    // Names this program to the device: the same owner takes a stream over at once. Default 0: one
-    // is drawn.
+    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
     uint64_t owner;
     // How long to try to open, 1 ms to 1 h; default 3 s.
     uint64_t timeout_ns;
@@ -540,8 +524,7 @@ typedef struct sw_receiver_stats {
 typedef struct sw_end {
     // Set it to `sizeof(sw_end)` before the call.
     size_t struct_size;
-    // `SW_RESULT_END` where everything up to the final index is accounted for, `SW_RESULT_CANCELLED`
-    // where this program ended it, or why it broke.
+    // `SW_RESULT_END`: all is accounted for; `SW_RESULT_CANCELLED`: by this program; or why it broke.
     uint32_t result;
     // Where the peer closed it: 0 finished, 1 cancelled, 2 taken over, 3 the device's source or sink
     // failed, 4 it heard nothing for too long, 5 this end broke the protocol, 6 underflow.
@@ -616,8 +599,7 @@ const char *sw_version(void);
 // The library's version as a number that grows: major * 1000000 + minor * 1000 + patch.
 uint32_t sw_version_number(void);
 
-// Gives a block back, and clears it. `SW_RESULT_STALE` when that was done before, also through a
-// copy of the struct.
+// Gives a block back, and clears it; `SW_RESULT_STALE` when it was, also through a copy.
 enum sw_result sw_block_release(struct sw_block *block);
 
 // A cause in words, e.g. `never asked`; "unknown cause" for a number that is none. Never NULL.
@@ -625,9 +607,7 @@ const char *sw_cause_str(uint32_t cause);
 
 // Writes `count` samples of one channel each, or of `count / n` times `n` channels, in another format
 // (both are a `sw_format`, neither 0): to the front of `to`, which must not overlap `from`. Complex
-// stays complex and real stays real; values that do not fit are clipped.
-//
-// `SW_RESULT_ROOM` when the samples take more than `to_size_bytes`; then nothing is written.
+// stays complex, real real; values that do not fit are clipped. `SW_RESULT_ROOM` writes nothing.
 enum sw_result sw_convert(const void *from,
                           uint32_t from_format,
                           size_t count,
@@ -641,31 +621,23 @@ enum sw_result sw_device_options_init(struct sw_device_options *options, size_t 
 // Starts a device in software. `options` may be NULL: the defaults. Free it with `sw_device_free`.
 enum sw_result sw_device_new(const struct sw_device_options *options, struct sw_device **device);
 
-// Where the device listens, as `sw_receiver_open` and `sw_transmitter_open` take it.
-// `SW_RESULT_ROOM` when it takes more than `size_bytes`; `SW_TEXT_BYTES` are enough.
+// Where the device listens, as the functions that open take it; `SW_TEXT_BYTES` are enough.
 enum sw_result sw_device_get_address(const struct sw_device *device,
                                      char *address,
                                      size_t size_bytes);
 
-// Stops the device, which closes its streams, and frees it; what it plays into is complete. What a
-// receiver lacks is sent first, for 2 s; what has not departed then is given up. Waits until the
-// peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
-// was freed before is `SW_RESULT_STALE`.
+// Stops the device and frees it; what it plays into is complete. What a receiver lacks is sent, for
+// 2 s. Waits until the peer knows, or is dead: after 15 s without a word.
 enum sw_result sw_device_free(struct sw_device *device);
 
-// The next event of the device, in the order in which they became known. Waits at most
-// `timeout_ns`: 0 only looks. Any thread may, while another sends.
-//
-// `SW_RESULT_TIMEOUT` when nothing happened, `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream
-// has ended and all its events were taken; an error when it broke. Only `SW_RESULT_OK` gives an
-// event.
+// The next event, in the order in which they became known; any thread may ask while another sends.
+// `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream has ended and all were taken.
 enum sw_result sw_transmitter_next_event(const struct sw_transmitter *transmitter,
                                          uint64_t timeout_ns,
                                          struct sw_play_event *event);
 
-// Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream,
-// and waits about twice `patience_ns` for answers; 500000000 is a good value. No device is no error.
-// Free the list with `sw_devices_free`.
+// Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream, for
+// about twice `patience_ns`; 500000000 is a good value. Free the list with `sw_devices_free`.
 enum sw_result sw_find(uint16_t port,
                        uint64_t patience_ns,
                        struct sw_devices **devices);
@@ -681,8 +653,7 @@ enum sw_result sw_devices_get(const struct sw_devices *devices,
 // Frees the list. NULL is allowed; a list that was freed before is `SW_RESULT_STALE`.
 enum sw_result sw_devices_free(struct sw_devices *devices);
 
-// Asks the device at `address` (`HOST` or `HOST:PORT`) of its stream number `stream`, without
-// opening it, and waits at most `timeout_ns`.
+// Asks the device at `address` (`HOST` or `HOST:PORT`) of a stream, by number, without opening it.
 enum sw_result sw_probe(const char *address,
                         uint16_t stream,
                         uint64_t timeout_ns,
@@ -698,9 +669,8 @@ enum sw_result sw_receiver_options_init(struct sw_receiver_options *options, siz
 enum sw_result sw_transmitter_options_init(struct sw_transmitter_options *options,
                                            size_t struct_size);
 
-// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and starts to receive.
-// `options` may be NULL: the defaults. Waits until the stream is open, at most for the time that
-// the options set. Free the receiver with `sw_receiver_free`.
+// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and waits until it is open, at
+// most for the time that the options set (NULL: the defaults).
 enum sw_result sw_receiver_open(const char *address,
                                 const struct sw_receiver_options *options,
                                 struct sw_receiver **receiver);
@@ -714,16 +684,12 @@ enum sw_result sw_receiver_get_stats(const struct sw_receiver *receiver,
                                      struct sw_receiver_stats *stats);
 
 // What was had of the real-time options, and what not and why, as a text for people.
-// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
 enum sw_result sw_receiver_get_granted(const struct sw_receiver *receiver,
                                        char *text,
                                        size_t size_bytes);
 
-// The next block, on loan: give it back with `sw_block_release`. Waits at most `timeout_ns`
-// (`SW_FOREVER`: without an end).
-//
-// `SW_RESULT_TIMEOUT` when nothing came, `SW_RESULT_END` after the last, `SW_RESULT_CANCELLED` after
-// `sw_receiver_cancel`; an error when the stream broke. Only `SW_RESULT_OK` gives a block.
+// The next block, on loan until `sw_block_release`; `SW_RESULT_END` after the last,
+// `SW_RESULT_CANCELLED` after `sw_receiver_cancel`, an error when the stream broke.
 enum sw_result sw_receiver_next(struct sw_receiver *receiver,
                                 uint64_t timeout_ns,
                                 struct sw_block *block);
@@ -731,7 +697,6 @@ enum sw_result sw_receiver_next(struct sw_receiver *receiver,
 // Copies samples into `buffer`, in `format` (0: as sent; complex stays complex, real stays real),
 // until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` is over. `block` then tells
 // of what is in the buffer as of any block, and needs no release.
-//
 // Returns as `sw_receiver_next` does; with `SW_RESULT_OK` there are samples, or gaps or tags alone.
 enum sw_result sw_receiver_read(struct sw_receiver *receiver,
                                 void *buffer,
@@ -740,36 +705,27 @@ enum sw_result sw_receiver_read(struct sw_receiver *receiver,
                                 uint64_t timeout_ns,
                                 struct sw_block *block);
 
-// How the stream ended; `SW_RESULT_STILL_OPEN` before `sw_receiver_next` or `sw_receiver_read` has
-// come to the end, or `sw_receiver_close` was called.
+// How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
 enum sw_result sw_receiver_get_end(const struct sw_receiver *receiver, struct sw_end *end);
 
-// Makes a thread that waits in `sw_receiver_next` or `sw_receiver_read` return, and all later
-// calls, with `SW_RESULT_CANCELLED`. From any thread, but not from a signal handler: set a flag
-// there.
+// Makes a thread that waits to receive, and all later calls, return `SW_RESULT_CANCELLED`.
 enum sw_result sw_receiver_cancel(struct sw_receiver *receiver);
 
-// Ends the stream, and waits about a second at most for the device to know. The counters are then
-// final. Blocks on loan stay good.
+// Ends the stream; waits about a second for the device to know. Counters are final then.
 enum sw_result sw_receiver_close(struct sw_receiver *receiver);
 
-// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good until they
-// are released. NULL is allowed; a receiver that was freed before is `SW_RESULT_STALE`.
+// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good.
 enum sw_result sw_receiver_free(struct sw_receiver *receiver);
 
 // A name for a result, e.g. `timeout`; "unknown result" for a number that is none. Never NULL.
 const char *sw_result_str(uint32_t result);
 
 // The text of the last call of this thread that failed, with the values concerned and what to do
-// next; empty when none has. Results that are not errors leave it as it was.
-//
-// It belongs to the thread, so that threads do not see each other's errors and no function needs
-// an argument for it. It is good until the next call of this thread that fails.
+// next; empty when none has. It is good until the next such call; other results leave it as it was.
 const char *sw_last_error(void);
 
-// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) that plays. `options` may be
-// NULL: the defaults. Waits until the device has said how much it takes, at most twice the time that
-// the options set. Free the transmitter with `sw_transmitter_free`.
+// Opens a stream of the device at `address` that plays, and waits until it has said how much it takes,
+// at most twice the time that the options set (NULL: the defaults).
 enum sw_result sw_transmitter_open(const char *address,
                                    const struct sw_transmitter_options *options,
                                    struct sw_transmitter **transmitter);
@@ -783,20 +739,17 @@ enum sw_result sw_transmitter_get_stats(const struct sw_transmitter *transmitter
                                         struct sw_transmitter_stats *stats);
 
 // What was had of the real-time options, and what not and why, as a text for people.
-// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
 enum sw_result sw_transmitter_get_granted(const struct sw_transmitter *transmitter,
                                           char *text,
                                           size_t size_bytes);
 
-// Room to fill; `SW_RESULT_TIMEOUT` when none becomes free within `timeout_ns`: the device takes no
-// more for now. Commit or discard it. At most 64 are on loan at once.
+// Room to fill; `SW_RESULT_TIMEOUT` while the device takes no more. At most 64 are on loan at once.
 enum sw_result sw_transmitter_begin(struct sw_transmitter *transmitter,
                                     uint64_t timeout_ns,
                                     struct sw_room *room);
 
 // Sends the first `count` samples of a room and takes it back; `index` is that of the first, or
 // `SW_INDEX_NEXT`. `flags` are 0 or of `SW_SEND_START`, `SW_SEND_END_OF_BURST`.
-//
 // `SW_RESULT_STALE` for a room that was committed before. An error leaves the room on loan.
 enum sw_result sw_transmitter_commit(struct sw_transmitter *transmitter,
                                      struct sw_room *room,
@@ -818,30 +771,25 @@ enum sw_result sw_transmitter_write(struct sw_transmitter *transmitter,
                                     uint64_t timeout_ns,
                                     uint64_t *written);
 
-// Waits until the device has all that was committed and says that it has played what lies before
-// `index`, so that what it counts is complete; `SW_RESULT_TIMEOUT` after `timeout_ns`.
+// Waits until the device has all that was committed and has played what lies before `index`.
 enum sw_result sw_transmitter_wait_played(struct sw_transmitter *transmitter,
                                           uint64_t index,
                                           uint64_t timeout_ns);
 
-// Waits until the device has acknowledged all that was committed; `SW_RESULT_TIMEOUT` after
-// `timeout_ns`. A room on loan is none that was committed, and is waited for.
+// Waits until the device has acknowledged all that was committed, which a room on loan is not.
 enum sw_result sw_transmitter_wait_acknowledged(struct sw_transmitter *transmitter,
                                                 uint64_t timeout_ns);
 
-// Ends the stream after all that was committed, and waits until the device has it all, or is dead:
-// after 15 s without a word. `sw_transmitter_get_end` tells more.
+// Ends the stream after all that was committed; waits until the device has it, or is dead (15 s).
 enum sw_result sw_transmitter_finish(struct sw_transmitter *transmitter);
 
 // How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
 enum sw_result sw_transmitter_get_end(const struct sw_transmitter *transmitter, struct sw_end *end);
 
-// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED` once the
-// device knows, or is dead. From any thread, but not from a signal handler: set a flag there.
+// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED`.
 enum sw_result sw_transmitter_cancel(struct sw_transmitter *transmitter);
 
-// Cancels the stream where it is open, and frees the transmitter. The memory of rooms on loan must
-// not be touched afterwards. NULL is allowed; one that was freed before is `SW_RESULT_STALE`.
+// Cancels the stream where it is open, and frees the transmitter, its rooms among it.
 enum sw_result sw_transmitter_free(struct sw_transmitter *transmitter);
 
 #ifdef __cplusplus

@@ -86,11 +86,9 @@ pub struct sw_tag {
     pub reserved: u32,
 }
 
-/// A run of samples without a gap inside, on loan from the receiver: release it, and its memory may
-/// be filled again. While a program holds all memory, the sender has to wait.
-///
-/// Blocks may be released in any order and by any thread, also after the receiver was freed. The
-/// samples must not be looked at afterwards; the gaps and tags are a copy.
+/// A run of samples without a gap inside, on loan: release it, in any order and from any thread, also
+/// after the receiver was freed. The samples must not be looked at afterwards; gaps and tags are a
+/// copy. While a program holds all memory, the sender has to wait.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_block {
@@ -100,8 +98,7 @@ pub struct sw_block {
     pub owner: *mut c_void,
     /// Of the library: which loan. 0 where there is nothing to release.
     pub handle: u64,
-    /// The samples where the network left them: little-endian, channels interleaved, aligned for
-    /// their format. NULL where the block only carries gaps or tags.
+    /// Little-endian, channels interleaved, aligned for their format; NULL with gaps or tags alone.
     pub samples: *const c_void,
     /// Their length in bytes.
     pub len_bytes: usize,
@@ -135,8 +132,7 @@ sized!(
     sw_block::empty(0)
 );
 
-/// Gives a block back, and clears it. `SW_RESULT_STALE` when that was done before, also through a
-/// copy of the struct.
+/// Gives a block back, and clears it; `SW_RESULT_STALE` when it was, also through a copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_block_release(block: *mut sw_block) -> sw_result {
     guard(|| {

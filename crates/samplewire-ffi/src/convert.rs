@@ -10,9 +10,7 @@ use crate::result::{Failure, guard, sw_result};
 
 /// Writes `count` samples of one channel each, or of `count / n` times `n` channels, in another format
 /// (both are a `sw_format`, neither 0): to the front of `to`, which must not overlap `from`. Complex
-/// stays complex and real stays real; values that do not fit are clipped.
-///
-/// `SW_RESULT_ROOM` when the samples take more than `to_size_bytes`; then nothing is written.
+/// stays complex, real real; values that do not fit are clipped. `SW_RESULT_ROOM` writes nothing.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_convert(
     from: *const c_void,

@@ -23,8 +23,7 @@ use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{init, read, sized};
 
-/// A device in software: it sends a counter, or plays what it is sent into a file, to one peer after
-/// the other. Any thread may use it.
+/// A device in software: it sends a counter, or plays into a file. Any thread may use it.
 pub struct sw_device {
     _never_made: (),
 }
@@ -37,11 +36,9 @@ pub struct sw_device_options {
     pub struct_size: usize,
     /// Where it listens; default NULL: 127.0.0.1 and a free port.
     pub address: *const c_char,
-    /// Where it plays to, a file whose name ends with `.raw`; default NULL: it sends. What it plays
-    /// is sc16.
+    /// A file that it plays sc16 into, whose name ends with `.raw`; default NULL: it sends.
     pub plays_into: *const c_char,
-    /// What goes wrong on the way, as `samplewire emulate --fault` takes it, several with a blank
-    /// between: `data:loss=0.01 feedback:loss=0.01`; default NULL: nothing.
+    /// Faults as of `samplewire emulate --fault`, with blanks between; default NULL: nothing goes wrong.
     pub faults: *const c_char,
     /// Samples a second; default 1e6.
     pub rate_hz: f64,
@@ -52,8 +49,7 @@ pub struct sw_device_options {
     pub channels: u32,
     /// Packets held for repair, or that may wait to be played; default 1024.
     pub window: u32,
-    /// Default 1: it has the clock of a converter, at which samples that find no room are lost. 0: it
-    /// waits, or plays as fast as samples come.
+    /// Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
     pub has_clock: u32,
     /// 0.
     pub reserved: u32,
@@ -129,8 +125,7 @@ pub unsafe extern "C" fn sw_device_new(
     })
 }
 
-/// Where the device listens, as `sw_receiver_open` and `sw_transmitter_open` take it.
-/// `SW_RESULT_ROOM` when it takes more than `size_bytes`; `SW_TEXT_BYTES` are enough.
+/// Where the device listens, as the functions that open take it; `SW_TEXT_BYTES` are enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_device_get_address(
     device: *const sw_device,
@@ -145,10 +140,8 @@ pub unsafe extern "C" fn sw_device_get_address(
     })
 }
 
-/// Stops the device, which closes its streams, and frees it; what it plays into is complete. What a
-/// receiver lacks is sent first, for 2 s; what has not departed then is given up. Waits until the
-/// peer knows, at the latest until it is dead: after 15 s without a word. NULL is allowed; one that
-/// was freed before is `SW_RESULT_STALE`.
+/// Stops the device and frees it; what it plays into is complete. What a receiver lacks is sent, for
+/// 2 s. Waits until the peer knows, or is dead: after 15 s without a word.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_device_free(device: *mut sw_device) -> sw_result {
     guard(|| {

@@ -12,8 +12,7 @@ use crate::sized::sized;
 pub struct sw_end {
     /// Set it to `sizeof(sw_end)` before the call.
     pub struct_size: usize,
-    /// `SW_RESULT_END` where everything up to the final index is accounted for, `SW_RESULT_CANCELLED`
-    /// where this program ended it, or why it broke.
+    /// `SW_RESULT_END`: all is accounted for; `SW_RESULT_CANCELLED`: by this program; or why it broke.
     pub result: u32,
     /// Where the peer closed it: 0 finished, 1 cancelled, 2 taken over, 3 the device's source or sink
     /// failed, 4 it heard nothing for too long, 5 this end broke the protocol, 6 underflow.

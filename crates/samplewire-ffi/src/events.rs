@@ -19,12 +19,9 @@ pub enum sw_play_event_kind {
     Underflow = 2,
 }
 
-/// Samples that a device did not have at their time.
-///
-/// An underflow is told at once, and exactly, where the device has come to samples that were not
-/// sent, in a burst that has not ended; one that goes on is told in pieces that follow one another.
-/// What lacked for other reasons, as a repair that came too late, is one event at the end of the
-/// stream: the device says no earlier how many samples that were.
+/// Samples that a device did not have at their time. An underflow is told at once, and exactly, where
+/// samples of an open burst were not sent, a long one in pieces. What lacked for other reasons, as a
+/// repair that came too late, is one event at the end of the stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_play_event {
@@ -58,12 +55,8 @@ sized!(
     }
 );
 
-/// The next event of the device, in the order in which they became known. Waits at most
-/// `timeout_ns`: 0 only looks. Any thread may, while another sends.
-///
-/// `SW_RESULT_TIMEOUT` when nothing happened, `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream
-/// has ended and all its events were taken; an error when it broke. Only `SW_RESULT_OK` gives an
-/// event.
+/// The next event, in the order in which they became known; any thread may ask while another sends.
+/// `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream has ended and all were taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_next_event(
     transmitter: *const sw_transmitter,

@@ -18,9 +18,8 @@ pub struct sw_devices {
 
 static DEVICES: Registry<Found> = Registry::new("sw_devices");
 
-/// Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream,
-/// and waits about twice `patience_ns` for answers; 500000000 is a good value. No device is no error.
-/// Free the list with `sw_devices_free`.
+/// Asks all devices on the local networks that listen on `port` (0: the usual one) what they stream, for
+/// about twice `patience_ns`; 500000000 is a good value. Free the list with `sw_devices_free`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_find(
     port: u16,
@@ -79,8 +78,7 @@ pub unsafe extern "C" fn sw_devices_free(devices: *mut sw_devices) -> sw_result 
     })
 }
 
-/// Asks the device at `address` (`HOST` or `HOST:PORT`) of its stream number `stream`, without
-/// opening it, and waits at most `timeout_ns`.
+/// Asks the device at `address` (`HOST` or `HOST:PORT`) of a stream, by number, without opening it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_probe(
     address: *const c_char,

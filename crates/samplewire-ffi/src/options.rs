@@ -60,13 +60,11 @@ pub struct sw_receiver_options {
     pub deadline_ns: u64,
     /// The device's stream; default -1: its first that sends.
     pub stream: i32,
-    /// The largest IP packet to ask for, headers included, 576 to 9000; default 9000, or what the
-    /// first hop takes.
+    /// The largest IP packet to ask for, 576 to 9000; default 9000, or what the first hop takes.
     pub mtu_bytes: u32,
     /// The index of the first sample to come; default 0: that of now.
     pub start_index: u64,
-    /// Names this program to the device: the same owner takes a stream over at once. Default 0: one
-    /// is drawn.
+    /// Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
     pub owner: u64,
     /// How long to try to open, 1 ms to 1 h; default 3 s.
     pub timeout_ns: u64,
@@ -84,8 +82,7 @@ pub struct sw_receiver_options {
     pub timer_slack_ns: u64,
     /// A `sw_waits`; default asleep.
     pub waits: u32,
-    /// Blocks that may be on loan at once, 1 to 65536; default 1024. The memory that they lie in is
-    /// bounded by the window.
+    /// Blocks that may be on loan at once, 1 to 65536; default 1024. The window bounds their memory.
     pub blocks_max: u32,
     /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
     pub coalesce_ns: u64,
@@ -147,13 +144,11 @@ pub struct sw_transmitter_options {
     pub deadline_ns: u64,
     /// The device's stream; default -1: its first that takes samples.
     pub stream: i32,
-    /// The largest IP packet to send, headers included, 576 to 9000; default 9000, or what the first
-    /// hop takes.
+    /// The largest IP packet to send, 576 to 9000; default 9000, or what the first hop takes.
     pub mtu_bytes: u32,
     /// The index of the first sample; default 0: what the device plays when it is opened.
     pub start_index: u64,
-    /// Names this program to the device: the same owner takes a stream over at once. Default 0: one
-    /// is drawn.
+    /// Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
     pub owner: u64,
     /// How long to try to open, 1 ms to 1 h; default 3 s.
     pub timeout_ns: u64,

@@ -21,8 +21,7 @@ use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, write};
 use crate::stats::sw_receiver_stats;
 
-/// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or
-/// `sw_receiver_read`; any thread may be in the other functions.
+/// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or `_read`.
 pub struct sw_receiver {
     _never_made: (),
 }
@@ -56,9 +55,8 @@ pub(crate) struct Lent {
 static RECEIVERS: Registry<Receiving> = Registry::new("sw_receiver");
 pub(crate) static LENT: Registry<Arc<Lent>> = Registry::new("sw_block.owner");
 
-/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and starts to receive.
-/// `options` may be NULL: the defaults. Waits until the stream is open, at most for the time that
-/// the options set. Free the receiver with `sw_receiver_free`.
+/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and waits until it is open, at
+/// most for the time that the options set (NULL: the defaults).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_open(
     address: *const c_char,
@@ -124,7 +122,6 @@ pub unsafe extern "C" fn sw_receiver_get_stats(
 }
 
 /// What was had of the real-time options, and what not and why, as a text for people.
-/// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_granted(
     receiver: *const sw_receiver,
@@ -139,11 +136,8 @@ pub unsafe extern "C" fn sw_receiver_get_granted(
     })
 }
 
-/// The next block, on loan: give it back with `sw_block_release`. Waits at most `timeout_ns`
-/// (`SW_FOREVER`: without an end).
-///
-/// `SW_RESULT_TIMEOUT` when nothing came, `SW_RESULT_END` after the last, `SW_RESULT_CANCELLED` after
-/// `sw_receiver_cancel`; an error when the stream broke. Only `SW_RESULT_OK` gives a block.
+/// The next block, on loan until `sw_block_release`; `SW_RESULT_END` after the last,
+/// `SW_RESULT_CANCELLED` after `sw_receiver_cancel`, an error when the stream broke.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_next(
     receiver: *mut sw_receiver,
@@ -186,7 +180,6 @@ pub unsafe extern "C" fn sw_receiver_next(
 /// Copies samples into `buffer`, in `format` (0: as sent; complex stays complex, real stays real),
 /// until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` is over. `block` then tells
 /// of what is in the buffer as of any block, and needs no release.
-///
 /// Returns as `sw_receiver_next` does; with `SW_RESULT_OK` there are samples, or gaps or tags alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_read(
@@ -217,8 +210,7 @@ pub unsafe extern "C" fn sw_receiver_read(
     })
 }
 
-/// How the stream ended; `SW_RESULT_STILL_OPEN` before `sw_receiver_next` or `sw_receiver_read` has
-/// come to the end, or `sw_receiver_close` was called.
+/// How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_end(
     receiver: *const sw_receiver,
@@ -235,9 +227,7 @@ pub unsafe extern "C" fn sw_receiver_get_end(
     })
 }
 
-/// Makes a thread that waits in `sw_receiver_next` or `sw_receiver_read` return, and all later
-/// calls, with `SW_RESULT_CANCELLED`. From any thread, but not from a signal handler: set a flag
-/// there.
+/// Makes a thread that waits to receive, and all later calls, return `SW_RESULT_CANCELLED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_cancel(receiver: *mut sw_receiver) -> sw_result {
     guard(|| {
@@ -246,8 +236,7 @@ pub unsafe extern "C" fn sw_receiver_cancel(receiver: *mut sw_receiver) -> sw_re
     })
 }
 
-/// Ends the stream, and waits about a second at most for the device to know. The counters are then
-/// final. Blocks on loan stay good.
+/// Ends the stream; waits about a second for the device to know. Counters are final then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_close(receiver: *mut sw_receiver) -> sw_result {
     guard(|| {
@@ -257,8 +246,7 @@ pub unsafe extern "C" fn sw_receiver_close(receiver: *mut sw_receiver) -> sw_res
     })
 }
 
-/// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good until they
-/// are released. NULL is allowed; a receiver that was freed before is `SW_RESULT_STALE`.
+/// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_free(receiver: *mut sw_receiver) -> sw_result {
     guard(|| {

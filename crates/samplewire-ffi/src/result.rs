@@ -117,10 +117,7 @@ pub extern "C" fn sw_result_str(result: u32) -> *const c_char {
 }
 
 /// The text of the last call of this thread that failed, with the values concerned and what to do
-/// next; empty when none has. Results that are not errors leave it as it was.
-///
-/// It belongs to the thread, so that threads do not see each other's errors and no function needs
-/// an argument for it. It is good until the next call of this thread that fails.
+/// next; empty when none has. It is good until the next such call; other results leave it as it was.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_last_error() -> *const c_char {
     // A thread that is ending has none any more.

@@ -33,8 +33,7 @@ pub const SW_SEND_START: u32 = 1;
 /// The last of these samples ends a burst. Less than a whole room does so too.
 pub const SW_SEND_END_OF_BURST: u32 = 2;
 
-/// The sending end of a stream to a device that plays. One thread at a time may be in the functions
-/// that send or wait; any thread may be in the others.
+/// The sending end of a stream. One thread at a time may be in the functions that send or wait.
 pub struct sw_transmitter {
     _never_made: (),
 }
@@ -82,9 +81,8 @@ pub(crate) struct Sending {
 
 pub(crate) static TRANSMITTERS: Registry<Sending> = Registry::new("sw_transmitter");
 
-/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) that plays. `options` may be
-/// NULL: the defaults. Waits until the device has said how much it takes, at most twice the time that
-/// the options set. Free the transmitter with `sw_transmitter_free`.
+/// Opens a stream of the device at `address` that plays, and waits until it has said how much it takes,
+/// at most twice the time that the options set (NULL: the defaults).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_open(
     address: *const c_char,
@@ -156,7 +154,6 @@ pub unsafe extern "C" fn sw_transmitter_get_stats(
 }
 
 /// What was had of the real-time options, and what not and why, as a text for people.
-/// `SW_RESULT_ROOM` when it takes more than `size_bytes`, its zero byte included.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_granted(
     transmitter: *const sw_transmitter,
@@ -171,8 +168,7 @@ pub unsafe extern "C" fn sw_transmitter_get_granted(
     })
 }
 
-/// Room to fill; `SW_RESULT_TIMEOUT` when none becomes free within `timeout_ns`: the device takes no
-/// more for now. Commit or discard it. At most 64 are on loan at once.
+/// Room to fill; `SW_RESULT_TIMEOUT` while the device takes no more. At most 64 are on loan at once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_begin(
     transmitter: *mut sw_transmitter,
@@ -205,7 +201,6 @@ pub unsafe extern "C" fn sw_transmitter_begin(
 
 /// Sends the first `count` samples of a room and takes it back; `index` is that of the first, or
 /// `SW_INDEX_NEXT`. `flags` are 0 or of `SW_SEND_START`, `SW_SEND_END_OF_BURST`.
-///
 /// `SW_RESULT_STALE` for a room that was committed before. An error leaves the room on loan.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_commit(
@@ -294,8 +289,7 @@ pub unsafe extern "C" fn sw_transmitter_write(
     })
 }
 
-/// Waits until the device has all that was committed and says that it has played what lies before
-/// `index`, so that what it counts is complete; `SW_RESULT_TIMEOUT` after `timeout_ns`.
+/// Waits until the device has all that was committed and has played what lies before `index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_wait_played(
     transmitter: *mut sw_transmitter,
@@ -317,8 +311,7 @@ pub unsafe extern "C" fn sw_transmitter_wait_played(
     })
 }
 
-/// Waits until the device has acknowledged all that was committed; `SW_RESULT_TIMEOUT` after
-/// `timeout_ns`. A room on loan is none that was committed, and is waited for.
+/// Waits until the device has acknowledged all that was committed, which a room on loan is not.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_wait_acknowledged(
     transmitter: *mut sw_transmitter,
@@ -328,8 +321,7 @@ pub unsafe extern "C" fn sw_transmitter_wait_acknowledged(
     unsafe { sw_transmitter_wait_played(transmitter, 0, timeout_ns) }
 }
 
-/// Ends the stream after all that was committed, and waits until the device has it all, or is dead:
-/// after 15 s without a word. `sw_transmitter_get_end` tells more.
+/// Ends the stream after all that was committed; waits until the device has it, or is dead (15 s).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_finish(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
@@ -357,8 +349,7 @@ pub unsafe extern "C" fn sw_transmitter_get_end(
     })
 }
 
-/// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED` once the
-/// device knows, or is dead. From any thread, but not from a signal handler: set a flag there.
+/// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_cancel(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
@@ -367,8 +358,7 @@ pub unsafe extern "C" fn sw_transmitter_cancel(transmitter: *mut sw_transmitter)
     })
 }
 
-/// Cancels the stream where it is open, and frees the transmitter. The memory of rooms on loan must
-/// not be touched afterwards. NULL is allowed; one that was freed before is `SW_RESULT_STALE`.
+/// Cancels the stream where it is open, and frees the transmitter, its rooms among it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_free(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
