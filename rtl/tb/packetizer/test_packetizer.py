@@ -340,8 +340,10 @@ async def full_packets_take_a_beat_every_clock_and_commit_in_three_cycles(dut):
     assert len(await tb.drain()) == tb.slots
     # A short burst costs one cycle, the split two.
     if tb.width // 4 > 1:
-        short = beats_of(Burst(5000, 3, start=True), 4, tb.width)
-        again = beats_of(Burst(6000, 3, start=True), 4, tb.width)
+        # It shows behind two beats: the first is still on its way when the second is taken.
+        samples = tb.width // 4 + 1
+        short = beats_of(Burst(5000, samples, start=True), 4, tb.width)
+        again = beats_of(Burst(6000, samples, start=True), 4, tb.width)
         waits = [await tb.offer(b) for b in short + again]
         assert sum(waits) == 1
         full = beats * tb.width // 4
