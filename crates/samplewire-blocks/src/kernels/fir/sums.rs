@@ -101,9 +101,10 @@ fn strided_by<const FUSED: bool, const PARTS: usize>(
     taps: &[f32],
     outputs: &mut [f32],
 ) {
+    let taps = &Laned::new(taps);
     let shared = overlapping::<FUSED, PARTS>(inputs, first, step, taps, outputs);
     let (first, outputs) = (first + shared * step, &mut outputs[shared * PARTS..]);
-    let window = |number: usize| &inputs[first + number * step..][..taps.len()];
+    let window = |number: usize| &inputs[first + number * step..][..taps.len];
     // Lanes are added up in a loop of their own and one output at a time, which `black_box` is for:
     // else the compiler sums all windows by two lanes, or gathers the lanes of eight outputs.
     let mut lanes = [[0.0; LANES]; TILE];
@@ -131,7 +132,7 @@ fn overlapping<const FUSED: bool, const PARTS: usize>(
     inputs: &[f32],
     first: usize,
     step: usize,
-    taps: &[f32],
+    taps: &Laned<'_>,
     outputs: &mut [f32],
 ) -> usize {
     let apart = LANES / step;
@@ -157,17 +158,16 @@ fn overlapping<const FUSED: bool, const PARTS: usize>(
 /// places so far apart.
 #[inline(always)]
 fn four_overlapping<const FUSED: bool>(
-    inputs: &[f32],
-    taps: &[f32],
+    all: &[f32],
+    taps: &Laned<'_>,
     sums: &mut [[f32; LANES]],
     apart: usize,
 ) {
-    let (taps, last_taps) = taps.as_chunks();
-    let (inputs, last) = inputs[..(taps.len() + 3) * LANES + last_taps.len()].as_chunks();
+    let inputs = all[..3 * LANES + taps.len].as_chunks().0;
     let (mut sums_0, mut sums_1) = ([0.0; LANES], [0.0; LANES]);
     let (mut sums_2, mut sums_3) = ([0.0; LANES], [0.0; LANES]);
     // Seven loads for sixteen products.
-    let (fours, rest) = taps.as_chunks::<4>();
+    let (fours, rest) = taps.whole.as_chunks::<4>();
     for (at, taps) in fours.iter().enumerate() {
         let inputs: &[_; 7] = inputs[4 * at..][..7].try_into().expect("there are 7");
         for (at, taps) in taps.iter().enumerate() {
@@ -187,23 +187,23 @@ fn four_overlapping<const FUSED: bool>(
     sums[apart] = sums_1;
     sums[2 * apart] = sums_2;
     sums[3 * apart] = sums_3;
-    if !last_taps.is_empty() {
+    if !taps.rest.is_empty() {
         for (at, sums) in sums.iter_mut().step_by(apart).take(4).enumerate() {
-            let inputs = inputs.get(taps.len() + at).map_or(last, <[f32; LANES]>::as_slice);
-            add_last::<FUSED>(sums, inputs, last_taps);
+            taps.add_rest::<FUSED>(sums, &all[at * LANES..][..taps.len]);
         }
     }
 }
 
 /// The sum over a window, by lanes.
 #[inline(always)]
-fn dot_product<const FUSED: bool>(window: &[f32], taps: &[f32]) -> [f32; LANES] {
+fn dot_product<const FUSED: bool>(window: &[f32], taps: &Laned<'_>) -> [f32; LANES] {
     let mut sums = [0.0; LANES];
-    let ((taps, last_taps), (window, last)) = (taps.as_chunks(), window.as_chunks());
-    for (taps, inputs) in taps.iter().zip(window) {
+    for (taps, inputs) in taps.whole.iter().zip(window.as_chunks().0) {
         add_lanes::<FUSED, _>(&mut sums, inputs, taps);
     }
-    add_last::<FUSED>(&mut sums, last, last_taps);
+    if !taps.rest.is_empty() {
+        taps.add_rest::<FUSED>(&mut sums, window);
+    }
     sums
 }
 
@@ -211,27 +211,55 @@ fn dot_product<const FUSED: bool>(window: &[f32], taps: &[f32]) -> [f32; LANES] 
 #[inline(always)]
 fn four_dot_products<const FUSED: bool>(
     windows: (&[f32], &[f32], &[f32], &[f32]),
-    taps: &[f32],
+    taps: &Laned<'_>,
     sums: &mut [[f32; LANES]; 4],
 ) {
-    let (taps, last_taps) = taps.as_chunks();
-    let (window_0, last_0) = windows.0.as_chunks();
-    let (window_1, last_1) = windows.1.as_chunks();
-    let (window_2, last_2) = windows.2.as_chunks();
-    let (window_3, last_3) = windows.3.as_chunks();
+    let (window_0, window_1) = (windows.0.as_chunks().0, windows.1.as_chunks().0);
+    let (window_2, window_3) = (windows.2.as_chunks().0, windows.3.as_chunks().0);
     // Four variables and one loop for each: what the compiler keeps in registers.
     let (mut sums_0, mut sums_1) = ([0.0; LANES], [0.0; LANES]);
     let (mut sums_2, mut sums_3) = ([0.0; LANES], [0.0; LANES]);
     let inputs = window_0.iter().zip(window_1).zip(window_2.iter().zip(window_3));
-    for (taps, ((inputs_0, inputs_1), (inputs_2, inputs_3))) in taps.iter().zip(inputs) {
+    for (taps, ((inputs_0, inputs_1), (inputs_2, inputs_3))) in taps.whole.iter().zip(inputs) {
         add_lanes::<FUSED, _>(&mut sums_0, inputs_0, taps);
         add_lanes::<FUSED, _>(&mut sums_1, inputs_1, taps);
         add_lanes::<FUSED, _>(&mut sums_2, inputs_2, taps);
         add_lanes::<FUSED, _>(&mut sums_3, inputs_3, taps);
     }
     *sums = [sums_0, sums_1, sums_2, sums_3];
-    for (sums, last) in sums.iter_mut().zip([last_0, last_1, last_2, last_3]) {
-        add_last::<FUSED>(sums, last, last_taps);
+    if !taps.rest.is_empty() {
+        for (sums, window) in sums.iter_mut().zip([windows.0, windows.1, windows.2, windows.3]) {
+            taps.add_rest::<FUSED>(sums, window);
+        }
+    }
+}
+
+/// Taps by lanes, and those that are left behind.
+struct Laned<'a> {
+    whole: &'a [[f32; LANES]],
+    rest: &'a [f32],
+    /// The rest in the highest lanes, zeros in the others: for the last inputs of a window, of which
+    /// the others have been summed.
+    last: [f32; LANES],
+    len: usize,
+}
+
+impl<'a> Laned<'a> {
+    #[inline(always)]
+    fn new(taps: &'a [f32]) -> Self {
+        let (whole, rest) = taps.as_chunks();
+        let mut last = [0.0; LANES];
+        last[LANES - rest.len()..].copy_from_slice(rest);
+        Self { whole, rest, last, len: taps.len() }
+    }
+
+    /// Adds the products of the rest with the last inputs of `window`, which is as long as the taps.
+    #[inline(always)]
+    fn add_rest<const FUSED: bool>(&self, sums: &mut [f32; LANES], window: &[f32]) {
+        match window.last_chunk() {
+            Some(inputs) => add_lanes::<FUSED, _>(sums, inputs, &self.last),
+            None => add_few::<FUSED>(sums, window, self.rest),
+        }
     }
 }
 
@@ -246,15 +274,10 @@ fn add_lanes<const FUSED: bool, const LEN: usize>(
     }
 }
 
+/// Adds fewer products than there are lanes.
 #[inline(always)]
-fn add_last<const FUSED: bool>(sums: &mut [f32; LANES], inputs: &[f32], taps: &[f32]) {
-    let (inputs, last) = inputs[..taps.len()].as_chunks::<8>();
-    let (halves, taps) = taps.as_chunks::<8>();
-    let (sums, _) = sums.as_chunks_mut::<8>();
-    for ((sums, inputs), taps) in sums.iter_mut().zip(inputs).zip(halves) {
-        add_lanes::<FUSED, _>(sums, inputs, taps);
-    }
-    for ((sum, input), tap) in sums[halves.len()].iter_mut().zip(last).zip(taps) {
+fn add_few<const FUSED: bool>(sums: &mut [f32; LANES], inputs: &[f32], taps: &[f32]) {
+    for ((sum, input), tap) in sums.iter_mut().zip(inputs).zip(taps) {
         *sum = multiply_add::<FUSED>(*input, *tap, *sum);
     }
 }
