@@ -25,7 +25,7 @@ constexpr Known KNOWN[] = {
      "after deadline_us; best-effort: nothing is asked for again",
      0, 0},
     {"deadline_us", "Deadline", "us", "0", "how long a packet may be missing, with delivery=deadline",
-     0, 3'600'000'000},
+     0, 30'000'000},
     {"window", "Window", "packets", "1024",
      "packets that may be on the way or wait for a repair; memory is window times payload", 1,
      1 << 24},

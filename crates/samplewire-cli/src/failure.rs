@@ -193,7 +193,7 @@ impl Failure {
                     .into(),
             ),
             Self::Create(SinkError::Exists { .. }) => {
-                Some("--overwrite replaces it; --append goes on with a SigMF recording".into())
+                Some("--overwrite replaces it; record --append goes on with a SigMF recording".into())
             }
             Self::Create(SinkError::Wrong { .. } | SinkError::Short { .. }) => {
                 Some("`samplewire verify` tells what is wrong with it".into())
@@ -201,9 +201,10 @@ impl Failure {
             Self::Create(SinkError::Other { what: "streams", .. }) => {
                 Some("--channels names the streams; else record to another file".into())
             }
-            Self::Create(SinkError::Other { .. }) => {
+            Self::Create(SinkError::Other { what: "format", .. }) => {
                 Some("--type converts the format; else record to another file".into())
             }
+            Self::Create(SinkError::Other { .. }) => Some("record to another file".into()),
             Self::Create(SinkError::NoDirect { .. }) => {
                 Some("leave --direct out, or record to another file system".into())
             }
@@ -245,7 +246,7 @@ fn source_tip(error: &SourceError) -> Option<String> {
             "copy the recording again; or is it of another --format, or of more --channels?".into(),
         ),
         SourceError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Some("a source is a file, -, counter, tone:FREQ, chirp, noise, scene or null".into())
+            Some("a source is a file; of emulate also -, counter, tone:FREQ, chirp, noise, scene or null".into())
         }
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! `verify`: whether a recording is what its metadata say.
 
-use samplewire::verify::{Hash, Report};
+use samplewire::verify::{Fault, Hash, Report};
 use serde::Serialize;
 
 use crate::arguments::VerifyArguments;
@@ -28,6 +28,13 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 fn print(console: &mut Console, report: &Report, file: &str) {
     let verdict = if report.is_proven() { "proven" } else { "not proven" };
     console.line(format_args!("{file}: {verdict}"));
+    if is_unread(report) {
+        report
+            .faults
+            .iter()
+            .for_each(|fault| console.error(format_args!("{fault}"), Some(RAW_TIP)));
+        return;
+    }
     let (samples, bytes) = (grouped(report.samples), grouped(report.bytes));
     console.line(format_args!("  data       {samples} samples, {bytes} bytes"));
     console.line(format_args!("  hash       {}", hash_words(report.hash)));
@@ -60,6 +67,14 @@ fn print(console: &mut Console, report: &Report, file: &str) {
         console.error(format_args!("{more} more of the kind"), None);
     }
 }
+
+/// Whether the metadata cannot be understood: nothing is known of the data then.
+fn is_unread(report: &Report) -> bool {
+    report.boots.is_empty() && report.faults.iter().any(|it| matches!(it, Fault::Text { .. }))
+}
+
+const RAW_TIP: &str = "what was recorded is in the .sigmf-data file: a copy of it with the ending .raw is \
+                       read with --format and --rate";
 
 const fn hash_words(hash: Hash) -> &'static str {
     match hash {

@@ -99,7 +99,8 @@ pub(crate) struct BridgeArguments {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload
+    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
+    /// and some MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 

@@ -67,7 +67,7 @@ pub(crate) struct EmulateArguments {
     pub(crate) verify: bool,
 
     /// Packets held for repair, or that wait to be played, 1 to 16777216; memory is window times
-    /// payload
+    /// payload, and some MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
@@ -80,8 +80,8 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// Pace the packets of each stream to this many bits per second of wire time [default: not
-    /// paced]
+    /// Pace the packets of each stream to this many bits per second of wire time, 10k to 10T
+    /// [default: not paced]
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
 

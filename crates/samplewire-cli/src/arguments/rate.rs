@@ -26,7 +26,7 @@ pub(crate) struct RateArguments {
     #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
     pub(crate) channels: Vec<u16>,
 
-    /// How long to measure
+    /// How long to send and receive; what waits at a device that plays is played after that
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
     pub(crate) duration: Duration,
 
@@ -42,7 +42,8 @@ pub(crate) struct RateArguments {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload
+    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
+    /// and some MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 

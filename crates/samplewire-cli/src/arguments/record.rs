@@ -64,7 +64,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, conflicts_with = "capture")]
     pub(crate) reconnect: bool,
 
-    /// Leave the SHA-512 out of the SigMF metadata: hashing holds a recording to some 0.7 GB/s
+    /// Leave the SHA-512 out of the SigMF metadata: hashing holds a recording to some 0.6 GB/s
     #[arg(long)]
     pub(crate) no_hash: bool,
 
@@ -88,7 +88,8 @@ pub(crate) struct RecordArguments {
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Packets on their way or awaiting repair, 1 to 16777216; memory is window times payload
+    /// Packets on their way or awaiting repair, 1 to 16777216; memory is window times payload,
+    /// and some MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 

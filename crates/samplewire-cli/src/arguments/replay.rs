@@ -69,7 +69,8 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets held for repair, 1 to 16777216; memory is window times payload
+    /// Packets held for repair, 1 to 16777216; memory is window times payload,
+    /// and some MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
@@ -78,7 +79,7 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// Pace packets to this many bits per second of wire time [default: not paced]
+    /// Pace packets to this many bits per second of wire time, 10k to 10T [default: not paced]
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
 

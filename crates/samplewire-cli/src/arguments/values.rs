@@ -79,7 +79,9 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
     span.filter(|&span| span > 0.0)
         .and_then(|span| Duration::try_from_secs_f64(span).ok())
         .filter(|span| !span.is_zero())
-        .ok_or_else(|| format!("`{text}` is no time such as 5ms, 1.5s or 2min"))
+        .ok_or_else(|| {
+            format!("`{text}` is no time above 0 such as 5ms, 1.5s or 2min (ns, us, ms, s, min)")
+        })
 }
 
 /// Reads how often something is done: no more often than people can see, or a process can answer.

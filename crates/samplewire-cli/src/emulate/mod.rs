@@ -234,7 +234,7 @@ fn print_plays(
     console.line(format_args!("  plays      {}", stream_words(info)));
     console.line(format_args!("  into       {}", file.display()));
     let pace = match clock {
-        Some(_) => "that of its clock: index is time, what is not there is an underrun",
+        Some(_) => "its own: index is time, what is not there is an underrun",
         None => "as fast as the sender sends",
     };
     console.line(format_args!("  clock      {pace}"));

@@ -63,7 +63,7 @@ pub(super) struct Start {
     pub(super) file: String,
     /// `complete`, `deadline:5ms` or `best-effort`.
     pub(super) delivery: String,
-    /// Packets on their way or awaiting repair.
+    /// Packets on their way or awaiting repair: no more than the device holds.
     pub(super) window_packets: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,

@@ -239,7 +239,7 @@ fn announce(
         streams: receiver.infos().map(Device::new).collect(),
         file: file.clone(),
         delivery: delivery.clone(),
-        window_packets: arguments.window,
+        window_packets: arguments.window.min(info.window),
         memory_bytes: receiver.memory_bytes(),
         receive_buffer_bytes: capabilities.receive_buffer_bytes,
         send_buffer_bytes: capabilities.send_buffer_bytes,
@@ -265,7 +265,7 @@ fn announce(
         console.line(format_args!("  delivery   {delivery}"));
         console.line(format_args!(
             "  window     {} packets of {} bytes{}, in {} of memory",
-            grouped(arguments.window.into()),
+            grouped(arguments.window.min(info.window).into()),
             grouped(info.payload_bytes.into()),
             if receiver.infos().len() > 1 { " each" } else { "" },
             measured(receiver.memory_bytes() as f64, "B")

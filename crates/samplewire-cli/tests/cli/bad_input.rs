@@ -161,6 +161,8 @@ fn recordings_that_cannot_be_played_are_named() {
     refused(&["--source", text(&path)], &["empty.sigmf-data", "no samples"]);
     let path = source("broken", "{", &[0; 8]);
     refused(&["--source", text(&path)], &["broken.sigmf-meta", "no JSON"]);
+    let folder = path.parent().expect("it is in a folder");
+    refused(&["--source", text(folder)], &["open", text(folder), "is a directory"]);
     let beyond = r#"{"global": {"core:datatype": "ci16_le", "core:version": "1.2.5",
         "core:sample_rate": 1e6}, "captures": [{"core:sample_start": 99}], "annotations": []}"#;
     let path = source("beyond", beyond, &[0; 8]);

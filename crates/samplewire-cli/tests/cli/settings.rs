@@ -22,6 +22,8 @@ fn file_and_device_string_give_options_and_the_line_wins() {
     assert_eq!(document["end"]["samples_delivered"], 900_000);
     let document = recorded(&["--nsamps", "500k", "--window=128"]);
     assert_eq!(document["start"]["window_packets"], 128);
+    // No more than the device holds.
+    assert_eq!(recorded(&["--window=8192"])["start"]["window_packets"], 1_024);
     assert_eq!(document["end"]["samples_delivered"], 500_000);
 }
 

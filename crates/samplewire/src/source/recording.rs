@@ -187,7 +187,11 @@ impl Data {
     fn open(path: &Path) -> Result<Self, SourceError> {
         let io = |operation, source| SourceError::Io { operation, path: path.to_owned(), source };
         let file = File::open(path).map_err(|error| io("open", error))?;
-        let len_bytes = file.metadata().map_err(|error| io("measure", error))?.len();
+        let about = file.metadata().map_err(|error| io("measure", error))?;
+        if about.is_dir() {
+            return Err(io("open", io::ErrorKind::IsADirectory.into()));
+        }
+        let len_bytes = about.len();
         Ok(Self { content: Content::Plain(file), path: path.to_owned(), len_bytes })
     }
 
