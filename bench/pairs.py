@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import machine
@@ -27,7 +28,7 @@ OVER_WITHIN_S = 20.0
 EXAMPLES = (("samplewire", "throughput"), ("samplewire-io", "raw_udp"))
 
 PEERS = ROOT / "bench" / "peers"
-BUILT = {"quinn": "quinn-bulk", "aeron": "aeron-bulk"}
+BUILT = {"quinn": "quinn-bulk", "s2n-quic": "s2n-quic-bulk", "aeron": "aeron-bulk"}
 """Peers that are programs of ours around a library: their folders there, and their executables."""
 
 CMAKE = ROOT / ".venv" / "bin" / "cmake"
@@ -177,10 +178,11 @@ def srt(setting: Setting, arguments: tuple[str, ...]) -> Pair:
     )
 
 
-def quinn(setting: Setting, arguments: tuple[str, ...]) -> Pair:
-    """QUIC; arguments choose the congestion control."""
-    program = str(setting.executables[BUILT["quinn"]])
-    words = ["--mtu", str(setting.mtu_bytes), "--certificate", str(setting.folder / "quinn.der")]
+def quic(library: str, setting: Setting, arguments: tuple[str, ...]) -> Pair:
+    """QUIC by one of its libraries; arguments choose the congestion control."""
+    program = str(setting.executables[BUILT[library]])
+    certificate = str(setting.folder / f"{library}.der")
+    words = ["--mtu", str(setting.mtu_bytes), "--certificate", certificate]
     seconds = ["--seconds", str(setting.seconds)]
     return Pair(
         sender=[program, "--send-to", f"{RECEIVER_IP}:{PORT}", *words, *arguments],
@@ -208,7 +210,8 @@ PROGRAMS: dict[str, Callable[[Setting, tuple[str, ...]], Pair]] = {
     "raw-paced": raw_paced,
     "iperf3": iperf3,
     "srt": srt,
-    "quinn": quinn,
+    "quinn": partial(quic, "quinn"),
+    "s2n-quic": partial(quic, "s2n-quic"),
     "aeron": aeron,
 }
 """By the name that a case gives."""

@@ -2,11 +2,13 @@
 
 import json
 import unittest
+from pathlib import Path
 
 import pairs
 import programs
 from plot import tick_step
 from turns import Case, Figure, Group, ProgramError, Run, told, turns, values
+from wire_cases import GROUPS, QUIC
 
 CASES = tuple(Case(name=name, what="", program=name) for name in ("ours", "theirs"))
 
@@ -90,6 +92,37 @@ class Printed(unittest.TestCase):
         self.assertEqual(pairs.told('{"a": 1, "b": true}'), {"a": 1, "b": True})
         for text in ("", "words", "[1]", '{"host": "name"}'):
             self.assertIsNone(pairs.told(text))
+
+
+class Peers(unittest.TestCase):
+    def test_every_case_over_a_wire_has_a_program_that_can_be_built(self) -> None:
+        wanted = {case.program for group in GROUPS for case in group.cases}
+        self.assertEqual(wanted, pairs.PROGRAMS.keys())
+        for name in pairs.BUILT:
+            self.assertTrue((pairs.PEERS / name / "Cargo.lock").exists(), name)
+
+    def test_each_library_of_quic_is_held_to_the_same_ratio_under_any_loss(self) -> None:
+        for group in GROUPS[:3]:
+            least = {figure.base: figure.least for figure in group.figures if figure.base}
+            self.assertEqual({least[case.name] for case in QUIC}, {1.8}, group.name)
+
+    def test_the_ends_of_quic_are_the_library_s_own_program_with_one_certificate(self) -> None:
+        setting = pairs.Setting(
+            mtu_bytes=1_500,
+            payload_bytes=1_408,
+            seconds=1.0,
+            rate_bps=0.0,
+            executables={built: Path(built) for built in pairs.BUILT.values()},
+            folder=Path("/dev/shm"),
+        )
+        for case in QUIC:
+            pair = pairs.PROGRAMS[case.program](setting, case.arguments)
+            self.assertEqual({pair.sender[0], pair.receiver[0]}, {f"{case.program}-bulk"})
+            certificates = [
+                words[words.index("--certificate") + 1] for words in (pair.sender, pair.receiver)
+            ]
+            self.assertEqual(*certificates)
+            self.assertEqual(f"{case.program}-{pair.sender[-1]}", case.name)
 
 
 class Proc(unittest.TestCase):

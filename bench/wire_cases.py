@@ -33,15 +33,25 @@ RAW_PACED = Case(
 CUBIC = Case(name="tcp-cubic", what="iperf3", program="iperf3", arguments=("--congestion", "cubic"))
 BBR = Case(name="tcp-bbr", what="iperf3", program="iperf3", arguments=("--congestion", "bbr"))
 SRT = Case(name="srt", what="srt-file-transmit", program="srt")
-QUINN_CUBIC = Case(
-    name="quinn-cubic", what="QUIC, encrypted", program="quinn", arguments=("--congestion", "cubic")
-)
-QUINN_BBR = Case(
-    name="quinn-bbr", what="QUIC, encrypted", program="quinn", arguments=("--congestion", "bbr")
+
+
+def quic_case(library: str, congestion: str) -> Case:
+    return Case(
+        name=f"{library}-{congestion}",
+        what="QUIC, encrypted",
+        program=library,
+        arguments=("--congestion", congestion),
+    )
+
+
+QUIC = tuple(
+    quic_case(library, congestion)
+    for library in ("quinn", "s2n-quic")
+    for congestion in ("cubic", "bbr")
 )
 AERON = Case(name="aeron", what="UDP with the C media driver at both ends", program="aeron")
 
-PEERS = (RAW, STREAM, CUBIC, BBR, SRT, QUINN_CUBIC, QUINN_BBR, AERON)
+PEERS = (RAW, STREAM, CUBIC, BBR, SRT, *QUIC, AERON)
 
 BEYOND_WINDOW_MOST = 64 << 20
 """Bytes that both ends of a stream may have, together, beyond what their windows hold."""
@@ -90,8 +100,7 @@ def peers(
             against(BBR, bbr),
             against(CUBIC, cubic),
             against(SRT),
-            against(QUINN_CUBIC, quic),
-            against(QUINN_BBR, quic),
+            *(against(case, quic) for case in QUIC),
             against(AERON),
             *costs(PEERS),
             MEMORY,
