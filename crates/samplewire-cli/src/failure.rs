@@ -40,7 +40,7 @@ pub(crate) enum Failure {
     Capture { path: String, source: LinkError },
     /// The window takes more memory than there is.
     #[error(
-        "--window {window}{} takes up to {} of memory, {} are free",
+        "--window {window}{} takes some {} of memory, {} are free",
         of_streams(*windows),
         measured(*needed_bytes as f64, "B"),
         measured(*available_bytes as f64, "B")
@@ -205,6 +205,10 @@ impl Failure {
                 Some("--type converts the format; else record to another file".into())
             }
             Self::Create(SinkError::Other { .. }) => Some("record to another file".into()),
+            Self::Create(SinkError::Series { .. }) => {
+                Some("--split SIZE goes on with it; or choose another name".into())
+            }
+            Self::Create(SinkError::Part { .. }) => Some("e.g. --split 4G".into()),
             Self::Create(SinkError::NoDirect { .. }) => {
                 Some("leave --direct out, or record to another file system".into())
             }

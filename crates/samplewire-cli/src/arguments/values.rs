@@ -110,7 +110,12 @@ pub(crate) fn at(text: &str) -> Result<At, String> {
     match text.strip_prefix('+') {
         Some("0") => Ok(At::After(Duration::ZERO)),
         Some(span) => Ok(At::After(time(span)?)),
-        None => Ok(At::Index(count(text)?)),
+        None => match count(text) {
+            Ok(index) => Ok(At::Index(index)),
+            Err(_) => Err(format!(
+                "`{text}` is no index from 1, and no time after the opening such as +0.5s"
+            )),
+        },
     }
 }
 

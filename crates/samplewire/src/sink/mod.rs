@@ -174,6 +174,22 @@ pub enum SinkError {
         /// The file.
         path: PathBuf,
     },
+    /// Nothing of that name can be gone on with, but a series of parts of it.
+    #[error("{path}: is a series of parts, which is gone on with by parts", path = path.display())]
+    Series {
+        /// The name.
+        path: PathBuf,
+    },
+    /// A part would not hold a sample.
+    #[error(
+        "parts of {part_bytes} bytes are too small: a sample of all channels takes {frame_bytes}"
+    )]
+    Part {
+        /// The length of a part that was asked for.
+        part_bytes: u64,
+        /// The length of one sample of all channels.
+        frame_bytes: usize,
+    },
     /// The metadata or the journal of a recording cannot be understood.
     #[error("{path}: {why}", path = path.display())]
     Wrong {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use samplewire_proto::wire::Format;
 
+use super::resume::check_no_series;
 use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
 use crate::source::StreamInfo;
 
@@ -50,7 +51,12 @@ fn open_as_is(
         _ if is_raw(path) => Box::new(RawSink::create(path, info, options)?),
         _ => match options.split_bytes {
             Some(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
-            None => Box::new(SigmfSink::open(path, info, options)?),
+            None => {
+                if options.append {
+                    check_no_series(path)?;
+                }
+                Box::new(SigmfSink::open(path, info, options)?)
+            }
         },
     })
 }

@@ -34,6 +34,9 @@ pub struct Resumable {
 /// [`SinkError`]: a file cannot be read, or does not tell what it holds.
 pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkError> {
     let base = Paths::base_of(path);
+    if !is_split {
+        check_no_series(path)?;
+    }
     let paths = match if is_split { parts_of(&base) } else { 0 } {
         0 if is_split => return Ok(None),
         0 => Paths::of(path),
@@ -52,6 +55,15 @@ pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkE
         owner: found.owner,
         written_at,
     }))
+}
+
+/// Whether a recording of that name, and not its parts, may be gone on with or begun.
+pub(super) fn check_no_series(path: &Path) -> Result<(), SinkError> {
+    let base = Paths::base_of(path);
+    if !Paths::of(path).meta.exists() && parts_of(&base) > 0 {
+        return Err(SinkError::Series { path: base });
+    }
+    Ok(())
 }
 
 /// The metadata, the journal and the length of a recording.

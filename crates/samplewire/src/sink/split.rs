@@ -39,13 +39,17 @@ impl SplitSink {
     /// Opens the series `path`, whose parts have up to `part_bytes` of data, at least one sample.
     ///
     /// # Errors
-    /// As [`SigmfSink::open`].
+    /// As [`SigmfSink::open`], and [`SinkError::Part`].
     pub fn open(
         path: &Path,
         info: &StreamInfo,
         options: &SinkOptions,
         part_bytes: u64,
     ) -> Result<Self, SinkError> {
+        let frame_bytes = info.frame_bytes();
+        if part_bytes < frame_bytes as u64 {
+            return Err(SinkError::Part { part_bytes, frame_bytes });
+        }
         let base = Paths::base_of(path);
         let parts = parts_of(&base);
         if parts > 0 && !options.overwrite && !options.append {
@@ -65,7 +69,7 @@ impl SplitSink {
         }
         let options = SinkOptions { part: Some(number), ..options.clone() };
         let part = SigmfSink::open(&part_path(&base, number), info, &options)?;
-        let part_samples = (part_bytes / info.frame_bytes() as u64).max(1);
+        let part_samples = part_bytes / frame_bytes as u64;
         let left = part_samples.saturating_sub(part.len_samples());
         summary.files =
             (1..number).flat_map(|before| files_of(&base, before, options.compress)).collect();

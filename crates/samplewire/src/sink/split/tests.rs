@@ -139,6 +139,34 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(report.boots[0].indexes, 100..220);
 }
 
+#[test]
+fn part_below_a_sample_is_refused_and_makes_no_file() {
+    let series = Series::new();
+    let info = StreamInfo::new(Format::Sc16, 2, 1e6).unwrap();
+    let refused = |part_bytes| {
+        let opened = SplitSink::open(&series.path(), &info, &SinkOptions::new(), part_bytes);
+        opened.map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(refused(7).contains("parts of 7 bytes"), "{}", refused(7));
+    assert_eq!(series.names().len(), 0);
+    SplitSink::open(&series.path(), &info, &SinkOptions::new(), 8).unwrap();
+}
+
+#[test]
+fn series_is_gone_on_with_by_parts_alone() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    write(&mut sink);
+    sink.finish().unwrap();
+    let names = series.names();
+    let is_series = |error: SinkError| matches!(error, SinkError::Series { .. });
+    assert!(is_series(resumable(&series.path(), false).unwrap_err()));
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+    let append = SinkOptions::new().append(true);
+    assert!(is_series(crate::sink::open(&series.path(), &info, &append).map(|_| ()).unwrap_err()));
+    assert_eq!(series.names(), names);
+}
+
 /// Kills of a recorder as it began a part, and between the end of a part and its hash.
 #[test]
 fn series_killed_between_its_parts_is_gone_on_with() {
