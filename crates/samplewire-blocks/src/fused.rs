@@ -15,7 +15,8 @@ pub trait Elementwise<T>: Clone + Send {
     /// What becomes of `sample`.
     fn map(&self, sample: T) -> T;
 
-    /// Maps each of `samples`. What consists of several maps has all samples through one before the next.
+    /// Maps each of `samples`. What consists of several maps has all samples through one before the
+    /// next.
     #[inline(always)]
     fn map_some<const N: usize>(&self, samples: &mut [T; N])
     where
@@ -151,8 +152,8 @@ fn map_groups<'a, const N: usize, T: Copy, E: Elementwise<T>>(
     rest
 }
 
-/// So many maps each sample goes through by itself: a core has enough other samples under way while one
-/// waits for its results. With more maps than this it has not.
+/// So many maps each sample goes through by itself: a core has enough other samples under way while
+/// one waits for its results. With more maps than this it has not.
 const SAMPLE_BY_SAMPLE_MAX: usize = 4;
 
 #[cfg(test)]
@@ -162,7 +163,8 @@ mod tests {
     use super::*;
     use crate::Gain;
 
-    /// Has samples of every length up to 200 go through four and eight of `one` at once and in a row.
+    /// Has samples of every length up to 200 go through four and eight of `one`, at once and in a
+    /// row.
     fn at_once_and_in_a_row<T>(sample: impl Fn(f32) -> T, one: impl Elementwise<T> + Copy)
     where
         T: Copy + PartialEq + std::fmt::Debug,

@@ -150,15 +150,18 @@ fn fused_blocks_make_every_bit_that_they_make_in_a_row() {
     fn bits(seen: &Seen<f32>) -> Vec<u32> {
         seen.samples().into_iter().map(f32::to_bits).collect()
     }
-    let (gain, saxpy) = (Gain::new(0.3), Saxpy::new(-1.7, 0.013));
+    let (gain, saxpy, less) = (Gain::new(0.3), Saxpy::new(-1.7, 0.013), Saxpy::new(0.9, -0.05));
     let in_a_row = run(Gap(Noise::new(1, 0.1)), |graph, stream| {
         let stream = graph.in_place("gain", gain, stream);
         let stream = graph.in_place("saxpy", saxpy, stream);
         let stream = graph.in_place("again", saxpy, stream);
-        graph.in_place("absolute", Fused::new(f32::abs), stream)
+        let stream = graph.in_place("absolute", Fused::new(f32::abs), stream);
+        let stream = graph.in_place("less", less, stream);
+        graph.in_place("gain again", gain, stream)
     })
     .unwrap();
     let fused = Fused::new(gain).then(Fused::new(saxpy).then(saxpy)).then(f32::abs);
+    let fused = fused.then(less).then(gain);
     let at_once = worked(Gap(Noise::new(1, 0.1)), fused);
     assert_eq!(bits(&at_once), bits(&in_a_row));
     assert_eq!(at_once.indexes(), indexes());

@@ -193,7 +193,8 @@ impl Failure {
                     .into(),
             ),
             Self::Create(SinkError::Exists { .. }) => {
-                Some("--overwrite replaces it; record --append goes on with a SigMF recording".into())
+                let tip = "--overwrite replaces it; record --append goes on with a SigMF recording";
+                Some(tip.into())
             }
             Self::Create(SinkError::Wrong { .. } | SinkError::Short { .. }) => {
                 Some("`samplewire verify` tells what is wrong with it".into())
@@ -250,7 +251,8 @@ fn source_tip(error: &SourceError) -> Option<String> {
             "copy the recording again; or is it of another --format, or of more --channels?".into(),
         ),
         SourceError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Some("a source is a file; of emulate also -, counter, tone:FREQ, chirp, noise, scene or null".into())
+            let of_emulate = "-, counter, tone:FREQ, chirp, noise, scene or null";
+            Some(format!("a source is a file; of emulate also {of_emulate}"))
         }
         _ => None,
     }

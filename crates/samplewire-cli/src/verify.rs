@@ -1,5 +1,7 @@
 //! `verify`: whether a recording is what its metadata say.
 
+use std::path::PathBuf;
+
 use samplewire::verify::{Fault, Hash, Report};
 use serde::Serialize;
 
@@ -28,11 +30,17 @@ pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
 fn print(console: &mut Console, report: &Report, file: &str) {
     let verdict = if report.is_proven() { "proven" } else { "not proven" };
     console.line(format_args!("{file}: {verdict}"));
-    if is_unread(report) {
-        report
-            .faults
-            .iter()
-            .for_each(|fault| console.error(format_args!("{fault}"), Some(RAW_TIP)));
+    if report.boots.is_empty()
+        && let Some(data) = data_of_unread(report)
+    {
+        print_faults(console, report);
+        if data.is_file() {
+            let (data, raw) = (data.display(), data.with_extension("raw"));
+            let raw = raw.display();
+            console.line(format_args!(
+                "  samples    are in {data}: a copy of it as {raw} is read with --format and --rate"
+            ));
+        }
         return;
     }
     let (samples, bytes) = (grouped(report.samples), grouped(report.bytes));
@@ -59,6 +67,10 @@ fn print(console: &mut Console, report: &Report, file: &str) {
             "  state      not finished: it is under way, or its recorder was killed"
         ));
     }
+    print_faults(console, report);
+}
+
+fn print_faults(console: &mut Console, report: &Report) {
     for fault in &report.faults {
         console.error(format_args!("{fault}"), None);
     }
@@ -68,13 +80,15 @@ fn print(console: &mut Console, report: &Report, file: &str) {
     }
 }
 
-/// Whether the metadata cannot be understood: nothing is known of the data then.
-fn is_unread(report: &Report) -> bool {
-    report.boots.is_empty() && report.faults.iter().any(|it| matches!(it, Fault::Text { .. }))
+/// The data of a recording whose metadata cannot be understood: nothing else is known of them.
+fn data_of_unread(report: &Report) -> Option<PathBuf> {
+    report.faults.iter().find_map(|fault| match fault {
+        Fault::Text { path, .. } if path.extension()? == "sigmf-meta" => {
+            Some(path.with_extension("sigmf-data"))
+        }
+        _ => None,
+    })
 }
-
-const RAW_TIP: &str = "what was recorded is in the .sigmf-data file: a copy of it with the ending .raw is \
-                       read with --format and --rate";
 
 const fn hash_words(hash: Hash) -> &'static str {
     match hash {

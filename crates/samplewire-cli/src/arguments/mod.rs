@@ -115,7 +115,8 @@ Example:
 const AFTER_HELP: &str = "\
 Numbers: 250M, 2.5e8 and 250000000 are the same; times: 5ms, 1.5s, 2min, bare numbers are seconds.
 
-A device string stands in the place of a device's address, with options in it: addr=10.0.0.2,window=4096.
+A device string stands in the place of a device's address, with options in it:
+addr=10.0.0.2,window=4096.
 
 Try it:
   samplewire emulate --source scene                       in one terminal

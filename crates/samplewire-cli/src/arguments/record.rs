@@ -64,7 +64,8 @@ pub(crate) struct RecordArguments {
     #[arg(long, conflicts_with = "capture")]
     pub(crate) reconnect: bool,
 
-    /// Leave the SHA-512 out of the SigMF metadata: hashing holds a recording to some 0.6 GB/s
+    /// Leave the SHA-512 out of the SigMF metadata: it takes a core at some 0.6 GB/s,
+    /// and a faster recording waits for it at its end
     #[arg(long)]
     pub(crate) no_hash: bool,
 

@@ -20,7 +20,7 @@ pub(super) struct Start {
     pub(super) receive: Option<Device>,
     /// The stream that is sent, null where none is.
     pub(super) transmit: Option<Device>,
-    /// Packets of each on their way.
+    /// Packets of each on their way, as was asked for: a device may hold fewer.
     pub(super) window_packets: u32,
     /// The socket buffer that was granted for receiving, 0 where nothing is received.
     pub(super) receive_buffer_bytes: usize,

@@ -228,6 +228,7 @@ fn announce(
 ) {
     let Line { receiver, capabilities, .. } = line;
     let info = receiver.info();
+    let window = arguments.window.min(info.window.max(1));
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let delivery = delivery_words(arguments.delivery);
@@ -239,7 +240,7 @@ fn announce(
         streams: receiver.infos().map(Device::new).collect(),
         file: file.clone(),
         delivery: delivery.clone(),
-        window_packets: arguments.window.min(info.window),
+        window_packets: window,
         memory_bytes: receiver.memory_bytes(),
         receive_buffer_bytes: capabilities.receive_buffer_bytes,
         send_buffer_bytes: capabilities.send_buffer_bytes,
@@ -265,7 +266,7 @@ fn announce(
         console.line(format_args!("  delivery   {delivery}"));
         console.line(format_args!(
             "  window     {} packets of {} bytes{}, in {} of memory",
-            grouped(arguments.window.min(info.window).into()),
+            grouped(window.into()),
             grouped(info.payload_bytes.into()),
             if receiver.infos().len() > 1 { " each" } else { "" },
             measured(receiver.memory_bytes() as f64, "B")

@@ -48,7 +48,8 @@ impl ReceiverOptions {
     }
 
     /// Packets that may be on the way or wait for a repair, 1 to 2^24; default 1,024. No more are
-    /// used than the device holds. Memory is window times payload. Below 2.5 times rate times round trip, repairs slow the stream.
+    /// used than the device holds. Memory is window times payload. Below 2.5 times rate times round
+    /// trip, repairs slow the stream.
     #[must_use]
     pub const fn window(mut self, packets: u32) -> Self {
         self.window = packets;

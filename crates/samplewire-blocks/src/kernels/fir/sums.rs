@@ -238,9 +238,11 @@ fn four_dot_products<const FUSED: bool>(
 struct Laned<'a> {
     whole: &'a [[f32; LANES]],
     rest: &'a [f32],
-    /// The rest in the highest lanes, zeros in the others: for the last inputs of a window, of which
-    /// the others have been summed.
+    /// The rest in the highest lanes: for the last inputs of a window, of which the others have been
+    /// summed.
     last: [f32; LANES],
+    /// All ones in these lanes.
+    mask: [u32; LANES],
     len: usize,
 }
 
@@ -248,16 +250,21 @@ impl<'a> Laned<'a> {
     #[inline(always)]
     fn new(taps: &'a [f32]) -> Self {
         let (whole, rest) = taps.as_chunks();
-        let mut last = [0.0; LANES];
+        let (mut last, mut mask) = ([0.0; LANES], [0; LANES]);
         last[LANES - rest.len()..].copy_from_slice(rest);
-        Self { whole, rest, last, len: taps.len() }
+        mask[LANES - rest.len()..].fill(u32::MAX);
+        Self { whole, rest, last, mask, len: taps.len() }
     }
 
     /// Adds the products of the rest with the last inputs of `window`, which is as long as the taps.
     #[inline(always)]
     fn add_rest<const FUSED: bool>(&self, sums: &mut [f32; LANES], window: &[f32]) {
-        match window.last_chunk() {
-            Some(inputs) => add_lanes::<FUSED, _>(sums, inputs, &self.last),
+        match window.last_chunk::<LANES>() {
+            Some(inputs) => {
+                // Zeros, and not zero times what may be infinite.
+                let masked = |lane| f32::from_bits(f32::to_bits(inputs[lane]) & self.mask[lane]);
+                add_lanes::<FUSED, _>(sums, &std::array::from_fn(masked), &self.last);
+            }
             None => add_few::<FUSED>(sums, window, self.rest),
         }
     }

@@ -162,13 +162,17 @@ fn an_impulse_brings_the_taps_and_a_restart_forgets_it() {
 
 #[test]
 fn what_is_no_number_leaves_with_the_last_tap() {
-    for decimation in [1, 2] {
-        let mut fir = Fir::new(&noise(10, 9), decimation).unwrap();
-        let mut samples = noise(100, 10);
-        samples[50] = f32::NAN;
-        let output = filtered(&mut fir, &samples, &[0, 100]);
-        for (at, sample) in output.iter().enumerate() {
-            assert_eq!(sample.is_nan(), (50..60).contains(&(at * decimation)), "{at}");
+    for (count, decimation) in [1, 2, 4, 5, 16].iter().flat_map(|d| [10, 21, 40].map(|n| (n, *d))) {
+        for odd in [f32::NAN, f32::INFINITY] {
+            let mut fir = Fir::new(&noise(count, 9), decimation).unwrap();
+            let mut samples = noise(1_000, 10);
+            samples[400] = odd;
+            let output = filtered(&mut fir, &samples, &[0, 1_000]);
+            for (at, sample) in output.iter().enumerate() {
+                let is_reached = (400..400 + count).contains(&(at * decimation));
+                assert_eq!(sample.is_finite(), !is_reached, "{count} / {decimation}: {at}");
+                assert_eq!(sample.is_nan(), is_reached && odd.is_nan(), "{count}: {at}");
+            }
         }
     }
 }
