@@ -21,6 +21,12 @@ STREAM = Case(
     what="complete and in order, under a CRC, 4,096 packets of window",
     program="stream",
 )
+INLINE = Case(
+    name="stream-inline",
+    what="the same, one thread an end, which spins as raw's do",
+    program="stream",
+    arguments=("--waits", "inline"),
+)
 RAW = Case(name="raw", what="sendmmsg with UDP_SEGMENT, recvmmsg", program="raw")
 RAW_JOINED = Case(
     name="raw-gro", what="the same with UDP_GRO on receiving", program="raw", arguments=("--gro",)
@@ -51,7 +57,7 @@ QUIC = tuple(
 )
 AERON = Case(name="aeron", what="UDP with the C media driver at both ends", program="aeron")
 
-PEERS = (RAW, STREAM, CUBIC, BBR, SRT, *QUIC, AERON)
+PEERS = (RAW, INLINE, STREAM, CUBIC, BBR, SRT, *QUIC, AERON)
 
 BEYOND_WINDOW_MOST = 64 << 20
 """Bytes that both ends of a stream may have, together, beyond what their windows hold."""
@@ -70,9 +76,9 @@ def costs(cases: tuple[Case, ...]) -> tuple[Figure, ...]:
     return tuple(Figure(name=case.name, case=case.name, of="cpu_s_per_gb") for case in cases)
 
 
-def against(base: Case, least: float | None = None) -> Figure:
+def against(base: Case, least: float | None = None, of: Case = STREAM) -> Figure:
     """The stream's rate as a ratio to a peer's."""
-    return Figure(name=f"stream / {base.name}", case="stream", base=base.name, least=least)
+    return Figure(name=f"{of.name} / {base.name}", case=of.name, base=base.name, least=least)
 
 
 MEMORY = Figure(
@@ -96,7 +102,8 @@ def peers(
         cases=PEERS,
         figures=(
             *rates(PEERS),
-            against(RAW, raw),
+            against(RAW, raw, INLINE),
+            against(RAW),
             against(BBR, bbr),
             against(CUBIC, cubic),
             against(SRT),
@@ -110,7 +117,7 @@ def peers(
 
 def joined(name: str, why: str, loss: float, least: float | None) -> WireGroup:
     """Where the receiver's kernel joins packets."""
-    cases = (RAW_JOINED, RAW, STREAM)
+    cases = (RAW_JOINED, RAW, INLINE, STREAM)
     return WireGroup(
         name=name,
         why=why,
@@ -121,8 +128,9 @@ def joined(name: str, why: str, loss: float, least: float | None) -> WireGroup:
         cases=cases,
         figures=(
             *rates(cases),
-            against(RAW_JOINED, least),
-            against(RAW),
+            against(RAW_JOINED, least, INLINE),
+            against(RAW_JOINED),
+            against(RAW, None, INLINE),
             *costs(cases),
             MEMORY,
         ),
@@ -140,13 +148,14 @@ GROUPS = (
         why="MTU 9,000, no loss",
         mtu_bytes=9_000,
         payload_bytes=8_896,
-        cases=(RAW, STREAM, CUBIC, BBR),
+        cases=(RAW, INLINE, STREAM, CUBIC, BBR),
         figures=(
-            *rates((RAW, STREAM, CUBIC, BBR)),
-            against(RAW, 0.78),
+            *rates((RAW, INLINE, STREAM, CUBIC, BBR)),
+            against(RAW, 0.78, INLINE),
+            against(RAW),
             against(BBR),
             against(CUBIC),
-            *costs((RAW, STREAM, CUBIC, BBR)),
+            *costs((RAW, INLINE, STREAM, CUBIC, BBR)),
             MEMORY,
         ),
     ),

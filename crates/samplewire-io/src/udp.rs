@@ -6,6 +6,7 @@
 
 mod depth;
 mod lane;
+mod lone;
 mod marking;
 mod options;
 mod refusal;
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 
 use self::depth::Depth;
 use self::lane::{LOOK_MESSAGES_MAX, Lane};
+use self::lone::Lone;
 use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
@@ -66,6 +68,8 @@ pub struct Udp {
     receive_headers: ReceiveHeaders,
     marking: Marking,
     depth: Depth,
+    /// Of the lane's socket where there is a lane.
+    lone: Lone,
     /// Whether the last send found the socket's buffer full.
     blocked: bool,
     kernel_dropped: u32,
@@ -118,7 +122,7 @@ impl Udp {
         let send_buffer_bytes = socket
             .set_send_buffer(options.send_buffer_bytes)
             .map_err(system("setsockopt", local))?;
-        socket.count_drops().map_err(system("setsockopt", local))?;
+        socket.count_drops(true).map_err(system("setsockopt", local))?;
         let joining = options.joining && socket.join_received(true);
         let capabilities = Capabilities {
             kind: "udp",
@@ -143,6 +147,7 @@ impl Udp {
             receive_headers: ReceiveHeaders::new(options.receive_messages_max, remote),
             marking: Marking::new(),
             depth: Depth::new(),
+            lone: Lone::new(),
             blocked: false,
             kernel_dropped: 0,
             joined_packets_max: 1,
@@ -187,9 +192,14 @@ impl Udp {
         Ok(0)
     }
 
-    /// Receives from the lane, and from the port's own socket when that is due.
-    fn receive_both(&mut self, batch: &mut Batch, messages_max: usize) -> Result<(), LinkError> {
-        let now = Instant::now();
+    /// Receives from the lane, and from the port's own socket when that is due; says how many messages
+    /// the lane had.
+    fn receive_both(
+        &mut self,
+        batch: &mut Batch,
+        now: Instant,
+        messages_max: usize,
+    ) -> Result<usize, LinkError> {
         let is_due = self.lane.as_mut().is_some_and(|lane| {
             lane.strangers.note_return(now);
             lane.strangers.is_due(now)
@@ -206,7 +216,24 @@ impl Udp {
                 lane.strangers.note_look(Instant::now(), packets);
             }
         }
-        Ok(())
+        Ok(taken)
+    }
+
+    /// Turns on or off what a packet alone pays for and gains nothing by.
+    fn set_options(&mut self, on: bool) {
+        self.lone.set(on);
+        let socket = self.lane.as_ref().map_or(&self.socket, |lane| &lane.socket);
+        if self.joining && self.lane.is_none() && !self.is_filtered {
+            socket.join_received(on);
+            // Of joined packets that came just before nobody would say how long each is.
+            if !on && socket.next_len_bytes() > 0 {
+                socket.join_received(true);
+                self.lone.set(true);
+                return;
+            }
+        }
+        // It knows the option: it had it when it was opened.
+        let _unchanged = socket.count_drops(on).is_err();
     }
 
     /// Enters the packets of one received message.
@@ -368,12 +395,21 @@ impl Link for Udp {
             batch.packets_max()
         };
         let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots);
-        if self.lane.is_some() {
-            return self.receive_both(batch, messages_max);
+        let now = Instant::now();
+        if self.lone.begin(now, self.capabilities.receive_buffer_bytes) {
+            self.set_options(true);
         }
-        let asked = self.depth.of(messages_max);
-        let came = self.receive(batch, false, (0, asked))?;
-        self.depth.note(asked, came);
+        let came = if self.lane.is_some() {
+            self.receive_both(batch, now, messages_max)?
+        } else {
+            let asked = self.depth.of(messages_max);
+            let came = self.receive(batch, false, (0, asked))?;
+            self.depth.note(asked, came);
+            came
+        };
+        if let Some(on) = self.lone.end(came) {
+            self.set_options(on);
+        }
         Ok(())
     }
 
@@ -424,6 +460,10 @@ impl Link for Udp {
     /// On a bound socket favoured packets get a socket of their own at the same port, on a
     /// connected one the kernel drops the others.
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        // A socket gets its filter, or its lane, as it was opened.
+        if self.lone.is_spared() {
+            self.set_options(true);
+        }
         let done = match self.remote {
             Some(_) => self.filter(favoured),
             None => self.steer(favoured),

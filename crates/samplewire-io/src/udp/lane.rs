@@ -43,7 +43,7 @@ impl Lane {
     ) -> io::Result<Self> {
         let socket = Socket::open(local)?;
         socket.set_receive_buffer(receive_buffer_bytes)?;
-        socket.count_drops()?;
+        socket.count_drops(true)?;
         socket.share_port(true)?;
         // Received packets are not joined here: the kernel would look at the first of them alone,
         // and a flood between them would take them along.

@@ -337,13 +337,7 @@ impl Receiver {
     /// Waits for an item; `true` when the time is over.
     fn wait_for_item(&self, until: Option<Instant>) -> bool {
         if self.granted.waits.is_program_spinning() {
-            let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
-            let is_late = || until.is_some_and(|until| Instant::now() >= until);
-            if !is_run {
-                std::hint::spin_loop();
-            }
-            let is_over = || is_late() || self.shared.is_interrupted() || self.is_drained();
-            return self.items.is_empty() && is_over();
+            return self.spin_for_item(until);
         }
         let left = until.map_or(SLEEP_MAX, |until| until.saturating_duration_since(Instant::now()));
         if left.is_zero() || self.shared.is_interrupted() {
@@ -355,6 +349,26 @@ impl Receiver {
             self.shared.bell.wait(left.min(SLEEP_MAX));
         }
         self.is_drained()
+    }
+
+    /// Like [`Receiver::wait_for_item`], and does what is due where no thread does.
+    fn spin_for_item(&self, until: Option<Instant>) -> bool {
+        for turn in 0_u32.. {
+            let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
+            if !self.items.is_empty() {
+                return false;
+            }
+            if !is_run {
+                std::hint::spin_loop();
+            }
+            // A look at the clock is a tenth of a turn.
+            let is_late = || until.is_some_and(|until| Instant::now() >= until);
+            let is_over = self.shared.is_interrupted() || self.is_drained();
+            if is_over || turn.is_multiple_of(CLOCK_TURNS) && is_late() {
+                break;
+            }
+        }
+        self.items.is_empty()
     }
 
     /// Whether the I/O thread is gone and all that it left has been taken.
@@ -536,6 +550,9 @@ fn receiver_config(options: &ReceiverOptions) -> Result<ReceiverConfig, OpenErro
 
 /// The longest sleep of a waiting program: it looks whether the I/O thread still runs.
 const SLEEP_MAX: Duration = Duration::from_millis(200);
+
+/// Turns of a program that spins from one look at its clock to the next.
+const CLOCK_TURNS: u32 = 8;
 
 /// How long a port's thread may take to end a stream that was closed, and how often it is looked.
 const PORT_PATIENCE: Duration = Duration::from_millis(1_500);

@@ -473,16 +473,17 @@ impl Transmitter {
         timeout: Duration,
         mut look: impl FnMut(&Shared) -> Option<T>,
     ) -> Option<T> {
+        if let Some(found) = look(&self.shared) {
+            return Some(found);
+        }
         let until = Instant::now().checked_add(timeout);
         loop {
-            if let Some(found) = look(&self.shared) {
-                return Some(found);
-            }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
             if self.port.granted.waits.is_program_spinning() {
                 self.port.drive.turn();
-                if left.is_zero() {
-                    return look(&self.shared);
+                let found = look(&self.shared);
+                if found.is_some() || left.is_zero() {
+                    return found;
                 }
                 std::hint::spin_loop();
                 continue;
@@ -495,6 +496,9 @@ impl Transmitter {
                 return Some(found);
             }
             self.shared.bell.wait(left.min(WAIT_MAX));
+            if let Some(found) = look(&self.shared) {
+                return Some(found);
+            }
         }
     }
 }
