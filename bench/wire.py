@@ -144,7 +144,7 @@ def measure_group(
             )
             pair = pairs.PROGRAMS[case.program](setting, case.arguments)
             outcome = run_again(wire, pair, case, arguments.seconds)
-            if case.program == "stream":
+            if case.name == "stream":
                 stream_bps = outcome.rate_bps
             return outcome
 

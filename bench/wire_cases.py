@@ -77,7 +77,7 @@ def costs(cases: tuple[Case, ...]) -> tuple[Figure, ...]:
 
 
 def against(base: Case, least: float | None = None, of: Case = STREAM) -> Figure:
-    """The stream's rate as a ratio to a peer's."""
+    """The rate of the stream, or of another case, as a ratio to a peer's."""
     return Figure(name=f"{of.name} / {base.name}", case=of.name, base=base.name, least=least)
 
 
@@ -102,8 +102,8 @@ def peers(
         cases=PEERS,
         figures=(
             *rates(PEERS),
-            against(RAW, raw, INLINE),
-            against(RAW),
+            against(RAW, raw),
+            against(RAW, raw, of=INLINE),
             against(BBR, bbr),
             against(CUBIC, cubic),
             against(SRT),
@@ -128,9 +128,9 @@ def joined(name: str, why: str, loss: float, least: float | None) -> WireGroup:
         cases=cases,
         figures=(
             *rates(cases),
-            against(RAW_JOINED, least, INLINE),
-            against(RAW_JOINED),
-            against(RAW, None, INLINE),
+            against(RAW_JOINED, least),
+            against(RAW_JOINED, least, of=INLINE),
+            against(RAW),
             *costs(cases),
             MEMORY,
         ),
@@ -151,8 +151,8 @@ GROUPS = (
         cases=(RAW, INLINE, STREAM, CUBIC, BBR),
         figures=(
             *rates((RAW, INLINE, STREAM, CUBIC, BBR)),
-            against(RAW, 0.78, INLINE),
-            against(RAW),
+            against(RAW, 0.78),
+            against(RAW, 0.78, of=INLINE),
             against(BBR),
             against(CUBIC),
             *costs((RAW, INLINE, STREAM, CUBIC, BBR)),

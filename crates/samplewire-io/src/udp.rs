@@ -62,7 +62,9 @@ pub struct Udp {
     capabilities: Capabilities,
     /// The receive buffer follows [`Link::make_room`].
     grows: bool,
+    /// The kernel may join packets, and is asked to once many come.
     joining: bool,
+    joins: bool,
     receive_messages_max: usize,
     send_headers: SendHeaders,
     receive_headers: ReceiveHeaders,
@@ -123,7 +125,7 @@ impl Udp {
             .set_send_buffer(options.send_buffer_bytes)
             .map_err(system("setsockopt", local))?;
         socket.count_drops(true).map_err(system("setsockopt", local))?;
-        let joining = options.joining && socket.join_received(true);
+        let joining = options.joining && socket.join_received(false);
         let capabilities = Capabilities {
             kind: "udp",
             mtu_bytes: mtu_bytes.min(IP_BYTES_MAX),
@@ -142,6 +144,7 @@ impl Udp {
             capabilities,
             grows: options.receive_buffer_bytes.is_none(),
             joining,
+            joins: false,
             receive_messages_max: options.receive_messages_max,
             send_headers: SendHeaders::new(options.send_packets_max),
             receive_headers: ReceiveHeaders::new(options.receive_messages_max, remote),
@@ -219,21 +222,26 @@ impl Udp {
         Ok(taken)
     }
 
-    /// Turns on or off what a packet alone pays for and gains nothing by.
-    fn set_options(&mut self, on: bool) {
-        self.lone.set(on);
+    /// Has the kernel count drops with each packet, or not: see [`Lone`].
+    fn count_drops(&mut self, on: bool) {
         let socket = self.lane.as_ref().map_or(&self.socket, |lane| &lane.socket);
-        if self.joining && self.lane.is_none() && !self.is_filtered {
-            socket.join_received(on);
-            // Of joined packets that came just before nobody would say how long each is.
-            if !on && socket.next_len_bytes() > 0 {
-                socket.join_received(true);
-                self.lone.set(true);
-                return;
-            }
+        if socket.count_drops(on).is_ok() {
+            self.lone.set(on);
         }
-        // It knows the option: it had it when it was opened.
-        let _unchanged = socket.count_drops(on).is_err();
+    }
+
+    /// What a look that began at `now` and found so many messages says of those to come.
+    fn end_look(&mut self, now: Instant, messages: usize) {
+        let change = self.lone.end(now, messages);
+        let may_join = self.lane.is_none() && !self.is_filtered;
+        if self.joining && !self.joins && may_join && self.lone.is_crowd() {
+            self.joins = self.socket.join_received(true);
+        }
+        if let Some(on) = change
+            && (on || !self.joins && !self.is_filtered)
+        {
+            self.count_drops(on);
+        }
     }
 
     /// Enters the packets of one received message.
@@ -292,14 +300,14 @@ impl Udp {
         match favoured {
             Some(favoured) => {
                 self.socket.attach_filter(favoured)?;
-                if self.joining {
+                if self.joins {
                     self.socket.join_received(false);
                 }
                 self.is_filtered = true;
             }
             None if self.is_filtered => {
                 self.socket.detach_filter()?;
-                if self.joining {
+                if self.joins {
                     self.socket.join_received(true);
                 }
                 self.is_filtered = false;
@@ -397,7 +405,7 @@ impl Link for Udp {
         let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots);
         let now = Instant::now();
         if self.lone.begin(now, self.capabilities.receive_buffer_bytes) {
-            self.set_options(true);
+            self.count_drops(true);
         }
         let came = if self.lane.is_some() {
             self.receive_both(batch, now, messages_max)?
@@ -407,9 +415,7 @@ impl Link for Udp {
             self.depth.note(asked, came);
             came
         };
-        if let Some(on) = self.lone.end(came) {
-            self.set_options(on);
-        }
+        self.end_look(now, came);
         Ok(())
     }
 
@@ -460,9 +466,9 @@ impl Link for Udp {
     /// On a bound socket favoured packets get a socket of their own at the same port, on a
     /// connected one the kernel drops the others.
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
-        // A socket gets its filter, or its lane, as it was opened.
+        // A filter drops too, and a lane is another socket.
         if self.lone.is_spared() {
-            self.set_options(true);
+            self.count_drops(true);
         }
         let done = match self.remote {
             Some(_) => self.filter(favoured),

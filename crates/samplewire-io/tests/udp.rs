@@ -114,9 +114,14 @@ fn joined_packets_are_entered_one_by_one_in_few_receives() {
     let bytes: Vec<_> = (0..64_u8).map(|number| [number; 500]).collect();
     let packets: Vec<_> =
         bytes.iter().map(|bytes| Outgoing::whole(peer, Ecn::Ect0, bytes)).collect();
-    assert_eq!(near.send(&packets).unwrap(), 64);
-    // A batch for one packet takes one receive, which is all 64 of them.
+    // A batch for one packet takes one receive. Nothing is joined before many have come.
     let mut batch = Batch::new(1, 500);
+    assert_eq!(near.send(&packets).unwrap(), 64);
+    for expected in &bytes {
+        far.recv(&mut batch).unwrap();
+        assert!(batch.iter().map(|(bytes, _)| bytes).eq([&expected[..]]));
+    }
+    assert_eq!(near.send(&packets).unwrap(), 64);
     far.recv(&mut batch).unwrap();
     assert!(batch.iter().map(|(bytes, _)| bytes).eq(bytes.iter().map(|bytes| &bytes[..])));
     assert!(batch.iter().all(|(_, meta)| meta.packets_per_drop == 64));

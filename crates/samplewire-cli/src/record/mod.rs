@@ -69,6 +69,8 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         }
         false => None,
     };
+    // Nobody plays a stream for a name that cannot be had.
+    sink::check_name(&arguments.file, &sink_options(arguments, None)).map_err(Failure::Create)?;
     let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
     let mut line = dialer.dial()?;
     let started = Instant::now();
@@ -96,36 +98,38 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let (mut contest, mut openings) = (Contest::default(), 1);
     let memory_bytes = line.receiver.memory_bytes();
     let mut lanes = Vec::new();
-    let (stop, logs) = loop {
+    let (stop, stopped, logs) = loop {
         let opened = Instant::now();
         let stop = match recording.join(seam.as_ref(), &info) {
             Ok(()) => recording.run(&mut line.receiver),
             Err(error) => Stop::of_sink(error),
         };
+        // Closing lingers until the device knows.
+        let stopped = Instant::now();
         lanes = add(&lanes, close(line.receiver));
         recording.close(total(lanes.iter().map(|lane| lane.snapshot)));
         if !arguments.reconnect || !stop.is_lost() {
-            break (stop, line.logs);
+            break (stop, stopped, line.logs);
         }
         recording.lost(&stop);
         line = match dialer.redial(|| recording.due(Instant::now())) {
             Ok(line) => line,
-            Err(stop) => break (stop, line.logs),
+            Err(stop) => break (stop, Instant::now(), line.logs),
         };
         openings += 1;
         let now = line.receiver.info().clone();
         if let Err(stop) = check_same(&info, &now) {
-            break (stop, line.logs);
+            break (stop, Instant::now(), line.logs);
         }
         if contest.is_lost_again(&stop, opened.elapsed(), now.boot_id == info.boot_id) {
-            break (Stop::Contested, line.logs);
+            break (Stop::Contested, Instant::now(), line.logs);
         }
         seam = Some(recording.seam(&info));
         recording.found(&now);
         info = now;
     };
     let Recording { account, before: snapshot, .. } = recording;
-    let elapsed = started.elapsed();
+    let elapsed = stopped - started;
     reporter.interval(elapsed, &account, &snapshot);
     let queue = writer.depth();
     let (finished, unheard) = writer.finish();

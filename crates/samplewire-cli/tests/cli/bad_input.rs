@@ -83,6 +83,9 @@ fn file_that_exists_is_kept_unless_overwritten() {
     let arguments = ["record", &device.address, text(&file), "--nsamps", "1000"];
     run(&arguments).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     assert_eq!(fs::read(&file).unwrap(), b"mine");
+    // Before anybody is asked for a stream.
+    let of_nobody = ["record", "127.0.0.1:1", text(&file)];
+    run(&of_nobody).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     let capture = file.with_extension("pcapng");
     fs::write(&capture, "mine").unwrap();
     let captured = ["record", &device.address, "null", "--capture", text(&capture)];

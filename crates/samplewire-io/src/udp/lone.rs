@@ -2,57 +2,71 @@
 //!
 //! For the kernel's count of drops (SO_RXQ_OVFL) and for joined packets (UDP_GRO) each receive reads
 //! the end of the packet's buffer: a line of memory that the sender's core has in its cache, and writes
-//! next. A packet alone waits for that and gains nothing: nothing is joined, and a socket that is looked
-//! at soon enough does not fill.
+//! next. A packet alone waits for that and gains nothing: nothing is joined, and a socket that was empty
+//! a moment ago has dropped nothing.
+//!
+//! So nothing is joined before many come at once; from then on packets are, since what the kernel has
+//! joined when that ends could not be taken apart. The count is left out again and again. It is on
+//! before a look at a buffer that may have filled; only where the thread was held up within a look, the
+//! packets that came into the room which that look made are told without it.
 
 use std::time::{Duration, Instant};
 
-/// Follows what the looks at a socket find, and says when both options are worth their price.
+/// Follows what the looks at a socket find.
 #[derive(Debug)]
 pub(super) struct Lone {
-    /// The options are off.
+    /// Drops are not counted.
     is_spared: bool,
-    looked_at: Instant,
-    /// When something came last.
+    /// When a look began that found nothing.
+    emptied_at: Instant,
+    /// When something came last, and how many messages since the last pause.
     came_at: Instant,
-    /// Messages that came with it, with no pause between them.
     crowd: usize,
+    /// Nothing was there at the last look.
+    is_empty: bool,
     /// Pauses in a row that ended by few.
     streak: u32,
 }
 
 impl Lone {
-    /// Of a socket that has both options.
+    /// Of a socket whose drops are counted.
     pub(super) fn new() -> Self {
         let now = Instant::now();
-        Self { is_spared: false, looked_at: now, came_at: now, crowd: 0, streak: 0 }
+        let (emptied_at, came_at) = (now, now);
+        Self { is_spared: false, emptied_at, came_at, crowd: 0, is_empty: false, streak: 0 }
     }
 
     pub(super) const fn is_spared(&self) -> bool {
         self.is_spared
     }
 
-    /// A look begins at a buffer of so many bytes; says whether the options must be on before it makes
-    /// room, since the buffer may have filled.
+    /// Whether many have come without a pause.
+    pub(super) const fn is_crowd(&self) -> bool {
+        self.crowd > FEW
+    }
+
+    /// A look begins at a buffer of so many bytes; says whether drops must be counted before it makes
+    /// room: the buffer may have filled since it was empty.
     pub(super) fn begin(&mut self, now: Instant, buffer_bytes: usize) -> bool {
         let fills_in = Duration::from_nanos(buffer_bytes as u64 / WIRE_BYTES_PER_NS);
-        let is_late = now.saturating_duration_since(self.looked_at) > fills_in;
-        self.looked_at = now;
+        let is_late = now.saturating_duration_since(self.emptied_at) > fills_in;
         if is_late {
             self.streak = 0;
         }
         is_late && self.is_spared
     }
 
-    /// The look found so many messages; says whether the options are to be on, where that changes.
-    pub(super) fn end(&mut self, messages: usize) -> Option<bool> {
+    /// The look that began at `now` found so many messages; says whether drops are to be counted, where
+    /// that changes.
+    pub(super) fn end(&mut self, now: Instant, messages: usize) -> Option<bool> {
         if messages == 0 {
+            (self.emptied_at, self.is_empty) = (now, true);
             return None;
         }
-        let is_apart = self.looked_at.saturating_duration_since(self.came_at) >= PAUSE;
-        self.came_at = self.looked_at;
+        let is_apart = self.is_empty && now.saturating_duration_since(self.came_at) >= PAUSE;
+        (self.came_at, self.is_empty) = (now, false);
         self.crowd = if is_apart { messages } else { self.crowd + messages };
-        if self.crowd > FEW {
+        if self.is_crowd() {
             self.streak = 0;
             return self.is_spared.then_some(true);
         }
@@ -60,14 +74,14 @@ impl Lone {
         (self.streak >= STREAK && !self.is_spared).then_some(false)
     }
 
-    /// The options are on, or off.
-    pub(super) const fn set(&mut self, are_on: bool) {
-        self.is_spared = !are_on;
+    /// Drops are counted from now on, or not.
+    pub(super) const fn set(&mut self, are_counted: bool) {
+        self.is_spared = !are_counted;
         self.streak = 0;
     }
 }
 
-/// 100 Gb/s. What the kernel charges for a packet beside its bytes is about as much again, and it
+/// 100 Gb/s, of full packets: what the kernel charges for one is then about twice its length, and it
 /// grants twice what it says.
 const WIRE_BYTES_PER_NS: u64 = 12;
 
@@ -77,7 +91,7 @@ const PAUSE: Duration = Duration::from_micros(2);
 /// Messages that fill no buffer, and of which joining would make nothing.
 const FEW: usize = 8;
 
-/// Turning the options off and on again costs four calls.
+/// Leaving the count out, and asking for it again, costs two calls.
 const STREAK: u32 = 64;
 
 #[cfg(test)]
@@ -86,21 +100,31 @@ mod tests {
 
     const BUFFER_BYTES: usize = 212_992;
 
-    /// Looks so long apart, in ns, that find so many messages; all that was said.
-    fn look(lone: &mut Lone, looks: &[(u64, usize)]) -> Vec<bool> {
-        let mut said = Vec::new();
-        for &(after_ns, messages) in looks {
-            let now = lone.looked_at + Duration::from_nanos(after_ns);
-            if lone.begin(now, BUFFER_BYTES) {
-                said.push(true);
-                lone.set(true);
-            }
-            if let Some(are_on) = lone.end(messages) {
-                said.push(are_on);
-                lone.set(are_on);
-            }
+    /// A socket, and the time at which it was looked at last.
+    struct Bench {
+        lone: Lone,
+        now: Instant,
+    }
+
+    impl Bench {
+        fn new() -> Self {
+            let lone = Lone::new();
+            Self { now: lone.came_at, lone }
         }
-        said
+
+        /// Looks so long apart, in ns, that find so many messages; all that was said.
+        fn look(&mut self, looks: &[(u64, usize)]) -> Vec<bool> {
+            let mut said = Vec::new();
+            for &(after_ns, messages) in looks {
+                self.now += Duration::from_nanos(after_ns);
+                let first = self.lone.begin(self.now, BUFFER_BYTES).then_some(true);
+                first.into_iter().for_each(|are_counted| self.lone.set(are_counted));
+                let then = self.lone.end(self.now, messages);
+                then.into_iter().for_each(|are_counted| self.lone.set(are_counted));
+                said.extend(first.into_iter().chain(then));
+            }
+            said
+        }
     }
 
     /// Lone packets 4 us apart, with looks between them.
@@ -110,26 +134,39 @@ mod tests {
 
     #[test]
     fn packets_by_few_are_spared_until_many_come() {
-        let mut lone = Lone::new();
-        assert!(look(&mut lone, &lone_packets(STREAK - 1)).is_empty());
-        assert_eq!(look(&mut lone, &lone_packets(1)), [false]);
-        let few = [(4_000, 2), (300, FEW - 2), (4_000, FEW), (300, 0), (4_000, 1)];
-        assert!(look(&mut lone, &few).is_empty());
-        assert_eq!(look(&mut lone, &[(4_000, 1), (300, 0), (300, FEW)]), [true]);
-        assert!(look(&mut lone, &lone_packets(STREAK - 1)).is_empty(), "from the beginning");
+        let mut bench = Bench::new();
+        assert!(bench.look(&lone_packets(STREAK - 1)).is_empty());
+        assert_eq!(bench.look(&lone_packets(1)), [false]);
+        let few = [(2_000, 0), (2_000, 2), (300, FEW - 2), (300, 0), (4_000, FEW), (300, 0)];
+        assert!(bench.look(&few).is_empty());
+        assert!(!bench.lone.is_crowd());
+        assert_eq!(bench.look(&[(4_000, 1), (300, 0), (300, FEW)]), [true]);
+        assert!(bench.lone.is_crowd());
+        assert!(bench.look(&lone_packets(STREAK - 1)).is_empty(), "from the beginning");
     }
 
     #[test]
     fn packets_without_a_pause_are_many() {
-        assert!(look(&mut Lone::new(), &[(600, 1), (600, 0)].repeat(1_000)).is_empty());
+        let mut bench = Bench::new();
+        assert!(bench.look(&[(600, 1), (600, 0)].repeat(1_000)).is_empty());
+        assert!(bench.lone.is_crowd());
     }
 
     #[test]
-    fn options_are_on_before_a_look_that_comes_late() {
-        let mut lone = Lone::new();
-        look(&mut lone, &lone_packets(STREAK));
-        assert!(look(&mut lone, &[(17_000, 1)]).is_empty());
-        assert_eq!(look(&mut lone, &[(18_000, 1)]), [true]);
-        assert!(look(&mut lone, &[(1_000_000, 1)].repeat(1_000)).is_empty(), "always late");
+    fn socket_that_is_never_empty_has_many() {
+        let mut bench = Bench::new();
+        assert!(bench.look(&[(4_000, 1)].repeat(1_000)).is_empty());
+        assert!(bench.lone.is_crowd());
+    }
+
+    #[test]
+    fn drops_are_counted_before_a_look_that_comes_late() {
+        let mut bench = Bench::new();
+        bench.look(&lone_packets(STREAK));
+        assert!(bench.look(&[(1_000, 0), (17_000, 1)]).is_empty());
+        assert_eq!(bench.look(&[(1_000, 1)]), [true], "it was empty long ago");
+        bench.look(&lone_packets(STREAK));
+        assert_eq!(bench.look(&[(1_000, 0), (18_000, 1)]), [true]);
+        assert!(bench.look(&[(20_000, 0), (18_000, 1)].repeat(1_000)).is_empty(), "always late");
     }
 }

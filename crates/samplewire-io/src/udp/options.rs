@@ -51,7 +51,7 @@ impl UdpOptions {
         self
     }
 
-    /// Whether the kernel may join received packets (UDP_GRO). Default on.
+    /// Whether the kernel may join received packets (UDP_GRO), once many come. Default on.
     ///
     /// On, each buffer of a batch takes 64 KiB, so a call takes fewer packets that come unjoined,
     /// and the kernel counts what it drops in joined packets: [`Meta::dropped`] is then a lower

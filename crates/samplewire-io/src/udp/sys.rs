@@ -94,14 +94,6 @@ impl Socket {
         self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, on.into())
     }
 
-    /// The length of the message that would be received next; zero where there is none.
-    pub(super) fn next_len_bytes(&self) -> usize {
-        let mut len_bytes: libc::c_int = 0;
-        // SAFETY: the kernel writes one int, and only where it succeeds.
-        let answer = unsafe { libc::ioctl(self.fd(), libc::FIONREAD, &raw mut len_bytes) };
-        if answer < 0 { 0 } else { usize::try_from(len_bytes).unwrap_or(0) }
-    }
-
     /// Lets the kernel join received packets, or not; false when it does not know how.
     pub(super) fn join_received(&self, on: bool) -> bool {
         self.set(libc::SOL_UDP, libc::UDP_GRO, on.into()).is_ok()

@@ -353,7 +353,7 @@ impl Receiver {
 
     /// Like [`Receiver::wait_for_item`], and does what is due where no thread does.
     fn spin_for_item(&self, until: Option<Instant>) -> bool {
-        for turn in 0_u32.. {
+        for turn in (0..CLOCK_TURNS).cycle() {
             let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
             if !self.items.is_empty() {
                 return false;
@@ -361,10 +361,9 @@ impl Receiver {
             if !is_run {
                 std::hint::spin_loop();
             }
-            // A look at the clock is a tenth of a turn.
             let is_late = || until.is_some_and(|until| Instant::now() >= until);
             let is_over = self.shared.is_interrupted() || self.is_drained();
-            if is_over || turn.is_multiple_of(CLOCK_TURNS) && is_late() {
+            if is_over || turn == 0 && is_late() {
                 break;
             }
         }
@@ -551,7 +550,8 @@ fn receiver_config(options: &ReceiverOptions) -> Result<ReceiverConfig, OpenErro
 /// The longest sleep of a waiting program: it looks whether the I/O thread still runs.
 const SLEEP_MAX: Duration = Duration::from_millis(200);
 
-/// Turns of a program that spins from one look at its clock to the next.
+/// Turns of a program that spins from one look at its clock to the next: so many of them may be too many,
+/// and a look takes a tenth of a turn that finds nothing.
 const CLOCK_TURNS: u32 = 8;
 
 /// How long a port's thread may take to end a stream that was closed, and how often it is looked.

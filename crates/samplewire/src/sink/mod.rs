@@ -30,7 +30,7 @@ use samplewire_proto::SampleIndex;
 
 pub use converting::ConvertingSink;
 pub use null::NullSink;
-pub use open::{SinkOptions, open};
+pub use open::{SinkOptions, check_name, open};
 pub use raw::RawSink;
 pub use resume::{Resumable, resumable};
 pub use sigmf::SigmfSink;

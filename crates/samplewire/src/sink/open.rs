@@ -7,6 +7,7 @@ use samplewire_proto::wire::Format;
 
 use super::resume::check_no_series;
 use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
+use crate::sigmf::Paths;
 use crate::source::StreamInfo;
 
 /// Opens a sink for samples of `info`.
@@ -35,30 +36,77 @@ pub fn open(
     }
 }
 
+/// Checks what can be known of a name while there is no stream yet: that [`open`] may create it, or
+/// find it there. Nothing is created.
+///
+/// # Errors
+/// [`SinkError::Exists`], [`SinkError::NotSigmf`], [`SinkError::Series`], and [`SinkError::Io`] for a
+/// folder that is not there.
+pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
+    let kind = Kind::of(path, options)?;
+    let may_be_there = options.overwrite || options.append;
+    if matches!(kind, Kind::Raw | Kind::Sigmf | Kind::Series(_))
+        && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
+        && let Err(source) = fs::metadata(folder.join("."))
+    {
+        return Err(SinkError::Io { operation: "create", path: path.to_owned(), source });
+    }
+    match kind {
+        Kind::Sigmf if options.append => check_no_series(path),
+        Kind::Raw if !may_be_there && path.is_file() => {
+            Err(SinkError::Exists { path: path.to_owned() })
+        }
+        Kind::Sigmf => SigmfSink::check_free(&Paths::of(path), options),
+        Kind::Series(_) if !may_be_there => SplitSink::check_free(path),
+        _ => Ok(()),
+    }
+}
+
 fn open_as_is(
     path: &Path,
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
-    let is_sigmf = path != Path::new("-") && path != Path::new("null") && !is_raw(path);
-    let wants_sigmf = options.append || options.compress || options.split_bytes.is_some();
-    if wants_sigmf && !is_sigmf {
-        return Err(SinkError::NotSigmf { path: path.to_owned() });
-    }
-    Ok(match path.to_str() {
-        Some("-") => Box::new(RawSink::stdout(info)?),
-        Some("null") => Box::new(NullSink::new(info)),
-        _ if is_raw(path) => Box::new(RawSink::create(path, info, options)?),
-        _ => match options.split_bytes {
-            Some(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
-            None => {
-                if options.append {
-                    check_no_series(path)?;
-                }
-                Box::new(SigmfSink::open(path, info, options)?)
+    Ok(match Kind::of(path, options)? {
+        Kind::Stdout => Box::new(RawSink::stdout(info)?),
+        Kind::Null => Box::new(NullSink::new(info)),
+        Kind::Raw => Box::new(RawSink::create(path, info, options)?),
+        Kind::Series(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
+        Kind::Sigmf => {
+            if options.append {
+                check_no_series(path)?;
             }
-        },
+            Box::new(SigmfSink::open(path, info, options)?)
+        }
     })
+}
+
+/// What a name stands for.
+enum Kind {
+    Stdout,
+    Null,
+    Raw,
+    Sigmf,
+    /// A SigMF recording in parts of so many bytes.
+    Series(u64),
+}
+
+impl Kind {
+    /// # Errors
+    /// [`SinkError::NotSigmf`]: the options are of a SigMF recording, and it is none.
+    fn of(path: &Path, options: &SinkOptions) -> Result<Self, SinkError> {
+        let kind = match (path.to_str(), options.split_bytes) {
+            (Some("-"), _) => Self::Stdout,
+            (Some("null"), _) => Self::Null,
+            _ if is_raw(path) => Self::Raw,
+            (_, Some(part_bytes)) => return Ok(Self::Series(part_bytes)),
+            (_, None) => return Ok(Self::Sigmf),
+        };
+        if options.append || options.compress || options.split_bytes.is_some() {
+            return Err(SinkError::NotSigmf { path: path.to_owned() });
+        }
+        Ok(kind)
+    }
 }
 
 fn is_raw(path: &Path) -> bool {

@@ -74,10 +74,24 @@ impl SigmfSink {
         }
     }
 
-    fn create(paths: Paths, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
-        if !options.overwrite && !options.append && paths.meta.exists() {
-            return Err(SinkError::Exists { path: paths.meta });
+    /// # Errors
+    /// [`SinkError::Exists`] as for [`SigmfSink::open`].
+    pub(super) fn check_free(paths: &Paths, options: &SinkOptions) -> Result<(), SinkError> {
+        if options.overwrite || options.append {
+            return Ok(());
         }
+        let (data_path, _) = data_paths(paths, options.compress);
+        let has_data =
+            std::fs::metadata(&data_path).is_ok_and(|data| data.is_file() && data.len() > 0);
+        match (paths.meta.exists(), has_data) {
+            (true, _) => Err(SinkError::Exists { path: paths.meta.clone() }),
+            (false, true) => Err(SinkError::Exists { path: data_path }),
+            (false, false) => Ok(()),
+        }
+    }
+
+    fn create(paths: Paths, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
+        Self::check_free(&paths, options)?;
         let frame_bytes = info.frame_bytes();
         let (data_path, other_path) = data_paths(&paths, options.compress);
         // Without metadata, an empty data file is what a recorder left that was killed at once.

@@ -52,8 +52,8 @@ impl SplitSink {
         }
         let base = Paths::base_of(path);
         let parts = parts_of(&base);
-        if parts > 0 && !options.overwrite && !options.append {
-            return Err(SinkError::Exists { path: Paths::of(&part_path(&base, 1)).meta });
+        if !options.overwrite && !options.append {
+            Self::check_free(path)?;
         }
         let number = if options.append { parts.max(1) } else { 1 };
         let mut summary = SinkSummary::default();
@@ -86,6 +86,16 @@ impl SplitSink {
             summary,
             is_finished: false,
         })
+    }
+
+    /// # Errors
+    /// [`SinkError::Exists`]: there is a part.
+    pub(super) fn check_free(path: &Path) -> Result<(), SinkError> {
+        let base = Paths::base_of(path);
+        if parts_of(&base) > 0 {
+            return Err(SinkError::Exists { path: Paths::of(&part_path(&base, 1)).meta });
+        }
+        Ok(())
     }
 
     /// Goes on in the next part.

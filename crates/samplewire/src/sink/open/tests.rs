@@ -68,6 +68,51 @@ fn file_that_exists_is_kept_unless_told_otherwise() {
 }
 
 #[test]
+fn name_that_cannot_be_had_is_known_before_there_is_a_stream() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for name in ["a.raw", "meta.sigmf-meta", "data.sigmf-data", "part-0001.sigmf-meta"] {
+        fs::write(at(name), [7]).unwrap();
+    }
+    fs::write(at("left.sigmf-data"), []).unwrap();
+    let new = SinkOptions::new;
+    let cases = [
+        (at("a.raw"), new(), "Exists"),
+        (at("meta"), new(), "Exists"),
+        (at("data"), new(), "Exists"),
+        (at("part"), new().split(100), "Exists"),
+        (at("part"), new().append(true), "Series"),
+        (at("a.raw"), new().append(true), "NotSigmf"),
+        ("-".into(), new().compress(true), "NotSigmf"),
+        ("/nowhere/a".into(), new().overwrite(true), "Io"),
+        ("/nowhere/a.raw".into(), new(), "Io"),
+    ];
+    for (path, options, expected) in cases {
+        let known = check_name(&path, &options).unwrap_err();
+        let found = open(&path, &info(), &options).unwrap_err();
+        for error in [known, found] {
+            let words = format!("{error:?}");
+            assert!(words.starts_with(expected), "{words} for {}", path.display());
+        }
+    }
+    for (path, options) in [
+        (at("new"), new()),
+        (at("new.raw"), new()),
+        (at("left"), new()),
+        (at("a.raw"), new().overwrite(true)),
+        (at("meta"), new().overwrite(true)),
+        (at("part"), new().split(100).append(true)),
+        ("-".into(), new()),
+        ("null".into(), new()),
+        ("/dev/full".into(), new()),
+        ("relative".into(), new()),
+    ] {
+        check_name(&path, &options).unwrap();
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 5, "nothing was created");
+}
+
+#[test]
 fn place_that_cannot_be_written_is_named() {
     for name in ["/nowhere/a.raw", "/nowhere/a"] {
         let error = open(name.as_ref(), &info(), &SinkOptions::new()).err().unwrap().to_string();
