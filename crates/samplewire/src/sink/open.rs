@@ -44,7 +44,6 @@ pub fn open(
 /// folder that is not there.
 pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     let kind = Kind::of(path, options)?;
-    let may_be_there = options.overwrite || options.append;
     if matches!(kind, Kind::Raw | Kind::Sigmf | Kind::Series(_))
         && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
         && let Err(source) = fs::metadata(folder.join("."))
@@ -53,11 +52,11 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     }
     match kind {
         Kind::Sigmf if options.append => check_no_series(path),
-        Kind::Raw if !may_be_there && path.is_file() => {
+        Kind::Raw if !options.overwrite && path.is_file() => {
             Err(SinkError::Exists { path: path.to_owned() })
         }
         Kind::Sigmf => SigmfSink::check_free(&Paths::of(path), options),
-        Kind::Series(_) if !may_be_there => SplitSink::check_free(path),
+        Kind::Series(_) => SplitSink::check_free(path, options),
         _ => Ok(()),
     }
 }

@@ -50,11 +50,9 @@ impl SplitSink {
         if part_bytes < frame_bytes as u64 {
             return Err(SinkError::Part { part_bytes, frame_bytes });
         }
+        Self::check_free(path, options)?;
         let base = Paths::base_of(path);
         let parts = parts_of(&base);
-        if !options.overwrite && !options.append {
-            Self::check_free(path)?;
-        }
         let number = if options.append { parts.max(1) } else { 1 };
         let mut summary = SinkSummary::default();
         if options.append {
@@ -89,8 +87,11 @@ impl SplitSink {
     }
 
     /// # Errors
-    /// [`SinkError::Exists`]: there is a part.
-    pub(super) fn check_free(path: &Path) -> Result<(), SinkError> {
+    /// [`SinkError::Exists`] as for [`SplitSink::open`].
+    pub(super) fn check_free(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
+        if options.overwrite || options.append {
+            return Ok(());
+        }
         let base = Paths::base_of(path);
         if parts_of(&base) > 0 {
             return Err(SinkError::Exists { path: Paths::of(&part_path(&base, 1)).meta });
