@@ -139,6 +139,12 @@ impl Departure {
         self.0.wrapping_sub(other.0) as i32
     }
 
+    /// The span from `earlier` to `self` in units, where it is known that `earlier` is not later:
+    /// holds over the whole wrap, 68.7 s.
+    pub const fn since(self, earlier: Self) -> u32 {
+        self.0.wrapping_sub(earlier.0)
+    }
+
     /// Whether `self` comes before `other`.
     pub const fn before(self, other: Self) -> bool {
         self.distance(other) < 0
@@ -208,5 +214,14 @@ mod tests {
         assert!(late.0 < early.0, "the counter wrapped");
         assert!(early.before(late));
         assert_eq!(late.distance(early), 100_000_000 / 16);
+    }
+
+    #[test]
+    fn span_from_an_earlier_departure_holds_beyond_half_of_the_wrap() {
+        for units in [0, 1, (1 << 31) - 1, 1 << 31, (1 << 31) + 1, u32::MAX] {
+            for start in [0, 7, i32::MAX as u32, u32::MAX].map(Departure) {
+                assert_eq!(start.plus(units).since(start), units);
+            }
+        }
     }
 }

@@ -2,9 +2,9 @@
 //! account of every index.
 //!
 //! The payloads stay with the caller, addressed by seq. Drain order: hand over everything that has
-//! arrived, then call [`Receiver::poll_delivery`] until it is `None`, [`Receiver::grant`] what the
-//! pool has, [`Receiver::poll_transmit`] until it is `None`, [`Receiver::poll_event`], then sleep
-//! until [`Receiver::poll_timeout`].
+//! arrived, then call [`Receiver::handle_timeout`], [`Receiver::poll_delivery`] until it is `None`,
+//! [`Receiver::grant`] what the pool has, [`Receiver::poll_transmit`] until it is `None`,
+//! [`Receiver::poll_event`], then sleep until [`Receiver::poll_timeout`].
 
 mod account;
 mod arrival;
@@ -52,6 +52,8 @@ pub struct Receiver<S> {
     limit: Seq,
     /// Holes before this seq can no longer be had.
     gone_before: Seq,
+    /// Holes before this seq have been waited for long enough.
+    expired_end: Seq,
     account: Account,
     consumed_index: SampleIndex,
     settled: Settled,
@@ -134,6 +136,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             highest_end: terms.first_seq,
             limit: terms.first_seq,
             gone_before: terms.first_seq,
+            expired_end: terms.first_seq,
             account: Account::new(terms.first_index, terms.packet_samples),
             consumed_index: terms.first_index,
             settled: Settled::new(Tolerance::new(terms.reorder_tolerance, bound)),
@@ -321,7 +324,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         true
     }
 
-    /// Acts on passed timers.
+    /// Acts on passed timers; to be called at each turn, also while the program takes nothing.
     pub fn handle_timeout(&mut self, now: Nanos) {
         match self.phase {
             Phase::Flowing | Phase::Draining { .. }
@@ -335,6 +338,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             }
             _ => {}
         }
+        self.expire_holes(now);
     }
 
     /// The next packet or gap in order.
@@ -481,8 +485,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
 
     fn advance(&mut self) {
         self.next += 1;
-        // Kept near, so that it can be compared.
+        // Kept near, so that they can be compared.
         self.gone_before = self.gone_before.max(self.next);
+        self.expired_end = self.expired_end.max(self.next);
     }
 
     fn tell(&mut self, gap: Gap) -> Delivered {

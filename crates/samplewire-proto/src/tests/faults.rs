@@ -1,8 +1,8 @@
 //! Streams over paths that lose, double, reorder and corrupt.
 
 use super::pair::{Pair, Path, SAMPLES, terms};
-use crate::gap::Cause;
-use crate::number::Nanos;
+use crate::gap::{Cause, Gap};
+use crate::number::{Nanos, Seq};
 use crate::receiver::{Delivery, Phase, ReceiverConfig};
 use crate::stream::End;
 use crate::wire::CloseReason;
@@ -127,6 +127,27 @@ fn holes_found_after_a_pause_longer_than_the_deadline_are_repaired_all_the_same(
     let missing = pair.receiver.stats().samples_missing();
     assert!(missing * 1_000 <= 40_000 * u64::from(SAMPLES), "{missing} samples missing");
     assert!(pair.receiver.stats().repaired > 3_000);
+}
+
+/// `docs/protocol.md#6.8`, `#1.4`
+#[test]
+fn longest_deadline_holds_though_the_receiver_stalls_past_the_horizon() {
+    for stall_ms in [100, 4_300, 4_400, 4_600, 14_000] {
+        let deadline = Nanos::from_millis(30_000);
+        let terms = terms(1_024, Nanos::from_millis(50));
+        let mut pair = Pair::new(1, terms, config(Delivery::Deadline(deadline)));
+        pair.to_push = 900;
+        pair.interval = Nanos::from_millis(100);
+        pair.never_arrives = Some(Seq(1));
+        // Packet 2, or the MARK before it, reveals the hole within 225 ms.
+        pair.run_for(Nanos::from_millis(100) + deadline);
+        assert!(pair.ledger.gaps.is_empty());
+        pair.paused_until = pair.now + Nanos::from_millis(stall_ms);
+        pair.run_for(Nanos::from_millis(stall_ms + 300));
+        let first = u64::from(SAMPLES);
+        let gap = Gap { first, not_repaired: first, source_lost: 0, cause: Cause::Deadline };
+        assert_eq!(pair.ledger.gaps, [gap], "after a stall of {stall_ms} ms");
+    }
 }
 
 #[test]

@@ -50,6 +50,8 @@ pub(super) struct Pair {
     pub(super) closes: bool,
     /// Until when the receiver's host does not run.
     pub(super) paused_until: Nanos,
+    /// DATA of this seq is lost, however often it departs.
+    pub(super) never_arrives: Option<Seq>,
     /// Whether the consumer gives quanta back.
     pub(super) consumes: bool,
     /// Indexes lost at the source before the packet with this number.
@@ -128,6 +130,7 @@ impl Pair {
             interval: Nanos(0),
             closes: true,
             paused_until: Nanos(0),
+            never_arrives: None,
             consumes: true,
             overflows: BTreeMap::new(),
             checks_bytes: true,
@@ -254,6 +257,7 @@ impl Pair {
         while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
             let bytes = match transmit {
                 Transmit::Control { len_bytes } => control[..len_bytes].to_vec(),
+                Transmit::Data(data) if self.never_arrives == Some(data.seq) => continue,
                 Transmit::Data(data) => {
                     let payload = &self.sent_payloads[self.position(data.seq)];
                     [data.head(), payload, &data.trailer].concat()

@@ -547,6 +547,51 @@ fn deadline_by_departures_gives_up_one_unit_after_it() {
     assert_eq!(bench.gaps(), [gap(16, 16, Cause::Deadline)]);
 }
 
+/// `docs/protocol.md#1.4`, `#6.8`
+#[test]
+fn age_of_a_hole_counts_on_beyond_half_of_the_departure_clock() {
+    let half = Departure::span_ns(1 << 31);
+    for deadline in [ms(10), ms(30_000)] {
+        for age in [deadline + UNIT, half - UNIT, half, half + UNIT, deadline + ms(30_000)] {
+            let mut bench = Bench::of(Delivery::Deadline(deadline));
+            bench.data(0);
+            bench.data(2);
+            assert_eq!(bench.deliver().len(), 1);
+            // The sender lives; nobody looks at the hole meanwhile.
+            for part in [age.0 / 2, age.0 - age.0 / 2] {
+                bench.now = bench.now + Nanos(part);
+                bench.mark(3, 0);
+            }
+            assert_eq!(bench.gaps(), [gap(16, 16, Cause::Deadline)], "{deadline:?}, {age:?}");
+        }
+    }
+}
+
+/// A program that takes nothing for so long decides nothing by it (`docs/protocol.md#1.4`).
+#[test]
+fn hole_that_has_expired_stays_so_while_the_program_takes_nothing() {
+    let cases = [
+        (Delivery::Deadline(ms(1_000)), Cause::Deadline),
+        (Delivery::Deadline(ms(30_000)), Cause::Deadline),
+        (Delivery::BestEffort, Cause::NeverAsked),
+    ];
+    for (delivery, cause) in cases {
+        for stall_s in [31, 35, 60, 69, 103] {
+            let mut bench = Bench::of(delivery);
+            bench.data(0);
+            bench.data(2);
+            for _ in 0..stall_s {
+                bench.pass(ms(1_000));
+                bench.mark(3, 0);
+                bench.receiver.handle_timeout(bench.now);
+                bench.leave();
+                assert!(bench.due() > Nanos(0), "a timer that has passed would spin");
+            }
+            assert_eq!(bench.gaps(), [gap(16, 16, cause)], "{delivery:?} after {stall_s} s");
+        }
+    }
+}
+
 /// `docs/protocol.md#6.8`
 #[test]
 fn hole_that_this_host_learns_of_late_gets_its_time_too() {
