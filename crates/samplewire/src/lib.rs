@@ -21,6 +21,7 @@ pub mod receiver;
 pub mod sigmf;
 pub mod sink;
 pub mod source;
+pub mod storage;
 mod sync;
 pub mod transmitter;
 pub mod verify;

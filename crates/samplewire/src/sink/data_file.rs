@@ -1,17 +1,12 @@
 //! A file of samples that only grows, and ends between samples whatever happens.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, ErrorKind, Seek, SeekFrom, Write, stdout};
-use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
-
-use rustix::fs::{FallocateFlags, OFlags, fallocate, fcntl_setfl};
 
 use super::SinkError;
 use super::gather::{ALIGN_BYTES, Gather};
-use super::replace::{free, replace};
 use super::resume::lock;
+use crate::storage::{OpenMode, Storage, StoredFile, stdout};
 
 /// Samples in a file, a pipe or a device.
 ///
@@ -20,7 +15,7 @@ use super::resume::lock;
 /// is gathered for writes of some 4 MiB, and room is taken in advance.
 #[derive(Debug)]
 pub(super) struct DataFile {
-    file: File,
+    file: Box<dyn StoredFile>,
     path: PathBuf,
     frame_bytes: usize,
     written_bytes: u64,
@@ -46,31 +41,31 @@ impl DataFile {
     /// Creates the file, or opens it when `overwrite` allows that, to be [emptied](Self::empty).
     /// Pipes and devices are written as they are.
     pub(super) fn create(
+        storage: &dyn Storage,
         path: &Path,
         frame_bytes: usize,
         overwrite: bool,
         is_direct: bool,
     ) -> Result<Self, SinkError> {
-        let special = fs::metadata(path).is_ok_and(|metadata| !metadata.is_file());
-        let mut options = OpenOptions::new();
-        options.write(true);
-        if !special {
-            options.create(true).create_new(!overwrite);
-        }
-        Self::open(options, path, frame_bytes, is_direct && !special)
+        let special = storage.entry(path).is_ok_and(|entry| !entry.is_file);
+        let mode = match (special, overwrite) {
+            (true, _) => OpenMode::Write,
+            (false, true) => OpenMode::Create,
+            (false, false) => OpenMode::CreateNew,
+        };
+        Self::open(storage, path, mode, frame_bytes, is_direct && !special)
     }
 
     /// Opens the file to go on behind its first `written_bytes`; what follows them is cut off. One
     /// that is not there is created.
     pub(super) fn append_to(
+        storage: &dyn Storage,
         path: &Path,
         frame_bytes: usize,
         written_bytes: u64,
         is_direct: bool,
     ) -> Result<Self, SinkError> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let mut data = Self::open(options, path, frame_bytes, is_direct)?;
+        let mut data = Self::open(storage, path, OpenMode::Create, frame_bytes, is_direct)?;
         data.cut(written_bytes)?;
         // A direct write begins at a page: the file goes on through the cache up to there, and so
         // to its end.
@@ -83,20 +78,21 @@ impl DataFile {
     /// Standard output, without the buffer that looks for the ends of lines.
     pub(super) fn stdout(frame_bytes: usize) -> Result<Self, SinkError> {
         let path = PathBuf::from("-");
-        match stdout().as_fd().try_clone_to_owned() {
-            Ok(fd) => Ok(Self::new(File::from(fd), path, frame_bytes, None)),
+        match stdout() {
+            Ok(file) => Ok(Self::new(file, path, frame_bytes, None)),
             Err(source) => Err(SinkError::Io { operation: "open", path, source }),
         }
     }
 
     fn open(
-        options: OpenOptions,
+        storage: &dyn Storage,
         path: &Path,
+        mode: OpenMode,
         frame_bytes: usize,
         is_direct: bool,
     ) -> Result<Self, SinkError> {
         let unit_bytes = if is_direct { Some(unit_of(path, frame_bytes)?) } else { None };
-        let file = open_file(options, path, is_direct).map_err(|source| {
+        let file = storage.open(path, mode, is_direct).map_err(|source| {
             let path = path.to_owned();
             match source.kind() {
                 ErrorKind::AlreadyExists => SinkError::Exists { path },
@@ -109,13 +105,18 @@ impl DataFile {
         })?;
         let data = Self::new(file, path.to_owned(), frame_bytes, unit_bytes);
         if data.is_regular() {
-            lock(&data.file, path)?;
+            lock(&*data.file, path)?;
         }
         Ok(data)
     }
 
-    fn new(file: File, path: PathBuf, frame_bytes: usize, unit_bytes: Option<usize>) -> Self {
-        let is_file = file.metadata().is_ok_and(|metadata| metadata.is_file());
+    fn new(
+        file: Box<dyn StoredFile>,
+        path: PathBuf,
+        frame_bytes: usize,
+        unit_bytes: Option<usize>,
+    ) -> Self {
+        let is_file = file.entry().is_ok_and(|entry| entry.is_file);
         let (mode, gather_bytes) = match unit_bytes {
             _ if !is_file => (Mode::Special, 0),
             None => (Mode::Cached, GATHER_BYTES - GATHER_BYTES % frame_bytes),
@@ -127,20 +128,10 @@ impl DataFile {
         Self { file, path, frame_bytes, written_bytes: 0, gather: Gather::new(gather_bytes), mode }
     }
 
-    /// Empties a file that was there; a long one gives way to a new one.
+    /// Empties a file that was there.
     pub(super) fn empty(mut self) -> Result<Self, SinkError> {
-        if !self.is_regular() {
-            return Ok(self);
-        }
-        let is_direct = matches!(self.mode, Mode::Direct { .. });
-        let create = |path: &Path| {
-            let mut options = OpenOptions::new();
-            options.write(true).create_new(true);
-            open_file(options, path, is_direct)
-        };
-        match replace(&self.file, &self.path, create) {
-            Some(new) => free(std::mem::replace(&mut self.file, new)),
-            None => self.file.set_len(0).map_err(|source| self.error("empty", source))?,
+        if self.is_regular() {
+            self.file.empty().map_err(|source| self.error("empty", source))?;
         }
         Ok(self)
     }
@@ -241,8 +232,7 @@ impl DataFile {
     }
 
     fn leave_direct(&mut self) -> Result<(), SinkError> {
-        fcntl_setfl(&self.file, OFlags::empty())
-            .map_err(|error| self.error("buffer", error.into()))?;
+        self.file.leave_direct().map_err(|source| self.error("buffer", source))?;
         self.mode = Mode::Cached;
         Ok(())
     }
@@ -253,8 +243,7 @@ impl DataFile {
         let Mode::Direct { room_end_bytes, .. } = &mut self.mode else { return };
         let Some(end_bytes) = *room_end_bytes else { return };
         if self.written_bytes + len_bytes as u64 > end_bytes {
-            let flags = FallocateFlags::KEEP_SIZE;
-            let taken = fallocate(&self.file, flags, self.written_bytes, ROOM_BYTES);
+            let taken = self.file.allocate(self.written_bytes, ROOM_BYTES);
             *room_end_bytes = taken.is_ok().then_some(self.written_bytes + ROOM_BYTES);
         }
     }
@@ -295,14 +284,6 @@ impl DataFile {
     }
 }
 
-/// Opens a file, past the system's cache if it `is_direct`.
-fn open_file(mut options: OpenOptions, path: &Path, is_direct: bool) -> io::Result<File> {
-    if is_direct {
-        options.custom_flags(OFlags::DIRECT.bits().cast_signed());
-    }
-    options.open(path)
-}
-
 /// The bytes of whole samples that are whole pages too.
 ///
 /// # Errors
@@ -332,14 +313,17 @@ const ROOM_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::storage::OsStorage;
     use tempfile::TempDir;
 
     #[test]
     fn sample_written_in_part_is_cut_when_the_disk_is_full() {
         let folder = TempDir::new().unwrap();
         let path = folder.path().join("a");
-        let mut data = DataFile::create(&path, 4, false, false).unwrap();
+        let mut data = DataFile::create(&OsStorage, &path, 4, false, false).unwrap();
         data.file.write_all(&[1; 10]).unwrap();
         data.written_bytes = 10;
         let error = data.failed(ErrorKind::StorageFull.into());
@@ -350,7 +334,7 @@ mod tests {
 
     #[test]
     fn pipe_gets_each_piece_at_once() {
-        let mut data = DataFile::create("/dev/null".as_ref(), 4, false, false).unwrap();
+        let mut data = DataFile::create(&OsStorage, "/dev/null".as_ref(), 4, false, false).unwrap();
         data.append(&[1; 8]).unwrap();
         assert_eq!((data.is_regular(), data.written_bytes()), (false, 8));
     }
@@ -361,7 +345,7 @@ mod tests {
         let folder = TempDir::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("a");
         let bytes: Vec<u8> = (0..9_000_012_u32).map(|at| (at / 11) as u8).collect();
-        let mut data = match DataFile::create(&path, 12, false, true) {
+        let mut data = match DataFile::create(&OsStorage, &path, 12, false, true) {
             Err(SinkError::NoDirect { .. }) => return eprintln!("skipped: no direct files here"),
             opened => opened.unwrap(),
         };
@@ -376,11 +360,11 @@ mod tests {
         data.flush_all().unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);
         drop(data);
-        let mut data = DataFile::append_to(&path, 12, 12_288, true).unwrap();
+        let mut data = DataFile::append_to(&OsStorage, &path, 12, 12_288, true).unwrap();
         data.append(&bytes[12_288..5_000_016]).unwrap();
         data.flush_all().unwrap();
         drop(data);
-        let mut data = DataFile::append_to(&path, 12, 5_000_004, true).unwrap();
+        let mut data = DataFile::append_to(&OsStorage, &path, 12, 5_000_004, true).unwrap();
         data.append(&bytes[5_000_004..]).unwrap();
         data.flush_all().unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);

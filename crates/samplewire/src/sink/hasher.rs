@@ -1,6 +1,5 @@
 //! SHA-512 beside the writing: a thread that reads the data file after the writer.
 
-use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::thread::{Builder, JoinHandle};
 use sha2::Digest;
 
 use crate::sigmf::{Sha512Hex, new_sha512};
+use crate::storage::{OpenMode, Storage};
 use crate::sync::{AtomicBool, Ordering, park};
 
 /// Hashes a file that grows.
@@ -26,8 +26,12 @@ pub(super) struct Hasher {
 
 impl Hasher {
     /// Starts the thread on a file. `known` is the hash of its first bytes, which must still hold.
-    pub(super) fn start(path: &Path, known: Option<Known>) -> io::Result<Self> {
-        let file = File::open(path)?;
+    pub(super) fn start(
+        storage: &dyn Storage,
+        path: &Path,
+        known: Option<Known>,
+    ) -> io::Result<Self> {
+        let file = storage.open(path, OpenMode::Read, false)?;
         let complete = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&complete);
         let builder = Builder::new().name("samplewire-sha512".into());
@@ -121,6 +125,7 @@ const BLOCK_BYTES: usize = if cfg!(loom) { 16 } else { 256 << 10 };
 mod tests {
     use super::*;
     use crate::sigmf::sha512_of;
+    use crate::storage::OsStorage;
     use std::io::Write;
     use tempfile::NamedTempFile;
 
@@ -129,7 +134,7 @@ mod tests {
         let bytes: Vec<u8> =
             (0..3_000_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
         let mut file = NamedTempFile::new().unwrap();
-        let hasher = Hasher::start(file.path(), None).unwrap();
+        let hasher = Hasher::start(&OsStorage, file.path(), None).unwrap();
         for piece in bytes.chunks(10_007) {
             file.write_all(piece).unwrap();
             hasher.wake();
@@ -140,7 +145,7 @@ mod tests {
     #[test]
     fn hash_of_nothing_is_known_without_a_wake() {
         let file = NamedTempFile::new().unwrap();
-        let hash = Hasher::start(file.path(), None).unwrap().finish().unwrap();
+        let hash = Hasher::start(&OsStorage, file.path(), None).unwrap().finish().unwrap();
         assert!(hash.starts_with("cf83e1357eefb8bd"), "{hash}");
     }
 
@@ -150,17 +155,19 @@ mod tests {
         file.write_all(&[7; 1_000_000]).unwrap();
         let sha512 = sha512_of(&mut &[7; 600_001][..]).unwrap();
         let known = Known { len_bytes: 600_001, sha512 };
-        let hash = Hasher::start(file.path(), Some(known.clone())).unwrap().finish().unwrap();
+        let hash =
+            Hasher::start(&OsStorage, file.path(), Some(known.clone())).unwrap().finish().unwrap();
         assert_eq!(hash, sha512_of(&mut &[7; 1_000_000][..]).unwrap());
         let wrong = Known { len_bytes: 600_000, ..known };
-        let error = Hasher::start(file.path(), Some(wrong)).unwrap().finish().unwrap_err();
+        let error =
+            Hasher::start(&OsStorage, file.path(), Some(wrong)).unwrap().finish().unwrap_err();
         assert!(error.to_string().contains("its first 600000 bytes are not those"), "{error}");
     }
 
     #[test]
     fn thread_ends_when_the_recording_is_given_up() {
         let file = NamedTempFile::new().unwrap();
-        let mut hasher = Hasher::start(file.path(), None).unwrap();
+        let mut hasher = Hasher::start(&OsStorage, file.path(), None).unwrap();
         let thread = hasher.thread.take().unwrap();
         drop(hasher);
         thread.thread().unpark();

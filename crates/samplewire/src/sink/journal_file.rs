@@ -1,36 +1,41 @@
 //! The journal of a recording under way, as a file.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Write};
-use std::path::{Path, PathBuf};
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use serde_json::Value;
 
 use crate::sigmf::{Document, Journal};
+use crate::storage::{OpenMode, Storage, StoredFile};
 
 /// Lines that are in the file before the samples are that they tell of: [`JournalFile::flush`]
 /// stands before each write of samples. They survive the end of the process, not that of the machine.
 #[derive(Debug)]
 pub(super) struct JournalFile {
-    path: PathBuf,
-    file: File,
+    file: Box<dyn StoredFile>,
     pending: String,
 }
 
 impl JournalFile {
     /// Creates the file with what `document` says already. It takes the name when all of that is in
     /// it: until then the journal that was there holds.
-    pub(super) fn create(path: &Path, owner: Option<u64>, document: &Document) -> io::Result<Self> {
+    pub(super) fn create(
+        storage: &dyn Storage,
+        path: &Path,
+        owner: Option<u64>,
+        document: &Document,
+    ) -> io::Result<Self> {
         let mut new_path = path.as_os_str().to_owned();
         new_path.push(".new");
-        let mut out = BufWriter::new(File::create(&new_path)?);
+        let new_path = new_path.as_ref();
+        let mut out = BufWriter::new(storage.open(new_path, OpenMode::Truncate, false)?);
         out.write_all(Journal::head_line(owner).as_bytes())?;
         for (list, entry) in document.entries() {
             out.write_all(Journal::line(list, entry).as_bytes())?;
         }
         let file = out.into_inner()?;
-        fs::rename(&new_path, path)?;
-        Ok(Self { path: path.to_owned(), file, pending: String::new() })
+        storage.rename(new_path, path)?;
+        Ok(Self { file, pending: String::new() })
     }
 
     /// Takes a capture.
@@ -50,18 +55,5 @@ impl JournalFile {
             self.pending.clear();
         }
         Ok(())
-    }
-
-    /// Removes the file: the metadata say all.
-    pub(super) fn remove(&self) -> io::Result<()> {
-        remove(&self.path)
-    }
-}
-
-/// Removes a file, if it is there.
-pub(super) fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }

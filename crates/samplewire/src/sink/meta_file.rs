@@ -1,11 +1,12 @@
 //! A metadata file that is whole at every moment.
 
-use std::fs::{self, File};
-use std::io::{self, BufWriter, ErrorKind, Read, Seek};
+use std::io::{self, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::sigmf::{Document, Progress};
+use crate::storage::{OpenMode, Storage, StoredFile};
 
 /// The metadata file and a spare beside it.
 ///
@@ -15,9 +16,10 @@ use crate::sigmf::{Document, Progress};
 /// survives the end of the process, not that of the machine.
 #[derive(Debug)]
 pub(super) struct MetaFile {
+    storage: Arc<dyn Storage>,
     path: PathBuf,
     spare_path: PathBuf,
-    spare: Option<File>,
+    spare: Option<Box<dyn StoredFile>>,
     /// How long a version the spare has room for.
     spare_bytes: u64,
     replaced: Instant,
@@ -26,15 +28,16 @@ pub(super) struct MetaFile {
 
 impl MetaFile {
     /// The file `path`, not written yet.
-    pub(super) fn new(path: &Path) -> Self {
+    pub(super) fn new(storage: Arc<dyn Storage>, path: &Path) -> Self {
         let mut spare_path = path.as_os_str().to_owned();
         spare_path.push(".spare");
         Self {
+            replaced: storage.now(),
+            storage,
             path: path.to_owned(),
             spare_path: spare_path.into(),
             spare: None,
             spare_bytes: 0,
-            replaced: Instant::now(),
             replacing: Duration::ZERO,
         }
     }
@@ -43,7 +46,7 @@ impl MetaFile {
     /// later if that took long, so that it takes at most a tenth of the time; but before the
     /// document outgrows the spare, which doubles each time.
     pub(super) fn is_due(&self, document: &Document) -> bool {
-        self.replaced.elapsed() >= (self.replacing * 10).max(REPLACE_INTERVAL)
+        self.storage.now() - self.replaced >= (self.replacing * 10).max(REPLACE_INTERVAL)
             || document.len_bytes_max() > self.spare_bytes / 2
     }
 
@@ -53,10 +56,10 @@ impl MetaFile {
         document: &Document,
         progress: &Progress<'_>,
     ) -> io::Result<()> {
-        let started = Instant::now();
+        let started = self.storage.now();
         let mut spare = match self.spare.take() {
             Some(spare) => spare,
-            None => File::create(&self.spare_path)?,
+            None => self.create_spare()?,
         };
         spare.rewind()?;
         let mut out = BufWriter::new(spare);
@@ -64,15 +67,15 @@ impl MetaFile {
         let mut spare = out.into_inner()?;
         let len_bytes = spare.stream_position()?;
         spare.set_len(len_bytes)?;
-        fs::rename(&self.spare_path, &self.path)?;
-        self.replaced = Instant::now();
-        self.replacing = started.elapsed();
+        self.storage.rename(&self.spare_path, &self.path)?;
+        self.replaced = self.storage.now();
+        self.replacing = self.replaced - started;
         Ok(())
     }
 
     /// Takes room for the next version, which may be four times as long as `document` is.
     pub(super) fn reserve(&mut self, document: &Document) -> io::Result<()> {
-        let mut spare = File::create(&self.spare_path)?;
+        let mut spare = self.create_spare()?;
         self.spare_bytes = SPARE_BYTES_MIN + 4 * document.len_bytes_max();
         io::copy(&mut io::repeat(b' ').take(self.spare_bytes), &mut spare)?;
         self.spare = Some(spare);
@@ -82,10 +85,11 @@ impl MetaFile {
     /// Removes the spare, if one is left.
     pub(super) fn remove_spare(&mut self) -> io::Result<()> {
         self.spare = None;
-        match fs::remove_file(&self.spare_path) {
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
-            _ => Ok(()),
-        }
+        self.storage.remove_if_there(&self.spare_path)
+    }
+
+    fn create_spare(&self) -> io::Result<Box<dyn StoredFile>> {
+        self.storage.open(&self.spare_path, OpenMode::Truncate, false)
     }
 }
 

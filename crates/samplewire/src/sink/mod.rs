@@ -14,7 +14,6 @@ mod meta_file;
 mod null;
 mod open;
 mod raw;
-mod replace;
 mod resume;
 mod sigmf;
 #[cfg(test)]
@@ -32,7 +31,7 @@ pub use converting::ConvertingSink;
 pub use null::NullSink;
 pub use open::{SinkOptions, check_name, open};
 pub use raw::RawSink;
-pub use resume::{Resumable, resumable};
+pub use resume::{Resumable, resumable, resumable_in};
 pub use sigmf::SigmfSink;
 pub use split::SplitSink;
 pub(crate) use split::{part_path, parts_of};

@@ -1,7 +1,7 @@
 //! Sinks by name.
 
-use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use samplewire_proto::wire::Format;
 
@@ -9,6 +9,7 @@ use super::resume::check_no_series;
 use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
 use crate::sigmf::Paths;
 use crate::source::StreamInfo;
+use crate::storage::{OsStorage, Storage};
 
 /// Opens a sink for samples of `info`.
 ///
@@ -46,13 +47,13 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     let kind = Kind::of(path, options)?;
     if matches!(kind, Kind::Raw | Kind::Sigmf | Kind::Series(_))
         && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
-        && let Err(source) = fs::metadata(folder.join("."))
+        && let Err(source) = options.storage.entry(&folder.join("."))
     {
         return Err(SinkError::Io { operation: "create", path: path.to_owned(), source });
     }
     match kind {
-        Kind::Sigmf if options.append => check_no_series(path),
-        Kind::Raw if !options.overwrite && path.is_file() => {
+        Kind::Sigmf if options.append => check_no_series(&*options.storage, path),
+        Kind::Raw if !options.overwrite && is_file(&*options.storage, path) => {
             Err(SinkError::Exists { path: path.to_owned() })
         }
         Kind::Sigmf => SigmfSink::check_free(&Paths::of(path), options),
@@ -73,7 +74,7 @@ fn open_as_is(
         Kind::Series(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
         Kind::Sigmf => {
             if options.append {
-                check_no_series(path)?;
+                check_no_series(&*options.storage, path)?;
             }
             Box::new(SigmfSink::open(path, info, options)?)
         }
@@ -97,7 +98,7 @@ impl Kind {
         let kind = match (path.to_str(), options.split_bytes) {
             (Some("-"), _) => Self::Stdout,
             (Some("null"), _) => Self::Null,
-            _ if is_raw(path) => Self::Raw,
+            _ if is_raw(&*options.storage, path) => Self::Raw,
             (_, Some(part_bytes)) => return Ok(Self::Series(part_bytes)),
             (_, None) => return Ok(Self::Sigmf),
         };
@@ -108,12 +109,16 @@ impl Kind {
     }
 }
 
-fn is_raw(path: &Path) -> bool {
+fn is_file(storage: &dyn Storage, path: &Path) -> bool {
+    storage.entry(path).is_ok_and(|entry| entry.is_file)
+}
+
+fn is_raw(storage: &dyn Storage, path: &Path) -> bool {
     let by_name = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
         RAW_EXTENSIONS.contains(&extension)
             || Format::ALL.iter().any(|format| format.as_str() == extension)
     });
-    by_name || fs::metadata(path).is_ok_and(|it| !it.is_file() && !it.is_dir())
+    by_name || storage.entry(path).is_ok_and(|entry| !entry.is_file && !entry.is_folder)
 }
 
 /// Options of a sink.
@@ -129,11 +134,12 @@ pub struct SinkOptions {
     pub(super) split_bytes: Option<u64>,
     /// The number in a series, from 1.
     pub(super) part: Option<u32>,
+    pub(super) storage: Arc<dyn Storage>,
 }
 
 impl SinkOptions {
     /// The defaults.
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
             format: None,
             overwrite: false,
@@ -144,18 +150,19 @@ impl SinkOptions {
             compress: false,
             split_bytes: None,
             part: None,
+            storage: Arc::new(OsStorage),
         }
     }
 
     /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
     #[must_use]
-    pub const fn format(self, format: Format) -> Self {
+    pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
     }
 
     /// Whether files that exist are emptied. Default: no, which is an error then.
     #[must_use]
-    pub const fn overwrite(self, overwrite: bool) -> Self {
+    pub fn overwrite(self, overwrite: bool) -> Self {
         Self { overwrite, ..self }
     }
 
@@ -163,43 +170,49 @@ impl SinkOptions {
     /// no. What it holds must be samples of the same format, channels and rate. See
     /// [`resumable`](super::resumable()).
     #[must_use]
-    pub const fn append(self, append: bool) -> Self {
+    pub fn append(self, append: bool) -> Self {
         Self { append, ..self }
     }
 
     /// The owner that the recorder is to the device: its journal keeps it, for whoever goes on with
     /// the recording when the recorder was killed. Default: none.
     #[must_use]
-    pub const fn owner(self, owner: u64) -> Self {
+    pub fn owner(self, owner: u64) -> Self {
         Self { owner: Some(owner), ..self }
     }
 
     /// Whether the metadata of a SigMF recording get the hash of the data. Default: yes. It takes a
     /// core while recording at some 0.6 GB/s; a faster recording waits for it at the end.
     #[must_use]
-    pub const fn sha512(self, sha512: bool) -> Self {
+    pub fn sha512(self, sha512: bool) -> Self {
         Self { sha512, ..self }
     }
 
     /// How many bytes of data a part of a SigMF recording has at most, rounded down to whole samples;
     /// parts are `NAME-0001` and so on. Default: all in one.
     #[must_use]
-    pub const fn split(self, part_bytes: u64) -> Self {
+    pub fn split(self, part_bytes: u64) -> Self {
         Self { split_bytes: Some(part_bytes), ..self }
     }
 
     /// Whether the data of a SigMF recording are compressed (zstd), by a thread of its own, in
     /// `NAME.sigmf-data.zst`. Default: no. It excludes [`Self::direct`], which then does nothing.
     #[must_use]
-    pub const fn compress(self, compress: bool) -> Self {
+    pub fn compress(self, compress: bool) -> Self {
         Self { compress, ..self }
     }
 
     /// Whether a file is written past the system's cache (O_DIRECT), in pieces of 4 MiB, with room
     /// taken 256 MiB in advance. Default: no. A hash then reads the file from the disk again.
     #[must_use]
-    pub const fn direct(self, direct: bool) -> Self {
+    pub fn direct(self, direct: bool) -> Self {
         Self { direct, ..self }
+    }
+
+    /// Where the files are. Default: [`OsStorage`].
+    #[must_use]
+    pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage, ..self }
     }
 }
 

@@ -33,7 +33,9 @@ impl RawSink {
         options: &SinkOptions,
     ) -> Result<Self, SinkError> {
         let (overwrite, is_direct) = (options.overwrite, options.direct);
-        let data = DataFile::create(path, info.frame_bytes(), overwrite, is_direct)?.empty()?;
+        let data =
+            DataFile::create(&*options.storage, path, info.frame_bytes(), overwrite, is_direct)?;
+        let data = data.empty()?;
         let summary = SinkSummary { files: vec![path.to_owned()], ..SinkSummary::default() };
         Ok(Self { data, frame_bytes: info.frame_bytes(), summary })
     }

@@ -1,7 +1,6 @@
 //! Going on with a recording that is there: finished, or left by a recorder that was killed.
 
-use std::fs::{self, File};
-use std::io::{self, ErrorKind};
+use std::io::{ErrorKind, Read};
 use std::path::Path;
 use std::time::SystemTime;
 
@@ -10,6 +9,7 @@ use samplewire_proto::SampleIndex;
 use super::{Frames, SinkError, frames_of, part_path, parts_of};
 use crate::sigmf::{Capture, Document, Journal, Mark, MarkKind, Metadata, Paths, captures, marks};
 use crate::source::StreamInfo;
+use crate::storage::{OpenMode, OsStorage, Storage, StoredFile};
 
 /// Where a recording that is there ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,37 +33,89 @@ pub struct Resumable {
 /// # Errors
 /// [`SinkError`]: a file cannot be read, or does not tell what it holds.
 pub fn resumable(path: &Path, is_split: bool) -> Result<Option<Resumable>, SinkError> {
+    resumable_in(&OsStorage, path, is_split)
+}
+
+/// As [`resumable`], of a recording in `storage`.
+///
+/// # Errors
+/// As [`resumable`].
+pub fn resumable_in(
+    storage: &dyn Storage,
+    path: &Path,
+    is_split: bool,
+) -> Result<Option<Resumable>, SinkError> {
     let base = Paths::base_of(path);
-    if !is_split {
-        check_no_series(path)?;
-    }
-    let paths = match if is_split { parts_of(&base) } else { 0 } {
+    let parts = if is_split { parts_of(storage, &base) } else { 0 };
+    let paths = match parts {
         0 if is_split => return Ok(None),
         0 => Paths::of(path),
         last => Paths::of(&part_path(&base, last)),
     };
-    let Some(found) = Found::read(&paths)? else { return Ok(None) };
-    let document = found.document(&found.info());
+    if !is_split {
+        check_no_series(storage, path)?;
+    }
+    let Some(found) = Found::read(storage, &paths)? else { return Ok(None) };
+    let end = match is_split {
+        true => SeriesEnd::read(storage, &base, parts)?,
+        false => found.end(),
+    };
     let data_path = paths.data_of(&found.metadata);
-    let written_at = fs::metadata(&data_path)
-        .and_then(|metadata| metadata.modified())
-        .map_err(|source| SinkError::Io { operation: "measure", path: data_path, source })?;
+    let written_at = storage
+        .entry(&data_path)
+        .map_err(|source| SinkError::Io { operation: "measure", path: data_path, source })?
+        .modified;
     Ok(Some(Resumable {
         samples: found.samples,
-        next_index: found.next_index(&document),
-        boot_id: document.boot_id(),
+        next_index: end.next_index,
+        boot_id: end.boot_id,
         owner: found.owner,
         written_at,
     }))
 }
 
 /// Whether a recording of that name, and not its parts, may be gone on with or begun.
-pub(super) fn check_no_series(path: &Path) -> Result<(), SinkError> {
+pub(super) fn check_no_series(storage: &dyn Storage, path: &Path) -> Result<(), SinkError> {
     let base = Paths::base_of(path);
-    if !Paths::of(path).meta.exists() && parts_of(&base) > 0 {
+    if !storage.exists(&Paths::of(path).meta) && parts_of(storage, &base) > 0 {
         return Err(SinkError::Series { path: base });
     }
     Ok(())
+}
+
+/// What a successor of a recorder must know of the indexes.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct SeriesEnd {
+    /// As [`Resumable::next_index`].
+    pub(super) next_index: Option<SampleIndex>,
+    /// As [`Resumable::boot_id`].
+    pub(super) boot_id: Option<u64>,
+    /// Whether a sample or a gap says so.
+    is_told: bool,
+}
+
+impl SeriesEnd {
+    /// The end of the first `parts` parts.
+    ///
+    /// The newest part may tell of nothing: its recorder was killed before the first of its samples
+    /// was in the file. Then the series ends where the part before ends, and its device's run is
+    /// that of the last sample.
+    pub(super) fn read(storage: &dyn Storage, base: &Path, parts: u32) -> Result<Self, SinkError> {
+        let mut end = Self::default();
+        for number in (1..=parts).rev() {
+            let paths = Paths::of(&part_path(base, number));
+            let Some(found) = Found::read(storage, &paths)? else { break };
+            let before = found.end();
+            if !end.is_told {
+                (end.next_index, end.is_told) = (before.next_index, before.is_told);
+            }
+            end.boot_id = before.boot_id;
+            if end.is_told && found.samples > 0 {
+                break;
+            }
+        }
+        Ok(end)
+    }
 }
 
 /// The metadata, the journal and the length of a recording.
@@ -81,10 +133,10 @@ pub(super) struct Found {
 impl Found {
     /// Reads what is there. A data file without metadata is no recording; an empty one is as good
     /// as none.
-    pub(super) fn read(paths: &Paths) -> Result<Option<Self>, SinkError> {
-        let Some(text) = read(&paths.meta)? else {
+    pub(super) fn read(storage: &dyn Storage, paths: &Paths) -> Result<Option<Self>, SinkError> {
+        let Some(text) = read(storage, &paths.meta)? else {
             for path in [paths.data.clone(), paths.compressed()] {
-                if len_of(&path)? > 0 {
+                if len_of(storage, &path)? > 0 {
                     return Err(SinkError::Exists { path });
                 }
             }
@@ -97,7 +149,7 @@ impl Found {
         let metadata = Metadata::parse(&text).map_err(|error| wrong(&paths.meta, &error))?;
         let is_finished = metadata.claims.is_finished != Some(false);
         let mut owner = None;
-        let (path, root) = match read(&paths.journal)?.filter(|_| !is_finished) {
+        let (path, root) = match read(storage, &paths.journal)?.filter(|_| !is_finished) {
             Some(journal) => {
                 let journal =
                     Journal::parse(&journal).map_err(|error| wrong(&paths.journal, &error))?;
@@ -110,12 +162,13 @@ impl Found {
         let marks = marks(&root).map_err(|error| wrong(path, &error))?;
         let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
         let data_path = paths.data_of(&metadata);
-        let mut written_bytes = len_of(&data_path)?;
+        let mut written_bytes = len_of(storage, &data_path)?;
         let content_bytes = match metadata.is_compressed && written_bytes > 0 {
             true => {
-                let Frames { frames_bytes, content_bytes } =
-                    frames_of(&data_path, written_bytes)
-                        .map_err(|error| wrong(&data_path, &error))?;
+                let Frames { frames_bytes, content_bytes } = storage
+                    .open(&data_path, OpenMode::Read, false)
+                    .and_then(|file| frames_of(file, written_bytes))
+                    .map_err(|error| wrong(&data_path, &error))?;
                 written_bytes = frames_bytes;
                 content_bytes
             }
@@ -191,6 +244,16 @@ impl Found {
         (!document.is_empty() && !is_open).then(|| document.end(self.samples))
     }
 
+    /// Where it ends.
+    fn end(&self) -> SeriesEnd {
+        let document = self.document(&self.info());
+        SeriesEnd {
+            next_index: self.next_index(&document),
+            boot_id: document.boot_id(),
+            is_told: !document.is_empty(),
+        }
+    }
+
     fn info(&self) -> StreamInfo {
         let Metadata { format, channels, .. } = self.metadata;
         StreamInfo::new(format, channels, 1.0).expect("1 Hz is a rate")
@@ -198,35 +261,32 @@ impl Found {
 }
 
 /// A text file; `None` when it is not there.
-fn read(path: &Path) -> Result<Option<String>, SinkError> {
-    match fs::read(path) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+fn read(storage: &dyn Storage, path: &Path) -> Result<Option<String>, SinkError> {
+    let mut bytes = Vec::new();
+    let opened = storage.open(path, OpenMode::Read, false);
+    match opened.and_then(|mut file| file.read_to_end(&mut bytes)) {
+        Ok(_) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(SinkError::Io { operation: "read", path: path.to_owned(), source }),
     }
 }
 
 /// The length of a file; 0 when it is not there.
-fn len_of(path: &Path) -> Result<u64, SinkError> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(metadata.len()),
+fn len_of(storage: &dyn Storage, path: &Path) -> Result<u64, SinkError> {
+    match storage.entry(path) {
+        Ok(entry) => Ok(entry.len_bytes),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
         Err(source) => Err(SinkError::Io { operation: "measure", path: path.to_owned(), source }),
     }
 }
 
 /// Takes the data file for this recorder alone, as long as its process lives.
-pub(super) fn lock(file: &File, path: &Path) -> Result<(), SinkError> {
+pub(super) fn lock(file: &dyn StoredFile, path: &Path) -> Result<(), SinkError> {
     match file.try_lock() {
-        Ok(()) => Ok(()),
-        Err(fs::TryLockError::WouldBlock) => Err(SinkError::Busy { path: path.to_owned() }),
-        Err(fs::TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => Ok(()),
-        Err(fs::TryLockError::Error(source)) => Err(locking_failed(path, source)),
+        Ok(true) => Ok(()),
+        Ok(false) => Err(SinkError::Busy { path: path.to_owned() }),
+        Err(source) => Err(SinkError::Io { operation: "lock", path: path.to_owned(), source }),
     }
-}
-
-fn locking_failed(path: &Path, source: io::Error) -> SinkError {
-    SinkError::Io { operation: "lock", path: path.to_owned(), source }
 }
 
 /// Rates are written as decimal fractions.

@@ -2,6 +2,7 @@
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use samplewire_proto::SampleIndex;
@@ -10,13 +11,14 @@ use serde_json::Value;
 use super::body::Body;
 use super::data_file::DataFile;
 use super::hasher::{Hasher, Known};
-use super::journal_file::{JournalFile, remove};
+use super::journal_file::JournalFile;
 use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
 use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
+use crate::storage::Storage;
 
 /// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
 ///
@@ -31,6 +33,7 @@ use crate::source::StreamInfo;
 /// that by a thread of its own, some 0.6 GB/s; a faster recording waits for it at the end.
 #[derive(Debug)]
 pub struct SigmfSink {
+    storage: Arc<dyn Storage>,
     data: Body,
     meta: MetaFile,
     journal: JournalFile,
@@ -67,7 +70,7 @@ impl SigmfSink {
     /// [`resumable`](super::resumable()), and [`SinkError::Other`].
     pub fn open(path: &Path, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
         let paths = Paths::of(path);
-        let found = if options.append { Found::read(&paths)? } else { None };
+        let found = if options.append { Found::read(&*options.storage, &paths)? } else { None };
         match found {
             Some(found) => Self::append(paths, info, &found, options),
             None => Self::create(paths, info, options),
@@ -82,8 +85,8 @@ impl SigmfSink {
         }
         let (data_path, _) = data_paths(paths, options.compress);
         let has_data =
-            std::fs::metadata(&data_path).is_ok_and(|data| data.is_file() && data.len() > 0);
-        match (paths.meta.exists(), has_data) {
+            options.storage.entry(&data_path).is_ok_and(|data| data.is_file && data.len_bytes > 0);
+        match (options.storage.exists(&paths.meta), has_data) {
             (true, _) => Err(SinkError::Exists { path: paths.meta.clone() }),
             (false, true) => Err(SinkError::Exists { path: data_path }),
             (false, false) => Ok(()),
@@ -95,23 +98,24 @@ impl SigmfSink {
         let frame_bytes = info.frame_bytes();
         let (data_path, other_path) = data_paths(&paths, options.compress);
         // Without metadata, an empty data file is what a recorder left that was killed at once.
-        let is_left_over = std::fs::metadata(&data_path).is_ok_and(|data| data.len() == 0);
+        let storage = &*options.storage;
+        let is_left_over = storage.entry(&data_path).is_ok_and(|data| data.len_bytes == 0);
         let overwrite = options.overwrite || options.append || is_left_over;
         let (unit_bytes, is_direct) =
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
-        let data = DataFile::create(&data_path, unit_bytes, overwrite, is_direct)?;
+        let data = DataFile::create(storage, &data_path, unit_bytes, overwrite, is_direct)?;
         if overwrite {
             // Before the data: without metadata there is no recording, and no wrong one.
             for path in [&paths.meta, &other_path] {
-                remove(path).map_err(io_error("remove", path))?;
+                storage.remove_if_there(path).map_err(io_error("remove", path))?;
             }
         }
         let data = body(data.empty()?, frame_bytes, 0, options.compress)?;
         let mut document = Document::new(info);
         describe(&mut document, &data_path, options);
-        let journal = JournalFile::create(&paths.journal, options.owner, &document)
+        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
-        let mut sink = Self::new(paths, data_path, data, document, journal, frame_bytes);
+        let mut sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         if options.sha512 {
             sink.start_hasher(None)?;
         }
@@ -127,18 +131,19 @@ impl SigmfSink {
     ) -> Result<Self, SinkError> {
         found.check(&paths.meta, info, options.compress)?;
         let (frame_bytes, written_bytes) = (info.frame_bytes(), found.written_bytes);
+        let storage = &*options.storage;
         let (data_path, _) = data_paths(&paths, options.compress);
         let (unit_bytes, is_direct) =
             if options.compress { (1, false) } else { (frame_bytes, options.direct) };
-        let data = DataFile::append_to(&data_path, unit_bytes, written_bytes, is_direct)?;
+        let data = DataFile::append_to(storage, &data_path, unit_bytes, written_bytes, is_direct)?;
         let data = body(data, frame_bytes, found.samples, options.compress)?;
         let mut document = found.document(info);
         describe(&mut document, &data_path, options);
         // Before the metadata say that the recording is not finished: then the journal counts.
-        let journal = JournalFile::create(&paths.journal, options.owner, &document)
+        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
             .map_err(io_error("create", &paths.journal))?;
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
-        let sink = Self::new(paths, data_path, data, document, journal, frame_bytes);
+        let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         let mut sink = Self { next, boot_id, ..sink };
         if options.sha512 {
             let sha512 = found.metadata.sha512.clone();
@@ -150,6 +155,7 @@ impl SigmfSink {
     }
 
     fn new(
+        options: &SinkOptions,
         paths: Paths,
         data_path: PathBuf,
         data: Body,
@@ -158,11 +164,13 @@ impl SigmfSink {
         frame_bytes: usize,
     ) -> Self {
         let files = vec![paths.meta.clone(), data_path.clone()];
+        let storage = Arc::clone(&options.storage);
         Self {
+            meta: MetaFile::new(Arc::clone(&storage), &paths.meta),
+            storage,
             frame_bytes,
             data_path,
             data,
-            meta: MetaFile::new(&paths.meta),
             journal,
             document,
             paths,
@@ -177,7 +185,7 @@ impl SigmfSink {
 
     fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
         if self.data.is_regular() {
-            let hasher = Hasher::start(&self.data_path, known);
+            let hasher = Hasher::start(&*self.storage, &self.data_path, known);
             self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.data_path))?);
         }
         Ok(())
@@ -199,9 +207,10 @@ impl SigmfSink {
         self.next
     }
 
-    /// Begins behind another part, which said that this index is to come.
-    pub(super) fn expect_index(&mut self, next: Option<SampleIndex>) {
-        self.next = next;
+    /// Goes on behind another part: `next` is the index that is to come, of the device's run
+    /// `boot_id`.
+    pub(super) fn go_on_from(&mut self, next: Option<SampleIndex>, boot_id: Option<u64>) {
+        (self.next, self.boot_id) = (next, boot_id);
     }
 
     /// Says that another part comes behind this one.
@@ -357,7 +366,8 @@ impl Sink for SigmfSink {
         let written = written.and(self.meta.remove_spare());
         flushed?;
         written.map_err(|source| self.failed(&self.paths.meta, source))?;
-        self.journal.remove().map_err(|source| self.failed(&self.paths.journal, source))?;
+        let removed = self.storage.remove_if_there(&self.paths.journal);
+        removed.map_err(|source| self.failed(&self.paths.journal, source))?;
         self.data.release().map_err(io_error("unlock", &self.data_path))?;
         hashed.map_err(|source| SinkError::Io {
             operation: "hash",

@@ -1,17 +1,17 @@
 //! A recording in parts, each of which is a recording of its own.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fmt;
 use std::path::{Path, PathBuf};
-use std::thread::{Builder, JoinHandle};
+use std::sync::mpsc::{Receiver, sync_channel};
 
 use samplewire_proto::SampleIndex;
 
-use super::journal_file::remove;
-use super::resume::{Found, lock};
+use super::resume::{Found, SeriesEnd, lock};
 use super::{SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Paths, RecordedGap};
 use crate::source::StreamInfo;
+use crate::storage::{OpenMode, Storage, Work};
 
 /// Writes SigMF recordings `NAME-0001`, `NAME-0002` and so on, one behind another.
 ///
@@ -30,9 +30,21 @@ pub struct SplitSink {
     left: u64,
     boot_id: Option<u64>,
     /// The part before the present one.
-    finishing: Option<JoinHandle<Result<SinkSummary, SinkError>>>,
+    finishing: Option<Finishing>,
     summary: SinkSummary,
     is_finished: bool,
+}
+
+/// A part that is being finished beside the writing.
+struct Finishing {
+    wait: Work,
+    result: Receiver<Result<SinkSummary, SinkError>>,
+}
+
+impl fmt::Debug for Finishing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Finishing").finish_non_exhaustive()
+    }
 }
 
 impl SplitSink {
@@ -52,7 +64,8 @@ impl SplitSink {
         }
         Self::check_free(path, options)?;
         let base = Paths::base_of(path);
-        let parts = parts_of(&base);
+        let storage = &*options.storage;
+        let parts = parts_of(storage, &base);
         let number = if options.append { parts.max(1) } else { 1 };
         let mut summary = SinkSummary::default();
         if options.append {
@@ -62,11 +75,14 @@ impl SplitSink {
                 finish_part(&base, before, wants_hash, info, options)?;
             }
         } else {
-            (1..=parts).try_for_each(|stale| check_unused(&base, stale))?;
-            (1..=parts).try_for_each(|stale| remove_part(&base, stale))?;
+            (1..=parts).try_for_each(|stale| check_unused(storage, &base, stale))?;
+            (1..=parts).try_for_each(|stale| remove_part(storage, &base, stale))?;
         }
+        let end = SeriesEnd::read(storage, &base, if options.append { parts } else { 0 })?;
         let options = SinkOptions { part: Some(number), ..options.clone() };
-        let part = SigmfSink::open(&part_path(&base, number), info, &options)?;
+        let mut part = SigmfSink::open(&part_path(&base, number), info, &options)?;
+        // A part that tells of nothing yet goes on where the one before it ended.
+        part.go_on_from(end.next_index, end.boot_id);
         let part_samples = part_bytes / frame_bytes as u64;
         let left = part_samples.saturating_sub(part.len_samples());
         summary.files =
@@ -79,7 +95,7 @@ impl SplitSink {
             number,
             part_samples,
             left,
-            boot_id: None,
+            boot_id: end.boot_id,
             finishing: None,
             summary,
             is_finished: false,
@@ -93,7 +109,7 @@ impl SplitSink {
             return Ok(());
         }
         let base = Paths::base_of(path);
-        if parts_of(&base) > 0 {
+        if parts_of(&*options.storage, &base) > 0 {
             return Err(SinkError::Exists { path: Paths::of(&part_path(&base, 1)).meta });
         }
         Ok(())
@@ -108,28 +124,30 @@ impl SplitSink {
         self.options = SinkOptions { part: Some(number), append: false, ..self.options.clone() };
         let path = part_path(&self.base, number);
         let mut next = SigmfSink::open(&path, &self.info, &self.options)?;
-        next.expect_index(self.part.next_index());
+        next.go_on_from(self.part.next_index(), self.boot_id);
         if let Some(boot_id) = self.boot_id {
             next.session(boot_id)?;
         }
         let mut before = std::mem::replace(&mut self.part, next);
         before.set_continued();
         let path = part_path(&self.base, self.number);
-        let thread = Builder::new().name("samplewire-part".to_owned());
-        let finishing = thread.spawn(move || before.finish());
-        self.finishing = Some(finishing.map_err(|source| SinkError::Io {
-            operation: "finish",
-            path,
-            source,
-        })?);
+        let (done, result) = sync_channel(1);
+        let finish: Work = Box::new(move || drop(done.send(before.finish())));
+        let wait = self
+            .options
+            .storage
+            .start("samplewire-part", finish)
+            .map_err(|source| SinkError::Io { operation: "finish", path, source })?;
+        self.finishing = Some(Finishing { wait, result });
         (self.number, self.left) = (number, self.part_samples);
         Ok(())
     }
 
     /// Waits for the part before to be finished.
     fn join(&mut self) -> Result<(), SinkError> {
-        let Some(finishing) = self.finishing.take() else { return Ok(()) };
-        let summary = finishing.join().expect("a sink does not panic")?;
+        let Some(Finishing { wait, result }) = self.finishing.take() else { return Ok(()) };
+        wait();
+        let summary = result.recv().expect("a sink does not panic")?;
         self.add(summary);
         Ok(())
     }
@@ -191,8 +209,8 @@ pub(crate) fn part_path(base: &Path, number: u32) -> PathBuf {
 
 /// How many parts there are, one behind another. An empty data file without metadata, which a
 /// recorder left that was killed as it began a part, is none.
-pub(crate) fn parts_of(base: &Path) -> u32 {
-    let is_there = |&number: &u32| Paths::of(&part_path(base, number)).meta.exists();
+pub(crate) fn parts_of(storage: &dyn Storage, base: &Path) -> u32 {
+    let is_there = |&number: &u32| storage.exists(&Paths::of(&part_path(base, number)).meta);
     (1..).take_while(is_there).last().unwrap_or(0)
 }
 
@@ -213,7 +231,7 @@ fn finish_part(
     let path = part_path(base, number);
     let is_done =
         |found: Found| found.is_finished() && (found.metadata.sha512.is_some() || !wants_hash);
-    if Found::read(&Paths::of(&path))?.is_some_and(is_done) {
+    if Found::read(&*options.storage, &Paths::of(&path))?.is_some_and(is_done) {
         return Ok(());
     }
     let options = SinkOptions { part: Some(number), ..options.clone() };
@@ -223,23 +241,27 @@ fn finish_part(
 }
 
 /// Checks that nobody writes a part.
-fn check_unused(base: &Path, number: u32) -> Result<(), SinkError> {
+fn check_unused(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), SinkError> {
     let paths = Paths::of(&part_path(base, number));
     for data in [paths.compressed(), paths.data] {
         // What cannot be opened is not there, or is told of by whoever removes it.
-        if let Ok(file) = File::open(&data) {
-            lock(&file, &data)?;
+        if let Ok(file) = storage.open(&data, OpenMode::Read, false) {
+            lock(&*file, &data)?;
         }
     }
     Ok(())
 }
 
 /// Removes a part of a series that is overwritten; what tells of the data first.
-fn remove_part(base: &Path, number: u32) -> Result<(), SinkError> {
+fn remove_part(storage: &dyn Storage, base: &Path, number: u32) -> Result<(), SinkError> {
     let paths = Paths::of(&part_path(base, number));
     let compressed = paths.compressed();
     for path in [paths.meta, paths.journal, paths.data, compressed] {
-        remove(&path).map_err(|source| SinkError::Io { operation: "remove", path, source })?;
+        storage.remove_if_there(&path).map_err(|source| SinkError::Io {
+            operation: "remove",
+            path,
+            source,
+        })?;
     }
     Ok(())
 }

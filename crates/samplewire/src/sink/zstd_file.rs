@@ -1,9 +1,7 @@
 //! A file of compressed samples that only grows: whole zstd frames, one behind another.
 
 use std::collections::VecDeque;
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Take};
-use std::path::Path;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::Builder;
 
@@ -196,12 +194,12 @@ pub(crate) struct Frames {
     pub(crate) content_bytes: u64,
 }
 
-/// Looks at the first `len_bytes` of a compressed file. What ends within a frame is left out.
+/// Looks at the first `len_bytes` of a compressed file from where it stands. What ends within a frame is left out.
 ///
 /// # Errors
 /// A frame is damaged, or the file cannot be read.
-pub(crate) fn frames_of(path: &Path, len_bytes: u64) -> io::Result<Frames> {
-    let mut input = Counted { file: BufReader::new(File::open(path)?).take(len_bytes), bytes: 0 };
+pub(crate) fn frames_of(file: impl Read, len_bytes: u64) -> io::Result<Frames> {
+    let mut input = Counted { file: BufReader::new(file).take(len_bytes), bytes: 0 };
     let mut frames = Frames { frames_bytes: 0, content_bytes: 0 };
     while !input.fill_buf()?.is_empty() {
         let decoded = Decoder::with_buffer(&mut input)
@@ -220,12 +218,12 @@ pub(crate) fn frames_of(path: &Path, len_bytes: u64) -> io::Result<Frames> {
 }
 
 /// A reader that knows how much was taken from it.
-struct Counted {
-    file: Take<BufReader<File>>,
+struct Counted<R> {
+    file: Take<BufReader<R>>,
     bytes: u64,
 }
 
-impl Read for Counted {
+impl<R: Read> Read for Counted<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let len_bytes = self.file.read(out)?;
         self.bytes += len_bytes as u64;
@@ -233,7 +231,7 @@ impl Read for Counted {
     }
 }
 
-impl BufRead for Counted {
+impl<R: Read> BufRead for Counted<R> {
     fn fill_buf(&mut self) -> io::Result<&[u8]> {
         self.file.fill_buf()
     }

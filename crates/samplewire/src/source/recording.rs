@@ -199,7 +199,9 @@ impl Data {
     /// frame is left out.
     fn open_zstd(path: &Path) -> Result<Self, SourceError> {
         let io = |operation, source| SourceError::Io { operation, path: path.to_owned(), source };
-        let frames = frames_of(path, u64::MAX).map_err(|error| io("decompress", error))?;
+        let frames = File::open(path)
+            .and_then(|file| frames_of(file, u64::MAX))
+            .map_err(|error| io("decompress", error))?;
         let decoder = File::open(path).and_then(Decoder::new).map_err(|error| io("open", error))?;
         let (content, path) = (Content::Zstd(decoder), path.to_owned());
         Ok(Self { content, path, len_bytes: frames.content_bytes })

@@ -1,6 +1,5 @@
 //! The files of one recording, read so that they fit each other while a recorder is at work.
 
-use std::fs::{self, File};
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -11,6 +10,7 @@ use crate::sigmf::{
     Capture, Claims, Journal, Mark, Metadata, MetadataError, Paths, captures, marks, sha512_of,
 };
 use crate::sink::{frames_of, part_path};
+use crate::storage::{OpenMode, Storage};
 
 /// A recording's files, as far as they can be understood.
 pub(super) struct Files {
@@ -45,23 +45,27 @@ impl Files {
     /// The length of the data is taken before the journal is read: then the journal tells of each of
     /// them, whatever a recorder writes meanwhile. One that finishes meanwhile removes its journal
     /// and has replaced the metadata before, so these are read again.
-    pub(super) fn open(paths: Paths, report: &mut Report) -> Result<Self, VerifyError> {
+    pub(super) fn open(
+        storage: &dyn Storage,
+        paths: Paths,
+        report: &mut Report,
+    ) -> Result<Self, VerifyError> {
         let (text, len_bytes, journal) = loop {
-            let text = read_text(&paths.meta)?
+            let text = read_text(storage, &paths.meta)?
                 .ok_or_else(|| VerifyError::NotThere { path: paths.meta.clone() })?;
             let data_path = match Metadata::parse(&text) {
                 Ok(metadata) => paths.data_of(&metadata),
                 Err(_) => paths.data.clone(),
             };
-            let len_bytes = len_of(&data_path)?;
-            let journal = read_text(&paths.journal)?;
-            if journal.is_some() || read_text(&paths.meta)?.as_ref() == Some(&text) {
+            let len_bytes = len_of(storage, &data_path)?;
+            let journal = read_text(storage, &paths.journal)?;
+            if journal.is_some() || read_text(storage, &paths.meta)?.as_ref() == Some(&text) {
                 break (text, len_bytes, journal);
             }
         };
         report.files.push(paths.meta.clone());
         let mut files = Self { data_path: paths.data.clone(), paths, account: None };
-        match files.understand(&text, len_bytes, journal.as_deref()) {
+        match files.understand(storage, &text, len_bytes, journal.as_deref()) {
             Ok(account) => {
                 report.is_finished &= account.claims.is_finished == Some(true);
                 if account.path == files.paths.journal {
@@ -79,6 +83,7 @@ impl Files {
 
     fn understand(
         &mut self,
+        storage: &dyn Storage,
         text: &str,
         len_bytes: Option<u64>,
         journal: Option<&str>,
@@ -101,7 +106,8 @@ impl Files {
         };
         let content_bytes = match len_bytes {
             Some(len_bytes @ 1..) if metadata.is_compressed => {
-                let frames = frames_of(&self.data_path, len_bytes);
+                let file = storage.open(&self.data_path, OpenMode::Read, false);
+                let frames = file.and_then(|file| frames_of(file, len_bytes));
                 let frames = frames.map_err(|error| wrong(&self.data_path, &error))?;
                 if frames.frames_bytes < len_bytes && is_finished {
                     let why =
@@ -146,7 +152,11 @@ impl Files {
     }
 
     /// Holds the length and the hash of the data against the metadata; what the hash says.
-    pub(super) fn check_data(&self, report: &mut Report) -> Result<Hash, VerifyError> {
+    pub(super) fn check_data(
+        &self,
+        storage: &dyn Storage,
+        report: &mut Report,
+    ) -> Result<Hash, VerifyError> {
         let Some(account) = &self.account else { return Ok(Hash::default()) };
         let path = || self.data_path.clone();
         let claimed = account.claims.sample_count;
@@ -171,16 +181,22 @@ impl Files {
             report.push(Fault::Length { path: path(), found: samples, expected });
         }
         match &account.sha512 {
-            Some(expected) => self.check_hash(expected, report),
+            Some(expected) => self.check_hash(storage, expected, report),
             None if account.may_lead => Ok(Hash::Unfinished),
             None => Ok(Hash::Absent),
         }
     }
 
-    fn check_hash(&self, expected: &str, report: &mut Report) -> Result<Hash, VerifyError> {
+    fn check_hash(
+        &self,
+        storage: &dyn Storage,
+        expected: &str,
+        report: &mut Report,
+    ) -> Result<Hash, VerifyError> {
         let path = &self.data_path;
         let io = |source| VerifyError::Io { path: path.clone(), source };
-        let found = sha512_of(&mut File::open(path).map_err(io)?).map_err(io)?;
+        let mut file = storage.open(path, OpenMode::Read, false).map_err(io)?;
+        let found = sha512_of(&mut file).map_err(io)?;
         if found == expected {
             return Ok(Hash::Matches);
         }
@@ -194,13 +210,13 @@ fn wrong(path: &Path, error: &impl ToString) -> Fault {
 }
 
 /// The text of a file; `None` when it is not there. Bytes that are no text are replaced: no JSON.
-fn read_text(path: &Path) -> Result<Option<String>, VerifyError> {
+fn read_text(storage: &dyn Storage, path: &Path) -> Result<Option<String>, VerifyError> {
     let io = |source| VerifyError::Io { path: path.to_owned(), source };
-    let file = match File::open(path) {
+    let file = match storage.open(path, OpenMode::Read, false) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened.map_err(io)?,
     };
-    let len_bytes = file.metadata().map_err(io)?.len();
+    let len_bytes = file.entry().map_err(io)?.len_bytes;
     let mut bytes = Vec::new();
     let read_bytes = file.take(TEXT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(io)? as u64;
     if read_bytes > TEXT_BYTES_MAX {
@@ -210,9 +226,9 @@ fn read_text(path: &Path) -> Result<Option<String>, VerifyError> {
 }
 
 /// The length of a file; `None` when it is not there.
-fn len_of(path: &Path) -> Result<Option<u64>, VerifyError> {
-    match fs::metadata(path) {
-        Ok(metadata) => Ok(Some(metadata.len())),
+fn len_of(storage: &dyn Storage, path: &Path) -> Result<Option<u64>, VerifyError> {
+    match storage.entry(path) {
+        Ok(entry) => Ok(Some(entry.len_bytes)),
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(source) => Err(VerifyError::Io { path: path.to_owned(), source }),
     }

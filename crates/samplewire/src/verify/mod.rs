@@ -18,6 +18,7 @@ pub use fault::Fault;
 
 use crate::sigmf::{Paths, RecordedCause};
 use crate::sink::{part_path, parts_of};
+use crate::storage::{OsStorage, Storage};
 use continuity::Continuity;
 use files::Files;
 
@@ -52,21 +53,32 @@ use files::Files;
 /// # Blocking
 /// Until the data are read and hashed, some 0.6 GB/s.
 pub fn verify(path: &Path) -> Result<Report, VerifyError> {
+    verify_in(&OsStorage, path)
+}
+
+/// As [`verify`], of a recording in `storage`.
+///
+/// # Errors
+/// As [`verify`].
+///
+/// # Blocking
+/// As [`verify`].
+pub fn verify_in(storage: &dyn Storage, path: &Path) -> Result<Report, VerifyError> {
     let base = Paths::base_of(path);
-    let parts = match Paths::of(path).meta.exists() {
+    let parts = match storage.exists(&Paths::of(path).meta) {
         true => 0,
-        false => parts_of(&base),
+        false => parts_of(storage, &base),
     };
     let mut report = Report { is_finished: true, ..Report::default() };
     let mut continuity = Continuity::default();
     let numbers = if parts == 0 { 0..=0 } else { 1..=parts };
     for number in numbers {
         let path = if parts == 0 { path.to_owned() } else { part_path(&base, number) };
-        let files = Files::open(Paths::of(&path), &mut report)?;
+        let files = Files::open(storage, Paths::of(&path), &mut report)?;
         if parts > 0 {
             files.check_part(number, number < parts, &base, &mut report);
         }
-        let hash = files.check_data(&mut report)?;
+        let hash = files.check_data(storage, &mut report)?;
         report.hash = if number <= 1 { hash } else { report.hash.max(hash) };
         continuity.take(&files, &mut report);
     }

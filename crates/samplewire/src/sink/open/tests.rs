@@ -1,3 +1,5 @@
+use std::fs;
+
 use super::*;
 use crate::sigmf::Metadata;
 use std::path::PathBuf;

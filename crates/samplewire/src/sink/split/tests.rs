@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::sigmf::RecordedCause;
 use crate::sink::resumable;
+use crate::storage::OsStorage;
 use crate::verify::{Hash, Report};
 
 struct Series {
@@ -139,6 +140,51 @@ fn killed_series_is_proven_and_gone_on_with() {
     assert_eq!(report.boots[0].indexes, 100..220);
 }
 
+/// The recorder was killed after the newest part was created, and before its first sample.
+#[test]
+fn part_without_samples_goes_on_where_the_part_before_it_ended() {
+    for has_gap in [false, true] {
+        let series = Series::new();
+        let append = SinkOptions::new().append(true).owner(7);
+        let mut sink = series.open(&append).unwrap();
+        sink.session(7).unwrap();
+        sink.write(100, &[1; 40]).unwrap();
+        sink.next_part().unwrap();
+        if has_gap {
+            sink.gap(&gap(110, 5)).unwrap();
+            sink.part.flush().unwrap();
+        }
+        sink.join().unwrap();
+        drop(sink);
+        assert_eq!(series.report().faults, []);
+        let found = resumable(&series.path(), true).unwrap().unwrap();
+        let next = if has_gap { 115 } else { 110 };
+        assert_eq!((found.next_index, found.boot_id), (Some(next), Some(7)));
+        let mut sink = series.open(&append).unwrap();
+        sink.session(7).unwrap();
+        sink.write(200, &[2; 4]).unwrap();
+        sink.finish().unwrap();
+        let report = series.report();
+        assert_eq!(report.faults, []);
+        assert_eq!((report.boots.len(), report.jumped), (1, 200 - next));
+        assert_eq!(report.boots[0].indexes, 100..201);
+    }
+}
+
+#[test]
+fn jump_between_two_parts_is_named() {
+    let series = Series::new();
+    let mut sink = series.open(&SinkOptions::new()).unwrap();
+    sink.session(7).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.write(130, &[2; 8]).unwrap();
+    sink.finish().unwrap();
+    let report = series.report();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.jumped, report.samples, report.files.len()), (20, 12, 4));
+    assert_eq!(report.boots[0].indexes, 100..132);
+}
+
 #[test]
 fn part_below_a_sample_is_refused_and_makes_no_file() {
     let series = Series::new();
@@ -176,7 +222,7 @@ fn series_killed_between_its_parts_is_gone_on_with() {
         let mut sink = series.open(&append).unwrap();
         write(&mut sink);
         sink.finish().unwrap();
-        let parts = parts_of(&series.path());
+        let parts = parts_of(&OsStorage, &series.path());
         let data = Paths::of(&part_path(&series.path(), parts + 1));
         let data = if is_compressed { data.compressed() } else { data.data };
         fs::write(&data, []).unwrap();
@@ -194,7 +240,7 @@ fn series_killed_between_its_parts_is_gone_on_with() {
         sink.finish().unwrap();
         let report = series.report();
         assert_eq!((report.faults, report.hash), (vec![], Hash::Matches));
-        assert!(parts_of(&series.path()) > parts);
+        assert!(parts_of(&OsStorage, &series.path()) > parts);
     }
 }
 

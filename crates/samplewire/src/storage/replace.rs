@@ -8,7 +8,7 @@ use std::path::Path;
 
 use rustix::fs::fstatvfs;
 
-use super::resume::lock;
+use super::os::try_lock;
 
 /// Puts an empty, locked file of the same owner and permissions, from `create`, in the place of
 /// `old`, which `path` names and which is then to be [freed](free). `None` where `old` is better
@@ -32,7 +32,7 @@ pub(super) fn replace(
     let new = create(new_path.as_ref()).ok()?;
     let place = || {
         // Before others can open it.
-        lock(&new, &path).ok()?;
+        try_lock(&new).ok().filter(|&is_ours| is_ours)?;
         fchown(&new, Some(metadata.uid()), Some(metadata.gid())).ok()?;
         new.set_permissions(metadata.permissions()).ok()?;
         let named = fs::metadata(&path).ok()?;
