@@ -281,6 +281,8 @@ impl Device {
             first_index: terms.first_index,
             packet_samples: terms.packet_samples,
             dead_after: terms.dead_after,
+            idle_after: terms.idle_after,
+            reorder_tolerance: terms.reorder_tolerance,
             send_window,
             receive_window,
             padding_bytes: len.saturating_sub(bare) as u32,

@@ -4,10 +4,10 @@ use samplewire_proto::receiver::{
     Delivered, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{CloseAckReason, CloseReason, Header, Packet};
+use samplewire_proto::wire::{self, CloseAckReason, CloseReason, Header, Packet};
 use samplewire_proto::{Nanos, Seq, Tag};
 
-use crate::check::{Breach, Machine, SessionId, event_of, receiver_state};
+use crate::check::{Breach, Machine, SessionId, Verdict, event_of, receiver_state};
 use crate::consumer::{Consumer, ConsumerSpec};
 use crate::packets::ProcessId;
 use crate::payload;
@@ -82,22 +82,49 @@ impl ReceiveEnd {
             return true;
         }
         let refused_before = self.receiver.stats().refused;
+        let is_open = matches!(from, Phase::Flowing | Phase::Draining { .. });
         if !self.receiver.handle(turn.now, header, packet) {
             return false;
         }
-        let is_taken = self.receiver.stats().refused == refused_before
-            && header.tag != Tag::NONE
-            && matches!(from, Phase::Flowing | Phase::Draining { .. });
-        match packet {
-            Packet::Mark(_) | Packet::Close(_) if is_taken => {
-                turn.checker.sessions[self.session].end_shown(turn.now, header);
-            }
-            _ => {}
+        if is_open {
+            let is_refused = self.receiver.stats().refused != refused_before;
+            let held = self.judge(turn, header, packet, is_refused);
+            turn.checker.note(self.session, held);
         }
         let is_unknown = matches!(packet, Packet::CloseAck(ack)
             if ack.reason == CloseAckReason::UnknownTag);
         self.count(turn, from, event_of(header.kind, is_unknown));
         true
+    }
+
+    /// Holds what became of a packet, of a receiver that flowed or drained, against the rules.
+    fn judge(
+        &self,
+        turn: &mut Turn<'_>,
+        header: &Header,
+        packet: &Packet<'_>,
+        is_refused: bool,
+    ) -> Result<(), String> {
+        let session = &mut turn.checker.sessions[self.session];
+        let verdict = session.receiver_judges(header, packet);
+        if is_refused != (verdict == Verdict::Refused) {
+            return Err(format!(
+                "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}"
+            ));
+        }
+        match packet {
+            Packet::Mark(mark) if !is_refused => {
+                session.end_shown(turn.now, header, mark.source_lost);
+            }
+            Packet::Close(close) if !is_refused => {
+                session.end_shown(turn.now, header, close.source_lost);
+            }
+            _ if matches!(self.receiver.phase(), Phase::Breaking(_)) => {
+                return session.check_denial(turn.now, packet, false);
+            }
+            _ => {}
+        }
+        Ok(())
     }
 
     /// Does what is due.
@@ -126,10 +153,16 @@ impl ReceiveEnd {
         self.grant(turn);
         let mut out = [0; REPORT_BYTES];
         while let Some(len) = self.receiver.poll_transmit(turn.now, &mut out) {
+            let session = &mut turn.checker.sessions[self.session];
+            let held = match wire::parse(&out[..len]) {
+                Ok((header, packet)) => session.receiver_says(turn.now, &header, &packet),
+                Err(error) => Err(format!("the receiver sends no packet: {error}")),
+            };
+            turn.checker.note(self.session, held);
             turn.send_control(self.peer, &out[..len]);
         }
         if let Some(end) = self.receiver.poll_event() {
-            turn.checker.receiver_ended(self.session, turn.now, end);
+            turn.checker.receiver_ended(self.session, turn.now, end, self.receiver.stats());
             self.consumer.close(&mut turn.checker.tally);
         }
     }
@@ -200,8 +233,8 @@ impl ReceiveEnd {
                 Delivered::Packet { seq, .. } => Some(&self.payloads[self.place(seq)]),
                 _ => None,
             };
-            let is_cut_short = matches!(self.receiver.phase(), Phase::Cancelling { .. });
-            turn.checker.delivered(self.session, turn.now, &delivered, payload, is_cut_short);
+            let phase = self.receiver.phase();
+            turn.checker.delivered(self.session, turn.now, &delivered, payload, phase);
             freed += self.consumer.take(turn.now, &delivered);
         }
         self.give_back(turn, freed);

@@ -1,11 +1,15 @@
 //! The sending end of a stream, with its source.
 
-use samplewire_proto::sender::{CONTROL_BYTES, Phase, SendSlot, Sender, SenderConfig, Transmit};
-use samplewire_proto::stream::{PAYLOAD_OFFSET_MAX, Terms};
-use samplewire_proto::wire::{CloseAckReason, Header, Packet};
-use samplewire_proto::{Nanos, Tag};
+use std::ops::Range;
 
-use crate::check::{Breach, Machine, SessionId, ended_state, event_of, sender_state};
+use samplewire_proto::sender::{
+    CONTROL_BYTES, DataTransmit, Phase, SendSlot, Sender, SenderConfig, Transmit,
+};
+use samplewire_proto::stream::{PAYLOAD_OFFSET_MAX, Terms};
+use samplewire_proto::wire::{self, CloseAckReason, Header, Packet};
+use samplewire_proto::{Departure, Nanos, Tag};
+
+use crate::check::{Breach, Machine, SessionId, Verdict, ended_state, event_of, sender_state};
 use crate::packets::ProcessId;
 use crate::process::Turn;
 use crate::source::{Source, SourceSpec};
@@ -79,13 +83,47 @@ impl SendEnd {
         }
         turn.checker.tally.requests_refused +=
             self.sender.stats().requests_refused - requests_before;
-        if header.tag != Tag::NONE && refused(&self.sender) == refused_before {
+        let is_refused = refused(&self.sender) != refused_before;
+        if from != Phase::Ended {
+            let held = self.judge(turn, header, packet, is_refused);
+            turn.checker.note(self.session, held);
+        }
+        if header.tag != Tag::NONE && !is_refused {
             turn.checker.sessions[self.session].sender_heard(turn.now);
         }
         let is_unknown = matches!(packet, Packet::CloseAck(ack)
             if ack.reason == CloseAckReason::UnknownTag);
         self.count(turn, from, event_of(header.kind, is_unknown));
         true
+    }
+
+    /// Holds what became of a packet, of a sender that had not ended, against the rules.
+    fn judge(
+        &self,
+        turn: &mut Turn<'_>,
+        header: &Header,
+        packet: &Packet<'_>,
+        is_refused: bool,
+    ) -> Result<(), String> {
+        let session = &mut turn.checker.sessions[self.session];
+        let verdict = session.sender_judges(header, packet);
+        let is_right = match verdict {
+            Verdict::Open => true,
+            _ => is_refused == (verdict == Verdict::Refused),
+        };
+        let positions = (self.sender.released(), self.sender.credit());
+        let known = (session.sender_positions().0, session.sender_credit());
+        let is_moved = !self.sender.is_ended() && positions != known;
+        if !is_right || is_moved {
+            return Err(format!(
+                "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}; the sender is \
+                 at {positions:?}, must be at {known:?}"
+            ));
+        }
+        if self.sender.phase() == Phase::Ended {
+            return session.check_denial(turn.now, packet, true);
+        }
+        Ok(())
     }
 
     /// Does what is due.
@@ -130,13 +168,14 @@ impl SendEnd {
         while let Some(transmit) = self.sender.poll_transmit(turn.now, &mut control) {
             let data = match transmit {
                 Transmit::Control { len_bytes } => {
+                    self.check_said(turn, &control[..len_bytes]);
                     turn.send_control(self.peer, &control[..len_bytes]);
                     continue;
                 }
                 Transmit::Data(data) => data,
             };
             let session = &mut turn.checker.sessions[self.session];
-            match session.departs(data.seq, turn.net.now, turn.now) {
+            match session.departs(data.seq, departure_of(&data), turn.net.now, turn.now) {
                 Ok((payload, is_first)) => {
                     turn.checker.tally.data_packets += 1;
                     turn.checker.tally.repeats += u64::from(!is_first);
@@ -147,6 +186,19 @@ impl SendEnd {
             }
         }
         self.count(turn, from, "breaker");
+    }
+
+    fn check_said(&self, turn: &mut Turn<'_>, bytes: &[u8]) {
+        let session = &mut turn.checker.sessions[self.session];
+        // The records of a session that is over are gone.
+        if self.sender.is_ended() {
+            return;
+        }
+        let held = match wire::parse(bytes) {
+            Ok((header, packet)) => session.sender_says(&header, &packet),
+            Err(error) => Err(format!("the sender sends no packet: {error}")),
+        };
+        turn.checker.note(self.session, held);
     }
 
     fn count(&mut self, turn: &mut Turn<'_>, from: Phase, event: &'static str) {
@@ -163,6 +215,11 @@ impl SendEnd {
     }
 }
 
+fn departure_of(data: &DataTransmit) -> Departure {
+    let bytes = data.head()[DEPARTURE].try_into().expect("four bytes");
+    Departure(u32::from_be_bytes(bytes))
+}
+
 /// The terms that a sender keeps which breaks the rules so.
 fn terms_under(breach: Option<Breach>, terms: Terms) -> Terms {
     match breach {
@@ -175,3 +232,6 @@ fn terms_under(breach: Option<Breach>, terms: Terms) -> Terms {
         Some(Breach::Retreats) => Terms { packet_samples: terms.packet_samples - 1, ..terms },
     }
 }
+
+/// Where a packet's departure stands in its header.
+const DEPARTURE: Range<usize> = 18..22;

@@ -1,20 +1,27 @@
 //! The ends of a session: what each end says of it must be what happened.
 
-use samplewire_proto::receiver::Delivery;
+use samplewire_proto::receiver::{Delivery, ReceiverStats};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
+use super::gaps::Told;
 use super::session::{Session, Side};
 use super::{Checker, SessionId};
 
 impl Checker {
     /// Holds the end that a receiver states against what happened; `now` is its clock.
-    pub(crate) fn receiver_ended(&mut self, id: SessionId, now: Nanos, end: End) {
+    pub(crate) fn receiver_ended(
+        &mut self,
+        id: SessionId,
+        now: Nanos,
+        end: End,
+        stats: &ReceiverStats,
+    ) {
         self.tally.closings += 1;
         let session = &mut self.sessions[id];
         session.receiver = Side::Ended(end);
-        let held = session.check_receiver_end(now, end);
+        let held = session.check_receiver_end(now, end).and_then(|()| session.check_counts(stats));
         session.let_go();
         self.note(id, held);
     }
@@ -60,6 +67,23 @@ impl Session {
             End::Cancelled if self.cancelled.is_some() => Ok(()),
             _ => Err(format!("the receiver says {end:?}, the sender is {:?}", self.sender)),
         }
+    }
+
+    /// Holds a receiver's own counts against what it delivered and told.
+    fn check_counts(&self, stats: &ReceiverStats) -> Result<(), String> {
+        let counted = Told {
+            packets: stats.delivered,
+            samples: stats.samples_delivered,
+            skipped: stats.skipped,
+            gaps: stats.gaps,
+            gap_samples: stats.gap_samples,
+        };
+        let told = self.account.told;
+        let heard = self.feedback.source_lost_heard;
+        if counted == told && stats.source_lost == heard {
+            return Ok(());
+        }
+        Err(format!("counted {counted:?}, {}, told {told:?}, {heard}", stats.source_lost))
     }
 
     fn check_sender_end(&self, now: Nanos, end: End) -> Result<(), String> {

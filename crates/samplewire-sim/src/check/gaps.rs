@@ -6,7 +6,6 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex, Seq};
 
-use super::deadline_of;
 use super::session::{Record, Session};
 use crate::payload;
 
@@ -16,18 +15,21 @@ pub(super) struct Account {
     pub(super) next_seq: Seq,
     pub(super) next_index: SampleIndex,
     /// Packets given up since the last delivery that no gap has told yet.
-    pub(super) given_up: VecDeque<GivenUp>,
+    pub(super) given_up: VecDeque<Cause>,
     /// A gap said that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
-    /// Packets that were given up because this host dropped them.
-    pub(super) blamed_on_socket: u64,
+    /// What was told, for the receiver's own counts.
+    pub(super) told: Told,
 }
 
-/// A packet that was given up.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct GivenUp {
-    /// The deadline had passed.
-    is_overdue: bool,
+/// What was delivered, given up and told in gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Told {
+    pub(super) packets: u64,
+    pub(super) samples: u64,
+    pub(super) skipped: u64,
+    pub(super) gaps: u64,
+    pub(super) gap_samples: [u64; Cause::ALL.len()],
 }
 
 /// The extent of a gap: samples not repaired, and samples lost at the source.
@@ -42,9 +44,10 @@ impl Extent {
 }
 
 impl Account {
-    pub(super) const fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
+    pub(super) fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
         let given_up = VecDeque::new();
-        Self { next_seq, next_index, given_up, says_gone: false, blamed_on_socket: 0 }
+        let told = Told::default();
+        Self { next_seq, next_index, given_up, says_gone: false, told }
     }
 }
 
@@ -85,28 +88,51 @@ impl Session {
         self.account.given_up.clear();
         self.account.next_seq += 1;
         self.account.next_index = index + u64::from(samples);
+        self.account.told.packets += 1;
+        self.account.told.samples += u64::from(samples);
+        self.drops.take(seq, record.came_again);
         self.held_packets -= 1;
         Ok(())
     }
 
-    pub(super) fn take_skipped(&mut self, seq: Seq, now: Nanos) -> Result<(), String> {
+    /// Holds that a packet which is given up has been waited for as long as its delivery asks, and
+    /// finds why it is missing. `now` is the receiver's clock.
+    pub(super) fn take_skipped(
+        &mut self,
+        seq: Seq,
+        now: Nanos,
+        is_breaking: bool,
+    ) -> Result<(), String> {
         if seq != self.account.next_seq || !self.is_pushed(seq) {
             return Err(format!("packet {seq} given up instead of {}", self.account.next_seq));
         }
         let record = *self.record(seq);
-        let is_overdue = deadline_of(self.agreed.delivery).is_some_and(|deadline| {
-            let silence = now.since(self.receiver_heard_at);
-            let by_clock = if silence > deadline { silence } else { Nanos(0) };
-            let is_old = self.age_by_departures(&record) + by_clock > deadline;
-            is_old && now.since(record.revealed_at) + CLOCK_UNIT > deadline
-        });
-        self.account.given_up.push_back(GivenUp { is_overdue });
-        self.account.next_seq += 1;
         if record.has_arrived {
-            Err(format!("packet {seq} given up after it came"))
-        } else {
-            Ok(())
+            return Err(format!("packet {seq} given up after it came"));
         }
+        self.waiting.pass(now);
+        let cause = match self.agreed.delivery {
+            Delivery::BestEffort => {
+                if !is_breaking && record.revealed_by > self.waiting.settled() {
+                    return Err(format!("packet {seq} given up before it had settled"));
+                }
+                Cause::NeverAsked
+            }
+            Delivery::Complete | Delivery::Deadline(_) if is_breaking => Cause::GoneAtSender,
+            Delivery::Complete => return Err(format!("packet {seq} given up")),
+            Delivery::Deadline(deadline) => {
+                let is_old = self.waiting.age_of(record.revealed_by) > deadline;
+                if !is_old || now.since(record.revealed_at) + CLOCK_UNIT <= deadline {
+                    return Err(format!("packet {seq} given up before its deadline"));
+                }
+                Cause::Deadline
+            }
+        };
+        let is_own = self.drops.take(seq, true) && cause != Cause::GoneAtSender;
+        self.account.given_up.push_back(if is_own { Cause::ReceiverBehind } else { cause });
+        self.account.told.skipped += 1;
+        self.account.next_seq += 1;
+        Ok(())
     }
 
     pub(super) fn take_gap(&mut self, gap: &Gap, is_cut_short: bool) -> Result<(), String> {
@@ -117,35 +143,51 @@ impl Session {
         if self.breach.is_none() {
             let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
             let known = self.extent(is_cut_short)?;
-            let packets = match self.packets_of_part(told, known) {
-                Some(packets) => packets,
-                None if told == known => self.account.given_up.len() as u64,
-                None => {
-                    let given_up = &self.account.given_up;
-                    return Err(format!("{gap:?}, but it is {known:?}: {given_up:?}"));
-                }
+            let first_run = self.first_run();
+            let packets = if first_run.is_some_and(|run| self.is_of(run, told, known)) {
+                first_run.unwrap_or_default()
+            } else if told == known {
+                self.account.given_up.len()
+            } else {
+                let given_up = &self.account.given_up;
+                return Err(format!("{gap:?}, but it is {known:?}: {given_up:?}"));
             };
             match self.account.given_up.front() {
                 None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
                 None => return Err(format!("{gap:?} without a packet that was given up")),
                 Some(_) => self.check_cause(gap, packets)?,
             }
-            drop(self.account.given_up.drain(..packets as usize));
+            drop(self.account.given_up.drain(..packets));
         }
+        let sums = &mut self.account.told;
+        sums.gaps += 1;
+        sums.gap_samples[gap.cause as usize] += gap.not_repaired;
+        sums.gap_samples[Cause::SourceOverflow as usize] += gap.source_lost;
         self.account.next_index = gap.end();
         Ok(())
     }
 
-    /// The packets of a gap that tells the first of those given up by themselves, for a cause of
-    /// their own: that may be where all were full.
-    fn packets_of_part(&self, told: Extent, known: Extent) -> Option<u64> {
-        let packet_samples = u64::from(self.agreed.packet_samples);
-        let all = self.account.given_up.len() as u64 * packet_samples;
-        let is_part = known == Extent { not_repaired: all, source_lost: 0 }
-            && told.source_lost == 0
-            && told.not_repaired < all
-            && told.not_repaired.is_multiple_of(packet_samples);
-        is_part.then(|| told.not_repaired / packet_samples)
+    /// How many of the packets given up come first with one cause, where others follow.
+    fn first_run(&self) -> Option<usize> {
+        let mut causes = self.account.given_up.iter();
+        let first = causes.next()?;
+        causes.position(|cause| cause != first).map(|at| at + 1)
+    }
+
+    /// Whether a gap tells the first `run` packets by themselves, for a cause of their own: that is
+    /// so where all were full.
+    fn is_of(&self, run: usize, told: Extent, known: Extent) -> bool {
+        let full = |packets: usize| packets as u64 * u64::from(self.agreed.packet_samples);
+        let all = Extent { not_repaired: full(self.account.given_up.len()), source_lost: 0 };
+        // Runs beyond those that a receiver must tell apart are told together.
+        let is_run = told.not_repaired == full(run) || self.has_many_runs();
+        known == all && told.source_lost == 0 && told.not_repaired < all.not_repaired && is_run
+    }
+
+    fn has_many_runs(&self) -> bool {
+        let causes = &self.account.given_up;
+        let changes = causes.iter().zip(causes.iter().skip(1)).filter(|(a, b)| a != b).count();
+        changes >= RUNS_MAX || self.drops.is_blurred()
     }
 
     /// What the gap before the next delivery must be, by what truly was sent
@@ -185,30 +227,27 @@ impl Session {
         Err(format!("{gap:?}, but the source lost {lost} and no packet"))
     }
 
-    /// Holds the cause against what is known of the `packets` of the gap, of which it is that of most.
-    fn check_cause(&mut self, gap: &Gap, packets: u64) -> Result<(), String> {
-        let first = self.account.given_up.range(..packets as usize).find(|it| it.is_overdue);
-        let is_true = match (gap.cause, self.agreed.delivery) {
-            (Cause::Deadline, Delivery::Deadline(_)) => first.is_some(),
-            (Cause::NeverAsked, Delivery::BestEffort) => true,
-            // Only a stream that breaks off may say so: its end is held against this.
-            (Cause::GoneAtSender, Delivery::Complete | Delivery::Deadline(_)) => {
-                self.account.says_gone = true;
-                true
-            }
-            (Cause::ReceiverBehind, Delivery::Deadline(_) | Delivery::BestEffort) => {
-                self.account.blamed_on_socket += packets.div_ceil(2);
-                self.account.blamed_on_socket <= self.drops_noted
-            }
-            _ => false,
+    /// Holds the cause against those of the first `packets` given up, of which it is that of most,
+    /// and not "receiver behind" for as many of another.
+    fn check_cause(&mut self, gap: &Gap, packets: usize) -> Result<(), String> {
+        // Only a stream that breaks off may say so: its end is held against this.
+        self.account.says_gone |= gap.cause == Cause::GoneAtSender;
+        let count = |cause: Cause| {
+            self.account.given_up.range(..packets).filter(|it| **it == cause).count()
         };
-        if is_true {
-            Ok(())
-        } else {
-            Err(format!("the cause of {gap:?} is not true: {:?}", self.account.given_up))
+        let told = count(gap.cause);
+        let is_most = Cause::ALL.into_iter().all(|cause| {
+            let is_own = gap.cause == Cause::ReceiverBehind && cause != gap.cause;
+            count(cause) + usize::from(is_own && count(cause) > 0) <= told
+        });
+        if told > 0 && (is_most || self.has_many_runs()) {
+            return Ok(());
         }
+        Err(format!("the cause of {gap:?} is not true: {:?}", self.account.given_up))
     }
 }
 
 /// The receiver's clock as departures show it.
 const CLOCK_UNIT: Nanos = Nanos(2 * Departure::UNIT_NS);
+/// Runs of one cause that a receiver tells apart.
+const RUNS_MAX: usize = 8;

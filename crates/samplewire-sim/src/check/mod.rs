@@ -4,20 +4,24 @@
 //! [`Session`]; its records say of every packet what was put into it, when it departed and whether
 //! it arrived. The first thing that does not hold is kept as the failure of the run.
 
+mod drops;
 mod ends;
+mod feedback;
 mod gaps;
 mod persistence;
 mod session;
 mod table;
 mod tally;
 mod transitions;
+mod waiting;
 
-use samplewire_proto::receiver::{Delivered, Delivery};
+use samplewire_proto::receiver::{Delivered, Delivery, Phase};
 use samplewire_proto::wire::{Flags, Header};
 use samplewire_proto::{Nanos, Seq, Tag};
 
 use crate::packets::ProcessId;
 
+pub(crate) use feedback::Verdict;
 pub(crate) use session::{Agreed, Breach, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
@@ -72,16 +76,18 @@ impl Checker {
             .rposition(|session| session.agreed.tag == tag && session.agreed.listener == listener)
     }
 
-    /// Holds a delivery against what was sent. `now` is the receiver's clock; a receiver that has
-    /// been cut short knows nothing of what follows.
+    /// Holds a delivery against what was sent. `now` is the receiver's clock, and `phase` where it
+    /// stands: one that has been cut short knows nothing of what follows.
     pub(crate) fn delivered(
         &mut self,
         id: SessionId,
         now: Nanos,
         delivered: &Delivered,
         payload: Option<&[u8; 16]>,
-        is_cut_short: bool,
+        phase: Phase,
     ) {
+        let is_cut_short = matches!(phase, Phase::Cancelling { .. });
+        let is_breaking = matches!(phase, Phase::Breaking(_));
         let session = &mut self.sessions[id];
         let held = match delivered {
             Delivered::Packet { seq, index, samples, flags } => {
@@ -90,7 +96,7 @@ impl Checker {
                     self.tally.indexes_delivered += u64::from(*samples);
                 })
             }
-            Delivered::Skipped { seq } => session.take_skipped(*seq, now),
+            Delivered::Skipped { seq } => session.take_skipped(*seq, now, is_breaking),
             Delivered::Gap(gap) => session.take_gap(gap, is_cut_short).map(|()| {
                 self.tally.gaps += 1;
                 self.tally.indexes_in_gaps += gap.count();

@@ -6,8 +6,12 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags, Header, PacketType};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
+use super::deadline_of;
+use super::drops::SocketDrops;
+use super::feedback::Feedback;
 use super::gaps::Account;
 use super::persistence::Persistence;
+use super::waiting::Waiting;
 use crate::packets::ProcessId;
 use crate::payload;
 
@@ -21,6 +25,8 @@ pub(crate) struct Agreed {
     pub(crate) first_index: SampleIndex,
     pub(crate) packet_samples: u32,
     pub(crate) dead_after: Nanos,
+    pub(crate) idle_after: Nanos,
+    pub(crate) reorder_tolerance: u32,
     /// The windows of both ends, and how large packets count.
     pub(crate) send_window: u32,
     pub(crate) receive_window: u32,
@@ -72,10 +78,15 @@ pub(crate) struct Record {
     /// World time of its first departure.
     pub(crate) departed_at: Option<Nanos>,
     pub(super) has_arrived: bool,
-    /// Departure of the packet that showed it to be missing, and when that came by the receiver's
-    /// clock.
-    pub(super) revealed_by: Departure,
+    /// It came as a repeat.
+    pub(super) came_again: bool,
+    /// Departure of the packet that showed it to be missing, in units that do not wrap, and when
+    /// that came by the receiver's clock.
+    pub(super) revealed_by: i64,
     pub(super) revealed_at: Nanos,
+    /// Its newest departure, and the latest `settled` of a REPORT that asked for it.
+    pub(super) departure: Departure,
+    pub(super) asked: Option<Departure>,
 }
 
 /// A session and its records, which last as long as both ends can still ask for them.
@@ -99,12 +110,13 @@ pub(crate) struct Session {
     pub(crate) is_failed: bool,
     pub(super) account: Account,
     pub(super) highest_end: Seq,
-    pub(super) newest: Departure,
+    pub(super) waiting: Waiting,
+    pub(super) drops: SocketDrops,
+    /// What both ends have said to each other.
+    pub(super) feedback: Feedback,
     /// When each end last heard of the other, by its own clock.
     pub(super) receiver_heard_at: Nanos,
     pub(super) sender_heard_at: Nanos,
-    /// Socket drops that the receiver was told of.
-    pub(super) drops_noted: u64,
     /// How its sender breaks the rules, if it does.
     pub(crate) breach: Option<Breach>,
     /// The receiver has taken the sender's CLOSE: the final index is known to it.
@@ -130,10 +142,11 @@ impl Session {
             is_failed: false,
             account: Account::new(agreed.first_seq, agreed.first_index),
             highest_end: agreed.first_seq,
-            newest: Departure(0),
+            waiting: Waiting::new(agreed.reorder_tolerance, deadline_of(agreed.delivery)),
+            drops: SocketDrops::default(),
+            feedback: Feedback::new(agreed.first_seq),
             receiver_heard_at: Nanos(0),
             sender_heard_at: Nanos(0),
-            drops_noted: 0,
             breach: None,
             is_close_taken: false,
             held_packets: 0,
@@ -146,7 +159,7 @@ impl Session {
         &self.records[seq.0 as usize & (self.records.len() - 1)]
     }
 
-    fn record_mut(&mut self, seq: Seq) -> &mut Record {
+    pub(super) fn record_mut(&mut self, seq: Seq) -> &mut Record {
         let mask = self.records.len() - 1;
         &mut self.records[seq.0 as usize & mask]
     }
@@ -185,12 +198,14 @@ impl Session {
         };
         self.pushed_end += 1;
         self.pushed_index = packet.index + u64::from(samples);
+        self.feedback.source_lost += if is_lost { jump } else { 0 };
         Ok(())
     }
 
     /// Notes samples that the source lost after its last packet.
     pub(crate) fn lost_at_end(&mut self, samples: u64) {
         self.lost_at_end += samples;
+        self.feedback.source_lost += samples;
     }
 
     /// Forgets packets from `end` on, which were pushed and will not depart. What the source lost
@@ -211,9 +226,11 @@ impl Session {
     pub(crate) fn departs(
         &mut self,
         seq: Seq,
+        departure: Departure,
         now: Nanos,
         local: Nanos,
     ) -> Result<([u8; 16], bool), String> {
+        self.feedback.stamp(departure)?;
         if self.persistence.is_lasting() {
             return Err(format!("packet {seq} departed after ten bad intervals"));
         }
@@ -227,9 +244,15 @@ impl Session {
             return Err(format!("packet {seq} departed after its slot was reused"));
         }
         let is_first = record.departed_at.is_none();
+        let is_asked = record.asked.is_some_and(|settled| record.departure.before(settled));
+        if !is_first && !is_asked {
+            return Err(format!("packet {seq} departed again unasked: {record:?}"));
+        }
         record.departed_at.get_or_insert(now);
+        record.departure = departure;
         let payload = payload::of(key, record.index, record.samples, record.flags);
         self.persistence.count(local, is_first);
+        self.feedback.departs(seq, is_first)?;
         Ok((payload, is_first))
     }
 
@@ -244,7 +267,13 @@ impl Session {
         let is_accounted = seq.before(self.account.next_seq);
         let is_stored = matches!(placement, Placement::Store { .. });
         if !seq.before(self.granted) {
-            return Err(format!("packet {seq} came beyond the credit up to {}", self.granted));
+            // No sender sends it: see there.
+            let held = if is_stored {
+                Err(format!("packet {seq} stored beyond the credit"))
+            } else {
+                Ok(false)
+            };
+            return held;
         }
         if self.breach == Some(Breach::Form) && !is_stored {
             return Ok(false);
@@ -259,13 +288,15 @@ impl Session {
         }
         if is_stored {
             record.has_arrived = true;
+            record.came_again = header.flags.contains(Flags::RETRANSMISSION);
             self.held_packets += 1;
             if self.held_packets > self.agreed.receive_window {
                 return Err(format!("{} packets held, more than the window", self.held_packets));
             }
         }
         self.receiver_heard_at = now;
-        self.see(header.departure);
+        self.feedback.received += 1;
+        self.waiting.hear(now, header.departure);
         if !seq.before(self.highest_end) {
             self.reveal(now, seq, header.departure);
             self.highest_end = seq + 1;
@@ -274,26 +305,27 @@ impl Session {
     }
 
     /// Notes a MARK or CLOSE that the receiver took: all before its seq has departed.
-    pub(crate) fn end_shown(&mut self, now: Nanos, header: &Header) {
+    pub(crate) fn end_shown(&mut self, now: Nanos, header: &Header, source_lost: u64) {
+        let is_known_close = header.kind == PacketType::Close && self.is_close_taken;
         self.receiver_heard_at = now;
         self.is_close_taken |= header.kind == PacketType::Close;
-        self.see(header.departure);
-        if self.highest_end.before(header.seq) {
+        self.waiting.hear(now, header.departure);
+        if is_known_close {
+            return;
+        }
+        self.feedback.source_lost_heard = self.feedback.source_lost_heard.max(source_lost);
+        if !header.seq.before(self.highest_end) {
             self.reveal(now, header.seq, header.departure);
         }
     }
 
-    fn see(&mut self, departure: Departure) {
-        if self.newest.before(departure) || self.newest == Departure(0) {
-            self.newest = departure;
-        }
-    }
-
     fn reveal(&mut self, now: Nanos, end: Seq, departure: Departure) {
+        self.drops.reveal(self.highest_end, end);
+        let revealed_by = self.waiting.units_of(departure);
         while self.highest_end != end {
             let seq = self.highest_end;
             let record = self.record_mut(seq);
-            (record.revealed_by, record.revealed_at) = (departure, now);
+            (record.revealed_by, record.revealed_at) = (revealed_by, now);
             self.highest_end += 1;
         }
     }
@@ -343,11 +375,6 @@ impl Session {
     }
 
     pub(crate) fn note_drops(&mut self, packets: u32) {
-        self.drops_noted += u64::from(packets);
-    }
-
-    /// How long the hole at `record` is known by departures.
-    pub(super) fn age_by_departures(&self, record: &Record) -> Nanos {
-        Departure::span_ns(self.newest.distance(record.revealed_by).max(0) as u32)
+        self.drops.note(packets);
     }
 }

@@ -10,7 +10,7 @@ fn assert_holds(seed: u64) -> RunResult {
 
 #[test]
 fn first_seeds_hold() {
-    for seed in 0..150 {
+    for seed in 0..1_000 {
         assert_holds(seed);
     }
 }
