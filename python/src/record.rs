@@ -99,7 +99,7 @@ fn run(
     let (summary, unheard) = writer.finish();
     result?;
     unheard.map_or(Ok(()), Err)?;
-    Ok((summary?, end))
+    Ok((summary, end))
 }
 
 /// Writes what of the block lies before the end.

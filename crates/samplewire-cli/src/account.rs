@@ -1,9 +1,12 @@
 //! The account of a recording: every index once, as a sample or as missing with its cause.
 
+mod balance;
+
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::SampleIndex;
 
 use crate::hops::Hops;
+pub(crate) use balance::{Balance, Defect};
 
 /// Follows the indexes that a receiver delivers, up to a limit.
 #[derive(Clone, Debug)]
@@ -20,8 +23,12 @@ pub(crate) struct Account {
     gap_samples: [u64; RecordedCause::ALL.len()],
     hops: Hops,
     gaps: u64,
-    /// Indexes that the device left out on purpose.
-    jumped: u64,
+    /// Whether a sample or a gap of the device's present run has come.
+    has_begun: bool,
+    /// Indexes before that, of all runs.
+    before_first: u64,
+    /// Indexes that the device left out on purpose later.
+    left_out: u64,
     /// Blocks and gaps that do not lie where the ones before them ended.
     misplaced: u64,
 }
@@ -39,7 +46,9 @@ impl Account {
             gap_samples: [0; RecordedCause::ALL.len()],
             hops: Hops::NONE,
             gaps: 0,
-            jumped: 0,
+            has_begun: false,
+            before_first: 0,
+            left_out: 0,
             misplaced: 0,
         }
     }
@@ -78,9 +87,10 @@ impl Account {
 
     /// Goes on at `first` of another run of the device, whose indexes are not comparable.
     pub(crate) fn restart_at(&mut self, first: SampleIndex) {
-        self.before += self.next - self.first;
+        self.before = self.before.saturating_add(self.next - self.first);
         self.boots = self.boots.saturating_add(1);
         (self.first, self.next) = (first, first);
+        self.has_begun = false;
     }
 
     /// How many samples of a block lie before the index that is to come: they are there already.
@@ -134,20 +144,22 @@ impl Account {
         self.gaps
     }
 
-    /// Whether delivered, missing and purposely omitted indexes are all that there are, each once.
-    pub(crate) fn holds(&self) -> bool {
-        self.misplaced == 0
-            && self.hops.total() == self.missing()
-            && self.delivered + self.missing() + self.jumped
-                == self.before + (self.next - self.first)
+    /// All indexes by term, of which the recording's files took `written` samples.
+    ///
+    /// # Errors
+    /// [`Defect`]: an index is in no term, or in two.
+    pub(crate) fn balance(&self, written: u64) -> Result<Balance, Defect> {
+        Balance::new(self, written)
     }
 
     /// Moves on to an index that the device set on purpose.
     fn step_to(&mut self, index: SampleIndex) {
         match index.checked_sub(self.next) {
-            Some(jump) => self.jumped += jump,
+            Some(jump) if self.has_begun => self.left_out += jump,
+            Some(jump) => self.before_first += jump,
             None => self.misplaced += 1,
         }
+        self.has_begun = true;
         self.next = self.next.max(index);
     }
 
@@ -181,7 +193,7 @@ mod tests {
         assert_eq!((account.delivered(), account.missing(), account.gaps()), (60, 50, 1));
         assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(account.range(), 100..210);
-        assert!(account.holds());
+        assert!(account.balance(account.delivered()).is_ok());
     }
 
     #[test]
@@ -201,7 +213,7 @@ mod tests {
         assert_eq!(account.take_samples(16, 5), 0);
         assert_eq!(account.take_gap(&gap(21, 1, 0), false), None);
         assert_eq!((account.missing(), account.range()), (10, 0..10));
-        assert!(account.holds());
+        assert!(account.balance(account.delivered()).is_ok());
     }
 
     #[test]
@@ -209,7 +221,7 @@ mod tests {
         let mut account = Account::new(0, None);
         account.take_samples(0, 10);
         account.take_samples(5, 10);
-        assert!(!account.holds());
+        assert!(account.balance(account.delivered()).is_err());
     }
 
     #[test]
@@ -219,7 +231,7 @@ mod tests {
         account.take_gap(&gap(100, 7, 0), false);
         account.restart_at(5);
         account.take_samples(5, 10);
-        assert!(account.holds());
+        assert!(account.balance(account.delivered()).is_ok());
         assert_eq!((account.range(), account.boots(), account.delivered()), (5..15, 2, 110));
     }
 
@@ -237,7 +249,7 @@ mod tests {
         let mut account = Account::new(0, None);
         account.take_samples(0, 10);
         account.take_samples(1_000, 10);
-        assert!(account.holds());
+        assert!(account.balance(account.delivered()).is_ok());
         assert_eq!((account.missing(), account.range()), (0, 0..1_010));
     }
 }

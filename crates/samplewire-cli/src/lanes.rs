@@ -1,5 +1,7 @@
 //! Streams that are received in line: the counters of each, and their sum.
 
+use std::time::Duration;
+
 use samplewire::receiver::{LaneCounts, ReceiverSnapshot};
 use serde::Serialize;
 
@@ -32,12 +34,18 @@ impl Lane {
     }
 }
 
-/// The sums of all; of the round trips the longest.
+/// The sums of all; of the round trips and silences the longest.
 pub(crate) fn total(streams: impl Iterator<Item = ReceiverSnapshot>) -> ReceiverSnapshot {
     streams.fold(ReceiverSnapshot::default(), |all, one| {
         let rtt_ns = all.rtt_ns.max(one.rtt_ns);
-        ReceiverSnapshot { rtt_ns, ..sum(&all, &one) }
+        let silent_ns = all.silent_ns.max(one.silent_ns);
+        ReceiverSnapshot { rtt_ns, silent_ns, ..sum(&all, &one) }
     })
+}
+
+/// How long the device has been silent, where one that lives is not.
+pub(crate) fn silence(snapshot: &ReceiverSnapshot) -> Option<Duration> {
+    (snapshot.silent_ns > 0).then(|| Duration::from_nanos(snapshot.silent_ns))
 }
 
 /// Prints what each stream counted, where there are several.

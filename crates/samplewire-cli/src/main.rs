@@ -1,8 +1,7 @@
 //! The `samplewire` command: a software device, a probe, a recorder, a verifier of recordings, a
 //! demonstration, a live view, the simulator, and a reader of captures.
 //!
-//! Exit status: 0 whole, 1 usage, 2 unreachable or refused, 3 samples missing or a recording that is
-//! not what its metadata say, 4 a threshold, 130 interrupted (the file is closed and valid).
+//! Exit status: `docs/statistics.md#how-a-run-ended`, [`outcome::Outcome`].
 
 #![forbid(unsafe_code)]
 

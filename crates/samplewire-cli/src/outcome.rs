@@ -11,8 +11,10 @@ pub(crate) enum Outcome {
     Usage,
     /// Nothing answers, the device refuses, or the stream broke off.
     Unreachable,
-    /// Samples are missing.
+    /// Samples are missing, each named in a gap.
     Missing,
+    /// It ended before all was there that was asked for, and no gap says what lies behind its end.
+    Incomplete,
     /// A threshold that the user set was crossed.
     Threshold,
     /// A signal ended the command.
@@ -29,7 +31,7 @@ impl Outcome {
             Self::Whole => 0,
             Self::Usage => 1,
             Self::Unreachable => 2,
-            Self::Missing => 3,
+            Self::Missing | Self::Incomplete => 3,
             Self::Threshold => 4,
             Self::Interrupted { signal } => 128 + signal,
         }
@@ -42,6 +44,7 @@ impl Outcome {
             Self::Usage => "usage",
             Self::Unreachable => "unreachable",
             Self::Missing => "missing",
+            Self::Incomplete => "incomplete",
             Self::Threshold => "threshold",
             Self::Interrupted { .. } => "interrupted",
         }

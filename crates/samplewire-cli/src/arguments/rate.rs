@@ -88,5 +88,5 @@ Examples:
   samplewire rate 10.0.0.2 --way both --duration 1min --fail-on gap=0,late=0,underflow=0
 
 Exit status: 0 measured, 1 usage, 2 unreachable, refused or broken off, 3 samples are missing or \
-were not there in time and --fail-on says nothing of it, 4 a threshold (--fail-on), 130 Ctrl-C, \
+were not there in time and --fail-on says nothing of it, or the device was silent at the end, 4 a threshold (--fail-on), 130 Ctrl-C, \
 128 + N any other signal N";

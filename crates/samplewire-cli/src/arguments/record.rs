@@ -155,5 +155,6 @@ Examples:
   samplewire record 10.0.0.2 both --channels 0,1                   two streams, sample by sample
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
-off, 3 samples missing (also when the disk is full, or the stream is shorter than --nsamps), 4 a \
-threshold (--fail-on), 130 Ctrl-C (the file is closed and valid), 128 + N any other signal N";
+off, 3 samples are missing, or the recording is incomplete (the disk is full, the stream is shorter \
+than --nsamps, or the device was silent when --duration was over), 4 a threshold (--fail-on), 130 \
+Ctrl-C (the file is closed and valid), 128 + N any other signal N";

@@ -17,6 +17,7 @@ use super::wait::PAUSE;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::host::HostHints;
+use crate::lanes;
 use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
 use crate::rate::tally;
@@ -120,24 +121,30 @@ fn receive(
     let account = outward.pump(&mut receiver, ending, console)?;
     let elapsed = started.elapsed();
     let zeros = outward.watch.carried().zeros - before.zeros;
-    let missing = account.missing();
+    let silent = lanes::silence(&receiver.stats());
     let (words, error) = match receiver.end() {
         None => ("ended here".to_owned(), None),
         Some(Ok(end)) => (end_words(*end), is_broken(*end).then(|| end_words(*end))),
         Some(Err(error)) => ("the port failed".to_owned(), Some(error.to_string())),
     };
-    let snapshot = receiver.close();
+    let (snapshot, lanes, host) = (receiver.close(), Vec::new(), host.until_now(peer));
+    let tally = tally::Received {
+        account,
+        silent,
+        snapshot,
+        lanes,
+        host,
+        elapsed,
+        frame_bytes,
+        error: None,
+    };
     let outcome = match (ending.signal(), &error) {
         (Some(signal), _) => Outcome::Interrupted { signal },
         (None, Some(_)) => Outcome::Unreachable,
-        (None, None) if missing > 0 => Outcome::Missing,
+        (None, None) if !tally.is_whole() => Outcome::Missing,
         (None, None) => Outcome::Whole,
     };
-    let host = host.until_now(peer);
     let error = error.map(|words| format!("receiving: {words}"));
-    let lanes = Vec::new();
-    let tally =
-        tally::Received { account, snapshot, lanes, host, elapsed, frame_bytes, error: None };
     let received = Some(Received { tally, zeros });
     Ok(Passed { peer, outcome, words, received, sent: None, error })
 }

@@ -26,8 +26,8 @@ impl Verdict<'_> {
         let mut faults = Vec::new();
         let range = self.account.range();
         let final_index = self.played.end.final_index;
-        if !self.account.holds() {
-            faults.push("an index was delivered twice, or never mentioned".to_owned());
+        if let Err(defect) = self.account.balance(self.account.delivered()) {
+            faults.push(defect.words());
         }
         if self.end != Some(End::Finished { final_index }) {
             faults.push(format!("the stream ended with {:?}, not at {final_index}", self.end));

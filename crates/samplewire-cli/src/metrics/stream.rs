@@ -76,7 +76,7 @@ impl About {
 
 /// What a session counted that is over: of its credit, its window and its round trip nothing is left.
 pub(crate) fn ended(last: &ReceiverSnapshot) -> ReceiverSnapshot {
-    ReceiverSnapshot { rtt_ns: 0, credit: 0, window: 0, ..*last }
+    ReceiverSnapshot { rtt_ns: 0, credit: 0, window: 0, silent_ns: 0, ..*last }
 }
 
 /// Tells of a receiver that this end opened.

@@ -125,6 +125,9 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
         nanos("rtt_ns", "Smoothed round-trip time", |it| it.rtt_ns),
         level("credit", "Packets that the sender may still send", |it| it.credit.into()),
         level("window", "Packets that may be on their way or await repair", |it| it.window.into()),
+        nanos("silent_ns", "How long the sender has been silent, if unusually long", |it| {
+            it.silent_ns
+        }),
     ],
 };
 

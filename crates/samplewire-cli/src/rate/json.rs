@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+use crate::account::Balance;
 use crate::hops::Hops;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
@@ -63,7 +64,7 @@ pub(super) struct Flow {
 /// The sums.
 #[derive(Debug, Serialize)]
 pub(super) struct End {
-    /// `whole`, `missing`, `threshold`, `interrupted` or `unreachable`.
+    /// `whole`, `missing`, `incomplete`, `threshold`, `interrupted` or `unreachable`.
     pub(super) result: &'static str,
     /// The exit status of the command.
     pub(super) exit_status: u8,
@@ -81,6 +82,10 @@ pub(crate) struct Receive {
     pub(crate) seconds: f64,
     pub(crate) bytes: u64,
     pub(crate) goodput_bps: f64,
+    /// Every index in one term; null where they do not add up, which is a defect of this program.
+    pub(crate) account: Option<Balance>,
+    /// For how long the device had been silent at the end, null where it was not.
+    pub(crate) silent_s: Option<f64>,
     pub(crate) samples_delivered: u64,
     pub(crate) samples_missing: u64,
     pub(crate) gaps: u64,

@@ -112,6 +112,7 @@ fn conclude(
 ) -> Outcome {
     let (received, sent) = (received.as_ref(), sent.as_ref());
     let crossed = tally::crossed(&arguments.fail_on, received, sent);
+    let defect = received.and_then(|it| it.balance().err());
     let is_broken =
         received.is_some_and(|it| it.error.is_some()) || sent.is_some_and(|it| it.error.is_some());
     let is_whole = received.is_none_or(Received::is_whole) && sent.is_none_or(Sent::is_whole);
@@ -119,6 +120,8 @@ fn conclude(
         Some(signal) => Outcome::Interrupted { signal },
         None if is_broken => Outcome::Unreachable,
         None if !crossed.is_empty() => Outcome::Threshold,
+        None if received.is_some_and(|it| it.silent.is_some()) => Outcome::Incomplete,
+        None if defect.is_some() => Outcome::Missing,
         None if is_whole || !arguments.fail_on.is_empty() => Outcome::Whole,
         None => Outcome::Missing,
     };
@@ -131,7 +134,11 @@ fn conclude(
     for words in &crossed {
         console.line(format_args!("threshold  {words}"));
     }
-    let errors = [received.and_then(|it| it.error.clone()), sent.and_then(|it| it.error.clone())];
+    let errors = [
+        received.and_then(|it| it.error.clone()),
+        sent.and_then(|it| it.error.clone()),
+        defect.map(|defect| defect.words()),
+    ];
     for error in errors.iter().flatten() {
         console.error(format_args!("{error}"), None);
     }

@@ -13,7 +13,7 @@ use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::hops::HeldUp;
 use crate::host::HostHints;
-use crate::lanes::{Lane, total};
+use crate::lanes::{Lane, silence, total};
 
 /// A receiver at work.
 pub(super) struct Receiving {
@@ -75,6 +75,7 @@ impl Receiving {
             }
         }
         let elapsed = started.elapsed();
+        let silent = silence(&total(self.aligned.stats().map(|(snapshot, _)| snapshot)));
         let error = match self.aligned.end() {
             None | Some(AlignedEnd::Stream { end: Ok(End::Finished { .. }), .. }) => None,
             Some(end) => Some(format!("receiving: {end}")),
@@ -84,7 +85,7 @@ impl Receiving {
         let lanes: Vec<_> = streams.into_iter().zip(self.aligned.close()).map(lane).collect();
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot));
         let host = before.until_now(peer);
-        Received { account, snapshot, lanes, host, elapsed, frame_bytes, error }
+        Received { account, silent, snapshot, lanes, host, elapsed, frame_bytes, error }
     }
 }
 

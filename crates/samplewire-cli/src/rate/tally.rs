@@ -8,7 +8,7 @@ use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::TransmitterSnapshot;
 
 use super::{json, receive, transmit};
-use crate::account::Account;
+use crate::account::{Account, Balance, Defect};
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
@@ -140,6 +140,8 @@ impl Tally {
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) account: Account,
+    /// How long the device had been silent at the end, where it was.
+    pub(crate) silent: Option<Duration>,
     pub(crate) snapshot: ReceiverSnapshot,
     /// The same of each stream.
     pub(crate) lanes: Vec<Lane>,
@@ -152,7 +154,12 @@ pub(crate) struct Received {
 
 impl Received {
     pub(crate) fn is_whole(&self) -> bool {
-        self.account.missing() == 0 && self.account.holds()
+        self.balance().is_ok_and(|balance| balance.is_whole())
+    }
+
+    /// All indexes by term.
+    pub(super) fn balance(&self) -> Result<Balance, Defect> {
+        self.account.balance(self.account.delivered())
     }
 
     fn bytes(&self) -> u64 {
@@ -168,6 +175,15 @@ impl Received {
             span(elapsed.as_secs_f64()),
             measured(bits_per_second(self.bytes(), *elapsed), "b/s")
         ));
+        if let Ok(balance) = self.balance() {
+            console.line(format_args!("  account    {}", balance.words("delivered")));
+        }
+        if let Some(silent) = self.silent {
+            let silent = span(silent.as_secs_f64());
+            console.line(format_args!(
+                "  silent     nothing came from the device in the last {silent}"
+            ));
+        }
         let colon = if account.missing() > 0 { ": " } else { "" };
         console.line(format_args!(
             "  missing    {} samples in {} gaps{colon}{}",
@@ -199,6 +215,8 @@ impl Received {
             seconds: self.elapsed.as_secs_f64(),
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
+            account: self.balance().ok(),
+            silent_s: self.silent.map(|silent| silent.as_secs_f64()),
             samples_delivered: self.account.delivered(),
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),

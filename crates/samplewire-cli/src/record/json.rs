@@ -7,6 +7,7 @@ use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::Cause;
 use serde::Serialize;
 
+use crate::account::Balance;
 use crate::document::push_bounded;
 use crate::hops::Hops;
 use crate::host::HostHints;
@@ -131,10 +132,10 @@ impl From<&RecordedGap> for GapEntry {
     }
 }
 
-/// The sums. `samples_delivered + samples_missing` is the number of indexes that were recorded.
+/// The sums. What the terms of `account` mean is in `docs/statistics.md`.
 #[derive(Debug, Serialize)]
 pub(super) struct End {
-    /// `whole`, `missing`, `threshold`, `interrupted` or `unreachable`.
+    /// `whole`, `missing`, `incomplete`, `threshold`, `interrupted` or `unreachable`.
     pub(super) result: &'static str,
     /// The exit status of the command.
     pub(super) exit_status: u8,
@@ -150,6 +151,10 @@ pub(super) struct End {
     pub(super) boots: u32,
     /// How often the stream was opened.
     pub(super) openings: u32,
+    /// Every index in one term; null where they do not add up, which is a defect of this program.
+    pub(super) account: Option<Balance>,
+    /// For how long the device had been silent at the stop, null where it was not.
+    pub(super) silent_s: Option<f64>,
     /// Bytes of samples delivered, as they came over the wire.
     pub(super) bytes: u64,
     /// These in bits per second.

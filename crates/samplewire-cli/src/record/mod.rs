@@ -14,7 +14,7 @@ use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::receiver::Interleaved;
-use samplewire::sink::{self, SinkOptions, SinkSummary, Writer};
+use samplewire::sink::{self, SinkOptions, Writer};
 use samplewire_io::faults::Direction;
 
 use crate::account::Account;
@@ -114,7 +114,10 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         recording.lost(&stop);
         line = match dialer.redial(|| recording.due(Instant::now())) {
             Ok(line) => line,
-            Err(stop) => break (stop, Instant::now(), line.logs),
+            Err(stop) => {
+                recording.stopped_without_stream();
+                break (stop, Instant::now(), line.logs);
+            }
         };
         openings += 1;
         let now = line.receiver.info().clone();
@@ -128,15 +131,11 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         recording.found(&now);
         info = now;
     };
-    let Recording { account, before: snapshot, .. } = recording;
+    let Recording { account, before: snapshot, silent, .. } = recording;
     let elapsed = stopped - started;
     reporter.interval(elapsed, &account, &snapshot);
     let queue = writer.depth();
-    let (finished, unheard) = writer.finish();
-    let (files, error) = match finished {
-        Ok(files) => (files, unheard),
-        Err(error) => (SinkSummary::default(), Some(unheard.unwrap_or(error))),
-    };
+    let (files, error) = writer.finish();
     let stop = match error {
         // Of two errors the first says more.
         Some(error) if !stop.is_error() => Stop::of_sink(error),
@@ -145,7 +144,9 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let (frame_bytes, host) = (info.frame_bytes(), host.until_now(info.address));
     let summary = Summary {
         stop,
+        balance: account.balance(files.written_samples()),
         account,
+        silent,
         openings,
         elapsed,
         snapshot,
@@ -196,6 +197,10 @@ fn conclude(
         wiring::print_capture(reporter.console(), log, path, is_told);
     }
     reporter.end(summary.json(outcome, &crossed));
+    if let Err(defect) = &summary.balance {
+        reporter.console().error(format_args!("{}", defect.words()), None);
+        reporter.error(defect.words());
+    }
     if summary.stop.is_error() {
         let text = summary.stop.words();
         reporter.console().error(format_args!("{text}"), summary.stop.tip());

@@ -8,7 +8,7 @@ use samplewire::sink::{SinkError, Writer};
 use samplewire::{Block, DeviceInfo};
 use samplewire_proto::Cause;
 
-use super::reporter::Reporter;
+use super::reporter::{Reporter, Silence};
 use super::sessions::{Seam, sum};
 use super::stop::Stop;
 use super::watch::Watch;
@@ -17,7 +17,7 @@ use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::hops::HeldUp;
 use crate::interrupt::Interrupt;
-use crate::lanes::total;
+use crate::lanes::{silence, total};
 
 /// A recording under way.
 pub(super) struct Recording<'a> {
@@ -36,6 +36,8 @@ pub(super) struct Recording<'a> {
     pub(super) before: ReceiverSnapshot,
     /// When samples came last.
     pub(super) heard: Instant,
+    /// How long the device had been silent when the recording stopped, where it was.
+    pub(super) silent: Option<Duration>,
     held_up: HeldUp,
     /// How often the writer's queue was full in this session.
     queue_full: u64,
@@ -65,6 +67,7 @@ impl<'a> Recording<'a> {
             silence,
             before: ReceiverSnapshot::default(),
             heard: started,
+            silent: None,
             held_up: HeldUp::default(),
             queue_full: 0,
             cadence: Cadence::new(Duration::from_secs(1), started),
@@ -88,6 +91,11 @@ impl<'a> Recording<'a> {
         self.heard = Instant::now();
         (self.held_up, self.queue_full) = (HeldUp::default(), 0);
         self.writer.session(info.boot_id)
+    }
+
+    /// Takes note that the recording stopped while there was no stream.
+    pub(super) fn stopped_without_stream(&mut self) {
+        self.silent = Some(self.heard.elapsed());
     }
 
     /// Takes note that a session is over; up to its end all counted this.
@@ -130,6 +138,7 @@ impl<'a> Recording<'a> {
             let stop = self.turn(receiver, now);
             self.watch.tell(&self.account, now, stop.is_some());
             if let Some(stop) = stop {
+                self.silent = silence(&self.counted(receiver));
                 return stop;
             }
             if self.cadence.is_due(now) {
@@ -138,7 +147,12 @@ impl<'a> Recording<'a> {
             }
             if self.status_cadence.is_due(now) {
                 let snapshot = self.counted(receiver);
-                self.reporter.status(now - self.started, self.duration, &self.account, &snapshot);
+                let silence = silence(&snapshot).map(|silent| Silence {
+                    silent,
+                    left: self.left_of_silence(silent, now, &snapshot),
+                });
+                let (elapsed, duration) = (now - self.started, self.duration);
+                self.reporter.status((elapsed, duration), &self.account, &snapshot, silence);
             }
         }
     }
@@ -155,6 +169,18 @@ impl<'a> Recording<'a> {
     /// The counters of all streams and all sessions.
     fn counted(&self, receiver: &Interleaved) -> ReceiverSnapshot {
         sum(&self.before, &total(receiver.stats().map(|(snapshot, _)| snapshot)))
+    }
+
+    /// How much longer a silence may last before the device is given up.
+    fn left_of_silence(
+        &self,
+        silent: Duration,
+        now: Instant,
+        snapshot: &ReceiverSnapshot,
+    ) -> Duration {
+        let left = Duration::from_nanos(snapshot.dead_after_ns).saturating_sub(silent);
+        let by_option = self.silence.map(|silence| silence.saturating_sub(now - self.heard));
+        by_option.map_or(left, |by_option| by_option.min(left))
     }
 
     fn turn(&mut self, receiver: &mut Interleaved, now: Instant) -> Option<Stop> {

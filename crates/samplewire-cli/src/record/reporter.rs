@@ -36,6 +36,22 @@ pub(super) struct Reporter {
     shown: Told,
 }
 
+/// A device that may be gone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Silence {
+    /// How long it has been silent.
+    pub(super) silent: Duration,
+    /// How much longer it may be before it is given up.
+    pub(super) left: Duration,
+}
+
+impl Silence {
+    fn words(&self) -> String {
+        let [silent, left] = [self.silent, self.left].map(|it| span(it.as_secs_f64()));
+        format!("  device silent for {silent}, given up in {left}")
+    }
+}
+
 /// What has been told already.
 #[derive(Clone, Copy, Debug, Default)]
 struct Told {
@@ -116,10 +132,10 @@ impl Reporter {
     /// Shows how far it is.
     pub(super) fn status(
         &mut self,
-        elapsed: Duration,
-        duration: Option<Duration>,
+        (elapsed, duration): (Duration, Option<Duration>),
         account: &Account,
         snapshot: &ReceiverSnapshot,
+        silence: Option<Silence>,
     ) {
         if !self.console.has_status() {
             return;
@@ -128,8 +144,9 @@ impl Reporter {
         let before = std::mem::replace(&mut self.shown, now);
         let bytes = (now.delivered - before.delivered) * self.frame_bytes;
         let rate = measured(bits_per_second(bytes, elapsed - before.elapsed), "b/s");
+        let silence = silence.as_ref().map_or_else(String::new, Silence::words);
         self.console.status(&format!(
-            "{}{}  {} samples  {rate}  {} repaired  {} missing",
+            "{}{}  {} samples  {rate}  {} repaired  {} missing{silence}",
             span(elapsed.as_secs_f64()),
             share_words(elapsed, duration, account),
             grouped(now.delivered),

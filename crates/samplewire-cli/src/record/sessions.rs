@@ -250,6 +250,8 @@ mod tests {
             rtt_ns: 31,
             credit: 32,
             window: 33,
+            silent_ns: 34,
+            dead_after_ns: 35,
         };
         let both = sum(&one, &one);
         for metric in RECEIVER.metrics {

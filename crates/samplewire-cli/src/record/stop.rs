@@ -93,7 +93,7 @@ impl Stop {
             | Self::Contested
             | Self::Changed(_)
             | Self::Port(_) => Outcome::Unreachable,
-            Self::Sink(_) => Outcome::Missing,
+            Self::Sink(_) => Outcome::Incomplete,
         }
     }
 

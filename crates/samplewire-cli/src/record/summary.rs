@@ -8,7 +8,7 @@ use samplewire::sink::{Depth, SinkSummary};
 
 use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
-use crate::account::Account;
+use crate::account::{Account, Balance, Defect};
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
@@ -22,6 +22,10 @@ use crate::outcome::Outcome;
 pub(super) struct Summary {
     pub(super) stop: Stop,
     pub(super) account: Account,
+    /// All indexes by term.
+    pub(super) balance: Result<Balance, Defect>,
+    /// How long the device had been silent at the stop, where it was.
+    pub(super) silent: Option<Duration>,
     /// How often the stream was opened.
     pub(super) openings: u32,
     pub(super) elapsed: Duration,
@@ -56,6 +60,7 @@ impl Summary {
     pub(super) fn outcome(&self, crossed: &[Crossed]) -> Outcome {
         match self.stop.outcome() {
             Outcome::Whole if !crossed.is_empty() => Outcome::Threshold,
+            Outcome::Whole if self.is_incomplete() => Outcome::Incomplete,
             Outcome::Whole if self.is_whole() => Outcome::Whole,
             Outcome::Whole => Outcome::Missing,
             other => other,
@@ -64,16 +69,23 @@ impl Summary {
 
     /// Prints it for people.
     pub(super) fn print(&self, console: &mut Console, outcome: Outcome, crossed: &[Crossed]) {
-        let Self { account, elapsed, snapshot, .. } = self;
+        let Self { elapsed, snapshot, .. } = self;
         let stream = &snapshot.stream;
         console.line(format_args!(
             "{}: {} samples in {}, {}",
             outcome_words(outcome),
-            grouped(account.delivered()),
+            grouped(self.files.written_samples()),
             span(elapsed.as_secs_f64()),
             measured(bits_per_second(self.bytes(), *elapsed), "b/s")
         ));
         console.line(format_args!("  ended      {}", self.stop.words()));
+        if let Some(silent) = self.silent {
+            let silent = span(silent.as_secs_f64());
+            console.line(format_args!(
+                "  silent     nothing came from the device in the last {silent}: what it lost then \
+                 is in no gap"
+            ));
+        }
         self.print_indexes(console);
         console.line(format_args!(
             "  packets    {} received, {} repaired, {} late, {} given up, {} duplicates",
@@ -129,6 +141,9 @@ impl Summary {
             boots => format!(" of the last of {boots} runs of the device"),
         };
         console.line(format_args!("  indexes    {indexes}{boots}"));
+        if let Ok(balance) = &self.balance {
+            console.line(format_args!("  account    {}", balance.words("written")));
+        }
         if self.openings > 1 {
             console.line(format_args!("  openings   {}", grouped(self.openings.into())));
         }
@@ -146,11 +161,6 @@ impl Summary {
         if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
             let left = grouped(left);
             console.line(format_args!("  short      the stream ended {left} before --nsamps"));
-        }
-        if !self.account.holds() {
-            console.warn(format_args!(
-                "the account of indexes does not hold: this is a fault of samplewire, please report it"
-            ));
         }
     }
 
@@ -170,6 +180,8 @@ impl Summary {
             end_index: range.end,
             boots: self.account.boots(),
             openings: self.openings,
+            account: self.balance.ok(),
+            silent_s: self.silent.map(|silent| silent.as_secs_f64()),
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
             samples_delivered: self.account.delivered(),
@@ -192,11 +204,18 @@ impl Summary {
         }
     }
 
-    /// Whether all indexes that were asked for were delivered.
+    /// Whether it ended before all was there that was asked for.
+    fn is_incomplete(&self) -> bool {
+        match self.stop.root() {
+            Stop::Finished => self.account.left().is_some_and(|left| left > 0),
+            Stop::Duration => self.silent.is_some(),
+            _ => false,
+        }
+    }
+
+    /// Whether all indexes of the range were delivered and written.
     fn is_whole(&self) -> bool {
-        let is_short = matches!(self.stop.root(), Stop::Finished)
-            && self.account.left().is_some_and(|left| left > 0);
-        self.account.missing() == 0 && !is_short && self.account.holds()
+        self.balance.as_ref().is_ok_and(Balance::is_whole)
     }
 
     fn file_names(&self) -> impl Iterator<Item = String> {
@@ -239,6 +258,7 @@ const fn outcome_words(outcome: Outcome) -> &'static str {
         Outcome::Usage => "not recorded",
         Outcome::Unreachable => "broken off",
         Outcome::Missing => "not whole",
+        Outcome::Incomplete => "incomplete",
         Outcome::Threshold => "above a threshold",
         Outcome::Interrupted { .. } => "interrupted",
     }

@@ -154,6 +154,7 @@ const fn outcome_words(outcome: Outcome) -> &'static str {
         Outcome::Usage => "not replayed",
         Outcome::Unreachable => "broken off",
         Outcome::Missing => "not in time",
+        Outcome::Incomplete => "incomplete",
         Outcome::Threshold => "above a threshold",
         Outcome::Interrupted { .. } => "interrupted",
     }

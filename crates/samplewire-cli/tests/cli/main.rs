@@ -1,5 +1,6 @@
 //! The command as users meet it: the real binary, over UDP on the loopback interface.
 
+mod accounts;
 mod bad_input;
 mod bridge;
 mod bridging;

@@ -239,6 +239,20 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.rtt.get()
     }
 
+    /// How long nothing valid has come of the sender, where one that lives is not silent for so
+    /// long ([7.6](../../../docs/protocol.md#7.6)), also if some MARKs are lost; else 0.
+    pub fn silence(&self, now: Nanos) -> Nanos {
+        let silence = now.since(self.heard_at);
+        let usual = Nanos(SILENCES * self.terms.silence_max().0) + self.rtt.get();
+        let is_open = matches!(self.phase, Phase::Flowing | Phase::Draining { .. });
+        if is_open && silence >= usual { silence } else { Nanos(0) }
+    }
+
+    /// The silence after which the stream breaks off (`docs/protocol.md#7.7`).
+    pub const fn dead_after(&self) -> Nanos {
+        self.terms.dead_after
+    }
+
     /// Where in its life the receiver is.
     pub const fn phase(&self) -> Phase {
         self.phase
@@ -545,6 +559,9 @@ pub const RANGES_MAX: usize = 128;
 
 /// What a packet of the receiver takes at most, in bytes.
 pub const REPORT_BYTES: usize = ReportFields::packet_len(RANGES_MAX);
+
+/// Silences of a sender that lives that make one of a sender that may not: three MARKs may be lost.
+const SILENCES: u64 = 4;
 
 const LINGER_MIN: Nanos = Nanos::from_millis(300);
 const LINGER_MAX: Nanos = Nanos::from_millis(5_000);

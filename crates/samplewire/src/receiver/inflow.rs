@@ -463,6 +463,8 @@ impl Inflow {
         self.snapshot.rtt_ns = self.receiver.rtt().0;
         self.snapshot.credit = self.receiver.credit();
         self.snapshot.window = self.receiver.window();
+        self.snapshot.silent_ns = self.receiver.silence(now).0;
+        self.snapshot.dead_after_ns = self.receiver.dead_after().0;
         self.shared.publish(&self.snapshot);
     }
 }

@@ -52,6 +52,11 @@ pub struct Snapshot {
     pub credit: u32,
     /// Packets that may be on their way or await repair.
     pub window: u32,
+    /// How long nothing has come of the sender, in nanoseconds, where one that lives is not silent
+    /// for so long; else 0.
+    pub silent_ns: u64,
+    /// The silence after which the stream breaks off, in nanoseconds.
+    pub dead_after_ns: u64,
 }
 
 /// The program gives quanta back.

@@ -79,7 +79,7 @@ pub trait Sink: Send + fmt::Debug {
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError>;
 
     /// Puts in order what was written, also after an error, and says what that is. Later writes are
-    /// an error.
+    /// an error. A second call after an error says what was written all the same.
     ///
     /// # Errors
     /// [`SinkError`].
@@ -110,8 +110,10 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 /// What a sink took.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SinkSummary {
-    /// Samples (of all channels each).
+    /// Samples (of all channels each) in the files that were written to.
     pub samples: u64,
+    /// How many of them were there before, in a recording that was gone on with.
+    pub samples_before: u64,
     /// Bytes of samples, as they were written.
     pub bytes: u64,
     /// Gaps.
@@ -125,6 +127,11 @@ pub struct SinkSummary {
 }
 
 impl SinkSummary {
+    /// Samples that this sink wrote: those that were there before are not among them.
+    pub const fn written_samples(&self) -> u64 {
+        self.samples.saturating_sub(self.samples_before)
+    }
+
     /// Counts a gap.
     fn count(&mut self, gap: &RecordedGap) {
         self.gaps += 1;

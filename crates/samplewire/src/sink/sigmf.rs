@@ -145,6 +145,7 @@ impl SigmfSink {
         let (next, boot_id) = (found.next_index(&document), document.boot_id());
         let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
         let mut sink = Self { next, boot_id, ..sink };
+        sink.summary.samples_before = found.samples;
         if options.sha512 {
             let sha512 = found.metadata.sha512.clone();
             let known = sha512.map(|sha512| Known { len_bytes: written_bytes, sha512 });

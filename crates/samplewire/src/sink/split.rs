@@ -38,7 +38,7 @@ pub struct SplitSink {
 /// A part that is being finished beside the writing.
 struct Finishing {
     wait: Work,
-    result: Receiver<Result<SinkSummary, SinkError>>,
+    result: Receiver<Finished>,
 }
 
 impl fmt::Debug for Finishing {
@@ -132,11 +132,11 @@ impl SplitSink {
         before.set_continued();
         let path = part_path(&self.base, self.number);
         let (done, result) = sync_channel(1);
-        let finish: Work = Box::new(move || drop(done.send(before.finish())));
+        let work: Work = Box::new(move || drop(done.send(finish(&mut before))));
         let wait = self
             .options
             .storage
-            .start("samplewire-part", finish)
+            .start("samplewire-part", work)
             .map_err(|source| SinkError::Io { operation: "finish", path, source })?;
         self.finishing = Some(Finishing { wait, result });
         (self.number, self.left) = (number, self.part_samples);
@@ -147,17 +147,19 @@ impl SplitSink {
     fn join(&mut self) -> Result<(), SinkError> {
         let Some(Finishing { wait, result }) = self.finishing.take() else { return Ok(()) };
         wait();
-        let summary = result.recv().expect("a sink does not panic")?;
-        self.add(summary);
-        Ok(())
+        let finished = result.recv().expect("a sink does not panic");
+        self.add(finished)
     }
 
-    fn add(&mut self, part: SinkSummary) {
+    /// Counts what a part holds, also where it could not be finished.
+    fn add(&mut self, (part, result): Finished) -> Result<(), SinkError> {
         self.summary.samples += part.samples;
+        self.summary.samples_before += part.samples_before;
         self.summary.bytes += part.bytes;
         self.summary.gaps += part.gaps;
         self.summary.missing_samples += part.missing_samples;
         self.summary.files.extend(part.files);
+        result
     }
 }
 
@@ -192,11 +194,21 @@ impl Sink for SplitSink {
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         if !std::mem::replace(&mut self.is_finished, true) {
             let joined = self.join();
-            let last = self.part.finish();
-            joined?;
-            self.add(last?);
+            let last = finish(&mut self.part);
+            let added = self.add(last);
+            joined.and(added)?;
         }
         Ok(self.summary.clone())
+    }
+}
+
+/// What a part holds, and whether it could be finished.
+type Finished = (SinkSummary, Result<(), SinkError>);
+
+fn finish(part: &mut SigmfSink) -> Finished {
+    match part.finish() {
+        Ok(summary) => (summary, Ok(())),
+        Err(error) => (part.finish().unwrap_or_default(), Err(error)),
     }
 }
 

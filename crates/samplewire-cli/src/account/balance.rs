@@ -1,0 +1,121 @@
+//! The sum of an account: `docs/statistics.md#the-account`.
+
+use serde::Serialize;
+
+use super::Account;
+use crate::figures::grouped;
+
+/// Every index of a range in exactly one term.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub(crate) struct Balance {
+    /// The length of the range, over all runs of the device.
+    pub(crate) indexes: u64,
+    /// Samples delivered, and written where there is a file.
+    pub(crate) samples: u64,
+    /// Samples missing, for every cause.
+    pub(crate) missing: u64,
+    /// Indexes that the device left out on purpose after its first sample.
+    pub(crate) left_out: u64,
+    /// Samples received that the file did not take.
+    pub(crate) not_written: u64,
+    /// Indexes before the first sample of a run of the device.
+    pub(crate) before_first: u64,
+}
+
+/// An account that does not add up: a defect of this program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Defect {
+    /// The terms are not the range.
+    #[error(
+        "{indexes} indexes, but the terms add up to {sum}",
+        indexes = .0.indexes,
+        sum = .0.sum()
+    )]
+    Sum(Balance),
+    /// A piece lies before the end of the one before it.
+    #[error("{0} pieces came twice")]
+    Twice(u64),
+    /// What is missing by hop is not what is missing by cause.
+    #[error("{by_hop} samples are missing by hop, and {by_cause} by cause")]
+    Hops {
+        /// The sum over all hops.
+        by_hop: u64,
+        /// The sum over all causes.
+        by_cause: u64,
+    },
+    /// The file took more than was delivered.
+    #[error("{written} samples are written, and {delivered} were delivered")]
+    Written {
+        /// What the file took.
+        written: u64,
+        /// What was delivered.
+        delivered: u64,
+    },
+}
+
+impl Balance {
+    /// Checks an account, of which the files took `written` samples.
+    ///
+    /// # Errors
+    /// [`Defect`].
+    pub(super) fn new(account: &Account, written: u64) -> Result<Self, Defect> {
+        let (delivered, missing) = (account.delivered, account.missing());
+        let Some(not_written) = delivered.checked_sub(written) else {
+            return Err(Defect::Written { written, delivered });
+        };
+        let balance = Self {
+            indexes: account.before.saturating_add(account.next - account.first),
+            samples: written,
+            missing,
+            left_out: account.left_out,
+            not_written,
+            before_first: account.before_first,
+        };
+        let by_hop = account.hops.total();
+        match account.misplaced {
+            pieces @ 1.. => Err(Defect::Twice(pieces)),
+            _ if by_hop != missing => Err(Defect::Hops { by_hop, by_cause: missing }),
+            _ if balance.sum() != balance.indexes => Err(Defect::Sum(balance)),
+            _ => Ok(balance),
+        }
+    }
+
+    /// Whether the range is delivered, and written, in full.
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.missing == 0 && self.not_written == 0
+    }
+
+    /// `100 indexes: 60 written, 40 missing`; `samples` is the word for the samples that are there.
+    /// Other terms are named where they are not zero.
+    pub(crate) fn words(&self, samples: &str) -> String {
+        let Self { indexes, samples: there, missing, left_out, not_written, before_first } = *self;
+        let (indexes, there, missing) = (grouped(indexes), grouped(there), grouped(missing));
+        let mut words = format!("{indexes} indexes: {there} {samples}, {missing} missing");
+        let others = [
+            (left_out, "left out by the device"),
+            (not_written, "received but not written"),
+            (before_first, "before the first sample"),
+        ];
+        for (count, term) in others.into_iter().filter(|other| other.0 > 0) {
+            words += &format!(", {} {term}", grouped(count));
+        }
+        words
+    }
+
+    fn sum(&self) -> u64 {
+        let Self { indexes: _, samples, missing, left_out, not_written, before_first } = *self;
+        // A device that restarts may name indexes up to the last one each time.
+        [samples, missing, left_out, not_written, before_first]
+            .into_iter()
+            .fold(0, u64::saturating_add)
+    }
+}
+
+impl Defect {
+    /// What to print: the numbers, and whose fault they are.
+    pub(crate) fn words(&self) -> String {
+        format!("the account of indexes does not add up: {self}. {REPORT}")
+    }
+}
+
+const REPORT: &str = "This is a defect of samplewire, please report it";
