@@ -119,8 +119,18 @@ impl SigmfSink {
         if options.sha512 {
             sink.start_hasher(None)?;
         }
-        sink.replace_meta()?;
+        if let Err(error) = sink.replace_meta() {
+            sink.remove().map_err(io_error("remove", &sink.paths.meta))?;
+            return Err(error);
+        }
         Ok(sink)
+    }
+
+    /// Removes a recording that could not begin; its data file is empty, and is used again.
+    fn remove(&mut self) -> io::Result<()> {
+        self.storage.remove_if_there(&self.paths.meta)?;
+        self.meta.remove_spare()?;
+        self.storage.remove_if_there(&self.paths.journal)
     }
 
     fn append(
@@ -257,9 +267,8 @@ impl SigmfSink {
             self.journal.flush().map_err(|source| self.failed(&self.paths.journal, source));
         let written = journalled.and_then(|()| write(&mut self.data));
         if written.is_err() {
-            self.state = State::Failed;
             self.hasher = None;
-            self.document.truncate(self.data.len_samples());
+            self.fail();
         }
         if let Some(hasher) = &self.hasher
             && self.data.written_bytes() != before_bytes
@@ -275,16 +284,22 @@ impl SigmfSink {
         let replaced = self.meta.replace(&self.document, &progress);
         let reserved = replaced.and_then(|()| self.meta.reserve(&self.document));
         reserved.map_err(|source| {
-            self.state = State::Failed;
+            self.fail();
             self.failed(&self.paths.meta, source)
         })
+    }
+
+    /// Ends the recording with what is in the file: samples that were gathered are lost.
+    fn fail(&mut self) {
+        self.state = State::Failed;
+        self.document.truncate(self.data.written_samples());
     }
 
     fn failed(&self, path: &Path, source: io::Error) -> SinkError {
         let path = path.to_owned();
         match source.kind() {
             ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
-                SinkError::Full { path, len_samples: self.data.len_samples(), source }
+                SinkError::Full { path, len_samples: self.data.written_samples(), source }
             }
             _ => SinkError::Io { operation: "write", path, source },
         }
