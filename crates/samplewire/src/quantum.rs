@@ -4,9 +4,7 @@ use std::time::Duration;
 
 /// Up to 64 KiB, so that one hand-over serves many packets; up to `hold_max` of the stream (at
 /// `rate_hz`, 0 when it is not known), so that samples do not wait for their quantum to fill; and no
-/// more than an eighth of the window, so that credit returns in steps; of a small one, whose step is the
-/// half, a quarter: what goes from hand to hand is a quantum, and with a thousand such windows its
-/// bookkeeping comes from memory each time.
+/// more than [`packets_max`].
 pub(crate) fn packets(
     payload_bytes: usize,
     packet_samples: usize,
@@ -16,7 +14,14 @@ pub(crate) fn packets(
     let by_size = (BYTES / payload_bytes) as u32;
     let in_time = rate_hz / packet_samples as f64 * hold_max.as_secs_f64();
     let by_time = if in_time > 0.0 { in_time as u32 } else { by_size };
-    by_size.min(by_time).min((window / 8).max((window / 4).min(SMALL_PACKETS))).max(1)
+    by_size.min(by_time).min(packets_max(window)).max(1)
+}
+
+/// An eighth of the window, so that credit returns in steps; of a small one, whose step is the half, a
+/// quarter: what goes from hand to hand is a quantum, and with a thousand such windows its bookkeeping
+/// comes from memory each time.
+pub(crate) fn packets_max(window: u32) -> u32 {
+    (window / 8).max((window / 4).min(SMALL_PACKETS)).max(1)
 }
 
 /// How long samples may wait for their quantum to fill, where nobody plays them.

@@ -99,7 +99,8 @@ impl Offer {
     /// Packets of a quantum in a session of this payload: as many as fit, but for one place that
     /// the end of a burst may need.
     pub(super) fn quantum_packets_at(&self, payload_bytes: usize) -> u32 {
-        ((self.quantum_bytes() / payload_bytes) as u32 - 1).min((self.window / 8).max(1))
+        let fitting = (self.quantum_bytes() / payload_bytes) as u32 - 1;
+        fitting.min(quantum::packets_max(self.window))
     }
 
     /// Capacity of a quantum in bytes.
@@ -192,3 +193,25 @@ fn lcm(a: usize, b: usize) -> usize {
 
 const DEAD_MS: u16 = 15_000;
 const IDLE_MS: u16 = 100;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::Format;
+
+    /// Otherwise the last samples before a pause stay in a quantum that nothing fills.
+    #[test]
+    fn pool_of_a_playing_device_has_quanta_to_spare_at_every_window_and_payload() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
+        for window in 1..=300 {
+            let options = TransmitterOptions::new().window(window);
+            let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
+            let quanta = quantum::of_window(offer.window, offer.quantum_packets);
+            for payload_bytes in (64..=offer.payload_bytes_max).step_by(64) {
+                let packets = offer.quantum_packets_at(payload_bytes);
+                let spanning = window.div_ceil(packets) as usize + 1;
+                assert!(spanning < quanta, "{spanning} of {quanta}: {window}, {payload_bytes}");
+            }
+        }
+    }
+}
