@@ -153,6 +153,8 @@ class ReceiverStats:
     source_lost: int
     corrupted: int
     foreign: int
+    send_errors: int
+    receive_errors: int
     socket_dropped: int
     starved: int
     rtt_ns: int
@@ -180,6 +182,8 @@ class TransmitterStats:
     underflow_at_peer: int
     corrupted: int
     foreign: int
+    send_errors: int
+    receive_errors: int
     rtt_ns: int
     credit: int
     held: int

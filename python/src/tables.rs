@@ -111,7 +111,8 @@ pub(crate) fn receiver_stats<'py>(
         ranges,
         source_lost
     );
-    copy!(fields, stats, corrupted, foreign, socket_dropped, starved, rtt_ns, credit, window);
+    copy!(fields, stats, corrupted, foreign, send_errors, receive_errors, socket_dropped, starved);
+    copy!(fields, stats, rtt_ns, credit, window);
     fields.set_item("samples_missing", stream.samples_missing())?;
     let by_cause = PyDict::new(py);
     for cause in Cause::ALL {
@@ -169,7 +170,8 @@ pub(crate) fn transmitter_stats<'py>(
 ) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     sender_fields(&fields, &stats.stream)?;
-    copy!(fields, stats, corrupted, foreign, rtt_ns, credit, held, window);
+    copy!(fields, stats, corrupted, foreign, send_errors, receive_errors);
+    copy!(fields, stats, rtt_ns, credit, held, window);
     record("TransmitterStats", &fields)
 }
 

@@ -74,7 +74,7 @@ impl FaultPair {
 pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
     console.line(format_args!(
         "  {side:<10} {} of {} lost, {} corrupted, {} doubled, {} reordered{}",
-        grouped(counts.lost + counts.queue_full),
+        grouped(counts.lost + counts.queue_full + counts.refused),
         grouped(counts.packets),
         grouped(counts.corrupted),
         grouped(counts.duplicated),
@@ -97,6 +97,7 @@ pub(crate) fn total(counts: impl Iterator<Item = Counts>) -> Counts {
         reordered: all.reordered + one.reordered,
         delayed: all.delayed + one.delayed,
         undelayed: all.undelayed + one.undelayed,
+        refused: all.refused + one.refused,
     })
 }
 
@@ -111,6 +112,7 @@ pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
         reordered: counts.reordered - before.reordered,
         delayed: counts.delayed - before.delayed,
         undelayed: counts.undelayed - before.undelayed,
+        refused: counts.refused - before.refused,
     }
 }
 

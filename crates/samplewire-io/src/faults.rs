@@ -23,6 +23,7 @@ pub use self::path::REORDER_WAIT;
 use self::path::{Head, Path};
 pub use self::spec::{FaultSpec, PacketTypes, Side, SpecError, parse, type_name};
 use crate::batch::{Batch, JOINED_BYTES_MAX, Meta};
+use crate::concern::{Call, Concern};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -71,10 +72,15 @@ impl<L: Link> Faults<L> {
             match self.link.send(&[Outgoing::whole(meta.peer, meta.ecn, bytes)]) {
                 Ok(0) => return Ok(false),
                 Ok(_) => self.transmit.hold.remove_first(),
-                Err(error) => {
-                    self.transmit.hold.remove_first();
-                    return Err(error);
-                }
+                Err(error) => match Concern::of(Call::Send, &error) {
+                    Concern::Attempt => return Ok(false),
+                    concern if concern.ends_endpoint() => return Err(error),
+                    // It was taken before, so that the error is not of a packet that is offered.
+                    _ => {
+                        self.transmit.hold.remove_first();
+                        self.log.count(Direction::Transmit, |counts| counts.refused += 1);
+                    }
+                },
             }
         }
         Ok(true)
@@ -171,7 +177,7 @@ impl<L: Link> Link for Faults<L> {
         self.link.local_addr()
     }
 
-    /// An error may also concern a packet that was taken before and held; it is then lost.
+    /// A packet that was taken before and held, and that the link then refuses, is lost and counted.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         if self.transmit.is_faultless() {
             let sent = self.link.send(packets)?;

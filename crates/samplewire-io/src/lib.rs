@@ -21,19 +21,23 @@
 
 pub mod batch;
 pub mod capture;
+pub mod concern;
 pub mod faults;
 pub mod favoured;
 pub mod link;
 pub mod memory;
 pub mod pcapng;
+pub mod resilient;
 pub mod thread;
 pub mod udp;
 pub mod wake;
 
 pub use batch::{Batch, BatchFull, Meta};
 pub use capture::{Capture, CaptureCounts, CaptureLog};
+pub use concern::{Call, Concern};
 pub use faults::{FaultLog, FaultSpec, Faults};
 pub use favoured::{Favoured, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
+pub use resilient::{ErrorCounts, Resilient};
 pub use udp::{Udp, UdpOptions};
 pub use wake::Waker;

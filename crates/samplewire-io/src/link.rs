@@ -18,10 +18,15 @@ pub trait Link: Send {
     /// Sends as many of `packets` as fit, in order, and says how many.
     ///
     /// # Errors
-    /// `TooLong` and `System` concern `packets[0]`, and nothing was sent: where a later packet is
-    /// at fault, those before it are sent and counted, and the error comes when it is offered
-    /// first. An unreachable peer (ICMP) is not an error: the protocol's timers find silent
-    /// peers, and [`Link::unreachable_hint`] counts the answers.
+    /// [`Concern::of`](crate::Concern::of) says what an error concerns. One that concerns a packet, a
+    /// destination or a stream concerns `packets[0]`, and nothing was sent: where a later packet is at
+    /// fault, those before it are sent and counted, and the error comes when it is offered first. The
+    /// caller drops that packet and goes on; [`Resilient`](crate::Resilient) does so for an endpoint.
+    /// Only an error that concerns the socket or the host ends an endpoint.
+    ///
+    /// What the network answers (ICMP) is not an error: the protocol's timers find silent peers, and
+    /// [`Link::unreachable_hint`] counts the answers. Where such an answer keeps one packet from
+    /// leaving again and again, the error is that of this packet.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError>;
 
     /// Replaces the content of `batch` with what has arrived, or the first of it; with nothing where
@@ -37,7 +42,7 @@ pub trait Link: Send {
     /// early for no reason.
     ///
     /// # Errors
-    /// See [`LinkError`].
+    /// As for [`Link::send`].
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError>;
 
     /// A handle by which another thread ends a [`Link::wait`] early.

@@ -9,7 +9,6 @@ mod lane;
 mod lone;
 mod marking;
 mod options;
-mod refusal;
 mod runs;
 mod sys;
 
@@ -24,10 +23,10 @@ use self::lone::Lone;
 use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
-use self::refusal::Refusal;
 use self::sys::Socket;
 use self::sys::message::{ReceiveHeaders, Received, SendHeaders, Sending};
 use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place};
+use crate::concern::{Call, Concern};
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::{Interest, Waker};
@@ -169,7 +168,8 @@ impl Udp {
     ) -> Result<usize, LinkError> {
         let stride_bytes =
             if self.joining { JOINED_STRIDE_BYTES } else { batch.packet_bytes_max() };
-        for _ in 0..=REFUSALS_MAX {
+        let mut attempts = 0;
+        loop {
             let socket = match &self.lane {
                 Some(lane) if from_lane => &lane.socket,
                 _ => &self.socket,
@@ -184,15 +184,19 @@ impl Udp {
                     }
                     return Ok(messages);
                 }
-                Err(error) => match Refusal::of(&error) {
-                    Refusal::Full => return Ok(0),
-                    Refusal::Again => {}
-                    Refusal::Unreachable | Refusal::TooLong => self.unreachable += 1,
-                    _ => return Err(system("receive", self.local)(error)),
-                },
+                Err(error) => {
+                    attempts += 1;
+                    let is_last = attempts == ATTEMPTS_MAX;
+                    match Concern::of_system(Call::Receive, &error) {
+                        Concern::Attempt if is_interrupt(&error) && !is_last => {}
+                        Concern::Attempt => return Ok(0),
+                        // To have read an answer of the network clears it.
+                        Concern::Stream if !is_last => self.unreachable += 1,
+                        _ => return Err(system("receive", self.local)(error)),
+                    }
+                }
             }
         }
-        Ok(0)
     }
 
     /// Receives from the lane, and from the port's own socket when that is due; says how many messages
@@ -345,11 +349,10 @@ impl Link for Udp {
         self.local
     }
 
-    /// The kernel refusing segmentation turns it off for good, see [`Capabilities`]. A packet
-    /// for which the route is gone counts as sent.
+    /// The kernel refusing segmentation turns it off for good, see [`Capabilities`].
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         let mut sent = 0;
-        let mut refusals = 0;
+        let mut attempts = 0;
         let mut segmented = self.capabilities.segmentation;
         self.blocked = false;
         self.mark(packets);
@@ -362,32 +365,34 @@ impl Link for Udp {
                     // Only what has left unsegmented proves that segmentation was the fault.
                     self.capabilities.segmentation = segmented;
                     sent += count;
-                    refusals = 0;
+                    attempts = 0;
                     continue;
                 }
                 Err(error) => error,
             };
-            refusals += 1;
-            match Refusal::of(&error) {
-                Refusal::Full => {
+            attempts += 1;
+            let is_last = attempts == ATTEMPTS_MAX;
+            match Concern::of_system(Call::Send, &error) {
+                Concern::Attempt if is_interrupt(&error) && !is_last => {}
+                Concern::Attempt => {
                     self.blocked = error.raw_os_error() == Some(libc::EAGAIN);
                     break;
                 }
-                Refusal::Again if refusals <= REFUSALS_MAX => {}
-                Refusal::Again => break,
-                Refusal::Segmentation if segmented && runs::run_len(rest) > 1 => segmented = false,
-                Refusal::Unreachable => {
-                    self.unreachable += 1;
-                    sent += usize::from(refusals > REFUSALS_MAX);
+                _ if segmented && runs::run_len(rest) > 1 && is_of_segmentation(&error) => {
+                    segmented = false;
                 }
-                // On a connected socket the first may be the answer to an earlier packet.
-                Refusal::TooLong if refusals <= 1 => {}
-                Refusal::TooLong if sent == 0 => {
+                // A connected socket returns an answer of the network to the next call, whatever that
+                // sends, and has then forgotten it.
+                _ if self.remote.is_some() && !is_last => {
+                    let read = Concern::of_system(Call::Receive, &error);
+                    self.unreachable += u64::from(read == Concern::Stream);
+                }
+                _ if sent > 0 => break,
+                _ if error.raw_os_error() == Some(libc::EMSGSIZE) => {
                     let (len_bytes, peer) = (rest[0].len_bytes(), rest[0].peer);
                     return Err(LinkError::TooLong { len_bytes, peer });
                 }
-                _ if sent == 0 => return Err(system("send", rest[0].peer)(error)),
-                _ => break,
+                _ => return Err(system("send", rest[0].peer)(error)),
             }
         }
         Ok(sent)
@@ -515,8 +520,20 @@ fn any_like(remote: Option<SocketAddr>) -> SocketAddr {
     }
 }
 
-/// How often one packet is offered again before it counts as lost.
-const REFUSALS_MAX: u32 = 3;
+fn is_interrupt(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EINTR)
+}
+
+/// Whether the kernel may refuse to segment with this: the interface cannot (EIO), or a segment with
+/// its headers is longer than the MTU, or the socket sends no checksums (EINVAL). No answer of the
+/// network is one of these, so that no forged one turns segmentation off.
+fn is_of_segmentation(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
+}
+
+/// How often a call is made for one packet, or for one batch, while a connected socket returns
+/// answers of the network: who floods it with forged ones delays it by so many calls.
+const ATTEMPTS_MAX: u32 = 4;
 
 /// The most that [`Link::make_room`] asks for; the kernel makes it twice as much.
 const ROOM_BYTES_MAX: usize = 32 << 20;

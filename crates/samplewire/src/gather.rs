@@ -5,27 +5,31 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use arrayvec::ArrayVec;
-use samplewire_io::{Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Waker};
+use samplewire_io::{
+    Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Resilient, Waker,
+};
 
 use crate::port::BATCH_PACKETS;
 
 /// A link around another. What [`Link::send`] takes leaves with [`Gather::flush`], at the latest
 /// when there is no more room; what the link then does not take is lost, as a packet is.
 pub(crate) struct Gather {
-    link: Box<dyn Link>,
+    link: Resilient,
     bytes: Box<[u8]>,
     /// To whom, how, and where each ends.
     packets: ArrayVec<(SocketAddr, Ecn, usize), BATCH_PACKETS>,
 }
 
 impl Gather {
-    pub(crate) fn new(link: Box<dyn Link>) -> Self {
+    pub(crate) fn new(link: Resilient) -> Self {
         Self { link, bytes: vec![0; ROOM_BYTES].into(), packets: ArrayVec::new() }
     }
 
-    /// Sends all that waits. What cannot be sent is lost: a stream that hears nothing ends by its own
-    /// time, and a link that is broken says so when it receives.
-    pub(crate) fn flush(&mut self) {
+    /// Sends all that waits; what the link does not take is lost.
+    ///
+    /// # Errors
+    /// The link is broken.
+    pub(crate) fn flush(&mut self) -> Result<(), LinkError> {
         let mut start = 0;
         let outgoing: ArrayVec<_, BATCH_PACKETS> = self
             .packets
@@ -36,15 +40,15 @@ impl Gather {
                 Outgoing::whole(peer, ecn, bytes)
             })
             .collect();
-        let mut rest = &outgoing[..];
-        while !rest.is_empty() {
-            match self.link.send(rest) {
-                Ok(0) => break,
-                Ok(sent) => rest = &rest[sent..],
-                // It concerns the first packet and where that goes, and nobody else's.
-                Err(_) => rest = &rest[1..],
-            }
+        if !outgoing.is_empty() {
+            self.link.send(&outgoing)?;
         }
+        Ok(())
+    }
+
+    /// The link without the packets that wait.
+    pub(crate) const fn resilient(&mut self) -> &mut Resilient {
+        &mut self.link
     }
 
     fn used_bytes(&self) -> usize {
@@ -66,10 +70,10 @@ impl Link for Gather {
         for packet in packets {
             let len_bytes = packet.len_bytes();
             if self.packets.is_full() || self.used_bytes() + len_bytes > ROOM_BYTES {
-                self.flush();
+                self.flush()?;
             }
             if len_bytes > ROOM_BYTES {
-                let _lost = self.link.send(&[*packet]);
+                self.link.send(&[*packet])?;
                 continue;
             }
             let start = self.used_bytes();
@@ -117,7 +121,7 @@ mod tests {
     fn packets_leave_together_in_order_and_large_ones_behind_them() {
         let (near, mut far) = memory::pair(200, 20_000, 20_000).unwrap();
         let peer = far.local_addr();
-        let mut gather = Gather::new(Box::new(near));
+        let mut gather = Gather::new(Resilient::new(Box::new(near)));
         let mut batch = Batch::new(200, 20_000);
         let mut taken = || {
             far.recv(&mut batch).unwrap();
@@ -130,7 +134,7 @@ mod tests {
         send(&mut gather, 1, 60);
         send(&mut gather, 2, 70);
         assert!(taken().is_empty());
-        gather.flush();
+        gather.flush().unwrap();
         assert_eq!(taken(), [(1, 60), (2, 70)]);
         send(&mut gather, 3, 60);
         send(&mut gather, 4, ROOM_BYTES + 1);
@@ -139,9 +143,9 @@ mod tests {
             send(&mut gather, number as u8, 8);
         }
         assert_eq!(taken().len(), BATCH_PACKETS);
-        gather.flush();
+        gather.flush().unwrap();
         assert_eq!(taken(), [(BATCH_PACKETS as u8, 8)]);
-        gather.flush();
+        gather.flush().unwrap();
         assert!(taken().is_empty());
     }
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::{Batch, Ecn, Link, Outgoing};
+use samplewire_io::{Batch, Ecn, Link, Outgoing, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenConfigError, OpenEvent, Opener};
@@ -40,7 +40,7 @@ pub fn probe_stream(
     timeout: Duration,
 ) -> Result<DeviceInfo, OpenError> {
     let options = samplewire_io::UdpOptions::new();
-    let mut link: Box<dyn Link> = Box::new(samplewire_io::Udp::client(address, &options)?);
+    let mut link = Resilient::new(Box::new(samplewire_io::Udp::client(address, &options)?));
     let limits =
         Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
     let mut batch = Batch::new(16, PACKET_BYTES_MAX);
@@ -49,7 +49,7 @@ pub fn probe_stream(
 
 /// Asks a device of a stream over a link that may open it then.
 pub(crate) fn describe_over(
-    link: &mut Box<dyn Link>,
+    link: &mut Resilient,
     (address, clock): (SocketAddr, Clock),
     stream: u16,
     limits: Limits,
@@ -63,7 +63,7 @@ pub(crate) fn describe_over(
 /// Opens the stream that the configuration names, or where none was chosen the first after it that
 /// is free and goes the way of its role.
 pub(crate) fn open_first(
-    link: &mut Box<dyn Link>,
+    link: &mut Resilient,
     (address, clock): (SocketAddr, Clock),
     config: OpenConfig,
     limits: Limits,
@@ -102,7 +102,7 @@ pub(crate) fn first_free<T>(
 
 /// Runs an opening over `link` until it is accepted.
 pub(crate) fn open(
-    link: &mut Box<dyn Link>,
+    link: &mut Resilient,
     address: SocketAddr,
     clock: Clock,
     config: OpenConfig,
@@ -133,6 +133,10 @@ pub(crate) fn open(
                 return Err(OpenError::Refused { address, stream, reason, retry_ms });
             }
             Some(OpenEvent::TimedOut { answers_seen, .. }) => {
+                // That the host itself refused to send is the reason, where there is no answer.
+                if let (false, Some(error)) = (answers_seen, link.take_send_error(address)) {
+                    return Err(error.into());
+                }
                 let is_unreachable = link.unreachable_hint() > 0 && !answers_seen;
                 return Err(OpenError::NoAnswer {
                     address,

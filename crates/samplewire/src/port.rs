@@ -5,7 +5,7 @@ use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::{Duration, Instant};
 
-use samplewire_io::Word;
+use samplewire_io::{ErrorCounts, Word};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
@@ -95,6 +95,8 @@ pub(crate) struct PortCounts {
     pub(crate) corrupted: u64,
     /// Packets that were not of the protocol.
     pub(crate) foreign: u64,
+    /// Errors of the link that ended nothing.
+    pub(crate) link: ErrorCounts,
 }
 
 /// How long a port goes on after its program is gone, for the other side to learn of it.

@@ -116,6 +116,10 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
     metrics: &[
         count("corrupted", "Packets from the peer whose CRC was wrong", |it| it.corrupted),
         count("foreign", "Packets from elsewhere, or not of the protocol", |it| it.foreign),
+        count("send_errors", "Packets that the system refused to send", |it| it.send_errors),
+        count("receive_errors", "Receives and waits that the system refused", |it| {
+            it.receive_errors
+        }),
         count("socket_dropped", "Packets that this host's socket had no room for", |it| {
             it.socket_dropped
         }),
@@ -177,6 +181,10 @@ pub(crate) const SENDER_PORT: Table<TransmitterSnapshot> = Table {
     metrics: &[
         count("corrupted", "Packets whose CRC was wrong, from anybody", |it| it.corrupted),
         count("foreign", "Packets that were not of the protocol", |it| it.foreign),
+        count("send_errors", "Packets that the system refused to send", |it| it.send_errors),
+        count("receive_errors", "Receives and waits that the system refused", |it| {
+            it.receive_errors
+        }),
         nanos("rtt_ns", "Smoothed round-trip time", |it| it.rtt_ns),
         level("credit", "Packets that the receiver lets depart", |it| it.credit.into()),
         level("held", "Packets held until the receiver has accounted for them", |it| {
@@ -197,6 +205,9 @@ pub(crate) const LISTENER: Table<ListenStats> = Table {
         count("late", "OPENs that are older than what was accepted", |it| it.late),
         count("unknown", "Packets of no stream that were told so", |it| it.unknown),
         count("unanswered", "Packets of no stream, beyond the rate of answers", |it| it.unanswered),
+        count("unanswerable", "Packets from an address that no answer can reach", |it| {
+            it.unanswerable
+        }),
     ],
 };
 

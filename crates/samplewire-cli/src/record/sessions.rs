@@ -120,6 +120,8 @@ pub(crate) fn sum(before: &ReceiverSnapshot, session: &ReceiverSnapshot) -> Rece
     sum.stream.source_lost += stream.source_lost;
     sum.corrupted += before.corrupted;
     sum.foreign += before.foreign;
+    sum.send_errors += before.send_errors;
+    sum.receive_errors += before.receive_errors;
     sum.socket_dropped += before.socket_dropped;
     sum.starved += before.starved;
     sum
@@ -245,6 +247,8 @@ mod tests {
             stream,
             corrupted,
             foreign,
+            send_errors: 34,
+            receive_errors: 35,
             socket_dropped,
             starved,
             rtt_ns: 31,

@@ -122,6 +122,8 @@ pub struct Counts {
     /// Packets that should have been held and were not, because the hold queue was full or the
     /// packet longer than its places: they passed at once, a duplicate not at all.
     pub undelayed: u64,
+    /// Packets that were held, and that the link then refused to send: they did not arrive.
+    pub refused: u64,
 }
 
 /// How many faults the list keeps.

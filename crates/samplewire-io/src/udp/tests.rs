@@ -1,18 +1,63 @@
 use super::*;
 use crate::link::Ecn;
 
-fn refused(code: i32) -> Refusal {
-    Refusal::of(&io::Error::from_raw_os_error(code))
+fn bound() -> Udp {
+    Udp::bind((Ipv4Addr::LOCALHOST, 0).into(), &UdpOptions::new()).unwrap()
+}
+
+fn concern_of_send(link: &mut Udp, peer: &str, len_bytes: usize) -> (Concern, Option<i32>) {
+    let bytes = vec![7; len_bytes];
+    let packet = Outgoing::whole(peer.parse().unwrap(), Ecn::NotEct, &bytes);
+    let error = link.send(&[packet]).expect_err("the kernel refuses it");
+    let errno = match &error {
+        LinkError::System { source, .. } => source.raw_os_error(),
+        _ => None,
+    };
+    (Concern::of(Call::Send, &error), errno)
+}
+
+/// What the kernel returns for destinations that a stranger can choose, and that it is not fatal.
+#[test]
+fn destination_that_cannot_be_reached_is_refused_for_that_packet_alone() {
+    let mut near = bound();
+    for len_bytes in [42, 1_000] {
+        let port_0 = concern_of_send(&mut near, "127.0.0.1:0", len_bytes);
+        assert_eq!(port_0, (Concern::Destination, Some(libc::EINVAL)));
+        let broadcast = concern_of_send(&mut near, "127.255.255.255:9", len_bytes);
+        assert_eq!(broadcast, (Concern::Destination, Some(libc::EACCES)));
+        let family = concern_of_send(&mut near, "[::1]:9", len_bytes);
+        assert_eq!(family, (Concern::Destination, Some(libc::EAFNOSUPPORT)));
+    }
+    let long = concern_of_send(&mut near, "127.0.0.1:9", 65_530);
+    assert_eq!(long, (Concern::Packet, None));
+    let mut far = bound();
+    let packet = Outgoing::whole(far.local_addr(), Ecn::NotEct, b"next");
+    assert_eq!(near.send(&[packet]).unwrap(), 1);
+    far.wait(Duration::from_secs(10)).unwrap();
+    let mut batch = Batch::new(4, 1_500);
+    far.recv(&mut batch).unwrap();
+    assert_eq!(batch.len(), 1);
+    assert_eq!(near.unreachable_hint(), 0);
+}
+
+/// A run of packets to a bad destination proves nothing of segmentation.
+#[test]
+fn run_to_a_bad_destination_is_refused_and_segmentation_stays_on() {
+    let mut near = bound();
+    let segmentation = near.capabilities().segmentation;
+    let packet = Outgoing::whole("127.0.0.1:0".parse().unwrap(), Ecn::Ect0, &[7; 600]);
+    assert!(matches!(near.send(&[packet; 5]), Err(LinkError::System { .. })));
+    assert_eq!(near.capabilities().segmentation, segmentation);
 }
 
 #[test]
-fn answers_of_the_kernel_mean_what_they_mean_for_a_packet() {
-    assert_eq!(refused(libc::EAGAIN), Refusal::Full);
-    assert_eq!(refused(libc::ENOBUFS), Refusal::Full);
-    assert_eq!(refused(libc::EIO), Refusal::Segmentation);
-    assert_eq!(refused(libc::ECONNREFUSED), Refusal::Unreachable);
-    assert_eq!(refused(libc::EMSGSIZE), Refusal::TooLong);
-    assert_eq!(refused(libc::EPERM), Refusal::Other);
+fn socket_that_is_shut_down_is_an_error_of_the_socket() {
+    let far = bound();
+    let mut near = Udp::client(far.local_addr(), &UdpOptions::new()).unwrap();
+    // SAFETY: shutdown takes no pointers.
+    assert_eq!(unsafe { libc::shutdown(near.socket.fd(), libc::SHUT_WR) }, 0);
+    let peer = far.local_addr().to_string();
+    assert_eq!(concern_of_send(&mut near, &peer, 42), (Concern::Socket, Some(libc::EPIPE)));
 }
 
 /// Two sockets of which the first must not segment: without checksums the kernel refuses it with

@@ -18,4 +18,6 @@ pub struct ListenStats {
     pub unknown: u64,
     /// Packets of no stream, and requests refused, beyond the rate at which they are told so.
     pub unanswered: u64,
+    /// Packets from an address that no answer can reach, dropped unread.
+    pub unanswerable: u64,
 }

@@ -121,6 +121,10 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
     /// When the bytes are not a packet of this version; the caller counts. An OPEN of another
     /// version is refused nevertheless.
     pub fn handle(&mut self, now: Nanos, peer: Peer, bytes: &[u8]) -> Result<(), WireError> {
+        if !peer.is_answerable() {
+            self.stats.unanswerable += 1;
+            return Ok(());
+        }
         let (header, packet) = match wire::parse(bytes) {
             Ok(parsed) => parsed,
             Err(error) => {

@@ -25,6 +25,19 @@ impl Peer {
         if self.0.starts_with(&V4_MAPPED) { Self::V4_OVERHEAD } else { Self::V6_OVERHEAD }
     }
 
+    /// Whether an answer can reach the peer: its port is not 0, and its address names one host
+    /// (`docs/protocol.md#3.3`). A sender can forge these; a host that sends never has them.
+    pub fn is_answerable(&self) -> bool {
+        let (address, port) = self.0.split_at(16);
+        let names_one_host = match address.strip_prefix(&V4_MAPPED) {
+            Some([255, 255, 255, 255]) => false,
+            // 0.0.0.0/8 is this network, 224.0.0.0/4 multicast.
+            Some(v4) => v4[0] != 0 && v4[0] & 0xF0 != 0xE0,
+            None => address != [0; 16] && address[0] != 0xFF,
+        };
+        names_one_host && port != [0, 0]
+    }
+
     /// The bytes of an IPv4 header without options and a UDP header.
     pub const V4_OVERHEAD: u16 = 28;
     /// The bytes of an IPv6 header without extensions and a UDP header.
@@ -46,5 +59,28 @@ mod tests {
         let mut address = [0; 16];
         address[15] = 1;
         assert_eq!(Peer::v6(address, 7).ip_overhead(), 48);
+    }
+
+    #[test]
+    fn port_0_and_addresses_of_many_or_of_none_cannot_be_answered() {
+        for v4 in [[192, 0, 2, 1], [127, 0, 0, 1], [10, 0, 0, 255], [223, 255, 255, 255]] {
+            assert!(Peer::v4(v4, 1).is_answerable(), "{v4:?}");
+            assert!(!Peer::v4(v4, 0).is_answerable(), "{v4:?}");
+        }
+        for v4 in [[0, 0, 0, 0], [0, 1, 2, 3], [224, 0, 0, 1], [239, 1, 1, 1], [255; 4]] {
+            assert!(!Peer::v4(v4, 9_100).is_answerable(), "{v4:?}");
+        }
+        let v6 = |first, last| {
+            let mut address = [0; 16];
+            (address[0], address[15]) = (first, last);
+            address
+        };
+        for address in [v6(0, 1), v6(0xFE, 1), v6(0x20, 0)] {
+            assert!(Peer::v6(address, 1).is_answerable(), "{address:?}");
+            assert!(!Peer::v6(address, 0).is_answerable(), "{address:?}");
+        }
+        for address in [v6(0, 0), v6(0xFF, 1)] {
+            assert!(!Peer::v6(address, 9_100).is_answerable(), "{address:?}");
+        }
     }
 }

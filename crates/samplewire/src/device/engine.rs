@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing};
+use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing, Resilient};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
 use samplewire_proto::stream::{End, Terms};
@@ -23,7 +23,7 @@ use crate::transmitter::Form;
 
 /// Everything the thread owns.
 pub(super) struct Engine {
-    link: Box<dyn Link>,
+    link: Resilient,
     clock: Clock,
     calls: Arc<Calls>,
     listener: Listener<Box<[StreamSlot]>>,
@@ -43,7 +43,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(
-        (link, clock, calls): (Box<dyn Link>, Clock, Arc<Calls>),
+        (link, clock, calls): (Resilient, Clock, Arc<Calls>),
         (listener, boot_id): (Listener<Box<[StreamSlot]>>, u64),
         (sends, plays): (Sends, Option<Plays>),
         samples: Option<SampleClock>,
@@ -121,8 +121,9 @@ impl Engine {
     /// Sends what is due.
     fn run_sends(&mut self, now: Nanos) -> Result<Visits, LinkError> {
         self.counts.listen = *self.listener.stats();
+        self.counts.link = self.link.error_counts();
         let Self { sends, link, listener, favours, counts, .. } = self;
-        sends.visit(now, &mut **link, counts, |news| {
+        sends.visit(now, link, counts, |news| {
             if let News::Over(tag) = news {
                 listener.release(tag);
             }
@@ -135,9 +136,10 @@ impl Engine {
         if plays.announce() {
             self.favours.expire();
         }
+        plays.note_link(self.link.error_counts());
         let is_late = plays.waits_for_sender(now).is_some_and(|it| it > FIRST_WORD_PATIENCE);
-        let forgotten = if is_late { plays.end(now, &mut *self.link) } else { None };
-        let over = plays.advance(now, &mut *self.link)?;
+        let forgotten = if is_late { plays.end(now, &mut self.link) } else { None };
+        let over = plays.advance(now, &mut self.link)?;
         for tag in forgotten.into_iter().chain(over) {
             self.listener.release(tag);
             self.favours.expire();
@@ -226,7 +228,7 @@ impl Engine {
             self.begin_out(now, peer, request, &params, tag);
         } else if let Some(plays) = &mut self.plays {
             let ids = (tag, self.boot_id);
-            plays.begin(now, (request, peer), &params, ids, &mut *self.link);
+            plays.begin(now, (request, peer), &params, ids, &mut self.link);
             self.favours.expire();
         }
         Ok(())
@@ -287,7 +289,7 @@ impl Engine {
     ) {
         self.sends.call(request.stream.into());
         let Send { offer, outflow, .. } = self.sends.get_mut(request.stream);
-        outflow.end(now, End::PeerRestarted, &mut *self.link);
+        outflow.end(now, End::PeerRestarted, &mut self.link);
         let terms = Terms {
             local_tag: tag,
             peer_tag: request.peer_tag,
@@ -319,7 +321,7 @@ impl Engine {
         if self.favours.is_due(now) {
             let out = self.sends.iter().filter_map(|it| it.outflow.announced_tag());
             let inward = self.plays.as_ref().and_then(Plays::announced_tag);
-            self.favours.tell(now, out.chain(inward), &mut *self.link);
+            self.favours.tell(now, out.chain(inward), &mut self.link);
         }
     }
 
@@ -332,7 +334,7 @@ impl Engine {
             }
         }
         let span = until.since(self.clock.now());
-        self.calls.sleep(&mut *self.link, span, || true)
+        self.calls.sleep(&mut self.link, span, || true)
     }
 }
 

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig};
-use samplewire_io::{Batch, Link};
+use samplewire_io::{Batch, Link, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
@@ -111,7 +111,7 @@ impl Device {
         };
         let sends = Sends::new(sends.into());
         let pages = handles.first().map(|handle| handle.pool.pages()).or(pages_in);
-        let ports = (link, clock, calls);
+        let ports = (Resilient::new(link), clock, calls);
         let engine = Engine::new(ports, (listener, boot_id), (sends, plays), config.clock, spins);
         let running = Running { engine, batch };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };

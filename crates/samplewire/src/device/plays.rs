@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use samplewire_circuit::Pool;
-use samplewire_io::{Link, LinkError, Meta};
+use samplewire_io::{ErrorCounts, Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{AcceptParams, OpenRequest};
 use samplewire_proto::stream::Terms;
@@ -165,6 +165,13 @@ impl Plays {
         let Some(arrived) = stream.arrived.take() else { return false };
         self.shared.put(arrived);
         true
+    }
+
+    /// Takes over what the port's link has counted.
+    pub(super) fn note_link(&mut self, counts: ErrorCounts) {
+        if let Some(stream) = &mut self.stream {
+            stream.inflow.snapshot.note_link(counts);
+        }
     }
 
     /// Does what is due; the tag of a stream that is over.

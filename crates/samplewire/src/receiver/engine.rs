@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use samplewire_io::{Batch, Link, LinkError};
+use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::wire::{self, WireError};
 use samplewire_proto::{Nanos, Tag};
 
@@ -15,7 +15,7 @@ use crate::port::Clock;
 
 /// Everything the thread owns.
 pub(super) struct Engine {
-    link: Box<dyn Link>,
+    link: Resilient,
     clock: Clock,
     calls: Arc<Calls>,
     inflow: Inflow,
@@ -34,7 +34,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(
-        (link, clock): (Box<dyn Link>, Clock),
+        (link, clock): (Resilient, Clock),
         calls: Arc<Calls>,
         inflow: Inflow,
         batch: Batch,
@@ -66,7 +66,7 @@ impl Engine {
             return Ok(());
         }
         self.take_arrivals(now);
-        self.inflow.advance(now, &mut *self.link)?;
+        self.inflow.advance(now, &mut self.link)?;
         if self.inflow.is_publishing(now, is_idle) {
             self.publish(now);
         }
@@ -102,15 +102,16 @@ impl Engine {
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
         let Some(until) = self.inflow.wakes_at(now) else { return Ok(()) };
         let span = until.since(self.clock.now());
-        self.calls.sleep(&mut *self.link, span, || true)
+        self.calls.sleep(&mut self.link, span, || true)
     }
 
     fn publish(&mut self, now: Nanos) {
+        self.inflow.snapshot.note_link(self.link.error_counts());
         self.inflow.publish(now);
         let strays = self.strays + self.inflow.snapshot.stream.foreign;
-        if self.guard.watch(now, strays, &mut *self.link) {
+        if self.guard.watch(now, strays, &mut self.link) {
             let (local, peer) = self.tags;
-            self.guard.raise(now, (&[local.0], &[peer.0]), &mut *self.link);
+            self.guard.raise(now, (&[local.0], &[peer.0]), &mut self.link);
         }
     }
 }

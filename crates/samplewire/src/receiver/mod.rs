@@ -18,7 +18,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
-use samplewire_io::{Batch, Capabilities, Link, LinkError};
+use samplewire_io::{Batch, Capabilities, Link, LinkError, Resilient};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::stream::{End, Terms, TermsError};
@@ -107,7 +107,15 @@ impl Receiver {
     /// # Blocking
     /// See [`Receiver::open`].
     pub fn open_over(
-        mut link: Box<dyn Link>,
+        link: Box<dyn Link>,
+        address: SocketAddr,
+        options: &ReceiverOptions,
+    ) -> Result<Self, OpenError> {
+        Self::open_on(Resilient::new(link), address, options)
+    }
+
+    fn open_on(
+        mut link: Resilient,
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Self, OpenError> {

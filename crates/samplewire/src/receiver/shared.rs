@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use samplewire_circuit::Lender;
+use samplewire_io::ErrorCounts;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
@@ -42,6 +43,10 @@ pub struct Snapshot {
     pub corrupted: u64,
     /// Packets that were not of the protocol, or not of this stream.
     pub foreign: u64,
+    /// Packets that the system refused to send, of all streams of the port; they are lost.
+    pub send_errors: u64,
+    /// Receives and waits of the port that the system refused; nothing is lost by them.
+    pub receive_errors: u64,
     /// Packets that this host's socket dropped.
     pub socket_dropped: u64,
     /// Times the sender had no credit left because the program held all quanta.
@@ -57,6 +62,13 @@ pub struct Snapshot {
     pub silent_ns: u64,
     /// The silence after which the stream breaks off, in nanoseconds.
     pub dead_after_ns: u64,
+}
+
+impl Snapshot {
+    /// Takes over what the port's link has counted.
+    pub(crate) const fn note_link(&mut self, counts: ErrorCounts) {
+        (self.send_errors, self.receive_errors) = (counts.send_errors, counts.receive_errors);
+    }
 }
 
 /// The program gives quanta back.

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use samplewire_io::{Batch, Link, LinkError};
+use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
 
@@ -14,7 +14,7 @@ use crate::port::{Clock, LINGER_MAX, LINK_FULL_PAUSE, PortCounts};
 
 /// Everything the thread owns.
 pub(super) struct Engine {
-    link: Box<dyn Link>,
+    link: Resilient,
     peer: SocketAddr,
     clock: Clock,
     calls: Arc<Calls>,
@@ -27,7 +27,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(
-        (link, peer, clock): (Box<dyn Link>, SocketAddr, Clock),
+        (link, peer, clock): (Resilient, SocketAddr, Clock),
         calls: Arc<Calls>,
         outflow: Outflow,
         batch: Batch,
@@ -43,13 +43,14 @@ impl Engine {
         let now = self.clock.now();
         // What was submitted leaves first.
         let has_pushed = self.outflow.push();
-        let took_all = self.outflow.transmit(now, &mut *self.link)?;
+        let took_all = self.outflow.transmit(now, &mut self.link)?;
         self.link.recv(&mut self.batch)?;
         let has_arrivals = !self.batch.is_empty();
         self.take_arrivals(now);
         self.outflow.announce();
         self.outflow.recycle();
-        self.outflow.note_end(now, &mut *self.link);
+        self.outflow.note_end(now, &mut self.link);
+        self.counts.link = self.link.error_counts();
         self.outflow.publish(now, &self.counts);
         if self.spins {
             return Ok(());
@@ -77,7 +78,7 @@ impl Engine {
 
     fn wait(&mut self, now: Nanos) -> Result<(), LinkError> {
         let span = self.outflow.wakes_at(now).since(self.clock.now());
-        self.calls.sleep(&mut *self.link, span, || self.outflow.is_idle())
+        self.calls.sleep(&mut self.link, span, || self.outflow.is_idle())
     }
 }
 

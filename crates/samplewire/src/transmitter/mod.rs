@@ -19,7 +19,7 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
-use samplewire_io::{Batch, Capabilities, Link, Udp};
+use samplewire_io::{Batch, Capabilities, Link, Resilient, Udp};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
@@ -164,12 +164,12 @@ impl Transmitter {
     /// # Blocking
     /// See [`Transmitter::open`].
     pub fn open_over(
-        mut link: Box<dyn Link>,
+        link: Box<dyn Link>,
         address: SocketAddr,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
         options.real_time.check()?;
-        let clock = Clock::start();
+        let (mut link, clock) = (Resilient::new(link), Clock::start());
         let sender_config = sender_config(options.link_bps)?;
         let config = options.open_config()?;
         let limits = options.limits();

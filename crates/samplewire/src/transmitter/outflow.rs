@@ -439,6 +439,8 @@ impl Outflow {
         self.snapshot.listen = port.listen;
         self.snapshot.corrupted = port.corrupted;
         self.snapshot.foreign = port.foreign;
+        self.snapshot.send_errors = port.link.send_errors;
+        self.snapshot.receive_errors = port.link.receive_errors;
         if let Some(stream) = &self.stream {
             self.snapshot.stream = *stream.sender.stats();
             self.snapshot.rtt_ns = stream.sender.rtt().0;

@@ -79,6 +79,10 @@ pub struct Snapshot {
     pub corrupted: u64,
     /// Packets that were not of the protocol.
     pub foreign: u64,
+    /// Packets that the system refused to send, of all streams of the port; they are lost.
+    pub send_errors: u64,
+    /// Receives and waits of the port that the system refused; nothing is lost by them.
+    pub receive_errors: u64,
     /// Smoothed round-trip time in nanoseconds.
     pub rtt_ns: u64,
     /// Packets that the receiver lets depart for the first time at present; 0 between sessions.

@@ -4,7 +4,7 @@ use super::listening::{NOW, header, open};
 use super::world::*;
 use crate::crc::crc32c;
 use crate::number::{Departure, Nanos, Seq, Tag};
-use crate::session::{OpenConfig, OpenEvent, Opener};
+use crate::session::{ListenStats, OpenConfig, OpenEvent, Opener, Peer};
 use crate::wire::{
     self, Accept, Challenge, Close, CloseAck, CloseAckReason, CloseReason, Header, Mark,
     OPEN_LEN_MIN, Open, Packet, PacketType, Refuse, RefuseReason, ReportFields, Role, Tlvs,
@@ -335,4 +335,21 @@ fn refusal_of_an_earlier_open_without_cookie_is_believed() {
 fn refuse(nonce: u64) -> Packet<'static> {
     let reason = RefuseReason::NoSuchStream;
     Packet::Refuse(Refuse { nonce, reason, versions: 2, retry_ms: 0 })
+}
+
+/// docs/protocol.md#3.3
+#[test]
+fn packet_from_an_address_that_no_answer_can_reach_is_dropped_unread() {
+    for peer in [Peer::v4([192, 0, 2, 9], 0), Peer::v4([224, 0, 0, 1], 9), Peer::v6([0; 16], 9)] {
+        let mut listener = listener(5);
+        let mut count = 0;
+        for packet in unproven() {
+            assert_eq!(listener.handle(NOW, peer, &packet), Ok(()));
+            assert_eq!(listener.poll_event(), None);
+            assert_eq!(listener.poll_transmit(NOW, &mut [0; 9_000]), None);
+            count += 1;
+        }
+        let expected = ListenStats { unanswerable: count, ..ListenStats::default() };
+        assert_eq!(*listener.stats(), expected);
+    }
 }

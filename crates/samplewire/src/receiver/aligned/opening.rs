@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Batch, Link};
+use samplewire_io::{Batch, Link, Resilient};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::RefuseReason;
@@ -31,7 +31,7 @@ pub(super) fn open<E: From<OpenError>>(
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
-        let links = streams.iter().map(|&stream| Ok((stream, link(stream)?)));
+        let links = streams.iter().map(|&stream| Ok((stream, Resilient::new(link(stream)?))));
         let links = links.collect::<Result<Vec<_>, E>>()?;
         let opened = open_once(address, links, &options, LEAD_MIN * 2_u32.pow(attempt));
         let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
@@ -47,14 +47,14 @@ pub(super) fn open<E: From<OpenError>>(
 
 fn open_once(
     address: SocketAddr,
-    mut links: Vec<(u16, Box<dyn Link>)>,
+    mut links: Vec<(u16, Resilient)>,
     options: &ReceiverOptions,
     lead_min: Duration,
 ) -> Result<Vec<Receiver>, OpenError> {
     if links.len() == 1 {
         // In line with nothing: it begins with the index of now.
         let (stream, link) = links.remove(0);
-        return Ok(vec![Receiver::open_over(link, address, &options.clone().stream(stream))?]);
+        return Ok(vec![Receiver::open_on(link, address, &options.clone().stream(stream))?]);
     }
     // An opening takes the packets that a description takes.
     let asked = Instant::now();
@@ -71,7 +71,7 @@ fn open_once(
     }
     let receivers = at_once(links, |(stream, link)| {
         let options = options.clone().stream(stream).start_index(start);
-        Receiver::open_over(link, address, &options)
+        Receiver::open_on(link, address, &options)
     });
     let (open, errors): (Vec<_>, Vec<_>) = receivers.into_iter().partition(Result::is_ok);
     let receivers: Vec<Receiver> = open.into_iter().flatten().collect();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
 use std::time::Duration;
 
-use samplewire_io::{Batch, Link, LinkError, Meta};
+use samplewire_io::{Batch, Link, LinkError, Meta, Resilient};
 use samplewire_proto::wire::{self, WireError};
 use samplewire_proto::{Nanos, Tag};
 
@@ -45,7 +45,7 @@ pub(super) struct Engine {
 
 impl Engine {
     pub(super) fn new(
-        (link, clock, calls): (Box<dyn Link>, Clock, Arc<Calls>),
+        (link, clock, calls): (Resilient, Clock, Arc<Calls>),
         commands: mpsc::Receiver<Command>,
         counts: Arc<Counts>,
     ) -> Self {
@@ -89,7 +89,7 @@ impl Engine {
             let Some(place) = self.agenda.pop() else { break };
             self.visit(now, place, is_idle)?;
         }
-        self.link.flush();
+        self.link.flush()?;
         self.watch(now);
         if is_idle { self.wait() } else { Ok(()) }
     }
@@ -191,6 +191,7 @@ impl Engine {
             Some(Place::Open(stream)) => {
                 let inflow = &mut stream.inflow;
                 inflow.advance(now, &mut self.link)?;
+                inflow.snapshot.note_link(self.link.resilient().error_counts());
                 if inflow.is_publishing(now, is_idle) {
                     inflow.publish(now);
                 }

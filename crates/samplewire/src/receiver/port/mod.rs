@@ -13,7 +13,7 @@ use std::sync::mpsc;
 
 use samplewire_circuit::Pages;
 use samplewire_io::udp::route_mtu_bytes;
-use samplewire_io::{Batch, Capabilities, Link, Udp, UdpOptions};
+use samplewire_io::{Batch, Capabilities, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
@@ -143,7 +143,11 @@ impl Port {
         let (commands, taken) = mpsc::channel();
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let memory_bytes = batch.memory_bytes();
-        let engine = Engine::new((link, clock, Arc::clone(&calls)), taken, Arc::clone(&counts));
+        let engine = Engine::new(
+            (Resilient::new(link), clock, Arc::clone(&calls)),
+            taken,
+            Arc::clone(&counts),
+        );
         // Quanta come with the streams.
         let asked = (&real_time, Pages::Small);
         let drive = drive::Port::start_thread(

@@ -11,6 +11,7 @@ use samplewire_proto::wire::{Header, Packet};
 
 use super::{Accepted, Port};
 use crate::error::OpenError;
+use crate::gather::Gather;
 
 /// What is asked for, and who waits for it.
 pub(super) struct Opening {
@@ -68,7 +69,7 @@ impl Opening {
     pub(super) fn advance(
         &mut self,
         now: Nanos,
-        link: &mut dyn Link,
+        link: &mut Gather,
         out: &mut [u8],
     ) -> Result<Option<bool>, LinkError> {
         let Some(UnderWay { place, opener, unreachable }) = &mut self.under_way else {
@@ -84,12 +85,19 @@ impl Opening {
                 let (address, stream) = (self.address, self.config.stream());
                 Err(OpenError::Refused { address, stream, reason, retry_ms })
             }
-            Some(OpenEvent::TimedOut { answers_seen, .. }) => Err(OpenError::NoAnswer {
-                address: self.address,
-                waited: self.timeout,
-                is_unreachable: link.unreachable_hint() > *unreachable && !answers_seen,
-                is_challenged: answers_seen,
-            }),
+            Some(OpenEvent::TimedOut { answers_seen, .. }) => {
+                let refused = link.resilient().take_send_error(self.address);
+                Err(match refused.filter(|_| !answers_seen) {
+                    // That the host itself refused to send is the reason, where there is no answer.
+                    Some(error) => OpenError::Link(error),
+                    None => OpenError::NoAnswer {
+                        address: self.address,
+                        waited: self.timeout,
+                        is_unreachable: link.unreachable_hint() > *unreachable && !answers_seen,
+                        is_challenged: answers_seen,
+                    },
+                })
+            }
         };
         let is_accepted = answer.is_ok();
         let is_told = self.told.send(answer).is_ok();
