@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Write packets.json and invalid.json, or check them with --check.
+"""Write packets.json, invalid.json and terms.json, or check them with --check.
 
 The layouts and the CRC stand here a second time, written from docs/protocol.md and not from the
 Rust code, so that each of the two checks the other. Python 3 alone, no packages.
@@ -268,10 +268,75 @@ def invalid() -> list:
     ]  # fmt: skip
 
 
+def terms() -> list:
+    """ACCEPTs that are packets, and whether their terms hold; else the field that is wrong."""
+
+    def case(name: str, wrong: str | None, index: int = 0, tlv: tuple | None = None,
+             **changes: int) -> dict:  # fmt: skip
+        fields = ACCEPT | {"tlvs": [FREQUENCY, *([tlv] if tlv else [])], "total_len": 128} | changes
+        hexed = packet("ACCEPT", head(index=index), fields).hex()
+        return {"name": name, "wrong": wrong, "hex": hexed}
+
+    def double(kind: int, value: float) -> tuple:
+        return (kind, struct.pack(">d", value))
+
+    least = {"channels": 1, "packet_samples": 4, "payload_bytes": 16, "granularity_bytes": 8}
+    nan, inf = float("nan"), float("inf")
+    return [
+        case("terms_that_hold", None),
+        case("least_payload", None, **least),
+        case("largest_index", None, index=2**63),
+        case("rate_unknown", None, rate_numerator=0, rate_denominator=0),
+        case("largest_rate", None, rate_numerator=2**64 - 1),
+        case("smallest_rate", None, rate_numerator=1, rate_denominator=2**32 - 1),
+        case("format_of_later", None, format=99, packet_samples=1),
+        case("description_without_window", None, tag=0, window=0),
+        case("frequency_below_zero", None, tlvs=[double(1, -1e9)]),
+        case("times_at_their_bounds", None, dead_ms=400, idle_ms=100),
+        case("longest_times", None, dead_ms=15_000, idle_ms=3_750, reorder_tolerance=62_500_000),
+        case("index_above_2_to_the_63", "index", index=2**63 + 1),
+        case("stream_beyond_the_last", "stream", stream=8),
+        case("device_without_streams", "stream", stream=0, streams=0),
+        case("rate_without_denominator", "rate_denominator", rate_denominator=0),
+        case("no_channels", "channels", channels=0),
+        case("no_samples_and_no_payload", "payload_bytes", packet_samples=0, payload_bytes=0),
+        case("no_samples", "packet_samples", packet_samples=0),
+        case("no_payload", "payload_bytes", payload_bytes=0),
+        case("payload_no_multiple_of_8", "payload_bytes", payload_bytes=1404),
+        case("one_sample_too_many", "payload_bytes", packet_samples=177),
+        case("samples_that_wrap_32_bits", "packet_samples", packet_samples=2**32 - 1),
+        case("payload_without_room_for_a_count", "payload_bytes",
+             channels=1, packet_samples=2, payload_bytes=8, granularity_bytes=8),
+        case("more_samples_than_bits", "packet_samples", format=99, packet_samples=8 * 1408 + 1),
+        case("payload_in_the_header", "payload_offset", payload_offset=21),
+        case("payload_offset_65", "payload_offset", payload_offset=65),
+        case("other_trailer", "trailer_kind", trailer_kind=1),
+        case("window_0", "window", window=0),
+        case("window_above_2_to_the_24", "window", window=2**24 + 1),
+        case("tolerance_above_1_s", "reorder_tolerance", reorder_tolerance=62_500_001),
+        case("dead_after_399_ms", "dead_ms", dead_ms=399, idle_ms=1),
+        case("dead_after_15001_ms", "dead_ms", dead_ms=15_001),
+        case("idle_after_0", "idle_ms", idle_ms=0),
+        case("idle_after_more_than_a_quarter", "idle_ms", dead_ms=400, idle_ms=101),
+        case("no_ranges", "ranges_max", ranges_max=0),
+        case("no_granularity", "granularity_bytes", granularity_bytes=0),
+        case("granularity_12", "granularity_bytes", granularity_bytes=12),
+        case("granularity_that_does_not_divide", "granularity_bytes", granularity_bytes=24),
+        case("frequency_nan", "centre_frequency", tlvs=[double(1, nan)]),
+        case("frequency_infinite", "centre_frequency", tlvs=[double(1, inf)]),
+        case("gain_nan", "gain", tlv=double(5, nan)),
+        case("gain_infinite", "gain", tlv=double(5, -inf)),
+        case("bandwidth_nan", "bandwidth", tlv=double(6, nan)),
+        case("bandwidth_below_zero", "bandwidth", tlv=double(6, -1.0)),
+    ]
+
+
 def main() -> int:
     assert crc32c(b"123456789") == 0xE3069283, "the catalogue's check value"
     stale = []
-    for name, vectors in (("packets.json", packets()), ("invalid.json", invalid())):
+    for name, vectors in (
+        ("packets.json", packets()), ("invalid.json", invalid()), ("terms.json", terms()),
+    ):
         text = json.dumps(vectors, indent=1) + "\n"
         path = HERE / name
         if "--check" not in sys.argv[1:]:

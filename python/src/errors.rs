@@ -29,7 +29,7 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
         OpenError::NoAnswer { .. } => "NoAnswerError",
         OpenError::Refused { .. } => "RefusedError",
         OpenError::Format { .. } => "FormatError",
-        OpenError::Offer { .. } => "OfferError",
+        OpenError::Offer { .. } | OpenError::PeerTerms { .. } => "OfferError",
         OpenError::Apart { .. } => "ApartError",
         OpenError::Start { .. } => "StartError",
         OpenError::Terms(_) => "TermsError",

@@ -189,7 +189,7 @@ impl From<OpenError> for Failure {
             OpenError::NoAnswer { .. } => R::NoAnswer,
             OpenError::Refused { reason, .. } => of_refusal(*reason),
             OpenError::Format { .. } => R::Format,
-            OpenError::Offer { .. } => R::Offer,
+            OpenError::Offer { .. } | OpenError::PeerTerms { .. } => R::Offer,
             OpenError::Apart { .. } => R::Apart,
             OpenError::Start { .. } => R::Start,
             OpenError::Terms(_) => R::Terms,

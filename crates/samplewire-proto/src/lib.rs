@@ -19,6 +19,7 @@ pub mod receiver;
 pub mod sender;
 pub mod session;
 pub mod stream;
+mod terms_error;
 pub mod wire;
 
 pub use gap::{Cause, Gap};

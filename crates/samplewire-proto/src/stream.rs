@@ -1,6 +1,7 @@
 //! What both ends of an open stream agree on, and how a stream ends.
 
 use crate::number::{INDEX_MAX, Nanos, SampleIndex, Seq, Tag};
+pub use crate::terms_error::TermsError;
 use crate::wire::{CloseAckReason, CloseReason, HEADER_LEN, Header, Packet};
 
 /// The terms of one stream as the opening settled them.
@@ -53,16 +54,28 @@ impl Terms {
             && ack.reason == CloseAckReason::UnknownTag
     }
 
-    /// Checks each term against its range and against the others (`docs/protocol.md#3.12`).
+    /// Checks each term against its range and against the others (`docs/protocol.md#3.12`), and the
+    /// storage of `slots` packets against the window.
     ///
     /// # Errors
     /// Names the first term that is out of range, with its value.
     pub const fn check(&self, slots: usize) -> Result<(), TermsError> {
-        if self.window == 0 || self.window > WINDOW_MAX {
-            return Err(TermsError::Window(self.window));
+        if let Err(error) = self.check_ranges() {
+            return Err(error);
         }
         if !slots.is_power_of_two() || slots < self.window as usize || slots > WINDOW_MAX as usize {
             return Err(TermsError::Slots { slots, window: self.window });
+        }
+        Ok(())
+    }
+
+    /// As [`Terms::check`], for terms without storage.
+    ///
+    /// # Errors
+    /// Names the first term that is out of range, with its value.
+    pub(crate) const fn check_ranges(&self) -> Result<(), TermsError> {
+        if self.window == 0 || self.window > WINDOW_MAX {
+            return Err(TermsError::Window(self.window));
         }
         if self.payload_bytes == 0 || !self.payload_bytes.is_multiple_of(8) {
             return Err(TermsError::Payload(self.payload_bytes));
@@ -90,46 +103,6 @@ impl Terms {
         }
         Ok(())
     }
-}
-
-/// A term out of its range.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TermsError {
-    /// See [`WINDOW_MAX`].
-    #[error("window of {0} packets is not in 1..=16777216")]
-    Window(u32),
-    /// The storage lent is not a power of two that holds the window.
-    #[error("{slots} slots lent for a window of {window} packets: a power of two is needed")]
-    Slots {
-        /// Slots lent.
-        slots: usize,
-        /// Window in packets.
-        window: u32,
-    },
-    /// DATA carries a multiple of 8 bytes.
-    #[error("payload of {0} bytes is not a positive multiple of 8")]
-    Payload(u16),
-    /// See [`PAYLOAD_OFFSET_MAX`].
-    #[error("payload offset of {0} bytes is not in 22..=64")]
-    PayloadOffset(u8),
-    /// More samples than bits of payload, or none.
-    #[error("{0} samples a packet do not fit the payload")]
-    PacketSamples(u32),
-    /// See [`Terms::dead_after`].
-    #[error("a peer dead after {0} ns is not in 400 ms ..= 15 s")]
-    DeadAfter(u64),
-    /// See [`Terms::idle_after`].
-    #[error("a silence of {0} ns when idle is not in 1 ms ..= a quarter of dead after")]
-    IdleAfter(u64),
-    /// See [`Terms::reorder_tolerance`].
-    #[error("a reordering tolerance of {0} units of 16 ns exceeds 1 s")]
-    ReorderTolerance(u32),
-    /// See [`INDEX_MAX`].
-    #[error("first index {0} exceeds 2^63")]
-    FirstIndex(SampleIndex),
-    /// A sender that takes no request repairs nothing.
-    #[error("a sender that takes {0} ranges of a REPORT cannot repair")]
-    Ranges(u16),
 }
 
 /// The largest window in packets.

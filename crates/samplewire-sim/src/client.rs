@@ -2,8 +2,8 @@
 
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::sender::SenderConfig;
-use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, OpenPhase, Opener};
-use samplewire_proto::stream::{Terms, Underflow};
+use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenEvent, OpenPhase, Opener};
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{self, Role};
 use samplewire_proto::{Nanos, Seq};
 
@@ -192,7 +192,10 @@ impl Client {
             OpenEvent::Accepted(info) if self.spec.role != Role::Describe => {
                 self.begin(turn, &info);
             }
-            OpenEvent::Accepted(_) | OpenEvent::Refused { .. } | OpenEvent::TimedOut { .. } => {
+            OpenEvent::Accepted(_)
+            | OpenEvent::Refused { .. }
+            | OpenEvent::Contradicted(_)
+            | OpenEvent::TimedOut { .. } => {
                 self.finish(turn.now);
             }
         }
@@ -239,26 +242,18 @@ impl Client {
         };
         let params = &info.params;
         let known = turn.checker.sessions[session].agreed;
-        let terms = Terms {
+        let terms = params.at(EndView {
             local_tag: info.tag,
             peer_tag: info.peer_tag,
             is_opener: true,
-            first_seq: params.first_seq,
-            first_index: params.first_index,
-            packet_samples: params.packet_samples,
-            payload_bytes: params.payload_bytes,
-            payload_offset: params.payload_offset,
             window: if self.spec.role == Role::Send {
                 self.spec.window
             } else {
                 known.receive_window
             },
-            reorder_tolerance: params.reorder_tolerance,
-            dead_after: Nanos::from_millis(params.dead_ms.into()),
-            idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: params.ranges_max,
             rtt: info.rtt,
-        };
+        });
         let device = self.spec.device;
         let end = if self.spec.role == Role::Send {
             let source = SourceSpec { samples: known.packet_samples, ..self.spec.source };

@@ -5,9 +5,9 @@ use std::ops::Range;
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{
-    AcceptParams, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest, StreamSlot,
+    AcceptParams, EndView, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest,
+    StreamSlot, StreamTerms,
 };
-use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
 use samplewire_proto::{Nanos, SampleIndex, Seq, Tag};
 
@@ -206,17 +206,18 @@ impl Device {
         }
     }
 
-    fn params(&self, request: &OpenRequest) -> AcceptParams {
+    fn params(&self, request: &OpenRequest) -> StreamTerms {
         let spec = &self.spec;
         let is_sending = request.role != Role::Send;
-        AcceptParams {
+        let params = AcceptParams {
             stream: request.stream,
             streams: spec.streams,
             first_index: self.next_index[usize::from(request.stream)],
             first_seq: if is_sending { spec.first_seq } else { request.first_seq },
             rate_numerator: 1_000_000,
             rate_denominator: 1,
-            format: 2,
+            // Samples of any size: the plan draws how many a packet has.
+            format: u16::MAX,
             channels: 1,
             packet_samples: spec.packet_samples,
             payload_bytes: payload::BYTES as u16,
@@ -228,14 +229,15 @@ impl Device {
             ranges_max: spec.ranges_max,
             granularity_bytes: 8,
             ..AcceptParams::default()
-        }
+        };
+        StreamTerms::new(params).expect("the plan draws terms in their ranges")
     }
 
     fn begin(
         &mut self,
         turn: &mut Turn<'_>,
         request: &OpenRequest,
-        params: &AcceptParams,
+        params: &StreamTerms,
         tag: Tag,
     ) -> StreamEnd {
         let spec = self.spec;
@@ -257,22 +259,14 @@ impl Device {
         let wished = spec.packet_bytes.saturating_sub(request.peer.ip_overhead());
         let len = usize::from(proven.min(wished));
         let bare = usize::from(spec.payload_offset) + payload::BYTES + TRAILER_LEN;
-        let terms = Terms {
+        let terms = params.at(EndView {
             local_tag: tag,
             peer_tag: request.peer_tag,
             is_opener: false,
-            first_seq: params.first_seq,
-            first_index: params.first_index,
-            packet_samples: params.packet_samples,
-            payload_bytes: params.payload_bytes,
-            payload_offset: params.payload_offset,
             window: if is_receiving { receive_window } else { send_window },
-            reorder_tolerance: params.reorder_tolerance,
-            dead_after: Nanos::from_millis(params.dead_ms.into()),
-            idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: params.ranges_max,
             rtt: RTT_INITIAL,
-        };
+        });
         let session = turn.checker.begin(Agreed {
             listener: turn.me,
             tag,

@@ -54,7 +54,7 @@ pub enum OpenError {
         /// The format's number.
         number: u16,
     },
-    /// The device's terms contradict each other.
+    /// The device's terms are nothing that this host can use.
     #[error("{address} offers unusable terms: {what} is {value}")]
     Offer {
         /// The device's address.
@@ -63,6 +63,14 @@ pub enum OpenError {
         what: &'static str,
         /// Its value.
         value: u64,
+    },
+    /// The device's terms are out of their ranges, or contradict each other.
+    #[error("{address} offers terms that cannot be: {error}")]
+    PeerTerms {
+        /// The device's address.
+        address: SocketAddr,
+        /// Which of them, and its value.
+        error: TermsError,
     },
     /// Streams that were to be read in line are not of one clock, or of one kind.
     #[error(

@@ -6,9 +6,11 @@ use std::time::Duration;
 use samplewire_io::{Batch, Ecn, Link, Outgoing, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::receiver::Delivery;
-use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenConfigError, OpenEvent, Opener};
+use samplewire_proto::session::{
+    AcceptInfo, EndView, OpenConfig, OpenConfigError, OpenEvent, Opener,
+};
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{self, HEADER_LEN, RefuseReason, Role, TRAILER_CRC32C};
+use samplewire_proto::wire::{self, RefuseReason, Role};
 
 use crate::device::STREAMS_MAX;
 use crate::error::OpenError;
@@ -132,6 +134,9 @@ pub(crate) fn open(
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 return Err(OpenError::Refused { address, stream, reason, retry_ms });
             }
+            Some(OpenEvent::Contradicted(error)) => {
+                return Err(OpenError::PeerTerms { address, error });
+            }
             Some(OpenEvent::TimedOut { answers_seen, .. }) => {
                 // That the host itself refused to send is the reason, where there is no answer.
                 if let (false, Some(error)) = (answers_seen, link.take_send_error(address)) {
@@ -190,62 +195,32 @@ pub(crate) fn describe(address: SocketAddr, accept: &AcceptInfo) -> Result<Devic
 
 /// Checks what only this layer knows of a device's offer.
 pub(crate) fn check_offer(info: &DeviceInfo, accept: &AcceptInfo) -> Result<(), OpenError> {
-    let offer = |what, value: u64| OpenError::Offer { address: info.address, what, value };
-    let frame_bytes = info.frame_bytes() as u64;
-    if info.channels == 0 {
-        return Err(offer("channels", 0));
-    }
-    let needed = u64::from(info.packet_samples) * frame_bytes;
-    if accept.params.trailer_kind != TRAILER_CRC32C {
-        return Err(offer("trailer kind", u64::from(accept.params.trailer_kind)));
-    }
-    if needed != u64::from(info.payload_bytes) {
-        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
-    }
     if accept.params.data_len() > PACKET_BYTES_MAX {
-        return Err(offer("payload bytes", u64::from(info.payload_bytes)));
+        let (what, value) = ("payload bytes", u64::from(info.payload_bytes));
+        return Err(OpenError::Offer { address: info.address, what, value });
     }
     Ok(())
 }
 
 /// What packets to a device that plays look like.
-pub(crate) fn form(info: &DeviceInfo, accept: &AcceptInfo) -> Result<Form, OpenError> {
-    let payload_bytes = usize::from(info.payload_bytes);
-    let granularity_bytes = usize::from(accept.params.granularity_bytes);
-    let fits = granularity_bytes > 0
-        && granularity_bytes.is_multiple_of(8)
-        && payload_bytes.is_multiple_of(granularity_bytes);
-    if !fits {
-        let (what, value) = ("granularity", granularity_bytes as u64);
-        return Err(OpenError::Offer { address: info.address, what, value });
+pub(crate) fn form(info: &DeviceInfo, accept: &AcceptInfo) -> Form {
+    Form {
+        payload_bytes: info.payload_bytes.into(),
+        frame_bytes: info.frame_bytes(),
+        granularity_bytes: accept.params.granularity_bytes.into(),
     }
-    let frame_bytes = info.frame_bytes();
-    if frame_bytes.next_multiple_of(8) + 8 > payload_bytes {
-        let (what, value) = ("payload bytes", payload_bytes as u64);
-        return Err(OpenError::Offer { address: info.address, what, value });
-    }
-    Ok(Form { payload_bytes, frame_bytes, granularity_bytes })
 }
 
 /// The terms of an opened stream, seen from here, with a window of this end's.
 pub(crate) fn terms(accept: &AcceptInfo, window: u32) -> Terms {
-    let params = &accept.params;
-    Terms {
+    accept.params.at(EndView {
         local_tag: accept.tag,
         peer_tag: accept.peer_tag,
         is_opener: true,
-        first_seq: params.first_seq,
-        first_index: params.first_index,
-        packet_samples: params.packet_samples,
-        payload_bytes: params.payload_bytes,
-        payload_offset: params.payload_offset.max(HEADER_LEN as u8),
         window,
-        reorder_tolerance: params.reorder_tolerance,
-        dead_after: Nanos::from_millis(u64::from(params.dead_ms)),
-        idle_after: Nanos::from_millis(u64::from(params.idle_ms)),
-        ranges_max: params.ranges_max,
+        ranges_max: accept.params.ranges_max,
         rtt: accept.rtt,
-    }
+    })
 }
 
 /// The owner that was chosen, or one that nobody else has.

@@ -3,7 +3,7 @@
 
 use samplewire_proto::session::{
     AcceptError, AcceptInfo, AcceptParams, ListenConfig, ListenEvent, Listener, Name, OpenRequest,
-    Peer, StreamSlot,
+    Peer, StreamSlot, StreamTerms,
 };
 use samplewire_proto::wire::{
     Accept, CloseAck, Open, Packet, PacketType, Refuse, RefuseReason, Role, WireError, parse,
@@ -159,11 +159,23 @@ impl Device {
             stream: request.stream,
             streams: STREAMS as u16,
             first_seq: request.first_seq,
+            // A format of a later version: samples of no known size.
+            format: u16::MAX,
+            channels: 1,
+            packet_samples: u32::from(payload_bytes),
             payload_bytes,
+            window: 1,
+            dead_ms: 400,
+            idle_ms: 100,
+            ranges_max: 1,
+            granularity_bytes: 8,
             payload_offset: 22,
             name: Name::new("fuzzed"),
             gain_db: (choice & 1 == 1).then_some(3.0),
             ..AcceptParams::default()
+        };
+        let Ok(params) = StreamTerms::new(params) else {
+            return self.listener.refuse(request, RefuseReason::PacketSize, 0);
         };
         match self.listener.accept(now, request, &params) {
             Ok(None) => assert_eq!(request.role, Role::Describe),

@@ -1,7 +1,9 @@
 //! What must hold of an opener: it sends what its state says, believes what is of its attempt, and
 //! ends once.
 
-use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, OpenPhase, Opener, Peer};
+use samplewire_proto::session::{
+    AcceptInfo, OpenConfig, OpenEvent, OpenPhase, Opener, Peer, StreamTerms,
+};
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{Flags, OPEN_LEN_MIN, Packet, Role, parse};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
@@ -106,6 +108,10 @@ impl Program {
             }
             (Some(OpenEvent::Refused { reason, .. }), Packet::Refuse(refuse)) => {
                 assert_eq!(reason, refuse.reason);
+                self.note_end();
+            }
+            (Some(OpenEvent::Contradicted(error)), Packet::Accept(accept)) => {
+                assert_eq!(StreamTerms::read(&header, &accept), Err(error));
                 self.note_end();
             }
             (Some(event), packet) => panic!("{packet:?} brought {event:?}"),

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 
 use samplewire_proto::Tag;
-use samplewire_proto::wire::{Accept, Flags, Format, HEADER_LEN, Header, Packet};
+use samplewire_proto::session::StreamTerms;
+use samplewire_proto::wire::{Accept, Flags, HEADER_LEN, Header, Packet};
 
 use super::datagram::Datagram;
 
@@ -45,20 +46,20 @@ impl Flows {
         }
     }
 
-    /// Remembers the terms of a stream: its DATA goes to the end that chose the tag.
+    /// Remembers the terms of a stream, unless they contradict each other: its DATA goes to the end
+    /// that chose the tag.
     pub(super) fn learn_terms(
         &mut self,
         datagram: &Datagram<'_>,
         header: &Header,
         accept: &Accept<'_>,
     ) {
-        let sample_bytes = Format::from_number(accept.format).map_or(0, Format::sample_bytes)
-            * usize::from(accept.channels);
-        let pad_bytes = usize::from(accept.payload_offset).saturating_sub(HEADER_LEN);
-        if sample_bytes == 0 || accept.tag == Tag::NONE {
+        let Ok(terms) = StreamTerms::read(header, accept) else { return };
+        let Some(sample_bytes) = terms.frame_bytes().filter(|_| accept.tag != Tag::NONE) else {
             return;
-        }
-        let terms = Terms { sample_bytes, pad_bytes };
+        };
+        let pad_bytes = usize::from(terms.payload_offset) - HEADER_LEN;
+        let terms = Terms { sample_bytes: sample_bytes as usize, pad_bytes };
         for key in [(datagram.destination, header.tag), (datagram.source, accept.tag)] {
             if self.terms.len() < ENTRIES_MAX {
                 self.terms.insert(key, terms);

@@ -1,5 +1,7 @@
 //! The objects of `decode --json`.
 
+use samplewire_proto::session::StreamTerms;
+use samplewire_proto::wire::Packet;
 use serde::Serialize;
 
 use super::Sighting;
@@ -33,6 +35,9 @@ pub(super) struct Line<'a> {
     samples: Option<u64>,
     header: Option<Fields<'static>>,
     body: Option<Fields<'a>>,
+    /// The term of an ACCEPT that is out of its range or contradicts another.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    terms_error: Option<Error>,
     /// Null where it is a packet of this version.
     error: Option<Error>,
 }
@@ -40,7 +45,8 @@ pub(super) struct Line<'a> {
 /// Why it is none.
 #[derive(Debug, Serialize)]
 struct Error {
-    /// As in `vectors/README.md`; `Cut` where the capture did not keep all of it.
+    /// As in `vectors/README.md`: of a packet the error, `Cut` where the capture did not keep all of
+    /// it; of terms the field.
     name: &'static str,
     words: String,
 }
@@ -53,6 +59,10 @@ impl<'a> Line<'a> {
             _ => None,
         };
         let error = packet.body.as_ref().err();
+        let terms_error = match (&packet.header, &packet.body) {
+            (Some(header), Ok(Packet::Accept(accept))) => StreamTerms::read(header, accept).err(),
+            _ => None,
+        };
         let flags = packet.header.map(|header| names::of_flags(header.flags).collect());
         Self {
             frame: *frame,
@@ -73,6 +83,8 @@ impl<'a> Line<'a> {
             samples: *samples,
             header: packet.header.as_ref().map(Fields::of_header),
             body,
+            terms_error: terms_error
+                .map(|error| Error { name: error.field(), words: error.to_string() }),
             error: error.map(|fault| Error { name: fault.name(), words: fault.to_string() }),
         }
     }

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use samplewire_proto::Departure;
+use samplewire_proto::session::StreamTerms;
 use samplewire_proto::wire::{Accept, Format, Header, Open, Packet, Report, TlvKind, Tlvs};
 
 use super::Sighting;
@@ -114,7 +115,7 @@ fn body_words(f: &mut Formatter<'_>, header: &Header, body: &Packet<'_>) -> fmt:
         Packet::Report(report) => report_words(f, report),
         Packet::Open(open) => open_words(f, open),
         Packet::Challenge(challenge) => write!(f, " nonce {:016x}", challenge.nonce),
-        Packet::Accept(accept) => accept_words(f, accept),
+        Packet::Accept(accept) => accept_words(f, header, accept),
         Packet::Refuse(refuse) => {
             let reason = names::of_refusal(refuse.reason);
             write!(f, " {reason}, versions {:#06b}", refuse.versions)?;
@@ -193,7 +194,7 @@ fn open_words(f: &mut Formatter<'_>, open: &Open<'_>) -> fmt::Result {
     tlv_words(f, &open.tlvs)
 }
 
-fn accept_words(f: &mut Formatter<'_>, accept: &Accept<'_>) -> fmt::Result {
+fn accept_words(f: &mut Formatter<'_>, header: &Header, accept: &Accept<'_>) -> fmt::Result {
     write!(f, " stream {} of {} ", accept.stream, accept.streams)?;
     match Format::from_number(accept.format) {
         Some(format) => write!(f, "{format}")?,
@@ -215,7 +216,11 @@ fn accept_words(f: &mut Formatter<'_>, accept: &Accept<'_>) -> fmt::Result {
         accept.boot_id,
         accept.nonce
     )?;
-    tlv_words(f, &accept.tlvs)
+    tlv_words(f, &accept.tlvs)?;
+    match StreamTerms::read(header, accept) {
+        Ok(_) => Ok(()),
+        Err(error) => write!(f, " WRONG {}: {error};", error.field()),
+    }
 }
 
 /// The TLVs in words; hex digits where the value has another length than its kind.

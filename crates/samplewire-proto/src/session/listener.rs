@@ -15,7 +15,7 @@ use super::cookie::Cookies;
 use super::open_config::RANGES_MAX_DEFAULT;
 use super::params::TLVS_LEN_MAX;
 use super::slot::Opened;
-use super::{AcceptParams, ListenConfig, ListenStats, OpenRequest, Peer, Secrets, StreamSlot};
+use super::{ListenConfig, ListenStats, OpenRequest, Peer, Secrets, StreamSlot, StreamTerms};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Seq, Tag};
 use crate::stream::Underflow;
@@ -81,7 +81,7 @@ struct Answer {
 #[derive(Clone, Copy, Debug)]
 enum Body {
     Challenge(Challenge),
-    Accept { nonce: u64, tag: Tag, len: u16, params: AcceptParams },
+    Accept { nonce: u64, tag: Tag, len: u16, params: StreamTerms },
     Refuse { refuse: Refuse, version: u8 },
     CloseAck(CloseAck),
 }
@@ -166,7 +166,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         &mut self,
         now: Nanos,
         request: &OpenRequest,
-        params: &AcceptParams,
+        params: &StreamTerms,
     ) -> Result<Option<Tag>, AcceptError> {
         let stream = usize::from(request.stream);
         if request.role == Role::Describe {
@@ -377,7 +377,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         self.answer = Some(Answer { peer, peer_tag, body });
     }
 
-    fn answer_accept(&mut self, request: &OpenRequest, tag: Tag, params: &AcceptParams) {
+    fn answer_accept(&mut self, request: &OpenRequest, tag: Tag, params: &StreamTerms) {
         let body =
             Body::Accept { nonce: request.nonce, tag, len: request.len_out, params: *params };
         self.answer = Some(Answer { peer: request.peer, peer_tag: request.peer_tag, body });

@@ -23,6 +23,7 @@ mod params;
 mod peer;
 mod secrets;
 mod slot;
+mod terms;
 #[cfg(test)]
 mod tests;
 
@@ -36,3 +37,4 @@ pub use params::{AcceptParams, Name};
 pub use peer::Peer;
 pub use secrets::Secrets;
 pub use slot::{OpenRequest, StreamSlot};
+pub use terms::{EndView, StreamTerms, check_number, check_samples};

@@ -1,12 +1,12 @@
 //! How an opening ended.
 
-use super::AcceptParams;
+use super::StreamTerms;
 use crate::number::{Nanos, Tag};
+use crate::stream::TermsError;
 use crate::wire::{Refuse, RefuseReason};
 
 /// How an opening ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[expect(clippy::large_enum_variant, reason = "one event an opening, and no allocation for a box")]
 pub enum OpenEvent {
     /// The stream is open, or described.
     Accepted(AcceptInfo),
@@ -19,6 +19,9 @@ pub enum OpenEvent {
         /// After how many milliseconds another attempt makes sense, 0 = never.
         retry_ms: u32,
     },
+    /// The terms of the ACCEPT contradict each other, or are out of their ranges: no stream is opened.
+    /// A responder that opened one forgets it (`docs/protocol.md#3.14`).
+    Contradicted(TermsError),
     /// No ACCEPT came in time.
     TimedOut {
         /// Whether a CHALLENGE came: the responder is there, but no size got through both ways.
@@ -42,7 +45,7 @@ impl From<&Refuse> for OpenEvent {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AcceptInfo {
     /// The stream's parameters.
-    pub params: AcceptParams,
+    pub params: StreamTerms,
     /// Names the device's run: sample indexes are comparable within one.
     pub boot_id: u64,
     /// The tag of packets to the opener.

@@ -23,7 +23,7 @@ mod fingerprint;
 
 use super::cookie::NONCE_STEPS;
 use super::open_config::TLVS_LEN_MAX;
-use super::{AcceptInfo, AcceptParams, OpenConfig, OpenEvent, Secrets};
+use super::{AcceptInfo, OpenConfig, OpenEvent, Secrets, StreamTerms};
 use crate::clock::DepartureClock;
 use crate::number::{Nanos, Tag};
 use crate::wire::{
@@ -204,16 +204,22 @@ impl Opener {
         if tries.count == 0 {
             return;
         }
-        let params = AcceptParams::from_wire(header, accept);
+        let names_stream = accept.tag != Tag::NONE || self.config.role == Role::Describe;
+        let keeps_seq = self.config.role != Role::Send || header.seq == self.config.first_seq;
+        if !names_stream || !keeps_seq {
+            return;
+        }
+        let params = match StreamTerms::read(header, accept) {
+            Ok(params) => params,
+            Err(error) => return self.finish(OpenEvent::Contradicted(error)),
+        };
         let open_len = usize::from(packet_bytes - self.config.ip_overhead);
         let proven_len = match self.config.role {
             Role::Describe => usize::MAX,
             Role::Receive => len,
             Role::Send => open_len,
         };
-        let names_stream = accept.tag != Tag::NONE || self.config.role == Role::Describe;
-        let keeps_seq = self.config.role != Role::Send || header.seq == self.config.first_seq;
-        if params.data_len() > proven_len || !names_stream || !keeps_seq {
+        if params.data_len() > proven_len {
             return;
         }
         let rtt = self.measure(now, tries.first_at);

@@ -4,7 +4,7 @@
 mod fingerprint;
 
 use super::cookie::LIFETIME_MAX;
-use super::{AcceptParams, Peer};
+use super::{Peer, StreamTerms};
 use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
 use crate::stream::Underflow;
 use crate::wire::Role;
@@ -30,7 +30,7 @@ struct Ended {
 pub(super) struct Opened {
     pub(super) request: OpenRequest,
     pub(super) tag: Tag,
-    pub(super) params: AcceptParams,
+    pub(super) params: StreamTerms,
     pub(super) at: Nanos,
 }
 

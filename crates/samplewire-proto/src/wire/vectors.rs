@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::number::{Departure, Seq, Tag};
+use crate::session::StreamTerms;
 
 #[test]
 fn every_vector_is_emitted_from_its_fields() {
@@ -48,6 +49,18 @@ fn every_invalid_vector_names_its_error() {
         let name: String =
             format!("{error:?}").chars().take_while(|c| c.is_alphanumeric()).collect();
         assert_eq!(name, text(&vector["error"]), "{}", vector["name"]);
+    }
+}
+
+/// `docs/protocol.md#3.12`
+#[test]
+fn terms_that_are_wrong_are_refused_by_the_name_of_their_field() {
+    for vector in load("terms.json") {
+        let bytes = unhex(text(&vector["hex"]));
+        let (header, packet) = parse(&bytes).expect("a vector is a packet");
+        let Packet::Accept(accept) = packet else { panic!("{} is an ACCEPT", vector["name"]) };
+        let wrong = StreamTerms::read(&header, &accept).err().map(|error| error.field());
+        assert_eq!(wrong, vector["wrong"].as_str(), "{}", vector["name"]);
     }
 }
 

@@ -124,6 +124,7 @@ pub(crate) const fn done_state(event: &OpenEvent) -> &'static str {
     match event {
         OpenEvent::Accepted(_) => "Done(accepted)",
         OpenEvent::Refused { .. } => "Done(refused)",
+        OpenEvent::Contradicted(_) => "Done(contradicted)",
         OpenEvent::TimedOut { .. } => "Done(timed out)",
     }
 }

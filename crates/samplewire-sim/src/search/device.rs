@@ -5,9 +5,9 @@ use samplewire_proto::sender::{
     CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit,
 };
 use samplewire_proto::session::{
-    AcceptParams, ListenConfig, ListenEvent, Listener, OpenRequest, StreamSlot,
+    AcceptParams, EndView, ListenConfig, ListenEvent, Listener, OpenRequest, StreamSlot,
+    StreamTerms,
 };
-use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{
     self, CloseAckReason, Flags, HEADER_LEN, Header, Packet, PacketType, RefuseReason, ReportFields,
 };
@@ -227,7 +227,14 @@ impl Device {
         self.end_stream(turn);
         turn.say(|| format!("session {session} opens for host {host}"));
         turn.ledger.begin(host, packet.order, first_index);
-        let terms = terms(&params, tag, request.peer_tag, false, RTT_INITIAL);
+        let terms = params.at(EndView {
+            local_tag: tag,
+            peer_tag: request.peer_tag,
+            is_opener: false,
+            window: params.window,
+            ranges_max: params.ranges_max,
+            rtt: RTT_INITIAL,
+        });
         let slots = [SendSlot::default(); WINDOW_MAX];
         let mut sender = Sender::new(terms, SenderConfig::default(), slots, now)
             .expect("the terms are in range");
@@ -352,8 +359,8 @@ fn grant_early(sender: &mut Sender<[SendSlot; WINDOW_MAX]>, now: Nanos, tag: Tag
     sender.handle(now, &header, &packet);
 }
 
-fn params(first_index: SampleIndex, window: u32, session: u32) -> AcceptParams {
-    AcceptParams {
+fn params(first_index: SampleIndex, window: u32, session: u32) -> StreamTerms {
+    let params = AcceptParams {
         streams: 1,
         first_index,
         first_seq: FIRST_SEQ,
@@ -372,33 +379,8 @@ fn params(first_index: SampleIndex, window: u32, session: u32) -> AcceptParams {
         // Where the search writes down which session it is: no machine reads it.
         time_ns: session.into(),
         ..AcceptParams::default()
-    }
-}
-
-/// The terms of a stream as either end has them.
-pub(super) fn terms(
-    params: &AcceptParams,
-    local_tag: Tag,
-    peer_tag: Tag,
-    is_opener: bool,
-    rtt: Nanos,
-) -> Terms {
-    Terms {
-        local_tag,
-        peer_tag,
-        is_opener,
-        first_seq: params.first_seq,
-        first_index: params.first_index,
-        packet_samples: params.packet_samples,
-        payload_bytes: params.payload_bytes,
-        payload_offset: params.payload_offset,
-        window: params.window,
-        reorder_tolerance: params.reorder_tolerance,
-        dead_after: Nanos::from_millis(params.dead_ms.into()),
-        idle_after: Nanos::from_millis(params.idle_ms.into()),
-        ranges_max: params.ranges_max,
-        rtt,
-    }
+    };
+    StreamTerms::new(params).expect("the scenario's terms are in their ranges")
 }
 
 /// The least that terms may say.

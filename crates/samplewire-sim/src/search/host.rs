@@ -4,14 +4,13 @@ use samplewire_proto::fingerprint::Fingerprint;
 use samplewire_proto::receiver::{
     Delivered, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
-use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
+use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenEvent, Opener};
 use samplewire_proto::wire::{
     self, CloseAck, CloseAckReason, Flags, Header, Packet, PacketType, Role,
 };
 use samplewire_proto::{Departure, Nanos, Tag};
 
 use super::canon::Canon;
-use super::device::terms;
 use super::ledger::PAYLOAD_BYTES;
 use super::mutant::Mutant;
 use super::packet::{Flying, Process, SESSION_NAME, retag, retag_echo};
@@ -108,7 +107,9 @@ impl Host {
             let Some(event) = opener.poll_event() else { return };
             self.state = match event {
                 OpenEvent::Accepted(info) => State::Streaming(Streaming::new(turn, &info)),
-                OpenEvent::Refused { .. } | OpenEvent::TimedOut { .. } => {
+                OpenEvent::Refused { .. }
+                | OpenEvent::Contradicted(_)
+                | OpenEvent::TimedOut { .. } => {
                     turn.say(|| format!("host {}: {event:?}", self.number));
                     State::Done
                 }
@@ -146,7 +147,14 @@ impl Host {
 
 impl Streaming {
     fn new(turn: &mut Turn<'_>, info: &AcceptInfo) -> Box<Self> {
-        let terms = terms(&info.params, info.tag, info.peer_tag, true, info.rtt);
+        let terms = info.params.at(EndView {
+            local_tag: info.tag,
+            peer_tag: info.peer_tag,
+            is_opener: true,
+            window: info.params.window,
+            ranges_max: info.params.ranges_max,
+            rtt: info.rtt,
+        });
         let slots = [RecvSlot::default(); WINDOW_MAX];
         let receiver = Receiver::new(terms, ReceiverConfig::new(), slots, turn.now)
             .expect("the terms are in range");

@@ -6,8 +6,10 @@ use std::time::{Duration, Instant};
 
 use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing, Resilient};
 use samplewire_proto::number::INDEX_MAX;
-use samplewire_proto::session::{AcceptParams, ListenEvent, Listener, OpenRequest, StreamSlot};
-use samplewire_proto::stream::{End, Terms};
+use samplewire_proto::session::{
+    EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
+};
+use samplewire_proto::stream::End;
 use samplewire_proto::wire::{self, RefuseReason, Role, WireError};
 use samplewire_proto::{Nanos, Tag};
 
@@ -252,7 +254,7 @@ impl Engine {
         waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
     }
 
-    fn params(&self, request: &OpenRequest) -> Result<AcceptParams, RefuseReason> {
+    fn params(&self, request: &OpenRequest) -> Result<StreamTerms, RefuseReason> {
         let sends = self.sends.get(request.stream);
         let (offer, next_index) = match (sends, &self.plays) {
             (Some(sends), _) => (&sends.offer, sends.outflow.next_index()),
@@ -275,8 +277,7 @@ impl Engine {
             start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
         let streams = self.sends.len() as u16 + u16::from(self.plays.is_some());
         let is_out = sends.is_some();
-        let params = offer.params(request, is_out, first_index).ok_or(RefuseReason::PacketSize)?;
-        Ok(AcceptParams { streams, ..params })
+        offer.params(request, is_out, (first_index, streams)).ok_or(RefuseReason::PacketSize)
     }
 
     fn begin_out(
@@ -284,28 +285,20 @@ impl Engine {
         now: Nanos,
         peer: SocketAddr,
         request: &OpenRequest,
-        params: &AcceptParams,
+        params: &StreamTerms,
         tag: Tag,
     ) {
         self.sends.call(request.stream.into());
         let Send { offer, outflow, .. } = self.sends.get_mut(request.stream);
         outflow.end(now, End::PeerRestarted, &mut self.link);
-        let terms = Terms {
+        let terms = params.at(EndView {
             local_tag: tag,
             peer_tag: request.peer_tag,
             is_opener: false,
-            first_seq: params.first_seq,
-            first_index: params.first_index,
-            packet_samples: params.packet_samples,
-            payload_bytes: params.payload_bytes,
-            payload_offset: params.payload_offset,
             window: offer.window,
-            reorder_tolerance: params.reorder_tolerance,
-            dead_after: Nanos::from_millis(params.dead_ms.into()),
-            idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: params.ranges_max,
             rtt: super::RTT_INITIAL,
-        };
+        });
         let payload_bytes = usize::from(params.payload_bytes);
         let form =
             Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::SampleIndex;
-use samplewire_proto::session::{AcceptParams, Name, OpenRequest};
+use samplewire_proto::session::{AcceptParams, Name, OpenRequest, StreamTerms};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
 
@@ -38,9 +38,7 @@ impl Offer {
         hold_max: Duration,
     ) -> Result<Self, OpenError> {
         let range = |option, value: u64, range| OpenError::OptionRange { option, value, range };
-        if info.channels == 0 {
-            return Err(range("channels", 0, "1..=65535"));
-        }
+        info.check()?;
         if options.window == 0 || options.window > 1 << 24 {
             return Err(range("window", u64::from(options.window), "1..=16777216 packets"));
         }
@@ -108,13 +106,14 @@ impl Offer {
         (self.quantum_packets as usize + 1) * self.payload_bytes_max
     }
 
-    /// The terms for a request; `None` when the path carries no packet of the payload chosen.
+    /// The terms for a request, of one of so many streams; `None` when the path carries no packet of
+    /// the payload chosen, or none that holds the end of a burst.
     pub(super) fn params(
         &self,
         request: &OpenRequest,
         is_out: bool,
-        first_index: SampleIndex,
-    ) -> Option<AcceptParams> {
+        (first_index, streams): (SampleIndex, u16),
+    ) -> Option<StreamTerms> {
         let pad = if is_out { usize::from(request.pad) } else { 0 };
         let offset = (HEADER_LEN + pad).min(PAYLOAD_OFFSET_MAX.into());
         let proven = usize::from(if is_out { request.len_out } else { request.len_in });
@@ -124,9 +123,9 @@ impl Offer {
             Some(_) => return None,
             None => self.largest_payload(room)?,
         };
-        Some(AcceptParams {
+        let params = AcceptParams {
             stream: request.stream,
-            streams: 1,
+            streams,
             first_index,
             first_seq: request.first_seq,
             rate_numerator: self.info.rate_numerator,
@@ -147,11 +146,12 @@ impl Offer {
             centre_frequency_hz: self.info.centre_frequency_hz,
             name: Name::new(&self.info.name),
             ..AcceptParams::default()
-        })
+        };
+        StreamTerms::new(params).ok()
     }
 
     /// A stream of these terms, of or to `address`.
-    pub(super) fn describe(&self, address: SocketAddr, params: &AcceptParams) -> DeviceInfo {
+    pub(super) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
         DeviceInfo {
             address,
             name: self.info.name.clone(),

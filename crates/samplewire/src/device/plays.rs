@@ -6,8 +6,7 @@ use std::sync::Arc;
 use samplewire_circuit::Pool;
 use samplewire_io::{ErrorCounts, Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
-use samplewire_proto::session::{AcceptParams, OpenRequest};
-use samplewire_proto::stream::Terms;
+use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
@@ -70,27 +69,19 @@ impl Plays {
         &mut self,
         now: Nanos,
         (request, peer): (&OpenRequest, SocketAddr),
-        params: &AcceptParams,
+        params: &StreamTerms,
         (tag, boot_id): (Tag, u64),
         link: &mut dyn Link,
     ) {
         self.end(now, link);
-        let terms = Terms {
+        let terms = params.at(EndView {
             local_tag: tag,
             peer_tag: request.peer_tag,
             is_opener: false,
-            first_seq: params.first_seq,
-            first_index: params.first_index,
-            packet_samples: params.packet_samples,
-            payload_bytes: params.payload_bytes,
-            payload_offset: params.payload_offset,
             window: self.offer.window.min(request.window.max(1)),
-            reorder_tolerance: params.reorder_tolerance,
-            dead_after: Nanos::from_millis(params.dead_ms.into()),
-            idle_after: Nanos::from_millis(params.idle_ms.into()),
             ranges_max: request.ranges_max,
             rtt: super::RTT_INITIAL,
-        };
+        });
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);

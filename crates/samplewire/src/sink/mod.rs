@@ -26,6 +26,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use samplewire_proto::SampleIndex;
+use samplewire_proto::stream::TermsError;
 
 pub use converting::ConvertingSink;
 pub use null::NullSink;
@@ -256,6 +257,9 @@ pub enum SinkError {
         /// The length of one sample of all channels.
         frame_bytes: usize,
     },
+    /// The stream's terms contradict each other.
+    #[error(transparent)]
+    Terms(#[from] TermsError),
     /// The samples cannot become what was asked for.
     #[error(transparent)]
     Convert(#[from] ConvertError),

@@ -25,6 +25,7 @@ pub fn open(
     info: &StreamInfo,
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
+    info.check()?;
     match options.format.filter(|&format| format != info.format) {
         None => open_as_is(path, info, options),
         Some(format) => {

@@ -69,6 +69,7 @@ impl SigmfSink {
     /// [`SinkError::Io`] when one cannot be created; for a recording to go on with the errors of
     /// [`resumable`](super::resumable()), and [`SinkError::Other`].
     pub fn open(path: &Path, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
+        info.check()?;
         let paths = Paths::of(path);
         let found = if options.append { Found::read(&*options.storage, &paths)? } else { None };
         match found {

@@ -1,5 +1,7 @@
 //! What the samples of a stream are.
 
+use samplewire_proto::session::{check_number, check_samples};
+use samplewire_proto::stream::TermsError;
 use samplewire_proto::wire::Format;
 
 use super::SourceError;
@@ -25,7 +27,7 @@ pub struct StreamInfo {
     pub channels: u16,
     /// The sample rate in hertz is this over `rate_denominator`; 0 when it is not known.
     pub rate_numerator: u64,
-    /// See `rate_numerator`; at least 1.
+    /// See `rate_numerator`; at least 1 where the rate is known.
     pub rate_denominator: u32,
     /// The centre frequency in hertz.
     pub centre_frequency_hz: Option<f64>,
@@ -54,6 +56,16 @@ impl StreamInfo {
             len_samples: None,
             notes: Notes::default(),
         })
+    }
+
+    /// Checks what the fields say, as both ends of a stream do.
+    ///
+    /// # Errors
+    /// Names the term that is wrong: no channel, a rate without a denominator, a centre frequency
+    /// that is infinite or not a number.
+    pub fn check(&self) -> Result<(), TermsError> {
+        check_samples(self.channels, self.rate_numerator, self.rate_denominator)?;
+        check_number("centre_frequency", self.centre_frequency_hz)
     }
 
     /// The sample rate in hertz, 0 when it is not known.

@@ -177,7 +177,7 @@ impl Transmitter {
         let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
         let device = opening::describe(address, &accept)?;
         opening::check_offer(&device, &accept)?;
-        let form = opening::form(&device, &accept)?;
+        let form = opening::form(&device, &accept);
         let terms = opening::terms(&accept, options.window);
         let held = (HOLD_MAX, device.rate_hz());
         let packet_samples = terms.packet_samples as usize;

@@ -4,7 +4,8 @@ use super::listening::{NOW, header, open};
 use super::world::*;
 use crate::crc::crc32c;
 use crate::number::{Departure, Nanos, Seq, Tag};
-use crate::session::{ListenStats, OpenConfig, OpenEvent, Opener, Peer};
+use crate::session::{ListenStats, OpenConfig, OpenEvent, OpenPhase, Opener, Peer};
+use crate::stream::TermsError;
 use crate::wire::{
     self, Accept, Challenge, Close, CloseAck, CloseAckReason, CloseReason, Header, Mark,
     OPEN_LEN_MIN, Open, Packet, PacketType, Refuse, RefuseReason, ReportFields, Role, Tlvs,
@@ -88,13 +89,13 @@ fn accept(nonce: u64, payload_bytes: u16, tag: Tag) -> Accept<'static> {
         nonce,
         tag,
         stream: 1,
-        streams: 1,
+        streams: 2,
         boot_id: 1,
         rate_numerator: 1,
         rate_denominator: 1,
         format: 2,
         channels: 1,
-        packet_samples: 1,
+        packet_samples: u32::from(payload_bytes) / 4,
         payload_bytes,
         payload_offset: 22,
         trailer_kind: 0,
@@ -216,16 +217,36 @@ fn forged_accept_is_ignored() {
     assert_eq!(opener.poll_event(), None, "an opening ends once");
 }
 
+/// `docs/protocol.md#3.6`, `#3.12`
+#[test]
+fn accept_of_contradictory_terms_ends_the_opening_and_names_the_field() {
+    let (mut opener, head, nonce, _) = trying();
+    let wrong = Accept { rate_denominator: 0, ..accept(nonce, 8_192, Tag(9)) };
+    let forged = [
+        (Header { tag: Tag(head.tag.0 ^ 1), ..head }, wrong),
+        (head, Accept { nonce: nonce ^ 1, ..wrong }),
+        (head, Accept { tag: Tag::NONE, ..wrong }),
+    ];
+    for (header, accept) in forged {
+        opener.handle(NOW, &header, &Packet::Accept(accept), 8_972);
+        assert_eq!(opener.poll_event(), None, "it is not believed, whatever its terms");
+    }
+    opener.handle(NOW, &head, &Packet::Accept(wrong), 8_972);
+    let error = TermsError::Rate { numerator: 1, denominator: 0 };
+    assert_eq!(opener.poll_event(), Some(OpenEvent::Contradicted(error)));
+    assert_eq!((opener.phase(), opener.poll_timeout()), (OpenPhase::Done, None));
+}
+
 #[test]
 fn accept_before_the_cookie_has_left_is_ignored() {
     let mut opener = Opener::new(config(), seed_bytes(5), NOW);
     let nonce = open_of(&mut opener, NOW).nonce;
     let head = header(PacketType::Accept, opener.tag());
-    opener.handle(NOW, &head, &Packet::Accept(accept(nonce, 8, Tag(9))), 8_972);
+    opener.handle(NOW, &head, &Packet::Accept(accept(nonce, 16, Tag(9))), 8_972);
     assert_eq!(opener.poll_event(), None);
     let challenge = Packet::Challenge(Challenge { nonce, cookie: [7; 16] });
     opener.handle(NOW, &Header { kind: PacketType::Challenge, ..head }, &challenge, 50);
-    opener.handle(NOW, &head, &Packet::Accept(accept(nonce, 8, Tag(9))), 8_972);
+    opener.handle(NOW, &head, &Packet::Accept(accept(nonce, 16, Tag(9))), 8_972);
     assert_eq!(opener.poll_event(), None);
 }
 

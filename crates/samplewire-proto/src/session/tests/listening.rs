@@ -3,7 +3,7 @@
 use super::world::*;
 use crate::number::{Departure, Nanos, Seq, Tag};
 use crate::session::{
-    AcceptError, AcceptParams, ListenConfig, ListenEvent, Listener, OpenRequest, Peer, StreamSlot,
+    AcceptError, ListenConfig, ListenEvent, Listener, OpenRequest, Peer, StreamSlot,
 };
 use crate::wire::{
     self, Challenge, CloseAck, CloseAckReason, Flags, Header, Mark, OPEN_LEN_MIN, Open, Packet,
@@ -100,7 +100,7 @@ fn refusal(bytes: &[u8]) -> (RefuseReason, u32) {
 fn accept_is_padded_to_the_smallest_of_what_both_take_and_what_came() {
     let overhead = 28;
     for (open_len, opener_max, expected) in
-        [(1_252, 9_000, 1_252), (1_472, 1_500, 1_472), (4_000, 1_500, 1_472), (128, 60, 117)]
+        [(1_252, 9_000, 1_252), (1_472, 1_500, 1_472), (4_000, 1_500, 1_472), (128, 72, 117)]
     {
         let mut listener = listener(1);
         let cookie = cookie_of(&mut listener, NOW);
@@ -111,7 +111,7 @@ fn accept_is_padded_to_the_smallest_of_what_both_take_and_what_came() {
         let limit = open_len.min(usize::from(opener_max) - overhead);
         assert_eq!(usize::from(request.len_out), limit);
         let payload_bytes = (limit - 26) as u16 / 8 * 8;
-        let params = AcceptParams { payload_bytes, ..params(&request) };
+        let params = params_of(&request, payload_bytes);
         listener.accept(NOW, &request, &params).expect("it fits");
         let accept = answer(&mut listener, NOW).expect("an ACCEPT");
         assert_eq!(accept.len(), expected, "never too short for its fields");
@@ -292,7 +292,7 @@ fn each_role_is_bound_by_what_its_own_direction_carries() {
         ask(&mut listener, NOW, &emit(&open, Departure::at(NOW), 4_000));
         let (request, _) = request_of(&mut listener);
         assert_eq!((request.len_in, request.len_out), (4_000, 1_472));
-        let params = AcceptParams { payload_bytes: 3_968, ..params(&request) };
+        let params = params_of(&request, 3_968);
         assert_eq!(listener.accept(NOW, &request, &params).is_ok(), is_accepted, "{role:?}");
     }
 }

@@ -3,7 +3,7 @@
 use crate::number::{Nanos, Seq, Tag};
 use crate::session::{
     AcceptParams, ListenConfig, ListenEvent, Listener, Name, OpenConfig, OpenEvent, OpenRequest,
-    Opener, Peer, StreamSlot,
+    Opener, Peer, StreamSlot, StreamTerms,
 };
 use crate::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
 
@@ -179,7 +179,7 @@ impl World {
             Device::Payload(bytes) => bytes,
             Device::Fits => payload_that_fits(&request),
         };
-        let params = AcceptParams { payload_bytes, ..params(&request) };
+        let params = params_of(&request, payload_bytes);
         match self.listener.accept(self.now, &request, &params) {
             Ok(_) => self.taken_over.extend(takes_over),
             Err(_) => self.listener.refuse(&request, RefuseReason::PacketSize, 0),
@@ -197,8 +197,13 @@ pub(super) fn listener(seed: u64) -> Listener<Vec<StreamSlot>> {
 }
 
 /// Parameters whose packet of 1,024 bytes of payload fits every path of the ladder.
-pub(super) fn params(request: &OpenRequest) -> AcceptParams {
-    AcceptParams {
+pub(super) fn params(request: &OpenRequest) -> StreamTerms {
+    params_of(request, 1_024)
+}
+
+/// Parameters whose packet has `payload_bytes`.
+pub(super) fn params_of(request: &OpenRequest, payload_bytes: u16) -> StreamTerms {
+    StreamTerms::new(AcceptParams {
         stream: request.stream,
         streams: STREAMS as u16,
         first_index: 1 << 40,
@@ -207,14 +212,19 @@ pub(super) fn params(request: &OpenRequest) -> AcceptParams {
         rate_denominator: 1,
         format: 2,
         channels: 1,
-        packet_samples: 256,
-        payload_bytes: 1_024,
+        packet_samples: u32::from(payload_bytes) / 4,
+        payload_bytes,
         payload_offset: HEADER_LEN as u8,
         window: 512,
+        dead_ms: 400,
+        idle_ms: 100,
+        ranges_max: 32,
+        granularity_bytes: 8,
         centre_frequency_hz: Some(1.0e9),
         name: Name::new("adc"),
         ..AcceptParams::default()
-    }
+    })
+    .expect("they are in their ranges")
 }
 
 /// The type of a packet that was sent.

@@ -85,6 +85,9 @@ impl Opening {
                 let (address, stream) = (self.address, self.config.stream());
                 Err(OpenError::Refused { address, stream, reason, retry_ms })
             }
+            Some(OpenEvent::Contradicted(error)) => {
+                Err(OpenError::PeerTerms { address: self.address, error })
+            }
             Some(OpenEvent::TimedOut { answers_seen, .. }) => {
                 let refused = link.resilient().take_send_error(self.address);
                 Err(match refused.filter(|_| !answers_seen) {

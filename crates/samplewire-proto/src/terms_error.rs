@@ -1,0 +1,134 @@
+//! Why terms do not make a stream.
+
+use crate::number::SampleIndex;
+
+/// A term out of its range, or two terms that contradict each other (`docs/protocol.md#3.12`).
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum TermsError {
+    /// See [`WINDOW_MAX`](crate::stream::WINDOW_MAX).
+    #[error("window of {0} packets is not in 1..=16777216")]
+    Window(u32),
+    /// The storage lent is not a power of two that holds the window.
+    #[error("{slots} slots lent for a window of {window} packets: a power of two is needed")]
+    Slots {
+        /// Slots lent.
+        slots: usize,
+        /// Window in packets.
+        window: u32,
+    },
+    /// DATA carries a multiple of 8 bytes.
+    #[error("payload of {0} bytes is not a positive multiple of 8")]
+    Payload(u16),
+    /// The end of a burst would not fit a packet.
+    #[error(
+        "payload of {payload_bytes} bytes does not hold a sample of {frame_bytes} bytes and a \
+         count of 8 bytes"
+    )]
+    PayloadTooSmall {
+        /// Payload of a full packet.
+        payload_bytes: u16,
+        /// One sample of all channels.
+        frame_bytes: u32,
+    },
+    /// See [`PAYLOAD_OFFSET_MAX`](crate::stream::PAYLOAD_OFFSET_MAX).
+    #[error("payload offset of {0} bytes is not in 22..=64")]
+    PayloadOffset(u8),
+    /// More samples than bits of payload, or none.
+    #[error("{0} samples a packet do not fit the payload")]
+    PacketSamples(u32),
+    /// Samples a packet, times the bytes of a sample, are not the payload.
+    #[error(
+        "{packet_samples} samples a packet of {frame_bytes} bytes are not the payload of \
+         {payload_bytes} bytes"
+    )]
+    PayloadOfSamples {
+        /// Samples of a full packet.
+        packet_samples: u32,
+        /// One sample of all channels.
+        frame_bytes: u32,
+        /// Payload of a full packet.
+        payload_bytes: u16,
+    },
+    /// A sample has one channel at least.
+    #[error("{0} channels are none")]
+    Channels(u16),
+    /// A sample rate that is known has a denominator.
+    #[error("a sample rate of {numerator}/{denominator} Hz is not a number")]
+    Rate {
+        /// The numerator, above 0.
+        numerator: u64,
+        /// The denominator.
+        denominator: u32,
+    },
+    /// A frequency, bandwidth or gain is infinite or not a number, or a bandwidth is below 0.
+    #[error("a {term} of {value} is not allowed: it must be finite, and a bandwidth at least 0")]
+    Number {
+        /// Which of them.
+        term: &'static str,
+        /// Its value, in hertz or decibels.
+        value: f64,
+    },
+    /// A trailer that is not a CRC-32C.
+    #[error("trailer kind {0} is not 0")]
+    Trailer(u8),
+    /// The end of a burst is padded to a part of the payload.
+    #[error(
+        "granularity of {granularity_bytes} bytes is not a multiple of 8 that divides the payload \
+         of {payload_bytes} bytes"
+    )]
+    Granularity {
+        /// The granularity.
+        granularity_bytes: u16,
+        /// Payload of a full packet.
+        payload_bytes: u16,
+    },
+    /// The device has fewer streams.
+    #[error("stream {stream} of a device of {streams} streams does not exist")]
+    Stream {
+        /// The stream's number, from 0.
+        stream: u16,
+        /// How many the device has.
+        streams: u16,
+    },
+    /// See [`Terms::dead_after`](crate::stream::Terms::dead_after).
+    #[error("a peer dead after {0} ns is not in 400 ms ..= 15 s")]
+    DeadAfter(u64),
+    /// See [`Terms::idle_after`](crate::stream::Terms::idle_after).
+    #[error("a silence of {0} ns when idle is not in 1 ms ..= a quarter of dead after")]
+    IdleAfter(u64),
+    /// See [`Terms::reorder_tolerance`](crate::stream::Terms::reorder_tolerance).
+    #[error("a reordering tolerance of {0} units of 16 ns exceeds 1 s")]
+    ReorderTolerance(u32),
+    /// See [`INDEX_MAX`](crate::number::INDEX_MAX).
+    #[error("first index {0} exceeds 2^63")]
+    FirstIndex(SampleIndex),
+    /// A sender that takes no request repairs nothing.
+    #[error("a sender that takes {0} ranges of a REPORT cannot repair")]
+    Ranges(u16),
+}
+
+impl TermsError {
+    /// The field of ACCEPT that is wrong, under the name of `vectors/README.md`; of several that
+    /// contradict each other the one that is checked against the others.
+    pub const fn field(&self) -> &'static str {
+        match self {
+            Self::Window(_) | Self::Slots { .. } => "window",
+            Self::Payload(_) | Self::PayloadTooSmall { .. } | Self::PayloadOfSamples { .. } => {
+                "payload_bytes"
+            }
+            Self::PayloadOffset(_) => "payload_offset",
+            Self::PacketSamples(_) => "packet_samples",
+            Self::Channels(_) => "channels",
+            Self::Rate { .. } => "rate_denominator",
+            Self::Number { term, .. } => term,
+            Self::Trailer(_) => "trailer_kind",
+            Self::Granularity { .. } => "granularity_bytes",
+            Self::Stream { .. } => "stream",
+            Self::DeadAfter(_) => "dead_ms",
+            Self::IdleAfter(_) => "idle_ms",
+            Self::ReorderTolerance(_) => "reorder_tolerance",
+            Self::FirstIndex(_) => "index",
+            Self::Ranges(_) => "ranges_max",
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! Terms that contradict each other, as a device on the wire states them (`docs/protocol.md#3.12`).
+
+use std::net::{SocketAddr, UdpSocket};
+use std::time::Duration;
+
+use samplewire::source::StreamInfo;
+use samplewire::{OpenError, Receiver, ReceiverOptions, sink};
+use samplewire_proto::wire::{
+    self, Accept, Challenge, Flags, Format, Header, Open, Packet, PacketType, Role, Tlvs,
+};
+use samplewire_proto::{Departure, Seq, Tag};
+
+/// A device that proves nothing and answers whatever it is told to.
+struct Device {
+    socket: UdpSocket,
+}
+
+impl Device {
+    fn new() -> Self {
+        let socket = UdpSocket::bind("127.0.0.1:0").expect("loopback has ports");
+        socket.set_read_timeout(Some(Duration::from_secs(5))).expect("it is a time");
+        Self { socket }
+    }
+
+    fn address(&self) -> SocketAddr {
+        self.socket.local_addr().expect("it is bound")
+    }
+
+    /// Answers one opening with the terms of `accept` at `index`.
+    fn answer(&self, index: u64, accept: &Accept<'_>) {
+        loop {
+            let mut bytes = [0; 9_000];
+            let (len, peer) = self.socket.recv_from(&mut bytes).expect("an OPEN comes");
+            let Ok((_, Packet::Open(open))) = wire::parse(&bytes[..len]) else { continue };
+            let mut out = [0; 9_000];
+            let len = answer_to(&open, len, index, accept, &mut out);
+            self.socket.send_to(&out[..len], peer).expect("loopback carries it");
+            if open.cookie != [0; 16] {
+                return;
+            }
+        }
+    }
+}
+
+fn answer_to(
+    open: &Open<'_>,
+    open_len: usize,
+    index: u64,
+    accept: &Accept<'_>,
+    out: &mut [u8],
+) -> usize {
+    let kind = if open.cookie == [0; 16] { PacketType::Challenge } else { PacketType::Accept };
+    let (tag, seq, departure) = (open.tag, Seq(0), Departure(1));
+    let header = Header { kind, flags: Flags::NONE, tag, index, seq, departure };
+    if kind == PacketType::Challenge {
+        return Challenge { nonce: open.nonce, cookie: [7; 16] }.emit(&header, out);
+    }
+    let is_described = open.role == Role::Describe;
+    let tag = if is_described { Tag::NONE } else { Tag(9) };
+    // A description may leave out its window.
+    let window = if is_described { accept.window.max(1) } else { accept.window };
+    Accept { nonce: open.nonce, tag, window, ..*accept }.emit(&header, open_len, out)
+}
+
+/// Terms that hold.
+fn good() -> Accept<'static> {
+    Accept {
+        nonce: 0,
+        tag: Tag(9),
+        stream: 0,
+        streams: 1,
+        boot_id: 1,
+        rate_numerator: 1_000_000,
+        rate_denominator: 1,
+        format: Format::Sc16.number(),
+        channels: 1,
+        packet_samples: 256,
+        payload_bytes: 1_024,
+        payload_offset: 22,
+        trailer_kind: 0,
+        window: 64,
+        reorder_tolerance: 0,
+        dead_ms: 400,
+        idle_ms: 100,
+        ranges_max: 32,
+        granularity_bytes: 8,
+        time_ns: 0,
+        tlvs: Tlvs::EMPTY,
+    }
+}
+
+/// Opens and describes what a device offers with these terms, and returns both errors.
+fn errors_of(index: u64, accept: &Accept<'_>) -> [Option<OpenError>; 2] {
+    let device = Device::new();
+    let address = device.address();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            device.answer(index, accept);
+            device.answer(index, accept);
+        });
+        let described = samplewire::probe(address, Duration::from_secs(5)).err();
+        let options = ReceiverOptions::new().timeout(Duration::from_secs(5));
+        [Receiver::open(address, &options).err(), described]
+    })
+}
+
+#[test]
+fn contradictory_terms_of_a_device_are_an_error_that_names_the_field() {
+    let nan = [0, 1, 0, 8, 0x7F, 0xF8, 0, 0, 0, 0, 0, 0];
+    let infinite = [0, 5, 0, 8, 0xFF, 0xF0, 0, 0, 0, 0, 0, 0];
+    let tlvs = |bytes| Tlvs::parse(bytes).expect("its length is true");
+    let cases = [
+        (0, Accept { packet_samples: 0, payload_bytes: 0, ..good() }, "payload_bytes"),
+        (0, Accept { packet_samples: 0, ..good() }, "packet_samples"),
+        (0, Accept { rate_denominator: 0, ..good() }, "rate_denominator"),
+        (0, Accept { channels: 0, ..good() }, "channels"),
+        (0, Accept { payload_offset: 0, ..good() }, "payload_offset"),
+        (0, Accept { granularity_bytes: 0, ..good() }, "granularity_bytes"),
+        (0, Accept { trailer_kind: 1, ..good() }, "trailer_kind"),
+        (0, Accept { window: u32::MAX, ..good() }, "window"),
+        (0, Accept { streams: 0, ..good() }, "stream"),
+        (u64::MAX, good(), "index"),
+        (0, Accept { tlvs: tlvs(&nan), ..good() }, "centre_frequency"),
+        (0, Accept { tlvs: tlvs(&infinite), ..good() }, "gain"),
+    ];
+    for (index, accept, field) in cases {
+        for error in errors_of(index, &accept) {
+            let Some(OpenError::PeerTerms { error, .. }) = &error else { panic!("{error:?}") };
+            assert_eq!(error.field(), field, "{error}");
+        }
+    }
+    let held = errors_of(1 << 63, &Accept { rate_denominator: 7, ..good() });
+    assert!(held.iter().all(Option::is_none), "{held:?}");
+}
+
+#[test]
+fn recording_of_contradictory_terms_is_refused() {
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("it is in range");
+    let cases = [
+        StreamInfo { rate_denominator: 0, ..info.clone() },
+        StreamInfo { channels: 0, ..info.clone() },
+        StreamInfo { centre_frequency_hz: Some(f64::NAN), ..info.clone() },
+    ];
+    let folder = tempfile::tempdir().expect("there is room");
+    for info in cases {
+        for name in ["a", "a.raw", "null"] {
+            let path = if name == "null" { name.into() } else { folder.path().join(name) };
+            let error = sink::open(&path, &info, &sink::SinkOptions::new()).err();
+            assert!(matches!(error, Some(sink::SinkError::Terms(_))), "{info:?}: {error:?}");
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
+}
