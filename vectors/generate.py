@@ -197,6 +197,8 @@ def packets() -> list:
                {"reason": 0, "last": 77, "source_lost": 0x0000000100000002}),
         vector("close_for_underflow", "CLOSE", head(index=0x2000, seq=0x20),
                {"reason": 6, "last": 77, "source_lost": 4096}),
+        vector("close_for_a_jump_too_far", "CLOSE", head(index=0x2000, seq=0x20),
+               {"reason": 7, "last": 77, "source_lost": 0}),
         vector("close_ack_done", "CLOSE_ACK", head(index=0x2000, seq=0x20),
                {"reason": 0, "echoed_tag": 0x5EED0001, "source_lost": 0x0000000100000002}),
         vector("close_ack_unknown_tag", "CLOSE_ACK", head(tag=0),

@@ -85,7 +85,7 @@ local REFUSALS = {
 }
 local CLOSES = {
   [0] = "finished", "cancelled", "taken over", "device fault", "peer silent", "protocol",
-  "underflow",
+  "underflow", "jump too far",
 }
 local CLOSE_ACKS = { [0] = "done", "unknown tag" }
 local TLV_KINDS = {

@@ -210,6 +210,17 @@ pub enum Violation {
         /// The end of its predecessor.
         expected: SampleIndex,
     },
+    /// The index jumps, with a flag that says why, further ahead than this end plays
+    /// (`docs/protocol.md#6.10`).
+    #[error("the index jumps from {expected} to {index}: {latest} is the latest that is played")]
+    JumpTooFar {
+        /// The index of the packet, or the final index.
+        index: SampleIndex,
+        /// The end of its predecessor.
+        expected: SampleIndex,
+        /// The latest index that a jump may lead to.
+        latest: SampleIndex,
+    },
     /// A packet's index lies beyond [`INDEX_MAX`].
     #[error("packet {seq} starts at index {index}, beyond 2^63")]
     IndexTooLarge {

@@ -1,6 +1,7 @@
 //! Options of `emulate`.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use samplewire::device::STREAMS_MAX;
@@ -30,6 +31,11 @@ pub(crate) struct EmulateArguments {
     /// with --rate max there is no clock and no underrun
     #[arg(long, value_name = "FILE")]
     pub(crate) play: Option<PathBuf>,
+
+    /// How far ahead a stream to play may start or its index may jump, in time of its samples; what
+    /// lies further is refused or ends the stream (--play)
+    #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "60s")]
+    pub(crate) play_jump_max: Duration,
 
     /// Replace files that exist (--play)
     #[arg(long)]

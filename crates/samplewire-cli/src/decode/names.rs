@@ -59,6 +59,7 @@ pub(super) fn of_close(reason: CloseReason) -> String {
         CloseReason::PeerSilent => "peer silent",
         CloseReason::Protocol => "protocol",
         CloseReason::Underflow => "underflow",
+        CloseReason::JumpTooFar => "jump too far",
         CloseReason::Unknown(number) => return format!("reason {number}"),
     };
     name.into()

@@ -166,8 +166,10 @@ fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -
 }
 
 fn transmitter_options(arguments: &EmulateArguments) -> TransmitterOptions {
-    let mut options =
-        TransmitterOptions::new().window(arguments.window).real_time(arguments.real_time.options());
+    let mut options = TransmitterOptions::new()
+        .window(arguments.window)
+        .play_jump_max(arguments.play_jump_max)
+        .real_time(arguments.real_time.options());
     if let Some(payload_bytes) = arguments.payload {
         options = options.payload_bytes(payload_bytes);
     }

@@ -65,6 +65,9 @@ impl Stop {
                 "a longer lead (--at) and a larger --window bridge longer pauses; the device knows \
                  at which index",
             ),
+            Self::Broken(End::ClosedByPeer(CloseReason::JumpTooFar)) => {
+                Some("a shorter --pause, or a device with a larger --play-jump-max")
+            }
             Self::Broken(End::PeerSilent) | Self::Stalled(_) | Self::NoCredit(_) => {
                 Some("`samplewire probe` tells whether the device still answers")
             }
@@ -84,6 +87,9 @@ fn broken_words(end: End) -> String {
         End::Cancelled => "the stream was closed here".into(),
         End::ClosedByPeer(CloseReason::Underflow) => {
             "samples were not there in time, and the device stopped (--underflow stop)".into()
+        }
+        End::ClosedByPeer(CloseReason::JumpTooFar) => {
+            "the index jumped further ahead than the device plays".into()
         }
         End::ClosedByPeer(CloseReason::Finished | CloseReason::Cancelled) => {
             "the device closed the stream".into()

@@ -239,6 +239,38 @@ fn index_that_has_passed_is_refused_with_what_to_do() {
     run(&arguments).expect_error(2, &["refused: StartIndex", "--at +TIME"]);
 }
 
+/// `docs/protocol.md#6.10`
+#[test]
+fn index_too_far_ahead_is_refused_or_ends_the_stream_and_the_next_replay_plays() {
+    let folder = folder("far-ahead");
+    let source = counter(&folder, 1_000);
+    let device = Device::start(&["--play", "null", "--rate", "1M", "--play-jump-max", "10s"]);
+    let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
+    let with = |more: &[&str]| run(&[&arguments[..], more].concat());
+    with(&["--at", "4000000000000000000"]).expect_error(2, &["refused: StartIndex", "too far"]);
+    with(&["--at", "+5min"]).expect_error(2, &["jumped further ahead", "--play-jump-max"]);
+    let sent = with(&["--at", LEAD]).expect(0);
+    assert!(sent.text().contains("whole: 1,000 samples"), "{}", sent.text());
+    let ran = device.interrupt().expect(0);
+    assert!(ran.text().contains("the index jumps from "), "{}", ran.text());
+}
+
+#[test]
+fn device_ends_at_once_while_it_waits_for_an_index_far_ahead() {
+    let folder = folder("far-wait");
+    let source = counter(&folder, 1_000);
+    let device = Device::start(&["--play", "null", "--rate", "1M", "--play-jump-max", "120min"]);
+    let arguments = ["replay", text(&source), &device.address, "--format", "sc16"];
+    let replay = Running::start(&[&arguments[..], &["--at", "+60min"]].concat());
+    std::thread::sleep(Duration::from_millis(700));
+    let started = std::time::Instant::now();
+    device.interrupt().expect(0);
+    // It looks every 20 ms; the machine may do much else.
+    assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
+    replay.signal(libc::SIGINT);
+    replay.finish();
+}
+
 #[test]
 fn replay_names_what_is_wrong() {
     let folder = folder("replay-wrong");

@@ -17,12 +17,37 @@ pub(super) struct Account {
     runs_len: usize,
     /// The index after the stream, once the sender has named it.
     final_index: Option<SampleIndex>,
+    /// How far a jump may lead, and from where: the clock's index, else the end of the predecessor.
+    jump_max: u64,
+    clock_index: Option<SampleIndex>,
 }
 
 impl Account {
-    pub(super) const fn new(first_index: SampleIndex, packet_samples: u32) -> Self {
-        let runs = [(0, Cause::NeverAsked); RUNS_MAX];
-        Self { next_index: first_index, packet_samples, runs, runs_len: 0, final_index: None }
+    pub(super) const fn new(first_index: SampleIndex, packet_samples: u32, jump_max: u64) -> Self {
+        Self {
+            next_index: first_index,
+            packet_samples,
+            runs: [(0, Cause::NeverAsked); RUNS_MAX],
+            runs_len: 0,
+            final_index: None,
+            jump_max,
+            clock_index: None,
+        }
+    }
+
+    /// The clock of the samples is at `index`.
+    pub(super) const fn set_clock(&mut self, index: SampleIndex) {
+        self.clock_index = Some(index);
+    }
+
+    /// Whether the index may jump to `index` (`docs/protocol.md#6.10`).
+    fn check_jump(&self, index: SampleIndex) -> Result<(), Violation> {
+        let expected = self.next_index;
+        let latest = self.clock_index.unwrap_or(expected).saturating_add(self.jump_max);
+        if index > latest.max(expected) {
+            return Err(Violation::JumpTooFar { index, expected, latest });
+        }
+        Ok(())
     }
 
     /// The index after the last sample accounted for.
@@ -110,6 +135,10 @@ impl Account {
         if missing == 0 {
             return Ok(None);
         }
+        let sent = given_up.map_or(0, |(sent, _)| sent);
+        if missing > sent {
+            self.check_jump(index)?;
+        }
         let gap = match given_up {
             None if is_set => {
                 self.next_index = index;
@@ -155,6 +184,9 @@ impl Account {
             return Ok(Some(gap));
         }
         let (sent, cause) = self.take_all().unwrap_or((0, Cause::SourceOverflow));
+        if missing > sent {
+            self.check_jump(final_index)?;
+        }
         let not_repaired = missing.min(sent);
         Ok(self.gap(not_repaired, missing - not_repaired, cause))
     }
@@ -199,7 +231,7 @@ mod tests {
     }
 
     fn account() -> Account {
-        Account::new(100, 10)
+        Account::new(100, 10, u64::MAX)
     }
 
     const NONE: Flags = Flags(0);
@@ -308,6 +340,32 @@ mod tests {
         assert_eq!(account().gap_before(Seq(0), &packet(99, NONE)), Err(retreat));
         let jump = Violation::IndexJumps { seq: Seq(0), index: 101, expected: 100 };
         assert_eq!(account().gap_before(Seq(0), &packet(101, NONE)), Err(jump));
+    }
+
+    /// `docs/protocol.md#6.10`
+    #[test]
+    fn jump_of_any_kind_beyond_the_bound_is_a_violation_and_one_to_the_bound_is_none() {
+        let too_far = |index, latest| Violation::JumpTooFar { index, expected: 100, latest };
+        for (clock, latest) in [(None, 150), (Some(400), 450), (Some(60), 110), (Some(20), 100)] {
+            let account = |given_up| {
+                let mut account = Account::new(100, 10, 50);
+                clock.inspect(|&index| account.set_clock(index));
+                (0..given_up).for_each(|_| account.give_up(Cause::Deadline));
+                account
+            };
+            for flags in [Flags::START, Flags::OVERFLOW] {
+                let to = |index| account(0).gap_before(Seq(0), &packet(index, flags));
+                assert!(to(latest).is_ok(), "{clock:?} {flags:?}");
+                let named = clock.map_or(150, |index| index + 50);
+                assert_eq!(to(latest + 1), Err(too_far(latest + 1, named)), "{clock:?} {flags:?}");
+            }
+            assert!(account(0).gap_before_end(latest).is_ok());
+            assert!(account(0).gap_before_end(latest + 1).is_err());
+            // Packets that were lost lie within the window, and are no jump.
+            assert!(account(6).gap_before(Seq(6), &packet(160, NONE)).is_ok());
+            assert!(account(6).gap_before_end(160).is_ok());
+            assert!(account(6).gap_before(Seq(6), &packet(500, NONE)).is_err());
+        }
     }
 
     #[test]

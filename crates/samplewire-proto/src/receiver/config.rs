@@ -19,12 +19,13 @@ pub enum Delivery {
 pub struct ReceiverConfig {
     delivery: Delivery,
     credit_floor: u32,
+    jump_max: u64,
 }
 
 impl ReceiverConfig {
     /// Complete delivery, and all of the pool promised at once.
     pub const fn new() -> Self {
-        Self { delivery: Delivery::Complete, credit_floor: u32::MAX }
+        Self { delivery: Delivery::Complete, credit_floor: u32::MAX, jump_max: u64::MAX }
     }
 
     /// Chooses the delivery; default complete. A deadline is 1 us to 30 s: longer bounds latency
@@ -54,6 +55,18 @@ impl ReceiverConfig {
         }
         self.credit_floor = packets;
         Ok(self)
+    }
+
+    /// How many samples ahead a jump of the index may lead, for an end that plays; default as many as
+    /// there are. More lets a sender plan further ahead; each sample of a jump may cost the end that
+    /// plays its time, or a zero (`docs/protocol.md#6.10`).
+    pub const fn with_jump_max(mut self, samples: u64) -> Self {
+        self.jump_max = samples;
+        self
+    }
+
+    pub(super) const fn jump_max(&self) -> u64 {
+        self.jump_max
     }
 
     pub(super) const fn delivery(&self) -> Delivery {

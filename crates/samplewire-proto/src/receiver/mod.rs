@@ -137,7 +137,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             limit: terms.first_seq,
             gone_before: terms.first_seq,
             expired_end: terms.first_seq,
-            account: Account::new(terms.first_index, terms.packet_samples),
+            account: Account::new(terms.first_index, terms.packet_samples, config.jump_max()),
             consumed_index: terms.first_index,
             settled: Settled::new(Tolerance::new(terms.reorder_tolerance, bound)),
             heard_at: now,
@@ -455,6 +455,12 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.event.take()
     }
 
+    /// The clock by which the samples are played is at `index`: jumps are measured from it, and not
+    /// from the end of what came before (`docs/protocol.md#6.10`).
+    pub const fn set_clock(&mut self, index: SampleIndex) {
+        self.account.set_clock(index);
+    }
+
     /// Ends the stream before its time. Nothing more is delivered; the sender is told.
     pub fn cancel(&mut self, now: Nanos) {
         self.cancel_for(now, CloseReason::Cancelled);
@@ -483,7 +489,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     }
 
     fn violate(&mut self, now: Nanos, violation: Violation) {
-        self.start_cancel(now, CloseReason::Protocol, End::Violation(violation));
+        let reason = match violation {
+            Violation::JumpTooFar { .. } => CloseReason::JumpTooFar,
+            _ => CloseReason::Protocol,
+        };
+        self.start_cancel(now, reason, End::Violation(violation));
     }
 
     fn break_off(&mut self, end: End) {

@@ -57,6 +57,8 @@ pub enum CloseReason {
     Protocol,
     /// Samples were not there when they were to be played, and the opener wished to stop then.
     Underflow,
+    /// The index jumped further ahead than the device plays.
+    JumpTooFar,
     /// A number of a later version.
     Unknown(u16),
 }
@@ -72,6 +74,7 @@ impl CloseReason {
             Self::PeerSilent => 4,
             Self::Protocol => 5,
             Self::Underflow => 6,
+            Self::JumpTooFar => 7,
             Self::Unknown(number) => number,
         }
     }
@@ -86,6 +89,7 @@ impl CloseReason {
             4 => Self::PeerSilent,
             5 => Self::Protocol,
             6 => Self::Underflow,
+            7 => Self::JumpTooFar,
             other => Self::Unknown(other),
         }
     }

@@ -366,7 +366,8 @@ fn params(first_index: SampleIndex, window: u32, session: u32) -> StreamTerms {
         first_seq: FIRST_SEQ,
         rate_numerator: 1_000_000,
         rate_denominator: 1,
-        format: 2,
+        // Samples of no known size: a payload is as small as can be.
+        format: u16::MAX,
         channels: 1,
         packet_samples: PACKET_SAMPLES,
         payload_bytes: PAYLOAD_BYTES as u16,

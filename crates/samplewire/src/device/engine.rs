@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_io::{Batch, Ecn, Link, LinkError, Outgoing, Resilient};
-use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::{
     EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
 };
@@ -153,6 +152,9 @@ impl Engine {
     }
 
     fn take_arrivals(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
+        if let (Some(plays), Some(clock)) = (&mut self.plays, &self.samples) {
+            plays.set_clock(clock.index_at(Instant::now()));
+        }
         for (bytes, meta) in batch {
             let parsed = wire::parse(bytes);
             // A tag says of which stream it is, however many there are.
@@ -261,10 +263,10 @@ impl Engine {
             (None, Some(plays)) => (&plays.offer, plays.next_index()),
             (None, None) => return Err(RefuseReason::NoSuchStream),
         };
-        let now_index = self.samples.map_or(0, |clock| clock.index_at(Instant::now()));
+        let clock_index = self.samples.map(|clock| clock.index_at(Instant::now()));
+        let now_index = clock_index.unwrap_or(0);
         let latest = match (sends, self.samples) {
-            // What is to be played has its time.
-            (None, _) => INDEX_MAX,
+            (None, _) => self.plays.as_ref().map_or(0, |it| it.latest_start(clock_index)),
             (Some(_), Some(clock)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
             // Streams that begin together begin where the last of them is.
             (Some(_), None) => {

@@ -105,7 +105,11 @@ impl Device {
                 let bytes = pool.memory_bytes();
                 let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
                 let shared = Arc::clone(&inlet_shared);
-                (Some(Plays::new((clock, caller), offer, pool, hold_max, shared)), bytes)
+                let jump_max = samples_in(&offer.info, options.play_jump_max);
+                (
+                    Some(Plays::new((clock, caller), offer, pool, (hold_max, jump_max), shared)),
+                    bytes,
+                )
             }
             None => (None, 0),
         };
@@ -132,6 +136,18 @@ impl Device {
         });
         Ok(Self { address, transmitters, inlet })
     }
+}
+
+/// How many samples a stream has in `span`; a rate that is not known counts as 1 MHz.
+fn samples_in(info: &StreamInfo, span: Duration) -> u64 {
+    let rate = match info.rate_numerator {
+        0 => 1_000_000,
+        numerator => u128::from(numerator),
+    };
+    let denominator = u128::from(info.rate_denominator.max(1)) * 1_000_000_000;
+    // Nanoseconds that 64 bits hold, times a rate of 64 bits, fit 128.
+    let span_ns = span.as_nanos().min(u64::MAX.into());
+    u64::try_from(span_ns * rate / denominator).unwrap_or(u64::MAX)
 }
 
 fn half_out(

@@ -116,13 +116,16 @@ impl<'a> Player<'a> {
             if is_over {
                 self.line.end_stream();
             }
-            self.play_due(now, &mut tell)?;
+            let is_done = self.play_due(now, &mut tell)?;
             self.note(now);
             if is_over && self.line.is_empty() {
                 return Ok(false);
             }
             if now >= until {
                 return Ok(true);
+            }
+            if !is_done {
+                continue;
             }
             let span = self.idle_span(now).min(until - now);
             if is_over || !self.has_room() {
@@ -177,18 +180,26 @@ impl<'a> Player<'a> {
         }
     }
 
+    /// Plays what is due, up to [`STEP_BYTES`]: what a peer makes due is never played in one go.
+    /// `false` when more is due.
     fn play_due(
         &mut self,
         now: Instant,
         tell: &mut impl FnMut(&Underrun),
-    ) -> Result<(), SinkError> {
+    ) -> Result<bool, SinkError> {
         // Without a clock nothing runs out.
         let due_end = self.clock.map_or(self.line.end().unwrap_or(0), |clock| clock.index_at(now));
+        let from = self.line.next_at().or(self.line.next()).unwrap_or(due_end);
+        let step_end = from.saturating_add((STEP_BYTES / self.frame_bytes).max(1) as u64);
+        let (is_cut, due_end) = (step_end < due_end, step_end.min(due_end));
+        let mut is_idle = true;
         let is_missing = self.receiver.is_missing();
         let dry = if is_missing { UnderrunCause::RepairLate } else { UnderrunCause::SenderBehind };
         while !self.is_stopped {
-            match self.line.poll(due_end, dry) {
-                None => return Ok(()),
+            let step = self.line.poll(due_end, dry);
+            is_idle &= step.is_none();
+            match step {
+                None => return Ok(is_idle || !is_cut),
                 Some(Step::Tell(underrun)) => tell(&underrun),
                 Some(Step::Play(due)) => {
                     let block = &self.blocks[0];
@@ -211,7 +222,7 @@ impl<'a> Player<'a> {
         // Nothing more is played.
         self.line.stop();
         self.blocks.clear();
-        Ok(())
+        Ok(true)
     }
 
     /// Until something is due, or may have to be, at most for a moment.
@@ -255,6 +266,9 @@ fn write_zeros(
     }
     Ok(())
 }
+
+/// As much is played between two looks at the clock, at what comes, and at whether to stop.
+const STEP_BYTES: usize = 1 << 20;
 
 /// Zeros are written in pieces of this size.
 const ZEROS_BYTES: usize = 64 << 10;

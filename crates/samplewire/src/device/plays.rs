@@ -28,6 +28,8 @@ pub(super) struct Plays {
     lingering: Option<Inflow>,
     sessions: u64,
     next_index: SampleIndex,
+    /// How far ahead a stream may start and its index may jump, in samples.
+    jump_max: u64,
     /// How long samples may wait for their quantum to fill.
     hold_max: Nanos,
     shared: Arc<Shared>,
@@ -47,7 +49,7 @@ impl Plays {
         (clock, caller): (Clock, Caller),
         offer: Offer,
         pool: Pool,
-        hold_max: Nanos,
+        (hold_max, jump_max): (Nanos, u64),
         shared: Arc<Shared>,
     ) -> Self {
         Self {
@@ -59,6 +61,7 @@ impl Plays {
             lingering: None,
             sessions: 0,
             next_index: 0,
+            jump_max,
             hold_max,
             shared,
         }
@@ -89,7 +92,7 @@ impl Plays {
         let frame_bytes = self.offer.frame_bytes;
         let (inflow, mut outlet) = receiver::flow(
             (peer, self.clock),
-            (terms, config_of(request)),
+            (terms, config_of(request).with_jump_max(self.jump_max)),
             (self.pool.clone(), quantum_packets),
             (frame_bytes, self.hold_max),
             shared,
@@ -109,6 +112,19 @@ impl Plays {
 
     pub(super) const fn next_index(&self) -> SampleIndex {
         self.next_index
+    }
+
+    /// The latest index at which a stream may begin, where the clock is at `clock_index`
+    /// (`docs/protocol.md#6.10`).
+    pub(super) fn latest_start(&self, clock_index: Option<SampleIndex>) -> SampleIndex {
+        clock_index.unwrap_or(self.next_index).saturating_add(self.jump_max)
+    }
+
+    /// The clock of the samples is at `index`.
+    pub(super) fn set_clock(&mut self, index: SampleIndex) {
+        if let Some(stream) = &mut self.stream {
+            stream.inflow.receiver.set_clock(index);
+        }
     }
 
     /// Takes a packet, or what is none; `false` when it is not of a stream to here.

@@ -1,5 +1,7 @@
 //! What the user of a transmitter may choose.
 
+use std::time::Duration;
+
 use samplewire_io::UdpOptions;
 
 use crate::real_time::RealTime;
@@ -18,6 +20,7 @@ pub struct TransmitterOptions {
     pub(crate) packet_bytes_max: usize,
     pub(crate) udp: UdpOptions,
     pub(crate) real_time: RealTime,
+    pub(crate) play_jump_max: Duration,
 }
 
 impl TransmitterOptions {
@@ -31,6 +34,7 @@ impl TransmitterOptions {
             packet_bytes_max: 9_000,
             udp: UdpOptions::new(),
             real_time: RealTime::new(),
+            play_jump_max: PLAY_JUMP_MAX,
         }
     }
 
@@ -83,6 +87,17 @@ impl TransmitterOptions {
         self
     }
 
+    /// How far ahead a stream that the device plays may start, and its index may jump, at the rate of
+    /// the device's samples; default 60 s. What lies further ahead is refused, or ends the stream
+    /// (`docs/protocol.md#6.10`). More lets senders plan further ahead; but a device with a clock
+    /// belongs to the sender until the jump is over, and one without a clock plays as many zeros for
+    /// what the sender lost.
+    #[must_use]
+    pub const fn play_jump_max(mut self, span: Duration) -> Self {
+        self.play_jump_max = span;
+        self
+    }
+
     /// What the I/O thread and the quanta may have of the machine; default nothing.
     #[must_use]
     pub fn real_time(mut self, options: RealTime) -> Self {
@@ -96,3 +111,7 @@ impl Default for TransmitterOptions {
         Self::new()
     }
 }
+
+/// A minute: senders plan bursts seconds ahead, as far as a stream out may be told to start; and the
+/// longest that a sender which is gone can hold a device.
+pub(crate) const PLAY_JUMP_MAX: Duration = Duration::from_secs(60);
