@@ -99,6 +99,17 @@ impl Account {
         if ahead < len as u64 { ahead as usize } else { len }
     }
 
+    /// The part of a gap that lies at or behind the index that is to come: the rest is there
+    /// already, or in a gap that was taken.
+    pub(crate) fn ahead(&self, gap: &RecordedGap) -> Option<RecordedGap> {
+        let behind = self.next.saturating_sub(gap.first);
+        let count = gap.count().checked_sub(behind).filter(|&count| count > 0)?;
+        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        let not_repaired = gap.not_repaired.min(count);
+        let first = gap.first + behind;
+        Some(RecordedGap { first, not_repaired, source_lost: count - not_repaired, ..*gap })
+    }
+
     /// Whether the limit is reached.
     pub(crate) fn is_full(&self) -> bool {
         self.left == Some(0)
@@ -242,6 +253,62 @@ mod tests {
         let overlaps =
             [(100, 5), (98, 5), (90, 5), (200, 5)].map(|(at, len)| account.overlap(at, len));
         assert_eq!(overlaps, [0, 2, 5, 0]);
+    }
+
+    #[test]
+    fn gap_that_was_taken_before_is_taken_once() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        account.take_gap(&gap(100, 50, 0), false);
+        let ahead = [gap(90, 10, 0), gap(100, 30, 20), gap(120, 20, 0), gap(150, 5, 2)]
+            .map(|gap| account.ahead(&gap));
+        assert_eq!(ahead, [None, None, None, Some(gap(150, 5, 2))]);
+        let across = account.ahead(&gap(140, 15, 5)).expect("10 of 20 lie ahead");
+        assert_eq!(across, gap(150, 10, 0));
+        account.take_gap(&across, false);
+        let balance = account.balance(100).unwrap();
+        assert_eq!((balance.indexes, balance.missing), (160, 60));
+    }
+
+    #[test]
+    fn each_index_is_in_its_term() {
+        let mut account = Account::new(1_000, None);
+        account.take_samples(1_015, 100);
+        account.take_gap(&gap(1_115, 6, 4), false);
+        account.take_samples(1_145, 50);
+        account.restart_at(7);
+        account.take_samples(9, 40);
+        let terms = Balance {
+            indexes: 195 + 42,
+            samples: 170,
+            missing: 10,
+            left_out: 20,
+            not_written: 20,
+            before_first: 15 + 2,
+        };
+        assert_eq!(account.balance(170), Ok(terms));
+        assert!(!terms.is_whole());
+        assert_eq!(
+            terms.words("written"),
+            "237 indexes: 170 written, 10 missing, 20 left out by the device, 20 received but not \
+             written, 17 before the first sample"
+        );
+    }
+
+    #[test]
+    fn account_that_does_not_add_up_is_a_defect() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        let defect = |account: &Account| account.balance(100).unwrap_err().words();
+        let words = account.balance(101).unwrap_err().words();
+        assert!(words.contains("101 samples are written, and 100 were delivered"), "{words}");
+        let lost = Account { delivered: 99, ..account.clone() };
+        assert!(lost.balance(99).unwrap_err().words().contains("100 indexes, but the terms"));
+        let by_cause = { [1; RecordedCause::ALL.len()] };
+        let words = defect(&Account { gap_samples: by_cause, ..account.clone() });
+        assert!(words.contains("0 samples are missing by hop, and 9 by cause"), "{words}");
+        account.take_samples(99, 1);
+        assert!(account.balance(100).unwrap_err().words().contains("1 pieces came twice"));
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
+use samplewire::receiver::Stalls;
 use samplewire::sigmf::{RecordedCause, RecordedGap};
-use samplewire_proto::Cause;
+use samplewire_proto::{Cause, SampleIndex};
 use serde::Serialize;
 
 use crate::account::Account;
@@ -134,21 +135,34 @@ impl fmt::Display for Hops {
 }
 
 /// Whether the program, or what it writes to, held the stream up before a gap.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldUp {
-    /// How often it had when the source's last loss was told.
-    told: u64,
+    rate_hz: f64,
+    /// Where the stalls began that the last gaps came of, and what these lost.
+    stalled_at: SampleIndex,
+    lost: u64,
 }
 
 impl HeldUp {
-    /// Whether it has since the source's last loss, where `gap` tells of another; `count` is how
-    /// often it has since the opening.
-    pub(crate) fn before(&mut self, gap: &RecordedGap, count: impl FnOnce() -> u64) -> bool {
+    /// Of a stream of this rate, 0 where it is not known.
+    pub(crate) const fn new(rate_hz: f64) -> Self {
+        Self { rate_hz, stalled_at: 0, lost: 0 }
+    }
+
+    /// Whether what the source lost in `gap` came of `stalls`, for the most part and at most: all that
+    /// came of them is no longer than they were.
+    pub(crate) fn before(&mut self, gap: &RecordedGap, stalls: impl FnOnce() -> Stalls) -> bool {
         if gap.source_lost == 0 {
             return false;
         }
-        let count = count();
-        std::mem::replace(&mut self.told, count) < count
+        let stalls = stalls();
+        let lost = if stalls.first_index() == self.stalled_at { self.lost } else { 0 };
+        let lost = lost.saturating_add(gap.source_lost);
+        let is_held_up = stalls.explains(gap.first, lost, self.rate_hz);
+        if is_held_up {
+            (self.stalled_at, self.lost) = (stalls.first_index(), lost);
+        }
+        is_held_up
     }
 }
 
@@ -196,15 +210,23 @@ mod tests {
     }
 
     #[test]
-    fn stall_explains_the_next_loss_of_the_source_and_no_later_one() {
-        let gap = |source_lost| {
+    fn stall_explains_the_losses_that_it_is_long_enough_for() {
+        let gap = |first, source_lost| {
             let cause = RecordedCause::Stream(Cause::SourceOverflow);
-            RecordedGap { first: 0, not_repaired: 0, source_lost, cause, stream: None }
+            RecordedGap { first, not_repaired: 0, source_lost, cause, stream: None }
         };
-        let mut held_up = HeldUp::default();
-        assert!(!held_up.before(&gap(5), || 0));
-        assert!(!held_up.before(&gap(0), || 3), "the source lost nothing");
-        assert!(held_up.before(&gap(5), || 3));
-        assert!(!held_up.before(&gap(5), || 3));
+        // 1 ms while index 5,000 was to come, of ends that hold 1,000 samples each.
+        let mut stalls = Stalls::new(10, 100);
+        let mut held_up = HeldUp::new(1e6);
+        assert!(!held_up.before(&gap(5_500, 5), || stalls));
+        stalls.note(5_000, 1_000_000);
+        assert!(!held_up.before(&gap(5_500, 0), || stalls), "the source lost nothing");
+        assert!(held_up.before(&gap(5_500, 900), || stalls));
+        assert!(held_up.before(&gap(6_500, 900), || stalls));
+        assert!(!held_up.before(&gap(6_900, 900), || stalls), "that is more than it lasted");
+        assert!(!held_up.before(&gap(90_000, 5), || stalls), "it was long ago and lost nothing");
+        stalls.note(95_000, 1_000_000);
+        assert!(held_up.before(&gap(95_900, 2_000), || stalls));
+        assert!(!held_up.before(&gap(96_000, 500_000), || stalls), "the device stood still");
     }
 }

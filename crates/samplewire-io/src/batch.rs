@@ -166,8 +166,9 @@ pub struct Meta {
     pub peer: SocketAddr,
     /// The ECN bits it arrived with.
     pub ecn: Ecn,
-    /// Packets that this host's socket has dropped so far, as counted when this one was queued
-    /// (wraps), at least: joined packets may count as one. `None` where the backend cannot tell.
+    /// Packets that this host's socket has dropped so far because it had no room, as counted when
+    /// this one was queued (wraps), at least: joined packets may count as one, and drops that may
+    /// have been of damaged packets are left out. `None` where the backend cannot tell.
     pub dropped: Option<u32>,
     /// How many packets one of `dropped` stands for at most: as many as one message has brought
     /// joined so far, 1 where none were joined.

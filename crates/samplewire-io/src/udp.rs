@@ -5,6 +5,7 @@
 //! with padded packets.
 
 mod depth;
+mod drops;
 mod lane;
 mod lone;
 mod marking;
@@ -18,6 +19,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use self::depth::Depth;
+use self::drops::Drops;
 use self::lane::{LOOK_MESSAGES_MAX, Lane};
 use self::lone::Lone;
 use self::marking::Marking;
@@ -74,6 +76,7 @@ pub struct Udp {
     /// Whether the last send found the socket's buffer full.
     blocked: bool,
     kernel_dropped: u32,
+    drops: Drops,
     /// The most packets that one message has brought.
     joined_packets_max: u32,
     /// Packets that did not fit the batch.
@@ -152,6 +155,7 @@ impl Udp {
             lone: Lone::new(),
             blocked: false,
             kernel_dropped: 0,
+            drops: Drops::new(local.is_ipv6()),
             joined_packets_max: 1,
             truncated: 0,
             unreachable: 0,
@@ -178,6 +182,10 @@ impl Udp {
             match self.receive_headers.receive(socket, arena, stride_bytes, messages_max) {
                 Ok(messages) => {
                     self.depth.begin();
+                    match &mut self.lane {
+                        Some(lane) if from_lane => lane.drops.begin(),
+                        _ => self.drops.begin(),
+                    }
                     for index in 0..messages {
                         let received = self.receive_headers.received(index);
                         self.enter(batch, (first + index) * stride_bytes, &received, from_lane);
@@ -256,13 +264,17 @@ impl Udp {
         received: &Received,
         from_lane: bool,
     ) {
-        let kernel_dropped = match &mut self.lane {
-            Some(lane) if from_lane => &mut lane.kernel_dropped,
-            _ => &mut self.kernel_dropped,
+        let (kernel_dropped, drops) = match &mut self.lane {
+            Some(lane) if from_lane => (&mut lane.kernel_dropped, &mut lane.drops),
+            _ => (&mut self.kernel_dropped, &mut self.drops),
         };
         // The kernel leaves the count out while it is zero.
         *kernel_dropped = received.dropped.unwrap_or(*kernel_dropped);
-        let dropped = kernel_dropped.wrapping_add(self.truncated);
+        if self.is_filtered {
+            drops.skip(*kernel_dropped);
+        }
+        let dropped = drops.without_room(*kernel_dropped, Instant::now);
+        let dropped = dropped.wrapping_add(self.truncated);
         let Some(peer) = received.peer.filter(|_| !received.truncated) else {
             self.truncated = self.truncated.wrapping_add(1);
             return;

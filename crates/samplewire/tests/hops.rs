@@ -5,6 +5,8 @@ mod rig;
 
 use std::io::Read;
 use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rig::Device;
@@ -73,9 +75,78 @@ impl Lost {
     }
 }
 
+/// Sends packets with a wrong UDP checksum from one address of this host to another, all the time,
+/// until it is dropped; they need a raw socket.
+struct Damage(Child);
+
+impl Damage {
+    /// `None`, with a word about it, where that is not allowed.
+    fn start(from: SocketAddr, to: SocketAddr) -> Option<Self> {
+        let mut child = Command::new("python3")
+            .args(["-c", DAMAGE, &from.port().to_string(), &to.port().to_string()])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| println!("skipped: no python3: {error}"))
+            .ok()?;
+        let mut begun = [0; 5];
+        let said = child.stdout.as_mut().expect("it is piped").read_exact(&mut begun);
+        if said.is_err() {
+            println!("skipped: a raw socket is not allowed here (needs root)");
+            child.wait().expect("it is our child");
+            return None;
+        }
+        Some(Self(child))
+    }
+}
+
+impl Drop for Damage {
+    fn drop(&mut self) {
+        self.0.kill().expect("it is our child");
+        self.0.wait().expect("it is our child");
+    }
+}
+
+/// 3,000 a second, as a stream's packets between its own, with a checksum of 1.
+const DAMAGE: &str = "\
+import socket, struct, sys, time
+raw = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_UDP)
+source, to = int(sys.argv[1]), int(sys.argv[2])
+packet = struct.pack('!HHHH', source, to, 1008, 1) + bytes(1000)
+print('begun', flush=True)
+while True:
+    raw.sendto(packet, ('127.0.0.1', 0))
+    time.sleep(0.0003)
+";
+
+/// UDP packets of this network namespace: those that a socket had no room for, and damaged ones.
+fn counted() -> [u64; 2] {
+    let text = std::fs::read_to_string("/proc/net/snmp").expect("Linux counts");
+    let mut rows = text.lines().filter_map(|line| line.strip_prefix("Udp: "));
+    let (names, counts) = (rows.next().expect("names"), rows.next().expect("counts"));
+    ["RcvbufErrors", "InCsumErrors"].map(|name| {
+        let mut columns = names.split(' ').zip(counts.split(' '));
+        columns.find(|column| column.0 == name).expect("a column").1.parse().expect("a count")
+    })
+}
+
 /// Streams `PACKETS` packets at a converter's rate over a wire that loses `loss` of them; between two
 /// stalls of the receiving thread are `period` receives.
 fn run(delivery: Delivery, joining: bool, loss: f64, period: u64, seed: u64) -> Lost {
+    let fault = |_, _| ();
+    run_with(delivery, joining, loss, period, seed, fault)
+}
+
+/// The same beside a fault that is made of the addresses of device and receiver, until the end.
+fn run_with<F>(
+    delivery: Delivery,
+    joining: bool,
+    loss: f64,
+    period: u64,
+    seed: u64,
+    fault: impl FnOnce(SocketAddr, SocketAddr) -> F,
+) -> Lost {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let data = FaultSpec::new().loss(loss).only(PacketTypes::one(0)).seed(seed);
     let zeros = std::io::repeat(0).take(PACKETS * SAMPLES * 4);
     let options = SourceOptions::new().format(Format::Sc16).rate_hz(RATE_HZ);
@@ -87,6 +158,7 @@ fn run(delivery: Delivery, joining: bool, loss: f64, period: u64, seed: u64) -> 
     let buffer_bytes = if stalls { 64 << 10 } else { 32 << 20 };
     let udp = UdpOptions::new().receive_buffer_bytes(buffer_bytes).joining(joining);
     let link = Udp::client(device.address, &udp).expect("a route");
+    let fault = fault(device.address, link.local_addr());
     let link = Stalled { link, receives: 0, period };
     let options = ReceiverOptions::new().delivery(delivery);
     let mut receiver =
@@ -99,6 +171,7 @@ fn run(delivery: Delivery, joining: bool, loss: f64, period: u64, seed: u64) -> 
             not_repaired[gap.cause as usize] += gap.not_repaired;
         }
     }
+    drop(fault);
     let lost: u64 = not_repaired.iter().sum();
     assert_eq!(delivered + overflow + lost, PACKETS * SAMPLES, "every sample is told once");
     let snapshot = receiver.close();
@@ -164,6 +237,54 @@ fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
     }
 }
 
+/// Packets that the wire damaged are no packets that the socket had no room for, although the kernel
+/// counts both as the socket's drops.
+#[test]
+fn damaged_packets_are_not_told_as_the_sockets() {
+    for joining in [false, true] {
+        let before = counted();
+        let mut is_damaged = true;
+        let lost = run_with(Delivery::BestEffort, joining, 0.03, u64::MAX, 11, |from, to| {
+            let damage = Damage::start(from, to);
+            is_damaged = damage.is_some();
+            damage
+        });
+        let [without_room, damaged] = [0, 1].map(|at| counted()[at] - before[at]);
+        println!("joining {joining}, {without_room} without room, {damaged} damaged: {lost:?}");
+        if !is_damaged {
+            return;
+        }
+        assert!(damaged > 300, "{damaged} were planted");
+        assert!(lost.socket_dropped <= without_room, "{without_room} had no room");
+        assert!(lost.told(Cause::ReceiverBehind) <= without_room * JOINED_MAX);
+        if without_room == 0 {
+            let mixed = if lost.overflow > 0 { 10 + lost.wire / 10 } else { 0 };
+            assert!(lost.told(Cause::NeverAsked).abs_diff(lost.wire) <= mixed);
+        }
+    }
+}
+
+/// What a full socket dropped amid damaged packets is told as at least so many.
+#[test]
+fn full_socket_amid_damaged_packets_is_told_as_at_least_its_drops() {
+    let before = counted();
+    let mut is_damaged = true;
+    let lost = run_with(Delivery::BestEffort, false, 0.0, 200, 12, |from, to| {
+        let damage = Damage::start(from, to);
+        is_damaged = damage.is_some();
+        damage
+    });
+    let [without_room, damaged] = [0, 1].map(|at| counted()[at] - before[at]);
+    println!("{without_room} without room, {damaged} damaged: {lost:?}");
+    if !is_damaged {
+        return;
+    }
+    assert!(damaged > 300, "{damaged} were planted");
+    assert!(lost.socket_dropped > 0, "the socket overflowed");
+    assert!(lost.socket_dropped <= without_room, "never more than there were");
+    assert!(lost.told(Cause::ReceiverBehind) <= without_room);
+}
+
 /// The program is known to have held all before the gap is told that comes of it.
 #[test]
 fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
@@ -173,7 +294,7 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     let overflow = Overflow::Lose { rate_hz: RATE_HZ };
     let device = Device::start("127.0.0.1:0", source, &options, (&none, &none), overflow);
     let mut receiver = device.receive(&ReceiverOptions::new().window(64));
-    let mut gaps = 0;
+    let (mut gaps, mut explained) = (0, 0);
     for stall in 0..5 {
         let before = receiver.stats().starved;
         let held = receiver.next().expect("samples");
@@ -185,13 +306,26 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
         if is_overflow {
             gaps += 1;
             assert!(receiver.stats().starved > before, "stall {stall}");
+            let gap = block.gaps().iter().find(|gap| gap.source_lost > 0).expect("there is one");
+            let (first, lost, stalls) = (gap.first, gap.source_lost, receiver.stats().stalls);
+            // A device that this machine held up for longer lost more.
+            explained += usize::from(stalls.explains(first, lost, RATE_HZ));
+            assert!(!stalls.explains(first + RATE_HZ as u64, lost, RATE_HZ), "a second later");
+            assert!(!stalls.explains(first, RATE_HZ as u64, RATE_HZ), "a second long");
         }
     }
     assert!(gaps > 0, "the source never overflowed");
+    assert!(explained > 0, "no stall of 100 ms explains the loss behind it");
     receiver.close();
     device.finish();
 }
 
 const RATE_HZ: f64 = 20e6;
 const PACKETS: u64 = 60_000;
+
+/// Packets of this length that the kernel joins at most.
+const JOINED_MAX: u64 = 64;
+
+/// The counts of the namespace are of all sockets: one stream at a time.
+static ALONE: Mutex<()> = Mutex::new(());
 const SAMPLES: u64 = 352;

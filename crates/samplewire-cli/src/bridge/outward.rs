@@ -84,7 +84,7 @@ impl Outward {
         let mut account = Account::new(info.first_index, None);
         let mut lines = GapLines::new(info.rate_hz());
         let mut cadence = Cadence::new(Duration::from_secs(1), Instant::now());
-        let mut held_up = HeldUp::default();
+        let mut held_up = HeldUp::new(info.rate_hz());
         let mut pending = Pending::default();
         let mut has_more = true;
         while has_more && !ending.has_come() {
@@ -104,7 +104,7 @@ impl Outward {
                         Poll::Ready(Some(block)) => {
                             for gap in block.gaps() {
                                 let gap = RecordedGap::from(gap);
-                                let is_held_up = held_up.before(&gap, || receiver.stats().starved);
+                                let is_held_up = held_up.before(&gap, || receiver.stats().stalls);
                                 account.take_gap(&gap, is_held_up);
                                 lines.print(console, &gap);
                             }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::End;
-use samplewire::receiver::{Aligned, AlignedEnd, Piece};
+use samplewire::receiver::{Aligned, AlignedEnd, Piece, Stalls};
 use samplewire::sigmf::RecordedGap;
 
 use super::tally::Received;
@@ -50,7 +50,7 @@ impl Receiving {
         let before = HostHints::now(peer);
         let frame_bytes = info.frame_bytes();
         let mut account = Account::new(info.first_index, None);
-        let mut held_up = HeldUp::default();
+        let mut held_up = HeldUp::new(info.rate_hz());
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
         // Relaxed: figures for display, and a flag that is looked at again soon.
@@ -89,12 +89,12 @@ impl Receiving {
     }
 }
 
-/// How often the program held all that the stream has. Of several streams it is not known which of
-/// them, or this program, held the others up.
-fn stalls(aligned: &Aligned) -> u64 {
+/// When the program held all that the stream has. Of several streams it is not known which of them,
+/// or this program, held the others up.
+fn stalls(aligned: &Aligned) -> Stalls {
     match aligned.infos().len() {
-        1 => aligned.stats().map(|(snapshot, _)| snapshot.starved).sum(),
-        _ => 0,
+        1 => aligned.stats().next().map_or_else(Stalls::default, |(snapshot, _)| snapshot.stalls),
+        _ => Stalls::default(),
     }
 }
 

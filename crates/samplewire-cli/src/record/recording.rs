@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Interleaved, Piece, ReceiverSnapshot, StreamGap};
+use samplewire::receiver::{Interleaved, Piece, ReceiverSnapshot, Stalls, StreamGap};
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::{SinkError, Writer};
 use samplewire::{Block, DeviceInfo};
@@ -39,8 +39,11 @@ pub(super) struct Recording<'a> {
     /// How long the device had been silent when the recording stopped, where it was.
     pub(super) silent: Option<Duration>,
     held_up: HeldUp,
-    /// How often the writer's queue was full in this session.
-    queue_full: u64,
+    /// The same by `queue_stalls`: the sender of one of several streams has no credit either while
+    /// another stalls, so there it is what all wait for that counts.
+    held_up_by_queue: HeldUp,
+    /// When the writer's queue was full in this session.
+    queue_stalls: Stalls,
     cadence: Cadence,
     status_cadence: Cadence,
 }
@@ -68,8 +71,9 @@ impl<'a> Recording<'a> {
             before: ReceiverSnapshot::default(),
             heard: started,
             silent: None,
-            held_up: HeldUp::default(),
-            queue_full: 0,
+            held_up: HeldUp::new(0.0),
+            held_up_by_queue: HeldUp::new(0.0),
+            queue_stalls: Stalls::default(),
             cadence: Cadence::new(Duration::from_secs(1), started),
             status_cadence: Cadence::new(STATUS_PERIOD, started),
         }
@@ -89,7 +93,10 @@ impl<'a> Recording<'a> {
             }
         }
         self.heard = Instant::now();
-        (self.held_up, self.queue_full) = (HeldUp::default(), 0);
+        self.held_up = HeldUp::new(info.rate_hz());
+        self.held_up_by_queue = self.held_up;
+        // What the recorder has not taken lies in the windows of both ends.
+        self.queue_stalls = Stalls::new(2 * info.window, info.packet_samples);
         self.writer.session(info.boot_id)
     }
 
@@ -190,9 +197,10 @@ impl<'a> Recording<'a> {
         let left = self.duration.map(|duration| self.started + duration - now);
         let pause = left.map_or(PAUSE_MAX, |left| left.min(PAUSE_MAX));
         if !self.writer.has_room() {
-            self.queue_full += 1;
             self.heard = now;
             std::thread::sleep(FULL_PAUSE);
+            let lasted_ns = u64::try_from(now.elapsed().as_nanos()).unwrap_or(u64::MAX);
+            self.queue_stalls.note(self.account.range().end, lasted_ns);
             return None;
         }
         if let Some(piece) = receiver.next_within(pause) {
@@ -216,8 +224,10 @@ impl<'a> Recording<'a> {
             Piece::Gap(StreamGap { stream, gap }) => {
                 let stream = (receiver.infos().len() > 1).then_some(stream);
                 let gap = RecordedGap { stream, ..RecordedGap::from(&gap) };
-                let count = || stalls(receiver, self.queue_full);
-                let is_held_up = self.held_up.before(&gap, count);
+                // A stream that was opened again may begin before what is there.
+                let Some(gap) = self.account.ahead(&gap) else { return Ok(()) };
+                let is_held_up = self.held_up.before(&gap, || receiver.stalls())
+                    || stream.is_some() && self.held_up_by_queue.before(&gap, || self.queue_stalls);
                 let gap = if is_held_up && self.has_disk { of_disk(gap) } else { gap };
                 let taken = self.account.take_gap(&gap, is_held_up);
                 return taken.map_or(Ok(()), |gap| self.gap(&gap));
@@ -237,16 +247,6 @@ impl<'a> Recording<'a> {
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.reporter.gap(gap);
         self.writer.gap(gap)
-    }
-}
-
-/// How often the file has held the stream up: quanta that wait for it are the credit that its
-/// sender does not have. The sender of one of several has none either while another stalls, so
-/// there it is what all wait for that counts.
-fn stalls(receiver: &Interleaved, queue_full: u64) -> u64 {
-    match receiver.infos().len() {
-        1 => receiver.stats().map(|(snapshot, _)| snapshot.starved).sum(),
-        _ => receiver.stalls() + queue_full,
     }
 }
 

@@ -135,6 +135,7 @@ const LOSSES_MAX: u32 = 5;
 
 #[cfg(test)]
 mod tests {
+    use samplewire::receiver::Stalls;
     use samplewire_proto::Nanos;
     use samplewire_proto::receiver::ReceiverStats;
 
@@ -251,6 +252,7 @@ mod tests {
             receive_errors: 35,
             socket_dropped,
             starved,
+            stalls: Stalls::default(),
             rtt_ns: 31,
             credit: 32,
             window: 33,

@@ -5,6 +5,7 @@ mod bad_input;
 mod bridge;
 mod bridging;
 mod captures;
+mod causes;
 mod channels;
 mod decoding;
 mod demonstration;

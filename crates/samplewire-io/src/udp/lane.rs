@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use super::drops::Drops;
 use super::sys::Socket;
 use crate::favoured::Favoured;
 
@@ -16,6 +17,7 @@ use crate::favoured::Favoured;
 pub(super) struct Lane {
     pub(super) socket: Socket,
     pub(super) kernel_dropped: u32,
+    pub(super) drops: Drops,
     pub(super) strangers: Strangers,
 }
 
@@ -49,7 +51,8 @@ impl Lane {
         // and a flood between them would take them along.
         socket.bind(local)?;
         port.attach_steering(favoured)?;
-        Ok(Self { socket, kernel_dropped: 0, strangers: Strangers::new() })
+        let drops = Drops::new(local.is_ipv6());
+        Ok(Self { socket, kernel_dropped: 0, drops, strangers: Strangers::new() })
     }
 }
 

@@ -206,6 +206,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.terms.window
     }
 
+    /// Samples of a full packet.
+    pub const fn packet_samples(&self) -> u32 {
+        self.terms.packet_samples
+    }
+
     /// Whether packets are held that wait for one before them.
     pub fn has_waiting(&self) -> bool {
         self.next != self.highest_end

@@ -16,6 +16,7 @@ use samplewire_proto::{Nanos, SampleIndex};
 use super::hold::Hold;
 use super::places::{Places, Step};
 use super::shared::{Shared, Snapshot};
+use super::stalls::Stalls;
 use crate::port::{BATCH_PACKETS, Clock};
 use item::Part;
 pub(crate) use item::{Item, Run};
@@ -45,6 +46,9 @@ pub(crate) struct Inflow {
     held_until: Option<Nanos>,
     /// The sender has no credit left because the program holds all quanta, and that is counted.
     is_starved: bool,
+    /// Up to when such a stall is noted, while there is one.
+    stalled_at: Option<Nanos>,
+    stalls: Stalls,
     local_drops: Option<u32>,
     /// How the stream ended, until the program has been told.
     end: Option<Result<End, LinkError>>,
@@ -62,6 +66,7 @@ impl Inflow {
         (frame_bytes, hold_max): (usize, Nanos),
     ) -> Self {
         let parts = Vec::with_capacity(parts_max(places.quantum_packets()));
+        let stalls = Stalls::new(receiver.window(), receiver.packet_samples());
         Self {
             peer,
             clock,
@@ -79,11 +84,18 @@ impl Inflow {
             blocked: None,
             held_until: None,
             is_starved: false,
+            stalled_at: None,
+            stalls,
             local_drops: None,
             end: None,
             snapshot: Snapshot::default(),
             published_at: Nanos(0),
         }
+    }
+
+    /// The sender holds as many packets.
+    pub(crate) fn set_reach(&mut self, window: u32) {
+        self.stalls = Stalls::new(window, self.receiver.packet_samples());
     }
 
     pub(crate) const fn peer(&self) -> SocketAddr {
@@ -406,6 +418,7 @@ impl Inflow {
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.ring();
+        self.note_stall(now);
         let until = self.due_at(now)?;
         self.snapshot.starved += u64::from(self.lacks_quanta() && !self.receiver.has_open_credit());
         Some(until)
@@ -413,6 +426,7 @@ impl Inflow {
 
     /// The same where nobody sleeps. Counts that credit ran out for want of quanta.
     pub(crate) fn spins_until(&mut self, now: Nanos) -> Nanos {
+        self.note_stall(now);
         let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
@@ -422,6 +436,15 @@ impl Inflow {
         }
         let until = self.due_at(now).unwrap_or(now);
         until.min(now + PUBLISH_PAUSE_IDLE)
+    }
+
+    /// Takes note of how long the sender has had no credit because the program holds all quanta.
+    fn note_stall(&mut self, now: Nanos) {
+        let is_stalled = !self.receiver.has_open_credit() && self.lacks_quanta();
+        if let Some(at) = self.stalled_at.take() {
+            self.stalls.note(self.receiver.next_index(), now.since(at).0);
+        }
+        self.stalled_at = is_stalled.then_some(now);
     }
 
     fn due_at(&mut self, now: Nanos) -> Option<Nanos> {
@@ -460,6 +483,7 @@ impl Inflow {
     pub(crate) fn publish(&mut self, now: Nanos) {
         self.published_at = now;
         self.snapshot.stream = *self.receiver.stats();
+        self.snapshot.stalls = self.stalls;
         self.snapshot.rtt_ns = self.receiver.rtt().0;
         self.snapshot.credit = self.receiver.credit();
         self.snapshot.window = self.receiver.window();

@@ -11,6 +11,7 @@ mod options;
 mod places;
 mod port;
 mod shared;
+mod stalls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -49,6 +50,7 @@ use places::Places;
 pub use port::{Port, PortStats};
 pub(crate) use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
+pub use stalls::Stalls;
 
 /// The receiving end of a stream.
 ///
@@ -490,13 +492,14 @@ fn begin(
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
     let spins = options.real_time.how_it_waits().is_io_spinning();
-    let (inflow, mut outlet) = flow(
+    let (mut inflow, mut outlet) = flow(
         (address, clock),
         (terms, receiver_config(options)?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
         Arc::new(Shared::new(caller)),
     )?;
+    inflow.set_reach(info.window.max(window));
     outlet.memory_bytes += pool_bytes;
     Ok(Begun { inflow, outlet, info, pages })
 }

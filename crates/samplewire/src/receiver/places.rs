@@ -228,6 +228,21 @@ mod tests {
     }
 
     #[test]
+    fn short_payload_is_followed_by_zeros_and_not_by_what_lay_there() {
+        let pool = Pool::new(PoolConfig::new(1, 8)).unwrap();
+        let mut places = Places::new(pool, Seq(0), 1, 1, 8);
+        for (seq, len_bytes) in [8, 3, 8, 0, 8, 7].into_iter().enumerate() {
+            let seq = Seq(seq as u32);
+            places.attach(seq + 1);
+            places.store(seq, &[0xee; 8][..len_bytes]);
+            let mut expected = [0; 8];
+            expected[..len_bytes].fill(0xee);
+            assert_eq!(places.next_payload(), expected);
+            drop(places.advance());
+        }
+    }
+
+    #[test]
     fn half_full_quantum_is_exchanged_for_a_free_one() {
         let pool = Pool::new(PoolConfig::new(2, 2 * 8)).unwrap();
         let mut places = Places::new(pool, Seq(0), 2, 2, 8);

@@ -7,6 +7,7 @@ use samplewire_io::ErrorCounts;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
+use super::stalls::Stalls;
 use crate::bell::{Bell, lock};
 use crate::calls::Caller;
 use crate::sync::Mutex;
@@ -51,6 +52,8 @@ pub struct Snapshot {
     pub socket_dropped: u64,
     /// Times the sender had no credit left because the program held all quanta.
     pub starved: u64,
+    /// The last of these times: where they were, and for how long.
+    pub stalls: Stalls,
     /// Smoothed round-trip time in nanoseconds.
     pub rtt_ns: u64,
     /// Packets that the sender may still send before it is granted more.

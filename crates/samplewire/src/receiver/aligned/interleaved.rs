@@ -11,7 +11,7 @@ use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, Receive
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
-use crate::receiver::{ReceiverOptions, ReceiverSnapshot, StatsHandle};
+use crate::receiver::{ReceiverOptions, ReceiverSnapshot, Stalls, StatsHandle};
 
 /// Several streams of one device, read as one: sample by sample the channels of the first stream,
 /// of the second and so on.
@@ -25,7 +25,7 @@ pub struct Interleaved {
     pool: Option<Pool>,
     /// A quantum that a gap has left empty.
     spare: Option<Quantum>,
-    stalls: u64,
+    stalls: Stalls,
 }
 
 impl Interleaved {
@@ -54,7 +54,9 @@ impl Interleaved {
             1 => None,
             _ => Some(pool(&aligned).map_err(OpenError::from)?),
         };
-        Ok(Self { aligned, pool, spare: None, stalls: 0 })
+        let info = &aligned.info;
+        let stalls = Stalls::new(2 * info.window.max(options.window), info.packet_samples);
+        Ok(Self { aligned, pool, spare: None, stalls })
     }
 
     /// The streams as one that has the channels of all.
@@ -87,11 +89,13 @@ impl Interleaved {
         self.aligned.counters()
     }
 
-    /// How often the program held all memory of its own when more was to come, so that nothing was
-    /// taken from the streams. Of one stream it says nothing: that has no memory besides its own,
-    /// and counts how often its sender had no credit.
-    pub const fn stalls(&self) -> u64 {
-        self.stalls
+    /// The last times that the program held the streams up. Of several streams, it held all memory of
+    /// its own when more was to come; one stream alone has no memory besides its own.
+    pub fn stalls(&self) -> Stalls {
+        match &self.aligned.receivers[..] {
+            [one] => one.stats().stalls,
+            _ => self.stalls,
+        }
     }
 
     /// Why no more comes; `None` while more may come.
@@ -119,8 +123,11 @@ impl Interleaved {
         let mut quantum = match self.spare.take().or_else(|| pool.take()) {
             Some(quantum) => quantum,
             None => {
-                self.stalls += 1;
-                take_before(pool, until)?
+                let began = Instant::now();
+                let taken = take_before(pool, until);
+                let lasted_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+                self.stalls.note(self.aligned.line.next_index(), lasted_ns);
+                taken?
             }
         };
         let frame_bytes = self.aligned.info.frame_bytes();

@@ -84,6 +84,11 @@ impl<B> Line<B> {
         Self { next: first, lanes: (0..lanes).map(lane).collect() }
     }
 
+    /// The index that is to come.
+    pub(super) const fn next_index(&self) -> SampleIndex {
+        self.next
+    }
+
     /// Whether nothing is known of a lane at the next index; then it can be put there.
     pub(super) fn lacks(&self, lane: usize) -> bool {
         matches!(self.lanes[lane].front(self.next), Front::Nothing)

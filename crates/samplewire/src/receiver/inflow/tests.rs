@@ -117,6 +117,21 @@ impl Rig {
         departed
     }
 
+    /// A packet with these flags and this payload comes, in order.
+    fn come_with(&mut self, flags: Flags, payload: &[u8]) {
+        let index = self.sender.next_index();
+        let (len_bytes, payload_crc) = (payload.len() as u16, crc::crc32c(payload));
+        let packet = NewPacket { index, flags, burst_samples: 0, len_bytes, payload_crc };
+        self.sender.push(packet).unwrap();
+        let mut control = [0; CONTROL_BYTES];
+        while let Some(transmit) = self.sender.poll_transmit(self.now, &mut control) {
+            let Transmit::Data(data) = transmit else { continue };
+            let bytes = [data.head(), payload, &data.trailer].concat();
+            self.arrive(&[bytes]);
+        }
+        self.turn();
+    }
+
     /// These come, and the turn that finds them is over.
     fn arrive(&mut self, packets: &[Vec<u8>]) -> usize {
         for bytes in packets {
@@ -243,6 +258,26 @@ fn reports_are_put_off_for_one_turn_at_most() {
         assert_eq!(rig.taken(), [1]);
     }
     assert!(reports >= 10, "{reports} in 100 packets");
+}
+
+/// `docs/protocol.md#2.9`
+#[test]
+fn tags_of_a_short_payload_are_its_own_and_not_of_what_lay_there() {
+    let tlv = [&TlvKind::GAIN.to_be_bytes()[..], &[0, 8], &3.5_f64.to_be_bytes()].concat();
+    let many = tlv.repeat(6);
+    let mut rig = Rig::new(Nanos(0));
+    let mut tags = 0;
+    for _ in 0..200 {
+        rig.pass(30);
+        // Three a round, so that each place of a quantum holds both kinds in turn.
+        rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
+        rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
+        rig.come_with(Flags::META, &many[..24]);
+        while let Ok(item) = rig.outlet.items.pop() {
+            tags += usize::from(matches!(item, Item::Tag(_)));
+        }
+    }
+    assert_eq!(tags, 2 * 200);
 }
 
 #[test]

@@ -1,0 +1,63 @@
+//! Gaps at the handle: however they crowd, each index is in one gap or in one block, in order.
+
+use std::time::Duration;
+
+use samplewire::format::Format;
+use samplewire::receiver::{Block, Receiver, ReceiverOptions};
+use samplewire::source::StreamInfo;
+use samplewire::transmitter::{Transmitter, TransmitterOptions};
+use samplewire_proto::Cause;
+use samplewire_proto::wire::Flags;
+
+/// A device that sends packets of metadata, each behind a loss of its source, and then samples: the
+/// gaps have no samples between them.
+#[test]
+fn crowd_of_gaps_before_one_block_is_told_in_full() {
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("a rate in range");
+    let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut transmitter = Transmitter::listen(local, &info, &options).expect("a free port");
+    let address = transmitter.local_addr();
+    let device = std::thread::spawn(move || {
+        let session = transmitter.wait_session(WAIT_MAX).expect("it works").expect("one comes");
+        let mut send = |lost: u64, flags| {
+            let filling = transmitter.quantum(&session, WAIT_MAX).expect("it works").expect("room");
+            let index = transmitter.next_index() + lost;
+            transmitter.submit(filling, SAMPLES as usize * 4, index, flags);
+        };
+        for crowd in CROWDS {
+            (0..crowd - 1).for_each(|gap| send(gap + 1, Flags::META | Flags::OVERFLOW));
+            send(crowd, Flags::OVERFLOW);
+        }
+        let end = transmitter.finish(&session, 0).expect("it works");
+        (session.first_index, end.final_index)
+    });
+    let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
+    let mut next = receiver.info().first_index;
+    let (mut samples, mut gaps, mut crowd) = (0, 0, 0);
+    let mut crowds = Vec::new();
+    for block in &mut receiver {
+        assert!(block.gaps().len() <= Block::GAPS_MAX);
+        for gap in block.gaps() {
+            assert_eq!((gap.first, gap.cause), (next, Cause::SourceOverflow));
+            next = gap.end();
+            gaps += gap.count();
+            crowd += 1;
+        }
+        assert_eq!(block.index(), next);
+        next += block.len() as u64;
+        samples += block.len() as u64;
+        if !block.is_empty() {
+            crowds.push(std::mem::take(&mut crowd));
+        }
+    }
+    let (first, end) = device.join().expect("the device does not panic");
+    assert_eq!((next, samples + gaps), (end, end - first));
+    assert_eq!((samples, crowds), (SAMPLES * CROWDS.len() as u64, CROWDS.to_vec()));
+}
+
+/// Gaps before a block: fewer than it tells of, as many, and more.
+const CROWDS: [u64; 7] = [1, 3, 4, 5, 8, 9, 13];
+
+const SAMPLES: u64 = 352;
+const WAIT_MAX: Duration = Duration::from_secs(20);
