@@ -95,7 +95,9 @@ const fn hash_words(hash: Hash) -> &'static str {
         Hash::Matches => "SHA-512 of the data is that of the metadata",
         Hash::Differs => "SHA-512 of the data is NOT that of the metadata",
         Hash::Unfinished => "none yet: it is made when a recording is finished",
-        Hash::Absent => "none: recorded without one (--no-hash)",
+        Hash::Absent => {
+            "none: recorded with --no-hash, or an error or a kill came before the hash was made"
+        }
     }
 }
 

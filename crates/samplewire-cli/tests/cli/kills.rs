@@ -4,7 +4,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -71,31 +71,46 @@ fn recording_survives_kills_of_either_side() {
 }
 
 #[test]
-fn compressed_series_survives_kills_of_its_recorder() {
+fn series_survives_kills_of_its_recorder_between_parts() {
+    kill_recorders_of_a_series("kills-series", &[]);
+}
+
+#[test]
+fn compressed_series_survives_kills_of_its_recorder_between_parts() {
+    kill_recorders_of_a_series("kills-zstd", &["--compress", "zstd"]);
+}
+
+/// Kills recorders as they begin a part or soon after. A part of 50 KB takes 6 ms, so that many kills
+/// come before its first sample, or while the part ahead of it is finished.
+fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
+    let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
     let seed = number("SAMPLEWIRE_SEED").unwrap_or_else(|| u64::from(std::process::id()) | 1);
     println!("SAMPLEWIRE_SEED={seed}");
     let mut draw = Draw(seed);
-    let file = folder("kills-series").join("out");
+    let file = folder(name).join("out");
     let device = start_device("127.0.0.1:0");
     let arguments = ["record", &device.address, text(&file), "--append", "--reconnect"];
-    let arguments = [&arguments[..], &["--compress", "zstd", "--split", "3M"]].concat();
-    let first = file.with_file_name("out-0001.sigmf-meta");
-    for _ in 0..4 {
+    let arguments = [&arguments[..], &["--split", "50k"], options].concat();
+    let mut without_samples = 0;
+    for kill in 0..kills {
         let mut recorder = spawn(&arguments);
-        sleep(Duration::from_millis(100 + draw.next() % 700));
+        let part = until_a_part_is_added(&file);
+        if kill % 2 == 1 {
+            sleep(Duration::from_micros(draw.next() % 20_000));
+        }
         signal(&recorder, libc::SIGKILL);
         wait(&mut recorder);
-        if first.exists() {
-            verification(&file);
-        }
+        let document = verification(&file);
+        assert_eq!(document["finished"], false);
+        without_samples += u64::from(fs::metadata(data_of(&part)).is_ok_and(|it| it.len() == 0));
     }
     let mut recorder = spawn(&arguments);
-    sleep(Duration::from_millis(1_500));
+    until_a_part_is_added(&file);
     signal(&recorder, libc::SIGTERM);
     assert_eq!(wait(&mut recorder).code(), Some(128 + libc::SIGTERM));
     let document = verification(&file);
     assert_eq!((&document["finished"], &document["sha512"]), (&true.into(), &"matches".into()));
-    assert!(document["files"].as_array().unwrap().len() >= 4, "{document}");
+    println!("{kills} kills, {without_samples} of them before the first sample of a part");
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -133,6 +148,24 @@ fn until_it_grows(file: &Path, before: u64, started: Instant) -> Duration {
         sleep(Duration::from_millis(2));
     }
     started.elapsed()
+}
+
+/// Waits until a recorder begins one more part than there is; its metadata.
+fn until_a_part_is_added(file: &Path) -> PathBuf {
+    let part = |number| file.with_file_name(format!("out-{number:04}.sigmf-meta"));
+    let next = (1..).map(part).find(|part| !part.exists()).expect("there are fewer parts");
+    let started = Instant::now();
+    while !next.exists() {
+        assert!(started.elapsed() < RETURN_MAX, "no part began for {RETURN_MAX:?}");
+        sleep(Duration::from_micros(50));
+    }
+    next
+}
+
+/// The data file beside the metadata.
+fn data_of(part: &Path) -> PathBuf {
+    let [plain, zstd] = ["sigmf-data", "sigmf-data.zst"].map(|it| part.with_extension(it));
+    if zstd.exists() { zstd } else { plain }
 }
 
 /// Each capture's samples are those of its index: the gaps are as long as they say.

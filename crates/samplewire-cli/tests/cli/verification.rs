@@ -50,6 +50,14 @@ fn recording_with_gaps_is_proven_and_each_damage_is_found() {
     run(&["verify", text(&file)]).expect_error(3, &["samples: the metadata tell of"]);
     fs::write(&data, &bytes).unwrap();
 
+    // As an error leaves it, or a kill after the metadata say "finished".
+    let mut edited: Value = serde_json::from_str(&words).unwrap();
+    edited["global"].as_object_mut().unwrap().remove("core:sha512").unwrap();
+    fs::write(&meta, edited.to_string()).unwrap();
+    let ran = run(&["verify", text(&file)]).expect(0);
+    assert!(ran.text().contains("--no-hash, or an error or a kill came before"), "{ran:?}");
+    assert_eq!(verified(&file, 0)["sha512"], "absent");
+
     let mut edited: Value = serde_json::from_str(&words).unwrap();
     edited["annotations"].as_array_mut().unwrap().remove(1);
     fs::write(&meta, edited.to_string()).unwrap();

@@ -144,7 +144,8 @@ impl Report {
 pub enum Hash {
     /// The data are those that were recorded.
     Matches,
-    /// The recording was finished without one.
+    /// The recording was finished without one: none was wanted, or an error or a kill came before it
+    /// was made.
     Absent,
     /// The recording was not finished: there is no hash to hold the data against.
     #[default]
