@@ -69,6 +69,9 @@ impl SplitSink {
         let number = if options.append { parts.max(1) } else { 1 };
         let mut summary = SinkSummary::default();
         if options.append {
+            // What a killed `--overwrite` left is refused here, and not when the series gets there.
+            let fresh = SinkOptions { append: false, ..options.clone() };
+            SigmfSink::check_free(&Paths::of(&part_path(&base, parts + 1)), &fresh)?;
             for before in 1..number {
                 // A kill may have come between the last one's end and its hash.
                 let wants_hash = options.sha512 && before + 1 == number;
@@ -76,7 +79,8 @@ impl SplitSink {
             }
         } else {
             (1..=parts).try_for_each(|stale| check_unused(storage, &base, stale))?;
-            (1..=parts).try_for_each(|stale| remove_part(storage, &base, stale))?;
+            // From the last on: what a kill leaves are the first parts, and no part without them.
+            (1..=parts).rev().try_for_each(|stale| remove_part(storage, &base, stale))?;
         }
         let end = SeriesEnd::read(storage, &base, if options.append { parts } else { 0 })?;
         let options = SinkOptions { part: Some(number), ..options.clone() };

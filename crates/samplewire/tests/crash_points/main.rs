@@ -86,6 +86,34 @@ fn recording_is_gone_on_with_after_two_kills_anywhere() {
     }
 }
 
+/// What is left of the recording that was there may be cut off or gone. It is never taken for a part
+/// of another one: a successor refuses it at once, or goes on with what is proven.
+#[test]
+fn recording_that_is_overwritten_never_mixes_with_the_next() {
+    for (mode, beside) in cases() {
+        let memory = Memory::new(Snapshot::new(), beside, Fate::Lives);
+        record(&memory, &mode, &mut Device::new(SEED), PACKETS / 2).0.expect("nothing fails");
+        let files = memory.snapshot();
+        for ops in 0..OVERWRITE_OPS {
+            let point = Point { ops, cut: Cut::Nothing };
+            let overwriting = Mode { overwrites: true, ..mode };
+            let (files, mut device) =
+                killed(&overwriting, beside, files.clone(), Device::other(SEED + 2), point);
+            device.pass();
+            let case = format!("{mode:?}, {beside:?}, overwritten until {point:?}, seed {SEED}");
+            let memory = Memory::new(files.clone(), beside, Fate::Lives);
+            finish(&memory, &overwriting, &mut device.clone(), &case);
+            let memory = Memory::new(files.clone(), beside, Fate::Lives);
+            let recorded = record(&memory, &mode, &mut device, PACKETS / 2).0;
+            match recorded {
+                Ok(()) => check_whole(&memory.snapshot(), &mode, &device)
+                    .unwrap_or_else(|why| panic!("{case}, gone on with: {why}")),
+                Err(error) => assert!(memory.snapshot() == files, "{case}: {error}, too late"),
+            }
+        }
+    }
+}
+
 #[test]
 fn full_disk_leaves_what_was_written_and_the_summary_counts_that() {
     for (mode, beside) in cases() {
@@ -189,6 +217,9 @@ const PACKETS: u32 = 25;
 
 /// What the recordings are drawn from that are killed everywhere.
 const SEED: u64 = 21;
+
+/// More operations than it takes to remove a recording and to begin another.
+const OVERWRITE_OPS: u64 = 60;
 
 /// Pairs of kills.
 const PAIRS: usize = 200;

@@ -34,6 +34,8 @@ pub(crate) struct Mode {
     pub(crate) is_direct: bool,
     /// Samples of a packet, 4 bytes each.
     pub(crate) packet_samples: u64,
+    /// Whether what is there is overwritten; else it is gone on with.
+    pub(crate) overwrites: bool,
 }
 
 impl Mode {
@@ -51,7 +53,14 @@ impl Mode {
     ];
 
     const fn new(name: &'static str, packet_samples: u64, part_samples: Option<u64>) -> Self {
-        Self { name, part_samples, is_compressed: false, is_direct: false, packet_samples }
+        Self {
+            name,
+            part_samples,
+            is_compressed: false,
+            is_direct: false,
+            packet_samples,
+            overwrites: false,
+        }
     }
 }
 
@@ -66,6 +75,11 @@ pub(crate) struct Device {
 impl Device {
     pub(crate) fn new(seed: u64) -> Self {
         Self { boot_id: 1, index: 1_000, draw: Draw(seed) }
+    }
+
+    /// Another device.
+    pub(crate) fn other(seed: u64) -> Self {
+        Self { boot_id: 100, ..Self::new(seed) }
     }
 
     /// Some time passes without a recorder.
@@ -95,7 +109,7 @@ pub(crate) fn sample(boot_id: u64, index: u64) -> [u8; 4] {
 }
 
 /// Records `packets` packets of the device behind what is there, as `samplewire record --append
-/// --reconnect` does. After an error of the sink it is finished, too.
+/// --reconnect` does, or in its place. After an error of the sink it is finished, too.
 pub(crate) fn record(
     memory: &Memory,
     mode: &Mode,
@@ -115,7 +129,8 @@ pub(crate) fn record(
 fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn Sink>, SinkError> {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("1 MS/s is a rate");
     let mut options = SinkOptions::new()
-        .append(true)
+        .append(!mode.overwrites)
+        .overwrite(mode.overwrites)
         .owner(7)
         .compress(mode.is_compressed)
         .direct(mode.is_direct)
@@ -123,7 +138,10 @@ fn open(memory: &Memory, mode: &Mode, device: &Device) -> Result<Box<dyn Sink>, 
     if let Some(part_samples) = mode.part_samples {
         options = options.split(part_samples * 4);
     }
-    let found = sink::resumable_in(memory, NAME.as_ref(), mode.part_samples.is_some())?;
+    let found = match mode.overwrites {
+        true => None,
+        false => sink::resumable_in(memory, NAME.as_ref(), mode.part_samples.is_some())?,
+    };
     let mut sink = sink::open(NAME.as_ref(), &info, &options)?;
     if let Some(found) = found
         && let Some(next_index) = found.next_index
