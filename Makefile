@@ -72,9 +72,10 @@ concurrency: ## loom, Miri and ThreadSanitizer on all that threads share, some m
 	@tools/setup.sh linker nightly
 	@tools/concurrency.sh
 
-soak: ## the simulator on all cores for MINUTES (10), every index accounted for
+soak: ## the simulator on all cores for MINUTES (10), or until HOSTILE packets; every index accounted for
 	@tools/setup.sh linker
-	cargo run --quiet --release -p samplewire-cli -- sim soak --duration $(MINUTES)min
+	cargo run --quiet --release -p samplewire-cli -- sim soak \
+	    $(if $(HOSTILE),--hostile $(HOSTILE),--duration $(MINUTES)min)
 
 kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
 	@tools/setup.sh linker

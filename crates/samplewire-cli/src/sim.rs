@@ -9,8 +9,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use samplewire_sim::{
-    Figure, RepairOptions, RepairRow, SearchOptions, SwarmOptions, SwarmResult, Tap, figures,
-    repair, search, soak, swarm, write_csv, write_svg,
+    Figure, RepairOptions, RepairRow, SearchOptions, SoakEnd, SwarmOptions, SwarmResult, Tap,
+    figures, repair, search, soak, swarm, write_csv, write_svg,
 };
 use serde::Serialize;
 
@@ -28,14 +28,16 @@ pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
                 seeds: seeds.clone(),
                 threads: threads_or_all(*threads)?,
                 time: None,
+                hostile: None,
                 trace: *trace,
                 tap_packets: pcap.is_some().then_some(*pcap_packets),
             };
             run_swarm(&options, pcap.as_deref(), *json)
         }
-        SimRun::Soak { duration, first, threads, json } => {
+        SimRun::Soak { duration, hostile, first, threads, json } => {
             let (started, threads) = (Instant::now(), threads_or_all(*threads)?);
-            let result = soak(*first, *duration, threads, &mut *words(*json))?;
+            let end = hostile.map_or(SoakEnd::Time(*duration), SoakEnd::Hostile);
+            let result = soak(*first, end, threads, &mut *words(*json))?;
             let outcome = outcome(&result);
             if *json {
                 let elapsed = started.elapsed();

@@ -5,11 +5,12 @@ use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenEvent, OpenPhase, Opener};
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{self, Role};
-use samplewire_proto::{Nanos, Seq};
+use samplewire_proto::{Nanos, Seq, Tag};
 
 use crate::check::{Machine, done_state, event_of, opener_state};
 use crate::consumer::ConsumerSpec;
 use crate::dialect;
+use crate::net::peer_of;
 use crate::packets::ProcessId;
 use crate::process::{Arrival, Turn};
 use crate::receiving::ReceiveEnd;
@@ -114,6 +115,32 @@ impl Client {
         }
     }
 
+    /// Where it opens streams.
+    pub(crate) const fn device(&self) -> ProcessId {
+        self.spec.device
+    }
+
+    /// The end of its stream, while there is one.
+    pub(crate) const fn end(&self) -> Option<&StreamEnd> {
+        match &self.state {
+            State::Streaming { end, .. } => Some(end),
+            _ => None,
+        }
+    }
+
+    /// Where its opening stands, while there is one, and the tag of it.
+    pub(crate) fn opening(&self) -> Option<(OpenPhase, Tag)> {
+        match &self.state {
+            State::Opening { opener, .. } => Some((opener.phase(), opener.tag())),
+            _ => None,
+        }
+    }
+
+    /// Drops of its socket that it has noted.
+    pub(crate) const fn dropped_noted(&self) -> u32 {
+        self.dropped_noted
+    }
+
     /// Takes a packet.
     pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
         let dropped = arrival.dropped.wrapping_sub(self.dropped_noted);
@@ -121,7 +148,7 @@ impl Client {
         if let State::Streaming { end: StreamEnd::Receive(end), .. } = &mut self.state {
             end.note_drops(turn, dropped);
         }
-        if arrival.from != self.spec.device {
+        if arrival.from != peer_of(self.spec.device) {
             return;
         }
         let translated = self.spec.is_foreign.then(|| {

@@ -5,7 +5,7 @@ use std::ops::Range;
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{
-    AcceptParams, EndView, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest,
+    AcceptParams, EndView, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest, Peer,
     StreamSlot, StreamTerms,
 };
 use samplewire_proto::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
@@ -13,7 +13,7 @@ use samplewire_proto::{Nanos, SampleIndex, Seq, Tag};
 
 use crate::check::{Agreed, Machine};
 use crate::consumer::ConsumerSpec;
-use crate::net::{peer_of, process_of};
+use crate::net::process_of;
 use crate::payload;
 use crate::process::{Arrival, Turn};
 use crate::receiving::ReceiveEnd;
@@ -58,6 +58,7 @@ pub(crate) struct Device {
 #[derive(Debug)]
 struct Stream {
     tag: Tag,
+    peer: Peer,
     end: StreamEnd,
     opened_at: Nanos,
 }
@@ -88,6 +89,7 @@ impl Device {
         for stream in self.streams.iter_mut().flatten() {
             stream.end.vanish(turn);
         }
+        turn.checker.openings.restarted(turn.me);
         let seed = u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw());
         *self = Self { dropped_noted: self.dropped_noted, ..Self::new(self.spec, seed) };
     }
@@ -101,15 +103,16 @@ impl Device {
                 if let StreamEnd::Receive(end) = &mut stream.end {
                     end.note_drops(turn, std::mem::take(&mut dropped));
                 }
-                if stream.end.handle(turn, &header, &packet, arrival.is_marked) {
+                let is_its_peer = stream.peer == arrival.from;
+                if is_its_peer && stream.end.handle(turn, &header, &packet, arrival.is_marked) {
                     return;
                 }
             }
         }
         let before = *self.listener.stats();
         // Whatever is wrong with these bytes, the listener says what becomes of them.
-        if self.listener.handle(turn.now, peer_of(arrival.from), bytes).is_ok() {
-            self.decide(turn);
+        if self.listener.handle(turn.now, arrival.from, bytes).is_ok() {
+            self.decide(turn, &arrival.from, bytes);
         }
         self.count_answer(turn, &before);
         let mut out = [0; PACKET_BYTES_MAX];
@@ -118,8 +121,27 @@ impl Device {
             if let Some(&[high, low]) = reason {
                 count_refusal(turn, RefuseReason::from_number(u16::from_be_bytes([high, low])));
             }
-            turn.send_control(process_of(&peer), &out[..len]);
+            if len > bytes.len() {
+                turn.checker.fail(format!("{len} bytes answer {}", bytes.len()));
+            }
+            turn.checker.openings.answered(turn.me, turn.now, peer, &out[..len]);
+            // What goes to an address where nobody is is lost.
+            if let Some(process) = process_of(&peer)
+                && turn.net.has_route(turn.me, process)
+            {
+                turn.send_control(process, &out[..len]);
+            }
         }
+    }
+
+    /// The ends of its streams.
+    pub(crate) fn ends(&self) -> impl Iterator<Item = &StreamEnd> {
+        self.streams.iter().flatten().map(|stream| &stream.end)
+    }
+
+    /// Drops of its socket that it has noted.
+    pub(crate) const fn dropped_noted(&self) -> u32 {
+        self.dropped_noted
     }
 
     /// Does what is due.
@@ -158,10 +180,14 @@ impl Device {
         self.streams.iter().flatten().map(wakes).min()
     }
 
-    fn decide(&mut self, turn: &mut Turn<'_>) {
+    fn decide(&mut self, turn: &mut Turn<'_>, peer: &Peer, bytes: &[u8]) {
         let Some(ListenEvent::Opening { request, takes_over }) = self.listener.poll_event() else {
             return;
         };
+        let openings = &mut turn.checker.openings;
+        if let Err(what) = openings.asked(turn.me, turn.now, peer, bytes, takes_over.is_some()) {
+            return turn.checker.fail(format!("device {}: {what}", turn.me));
+        }
         let params = self.params(&request);
         let is_receiving = request.role == Role::Send;
         let proven = if is_receiving { request.len_in } else { request.len_out };
@@ -185,8 +211,10 @@ impl Device {
             stream.end.vanish(turn);
             self.streams[number] = None;
         }
+        turn.checker.openings.accepted(turn.me, turn.now, &request, bytes);
         let end = self.begin(turn, &request, &params, tag);
-        self.streams[number] = Some(Stream { tag, end, opened_at: turn.now });
+        let peer = request.peer;
+        self.streams[number] = Some(Stream { tag, peer, end, opened_at: turn.now });
     }
 
     /// Counts what the listener did with a packet without asking.
@@ -241,7 +269,7 @@ impl Device {
         tag: Tag,
     ) -> StreamEnd {
         let spec = self.spec;
-        let peer = process_of(&request.peer);
+        let peer = process_of(&request.peer).expect("the address was proven");
         let is_receiving = request.role == Role::Send;
         let delivery = match request.delivery {
             1 => Delivery::Deadline(Nanos::from_micros(request.deadline_us.into())),

@@ -16,6 +16,7 @@ mod dac;
 mod device;
 mod dialect;
 mod draw;
+mod hostile;
 mod link;
 mod loss;
 mod net;
@@ -34,6 +35,7 @@ mod source;
 mod stream_end;
 mod swarm;
 mod tap;
+mod tape;
 mod trace;
 mod world;
 
@@ -44,6 +46,6 @@ pub use repair::{
 pub use search::{
     Broken, Explored, Mutant, Property, SearchFailure, SearchOptions, SearchResult, search,
 };
-pub use soak::soak;
+pub use soak::{SoakEnd, soak};
 pub use swarm::{RunResult, SwarmOptions, SwarmResult, replay_command, run_seed, swarm};
 pub use tap::Tap;

@@ -110,6 +110,11 @@ impl Link {
         &self.counts
     }
 
+    /// The largest IP packet that it carries.
+    pub(crate) const fn mtu_bytes(&self) -> u32 {
+        self.spec.mtu_bytes
+    }
+
     /// From `now` on the link has no faults but its rate, delay, queue and MTU.
     pub(crate) fn heal(&mut self, now: Nanos) {
         let LinkSpec { rate_bps, delay, queue_bytes, mark_above_bytes, mtu_bytes, .. } = self.spec;

@@ -10,6 +10,7 @@ use crate::link::{Link, LinkSpec};
 use crate::packets::{Meta, PacketId, Packets, ProcessId};
 use crate::rng::Rng;
 use crate::tap::Tap;
+use crate::tape::Tape;
 use crate::trace::Trace;
 
 /// The network of a world. Parts of its agenda: the script, the links, the processes.
@@ -22,6 +23,8 @@ pub(crate) struct Net {
     pub(crate) agenda: Agenda,
     pub(crate) trace: Trace,
     pub(crate) tap: Option<Tap>,
+    /// What hostile packets are made of, where there are any.
+    pub(crate) tape: Option<Tape>,
     /// The first link from a process to another: row by row.
     routes: Vec<usize>,
 }
@@ -65,6 +68,7 @@ impl Net {
             sockets: depths.iter().map(socket).collect(),
             trace: Trace::default(),
             tap: None,
+            tape: None,
             routes: vec![usize::MAX; depths.len() * depths.len()],
         }
     }
@@ -72,6 +76,13 @@ impl Net {
     pub(crate) fn set_route(&mut self, from: ProcessId, to: ProcessId, link: usize) {
         let processes = self.sockets.len();
         self.routes[usize::from(from) * processes + usize::from(to)] = link;
+    }
+
+    /// Whether a packet from one process gets to another.
+    pub(crate) fn has_route(&self, from: ProcessId, to: ProcessId) -> bool {
+        let processes = self.sockets.len();
+        let place = usize::from(from) * processes + usize::from(to);
+        usize::from(to) < processes && self.routes[place] != usize::MAX
     }
 
     /// The part of the agenda that is a process.
@@ -98,6 +109,12 @@ impl Net {
             self.packets.meta_mut(id).record = record;
         }
         let link = self.routes[usize::from(from) * self.sockets.len() + usize::from(to)];
+        // What the path does not carry must not arrive by another way: it would prove a size.
+        if let Some(tape) = &mut self.tape
+            && carries(&self.links, link, ip_bytes)
+        {
+            tape.note(self.now, from, to, parts);
+        }
         self.enter(link, id);
     }
 
@@ -156,15 +173,31 @@ impl Net {
     }
 }
 
+/// Whether a link and those behind it carry an IP packet of that size.
+fn carries(links: &[Link], first: usize, ip_bytes: u32) -> bool {
+    let is_carried = ip_bytes <= links[first].mtu_bytes();
+    is_carried && links[first].next.is_none_or(|next| carries(links, next, ip_bytes))
+}
+
 /// The address of a process.
 pub(crate) const fn peer_of(process: ProcessId) -> Peer {
     let [high, low] = process.to_be_bytes();
     Peer::v4([10, 0, high, low], PORT)
 }
 
-/// The process at an address.
-pub(crate) const fn process_of(peer: &Peer) -> ProcessId {
-    u16::from_be_bytes([peer.0[14], peer.0[15]])
+/// The process at an address, if one is there.
+pub(crate) fn process_of(peer: &Peer) -> Option<ProcessId> {
+    let process = u16::from_be_bytes([peer.0[14], peer.0[15]]);
+    (*peer == peer_of(process)).then_some(process)
+}
+
+/// An address like that of a process, where there is none: another port, or another host.
+pub(crate) const fn stranger(process: ProcessId, kind: u16) -> Peer {
+    let [high, low] = process.to_be_bytes();
+    match kind {
+        0 => Peer::v4([10, 1, high, low], PORT),
+        kind => Peer::v4([10, 0, high, low], PORT + kind),
+    }
 }
 
 const PORT: u16 = 40_000;

@@ -5,6 +5,7 @@ use samplewire_proto::Nanos;
 use crate::client::ClientSpec;
 use crate::clock::Clock;
 use crate::device::DeviceSpec;
+use crate::hostile::HostileSpec;
 use crate::link::LinkSpec;
 use crate::packets::ProcessId;
 
@@ -18,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) clients: Vec<ClientSpec>,
     /// Links, each with the one that takes what comes out of it.
     pub(crate) links: Vec<(LinkSpec, Option<usize>)>,
+    /// Packets that nobody in the world has sent, until it heals.
+    pub(crate) hostile: Option<HostileSpec>,
     /// In order of time.
     pub(crate) faults: Vec<(Nanos, Fault)>,
     /// From here on there are no faults, and no further openings.

@@ -1,6 +1,7 @@
 //! What a process works with in one turn.
 
 use samplewire_proto::Nanos;
+use samplewire_proto::session::Peer;
 
 use crate::check::Checker;
 use crate::net::Net;
@@ -26,7 +27,7 @@ impl Turn<'_> {
 
 /// Where a packet came from, and how.
 pub(crate) struct Arrival {
-    pub(crate) from: ProcessId,
+    pub(crate) from: Peer,
     pub(crate) is_marked: bool,
     /// What the socket has dropped since the packet before.
     pub(crate) dropped: u32,

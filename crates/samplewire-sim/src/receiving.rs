@@ -5,13 +5,14 @@ use samplewire_proto::receiver::{
 };
 use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, CloseAckReason, CloseReason, Header, Packet};
-use samplewire_proto::{Nanos, Seq, Tag};
+use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
 use crate::check::{Breach, Machine, SessionId, Verdict, event_of, receiver_state};
 use crate::consumer::{Consumer, ConsumerSpec};
 use crate::packets::ProcessId;
 use crate::payload;
 use crate::process::Turn;
+use crate::stream_end::{Facts, Observed, Place};
 
 /// A receiver, its places and its peer.
 #[derive(Debug)]
@@ -20,7 +21,10 @@ pub(crate) struct ReceiveEnd {
     consumer: Consumer,
     session: SessionId,
     tag: Tag,
+    peer_tag: Tag,
     peer: ProcessId,
+    /// The newest departure that has come.
+    newest: Departure,
     payloads: Vec<[u8; payload::BYTES]>,
     /// Places borrowed from the pool: promised ones, and those under the consumer.
     borrowed: u32,
@@ -45,7 +49,9 @@ impl ReceiveEnd {
             consumer: Consumer::new(consumer, terms.packet_samples, terms.window, turn.rng.fork()),
             session,
             tag: terms.local_tag,
+            peer_tag: terms.peer_tag,
             peer,
+            newest: Departure(0),
             payloads: vec![[0; payload::BYTES]; slots],
             borrowed: 0,
             wants_places: false,
@@ -54,6 +60,25 @@ impl ReceiveEnd {
 
     pub(crate) const fn session(&self) -> SessionId {
         self.session
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        let limit = self.receiver.limit();
+        let place = match self.receiver.phase() {
+            phase @ (Phase::Flowing | Phase::Draining { .. }) => Place::Receiver {
+                highest_end: limit - self.receiver.credit(),
+                limit,
+                next_index: self.receiver.next_index(),
+                is_draining: matches!(phase, Phase::Draining { .. }),
+            },
+            _ => Place::Over,
+        };
+        let Self { session, peer, tag: local_tag, peer_tag, newest, .. } = *self;
+        Facts { session, peer, local_tag, peer_tag, place, now: newest, denial_is_early: false }
+    }
+
+    pub(crate) fn observe(&self) -> Observed {
+        Observed::receive(&self.receiver)
     }
 
     /// Says that the socket dropped packets before the one that comes next.
@@ -75,8 +100,14 @@ impl ReceiveEnd {
         let from = self.receiver.phase();
         if let Packet::Data(body) = packet {
             if header.tag != self.tag {
+                // It is counted, and nothing else.
+                let placement = self.receiver.handle_data(turn.now, header, body, is_marked);
+                if placement != Placement::Ignore {
+                    turn.checker.fail(format!("a packet of another tag is placed: {header:?}"));
+                }
                 return false;
             }
+            self.newest = header.departure;
             self.handle_data(turn, header, body, is_marked);
             self.count(turn, from, "DATA");
             return true;
@@ -107,6 +138,14 @@ impl ReceiveEnd {
     ) -> Result<(), String> {
         let session = &mut turn.checker.sessions[self.session];
         let verdict = session.receiver_judges(header, packet);
+        if verdict == Verdict::Open {
+            let is_breaking = matches!(self.receiver.phase(), Phase::Breaking(_));
+            return if is_breaking {
+                session.check_denial(turn.now, packet, false)
+            } else {
+                Ok(())
+            };
+        }
         if is_refused != (verdict == Verdict::Refused) {
             return Err(format!(
                 "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}"
@@ -118,9 +157,6 @@ impl ReceiveEnd {
             }
             Packet::Close(close) if !is_refused => {
                 session.end_shown(turn.now, header, close.source_lost);
-            }
-            _ if matches!(self.receiver.phase(), Phase::Breaking(_)) => {
-                return session.check_denial(turn.now, packet, false);
             }
             _ => {}
         }
@@ -218,6 +254,7 @@ impl ReceiveEnd {
             let place = self.place(seq);
             match body[payload_at..].try_into() {
                 Ok(payload) => self.payloads[place] = payload,
+                Err(_) if turn.checker.sessions[self.session].is_forged => {}
                 Err(_) => turn.checker.fail(format!("packet {seq} stored without its payload")),
             }
         }

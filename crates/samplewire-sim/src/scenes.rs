@@ -16,6 +16,7 @@ use crate::client::ClientSpec;
 use crate::consumer::ConsumerSpec;
 use crate::device::DeviceSpec;
 use crate::draw::{self, BARE_FRAME_BYTES, Kind};
+use crate::hostile::HostileSpec;
 use crate::link::LinkSpec;
 use crate::loss::Loss;
 use crate::packets::ProcessId;
@@ -38,8 +39,26 @@ enum Scene {
     Latecomers,
 }
 
-/// The plan of a seed.
+/// The plan of a seed, with hostile packets.
 pub(crate) fn plan(seed: u64) -> Plan {
+    let mut plan = peaceful(seed);
+    let rng = &mut Rng::new(seed ^ HOSTILE_SALT);
+    let is_on_path = rng.one_in(8);
+    // In the time up to there so many bursts come.
+    let bursts = rng.within(20..=60);
+    let every = Nanos(plan.heals_at.0 / bursts);
+    plan.hostile = Some(HostileSpec { burst: 64, every, is_on_path });
+    if is_on_path {
+        // A player's grid goes where its sender says.
+        plan.devices.iter_mut().for_each(|(_, device, _)| {
+            device.consumer = ConsumerSpec::Immediate;
+        });
+    }
+    plan
+}
+
+/// The plan of a seed, but for hostile packets.
+fn peaceful(seed: u64) -> Plan {
     // Drawn apart from the plan: a seed of the mixture keeps it, whatever scenes there are.
     let mut rng = Rng::new(seed ^ SCENE_SALT);
     if rng.below(100) >= SCENE_PERCENT {
@@ -52,6 +71,7 @@ pub(crate) fn plan(seed: u64) -> Plan {
         18..46 => Stage::new(rng, Scene::Restarts).plan(rng),
         46..80 => Stage::new(rng, Scene::Partitions).plan(rng),
         80..86 => Stage::new(rng, Scene::Latecomers).plan(rng),
+        86..93 => overrun(draw::mixture(seed), rng),
         _ => twist(draw::mixture(seed), rng),
     }
 }
@@ -86,6 +106,35 @@ fn twist(mut plan: Plan, rng: &mut Rng) -> Plan {
                 client.underflow = Underflow::Stop;
             }
         }
+    }
+    plan
+}
+
+/// The mixture with deliveries that give up, sources that lose much, links that lose some, and a host
+/// whose socket has room for a few packets: gaps of several causes.
+fn overrun(mut plan: Plan, rng: &mut Rng) -> Plan {
+    plan.host.socket_packets = rng.spread(2..=32) as usize;
+    for _ in 0..PAUSES {
+        let span = Nanos(rng.spread(30_000..=3_000_000));
+        let at = Nanos(rng.below(plan.heals_at.0 / 4));
+        plan.faults.push((at, Fault::Pause { machine: HOST, span }));
+    }
+    plan.faults.sort_by_key(|(at, _)| *at);
+    for (link, _) in &mut plan.links {
+        link.loss = Loss::Independent(Odds::ppm(rng.spread(1_000..=100_000)));
+    }
+    for (_, device, _) in &mut plan.devices {
+        device.source.overflow = Odds::ppm(rng.spread(1_000..=100_000));
+        device.source.end_of_burst = Odds::ppm(rng.spread(1..=50_000));
+    }
+    for client in &mut plan.clients {
+        client.role = Role::Receive;
+        client.cancels_after = None;
+        client.delivery = if rng.one_in(2) {
+            Delivery::BestEffort
+        } else {
+            Delivery::Deadline(Nanos(rng.spread(20..=5_000) * 1_000))
+        };
     }
     plan
 }
@@ -169,6 +218,7 @@ impl Stage {
         let mut host = draw::machine(rng, true);
         host.pool_places = clients.iter().map(|client| 2 * client.window).sum();
         Plan {
+            hostile: None,
             host,
             devices: vec![(draw::machine(rng, false), self.device, cable)],
             clients,
@@ -324,6 +374,9 @@ const FAULTS_MAX: usize = 64;
 /// The host is the first machine, and pauses so often in a twist.
 const HOST: usize = 0;
 const PAUSES: u32 = 16;
+
+/// Sets the draw of what is hostile apart from all others.
+const HOSTILE_SALT: u64 = 0x48_4F_53_54_49_4C_45;
 
 /// Sets the draw of a scene apart from that of the mixture.
 const SCENE_SALT: u64 = 0x53_43_45_4E_45;

@@ -13,6 +13,7 @@ use crate::check::{Breach, Machine, SessionId, Verdict, ended_state, event_of, s
 use crate::packets::ProcessId;
 use crate::process::Turn;
 use crate::source::{Source, SourceSpec};
+use crate::stream_end::{Facts, Observed, Place};
 
 /// A sender, its source and its peer.
 #[derive(Debug)]
@@ -21,6 +22,9 @@ pub(crate) struct SendEnd {
     source: Source,
     session: SessionId,
     peer: ProcessId,
+    tags: (Tag, Tag),
+    /// Its newest departure.
+    departure: Departure,
     padding_bytes: u32,
     /// The state that the stream ended in, and the event that ended it, until it is told how.
     ended_by: Option<(Phase, &'static str)>,
@@ -47,6 +51,8 @@ impl SendEnd {
             source: Source::new(source, terms.first_index, turn.now, turn.rng.fork()),
             session,
             peer,
+            tags: (terms.local_tag, terms.peer_tag),
+            departure: Departure::at(turn.now),
             padding_bytes: known.agreed.padding_bytes,
             ended_by: None,
         }
@@ -62,6 +68,26 @@ impl SendEnd {
 
     pub(crate) fn next_index(&self) -> u64 {
         self.sender.next_index()
+    }
+
+    pub(crate) fn facts(&self) -> Facts {
+        let (local_tag, peer_tag) = self.tags;
+        let (oldest, next) = (self.sender.released(), self.sender.next_seq());
+        let place = match self.sender.phase() {
+            Phase::Ended => Place::Over,
+            phase => Place::Sender {
+                oldest,
+                sent: next - self.sender.waiting(),
+                next,
+                is_closing: matches!(phase, Phase::Closing(_)),
+            },
+        };
+        let Self { session, peer, departure, .. } = *self;
+        Facts { session, peer, local_tag, peer_tag, place, now: departure, denial_is_early: false }
+    }
+
+    pub(crate) fn observe(&self) -> Observed {
+        Observed::send(&self.sender)
     }
 
     /// Takes a packet; `false` when it is of another stream.
@@ -113,7 +139,7 @@ impl SendEnd {
         };
         let positions = (self.sender.released(), self.sender.credit());
         let known = (session.sender_positions().0, session.sender_credit());
-        let is_moved = !self.sender.is_ended() && positions != known;
+        let is_moved = verdict != Verdict::Open && positions != known && !self.sender.is_ended();
         if !is_right || is_moved {
             return Err(format!(
                 "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}; the sender is \
@@ -174,8 +200,9 @@ impl SendEnd {
                 }
                 Transmit::Data(data) => data,
             };
+            self.departure = departure_of(&data);
             let session = &mut turn.checker.sessions[self.session];
-            match session.departs(data.seq, departure_of(&data), turn.net.now, turn.now) {
+            match session.departs(data.seq, self.departure, turn.net.now, turn.now) {
                 Ok((payload, is_first)) => {
                     turn.checker.tally.data_packets += 1;
                     turn.checker.tally.repeats += u64::from(!is_first);
@@ -188,14 +215,17 @@ impl SendEnd {
         self.count(turn, from, "breaker");
     }
 
-    fn check_said(&self, turn: &mut Turn<'_>, bytes: &[u8]) {
+    fn check_said(&mut self, turn: &mut Turn<'_>, bytes: &[u8]) {
         let session = &mut turn.checker.sessions[self.session];
         // The records of a session that is over are gone.
         if self.sender.is_ended() {
             return;
         }
         let held = match wire::parse(bytes) {
-            Ok((header, packet)) => session.sender_says(&header, &packet),
+            Ok((header, packet)) => {
+                self.departure = header.departure;
+                session.sender_says(&header, &packet)
+            }
             Err(error) => Err(format!("the sender sends no packet: {error}")),
         };
         turn.checker.note(self.session, held);

@@ -1,4 +1,4 @@
-//! A swarm on all cores for some minutes, and what it has seen.
+//! A swarm on all cores for some minutes, or until so many hostile packets, and what it has seen.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -6,20 +6,32 @@ use std::time::Duration;
 use crate::check::{Tally, Transitions};
 use crate::swarm::{SwarmOptions, SwarmResult, swarm};
 
-/// Runs seeds from `start` on for `time` on `threads` threads, and writes tables of what was
+/// When a soak ends.
+#[derive(Clone, Copy, Debug)]
+pub enum SoakEnd {
+    /// After this time.
+    Time(Duration),
+    /// When so many hostile packets have come.
+    Hostile(u64),
+}
+
+/// Runs seeds from `start` on up to `end` on `threads` threads, and writes tables of what was
 /// counted and of each transition of the state tables.
 ///
 /// # Errors
 /// Those of `out`.
 pub fn soak(
     start: u64,
-    time: Duration,
+    end: SoakEnd,
     threads: usize,
     out: &mut (dyn Write + Send),
 ) -> io::Result<SwarmResult> {
     let seeds = start..u64::MAX;
-    let options =
-        SwarmOptions { seeds, threads, time: Some(time), trace: false, tap_packets: None };
+    let (time, hostile) = match end {
+        SoakEnd::Time(time) => (Some(time), None),
+        SoakEnd::Hostile(packets) => (None, Some(packets)),
+    };
+    let options = SwarmOptions { seeds, threads, time, hostile, trace: false, tap_packets: None };
     let result = swarm(&options, out)?;
     write_tally(&result.tally, out)?;
     write_transitions(&result.transitions, out)?;

@@ -22,6 +22,8 @@ pub struct SwarmOptions {
     pub threads: usize,
     /// Starts no run after this time.
     pub time: Option<Duration>,
+    /// Starts no run after so many hostile packets.
+    pub hostile: Option<u64>,
     /// Writes a line for every packet of every run; for one seed.
     pub trace: bool,
     /// Keeps so many packets of a run, the last ones; for one seed.
@@ -115,10 +117,11 @@ pub fn swarm(options: &SwarmOptions, out: &mut (dyn Write + Send)) -> io::Result
     let seconds = started.elapsed().as_secs_f64();
     writeln!(
         out,
-        "{} runs, {} data packets, {} losses, {} openings, {} closings, {} restarts, \
-         {} indexes accounted for, {failures} failures, {seconds:.1} s",
+        "{} runs, {} data packets, {} hostile packets, {} losses, {} openings, {} closings, \
+         {} restarts, {} indexes accounted for, {failures} failures, {seconds:.1} s",
         result.runs,
         tally.data_packets,
+        tally.hostile(),
         tally.losses,
         tally.openings,
         tally.closings,
@@ -162,9 +165,10 @@ fn work(
             writeln!(out, "seed {seed}: {what}")?;
             writeln!(out, "  replay: {}", replay_command(seed))?;
             result.failures.push((seed, what));
-            if result.failures.len() >= FAILURES_MAX {
-                is_over.store(true, Ordering::Relaxed);
-            }
+        }
+        let is_enough = options.hostile.is_some_and(|most| result.tally.hostile() >= most);
+        if is_enough || result.failures.len() >= FAILURES_MAX {
+            is_over.store(true, Ordering::Relaxed);
         }
     }
 }

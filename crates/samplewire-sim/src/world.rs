@@ -1,16 +1,20 @@
 //! The world: machines, processes and what lies between them, run on virtual time.
 
+mod attack;
+
 use samplewire_proto::Nanos;
 
 use crate::check::Checker;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::device::Device;
-use crate::net::Net;
+use crate::hostile::Hostile;
+use crate::net::{Net, peer_of};
 use crate::packets::ProcessId;
 use crate::plan::{Fault, MachineSpec, Plan};
 use crate::process::{Arrival, Pool, Turn};
 use crate::rng::Rng;
+use crate::tape::Tape;
 
 /// A world under way.
 #[derive(Debug)]
@@ -23,6 +27,9 @@ pub(crate) struct World {
     faults: Vec<(Nanos, Fault)>,
     heals_at: Option<Nanos>,
     ends_by: Nanos,
+    hostile: Option<Hostile>,
+    /// When programs end the streams that somebody on the path has stalled.
+    gives_up_at: Option<Nanos>,
     rng: Rng,
     bytes: Vec<u8>,
 }
@@ -46,6 +53,15 @@ struct Process {
 enum Role {
     Device(Device),
     Client(Client),
+}
+
+impl Role {
+    fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
+        match self {
+            Self::Device(device) => device.handle(turn, arrival, bytes),
+            Self::Client(client) => client.handle(turn, arrival, bytes),
+        }
+    }
 }
 
 impl World {
@@ -85,6 +101,8 @@ impl World {
         faults.reverse();
         let heals_at = Some(plan.heals_at);
         let ends_by = plan.ends_by;
+        net.tape = plan.hostile.map(|_| Tape::new(processes.len()));
+        let hostile = plan.hostile.map(|spec| Hostile::new(spec, Rng::new(seed ^ HOSTILE_SALT)));
         let mut world = Self {
             net,
             checker: Checker::default(),
@@ -93,6 +111,8 @@ impl World {
             faults,
             heals_at,
             ends_by,
+            hostile,
+            gives_up_at: plan.hostile.map(|_| plan.heals_at + PATIENCE),
             rng,
             bytes: vec![],
         };
@@ -151,13 +171,13 @@ impl World {
             self.bytes.extend_from_slice(self.net.packets.bytes(id));
             self.net.packets.free(id);
             let bytes = std::mem::take(&mut self.bytes);
-            let arrival =
-                Arrival { from: meta.from, is_marked: meta.is_marked, dropped: meta.dropped };
+            let arrival = Arrival {
+                from: peer_of(meta.from),
+                is_marked: meta.is_marked,
+                dropped: meta.dropped,
+            };
             let (role, mut turn) = self.split(number);
-            match role {
-                Role::Device(device) => device.handle(&mut turn, &arrival, &bytes),
-                Role::Client(client) => client.handle(&mut turn, &arrival, &bytes),
-            }
+            role.handle(&mut turn, &arrival, &bytes);
             self.bytes = bytes;
         }
         let (role, mut turn) = self.split(number);
@@ -208,6 +228,13 @@ impl World {
                 Fault::Restart { process, pause } => self.restart(process.into(), pause),
             }
         }
+        if self.hostile.as_ref().is_some_and(|hostile| hostile.next_at <= now) {
+            self.attack();
+        }
+        if self.gives_up_at.is_some_and(|at| at <= now) {
+            self.gives_up_at = None;
+            self.give_up();
+        }
         if self.heals_at.is_some_and(|at| at <= now) {
             self.heals_at = None;
             self.net.links.iter_mut().for_each(|link| link.heal(now));
@@ -222,10 +249,10 @@ impl World {
 
     fn set_script(&mut self) {
         let fault_at = self.faults.last().map(|(at, _)| *at);
-        let at = match (fault_at, self.heals_at) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        let strikes_at = self.hostile.as_ref().map(|hostile| hostile.next_at);
+        let strikes_at = strikes_at.filter(|_| self.heals_at.is_some());
+        let times = [fault_at, self.heals_at, strikes_at, self.gives_up_at];
+        let at = times.into_iter().flatten().min();
         self.net.agenda.set(0, at);
     }
 
@@ -252,6 +279,9 @@ impl World {
 
     /// Adds up what the parts have counted.
     pub(crate) fn close(&mut self) {
+        if self.is_over() && self.checker.failure().is_none() {
+            self.offer_void_cookies();
+        }
         if self.is_over() && !self.machines.iter().all(|machine| machine.pool.is_whole()) {
             self.checker.fail("places are lent though every stream has ended".into());
         }
@@ -281,11 +311,17 @@ impl World {
     }
 }
 
+/// How long after the links have healed a program waits for a stream that does not end.
+const PATIENCE: Nanos = Nanos::from_millis(100_000);
+
 /// A process whose time has come does something at the latest a departure unit later.
 const PAUSE_MIN: Nanos = Nanos(1);
 
 /// More steps than this at one instant make no progress.
 const STEPS_AT_ONCE_MAX: u32 = 1_000_000;
+
+/// Sets the draws of what is hostile apart from all others.
+const HOSTILE_SALT: u64 = 0x41_54_54_41_43_4B;
 
 /// Sets the world's draws apart from those of its plan.
 const WORLD_SALT: u64 = 0x57_4F_52_4C_44;

@@ -54,6 +54,11 @@ pub(crate) enum SimRun {
         #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
         duration: Duration,
 
+        /// Until so many hostile packets have come instead, such as 100M
+        #[arg(long, value_name = "COUNT", value_parser = values::count,
+              conflicts_with = "duration")]
+        hostile: Option<u64>,
+
         /// The first seed
         #[arg(long, value_name = "SEED", default_value_t = 0)]
         first: u64,

@@ -39,10 +39,11 @@ impl Settled {
         self.newest.map_or(Departure(0), |newest| newest.departure.minus(self.lag(now, &newest)))
     }
 
-    /// When `departure` is settled if nothing more arrives.
+    /// When `departure` is settled if nothing more arrives; `None` when no silence settles it: a
+    /// peer that lies about its clock may let it lie ahead of the newest.
     pub(super) fn time_of(&self, departure: Departure) -> Option<Nanos> {
         let newest = self.newest?;
-        let ahead = newest.departure.distance(departure).max(0) as u32;
+        let ahead = u32::try_from(newest.departure.distance(departure)).ok()?;
         let is_settled = newest.lag_max <= ahead;
         let wait = if is_settled { 0 } else { self.tolerance.get().saturating_sub(ahead) };
         Some(newest.at + Departure::span_ns(wait) + Nanos(Departure::UNIT_NS))
@@ -182,6 +183,19 @@ mod tests {
                 assert!(is_first, "{departure:?} settles before {time:?}");
             }
         }
+    }
+
+    #[test]
+    fn departure_ahead_of_the_newest_is_settled_by_no_silence() {
+        let mut settled = settled();
+        settled.hear(at(0), Departure(1_000));
+        // What was in the past has come to lie ahead, over half of the wrap.
+        for step in [1 << 30, 1 << 31, 3 << 30].map(|step: u32| Departure(1_000).plus(step)) {
+            settled.hear(at(1), step);
+        }
+        let past = Departure(1_000);
+        assert!(settled.at(at(1_000_000)).before(past));
+        assert_eq!(settled.time_of(past), None, "a timer that has passed would spin");
     }
 
     #[test]

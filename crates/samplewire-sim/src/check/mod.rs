@@ -8,6 +8,7 @@ mod drops;
 mod ends;
 mod feedback;
 mod gaps;
+mod openings;
 mod persistence;
 mod session;
 mod table;
@@ -22,6 +23,7 @@ use samplewire_proto::{Nanos, Seq, Tag};
 use crate::packets::ProcessId;
 
 pub(crate) use feedback::Verdict;
+use openings::Openings;
 pub(crate) use session::{Agreed, Breach, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
@@ -38,6 +40,7 @@ pub(crate) struct Checker {
     pub(crate) sessions: Vec<Session>,
     pub(crate) tally: Tally,
     pub(crate) transitions: Transitions,
+    pub(crate) openings: Openings,
     /// Each packet that came as a repeat and was needed, when somebody asks.
     pub(crate) repairs: Option<Vec<Repair>>,
     failure: Option<String>,
@@ -89,17 +92,24 @@ impl Checker {
         let is_cut_short = matches!(phase, Phase::Cancelling { .. });
         let is_breaking = matches!(phase, Phase::Breaking(_));
         let session = &mut self.sessions[id];
+        // Forged indexes are no samples of anybody's.
+        let counted = |samples: u64| if session.is_forged { 0 } else { samples };
+        let counts = match delivered {
+            Delivered::Packet { samples, .. } => counted((*samples).into()),
+            Delivered::Gap(gap) => counted(gap.count()),
+            Delivered::Skipped { .. } => 0,
+        };
         let held = match delivered {
             Delivered::Packet { seq, index, samples, flags } => {
                 let payload = payload.expect("a packet has a payload");
                 session.take_packet(*seq, *index, *samples, *flags, payload).map(|()| {
-                    self.tally.indexes_delivered += u64::from(*samples);
+                    self.tally.indexes_delivered += counts;
                 })
             }
             Delivered::Skipped { seq } => session.take_skipped(*seq, now, is_breaking),
             Delivered::Gap(gap) => session.take_gap(gap, is_cut_short).map(|()| {
                 self.tally.gaps += 1;
-                self.tally.indexes_in_gaps += gap.count();
+                self.tally.indexes_in_gaps += counts;
             }),
         };
         if let Delivered::Packet { seq, .. } | Delivered::Skipped { seq } = delivered {

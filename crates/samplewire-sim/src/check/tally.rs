@@ -49,6 +49,15 @@ pub struct Tally {
     pub zeros_played: u64,
     /// Times that a player ran dry.
     pub underruns: u64,
+    /// Packets of somebody hostile that changed nothing: forged, damaged, of former streams, or from
+    /// wrong addresses.
+    pub hostile_ignored: u64,
+    /// Packets that somebody hostile sent again.
+    pub hostile_replayed: u64,
+    /// Packets with a right tag, seq and CRC that the rules of positions refused.
+    pub hostile_refused: u64,
+    /// Packets with a right tag, seq and CRC and any contents.
+    pub hostile_on_path: u64,
     /// Virtual nanoseconds.
     pub virtual_ns: u64,
 }
@@ -87,8 +96,18 @@ impl Tally {
             ("indexes late to play", self.indexes_late),
             ("zeros played", self.zeros_played),
             ("underruns", self.underruns),
+            ("hostile ignored", self.hostile_ignored),
+            ("hostile replayed", self.hostile_replayed),
+            ("hostile refused", self.hostile_refused),
+            ("hostile on the path", self.hostile_on_path),
             ("virtual ns", self.virtual_ns),
         ]
+    }
+
+    /// Packets of somebody hostile, of every kind.
+    pub const fn hostile(&self) -> u64 {
+        let off_path = self.hostile_ignored + self.hostile_replayed;
+        off_path + self.hostile_refused + self.hostile_on_path
     }
 
     const fn fields_mut(&mut self) -> [&mut u64; FIELDS] {
@@ -115,9 +134,13 @@ impl Tally {
             &mut self.indexes_late,
             &mut self.zeros_played,
             &mut self.underruns,
+            &mut self.hostile_ignored,
+            &mut self.hostile_replayed,
+            &mut self.hostile_refused,
+            &mut self.hostile_on_path,
             &mut self.virtual_ns,
         ]
     }
 }
 
-const FIELDS: usize = 23;
+const FIELDS: usize = 27;

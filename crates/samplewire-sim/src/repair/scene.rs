@@ -151,6 +151,7 @@ impl Scene {
             )],
             clients: vec![self.client()],
             links: vec![(up, None), (down, None)],
+            hostile: None,
             faults,
             heals_at: end_at + Nanos::from_millis(1),
             ends_by: end_at + Nanos::from_millis(60_000),

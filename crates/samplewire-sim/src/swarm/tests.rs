@@ -8,11 +8,19 @@ fn assert_holds(seed: u64) -> RunResult {
     run
 }
 
+/// The counts of hostile packets are those that the swarm must have met: each that changed nothing,
+/// was refused or did as a copy was looked at one by one.
 #[test]
 fn first_seeds_hold() {
+    let mut tally = Tally::default();
     for seed in 0..1_000 {
-        assert_holds(seed);
+        tally += assert_holds(seed).tally;
     }
+    assert!(tally.hostile() >= 1_000_000, "{tally:?}");
+    assert!(tally.hostile_ignored >= 800_000, "{tally:?}");
+    assert!(tally.hostile_replayed >= 50_000, "{tally:?}");
+    assert!(tally.hostile_refused >= 50_000, "{tally:?}");
+    assert!(tally.hostile_on_path >= 10_000, "{tally:?}");
 }
 
 /// Each once showed something that did not hold; `docs/testing.md` says what.
@@ -58,8 +66,14 @@ fn no_seed_takes_a_transition_that_no_state_table_has() {
 
 #[test]
 fn summary_is_the_last_line() {
-    let options =
-        SwarmOptions { seeds: 0..4, threads: 2, time: None, trace: false, tap_packets: None };
+    let options = SwarmOptions {
+        seeds: 0..4,
+        threads: 2,
+        time: None,
+        hostile: None,
+        trace: false,
+        tap_packets: None,
+    };
     let mut text = vec![];
     let result = swarm(&options, &mut text).expect("a vector takes all");
     let text = String::from_utf8(text).expect("the summary is text");

@@ -1,0 +1,210 @@
+//! Packets of somebody hostile, handed to a process beside those of the network, and what comes of
+//! them.
+
+use samplewire_proto::Nanos;
+use samplewire_proto::Tag;
+use samplewire_proto::session::{OpenPhase, Peer};
+use samplewire_proto::wire::{self, Header, Packet};
+
+use super::{Process, Role, World};
+use crate::hostile::{Hostile, Intent};
+use crate::net::peer_of;
+use crate::packets::{Meta, ProcessId};
+use crate::process::Arrival;
+use crate::stream_end::{Facts, Observed, Place, StreamEnd};
+
+/// All that a packet may change of a process.
+#[derive(Debug)]
+struct Before {
+    ends: [Option<Observed>; ENDS_MAX],
+    opening: Option<(OpenPhase, Tag)>,
+    sessions: usize,
+}
+
+impl World {
+    /// Hands a burst to one process, unless its machine pauses.
+    pub(super) fn attack(&mut self) {
+        let Some(mut hostile) = self.hostile.take() else { return };
+        let (target, packets) = hostile.aim(self.processes.len());
+        let machine = self.processes[usize::from(target)].machine;
+        if self.net.now >= self.machines[machine].paused_until {
+            for _ in 0..packets {
+                self.strike(&mut hostile, target);
+            }
+            let (part, now) = (self.net.part_of(target), self.net.now);
+            self.net.agenda.hasten(part, now);
+        }
+        self.hostile = Some(hostile);
+    }
+
+    /// Offers OPENs whose cookies are void to devices of which all streams have ended.
+    pub(super) fn offer_void_cookies(&mut self) {
+        let Some(mut hostile) = self.hostile.take() else { return };
+        self.net.now = self.net.now + COOKIE_LIFE;
+        for device in 0..self.processes.len() {
+            let Role::Device(_) = self.processes[device].role else { continue };
+            for _ in 0..VOID_COOKIES {
+                let Some(tape) = &self.net.tape else { return };
+                if hostile.draw_opening(device as ProcessId, tape) {
+                    self.hand(&hostile, device as ProcessId, Intent::Nothing);
+                }
+            }
+        }
+    }
+
+    /// Lets the processes die of which a stream lasts that somebody on the path has a hand in. Whoever
+    /// can put packets into a stream can stall it: its ends hear each other, and wait.
+    pub(super) fn give_up(&mut self) {
+        for number in 0..self.processes.len() {
+            let is_forged = |end: &StreamEnd| {
+                self.checker.sessions[end.facts().session].is_forged && !end.is_ended()
+            };
+            let is_stalled = self.processes[number].role.ends().any(is_forged);
+            if is_stalled {
+                self.restart(number, Nanos(0));
+            }
+        }
+    }
+
+    fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {
+        let ends = self.processes[usize::from(target)].role.ends().count();
+        let chosen = hostile.pick(ends);
+        let facts = self.facts(target, chosen);
+        let Some(tape) = &self.net.tape else { return };
+        let intent = hostile.draw(self.net.now, target, facts.as_ref(), tape);
+        if let (Intent::Anything, Some(facts)) = (intent, facts) {
+            self.checker.sessions[facts.session].is_forged = true;
+        }
+        self.hand(hostile, target, intent);
+    }
+
+    /// What is known of an end at a process.
+    fn facts(&self, target: ProcessId, chosen: usize) -> Option<Facts> {
+        let Process { machine, role } = &self.processes[usize::from(target)];
+        let facts = role.ends().nth(chosen)?.facts();
+        let now = self.machines[*machine].clock.local(self.net.now);
+        let is_sender = matches!(facts.place, Place::Sender { .. });
+        let is_closing = matches!(facts.place, Place::Sender { is_closing: true, .. });
+        let session = &self.checker.sessions[facts.session];
+        let is_opener = matches!(role, Role::Client(_));
+        let denial_is_early = is_opener && !is_closing && session.is_heard_lately(now, is_sender);
+        Some(Facts { denial_is_early, ..facts })
+    }
+
+    /// Hands the packet that was drawn to `target`, and holds what comes of it against `intent`.
+    fn hand(&mut self, hostile: &Hostile, target: ProcessId, intent: Intent) {
+        let (number, bytes) = (usize::from(target), &hostile.bytes);
+        let parsed = wire::parse(bytes);
+        let role = &self.processes[number].role;
+        // By chance it may carry what it should miss.
+        let is_lucky = |(header, packet): &(Header, Packet<'_>)| {
+            let is_of_end = role.ends().any(|end| end.is_named_by(header, packet));
+            let is_of_opening = role.opening().is_some_and(|(_, tag)| header.tag == tag);
+            is_of_end || is_of_opening
+        };
+        let comes_from_peer = role.is_peer(&hostile.from);
+        let intent = match (intent, &parsed) {
+            (Intent::Damaged, Ok((header, _))) => {
+                return self.checker.fail(format!("{header:?} was taken under a wrong CRC"));
+            }
+            (Intent::Nothing, Ok(parsed)) if comes_from_peer && is_lucky(parsed) => return,
+            (Intent::Replay, Ok(parsed)) if !is_lucky(parsed) && !is_open(parsed) => {
+                Intent::Nothing
+            }
+            (intent, _) => intent,
+        };
+        let dropped = role.dropped_noted();
+        let before = self.observe(number);
+        let meta = Meta { from: target, to: target, ..Meta::default() };
+        self.net.trace.note(self.net.now, "is struck by", &meta, bytes);
+        let arrival = Arrival { from: hostile.from, is_marked: false, dropped };
+        let (role, mut turn) = self.split(number);
+        role.handle(&mut turn, &arrival, bytes);
+        let tally = &mut self.checker.tally;
+        let refused = match intent {
+            Intent::Nothing | Intent::Damaged => {
+                tally.hostile_ignored += 1;
+                0
+            }
+            Intent::Refused => {
+                tally.hostile_refused += 1;
+                1
+            }
+            Intent::Replay => return tally.hostile_replayed += 1,
+            Intent::Anything => return tally.hostile_on_path += 1,
+        };
+        let after = self.observe(number);
+        if !after.is_after(&before, refused) {
+            let what = format!("{intent:?} of {bytes:02x?} from {:?}", hostile.from);
+            self.checker.fail(format!("{what}: {before:?} became {after:?}"));
+        }
+    }
+
+    fn observe(&self, number: usize) -> Before {
+        let role = &self.processes[number].role;
+        let mut ends = [const { None }; ENDS_MAX];
+        for (place, end) in ends.iter_mut().zip(role.ends()) {
+            *place = Some(end.observe());
+        }
+        Before { ends, opening: role.opening(), sessions: self.checker.sessions.len() }
+    }
+}
+
+impl Before {
+    /// Whether nothing has happened since but that one end refused `refused` packets.
+    fn is_after(&self, before: &Self, refused: u64) -> bool {
+        let mut refusals = 0;
+        let is_same = self.ends.iter().zip(&before.ends).all(|pair| match pair {
+            (Some(after), Some(before)) if after.is_after(before, 0) => true,
+            (Some(after), Some(before)) => {
+                refusals += 1;
+                after.is_after(before, 1)
+            }
+            (after, before) => after == before,
+        });
+        let opened = (self.opening, self.sessions) == (before.opening, before.sessions);
+        is_same && opened && refusals == refused
+    }
+}
+
+impl Role {
+    fn ends(&self) -> impl Iterator<Item = &StreamEnd> {
+        let (device, client) = match self {
+            Self::Device(device) => (Some(device.ends()), None),
+            Self::Client(client) => (None, client.end()),
+        };
+        device.into_iter().flatten().chain(client)
+    }
+
+    fn opening(&self) -> Option<(OpenPhase, Tag)> {
+        match self {
+            Self::Device(_) => None,
+            Self::Client(client) => client.opening(),
+        }
+    }
+
+    fn is_peer(&self, from: &Peer) -> bool {
+        match self {
+            Self::Device(_) => self.ends().any(|end| peer_of(end.facts().peer) == *from),
+            Self::Client(client) => *from == peer_of(client.device()),
+        }
+    }
+
+    fn dropped_noted(&self) -> u32 {
+        match self {
+            Self::Device(device) => device.dropped_noted(),
+            Self::Client(client) => client.dropped_noted(),
+        }
+    }
+}
+
+const fn is_open(parsed: &(Header, Packet<'_>)) -> bool {
+    matches!(parsed.1, Packet::Open(_))
+}
+
+/// Streams of a device at most.
+const ENDS_MAX: usize = 4;
+
+/// OPENs that each device is offered at the end of a run, when every cookie has become void.
+const VOID_COOKIES: u32 = 4;
+const COOKIE_LIFE: Nanos = Nanos::from_millis(16_100);
