@@ -132,6 +132,9 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
         nanos("silent_ns", "How long the sender has been silent, if unusually long", |it| {
             it.silent_ns
         }),
+        nanos("dead_after_ns", "The silence after which the stream breaks off", |it| {
+            it.dead_after_ns
+        }),
     ],
 };
 

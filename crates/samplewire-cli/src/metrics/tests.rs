@@ -136,7 +136,7 @@ fn manual_and_code_and_page_have_the_same_names() {
     let mut told: BTreeSet<String> = families.keys().cloned().collect();
     // What is not exported: a snapshot's parts, which are tables of their own, what a sender keeps
     // to itself, and what is known at the end alone.
-    let apart = ["stream", "listen", "marked", "overflow_samples"];
+    let apart = ["stream", "stalls", "listen", "marked", "overflow_samples"];
     let tables = [
         ("### `ReceiverStats`", "receiver_", format!("{:#?}", ReceiverStats::default())),
         ("### `ReceiverSnapshot`", "receiver_port_", format!("{:#?}", ReceiverSnapshot::default())),
