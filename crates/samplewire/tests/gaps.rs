@@ -12,7 +12,7 @@ use samplewire_proto::wire::Flags;
 /// A device that sends packets of metadata, each behind a loss of its source, and then samples: the
 /// gaps have no samples between them.
 #[test]
-fn crowd_of_gaps_before_one_block_is_told_in_full() {
+fn crowd_of_gaps_before_one_block_is_reported_in_full() {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("a rate in range");
     let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
     let local = "127.0.0.1:0".parse().expect("an address");
@@ -56,7 +56,7 @@ fn crowd_of_gaps_before_one_block_is_told_in_full() {
     assert_eq!((samples, crowds), (SAMPLES * CROWDS.len() as u64, CROWDS.to_vec()));
 }
 
-/// Gaps before a block: fewer than it tells of, as many, and more.
+/// Gaps before a block: fewer than one block carries, as many, and more.
 const CROWDS: [u64; 7] = [1, 3, 4, 5, 8, 9, 13];
 
 const SAMPLES: u64 = 352;

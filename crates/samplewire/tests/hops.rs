@@ -240,7 +240,7 @@ fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
 /// Packets that the wire damaged are no packets that the socket had no room for, although the kernel
 /// counts both as the socket's drops.
 #[test]
-fn damaged_packets_are_not_told_as_the_sockets() {
+fn damaged_packets_are_not_blamed_on_the_socket() {
     for joining in [false, true] {
         let before = counted();
         let mut is_damaged = true;
@@ -264,9 +264,9 @@ fn damaged_packets_are_not_told_as_the_sockets() {
     }
 }
 
-/// What a full socket dropped amid damaged packets is told as at least so many.
+/// Amid damaged packets the drops of a full socket are reported as at least so many.
 #[test]
-fn full_socket_amid_damaged_packets_is_told_as_at_least_its_drops() {
+fn full_socket_amid_damaged_packets_has_at_least_the_drops_reported() {
     let before = counted();
     let mut is_damaged = true;
     let lost = run_with(Delivery::BestEffort, false, 0.0, 200, 12, |from, to| {

@@ -28,7 +28,7 @@ fn ms(ms: u64) -> Duration {
 /// A pipe stands for a disk whose speed the test chooses. The ends hold 90 ms of samples each: the
 /// first stall takes the sender's credit and loses nothing, the second loses most of its time.
 #[test]
-fn stalls_of_the_file_and_of_the_device_in_turn_are_each_told_as_what_they_were() {
+fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
     let holds = ["--payload", "1408", "--window", "512"];
     let device = Device::start(&[&["--source", "counter", "--rate", "2M"], &holds[..]].concat());
     let file = folder("causes-in-turn").join("pipe");

@@ -8,7 +8,7 @@
 //!
 //! The namespace's count costs some 20 us to read, so it is read only when drops have risen, and at
 //! most [`READS_MAX`] times at once and one a millisecond. A rise for which there is no read left is
-//! told with the next one.
+//! counted with the next one.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

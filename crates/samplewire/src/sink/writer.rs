@@ -128,7 +128,7 @@ impl Writer {
     }
 
     /// Waits until all is written, and finishes the sink: what it wrote, also after an error. The
-    /// error is the first of the sink that was not told before.
+    /// error is the first of the sink that was not returned before.
     ///
     /// # Blocking
     /// As long as the sink does.
