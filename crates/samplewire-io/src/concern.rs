@@ -126,11 +126,19 @@ const TABLE: &[Row] = {
         // A filter of the host drops packets to there (netfilter, BPF). The other calls meet only a
         // policy that forbids the call itself (seccomp, LSM).
         Row { errnos: &[libc::EPERM], send: Destination, receive: Host, wait: Host },
-        // Port 0; an address of another family; a scope or a source address that is gone, which may
-        // return. A receive or a wait with a wrong argument is a fault of this program.
+        // Port 0, or a source address that is gone and may return. A receive or a wait with a wrong
+        // argument is a fault of this program.
         Row { errnos: &[libc::EINVAL], send: Destination, receive: Socket, wait: Host },
+        // An address of another family; a scope, an interface or a source address that is gone and
+        // may return; an interface that cannot do what the socket wants.
         Row {
-            errnos: &[libc::EAFNOSUPPORT, libc::EADDRNOTAVAIL, libc::ENODEV, libc::ENXIO],
+            errnos: &[
+                libc::EAFNOSUPPORT,
+                libc::EADDRNOTAVAIL,
+                libc::ENODEV,
+                libc::ENXIO,
+                libc::EIO,
+            ],
             send: Destination,
             receive: Stream,
             wait: Attempt,
@@ -166,7 +174,7 @@ const UNKNOWN: Row = Row {
 };
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     fn of(call: Call, errno: i32) -> Concern {
@@ -183,20 +191,22 @@ mod tests {
     }
 
     /// `icmp_err_convert`, `icmp_unreach` and `icmpv6_err_convert` of Linux 6.
+    pub(crate) const ANSWERS_OF_THE_NETWORK: [i32; 10] = [
+        libc::ENETUNREACH,
+        libc::EHOSTUNREACH,
+        libc::ENOPROTOOPT,
+        libc::ECONNREFUSED,
+        libc::EMSGSIZE,
+        libc::EOPNOTSUPP,
+        libc::EHOSTDOWN,
+        libc::ENONET,
+        libc::EPROTO,
+        libc::EACCES,
+    ];
+
     #[test]
     fn answers_of_the_network_concern_the_stream_that_reads_them() {
-        for errno in [
-            libc::ENETUNREACH,
-            libc::EHOSTUNREACH,
-            libc::ENOPROTOOPT,
-            libc::ECONNREFUSED,
-            libc::EMSGSIZE,
-            libc::EOPNOTSUPP,
-            libc::EHOSTDOWN,
-            libc::ENONET,
-            libc::EPROTO,
-            libc::EACCES,
-        ] {
+        for errno in ANSWERS_OF_THE_NETWORK {
             assert_eq!(of(Call::Receive, errno), Concern::Stream, "errno {errno}");
             assert!(!of(Call::Send, errno).ends_endpoint(), "errno {errno}");
         }
@@ -215,6 +225,7 @@ mod tests {
             libc::EADDRNOTAVAIL,
             libc::ENODEV,
             libc::ENXIO,
+            libc::EIO,
         ] {
             assert_eq!(of(Call::Send, errno), Concern::Destination, "errno {errno}");
         }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::concern::tests::ANSWERS_OF_THE_NETWORK;
 use crate::link::Ecn;
 
 fn bound() -> Udp {
@@ -48,6 +49,15 @@ fn run_to_a_bad_destination_is_refused_and_segmentation_stays_on() {
     let packet = Outgoing::whole("127.0.0.1:0".parse().unwrap(), Ecn::Ect0, &[7; 600]);
     assert!(matches!(near.send(&[packet; 5]), Err(LinkError::System { .. })));
     assert_eq!(near.capabilities().segmentation, segmentation);
+}
+
+/// Who forges an ICMP message must not be able to turn segmentation off.
+#[test]
+fn no_answer_of_the_network_is_taken_for_a_refusal_to_segment() {
+    for errno in ANSWERS_OF_THE_NETWORK {
+        assert!(!is_of_segmentation(&io::Error::from_raw_os_error(errno)), "errno {errno}");
+    }
+    assert!(is_of_segmentation(&io::Error::from_raw_os_error(libc::EINVAL)));
 }
 
 #[test]
