@@ -16,7 +16,9 @@ class DeviceInfo:
     address : str
         The device's address.
     name : str
-        The stream's name, possibly empty.
+        The stream's name, possibly empty; what a terminal would obey is escaped.
+    name_raw : bytes
+        The name as the device wrote it: not safe to print, and perhaps not UTF-8.
     stream, streams : int
         The stream's number, and how many the device has.
     boot_id : int
@@ -45,6 +47,7 @@ class DeviceInfo:
 
     address: str
     name: str
+    name_raw: bytes
     stream: int
     streams: int
     boot_id: int

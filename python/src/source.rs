@@ -72,7 +72,7 @@ impl Supply {
 
     fn dress(&self, info: &mut StreamInfo) {
         if !self.name.is_empty() {
-            info.name.clone_from(&self.name);
+            info.name = self.name.as_str().into();
         }
         info.centre_frequency_hz = self.centre_frequency_hz.or(info.centre_frequency_hz);
     }

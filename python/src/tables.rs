@@ -1,7 +1,7 @@
 //! What is known of streams, as the dataclasses of `samplewire/_records.py`.
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyTuple};
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::receiver::ReceiverSnapshot;
@@ -39,7 +39,6 @@ pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<B
     copy!(
         fields,
         info,
-        name,
         stream,
         streams,
         boot_id,
@@ -56,6 +55,8 @@ pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<B
     fields.set_item("address", info.address.to_string())?;
     fields.set_item("format", info.format.as_str())?;
     fields.set_item("rtt_s", info.rtt.as_secs_f64())?;
+    fields.set_item("name", info.name.to_string())?;
+    fields.set_item("name_raw", PyBytes::new(py, info.name.as_raw_bytes()))?;
     record("DeviceInfo", &fields)
 }
 

@@ -130,7 +130,7 @@ impl Device {
     pub(crate) fn new(info: &DeviceInfo) -> Self {
         Self {
             address: info.address.to_string(),
-            name: info.name.clone(),
+            name: info.name.to_string(),
             stream: info.stream,
             streams: info.streams,
             format: info.format.as_str(),

@@ -147,7 +147,7 @@ impl sw_stream_info {
         Self {
             struct_size: size_of::<Self>(),
             address: fixed(&info.address.to_string()),
-            name: fixed(&info.name),
+            name: fixed(&info.name.to_string()),
             stream: info.stream.into(),
             streams: info.streams.into(),
             boot_id: info.boot_id,

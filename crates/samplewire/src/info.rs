@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::SampleIndex;
-use samplewire_proto::session::AcceptInfo;
+use samplewire_proto::session::{AcceptInfo, WireText};
 use samplewire_proto::wire::{Format, VERSION};
 
 use crate::sigmf::Notes;
@@ -15,8 +15,8 @@ use crate::source::StreamInfo;
 pub struct DeviceInfo {
     /// The device's address.
     pub address: SocketAddr,
-    /// The stream's name, possibly empty.
-    pub name: String,
+    /// The stream's name, possibly empty: it prints escaped.
+    pub name: WireText,
     /// The stream's number, and how many the device has.
     pub stream: u16,
     /// See `stream`.
@@ -68,7 +68,7 @@ impl DeviceInfo {
             rate_numerator: self.rate_numerator,
             rate_denominator: self.rate_denominator,
             centre_frequency_hz: self.centre_frequency_hz,
-            name: self.name.clone(),
+            name: self.name,
             len_samples: None,
             notes: Notes::default(),
         }
@@ -80,7 +80,7 @@ impl DeviceInfo {
         let format = Format::from_number(params.format).ok_or(params.format)?;
         Ok(Self {
             address,
-            name: params.name.as_str().to_owned(),
+            name: params.name,
             stream: params.stream,
             streams: params.streams,
             boot_id: accept.boot_id,

@@ -2,8 +2,8 @@
 //! more than came from there, and each stream has one owner.
 
 use samplewire_proto::session::{
-    AcceptError, AcceptInfo, AcceptParams, ListenConfig, ListenEvent, Listener, Name, OpenRequest,
-    Peer, StreamSlot, StreamTerms,
+    AcceptError, AcceptInfo, AcceptParams, ListenConfig, ListenEvent, Listener, OpenRequest, Peer,
+    StreamSlot, StreamTerms, WireText,
 };
 use samplewire_proto::wire::{
     Accept, CloseAck, Open, Packet, PacketType, Refuse, RefuseReason, Role, WireError, parse,
@@ -170,7 +170,7 @@ impl Device {
             ranges_max: 1,
             granularity_bytes: 8,
             payload_offset: 22,
-            name: Name::new("fuzzed"),
+            name: WireText::new("fuzzed"),
             gain_db: (choice & 1 == 1).then_some(3.0),
             ..AcceptParams::default()
         };

@@ -138,7 +138,7 @@ impl Program {
         }
         assert!(info.peer_tag != Tag::NONE || self.role == Role::Describe);
         assert!(info.rtt <= Nanos::from_millis(10_000));
-        assert!(info.params.name.as_str().len() <= 64);
+        assert!(info.params.name.to_string().bytes().all(|it| it >= 0x20));
         assert!(usize::from(info.packet_bytes_out) <= self.packet_bytes_max);
     }
 

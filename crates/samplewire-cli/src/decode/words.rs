@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use samplewire_proto::Departure;
-use samplewire_proto::session::StreamTerms;
+use samplewire_proto::session::{StreamTerms, WireText};
 use samplewire_proto::wire::{Accept, Format, Header, Open, Packet, Report, TlvKind, Tlvs};
 
 use super::Sighting;
@@ -232,7 +232,7 @@ fn tlv_words(f: &mut Formatter<'_>, tlvs: &Tlvs<'_>) -> fmt::Result {
         }
         let (numbers, rest) = value.as_chunks::<8>();
         match (kind, value) {
-            (TlvKind::NAME, name) => write!(f, "{:?}", String::from_utf8_lossy(name))?,
+            (TlvKind::NAME, name) => write!(f, "{:?}", WireText::from_raw(name))?,
             (TlvKind::CENTRE_FREQUENCY | TlvKind::BANDWIDTH | TlvKind::GAIN, _)
                 if rest.is_empty() =>
             {

@@ -152,7 +152,7 @@ fn played_info(
     let rate_hz = rate_hz.or(source.map(StreamInfo::rate_hz)).unwrap_or(PLAY_RATE_HZ);
     let mut info = StreamInfo::new(format, channels, rate_hz)?;
     if let Some(name) = arguments.play.as_deref().and_then(Path::file_stem) {
-        info.name = name.to_string_lossy().into_owned();
+        info.name = name.to_string_lossy().into_owned().into();
     }
     Ok(info)
 }

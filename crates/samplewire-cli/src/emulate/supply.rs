@@ -87,7 +87,7 @@ impl<'a> Supply<'a> {
     pub(super) fn info(&self, source: &dyn Source) -> StreamInfo {
         let mut info = source.info().clone();
         if self.arguments.streams > 1 {
-            info.name = format!("{} {}", info.name, self.stream).trim_start().to_owned();
+            info.name = format!("{} {}", info.name, self.stream).trim_start().into();
         }
         info
     }

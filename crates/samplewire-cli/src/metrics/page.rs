@@ -63,7 +63,7 @@ impl Page {
                 "{},peer={},name={},format=\"{}\",channels=\"{}\"",
                 labels_of(about),
                 Quoted(&peer),
-                Quoted(&about.info.name),
+                Quoted(&about.info.name.to_string()),
                 about.info.format,
                 about.info.channels
             );

@@ -145,7 +145,7 @@ mod tests {
     fn device(boot_id: u64, first_index: u64) -> DeviceInfo {
         DeviceInfo {
             address: "127.0.0.1:9100".parse().unwrap(),
-            name: String::new(),
+            name: Default::default(),
             stream: 0,
             streams: 1,
             boot_id,

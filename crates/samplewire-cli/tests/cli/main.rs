@@ -10,6 +10,7 @@ mod channels;
 mod decoding;
 mod demonstration;
 mod dissector;
+mod escapes;
 mod exit_status;
 mod finding;
 mod harness;

@@ -26,6 +26,7 @@ mod slot;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod text;
 
 pub use listen_config::{ListenConfig, ListenConfigError};
 pub use listen_stats::ListenStats;
@@ -33,8 +34,9 @@ pub use listener::{AcceptError, ListenEvent, Listener};
 pub use open_config::{OpenConfig, OpenConfigError};
 pub use open_event::{AcceptInfo, OpenEvent};
 pub use opener::{OpenPhase, Opener};
-pub use params::{AcceptParams, Name};
+pub use params::AcceptParams;
 pub use peer::Peer;
 pub use secrets::Secrets;
 pub use slot::{OpenRequest, StreamSlot};
 pub use terms::{EndView, StreamTerms, check_number, check_samples};
+pub use text::WireText;

@@ -1,7 +1,6 @@
 //! A stream's parameters as both ends keep them: an ACCEPT without borrowed bytes.
 
-use core::fmt;
-
+use super::WireText;
 use crate::number::{SampleIndex, Seq, Tag};
 use crate::wire::{Accept, Header, TlvKind, TlvWriter};
 
@@ -55,7 +54,7 @@ pub struct AcceptParams {
     /// The largest error of the stream's time in nanoseconds.
     pub clock_quality_ns: Option<u32>,
     /// The stream's name.
-    pub name: Name,
+    pub name: WireText,
 }
 
 impl AcceptParams {
@@ -91,7 +90,7 @@ impl AcceptParams {
             bandwidth_hz: number(TlvKind::BANDWIDTH),
             gain_db: number(TlvKind::GAIN),
             clock_quality_ns: clock_quality.map(|value| u32::from_be_bytes(*value)),
-            name: accept.tlvs.find(TlvKind::NAME).map_or(Name::default(), Name::from_utf8_prefix),
+            name: accept.tlvs.find(TlvKind::NAME).map_or(WireText::EMPTY, WireText::from_raw),
         }
     }
 
@@ -117,8 +116,8 @@ impl AcceptParams {
         if let Some(quality_ns) = self.clock_quality_ns {
             tlvs = tlvs.push(TlvKind::CLOCK_QUALITY, &quality_ns.to_be_bytes());
         }
-        if !self.name.as_str().is_empty() {
-            tlvs = tlvs.push(TlvKind::NAME, self.name.as_str().as_bytes());
+        if !self.name.is_empty() {
+            tlvs = tlvs.push(TlvKind::NAME, self.name.as_raw_bytes());
         }
         Accept {
             nonce,
@@ -153,60 +152,8 @@ impl AcceptParams {
     }
 }
 
-/// A name of at most [`Name::LEN_MAX`] bytes of UTF-8.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Name {
-    bytes: [u8; Self::LEN_MAX],
-    len: u8,
-}
-
-impl Name {
-    /// The longest name in bytes.
-    pub const LEN_MAX: usize = 64;
-
-    /// Keeps as many whole characters of `name` as fit.
-    pub fn new(name: &str) -> Self {
-        let mut len = name.len().min(Self::LEN_MAX);
-        while !name.is_char_boundary(len) {
-            len -= 1;
-        }
-        let mut bytes = [0; Self::LEN_MAX];
-        bytes[..len].copy_from_slice(&name.as_bytes()[..len]);
-        Self { bytes, len: len as u8 }
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        core::str::from_utf8(&self.bytes[..usize::from(self.len)])
-            .expect("a name is made of whole characters")
-    }
-
-    /// Keeps what is UTF-8 at the start of a peer's bytes.
-    fn from_utf8_prefix(bytes: &[u8]) -> Self {
-        bytes.utf8_chunks().next().map_or(Self::default(), |chunk| Self::new(chunk.valid()))
-    }
-}
-
-impl Default for Name {
-    fn default() -> Self {
-        Self { bytes: [0; Self::LEN_MAX], len: 0 }
-    }
-}
-
-impl fmt::Debug for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_str().fmt(f)
-    }
-}
-
-impl fmt::Display for Name {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
-    }
-}
-
 /// The TLVs of an ACCEPT in bytes: three `f64`, a `u32` and a name, 4 bytes more for each.
-pub(super) const TLVS_LEN_MAX: usize = 3 * (4 + 8) + (4 + 4) + (4 + Name::LEN_MAX);
+pub(super) const TLVS_LEN_MAX: usize = 3 * (4 + 8) + (4 + 4) + (4 + WireText::LEN_MAX);
 
 #[cfg(test)]
 mod tests {
@@ -240,7 +187,7 @@ mod tests {
             bandwidth_hz: Some(21.5),
             gain_db: Some(-22.5),
             clock_quality_ns: Some(23),
-            name: Name::new(&"n".repeat(Name::LEN_MAX)),
+            name: WireText::new(&"n".repeat(WireText::LEN_MAX)),
         };
         let header = Header {
             kind: PacketType::Accept,
@@ -261,16 +208,5 @@ mod tests {
         let accept = bare.to_wire(24, Tag(25), 26, &mut tlv_buf);
         assert!(accept.tlvs.is_empty());
         assert_eq!(AcceptParams::from_wire(&header, &accept), bare);
-    }
-
-    #[test]
-    fn name_is_cut_between_characters() {
-        let long = "\u{e9}".repeat(40);
-        assert_eq!(Name::new(&long).as_str(), "\u{e9}".repeat(32));
-        assert_eq!(Name::new(&("a".to_owned() + &long)).as_str().len(), 63);
-        assert_eq!(Name::from_utf8_prefix(b"ab\xFFcd").as_str(), "ab");
-        assert_eq!(Name::from_utf8_prefix(&[0xC3; 300]).as_str(), "");
-        let name = Name::new("adc");
-        assert_eq!(format!("{name:?} {name:>4}"), "\"adc\"  adc");
     }
 }

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_proto::SampleIndex;
-use samplewire_proto::session::{AcceptParams, Name, OpenRequest, StreamTerms};
+use samplewire_proto::session::{AcceptParams, OpenRequest, StreamTerms};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
 
@@ -144,7 +144,7 @@ impl Offer {
             granularity_bytes: 8,
             time_ns: 0,
             centre_frequency_hz: self.info.centre_frequency_hz,
-            name: Name::new(&self.info.name),
+            name: self.info.name,
             ..AcceptParams::default()
         };
         StreamTerms::new(params).ok()
@@ -154,7 +154,7 @@ impl Offer {
     pub(super) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
         DeviceInfo {
             address,
-            name: self.info.name.clone(),
+            name: self.info.name,
             stream: params.stream,
             streams: params.streams,
             boot_id: 0,

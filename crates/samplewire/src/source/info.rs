@@ -1,6 +1,6 @@
 //! What the samples of a stream are.
 
-use samplewire_proto::session::{check_number, check_samples};
+use samplewire_proto::session::{WireText, check_number, check_samples};
 use samplewire_proto::stream::TermsError;
 use samplewire_proto::wire::Format;
 
@@ -31,8 +31,8 @@ pub struct StreamInfo {
     pub rate_denominator: u32,
     /// The centre frequency in hertz.
     pub centre_frequency_hz: Option<f64>,
-    /// A name for people, possibly empty.
-    pub name: String,
+    /// A name for people, possibly empty; of a device it is the device's own, and prints escaped.
+    pub name: WireText,
     /// How many samples (of all channels each) there will be; `None` when there is no end.
     pub len_samples: Option<u64>,
     /// What the recording says of itself and nothing here depends on.
@@ -52,7 +52,7 @@ impl StreamInfo {
             rate_numerator,
             rate_denominator,
             centre_frequency_hz: None,
-            name: String::new(),
+            name: WireText::EMPTY,
             len_samples: None,
             notes: Notes::default(),
         })

@@ -112,7 +112,7 @@ fn sigmf_info(
         .ok_or_else(|| SourceError::Missing { source_name: source_name(), option: "rate" })?;
     let mut info = StreamInfo::new(metadata.format, metadata.channels, rate_hz)?;
     info.centre_frequency_hz = metadata.captures.first().and_then(|capture| capture.frequency_hz);
-    info.name = file_stem(path);
+    info.name = file_stem(path).into();
     info.notes = metadata.notes.clone();
     Ok(info)
 }
@@ -132,7 +132,7 @@ pub(super) fn raw_info(name: &str, options: &SourceOptions) -> Result<StreamInfo
         });
     }
     let info = StreamInfo::new(format, channels, rate_hz)?;
-    Ok(StreamInfo { name: file_stem(Path::new(name)), ..info })
+    Ok(StreamInfo { name: file_stem(Path::new(name)).into(), ..info })
 }
 
 fn file_stem(path: &Path) -> String {

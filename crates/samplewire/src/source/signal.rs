@@ -30,7 +30,7 @@ impl SignalSource {
         let mut table = vec![0; floats.len() / native.sample_bytes() * format.sample_bytes()];
         convert(native, format, &floats, &mut table)
             .expect("both are complex or both real, and the table holds the samples");
-        Self { info: StreamInfo { name, ..info }, table: Looped::new(table, None) }
+        Self { info: StreamInfo { name: name.into(), ..info }, table: Looped::new(table, None) }
     }
 }
 

@@ -31,7 +31,7 @@ fn clean_path_opens_in_two_round_trips() {
     assert_eq!(info.params.payload_bytes, 8_944);
     assert_eq!(info.params.first_index, 1 << 40);
     assert_eq!(info.params.centre_frequency_hz, Some(1.0e9));
-    assert_eq!(info.params.name.as_str(), "adc");
+    assert_eq!(info.params.name.to_string(), "adc");
     assert_eq!(world.open_stream(info.peer_tag), Some(1));
     assert_eq!(world.openings.len(), 1);
     assert_eq!((world.openings[0].peer_tag, world.openings[0].owner), (info.tag, OWNER));

@@ -2,8 +2,8 @@
 
 use crate::number::{Nanos, Seq, Tag};
 use crate::session::{
-    AcceptParams, ListenConfig, ListenEvent, Listener, Name, OpenConfig, OpenEvent, OpenRequest,
-    Opener, Peer, StreamSlot, StreamTerms,
+    AcceptParams, ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, OpenRequest, Opener,
+    Peer, StreamSlot, StreamTerms, WireText,
 };
 use crate::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
 
@@ -221,7 +221,7 @@ pub(super) fn params_of(request: &OpenRequest, payload_bytes: u16) -> StreamTerm
         ranges_max: 32,
         granularity_bytes: 8,
         centre_frequency_hz: Some(1.0e9),
-        name: Name::new("adc"),
+        name: WireText::new("adc"),
         ..AcceptParams::default()
     })
     .expect("they are in their ranges")

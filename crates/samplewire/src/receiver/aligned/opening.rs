@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use samplewire_io::{Batch, Link, Resilient};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
+use samplewire_proto::session::WireText;
 use samplewire_proto::wire::RefuseReason;
 
 use super::super::{Receiver, ReceiverOptions};
@@ -136,7 +137,8 @@ fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
 pub(super) fn joined(receivers: &[Receiver]) -> DeviceInfo {
     let mut joined = receivers[0].info().clone();
     for info in receivers[1..].iter().map(Receiver::info) {
-        joined.name = [&joined.name[..], &info.name].join(" + ");
+        let both = [joined.name.as_raw_bytes(), info.name.as_raw_bytes()].join(&b" + "[..]);
+        joined.name = WireText::from_raw(&both);
         joined.channels += info.channels;
         joined.centre_frequency_hz = joined
             .centre_frequency_hz

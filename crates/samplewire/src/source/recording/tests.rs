@@ -52,7 +52,10 @@ fn recording_is_found_by_any_of_its_names() {
         let info = source.info();
         assert_eq!((info.format, info.channels, info.rate_hz()), (Format::Uc8, 1, 2e6));
         assert_eq!((info.centre_frequency_hz, info.len_samples), (Some(1.09e9), Some(3)));
-        assert_eq!((info.name.as_str(), info.notes.get("core:author")), ("a", Some("N. N.")));
+        assert_eq!(
+            (info.name.to_string().as_str(), info.notes.get("core:author")),
+            ("a", Some("N. N."))
+        );
         assert_eq!(read_all(&mut source, 5), [1, 2, 3, 4, 5, 6]);
     }
 }
@@ -153,7 +156,7 @@ fn raw_file_needs_format_and_rate() {
     assert_eq!(error, "b.raw: its format is not known and must be given");
     let options = SourceOptions::new().format(Format::R16).rate_hz(1e6).channels(3);
     let source = open_in(&folder, "b.raw", &options).unwrap();
-    assert_eq!((source.info().len_samples, source.info().name.as_str()), (Some(2), "b"));
+    assert_eq!((source.info().len_samples, source.info().name), (Some(2), "b".into()));
     let error = error_in(&folder, "b.raw", &options.clone().channels(4));
     assert!(error.starts_with("b.raw: truncated recording: 12 bytes"), "{error}");
     fs::write(folder.path().join("a"), [0; 12]).unwrap();
