@@ -84,7 +84,8 @@ fn page_keeps_the_rules_of_the_format() {
         assert!(!samples.is_empty(), "{name}");
     }
     let info = &families["samplewire_stream_info"].1;
-    assert_eq!(info[0].label("name"), "a \"name\" with \\ and\na line");
+    // Escaped as it prints, and in the page once more.
+    assert_eq!(info[0].label("name"), r#"a "name" with \\ and\na line"#);
     assert_eq!((info[0].label("device"), info[0].label("stream")), ("[::1]:9100", "3"));
     assert_eq!((info[0].label("peer"), info[1].label("peer")), ("[::1]:9100", ""));
     let rtt = "samplewire_receiver_port_rtt_seconds{device=\"[::1]:9100\",stream=\"3\",\

@@ -225,8 +225,9 @@ static void cancelled(const char *path) {
     EXPECT(SW_RESULT_OK, sw_transmitter_open(address, NULL, &transmitter));
     sw_stream_info info = {.struct_size = sizeof info};
     EXPECT(SW_RESULT_OK, sw_transmitter_get_info(transmitter, &info));
-    EXPECT(SW_RESULT_OK, sw_transmitter_write(transmitter, samples, 1, info.first_index + 1000000000,
-                                              SW_SEND_START, SECOND, NULL));
+    uint64_t far = info.first_index + (uint64_t)(40 * info.rate_hz);
+    EXPECT(SW_RESULT_OK,
+           sw_transmitter_write(transmitter, samples, 1, far, SW_SEND_START, SECOND, NULL));
     pthread_t thread, watcher;
     CHECK(pthread_create(&thread, NULL, write_without_end, transmitter) == 0);
     CHECK(pthread_create(&watcher, NULL, wait_for_events, transmitter) == 0);
