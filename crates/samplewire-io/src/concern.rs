@@ -84,8 +84,8 @@ struct Row {
 ///
 /// A packet that a stream's own destination refuses counts as lost. Reason: the cause may pass (a
 /// route returns, a filter is changed, the MTU is set back), and then the repair loop sends the packet
-/// again. If it does not pass, the stream ends by silence or by the circuit breaker, and
-/// `send_errors` shows why.
+/// again. If it does not pass, the circuit breaker ends the stream at the sender, or silence at the
+/// receiver, and `send_errors` shows why.
 const TABLE: &[Row] = {
     use Concern::{Attempt, Destination, Host, Packet, Socket, Stream};
     &[

@@ -544,7 +544,7 @@ fn is_of_segmentation(error: &io::Error) -> bool {
 }
 
 /// How often a call is made for one packet, or for one batch, while a connected socket returns
-/// answers of the network: who floods it with forged ones delays it by so many calls.
+/// answers of the network: a flood of forged ones delays it by so many calls.
 const ATTEMPTS_MAX: u32 = 4;
 
 /// The most that [`Link::make_room`] asks for; the kernel makes it twice as much.

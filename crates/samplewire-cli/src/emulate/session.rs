@@ -59,6 +59,7 @@ impl Player {
             grouped(session.payload_bytes as u64)
         ));
         let before = self.fault_counts();
+        let refused_before = self.transmitter.stats().send_errors;
         let frame_bytes = source.info().frame_bytes() as u64;
         let read_bytes = AtomicU64::new(0);
         let started = Instant::now();
@@ -90,6 +91,13 @@ impl Player {
         let _together = std::io::stdout().lock();
         let first_index = session.first_index;
         print_summary(console, (&id, first_index), &summary, frame_bytes, started.elapsed());
+        let refused = self.transmitter.stats().send_errors.saturating_sub(refused_before);
+        if refused > 0 {
+            console.line(format_args!(
+                "  refused    {} packets to any address that this host refused to send",
+                grouped(refused)
+            ));
+        }
         for ((side, counts), (_, before)) in self.fault_counts().iter().zip(before) {
             print_counts(console, side, &since(counts, &before));
         }

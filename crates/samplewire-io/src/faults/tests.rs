@@ -191,3 +191,23 @@ fn contradiction_is_found_when_the_link_is_made() {
     let error = Faults::new(near, &none, &FaultSpec::new().loss(2.0)).unwrap_err();
     assert_eq!(error.to_string(), "loss=2: a probability is 0 to 1");
 }
+
+/// The error is not of a packet that is offered later, and the packets behind it pass.
+#[test]
+fn held_packet_that_the_link_refuses_is_lost_alone_and_counted() {
+    let ((near, mut far), none) = (memory::pair(16, 64, 1_500).unwrap(), FaultSpec::new());
+    let spec = FaultSpec::new().delay(Duration::from_millis(1));
+    let mut near = Faults::new(near, &spec, &none).unwrap();
+    let (long, short, peer) = ([0x10; 65], data(1), far.local_addr());
+    let packets = [&long[..], &short].map(|bytes| Outgoing::whole(peer, Ecn::NotEct, bytes));
+    assert_eq!(near.send(&packets).unwrap(), 2);
+    let mut batch = Batch::new(4, 1_500);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while batch.is_empty() {
+        assert!(Instant::now() < deadline, "the second packet is held back");
+        near.wait(Duration::from_millis(1)).unwrap();
+        far.recv(&mut batch).unwrap();
+    }
+    assert_eq!(batch.get(0).unwrap().0, short);
+    assert_eq!(near.log().counts(Direction::Transmit).refused, 1);
+}

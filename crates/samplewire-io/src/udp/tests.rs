@@ -51,7 +51,7 @@ fn run_to_a_bad_destination_is_refused_and_segmentation_stays_on() {
     assert_eq!(near.capabilities().segmentation, segmentation);
 }
 
-/// Who forges an ICMP message must not be able to turn segmentation off.
+/// A forged ICMP message must not turn segmentation off.
 #[test]
 fn no_answer_of_the_network_is_taken_for_a_refusal_to_segment() {
     for errno in ANSWERS_OF_THE_NETWORK {

@@ -58,7 +58,7 @@ fn ends_endpoint(call: Call, errno: i32) -> bool {
         }
 }
 
-/// A device and who has opened it, over links whose calls fail when they are told to.
+/// A device and who has opened it, over links whose next calls can be made to fail.
 struct Rig {
     streams: Vec<Stream>,
     /// Of the device's link and of the opener's.
