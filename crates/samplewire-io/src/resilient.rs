@@ -186,8 +186,11 @@ mod tests {
         }
 
         fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
-            let received = self.0.recv(batch);
-            (self.1)(Call::Receive).and(received)
+            // It adds what came before the error, and leaves the rest of the batch as it is.
+            let mut came = Batch::new(16, 100);
+            self.0.recv(&mut came)?;
+            came.iter().for_each(|(bytes, meta)| batch.push(bytes, *meta).expect("room"));
+            (self.1)(Call::Receive)
         }
 
         fn wait(&mut self, _timeout: Duration) -> Result<(), LinkError> {
@@ -224,6 +227,12 @@ mod tests {
         assert!(link.take_send_error(link.local_addr()).is_none(), "of another destination");
         assert!(matches!(link.take_send_error(peer), Some(LinkError::TooLong { .. })));
         assert!(link.take_send_error(peer).is_none(), "it is taken");
+        let (mut link, far) = pair(|_| Err(failed(libc::EPERM)));
+        let packet = Outgoing::whole(far.local_addr(), Ecn::NotEct, b"one");
+        assert_eq!(link.send(&[packet; 2]).unwrap(), 2);
+        assert!(link.take_send_error(far.local_addr()).is_none(), "of another destination");
+        let of_peer = link.take_send_error(([127, 0, 0, 1], 9).into());
+        assert!(matches!(of_peer, Some(LinkError::System { .. })));
     }
 
     #[test]
