@@ -140,7 +140,10 @@ impl Document {
 
     /// The device's run of the last session.
     pub(crate) fn boot_id(&self) -> Option<u64> {
-        self.sessions.last()?.boot_id
+        let run_start = self.runs.last().map(|run| run.sample_start);
+        let is_behind = |mark: &&Mark| run_start.is_none_or(|start| mark.sample_start > start);
+        let of_mark = self.marks.last().filter(is_behind).and_then(|mark| mark.boot_id);
+        of_mark.or_else(|| self.sessions.last()?.boot_id)
     }
 
     /// Whether it tells of nothing.
@@ -182,7 +185,7 @@ impl Document {
     /// Notes a gap before `sample_start` of the file; `None` when there are [`GAPS_MAX`] already,
     /// else its annotation.
     pub(crate) fn add_gap(&mut self, sample_start: u64, gap: &RecordedGap) -> Option<Value> {
-        self.add(Mark { sample_start, kind: MarkKind::Gap(*gap) })
+        self.add(sample_start, MarkKind::Gap(*gap))
     }
 
     /// Notes indexes that belong to no samples; as [`Self::add_gap`].
@@ -192,13 +195,14 @@ impl Document {
         first: SampleIndex,
         count: u64,
     ) -> Option<Value> {
-        self.add(Mark { sample_start, kind: MarkKind::Jump { first, count } })
+        self.add(sample_start, MarkKind::Jump { first, count })
     }
 
-    fn add(&mut self, mark: Mark) -> Option<Value> {
+    fn add(&mut self, sample_start: u64, kind: MarkKind) -> Option<Value> {
         if self.marks.len() >= GAPS_MAX {
             return None;
         }
+        let mark = Mark { sample_start, kind, boot_id: self.opening.flatten() };
         self.marks.push(mark);
         Some(mark.annotation())
     }

@@ -4,8 +4,10 @@ use samplewire_proto::SampleIndex;
 use serde_json::{Value, json};
 
 use super::MetadataError;
+use super::document::boot_text;
 use super::field::{Object, excerpt};
 use super::gap::{RecordedCause, RecordedGap};
+use super::metadata::boot_id;
 
 /// Samples of consecutive indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +24,8 @@ pub(crate) struct Mark {
     /// The first sample of the file after it.
     pub(crate) sample_start: u64,
     pub(crate) kind: MarkKind,
+    /// The device's run, before the first capture of a session: that tells it from then on.
+    pub(crate) boot_id: Option<u64>,
 }
 
 /// What became of the indexes.
@@ -62,6 +66,9 @@ impl Mark {
             "core:sample_count": 0,
             "core:generator": RECORDER,
         });
+        if let Some(boot_id) = self.boot_id {
+            annotation["samplewire:boot_id"] = boot_text(boot_id).into();
+        }
         match &self.kind {
             MarkKind::Gap(gap) => {
                 annotation["core:label"] = "gap".into();
@@ -119,7 +126,8 @@ impl Mark {
                 })
             }
         };
-        Ok(Some(Self { sample_start, kind }))
+        let boot_id = object.read("samplewire:boot_id", "16 digits of hex", boot_id)?;
+        Ok(Some(Self { sample_start, kind, boot_id }))
     }
 }
 

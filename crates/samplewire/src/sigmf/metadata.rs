@@ -220,7 +220,7 @@ fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
     }
 }
 
-fn boot_id(value: &Value) -> Option<u64> {
+pub(super) fn boot_id(value: &Value) -> Option<u64> {
     value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok())
 }
 

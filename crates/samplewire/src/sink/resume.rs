@@ -109,7 +109,7 @@ impl SeriesEnd {
             if !end.is_told {
                 (end.next_index, end.is_told) = (before.next_index, before.is_told);
             }
-            end.boot_id = before.boot_id;
+            end.boot_id = end.boot_id.or(before.boot_id);
             if end.is_told && found.samples > 0 {
                 break;
             }

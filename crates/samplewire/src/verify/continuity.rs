@@ -126,6 +126,9 @@ impl Walk<'_> {
             let (path, sample_start) = (self.account.path.clone(), mark.sample_start);
             self.report.push(Fault::Within { path, annotation: number, sample_start });
         }
+        if std::mem::take(&mut self.at.has_restarted) {
+            self.at.boot_id = mark.boot_id;
+        }
         self.step(format!("annotations[{number}]"), mark.first(), mark.end());
         match &mark.kind {
             MarkKind::Gap(gap) => {

@@ -35,8 +35,8 @@ impl Proof {
     }
 }
 
-/// Holds a finished recording against the device: it ends where the device is, and each sample is
-/// that of its index.
+/// Holds a finished recording against the device: it ends where the device is, names no other
+/// restarts, and each sample is that of its index.
 pub(crate) fn check_whole(files: &Snapshot, mode: &Mode, device: &Device) -> Result<(), String> {
     let report = verify_in(&Memory::of(files.clone()), NAME.as_ref());
     let report = report.map_err(|error| error.to_string())?;
@@ -47,6 +47,10 @@ pub(crate) fn check_whole(files: &Snapshot, mode: &Mode, device: &Device) -> Res
     let last = report.boots.last().ok_or("no index is named")?;
     if (last.boot_id, last.indexes.end) != (Some(device.boot_id), device.index) {
         return Err(format!("it ends with {last:?}, the device is at {device:?}"));
+    }
+    let boot_ids: Vec<_> = report.boots.iter().filter_map(|boot| boot.boot_id).collect();
+    if !boot_ids.is_sorted_by(|before, after| before < after) {
+        return Err(format!("a restart of the device that was none: {boot_ids:?}"));
     }
     let metas = files.iter().filter(|(path, _)| path.to_str().is_some_and(is_metadata));
     for (path, text) in metas {

@@ -91,6 +91,7 @@ fn text_stays_within_its_longest_length() {
         let longest = RecordedGap { cause, ..gap(most, most, 1) };
         document.begin_session(u64::MAX);
         run(&mut document, most, most).unwrap();
+        document.begin_session(u64::MAX);
         document.add_gap(most, &longest).unwrap();
         let sha512 = "0".repeat(128);
         let progress = Progress { samples: most + 1, is_finished: true, sha512: Some(&sha512) };
