@@ -272,6 +272,9 @@ class Recording:
         The files.
     sha512 : str or None
         The SHA-512 of the data in lower-case hex, where it was asked for.
+    silent_s : float or None
+        For how long the device had been silent when the recording ended, in seconds, if longer than
+        a device that lives: then the recording is incomplete, and no gap names what is missing.
     """
 
     samples: int
@@ -280,6 +283,7 @@ class Recording:
     missing_samples: int
     files: list[Path]
     sha512: str | None
+    silent_s: float | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -51,13 +51,13 @@ pub(crate) fn record<'py>(
         until: duration.and_then(|it| Instant::now().checked_add(it)),
     };
     let recorded = stoppable(py, move |stop| run(receiver, writer, limits, stop))?;
-    let (summary, end) = recorded.map_err(of_sink)?;
+    let Recorded { summary, silent_s, end } = recorded.map_err(of_sink)?;
     match end {
         Some(Ok(end)) => errors::end_error(py, &end).map_or(Ok(()), Err)?,
         Some(Err(link)) => return Err(errors::error(py, "LinkError", link)),
         None => {}
     }
-    tables::sink_summary(py, &summary)
+    tables::recording(py, &summary, silent_s)
 }
 
 /// Where a recording stops.
@@ -68,7 +68,13 @@ struct Limits {
     until: Option<Instant>,
 }
 
-type Recorded = (SinkSummary, Option<Result<End, String>>);
+/// A recording that is over.
+struct Recorded {
+    summary: SinkSummary,
+    /// For how long the device had been silent at the end, where it was.
+    silent_s: Option<f64>,
+    end: Option<Result<End, String>>,
+}
 
 /// Records into the writer and finishes it, whatever stops the recording.
 fn run(
@@ -95,11 +101,13 @@ fn run(
             None => {}
         }
     }
+    let silent_ns = receiver.stats().silent_ns;
+    let silent_s = (silent_ns > 0).then(|| Duration::from_nanos(silent_ns).as_secs_f64());
     receiver.close();
     let (summary, unheard) = writer.finish();
     result?;
     unheard.map_or(Ok(()), Err)?;
-    Ok((summary, end))
+    Ok(Recorded { summary, silent_s, end })
 }
 
 /// Writes what of the block lies before the end.

@@ -185,14 +185,16 @@ pub(crate) fn session_end<'py>(py: Python<'py>, ended: &SessionEnd) -> PyResult<
     record("SessionEnd", &fields)
 }
 
-pub(crate) fn sink_summary<'py>(
+pub(crate) fn recording<'py>(
     py: Python<'py>,
     summary: &SinkSummary,
+    silent_s: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     copy!(fields, summary, samples, bytes, gaps, missing_samples);
     fields.set_item("files", &summary.files)?;
     fields.set_item("sha512", &summary.sha512)?;
+    fields.set_item("silent_s", silent_s)?;
     record("Recording", &fields)
 }
 

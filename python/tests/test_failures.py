@@ -131,6 +131,22 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
                 it.wait()
 
 
+def test_recording_of_a_device_that_died_before_its_end_says_so() -> None:
+    process, address = start_device()
+    killer = threading.Timer(0.7, process.kill)
+    try:
+        whole = sw.record(address, "null", seconds=0.2)
+        killer.start()
+        recording = sw.record(address, "null", seconds=2.5)
+    finally:
+        killer.cancel()
+        process.kill()
+        process.wait()
+    assert whole.silent_s is None
+    assert recording.missing_samples == 0, "no gap is known"
+    assert recording.silent_s is not None and 1.0 < recording.silent_s < 2.5
+
+
 def test_reading_that_breaks_in_the_middle_gives_what_came() -> None:
     process, address = start_device()
     started = [process]
