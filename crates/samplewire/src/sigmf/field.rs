@@ -54,12 +54,13 @@ impl<'a> Object<'a> {
 
     /// A whole number from 0; `2.0` is one.
     pub(super) fn count(&self, field: &str) -> Result<Option<u64>, MetadataError> {
-        self.read(field, "a whole number from 0 to 2^63 - 1", |value| {
-            let whole = |number: &f64| number.fract() == 0.0 && (0.0..COUNT_END).contains(number);
+        self.read(field, "a whole number from 0 to 2^63 + 2^32", |value| {
+            let whole =
+                |number: &f64| number.fract() == 0.0 && (0.0..=COUNT_MAX as f64).contains(number);
             value
                 .as_u64()
                 .or_else(|| value.as_f64().filter(whole).map(|number| number as u64))
-                .filter(|&count| count <= i64::MAX as u64)
+                .filter(|&count| count <= COUNT_MAX)
         })
     }
 
@@ -98,5 +99,5 @@ pub(super) fn excerpt(value: &Value) -> String {
 
 const EXCERPT_CHARS_MAX: usize = 60;
 
-/// 2^63.
-const COUNT_END: f64 = 9_223_372_036_854_775_808.0;
+/// The largest index that a stream ends at: `docs/protocol.md#7.2`.
+const COUNT_MAX: u64 = (1 << 63) + (1 << 32);

@@ -6,7 +6,6 @@ use super::datatype::{UnknownDatatype, format_of};
 use super::entry::Mark;
 use super::field::{Object, Place, excerpt};
 use super::notes::Notes;
-use crate::source::RATE_HZ_MAX;
 use samplewire_proto::wire::Format;
 
 /// The metadata of a recording, checked field by field. Of the annotations only those that name gaps
@@ -96,7 +95,7 @@ impl Metadata {
             .text("core:datatype")?
             .ok_or_else(|| MetadataError::Missing { field: global.path("core:datatype") })?;
         let channels = |value: &Value| value.as_u64()?.try_into().ok().filter(|&it: &u16| it > 0);
-        let rate = |value: &Value| value.as_f64().filter(|&it| it > 0.0 && it <= RATE_HZ_MAX);
+        let rate = |value: &Value| value.as_f64().filter(|&it| it > 0.0);
         let sha512 =
             |value: &Value| value.as_str().filter(|it| is_sha512(it)).map(str::to_lowercase);
         let dataset =
@@ -113,7 +112,7 @@ impl Metadata {
         Ok(Self {
             format: format_of(datatype)?,
             channels: global.read("core:num_channels", "1 to 65535", channels)?.unwrap_or(1),
-            rate_hz: global.read("core:sample_rate", "a number above 0, at most 1e12", rate)?,
+            rate_hz: global.read("core:sample_rate", "a number above 0", rate)?,
             sha512: global.read("core:sha512", "128 digits of hex", sha512)?,
             dataset: global.read("core:dataset", "a file name without a folder", dataset)?,
             offset,

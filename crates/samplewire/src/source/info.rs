@@ -89,8 +89,9 @@ fn ratio_of_rate(rate_hz: f64) -> Result<(u64, u32), SourceError> {
         .ok_or(SourceError::Rate { rate_hz })
 }
 
-/// The largest sample rate that SigMF allows.
-pub(crate) const RATE_HZ_MAX: f64 = 1e12;
+/// The largest sample rate that SigMF's schema allows: no source goes beyond. A recording of a stream
+/// that does is read nevertheless.
+const RATE_HZ_MAX: f64 = 1e12;
 
 #[cfg(test)]
 mod tests {

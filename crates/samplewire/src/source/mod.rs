@@ -28,7 +28,6 @@ use samplewire_proto::wire::Format;
 
 pub use converting::ConvertingSource;
 pub use counter::{CounterSource, counter_mismatch, counter_sample};
-pub(crate) use info::RATE_HZ_MAX;
 pub use info::StreamInfo;
 pub use noise::NoiseSource;
 pub use null::NullSource;

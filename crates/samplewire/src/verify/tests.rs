@@ -232,12 +232,12 @@ fn numbers_beyond_all_measure_are_faults_like_others() {
     recording.edit(|it| {
         for field in ["samplewire:first_index", "samplewire:not_repaired", "samplewire:source_lost"]
         {
-            it["annotations"][0][field] = json!(i64::MAX);
+            it["annotations"][0][field] = json!((1_u64 << 63) + (1 << 32));
         }
-        it["annotations"][1]["samplewire:jumped"] = json!(i64::MAX);
-        it["captures"][1]["core:global_index"] = json!(i64::MAX);
+        it["annotations"][1]["samplewire:jumped"] = json!((1_u64 << 63) + (1 << 32));
+        it["captures"][1]["core:global_index"] = json!((1_u64 << 63) + (1 << 32));
     });
-    recording.expect_fault("is at index 9223372036854775807");
+    recording.expect_fault("is at index 9223372041149743104");
 }
 
 #[test]
