@@ -3,6 +3,7 @@
 PYTHON ?= python3
 MINUTES ?= 10
 KILLS ?= 100
+FLOOD_SECONDS ?= 60
 SAMPLES ?= 100000000
 PREFIX ?= /usr/local
 TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
@@ -10,7 +11,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
 
 .DEFAULT_GOAL := help
 .PHONY: help demo board test wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
-.PHONY: soak-python kills doc link bench-soapy install-ffi install-soapy clean
+.PHONY: attacks soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -24,7 +25,7 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind python package cross rtl nightly soapy
+	@tools/setup.sh linker tshark valgrind python package cross rtl namespaces nightly soapy
 	@tools/test.sh
 
 wheel: ## the Python package, for every Python from 3.10 on; writes out/wheels
@@ -76,6 +77,11 @@ soak: ## the simulator on all cores for MINUTES (10), or until HOSTILE packets; 
 	@tools/setup.sh linker
 	cargo run --quiet --release -p samplewire-cli -- sim soak \
 	    $(if $(HOSTILE),--hostile $(HOSTILE),--duration $(MINUTES)min)
+
+attacks: ## raw packets against a device and a receiver, with a flood of FLOOD_SECONDS (60); root
+	@tools/setup.sh linker namespaces
+	cargo build --release -p samplewire-cli
+	$(PYTHON) tools/attacks/check.py "$$($(TARGET_DIR))/release/samplewire" --flood $(FLOOD_SECONDS)
 
 kills: ## a recording through KILLS (100) kills of its recorder and its device, some minutes
 	@tools/setup.sh linker

@@ -2,7 +2,7 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, notebooks, cross, rtl,
-#                             deny, fuzz, futuresdr, gnuradio, nightly, soapy, wire
+#                             deny, fuzz, futuresdr, gnuradio, namespaces, nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -159,10 +159,15 @@ fuzz() {
     command -v c++ >/dev/null || install_apt build-essential "libFuzzer is C++"
 }
 
-# Network namespaces, and peers for them.
-wire() {
+# Network namespaces, for tests that send raw packets.
+namespaces() {
     command -v tc >/dev/null || install_apt iproute2 "makes network namespaces and loses packets"
     command -v ethtool >/dev/null || install_apt ethtool "switches offloads of devices"
+}
+
+# The same, and peers for them.
+wire() {
+    namespaces
     command -v clang >/dev/null || install_apt clang "compiles the XDP program that loses packets"
     command -v iperf3 >/dev/null || install_apt iperf3 "TCP to compare with"
     command -v srt-file-transmit >/dev/null || install_apt srt-tools "SRT to compare with"
@@ -207,7 +212,7 @@ rust
 for part in "$@"; do
     case $part in
         linker | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
-        futuresdr | gnuradio | nightly | soapy | wire) "$part" ;;
+        futuresdr | gnuradio | namespaces | nightly | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -90,6 +90,11 @@ if /usr/bin/python3 -c 'from gnuradio import zeromq' 2>/dev/null; then
 else
     skip "bridge against GNU Radio" "it is not installed"
 fi
+if reason=$(python3 tools/attacks/check.py --can-run); then
+    step "attacks with raw packets" python3 tools/attacks/check.py "$target/debug/samplewire"
+else
+    skip "attacks with raw packets" "$reason"
+fi
 if [ -x .venv/bin/maturin ] &&
     .venv/bin/python -c 'import matplotlib, numpy, pytest' 2>/dev/null; then
     step "Python package" tools/package.sh

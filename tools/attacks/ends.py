@@ -1,0 +1,129 @@
+"""The programs at the ends of a stream, each in its network namespace."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import tempfile
+import time
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+
+PORT = 9100
+PATIENCE_S = 20
+STEP_S = 0.02
+INTERRUPTED = 130
+
+
+class AttackError(Exception):
+    """Something that an attack must not do, and did."""
+
+
+class Program:
+    """A running program, what it prints, and what it must not do."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.words = words
+        with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+            self._process = subprocess.Popen(words, stdout=output, stderr=errors)
+            self._output, self._errors = os.dup(output.fileno()), os.dup(errors.fileno())
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def output(self) -> str:
+        return read(self._output)
+
+    def errors(self) -> str:
+        return read(self._errors).strip()
+
+    def wait_for_line(self, words: str) -> None:
+        until = time.monotonic() + PATIENCE_S
+        while words not in self.output():
+            self.check_alive("its start")
+            if time.monotonic() > until:
+                raise AttackError(f"{self} does not print '{words}'")
+            time.sleep(STEP_S)
+
+    def wait_for_port(self, peer_ip: str) -> int:
+        """The local port of its UDP socket that is connected to the peer."""
+        peer = "".join(f"{int(part):02X}" for part in reversed(peer_ip.split(".")))
+        until = time.monotonic() + PATIENCE_S
+        while time.monotonic() < until:
+            table = Path(f"/proc/{self.pid}/net/udp").read_text()
+            found = re.search(rf":([0-9A-F]{{4}}) {peer}:{PORT:04X} ", table)
+            if found:
+                # So the stream is open, and not only the socket.
+                time.sleep(0.5)
+                return int(found[1], 16)
+            self.check_alive("its start")
+            time.sleep(STEP_S)
+        raise AttackError(f"{self} has no socket for {peer_ip}")
+
+    def check_alive(self, after: str) -> None:
+        status = self._process.poll()
+        if status is not None:
+            raise AttackError(f"{after}: {self} ended with status {status}: {self.errors()}")
+
+    def check_whole(self, who: str) -> None:
+        """Interrupts a receiver; nothing may be missing."""
+        self._process.send_signal(signal.SIGINT)
+        self.check_ends_whole(who, PATIENCE_S, INTERRUPTED)
+
+    def check_ends_whole(self, who: str, seconds: float, wanted: int = 0) -> None:
+        status = self.wait(seconds, who)
+        if status != wanted:
+            raise AttackError(f"{who} ends with status {status}: {self.errors()}")
+        end = json.loads(self.output())["end"]
+        missing, delivered = end["samples_missing"], end["samples_delivered"]
+        if missing or not delivered:
+            raise AttackError(f"{who} has {delivered} samples, and {missing} are missing")
+        print(f"  {who}: {delivered} samples, none missing")
+
+    def wait(self, seconds: float, who: str) -> int:
+        try:
+            return self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            raise AttackError(f"{who} is still there after {seconds} s") from None
+
+    def peak_bytes(self) -> int:
+        """The most memory that it has ever had resident."""
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(re.search(r"VmHWM:\s+(\d+) kB", status)[1]) * 1024
+
+    def stop(self) -> None:
+        if self._process.poll() is None:
+            self._process.terminate()
+            try:
+                self._process.wait(PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+
+    def __str__(self) -> str:
+        return Path(self.words[0]).name if self.words[0] != "ip" else " ".join(self.words[4:6])
+
+
+Running = AbstractContextManager[Program]
+
+
+def start(space: tuple[str, ...], *words: object) -> Program:
+    """Starts a program in a namespace, with a process ID of its own and not that of `ip`."""
+    return Program([*space, *map(str, words)])
+
+
+@contextmanager
+def running(space: tuple[str, ...], *words: object) -> Running:
+    """The same; it is stopped when the `with` is left."""
+    program = start(space, *words)
+    try:
+        yield program
+    finally:
+        program.stop()
+
+
+def read(file: int) -> str:
+    """All that a program has printed so far. It shares the position with us, so it is not moved."""
+    return os.pread(file, os.fstat(file).st_size, 0).decode(errors="replace")
