@@ -1,0 +1,99 @@
+"""Builds all tests of the workspace and runs their programs, two at a time.
+
+    python3 tools/cargo_tests.py [WORD ...]     only programs with one of these words in their name
+
+`cargo test` runs one program after another, and most tests of streams wait most of the time.
+Programs that measure run alone, after the others. What a program prints comes in one piece when it
+ends. Exit: 0 when all tests pass, 1 when one fails or does not build.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+AT_ONCE = 2
+ALONE = {"hostile"}
+"""Programs that compare CPU times or rates, which others at work beside them would change."""
+LONG_FIRST = ("cli", "many", "stalls", "samplewire_sim", "samplewire_io")
+"""The order that leaves the cores idle least at the end; any order is right."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """The tests of one file, or of one library."""
+
+    name: str
+    folder: Path
+    executable: Path
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    programs = build()
+    if programs is None:
+        return 1
+    programs = [it for it in programs if not words or any(word in it.name for word in words)]
+    together = sorted((it for it in programs if it.name not in ALONE), key=place)
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        failed = [
+            it.name
+            for it, passes in zip(together, pool.map(run, together), strict=True)
+            if not passes
+        ]
+    failed += [it.name for it in programs if it.name in ALONE and not run(it)]
+    if not words:
+        done = subprocess.run(["cargo", "test", "--workspace", "--doc", "--no-fail-fast"])
+        failed += ["documentation"] * (done.returncode != 0)
+    for name in failed:
+        print(f"FAILED: {name}")
+    return 1 if failed else 0
+
+
+def build() -> list[Program] | None:
+    """All programs, as cargo has built them; nothing where one does not build."""
+    command = ["cargo", "test", "--workspace", "--no-run"]
+    command.append("--message-format=json-render-diagnostics")
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        return None
+    messages = map(json.loads, done.stdout.splitlines())
+    return [
+        Program(it["target"]["name"], Path(it["manifest_path"]).parent, Path(it["executable"]))
+        for it in messages
+        if it.get("executable") and it["profile"]["test"]
+    ]
+
+
+def place(program: Program) -> int:
+    return LONG_FIRST.index(program.name) if program.name in LONG_FIRST else len(LONG_FIRST)
+
+
+def run(program: Program) -> bool:
+    """Runs one program where and as cargo would; says whether all its tests pass."""
+    start = time.monotonic()
+    environment = os.environ | {"CARGO_MANIFEST_DIR": str(program.folder)}
+    done = subprocess.run(
+        [program.executable],
+        cwd=program.folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    took_s = time.monotonic() - start
+    text = f"\n     {program.name} of {program.folder.name}, {took_s:.0f} s\n{done.stdout}"
+    # In one write: several programs end at once.
+    sys.stdout.write(text)
+    sys.stdout.flush()
+    return done.returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
