@@ -102,18 +102,31 @@ class Check:
         words = ["record", netns.SENDER_IP, "null", "--json", *options]
         return ends.running(wire.receiver, self.program, *words)
 
+    def replay(self, wire: netns.Wire) -> ends.Running:
+        """A sender to the stream that the device plays."""
+        source = self.folder / "source.raw"
+        source.write_bytes(bytes(4 * RATE_HZ))
+        words = ["replay", str(source), netns.SENDER_IP, "--format", "sc16", "--json"]
+        return ends.running(wire.receiver, self.program, *words, "--loop", "forever")
+
     def strangers(self, wire: netns.Wire) -> None:
-        with self.device(wire) as device, self.record(wire) as receiver:
-            port = receiver.wait_for_port(netns.SENDER_IP)
-            for name, to_ip, space in self.targets(wire):
-                victim = device if name == "device" else receiver
-                path = self.path(to_ip, port)
-                for attack, frames in strangers.attacks(path, MTU_BYTES):
+        with (
+            self.device(wire) as device,
+            self.record(wire) as receiver,
+            self.replay(wire) as sender,
+        ):
+            hosts = {"receiver": receiver, "sender": sender}
+            ports = {name: host.wait_for_port(netns.SENDER_IP) for name, host in hosts.items()}
+            for victim, port in [("device", ports["receiver"]), *ports.items()]:
+                to_ip = netns.SENDER_IP if victim == "device" else netns.RECEIVER_IP
+                space = wire.receiver if victim == "device" else wire.sender
+                for attack, frames in strangers.attacks(self.path(to_ip, port), MTU_BYTES):
                     sent = self.inject(space, frames)
-                    for end in (device, receiver):
-                        end.check_alive(f"{attack} to the {name}")
-                    print(f"  {attack} to the {name}: {sent} frames, pid {victim.pid} lives")
+                    for end in (device, receiver, sender):
+                        end.check_alive(f"{attack} to the {victim}")
+                    print(f"  {attack} to the {victim}: {sent} frames, all ends live", flush=True)
             receiver.check_whole("a receiver that strangers attacked")
+            sender.check_whole("a sender that strangers attacked")
 
     def peers(self, wire: netns.Wire) -> None:
         with self.device(wire) as device:
@@ -163,8 +176,8 @@ class Check:
         with self.device(wire) as device, self.record(wire, *options) as receiver:
             port = receiver.wait_for_port(netns.SENDER_IP)
             floods = [
-                self.start_flood(space, to_ip, port, seconds)
-                for _, to_ip, space in self.targets(wire)
+                self.start_flood(wire.receiver, netns.SENDER_IP, port, seconds),
+                self.start_flood(wire.sender, netns.RECEIVER_IP, port, seconds),
             ]
             time.sleep(1)
             before = [end.peak_bytes() for end in (device, receiver)]
@@ -195,14 +208,6 @@ class Check:
     def peer(self, space: tuple[str, ...], role: str) -> dict:
         script = [sys.executable, str(HERE / "peers.py"), role]
         return json.loads(netns.run(*space, *script, f"{netns.SENDER_IP}:{ends.PORT}"))
-
-    @staticmethod
-    def targets(wire: netns.Wire) -> list[tuple[str, str, tuple[str, ...]]]:
-        """Who is attacked, where, and from which namespace: the other one's."""
-        return [
-            ("device", netns.SENDER_IP, wire.receiver),
-            ("receiver", netns.RECEIVER_IP, wire.sender),
-        ]
 
     @staticmethod
     def path(to_ip: str, receiver_port: int) -> FramePath:

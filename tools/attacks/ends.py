@@ -1,5 +1,6 @@
 """The programs at the ends of a stream, each in its network namespace."""
 
+import contextlib
 import json
 import os
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 PORT = 9100
 PATIENCE_S = 20
 STEP_S = 0.02
+OPENING_S = 0.5
 INTERRUPTED = 130
 
 
@@ -52,15 +54,24 @@ class Program:
         peer = "".join(f"{int(part):02X}" for part in reversed(peer_ip.split(".")))
         until = time.monotonic() + PATIENCE_S
         while time.monotonic() < until:
-            table = Path(f"/proc/{self.pid}/net/udp").read_text()
-            found = re.search(rf":([0-9A-F]{{4}}) {peer}:{PORT:04X} ", table)
-            if found:
-                # So the stream is open, and not only the socket.
-                time.sleep(0.5)
-                return int(found[1], 16)
             self.check_alive("its start")
+            # Of a namespace: a row has the local address, the peer's, and the socket's inode.
+            for row in Path(f"/proc/{self.pid}/net/udp").read_text().splitlines()[1:]:
+                _, local, remote, _, _, _, _, _, _, inode, *_ = row.split()
+                if remote == f"{peer}:{PORT:04X}" and self.has_socket(inode):
+                    # So the stream is open, and not only the socket.
+                    time.sleep(OPENING_S)
+                    return int(local.partition(":")[2], 16)
             time.sleep(STEP_S)
         raise AttackError(f"{self} has no socket for {peer_ip}")
+
+    def has_socket(self, inode: str) -> bool:
+        for descriptor in Path(f"/proc/{self.pid}/fd").iterdir():
+            # It may be closed meanwhile.
+            with contextlib.suppress(FileNotFoundError):
+                if str(descriptor.readlink()) == f"socket:[{inode}]":
+                    return True
+        return False
 
     def check_alive(self, after: str) -> None:
         status = self._process.poll()
@@ -77,10 +88,12 @@ class Program:
         if status != wanted:
             raise AttackError(f"{who} ends with status {status}: {self.errors()}")
         end = json.loads(self.output())["end"]
-        missing, delivered = end["samples_missing"], end["samples_delivered"]
+        # What a sender gave up is missing at the device that plays.
+        missing = end["samples_missing"] if "samples_missing" in end else end["packets_given_up"]
+        delivered = end.get("samples_delivered", end.get("samples_sent"))
         if missing or not delivered:
             raise AttackError(f"{who} has {delivered} samples, and {missing} are missing")
-        print(f"  {who}: {delivered} samples, none missing")
+        print(f"  {who}: {delivered} samples, nothing missing")
 
     def wait(self, seconds: float, who: str) -> int:
         try:

@@ -288,4 +288,4 @@ pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>
     })
 }
 
-const TIME_MAX: Duration = Duration::from_secs(40);
+const TIME_MAX: Duration = Duration::from_secs(120);
