@@ -92,7 +92,8 @@ class Program:
         missing = end["samples_missing"] if "samples_missing" in end else end["packets_given_up"]
         delivered = end.get("samples_delivered", end.get("samples_sent"))
         if missing or not delivered:
-            raise AttackError(f"{who} has {delivered} samples, and {missing} are missing")
+            causes = {cause: count for cause, count in end.get("gap_samples", {}).items() if count}
+            raise AttackError(f"{who} has {delivered} samples, {missing} are missing: {causes}")
         print(f"  {who}: {delivered} samples, nothing missing")
 
     def wait(self, seconds: float, who: str) -> int:
