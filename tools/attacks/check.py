@@ -47,7 +47,7 @@ MEMORY_GROWTH_MAX_BYTES = 1_000_000
 PLAYED_BYTES_MAX = 1 << 30
 """What the device may have written after all index jumps, holes not counted."""
 RECORD_PATIENCE_S = 30
-RECORDS_AT_ONCE = 4
+RECORDS_AT_ONCE = 8
 EXIT_STATUSES = (0, 1, 2, 3, 4)
 ESCAPE = "\x1b"
 PARTS = ("strangers", "peers", "flood")
