@@ -128,6 +128,17 @@ fn soak_as_json_is_one_object() {
 }
 
 #[test]
+fn soak_of_a_count_ends_when_so_many_hostile_packets_have_come() {
+    let arguments = ["sim", "soak", "--hostile", "3k", "--first", "5", "--threads", "1", "--json"];
+    let document: Value = serde_json::from_slice(&run(&arguments).expect(0).stdout).unwrap();
+    let kinds = ["ignored", "replayed", "refused", "on_the_path"];
+    let counts = kinds.map(|kind| document["counts"][format!("hostile_{kind}")].as_u64().unwrap());
+    // A seed draws at most 60 bursts of 64, and those that it offers at its end.
+    assert!((3_000..7_000).contains(&counts.iter().sum::<u64>()), "{counts:?}");
+    run(&["sim", "soak", "--hostile", "3k", "--duration", "1s"]).expect_error(1, &["--hostile"]);
+}
+
+#[test]
 fn figures_as_json_have_a_bound_each() {
     let ran = run(&["sim", "figures", "--packets", "20000", "--json"]);
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();

@@ -44,6 +44,15 @@ fn late_copies_of_an_open_do_not_mix_two_streams() {
     }
 }
 
+/// More stretches with drops than a receiver tells apart: its blame may fall on a hole of another
+/// (`docs/protocol.md#6.3`).
+#[test]
+fn drops_of_more_stretches_than_are_told_apart_are_blamed_on_holes_near_them() {
+    for seed in [3_436, 9_250, 17_233, 21_626, 53_676] {
+        assert_holds(seed);
+    }
+}
+
 #[test]
 fn one_seed_decides_everything() {
     for seed in [3, 10, 77] {
