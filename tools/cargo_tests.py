@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 AT_ONCE = 2
-ALONE = {"hostile"}
-"""Programs that compare CPU times or rates, which others at work beside them would change."""
+ALONE = {"hops", "hostile"}
+"""Programs that compare CPU times, or stall a receiver for a known time: others at work beside them
+would change both."""
 LONG_FIRST = ("cli", "many", "stalls", "samplewire_sim", "samplewire_io")
 """The order that leaves the cores idle least at the end; any order is right."""
 

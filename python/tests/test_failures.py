@@ -276,7 +276,7 @@ rx = sw.receive(device.address)
         pytest.param(
             'device = sw.emulate(plays="null", rate_hz=1e3, window=64)\n'
             "tx = sw.transmit(device.address, window=64)\n"
-            "ready(); tx.send(np.zeros((1 << 19, 1, 2), np.int16), index=10**6)",
+            "ready(); tx.send(np.zeros((1 << 19, 1, 2), np.int16), index=50_000)",
             id="send",
         ),
         pytest.param(

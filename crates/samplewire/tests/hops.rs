@@ -185,6 +185,12 @@ fn run_with<F>(
     Lost { by_cause, wire, socket_dropped: snapshot.socket_dropped, overflow }
 }
 
+/// Packets of a dropped message that the receiver cannot blame on the socket: it knows the longest
+/// message that came, and the kernel drops the long ones first.
+fn unseen(joining: bool) -> u64 {
+    if joining { JOINED_MAX } else { 0 }
+}
+
 /// `docs/protocol.md#6.3`
 #[test]
 fn best_effort_tells_the_socket_from_the_wire() {
@@ -196,7 +202,8 @@ fn best_effort_tells_the_socket_from_the_wire() {
             assert!(lost.socket_dropped > 0 && socket > 0, "the socket overflowed");
             // A gap in which this machine was too slow for the source is as most of it.
             let mixed = if lost.overflow > 0 { 10 + lost.wire / 10 } else { 0 };
-            assert!(wire <= lost.wire + mixed, "the socket's drops are not the wire's");
+            let spared = lost.wire + mixed + unseen(joining);
+            assert!(wire <= spared, "the socket's drops are not the wire's");
             // What the wire lost amid what the socket dropped cannot be told from that.
             let amid = loss / (1.0 - loss) * socket as f64;
             assert!(
@@ -232,7 +239,8 @@ fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
             let lost = run(delivery, joining, loss, 200 + seed, seed);
             println!("joining {joining}, loss {loss}: {lost:?}");
             assert!(lost.told(Cause::ReceiverBehind) > 0, "the socket overflowed");
-            assert!(loss > 0.0 || lost.told(Cause::Deadline) == 0, "the wire lost nothing");
+            let spared = unseen(joining);
+            assert!(loss > 0.0 || lost.told(Cause::Deadline) <= spared, "the wire lost nothing");
         }
     }
 }
