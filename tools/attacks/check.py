@@ -91,11 +91,19 @@ class Check:
         self.program, self.folder, self.flood_s = program, folder, flood_s
 
     @contextmanager
-    def device(self, wire: netns.Wire) -> Iterator[Program]:
+    def device(self, wire: netns.Wire, *options: str) -> Iterator[Program]:
         """A device that sends a counter, and plays into a file."""
         played = self.folder / "played.raw"
         words = ["emulate", "--listen", f"{netns.SENDER_IP}:{ends.PORT}", "--source", "counter"]
-        words += ["--rate", str(RATE_HZ), "--play", str(played), "--window", WINDOW_PACKETS]
+        words += [
+            "--rate",
+            str(RATE_HZ),
+            "--play",
+            str(played),
+            "--window",
+            WINDOW_PACKETS,
+            *options,
+        ]
         with ends.running(wire.sender, self.program, *words) as device:
             device.wait_for_line("Ctrl-C ends")
             yield device
@@ -174,7 +182,10 @@ class Check:
 
     def flood(self, wire: netns.Wire) -> None:
         seconds = self.flood_s
-        with self.device(wire) as device, self.record(wire) as receiver:
+        # Locked memory is resident from the start: pages of the window that a stall touches for the
+        # first time are no growth.
+        lock = "--lock-memory"
+        with self.device(wire, lock) as device, self.record(wire, lock) as receiver:
             port = receiver.wait_for_port(netns.SENDER_IP)
             floods = [
                 self.start_flood(wire.receiver, netns.SENDER_IP, port, seconds),
