@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Device, Ran, folder, run, text};
 
-/// Checks that a terminal is told nothing but lines of text, and that the name is there.
+/// Checks that a terminal gets only lines of text, and that the name is there.
 fn check(ran: &Ran, verb: &str) {
     for output in [ran.text(), &ran.stderr] {
         let wrong = output.chars().find(|&it| (it.is_control() && it != '\n') || it == '\u{202e}');

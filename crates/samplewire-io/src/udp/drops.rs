@@ -2,7 +2,7 @@
 //!
 //! SO_RXQ_OVFL gives `sk_drops`, which also rises for each packet whose UDP checksum is wrong: when it
 //! is queued where a filter is attached, else when it is received. Such a packet was damaged on its
-//! way. No count of one socket tells the two apart, but the count of wrong checksums of the network
+//! way. No count of one socket separates the two, but the count of wrong checksums of the network
 //! namespace does: of `n` new drops while `m` checksums were wrong at least `n - m` had no room. That is
 //! exact while no other socket of the namespace gets damaged packets.
 //!

@@ -7,7 +7,7 @@ use crate::number::{Departure, Nanos, Seq};
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Decides which holes have been waited for long enough, in order of seq, whether or not the
-    /// program takes what is before them. A decision stands: the ages of holes are told by clocks
+    /// program takes what is before them. A decision stands: the ages of holes come from clocks
     /// that wrap, and a program may take nothing for longer than that (`docs/protocol.md#1.4`).
     pub(super) fn expire_holes(&mut self, now: Nanos) {
         if self.delivery == Delivery::Complete {

@@ -101,7 +101,7 @@ impl fmt::Display for WireText {
     }
 }
 
-/// The place of an escaped text, so that it can be padded.
+/// The place of an escaped text, for padding.
 struct Escaped {
     bytes: [u8; ESCAPED_LEN_MAX],
     len: usize,

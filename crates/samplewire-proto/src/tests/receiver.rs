@@ -557,7 +557,7 @@ fn age_of_a_hole_counts_on_beyond_half_of_the_departure_clock() {
             bench.data(0);
             bench.data(2);
             assert_eq!(bench.deliver().len(), 1);
-            // The sender lives; nobody looks at the hole meanwhile.
+            // The sender lives; no one looks at the hole meanwhile.
             for part in [age.0 / 2, age.0 - age.0 / 2] {
                 bench.now = bench.now + Nanos(part);
                 bench.mark(3, 0);

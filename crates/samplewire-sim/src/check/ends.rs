@@ -77,7 +77,7 @@ impl Session {
         }
     }
 
-    /// Holds a receiver's own counts against what it delivered and told.
+    /// Compares a receiver's own counts with what it delivered and reported.
     fn check_counts(&self, stats: &ReceiverStats) -> Result<(), String> {
         let counted = Told {
             packets: stats.delivered,

@@ -285,7 +285,7 @@ impl Session {
         packet: &Packet<'_>,
         is_sender: bool,
     ) -> Result<(), String> {
-        // All that this sender lacks is the answer to its CLOSE.
+        // This sender only waits for the answer to its CLOSE.
         if is_sender && self.feedback.oldest == self.pushed_end {
             return Ok(());
         }

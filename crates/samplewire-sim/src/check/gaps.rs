@@ -18,11 +18,11 @@ pub(super) struct Account {
     pub(super) given_up: VecDeque<Cause>,
     /// A gap said that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
-    /// What was told, for the receiver's own counts.
+    /// What was reported, for the receiver's own counts.
     pub(super) told: Told,
 }
 
-/// What was delivered, given up and told in gaps.
+/// What was delivered, given up and reported in gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Told {
     pub(super) packets: u64,
