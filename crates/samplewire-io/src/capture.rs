@@ -145,6 +145,10 @@ impl<L: Link> Link for Capture<L> {
         self.link.waker()
     }
 
+    fn is_full(&self) -> bool {
+        self.link.is_full()
+    }
+
     fn unreachable_hint(&self) -> u64 {
         self.link.unreachable_hint()
     }

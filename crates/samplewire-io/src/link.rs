@@ -52,6 +52,12 @@ pub trait Link: Send {
     /// before anybody looks: a window that fits is never dropped here. Room is not taken back.
     fn make_room(&mut self, _packets: u32, _packet_bytes: usize) {}
 
+    /// Whether the last `send` took fewer than it was given because the link was full: to offer it
+    /// the rest at once would only cost a call. A link that does not know returns `false`.
+    fn is_full(&self) -> bool {
+        false
+    }
+
     /// How many times the network said that a peer cannot be reached: nothing listens there, or
     /// no route leads there. Zero where the link cannot know.
     fn unreachable_hint(&self) -> u64 {
@@ -96,6 +102,10 @@ impl<L: Link + ?Sized> Link for Box<L> {
 
     fn make_room(&mut self, packets: u32, packet_bytes: usize) {
         (**self).make_room(packets, packet_bytes);
+    }
+
+    fn is_full(&self) -> bool {
+        (**self).is_full()
     }
 
     fn unreachable_hint(&self) -> u64 {

@@ -85,7 +85,12 @@ impl Link for Resilient {
         while taken < packets.len() {
             match self.link.send(&packets[taken..]) {
                 Ok(0) => break,
-                Ok(sent) => taken += sent,
+                Ok(sent) => {
+                    taken += sent;
+                    if self.link.is_full() {
+                        break;
+                    }
+                }
                 Err(error) => match Concern::of(Call::Send, &error) {
                     Concern::Attempt => break,
                     concern if concern.ends_endpoint() => return Err(error),
@@ -245,6 +250,49 @@ mod tests {
         assert!(link.send(&[packet]).is_err());
         assert!(link.recv(&mut Batch::new(1, 100)).is_err());
         assert!(link.wait(Duration::ZERO).is_err());
+    }
+
+    /// A link that takes one packet, knows then that it is full, and panics when it is asked again.
+    struct Full(Memory, bool);
+
+    impl Link for Full {
+        fn capabilities(&self) -> Capabilities {
+            self.0.capabilities()
+        }
+
+        fn local_addr(&self) -> SocketAddr {
+            self.0.local_addr()
+        }
+
+        fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+            assert!(!self.1, "it has said that it is full");
+            self.1 = true;
+            self.0.send(&packets[..1])
+        }
+
+        fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+            self.0.recv(batch)
+        }
+
+        fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+            self.0.wait(timeout)
+        }
+
+        fn waker(&self) -> Waker {
+            self.0.waker()
+        }
+
+        fn is_full(&self) -> bool {
+            self.1
+        }
+    }
+
+    #[test]
+    fn link_that_is_full_is_not_called_again() {
+        let (near, far) = memory::pair(64, 100, 1_500).unwrap();
+        let mut link = Resilient::new(Box::new(Full(near, false)));
+        let packet = Outgoing::whole(far.local_addr(), Ecn::NotEct, b"one");
+        assert_eq!(link.send(&[packet; 3]).unwrap(), 1);
     }
 
     #[test]

@@ -476,6 +476,10 @@ impl Link for Udp {
         }
     }
 
+    fn is_full(&self) -> bool {
+        self.blocked
+    }
+
     fn unreachable_hint(&self) -> u64 {
         self.unreachable
     }
