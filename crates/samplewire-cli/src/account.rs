@@ -23,6 +23,8 @@ pub(crate) struct Account {
     gap_samples: [u64; RecordedCause::ALL.len()],
     hops: Hops,
     gaps: u64,
+    /// Whether a gap has losses of the path and of the source, whose numbers are bounds.
+    has_mixed_gap: bool,
     /// Whether a sample or a gap of the device's present run has come.
     has_begun: bool,
     /// Indexes before that, of all runs.
@@ -46,6 +48,7 @@ impl Account {
             gap_samples: [0; RecordedCause::ALL.len()],
             hops: Hops::NONE,
             gaps: 0,
+            has_mixed_gap: false,
             has_begun: false,
             before_first: 0,
             left_out: 0,
@@ -61,6 +64,7 @@ impl Account {
             return None;
         }
         self.step_to(gap.first);
+        self.has_mixed_gap |= gap.is_mixed();
         // Of a gap that is cut, nobody knows which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
         let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, ..*gap };
@@ -101,9 +105,10 @@ impl Account {
 
     /// The part of a gap that lies at or behind the index that is to come: the rest is there
     /// already, or in a gap that was taken.
-    pub(crate) fn ahead(&self, gap: &RecordedGap) -> Option<RecordedGap> {
+    pub(crate) fn ahead(&mut self, gap: &RecordedGap) -> Option<RecordedGap> {
         let behind = self.next.saturating_sub(gap.first);
         let count = gap.count().checked_sub(behind).filter(|&count| count > 0)?;
+        self.has_mixed_gap |= gap.is_mixed();
         // Of a gap that is cut, it is not known which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
         let first = gap.first + behind;
@@ -148,6 +153,11 @@ impl Account {
     /// Samples missing, by where they were lost.
     pub(crate) const fn hops(&self) -> &Hops {
         &self.hops
+    }
+
+    /// Whether a gap has losses of the path and of the source: of neither the number is exact.
+    pub(crate) const fn has_mixed_gap(&self) -> bool {
+        self.has_mixed_gap
     }
 
     /// Gaps.
@@ -260,11 +270,13 @@ mod tests {
         let mut account = Account::new(0, None);
         account.take_samples(0, 100);
         account.take_gap(&gap(100, 50, 0), false);
-        let ahead = [gap(90, 10, 0), gap(100, 30, 20), gap(120, 20, 0), gap(150, 5, 2)]
+        let ahead = [gap(90, 10, 0), gap(100, 30, 20), gap(120, 20, 0), gap(150, 5, 0)]
             .map(|gap| account.ahead(&gap));
-        assert_eq!(ahead, [None, None, None, Some(gap(150, 5, 2))]);
+        assert_eq!(ahead, [None, None, None, Some(gap(150, 5, 0))]);
+        assert!(!account.has_mixed_gap());
         let across = account.ahead(&gap(140, 15, 5)).expect("10 of 20 lie ahead");
         assert_eq!(across, gap(150, 10, 0));
+        assert!(account.has_mixed_gap(), "it is not known which 10");
         account.take_gap(&across, false);
         let balance = account.balance(100).unwrap();
         assert_eq!((balance.indexes, balance.missing), (160, 60));

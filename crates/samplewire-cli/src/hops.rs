@@ -1,13 +1,12 @@
 //! Where samples were lost: each that is missing was lost at one hop between converter and file.
 
-use std::fmt;
-
 use samplewire::receiver::Stalls;
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::{Cause, SampleIndex};
 use serde::Serialize;
 
 use crate::account::Account;
+use crate::certainty::Doubts;
 use crate::console::Console;
 use crate::figures::grouped;
 use crate::host::HostHints;
@@ -115,22 +114,19 @@ impl Hops {
         }
     }
 
+    /// `socket about 11,072, wire 1,408`, the largest first; empty when nothing is missing.
+    pub(crate) fn words(&self, doubts: &Doubts) -> String {
+        let mut hops = Hop::ALL.map(|hop| (self.of(hop), hop));
+        hops.sort_by_key(|&(samples, _)| std::cmp::Reverse(samples));
+        let words = hops.into_iter().filter(|hop| hop.0 > 0).map(|(samples, hop)| {
+            format!("{} {}{}", hop.as_str(), doubts.of_hop(hop).prefix(), grouped(samples))
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
     /// The sum over all hops.
     pub(crate) fn total(&self) -> u64 {
         Hop::ALL.into_iter().map(|hop| self.of(hop)).sum()
-    }
-}
-
-/// `socket 11,072, wire 1,408`, the largest first; empty when nothing is missing.
-impl fmt::Display for Hops {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut hops = Hop::ALL.map(|hop| (self.of(hop), hop.as_str()));
-        hops.sort_by_key(|&(samples, _)| std::cmp::Reverse(samples));
-        for (at, (samples, word)) in hops.into_iter().filter(|hop| hop.0 > 0).enumerate() {
-            let comma = if at == 0 { "" } else { ", " };
-            write!(f, "{comma}{word} {}", grouped(samples))?;
-        }
-        Ok(())
     }
 }
 
@@ -178,6 +174,8 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
 
 #[cfg(test)]
 mod tests {
+    use samplewire::receiver::ReceiverSnapshot;
+
     use super::*;
 
     #[test]
@@ -201,12 +199,14 @@ mod tests {
         let gap =
             RecordedGap { first: 0, not_repaired: 11_072, source_lost: 8, cause, stream: None };
         let words = [false, true].map(|is_held_up| {
-            let mut hops = Hops::NONE;
-            hops.add(&gap, is_held_up);
-            hops.to_string()
+            let mut account = Account::new(0, None);
+            account.take_gap(&gap, is_held_up);
+            let doubts = Doubts::of(&account, &ReceiverSnapshot::default(), &HostHints::default());
+            (account.hops().words(&doubts), Hops::NONE.words(&doubts))
         });
-        assert_eq!(words, ["socket 11,072, device 8", "socket 11,072, application 8"]);
-        assert_eq!(Hops::NONE.to_string(), "");
+        let [device, application] = ["device at least", "application at most"]
+            .map(|word| format!("socket about 11,072, {word} 8"));
+        assert_eq!(words, [(device, String::new()), (application, String::new())]);
     }
 
     #[test]

@@ -65,6 +65,12 @@ impl HostHints {
         }
     }
 
+    /// Whether a socket had no room for a packet while others came damaged: then the drops of one
+    /// socket cannot be told from packets that came damaged to another.
+    pub(crate) const fn may_hide_drops(&self) -> bool {
+        self.udp_receive_buffer_errors > 0 && self.udp_in_errors > self.udp_receive_buffer_errors
+    }
+
     /// `veth0 dropped 3, all sockets of UDP 12`; `None` when nothing was.
     pub(crate) fn words(&self) -> Option<String> {
         let name = self.interface.as_deref().unwrap_or("interface");

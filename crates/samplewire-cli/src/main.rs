@@ -9,6 +9,7 @@ mod account;
 mod arguments;
 mod bridge;
 mod cadence;
+mod certainty;
 mod console;
 mod decode;
 mod demo;

@@ -51,7 +51,8 @@ fn print(console: &mut Console, report: &Report, file: &str) {
         let indexes = indexes_words(boot.indexes.clone());
         console.line(format_args!("  indexes    {indexes}{}", of.unwrap_or_default()));
     }
-    let causes = causes_words(&report.gap_samples);
+    // The metadata do not keep what kept the counts from being exact.
+    let causes = causes_words(&report.gap_samples, |_| "");
     let (missing, gaps) = (grouped(report.missing()), grouped(report.gaps));
     console.line(format_args!("  missing    {missing} samples in {gaps} gaps{causes}"));
     if report.estimated_gaps > 0 {

@@ -10,15 +10,19 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rig::Device;
+use samplewire::device::{Device as ManyDevice, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
-use samplewire::source::{CounterSource, ReaderSource, SourceOptions};
-use samplewire::transmitter::{Overflow, TransmitterOptions};
+use samplewire::receiver::{Port, Receiver, ReceiverOptions};
+use samplewire::source::{CounterSource, ReaderSource, SourceOptions, StreamInfo};
+use samplewire::transmitter::{Overflow, Session, Transmitter, TransmitterOptions};
+use samplewire::{RealTime, Waits};
 use samplewire_io::faults::{Direction, PacketTypes};
+use samplewire_io::memory::{self, Memory};
 use samplewire_io::{
     Batch, Capabilities, FaultSpec, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
 use samplewire_proto::receiver::Delivery;
+use samplewire_proto::wire::{Flags, Packet, parse};
 use samplewire_proto::{Cause, Nanos};
 
 /// A socket whose thread is held up now and then, so that it overflows.
@@ -327,6 +331,138 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     receiver.close();
     device.finish();
 }
+
+/// The receiving end of a link on which the wire loses packets of stream 0, and the socket packets of
+/// stream 1: each sample has the number of its stream and of its round.
+struct TwoFaults {
+    link: Memory,
+    arrived: Batch,
+    dropped: u32,
+}
+
+impl Link for TwoFaults {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        self.link.send(packets)
+    }
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        batch.clear();
+        self.link.recv(&mut self.arrived)?;
+        for (bytes, meta) in &self.arrived {
+            let (is_of_wire, is_of_socket) = match parse(bytes) {
+                Ok((_, Packet::Data(samples))) => {
+                    let (stream, round) = (samples[0], u64::from(samples[1]));
+                    (stream == 0 && round % 8 == 2, stream == 1 && round % 8 == 5)
+                }
+                _ => (false, false),
+            };
+            self.dropped += u32::from(is_of_socket);
+            if !is_of_wire && !is_of_socket {
+                let meta = samplewire_io::Meta { dropped: Some(self.dropped), ..*meta };
+                batch.push(bytes, meta).expect("it has room for as many");
+            }
+        }
+        Ok(())
+    }
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        self.link.wait(timeout)
+    }
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+}
+
+/// Sends a packet of each stream in each round, one after another. Stream 2 loses samples at its
+/// source, and stream 3 none.
+fn send_rounds(mut streams: Vec<Transmitter>) {
+    let mut sessions = [None; STREAMS];
+    while sessions.iter().any(Option::is_none) {
+        for (session, it) in sessions.iter_mut().zip(&mut streams) {
+            *session = session.or(it.wait_session(Duration::ZERO).expect("the port works"));
+        }
+    }
+    let sessions: Vec<Session> = sessions.into_iter().flatten().collect();
+    let mut indexes = [0; STREAMS];
+    for round in 0..ROUNDS {
+        for (stream, it) in streams.iter_mut().enumerate() {
+            let filling = it.quantum(&sessions[stream], Duration::from_secs(20));
+            let mut filling = filling.expect("the port works").expect("the receiver takes them");
+            for sample in filling.bytes_mut().chunks_exact_mut(4) {
+                sample[..2].copy_from_slice(&[stream as u8, (round % 256) as u8]);
+            }
+            let is_lost = stream == 2 && round % 8 == 7;
+            let flags = if is_lost { Flags::OVERFLOW } else { Flags::NONE };
+            indexes[stream] += if is_lost { OVERFLOW_SAMPLES } else { 0 };
+            it.submit(filling, ROUND_SAMPLES as usize * 4, indexes[stream], flags);
+            indexes[stream] += ROUND_SAMPLES;
+            it.turn();
+        }
+    }
+    for (session, mut it) in sessions.into_iter().zip(streams) {
+        it.finish(&session, 0).expect("the port works");
+    }
+}
+
+/// `docs/protocol.md#6.3`
+#[test]
+fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let (far, near) = memory::pair(4_096, 2_048, 2_048).expect("descriptors");
+    let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ).expect("a rate in range");
+    let infos = vec![info; STREAMS];
+    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
+    let options = TransmitterOptions::new().payload_bytes(ROUND_SAMPLES as u16 * 4);
+    // Without a thread of its own: what is submitted has left before the next is.
+    let options = options.real_time(RealTime::new().waits(Waits::Inline));
+    let device = ManyDevice::listen_over(Box::new(far), config, &options).expect("it listens");
+    let address = device.address;
+    let sender = std::thread::spawn(move || send_rounds(device.transmitters));
+    let arrived = Batch::new(64, 2_048);
+    let link = Box::new(TwoFaults { link: near, arrived, dropped: 0 });
+    let port = Port::over(link, &RealTime::new()).expect("it opens");
+    let options = ReceiverOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let numbers: Vec<u16> = (0..STREAMS as u16).collect();
+    let receivers = port.open_many(address, &numbers, &options).expect("they open");
+    let takers = receivers.into_iter().map(|mut receiver| {
+        std::thread::spawn(move || {
+            let (mut delivered, mut lost, mut overflow) = (0, [0; Cause::ALL.len()], 0);
+            for block in &mut receiver {
+                delivered += block.len() as u64;
+                for gap in block.gaps() {
+                    overflow += gap.source_lost;
+                    lost[gap.cause as usize] += gap.not_repaired;
+                }
+            }
+            (receiver.info().stream, delivered, lost, overflow)
+        })
+    });
+    let takers: Vec<_> = takers.collect();
+    let planted = ROUNDS / 8;
+    for taker in takers {
+        let (stream, delivered, lost, overflow) = taker.join().expect("it does not panic");
+        let mut expected = [0; Cause::ALL.len()];
+        match stream {
+            0 => expected[Cause::NeverAsked as usize] = planted * ROUND_SAMPLES,
+            1 => expected[Cause::ReceiverBehind as usize] = planted * ROUND_SAMPLES,
+            _ => {}
+        }
+        let at_source = if stream == 2 { planted * OVERFLOW_SAMPLES } else { 0 };
+        assert_eq!((lost, overflow), (expected, at_source), "stream {stream}");
+        assert_eq!(delivered + lost.iter().sum::<u64>(), ROUNDS * ROUND_SAMPLES, "stream {stream}");
+    }
+    sender.join().expect("it does not panic");
+}
+
+const STREAMS: usize = 4;
+const ROUNDS: u64 = 4_000;
+/// Samples of a packet: it fits every route, which a link in memory has not.
+const ROUND_SAMPLES: u64 = 256;
+const OVERFLOW_SAMPLES: u64 = 33;
 
 const RATE_HZ: f64 = 20e6;
 const PACKETS: u64 = 60_000;

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::account::Balance;
+use crate::certainty::Words;
 use crate::hops::Hops;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
@@ -91,6 +92,8 @@ pub(crate) struct Receive {
     pub(crate) gaps: u64,
     /// Samples missing, by hop.
     pub(crate) lost_at: Hops,
+    /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
+    pub(crate) lost_at_bounds: Words,
     pub(crate) host_hints: HostHints,
     pub(crate) packets_received: u64,
     pub(crate) packets_repaired: u64,

@@ -10,6 +10,7 @@ use samplewire::transmitter::TransmitterSnapshot;
 use super::{json, receive, transmit};
 use crate::account::{Account, Balance, Defect};
 use crate::arguments::values::{Subject, Threshold};
+use crate::certainty::Doubts;
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
@@ -162,6 +163,12 @@ impl Received {
         self.account.balance(self.account.delivered())
     }
 
+    /// What keeps its counts from being exact.
+    fn doubts(&self) -> Doubts {
+        let doubts = Doubts::of(&self.account, &self.snapshot, &self.host);
+        if self.lanes.len() > 1 { doubts.of_several_streams() } else { doubts }
+    }
+
     fn bytes(&self) -> u64 {
         self.account.delivered() * self.frame_bytes as u64
     }
@@ -189,7 +196,7 @@ impl Received {
             "  missing    {} samples in {} gaps{colon}{}",
             grouped(account.missing()),
             grouped(account.gaps()),
-            account.hops()
+            account.hops().words(&self.doubts())
         ));
         hops::print_hints(console, account, &self.host);
         console.line(format_args!(
@@ -221,6 +228,7 @@ impl Received {
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
             lost_at: *self.account.hops(),
+            lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             packets_received: stream.received,
             packets_repaired: stream.repaired,

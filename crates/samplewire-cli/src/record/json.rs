@@ -8,6 +8,7 @@ use samplewire_proto::Cause;
 use serde::Serialize;
 
 use crate::account::Balance;
+use crate::certainty::Words;
 use crate::document::push_bounded;
 use crate::hops::Hops;
 use crate::host::HostHints;
@@ -167,8 +168,12 @@ pub(super) struct End {
     pub(super) gaps: u64,
     /// Samples missing, by cause.
     pub(super) gap_samples: GapSamples,
+    /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
+    pub(super) gap_samples_bounds: Words,
     /// Samples missing, by hop.
     pub(super) lost_at: Hops,
+    /// The same of each hop.
+    pub(super) lost_at_bounds: Words,
     pub(super) host_hints: HostHints,
     #[serde(flatten)]
     pub(super) counters: Counters,

@@ -10,6 +10,7 @@ use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
 use crate::account::{Account, Balance, Defect};
 use crate::arguments::values::{Subject, Threshold};
+use crate::certainty::Doubts;
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::hops;
@@ -116,7 +117,7 @@ impl Summary {
         let behind = self.account.gap_samples()[RecordedCause::DiskBehind.position()];
         if behind > 0 {
             console.line(format_args!(
-                "  limit      the disk: {} samples found no memory that it did not hold",
+                "  limit      the disk: at most {} samples found no memory that it did not hold",
                 grouped(behind)
             ));
         }
@@ -148,14 +149,16 @@ impl Summary {
             console.line(format_args!("  openings   {}", grouped(self.openings.into())));
         }
         let missing = self.account.missing();
-        let causes = causes_words(self.account.gap_samples());
+        let doubts = self.doubts();
+        let prefix = |cause| doubts.of_cause(cause).prefix();
+        let causes = causes_words(self.account.gap_samples(), prefix);
         console.line(format_args!(
             "  missing    {} samples in {} gaps{causes}",
             grouped(missing),
             grouped(self.account.gaps())
         ));
         if missing > 0 {
-            console.line(format_args!("  lost at    {}", self.account.hops()));
+            console.line(format_args!("  lost at    {}", self.account.hops().words(&doubts)));
         }
         hops::print_hints(console, &self.account, &self.host);
         if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
@@ -188,7 +191,9 @@ impl Summary {
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
             gap_samples: GapSamples::new(self.account.gap_samples()),
+            gap_samples_bounds: self.doubts().causes(),
             lost_at: *self.account.hops(),
+            lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             counters: Counters::from(&self.snapshot),
             streams: self.lanes.iter().map(LaneEntry::from).collect(),
@@ -202,6 +207,11 @@ impl Summary {
             queue_full: self.queue.full,
             thresholds_crossed: crossed.iter().map(named).collect(),
         }
+    }
+
+    /// What keeps its counts from being exact.
+    fn doubts(&self) -> Doubts {
+        Doubts::of(&self.account, &self.snapshot, &self.host)
     }
 
     /// Whether it ended before all was there that was asked for.
@@ -241,12 +251,16 @@ impl Summary {
     }
 }
 
-/// `: 4,000 deadline, 100 source overflow`; empty when nothing is missing.
-pub(crate) fn causes_words(gap_samples: &[u64; RecordedCause::ALL.len()]) -> String {
+/// `: at most 4,000 deadline, 100 source overflow`; empty when nothing is missing. `prefix` gives the
+/// words before a count.
+pub(crate) fn causes_words(
+    gap_samples: &[u64; RecordedCause::ALL.len()],
+    prefix: impl Fn(RecordedCause) -> &'static str,
+) -> String {
     let causes = RecordedCause::ALL.into_iter().zip(gap_samples);
     let causes: Vec<_> = causes
         .filter(|&(_, &samples)| samples > 0)
-        .map(|(cause, &samples)| format!("{} {cause}", grouped(samples)))
+        .map(|(cause, &samples)| format!("{}{} {cause}", prefix(cause), grouped(samples)))
         .collect();
     if causes.is_empty() { String::new() } else { format!(": {}", causes.join(", ")) }
 }

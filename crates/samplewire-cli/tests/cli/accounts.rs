@@ -69,6 +69,8 @@ fn indexes_before_the_first_sample_and_left_out_on_purpose_are_in_the_account() 
         let end = checked(&ran);
         assert_eq!(account(&end), [1_056, 300, 700, 0, 500], "{end}");
         assert_eq!(end["result"], "missing");
+        assert_eq!(end["gap_samples_bounds"]["source_overflow"], "exact");
+        assert_eq!(end["lost_at_bounds"]["device"], "exact");
     }
     let (address, device) = late_device();
     let ran = run(&["record", &address, "null", "--delivery", "best-effort"]).expect(3);

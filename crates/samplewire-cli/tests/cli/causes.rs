@@ -59,5 +59,8 @@ fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
     let large = gaps.iter().filter(|gap| gap["samples"].as_u64() > Some(300_000));
     let causes: Vec<_> = large.map(|gap| gap["cause"].as_str().unwrap()).collect();
     assert_eq!(causes, ["source_overflow", "disk_behind", "source_overflow"], "{document}");
+    let bounds = &document["end"]["gap_samples_bounds"];
+    let bounds = [&bounds["source_overflow"], &bounds["disk_behind"]];
+    assert_eq!(bounds, ["at least", "at most"], "{document}");
     assert!(document["end"]["credit_stalls"].as_u64() >= Some(2), "{document}");
 }

@@ -64,6 +64,9 @@ fn samples_that_the_wire_loses_are_told_as_the_wires() {
         let (sum, lost) = lost_at(end);
         assert!(sum > 0 && (lost["wire"].as_u64() > Some(0)), "{end}");
         assert_eq!(end["host_hints"]["interface"], "lo");
+        let is_sure = end["packets_dropped_by_socket"] == 0;
+        let bound = &end["lost_at_bounds"]["wire"];
+        assert!(bound == "about" || is_sure && bound == "exact", "{end}");
     }
 }
 

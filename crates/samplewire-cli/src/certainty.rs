@@ -1,0 +1,269 @@
+//! Which counts of missing samples are exact, and which are bounds: [`RULES`], and the same table in
+//! `docs/statistics.md#how-exact-that-is`.
+
+use std::collections::BTreeMap;
+
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::sigmf::RecordedCause;
+use samplewire_proto::Cause;
+
+use crate::account::Account;
+use crate::hops::Hop;
+use crate::host::HostHints;
+use crate::record::json::cause_key;
+
+/// How a count stands to the true number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// It is the true number.
+    Exact,
+    /// The true number is the count or more.
+    AtLeast,
+    /// The true number is the count or less.
+    AtMost,
+    /// The true number may be more or less.
+    About,
+}
+
+impl Bound {
+    /// The word for it in JSON.
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::AtLeast => "at least",
+            Self::AtMost => "at most",
+            Self::About => "about",
+        }
+    }
+
+    /// What to print before a count; nothing where it is exact.
+    pub(crate) const fn prefix(self) -> &'static str {
+        match self {
+            Self::Exact => "",
+            Self::AtLeast => "at least ",
+            Self::AtMost => "at most ",
+            Self::About => "about ",
+        }
+    }
+
+    /// The bound of a count with two doubts.
+    const fn and(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Exact, bound) | (bound, Self::Exact) => bound,
+            (Self::AtLeast, Self::AtLeast) => Self::AtLeast,
+            (Self::AtMost, Self::AtMost) => Self::AtMost,
+            _ => Self::About,
+        }
+    }
+}
+
+/// What a count is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subject {
+    Cause(RecordedCause),
+    Hop(Hop),
+}
+
+/// What keeps a count from being exact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Doubt {
+    /// The count is a bound by its nature.
+    Always,
+    /// The kernel counts the drops of a socket, and does not say which packets they were.
+    SocketDropped,
+    /// Packets that did not come count as full ones, and the rest of the gap as lost by the source.
+    MixedGap,
+    /// A stall explains a loss by its place and its length alone.
+    DiskBehind,
+    /// The same, of the program or of the file.
+    Stalled,
+    /// The count is a time multiplied by the sample rate.
+    DeviceRestarted,
+    /// It is not known which of them held the others up.
+    SeveralStreams,
+}
+
+/// The doubts of a run.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubts(Vec<Doubt>);
+
+impl Doubts {
+    /// Of a run that is over.
+    pub(crate) fn of(account: &Account, snapshot: &ReceiverSnapshot, host: &HostHints) -> Self {
+        let by_cause = |cause: RecordedCause| account.gap_samples()[cause.position()];
+        let by_hop = |hop| account.hops().of(hop);
+        let foreign = snapshot.foreign + snapshot.stream.foreign;
+        let holding = [
+            (Doubt::Always, true),
+            (
+                Doubt::SocketDropped,
+                snapshot.socket_dropped > 0 || foreign > 0 || host.may_hide_drops(),
+            ),
+            (Doubt::MixedGap, account.has_mixed_gap()),
+            (Doubt::DiskBehind, by_cause(RecordedCause::DiskBehind) > 0),
+            (Doubt::Stalled, by_hop(Hop::Application) + by_hop(Hop::Disk) > 0),
+            (Doubt::DeviceRestarted, by_cause(RecordedCause::DeviceRestarted) > 0),
+        ];
+        Self(holding.into_iter().filter(|doubt| doubt.1).map(|doubt| doubt.0).collect())
+    }
+
+    /// The same of several streams, none of which is known to have held the others up.
+    pub(crate) fn of_several_streams(mut self) -> Self {
+        self.0.push(Doubt::SeveralStreams);
+        self
+    }
+
+    /// The bound of the samples that are missing by this cause.
+    pub(crate) fn of_cause(&self, cause: RecordedCause) -> Bound {
+        self.bound(Subject::Cause(cause))
+    }
+
+    /// The bound of the samples that were lost at this hop.
+    pub(crate) fn of_hop(&self, hop: Hop) -> Bound {
+        self.bound(Subject::Hop(hop))
+    }
+
+    /// All causes in JSON, by the keys of `gap_samples`.
+    pub(crate) fn causes(&self) -> Words {
+        let entry = |cause| (cause_key(cause), self.of_cause(cause).as_str());
+        RecordedCause::ALL.into_iter().map(entry).collect()
+    }
+
+    /// All hops in JSON, by the keys of `lost_at`.
+    pub(crate) fn hops(&self) -> Words {
+        let entry = |hop: Hop| (hop.as_str(), self.of_hop(hop).as_str());
+        Hop::ALL.into_iter().map(entry).collect()
+    }
+
+    fn bound(&self, subject: Subject) -> Bound {
+        let rules = RULES.into_iter().filter(|rule| rule.0 == subject && self.0.contains(&rule.2));
+        rules.fold(Bound::Exact, |bound, rule| bound.and(rule.1))
+    }
+}
+
+/// Words of JSON by their keys.
+pub(crate) type Words = BTreeMap<&'static str, &'static str>;
+
+/// A row for each doubt of each count. A count is exact where none of its doubts holds.
+const RULES: [(Subject, Bound, Doubt); 19] = [
+    (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::MixedGap),
+    (Subject::Cause(SOURCE_OVERFLOW), Bound::AtLeast, Doubt::DiskBehind),
+    (Subject::Cause(DEADLINE), Bound::About, Doubt::SocketDropped),
+    (Subject::Cause(DEADLINE), Bound::AtMost, Doubt::MixedGap),
+    (Subject::Cause(GONE_AT_SENDER), Bound::AtMost, Doubt::MixedGap),
+    (Subject::Cause(NEVER_ASKED), Bound::About, Doubt::SocketDropped),
+    (Subject::Cause(NEVER_ASKED), Bound::AtMost, Doubt::MixedGap),
+    (Subject::Cause(RECEIVER_BEHIND), Bound::About, Doubt::Always),
+    (Subject::Cause(RecordedCause::DiskBehind), Bound::AtMost, Doubt::Always),
+    (Subject::Cause(RecordedCause::DeviceRestarted), Bound::About, Doubt::Always),
+    (Subject::Hop(Hop::Device), Bound::AtLeast, Doubt::MixedGap),
+    (Subject::Hop(Hop::Device), Bound::AtLeast, Doubt::Stalled),
+    (Subject::Hop(Hop::Device), Bound::About, Doubt::DeviceRestarted),
+    (Subject::Hop(Hop::Device), Bound::AtMost, Doubt::SeveralStreams),
+    (Subject::Hop(Hop::Wire), Bound::About, Doubt::SocketDropped),
+    (Subject::Hop(Hop::Wire), Bound::AtMost, Doubt::MixedGap),
+    (Subject::Hop(Hop::Socket), Bound::About, Doubt::Always),
+    (Subject::Hop(Hop::Application), Bound::AtMost, Doubt::Always),
+    (Subject::Hop(Hop::Disk), Bound::AtMost, Doubt::Always),
+];
+
+const SOURCE_OVERFLOW: RecordedCause = RecordedCause::Stream(Cause::SourceOverflow);
+const DEADLINE: RecordedCause = RecordedCause::Stream(Cause::Deadline);
+const GONE_AT_SENDER: RecordedCause = RecordedCause::Stream(Cause::GoneAtSender);
+const NEVER_ASKED: RecordedCause = RecordedCause::Stream(Cause::NeverAsked);
+const RECEIVER_BEHIND: RecordedCause = RecordedCause::Stream(Cause::ReceiverBehind);
+
+#[cfg(test)]
+mod tests {
+    use samplewire::sigmf::RecordedGap;
+
+    use super::*;
+
+    impl Doubt {
+        /// The words of the manual.
+        const fn words(self) -> &'static str {
+            match self {
+                Self::Always => "always",
+                Self::SocketDropped => "the socket dropped packets, or may have dropped some",
+                Self::MixedGap => "a gap has losses of the source and of the path",
+                Self::DiskBehind => "some are counted as disk behind",
+                Self::Stalled => "some are counted at `application` or `disk`",
+                Self::DeviceRestarted => "the device was restarted",
+                Self::SeveralStreams => "`rate` receives several streams",
+            }
+        }
+    }
+
+    #[test]
+    fn manual_and_code_have_the_same_bounds() {
+        let manual = include_str!("../../../docs/statistics.md");
+        let (_, section) = manual.split_once("\n### How exact that is\n").expect("a section");
+        let section = section.split("\n#").next().expect("its text");
+        let is_row = |line: &&str| line.starts_with("| ") && !line.starts_with("| count");
+        let rows: Vec<_> = section.lines().filter(is_row).collect();
+        let expected = RULES.map(|(subject, bound, doubt)| {
+            let (count, key) = match subject {
+                Subject::Cause(cause) => (cause.as_str(), cause_key(cause)),
+                Subject::Hop(hop) => ("", hop.as_str()),
+            };
+            let names = format!("{count} `{key}`");
+            format!("| {} | {} | {} |", names.trim_start(), bound.as_str(), doubt.words())
+        });
+        assert_eq!(rows, expected);
+    }
+
+    fn account(gaps: &[(RecordedCause, u64, u64)]) -> Account {
+        let mut account = Account::new(0, None);
+        let mut first = 0;
+        for &(cause, not_repaired, source_lost) in gaps {
+            let gap = RecordedGap { first, not_repaired, source_lost, cause, stream: None };
+            account.take_gap(&gap, false);
+            first = gap.end();
+        }
+        account
+    }
+
+    /// The bounds that are not exact, by their keys.
+    fn inexact(account: &Account, snapshot: &ReceiverSnapshot) -> String {
+        let doubts = Doubts::of(account, snapshot, &HostHints::default());
+        let always = ["receiver_behind", "disk_behind", "device_restarted"];
+        let words = doubts.causes().into_iter().filter(|(key, _)| !always.contains(key));
+        let words = words.filter(|(_, bound)| *bound != "exact");
+        words.map(|(key, bound)| format!("{key} {bound}")).collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn losses_of_the_wire_alone_are_exact() {
+        let account = account(&[(NEVER_ASKED, 352, 0), (SOURCE_OVERFLOW, 0, 100)]);
+        assert_eq!(inexact(&account, &ReceiverSnapshot::default()), "");
+    }
+
+    #[test]
+    fn losses_of_the_wire_beside_drops_of_the_socket_are_about_right() {
+        let account = account(&[(NEVER_ASKED, 352, 0), (RECEIVER_BEHIND, 352, 0)]);
+        let full = ReceiverSnapshot { socket_dropped: 1, ..ReceiverSnapshot::default() };
+        let strangers = ReceiverSnapshot { foreign: 1, ..ReceiverSnapshot::default() };
+        for snapshot in [full, strangers] {
+            assert_eq!(inexact(&account, &snapshot), "deadline about, never_asked about");
+        }
+    }
+
+    #[test]
+    fn mixed_gap_bounds_both_of_its_causes() {
+        let mixed = account(&[(GONE_AT_SENDER, 352, 7)]);
+        let bounds = "deadline at most, gone_at_sender at most, never_asked at most, \
+                      source_overflow at least";
+        assert_eq!(inexact(&mixed, &ReceiverSnapshot::default()), bounds);
+        let hops = Doubts::of(&mixed, &ReceiverSnapshot::default(), &HostHints::default()).hops();
+        assert_eq!((hops["device"], hops["wire"]), ("at least", "at most"));
+    }
+
+    #[test]
+    fn what_the_disk_may_have_cost_is_a_bound_for_the_source_too() {
+        let account = account(&[(RecordedCause::DiskBehind, 0, 9), (SOURCE_OVERFLOW, 0, 9)]);
+        assert_eq!(inexact(&account, &ReceiverSnapshot::default()), "source_overflow at least");
+        let doubts = Doubts::of(&account, &ReceiverSnapshot::default(), &HostHints::default());
+        assert_eq!(doubts.of_hop(Hop::Device), Bound::AtLeast);
+        assert_eq!(doubts.of_several_streams().of_hop(Hop::Device), Bound::About);
+    }
+}
