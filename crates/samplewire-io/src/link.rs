@@ -1,5 +1,6 @@
 //! The trait that every backend and every middleware implements.
 
+use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -210,7 +211,7 @@ pub enum LinkError {
         address: SocketAddr,
         /// The system's answer.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The packet is longer than the path's first hop takes.
     #[error("a packet of {len_bytes} bytes to {peer} exceeds the MTU")]
@@ -225,7 +226,27 @@ pub enum LinkError {
     Disconnected,
     /// The capture file could not be written.
     #[error("capture: {0}")]
-    Capture(#[source] std::io::Error),
+    Capture(#[source] io::Error),
+}
+
+impl LinkError {
+    /// The same error, for another of the streams that it ends.
+    #[must_use]
+    pub fn duplicate(&self) -> Self {
+        // An error that no system call returned keeps its text.
+        let copy = |error: &io::Error| match error.raw_os_error() {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::new(error.kind(), error.to_string()),
+        };
+        match self {
+            Self::System { operation, address, source } => {
+                Self::System { operation, address: *address, source: copy(source) }
+            }
+            &Self::TooLong { len_bytes, peer } => Self::TooLong { len_bytes, peer },
+            Self::Disconnected => Self::Disconnected,
+            Self::Capture(error) => Self::Capture(copy(error)),
+        }
+    }
 }
 
 /// The bytes of IP and UDP headers before the UDP payload of a packet to or from `address`.

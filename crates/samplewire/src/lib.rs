@@ -2,16 +2,15 @@
 
 #![forbid(unsafe_code)]
 
-mod agenda;
 mod bell;
 mod calls;
 pub mod device;
-mod drive;
+mod driver;
+mod endpoint;
 pub mod ends;
 mod error;
 pub mod find;
 pub mod format;
-mod gather;
 mod info;
 mod opening;
 mod port;

@@ -3,19 +3,20 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::{Batch, Ecn, Link, Outgoing, Resilient};
+use samplewire_io::{Batch, Ecn, Link, Outgoing, Resilient, UdpOptions};
 use samplewire_proto::Nanos;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::{
     AcceptInfo, EndView, OpenConfig, OpenConfigError, OpenEvent, Opener,
 };
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{self, RefuseReason, Role};
+use samplewire_proto::wire::{self, RefuseReason};
 
 use crate::device::STREAMS_MAX;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of, seed};
+use crate::receiver::Port;
 use crate::transmitter::Form;
 
 /// Asks a device of its first stream, without opening it.
@@ -41,25 +42,10 @@ pub fn probe_stream(
     stream: u16,
     timeout: Duration,
 ) -> Result<DeviceInfo, OpenError> {
-    let options = samplewire_io::UdpOptions::new();
-    let mut link = Resilient::new(Box::new(samplewire_io::Udp::client(address, &options)?));
+    let port = Port::connect(address, &UdpOptions::new())?;
     let limits =
         Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
-    let mut batch = Batch::new(16, PACKET_BYTES_MAX);
-    describe_over(&mut link, (address, Clock::start()), stream, limits, &mut batch)
-}
-
-/// Asks a device of a stream over a link that may open it then.
-pub(crate) fn describe_over(
-    link: &mut Resilient,
-    (address, clock): (SocketAddr, Clock),
-    stream: u16,
-    limits: Limits,
-    batch: &mut Batch,
-) -> Result<DeviceInfo, OpenError> {
-    let config = OpenConfig::new(Role::Describe, stream, 0);
-    let accept = open(link, address, clock, config, limits, batch)?;
-    describe(address, &accept)
+    port.describe(address, stream, limits)
 }
 
 /// Opens the stream that the configuration names, or where none was chosen the first after it that

@@ -51,6 +51,11 @@ impl OpenConfig {
         }
     }
 
+    /// What is asked for: to receive, to send, or a description.
+    pub const fn role(&self) -> Role {
+        self.role
+    }
+
     /// The number of the stream.
     pub const fn stream(&self) -> u16 {
         self.stream

@@ -18,7 +18,7 @@ use super::plays::Plays;
 use super::sends::{News, Send, Sends, Visits};
 use super::start;
 use crate::calls::Calls;
-use crate::drive;
+use crate::driver;
 use crate::port::{Clock, IP_BYTES_MAX, LINGER_MAX, LINK_FULL_PAUSE, PortCounts, peer_of};
 use crate::transmitter::Form;
 
@@ -339,7 +339,7 @@ pub(super) struct Running {
     pub(super) batch: Batch,
 }
 
-impl drive::Engine for Running {
+impl driver::Engine for Running {
     fn step(&mut self) -> bool {
         self.engine.step(&mut self.batch)
     }

@@ -9,7 +9,7 @@ use samplewire_proto::stream::Underflow;
 
 use crate::bell::{Bell, lock};
 use crate::calls::Caller;
-use crate::drive::Port;
+use crate::driver::Port;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{Outlet, Receiver};

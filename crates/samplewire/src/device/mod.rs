@@ -20,7 +20,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
 use crate::calls::{Caller, Calls};
-use crate::drive::Port;
+use crate::driver::Port;
 use crate::error::OpenError;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
 use crate::quantum::{self, HOLD_MAX};
@@ -119,7 +119,7 @@ impl Device {
         let engine = Engine::new(ports, (listener, boot_id), (sends, plays), config.clock, spins);
         let running = Running { engine, batch };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let asked = (&options.real_time, pages.expect("a device sends or plays"));
+        let asked = (&options.real_time, pages);
         let port = Port::start(name, capabilities, asked, running)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));

@@ -12,7 +12,7 @@ use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::engine::FIRST_WORD_PATIENCE;
 use super::offer::Offer;
-use crate::agenda::Agenda;
+use crate::endpoint::Agenda;
 use crate::port::PortCounts;
 use crate::transmitter::{OUTBOX_PACKETS, Outflow};
 

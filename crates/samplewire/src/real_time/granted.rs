@@ -48,23 +48,13 @@ pub struct Lack {
 
 impl Granted {
     /// Asks for the options of the calling thread, which is the I/O thread, or where there is none
-    /// the program's; `pages` are those of the stream's memory.
-    pub(crate) fn ask(options: &RealTime, pages: Pages) -> Self {
+    /// the program's; and for those of the memory, where that is there: see [`Granted::ask_memory`].
+    pub(crate) fn ask(options: &RealTime, pages: Option<Pages>) -> Self {
         let mut granted =
             Self { coalesce: options.coalesce, waits: options.waits, ..Self::default() };
-        if options.huge_pages {
-            granted.pages = Some(pages);
-            granted.note_pages(pages);
-        }
         // First the memory: a thread of high priority had better not wait for it.
-        if options.lock_memory {
-            let locked = thread::lock_memory().and_then(|()| thread::locked_bytes());
-            granted.locked_bytes = granted.keep(locked, || Lack {
-                what: "locked memory".into(),
-                why: String::new(),
-                capability: Some("cap_ipc_lock"),
-                command: "ulimit -l unlimited".into(),
-            });
+        if let Some(pages) = pages {
+            granted.ask_memory(options, pages);
         }
         if let Some(cpu) = options.cpu {
             let pinned = thread::pin(cpu).and_then(|()| match &thread::affinity()?[..] {
@@ -100,6 +90,23 @@ impl Granted {
             });
         }
         granted
+    }
+
+    /// Asks for the options of the process's memory; `pages` are those of the stream's.
+    pub(crate) fn ask_memory(&mut self, options: &RealTime, pages: Pages) {
+        if options.huge_pages {
+            self.pages = Some(pages);
+            self.note_pages(pages);
+        }
+        if options.lock_memory {
+            let locked = thread::lock_memory().and_then(|()| thread::locked_bytes());
+            self.locked_bytes = self.keep(locked, || Lack {
+                what: "locked memory".into(),
+                why: String::new(),
+                capability: Some("cap_ipc_lock"),
+                command: "ulimit -l unlimited".into(),
+            });
+        }
     }
 
     /// Keeps what was had, or notes why not.
@@ -202,7 +209,7 @@ mod tests {
     fn what_is_asked_for_is_had_or_lacks_something_with_a_command() {
         let options = RealTime::new().cpu(0).priority(1).timer_slack(Duration::from_micros(3));
         let granted =
-            std::thread::spawn(move || Granted::ask(&options, Pages::Small)).join().unwrap();
+            std::thread::spawn(move || Granted::ask(&options, Some(Pages::Small))).join().unwrap();
         let had = usize::from(granted.cpu == Some(0)) + usize::from(granted.priority == Some(1));
         assert_eq!(had + granted.lacks.len(), 2, "{granted:?}");
         assert!(granted.timer_slack.is_some());
@@ -210,7 +217,7 @@ mod tests {
             assert!(!lack.why.is_empty() && !lack.command.is_empty(), "{lack:?}");
         }
         let options = RealTime::new().huge_pages(true);
-        let granted = Granted::ask(&options, Pages::Transparent { huge_bytes: 0 });
+        let granted = Granted::ask(&options, Some(Pages::Transparent { huge_bytes: 0 }));
         assert_eq!(granted.lacks.len(), 1, "{granted:?}");
         assert!(granted.lacks[0].command.contains("vm.nr_hugepages"));
     }

@@ -1,5 +1,5 @@
 //! A stream under way towards this program: protocol -> quanta -> ring of items. Whose link it is,
-//! and whose thread, is the caller's: an opener's ([`super::engine`]) or a device's.
+//! is the caller's business: an endpoint's, or a device's.
 
 mod item;
 
@@ -155,6 +155,11 @@ impl Inflow {
             self.places.store(seq, &body[payload_at..]);
         }
         self.receiver.stats().foreign == foreign
+    }
+
+    /// Whether as much has come since the last [`Inflow::advance`] that more is likely to follow.
+    pub(crate) const fn is_crowded(&self) -> bool {
+        self.handled >= HANDLED_FULL
     }
 
     /// Does what is due, once everything that has come has been handed over: delivers, promises,

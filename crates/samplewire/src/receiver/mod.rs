@@ -2,8 +2,6 @@
 
 mod aligned;
 mod block;
-mod engine;
-mod guard;
 mod hold;
 mod inflow;
 mod interrupter;
@@ -19,19 +17,19 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
-use samplewire_io::{Batch, Capabilities, Link, LinkError, Resilient};
+use samplewire_io::{Capabilities, Link, LinkError, Resilient};
 use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
-use crate::calls::{Caller, Calls};
-use crate::drive::{self, Drive};
+use crate::calls::Caller;
+use crate::driver::{self, Drive};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES};
+use crate::port::Clock;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::sync::{Ordering, fence};
@@ -41,7 +39,6 @@ pub use aligned::{
 };
 pub use block::Block;
 use block::Gaps;
-use engine::Engine;
 pub(crate) use inflow::Inflow;
 use inflow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
@@ -117,30 +114,11 @@ impl Receiver {
     }
 
     fn open_on(
-        mut link: Resilient,
+        link: Resilient,
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Self, OpenError> {
-        options.real_time.check()?;
-        let clock = Clock::start();
-        let config = open_config(options)?;
-        receiver_config(options)?;
-        let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let limits = options.limits();
-        let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
-        let calls = Calls::new(1, link.waker(), options.real_time.rests());
-        let begun = begin((address, clock), &accept, options, calls.caller(0))?;
-        let Begun { inflow, mut outlet, info, pages } = begun;
-        let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
-        link.make_room(outlet.window, packet_bytes);
-        outlet.memory_bytes += batch.memory_bytes();
-        let spins = options.real_time.how_it_waits().is_io_spinning();
-        let capabilities = link.capabilities();
-        let tags = (accept.tag, accept.peer_tag);
-        let engine = Engine::new((link, clock), calls, inflow, batch, tags, spins);
-        let asked = (&options.real_time, pages);
-        let port = drive::Port::start("samplewire-rx", capabilities, asked, engine)?;
-        Ok(Self::of_flow(info, outlet, port))
+        Port::for_one(link, &options.real_time)?.open(address, options)
     }
 
     /// Opens streams of the device at `address` over one socket and in one I/O thread; see
@@ -161,9 +139,9 @@ impl Receiver {
     }
 
     /// The program's half of a stream of a port.
-    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: drive::Port) -> Self {
+    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: driver::Port) -> Self {
         let Outlet { items, shared, window, block_samples_max, memory_bytes } = outlet;
-        let drive::Port { capabilities, granted, drive } = port;
+        let driver::Port { capabilities, granted, drive } = port;
         Self {
             next_index: info.first_index,
             info,

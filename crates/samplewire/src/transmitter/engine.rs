@@ -9,7 +9,7 @@ use samplewire_proto::wire::{self, WireError};
 
 use super::outflow::Outflow;
 use crate::calls::Calls;
-use crate::drive;
+use crate::driver;
 use crate::port::{Clock, LINGER_MAX, LINK_FULL_PAUSE, PortCounts};
 
 /// Everything the thread owns.
@@ -82,7 +82,7 @@ impl Engine {
     }
 }
 
-impl drive::Engine for Engine {
+impl driver::Engine for Engine {
     /// `false` when the stream has ended, or the program is gone and the device knows.
     fn step(&mut self) -> bool {
         if !self.outflow.is_open() {

@@ -26,7 +26,7 @@ use samplewire_proto::wire::{CloseReason, Flags};
 
 use crate::calls::{Caller, Calls};
 use crate::device::{Device, DeviceConfig};
-use crate::drive::Port;
+use crate::driver::Port;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -197,7 +197,7 @@ impl Transmitter {
         let batch_bytes = batch.memory_bytes();
         let spins = options.real_time.how_it_waits().is_io_spinning();
         let engine = Engine::new((link, address, clock), calls, outflow, batch, spins);
-        let asked = (&options.real_time, handle.pool.pages());
+        let asked = (&options.real_time, Some(handle.pool.pages()));
         let port = Port::start("samplewire-tx", capabilities, asked, engine)?;
         let about = (device.stream_info(), local);
         let mut transmitter = Self::of_port(handle, about, batch_bytes, port);

@@ -3,17 +3,16 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Batch, Link, Resilient};
+use samplewire_io::{Link, Resilient};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::WireText;
 use samplewire_proto::wire::RefuseReason;
 
-use super::super::{Receiver, ReceiverOptions};
+use super::super::{Port, Receiver, ReceiverOptions};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
-use crate::opening::{self, describe_over};
-use crate::port::{Clock, PACKET_BYTES_MAX};
+use crate::opening;
 
 /// Opens all at one index; tries a later one when some come too late.
 pub(super) fn open<E: From<OpenError>>(
@@ -32,9 +31,12 @@ pub(super) fn open<E: From<OpenError>>(
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
-        let links = streams.iter().map(|&stream| Ok((stream, Resilient::new(link(stream)?))));
-        let links = links.collect::<Result<Vec<_>, E>>()?;
-        let opened = open_once(address, links, &options, LEAD_MIN * 2_u32.pow(attempt));
+        let ports = streams.iter().map(|&stream| {
+            let link = Resilient::new(link(stream)?);
+            Ok((stream, Port::for_one(link, &options.real_time)?))
+        });
+        let ports = ports.collect::<Result<Vec<_>, E>>()?;
+        let opened = open_once(address, ports, &options, LEAD_MIN * 2_u32.pow(attempt));
         let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
@@ -48,21 +50,17 @@ pub(super) fn open<E: From<OpenError>>(
 
 fn open_once(
     address: SocketAddr,
-    mut links: Vec<(u16, Resilient)>,
+    ports: Vec<(u16, Port)>,
     options: &ReceiverOptions,
     lead_min: Duration,
 ) -> Result<Vec<Receiver>, OpenError> {
-    if links.len() == 1 {
+    if let [(stream, port)] = &ports[..] {
         // In line with nothing: it begins with the index of now.
-        let (stream, link) = links.remove(0);
-        return Ok(vec![Receiver::open_on(link, address, &options.clone().stream(stream))?]);
+        return Ok(vec![port.open(address, &options.clone().stream(*stream))?]);
     }
     // An opening takes the packets that a description takes.
     let asked = Instant::now();
-    let infos = at_once(links.iter_mut(), |(stream, link)| {
-        let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        describe_over(link, (address, Clock::start()), *stream, options.limits(), &mut batch)
-    });
+    let infos = at_once(&ports, |(stream, port)| port.describe(address, *stream, options.limits()));
     let infos = infos.into_iter().collect::<Result<Vec<_>, _>>()?;
     let lead = lead_min.max(asked.elapsed() * 4);
     let starts = infos.iter().map(|info| info.first_index.saturating_add(samples_in(lead, info)));
@@ -70,9 +68,8 @@ fn open_once(
     if start > INDEX_MAX {
         return Err(OpenError::Offer { address, what: "index of the first sample", value: start });
     }
-    let receivers = at_once(links, |(stream, link)| {
-        let options = options.clone().stream(stream).start_index(start);
-        Receiver::open_on(link, address, &options)
+    let receivers = at_once(ports, |(stream, port)| {
+        port.open(address, &options.clone().stream(stream).start_index(start))
     });
     let (open, errors): (Vec<_>, Vec<_>) = receivers.into_iter().partition(Result::is_ok);
     let receivers: Vec<Receiver> = open.into_iter().flatten().collect();
@@ -162,6 +159,3 @@ const LEAD_MIN: Duration = Duration::from_millis(150);
 
 /// How often a later index is tried, each twice as far ahead as the one before.
 const RETRIES_MAX: u32 = 4;
-
-/// Answers to one question.
-const BATCH_PACKETS: usize = 16;

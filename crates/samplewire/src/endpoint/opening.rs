@@ -1,4 +1,4 @@
-//! An opening that an I/O thread runs beside its streams.
+//! An opening that an endpoint runs beside its streams.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -6,15 +6,17 @@ use std::time::Duration;
 
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
 use samplewire_proto::Nanos;
-use samplewire_proto::session::{OpenConfig, OpenEvent, Opener};
-use samplewire_proto::wire::{Header, Packet};
+use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
+use samplewire_proto::wire::{Header, Packet, Role};
 
-use super::{Accepted, Port};
+use super::gather::Gather;
 use crate::error::OpenError;
-use crate::gather::Gather;
+
+/// A stream that the device has accepted, or described, and its place in the endpoint's table.
+pub(crate) type Accepted = (usize, AcceptInfo);
 
 /// What is asked for, and who waits for it.
-pub(super) struct Opening {
+pub(crate) struct Opening {
     address: SocketAddr,
     timeout: Duration,
     config: OpenConfig,
@@ -32,8 +34,9 @@ struct UnderWay {
 }
 
 impl Opening {
-    pub(super) const fn new(
-        (address, timeout): (SocketAddr, Duration),
+    pub(crate) const fn new(
+        address: SocketAddr,
+        timeout: Duration,
         config: OpenConfig,
         seed: [u8; 16],
         told: mpsc::Sender<Result<Accepted, OpenError>>,
@@ -45,17 +48,26 @@ impl Opening {
         self.address
     }
 
-    /// Starts, for the place of the port's tables that the stream's tag is to name.
-    pub(super) fn start(&mut self, now: Nanos, place: usize, unreachable: u64) {
-        let config = self.config.with_tag_slot(place as u16, Port::STREAMS_MAX as u16);
+    /// Starts, at a place in a table of so many, which the stream's tag is to name.
+    pub(super) fn start(&mut self, now: Nanos, place: usize, places: usize, unreachable: u64) {
+        let config = self.config.with_tag_slot(place as u16, places as u16);
         let opener = Opener::new(config, self.seed, now);
         self.under_way = Some(UnderWay { place, opener, unreachable });
     }
 
-    /// There is no place for it.
-    pub(super) fn refuse(&self) {
-        // Nobody waits any more where it cannot be told.
-        let _gone = self.told.send(Err(OpenError::PortFull { max: Port::STREAMS_MAX })).is_err();
+    /// There is no place for it: the endpoint has `max`.
+    pub(super) fn refuse(&self, max: usize) {
+        self.answer(Err(OpenError::PortFull { max }));
+    }
+
+    /// The link has failed.
+    pub(super) fn fail(&self, error: LinkError) {
+        self.answer(Err(error.into()));
+    }
+
+    /// Answers the handle; says whether it still waits.
+    fn answer(&self, answer: Result<Accepted, OpenError>) -> bool {
+        self.told.send(answer).is_ok()
     }
 
     /// Takes a packet of the device.
@@ -65,7 +77,8 @@ impl Opening {
         }
     }
 
-    /// Does what is due. When it is settled the program is told; says whether it was accepted.
+    /// Does what is due. Once it is settled the handle has its answer; returns whether a stream is to
+    /// begin.
     pub(super) fn advance(
         &mut self,
         now: Nanos,
@@ -102,9 +115,8 @@ impl Opening {
                 })
             }
         };
-        let is_accepted = answer.is_ok();
-        let is_told = self.told.send(answer).is_ok();
-        Ok(Some(is_accepted && is_told))
+        let is_opened = answer.is_ok() && self.config.role() != Role::Describe;
+        Ok(Some(self.answer(answer) && is_opened))
     }
 
     pub(super) fn wakes_at(&self, now: Nanos) -> Nanos {

@@ -1,32 +1,27 @@
 //! A port of a host: one I/O thread and one link for many streams, of one device or of several.
 
-mod engine;
-mod opening;
-mod places;
-
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{self, TryRecvError};
 
 use samplewire_circuit::Pages;
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::{Batch, Capabilities, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
+use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
 use crate::calls::{Caller, Calls};
-use crate::drive;
+use crate::driver::{self, Running};
+use crate::endpoint::{Accepted, Command, Counts, Endpoint, Opening, Stream};
 use crate::error::OpenError;
-use crate::opening::first_free;
+use crate::info::DeviceInfo;
+use crate::opening::{self, Limits, first_free};
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
-
-use engine::{Engine, Running};
-use opening::Opening;
-use places::Stream;
 
 /// A port on which streams are opened that share its socket and its I/O thread.
 ///
@@ -76,7 +71,9 @@ pub struct Port {
     local: SocketAddr,
     memory_bytes: usize,
     counts: Arc<Counts>,
-    drive: drive::Port,
+    drive: driver::Port,
+    /// How many streams it may have.
+    places: usize,
 }
 
 /// What a port counts besides its streams.
@@ -88,25 +85,8 @@ pub struct PortStats {
     pub foreign: u64,
 }
 
-/// What a program asks of the I/O thread.
-enum Command {
-    /// To open a stream, and to answer when that is settled.
-    Open(Box<Opening>),
-    /// To serve a stream that was opened.
-    Begin(usize, Box<Stream>),
-}
-
-/// A stream that the device has accepted, and its place in the port's tables.
-type Accepted = (usize, AcceptInfo);
-
 /// The answer to an opening.
 type Answer = mpsc::Receiver<Result<Accepted, OpenError>>;
-
-#[derive(Debug, Default)]
-struct Counts {
-    corrupted: AtomicU64,
-    foreign: AtomicU64,
-}
 
 impl Port {
     /// A port for any number of devices, at `local`; port 0 lets the system choose.
@@ -134,30 +114,36 @@ impl Port {
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
         let real_time = real_time.of_shared_thread().huge_pages(false);
         real_time.check()?;
+        let mut port = Self::start(Resilient::new(link), &real_time, Self::STREAMS_MAX)?;
+        // Quanta come with the streams.
+        port.drive.granted.ask_memory(&real_time, Pages::Small);
+        Ok(port)
+    }
+
+    /// A port for one stream at a time, which has the link and its thread for itself.
+    pub(super) fn for_one(link: Resilient, real_time: &RealTime) -> Result<Self, OpenError> {
+        real_time.check()?;
+        Self::start(link, real_time, 1)
+    }
+
+    fn start(link: Resilient, real_time: &RealTime, places: usize) -> Result<Self, OpenError> {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let clock = Clock::start();
         // The last calls for the commands.
-        let calls = Calls::new(Self::STREAMS_MAX + 1, link.waker(), real_time.rests());
-        let caller = calls.caller(Self::STREAMS_MAX);
+        let calls = Calls::new(places + 1, link.waker(), real_time.rests());
+        let caller = calls.caller(places);
         let counts = Arc::new(Counts::default());
         let (commands, taken) = mpsc::channel();
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let memory_bytes = batch.memory_bytes();
-        let engine = Engine::new(
-            (Resilient::new(link), clock, Arc::clone(&calls)),
-            taken,
-            Arc::clone(&counts),
-        );
-        // Quanta come with the streams.
-        let asked = (&real_time, Pages::Small);
-        let drive = drive::Port::start_thread(
-            "samplewire-rx",
-            capabilities,
-            asked,
-            Running { engine, batch },
-        )?;
+        let spins = real_time.how_it_waits().is_io_spinning();
+        let of_endpoint = (Arc::clone(&calls), Arc::clone(&counts));
+        let endpoint = Endpoint::new(link, places, spins, of_endpoint.0, taken, of_endpoint.1);
+        let running = Running { endpoint, batch, clock, calls: Arc::clone(&calls) };
+        let asked = (real_time, None);
+        let drive = driver::Port::start("samplewire-rx", capabilities, asked, running)?;
         let commands = Some(commands);
-        Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive })
+        Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive, places })
     }
 
     /// The most streams of a port at a time.
@@ -176,10 +162,13 @@ impl Port {
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
-        let is_chosen = options.stream.is_some();
-        let (place, accept) = first_free(open_config(options)?, is_chosen, |config| {
-            self.wait(self.ask(address, config, options)?)
-        })?;
+        // What is out of range is said before anything is asked.
+        receiver_config(options)?;
+        let limits = options.limits();
+        let (place, accept) =
+            first_free(open_config(options)?, limits.is_stream_chosen, |config| {
+                self.wait(&self.ask(address, config, limits)?)
+            })?;
         self.begin(address, place, &accept, options)
     }
 
@@ -197,16 +186,17 @@ impl Port {
         streams: &[u16],
         options: &ReceiverOptions,
     ) -> Result<Vec<Receiver>, OpenError> {
-        let config = open_config(options)?;
+        receiver_config(options)?;
+        let (config, limits) = (open_config(options)?, options.limits());
         let mut rest = streams.iter();
         let mut asked = VecDeque::with_capacity(Self::OPENINGS_MAX);
         let mut receivers = Vec::with_capacity(streams.len());
         loop {
             for &stream in rest.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
-                asked.push_back(self.ask(address, config.with_stream(stream), options)?);
+                asked.push_back(self.ask(address, config.with_stream(stream), limits)?);
             }
             let Some(answer) = asked.pop_front() else { return Ok(receivers) };
-            let (place, accept) = self.wait(answer)?;
+            let (place, accept) = self.wait(&answer)?;
             receivers.push(self.begin(address, place, &accept, options)?);
         }
     }
@@ -238,31 +228,52 @@ impl Port {
         }
     }
 
-    /// Asks the thread to open a stream.
+    /// Asks a device of a stream, without opening it.
+    pub(crate) fn describe(
+        &self,
+        address: SocketAddr,
+        stream: u16,
+        limits: Limits,
+    ) -> Result<DeviceInfo, OpenError> {
+        let config = OpenConfig::new(Role::Describe, stream, 0);
+        let (_, accept) = self.wait(&self.ask(address, config, limits)?)?;
+        opening::describe(address, &accept)
+    }
+
+    /// Asks the endpoint to open a stream.
     fn ask(
         &self,
         address: SocketAddr,
         config: OpenConfig,
-        options: &ReceiverOptions,
+        limits: Limits,
     ) -> Result<Answer, OpenError> {
-        // What is out of range is said before anything is asked.
-        receiver_config(options)?;
         // A port of any address knows the largest of its interfaces; where this peer is no UDP
         // socket, the link's own is all there is.
         let mtu_bytes = self.drive.capabilities.mtu_bytes;
         let mtu_bytes = route_mtu_bytes(address).map_or(mtu_bytes, |route| route.min(mtu_bytes));
-        let config = options.limits().apply(config, mtu_bytes, address)?;
+        let config = limits.apply(config, mtu_bytes, address)?;
         let (told, answer) = mpsc::channel();
-        let opening = Opening::new((address, options.timeout), config, seed()?, told);
+        let opening = Opening::new(address, limits.timeout, config, seed()?, told);
         self.send(Command::Open(Box::new(opening)))?;
         Ok(answer)
     }
 
-    fn wait(&self, answer: Answer) -> Result<Accepted, OpenError> {
-        answer.recv().unwrap_or(Err(OpenError::PortGone { local: self.local }))
+    fn wait(&self, answer: &Answer) -> Result<Accepted, OpenError> {
+        let gone = OpenError::PortGone { local: self.local };
+        if !self.drive.drive.is_inline() {
+            return answer.recv().unwrap_or(Err(gone));
+        }
+        loop {
+            let goes_on = self.drive.drive.turn();
+            match answer.try_recv() {
+                Ok(answer) => return answer,
+                Err(TryRecvError::Empty) if goes_on => {}
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Err(gone),
+            }
+        }
     }
 
-    /// Lets the thread serve a stream that was accepted. Memory is taken here, where it keeps no
+    /// Lets the endpoint serve a stream that was accepted. Memory is taken here, where it keeps no
     /// other stream waiting.
     fn begin(
         &self,
@@ -272,14 +283,21 @@ impl Port {
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
         let caller = self.calls.caller(place);
-        let options = options.clone().real_time(options.real_time.of_shared_thread());
-        let Begun { inflow, outlet, info, .. } =
+        let is_shared = self.places > 1;
+        let real_time = &options.real_time;
+        let real_time = if is_shared { real_time.of_shared_thread() } else { real_time.clone() };
+        let options = options.clone().real_time(real_time);
+        let Begun { inflow, mut outlet, info, pages } =
             begin((address, self.clock), accept, &options, caller)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
-        let room = (outlet.window, packet_bytes);
-        let stream = Stream::new(inflow, (accept.tag, accept.peer_tag), room);
-        self.send(Command::Begin(place, Box::new(stream)))?;
-        Ok(Receiver::of_flow(info, outlet, self.drive.clone()))
+        let (tags, room) = ((accept.tag, accept.peer_tag), (outlet.window, packet_bytes));
+        let mut drive = self.drive.clone();
+        if !is_shared {
+            outlet.memory_bytes += self.memory_bytes;
+            drive.granted.ask_memory(&options.real_time, pages);
+        }
+        self.send(Command::Begin(place, Box::new(Stream { inflow, tags, room })))?;
+        Ok(Receiver::of_flow(info, outlet, drive))
     }
 
     fn send(&self, command: Command) -> Result<(), OpenError> {

@@ -59,11 +59,6 @@ impl Guard {
     }
 }
 
-/// Whether packet `bytes` carries another tag.
-pub(super) fn is_stray(bytes: &[u8], own: Tag) -> bool {
-    tag_of(bytes) != Some(own)
-}
-
 /// The tag of a packet that may be damaged, where it has one.
 pub(super) fn tag_of(bytes: &[u8]) -> Option<Tag> {
     let at = usize::from(tag_word(&[]).offset_bytes);
@@ -144,10 +139,9 @@ mod tests {
     }
 
     #[test]
-    fn stray_is_what_carries_another_tag() {
-        let is_stray = |bytes: &[u8]| is_stray(bytes, LOCAL);
-        assert!(!is_stray(&[0x10, 0, 1, 2, 3, 4, 9]));
-        assert!(is_stray(&[0x10, 0, 1, 2, 3, 5, 9]));
-        assert!(is_stray(&[0x10, 0, 1, 2, 3]));
+    fn tag_is_read_where_a_damaged_packet_has_one() {
+        assert_eq!(tag_of(&[0x10, 0, 1, 2, 3, 4, 9]), Some(LOCAL));
+        assert_eq!(tag_of(&[0x10, 0, 1, 2, 3, 4]), Some(LOCAL));
+        assert_eq!(tag_of(&[0x10, 0, 1, 2, 3]), None);
     }
 }

@@ -1,14 +1,18 @@
-//! Who runs a port: an I/O thread, or the calls of the program.
+//! What runs an endpoint: an I/O thread, or the calls of the program. Only drivers read a clock.
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use samplewire_circuit::Pages;
-use samplewire_io::Capabilities;
+use samplewire_io::{Batch, Capabilities, LinkError};
 
 use crate::bell::lock;
+use crate::calls::Calls;
+use crate::endpoint::{Endpoint, Rest};
+use crate::port::Clock;
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 
@@ -16,6 +20,43 @@ use crate::sync::Mutex;
 pub(crate) trait Engine: Send {
     /// Receives, delivers, sends, and waits where it may; `false` when there is nothing left to do.
     fn step(&mut self) -> bool;
+}
+
+/// An endpoint with what it needs to run: the clock, and the memory for what arrives.
+pub(crate) struct Running {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) batch: Batch,
+    pub(crate) clock: Clock,
+    pub(crate) calls: Arc<Calls>,
+}
+
+impl Running {
+    fn rest(&mut self, rest: Rest) -> Result<(), LinkError> {
+        match rest {
+            Rest::No => Ok(()),
+            Rest::Until(at) => {
+                let span = at.since(self.clock.now());
+                self.calls.sleep(self.endpoint.link(), span, || true)
+            }
+            Rest::Pause(at) => {
+                std::thread::sleep(Duration::from_nanos(at.since(self.clock.now()).0));
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Engine for Running {
+    fn step(&mut self) -> bool {
+        let rest = self.endpoint.turn(self.clock.now(), &mut self.batch);
+        if self.endpoint.is_over() {
+            return false;
+        }
+        if let Err(error) = self.rest(rest) {
+            self.endpoint.fail(&error);
+        }
+        true
+    }
 }
 
 /// What every handle of a port has.
@@ -35,14 +76,15 @@ pub(crate) enum Drive {
 }
 
 impl Port {
-    /// Starts an engine, in a thread of that name unless the options say otherwise.
+    /// Starts an engine, in a thread of that name unless the options say otherwise. `pages` are those
+    /// of its memory, `None` where the memory comes with each stream.
     ///
     /// # Errors
     /// The system refuses a thread.
     pub(crate) fn start(
         name: &str,
         capabilities: Capabilities,
-        (options, pages): (&RealTime, Pages),
+        (options, pages): (&RealTime, Option<Pages>),
         engine: impl Engine + 'static,
     ) -> io::Result<Self> {
         if options.how_it_waits() == Waits::Inline {
@@ -60,7 +102,7 @@ impl Port {
     pub(crate) fn start_thread(
         name: &str,
         capabilities: Capabilities,
-        (options, pages): (&RealTime, Pages),
+        (options, pages): (&RealTime, Option<Pages>),
         mut engine: impl Engine + 'static,
     ) -> io::Result<Self> {
         let (tell, told) = std::sync::mpsc::sync_channel(1);
