@@ -30,6 +30,12 @@ impl Gather {
     /// # Errors
     /// The link is broken.
     pub(crate) fn flush(&mut self) -> Result<(), LinkError> {
+        if self.packets.is_empty() { Ok(()) } else { self.send_all() }
+    }
+
+    /// Apart from [`Gather::flush`], whose every call would make room on the stack for all of them.
+    #[inline(never)]
+    fn send_all(&mut self) -> Result<(), LinkError> {
         let mut start = 0;
         let outgoing: ArrayVec<_, BATCH_PACKETS> = self
             .packets
@@ -40,9 +46,7 @@ impl Gather {
                 Outgoing::whole(peer, ecn, bytes)
             })
             .collect();
-        if !outgoing.is_empty() {
-            self.link.send(&outgoing)?;
-        }
+        self.link.send(&outgoing)?;
         Ok(())
     }
 
