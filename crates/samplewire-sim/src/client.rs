@@ -7,7 +7,7 @@ use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{self, Role};
 use samplewire_proto::{Nanos, Seq, Tag};
 
-use crate::check::{Machine, done_state, event_of, opener_state};
+use crate::check::{Agreed, Machine, done_state, event_of, opener_state};
 use crate::consumer::ConsumerSpec;
 use crate::dialect;
 use crate::net::peer_of;
@@ -264,10 +264,19 @@ impl Client {
     }
 
     fn begin(&mut self, turn: &mut Turn<'_>, info: &AcceptInfo) {
-        let Some(session) = turn.checker.session_of(self.spec.device, info.peer_tag) else {
-            return turn.checker.fail(format!("{info:?} names a stream that was never accepted"));
-        };
+        let device = self.spec.device;
+        let is_tainted = turn.checker.is_tainted(device, info.tag);
         let params = &info.params;
+        let session = match turn.checker.session_of(device, info.peer_tag) {
+            Some(session) => session,
+            // A forged ACCEPT names a stream that no device has.
+            None if is_tainted => turn.checker.begin(self.agreed_by(info)),
+            None => {
+                let what = format!("{info:?} names a stream that was never accepted");
+                return turn.checker.fail(what);
+            }
+        };
+        turn.checker.sessions[session].is_forged |= is_tainted;
         let known = turn.checker.sessions[session].agreed;
         let terms = params.at(EndView {
             local_tag: info.tag,
@@ -281,7 +290,6 @@ impl Client {
             ranges_max: params.ranges_max,
             rtt: info.rtt,
         });
-        let device = self.spec.device;
         let end = if self.spec.role == Role::Send {
             let source = SourceSpec { samples: known.packet_samples, ..self.spec.source };
             let config = self.spec.sender;
@@ -297,6 +305,26 @@ impl Client {
         let may_cancel = self.spec.role == Role::Receive;
         let cancels_at = self.spec.cancels_after.filter(|_| may_cancel).map(|span| turn.now + span);
         self.state = State::Streaming { end, cancels_at };
+    }
+
+    /// What an ACCEPT says of a stream that only its opener knows.
+    fn agreed_by(&self, info: &AcceptInfo) -> Agreed {
+        let (spec, params) = (&self.spec, &info.params);
+        Agreed {
+            listener: spec.device,
+            tag: info.peer_tag,
+            delivery: spec.delivery,
+            first_seq: params.first_seq,
+            first_index: params.first_index,
+            packet_samples: params.packet_samples,
+            dead_after: Nanos::from_millis(params.dead_ms.into()),
+            idle_after: Nanos::from_millis(params.idle_ms.into()),
+            reorder_tolerance: params.reorder_tolerance,
+            send_window: spec.window,
+            receive_window: spec.window,
+            padding_bytes: 0,
+            key: 0,
+        }
     }
 
     fn finish(&mut self, now: Nanos) {

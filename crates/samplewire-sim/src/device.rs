@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use samplewire_proto::receiver::{Delivery, ReceiverConfig};
+use samplewire_proto::receiver::{Delivery, ReceiverConfig, ReceiverConfigError};
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::{
     AcceptParams, EndView, ListenConfig, ListenEvent, ListenStats, Listener, OpenRequest, Peer,
@@ -11,7 +11,7 @@ use samplewire_proto::session::{
 use samplewire_proto::wire::{self, HEADER_LEN, PacketType, RefuseReason, Role, TRAILER_LEN};
 use samplewire_proto::{Nanos, SampleIndex, Seq, Tag};
 
-use crate::check::{Agreed, Machine};
+use crate::check::{Agreed, At, Done, Machine};
 use crate::consumer::ConsumerSpec;
 use crate::net::process_of;
 use crate::payload;
@@ -110,13 +110,16 @@ impl Device {
             }
         }
         let before = *self.listener.stats();
+        let at = self.at(turn);
+        let duty = turn.checker.openings.duty(at, &arrival.from, bytes);
         // Whatever is wrong with these bytes, the listener says what becomes of them.
-        if self.listener.handle(turn.now, arrival.from, bytes).is_ok() {
-            self.decide(turn, &arrival.from, bytes);
-        }
+        let is_packet = self.listener.handle(turn.now, arrival.from, bytes).is_ok();
+        let asked = if is_packet { self.decide(turn, bytes) } else { None };
         self.count_answer(turn, &before);
         let mut out = [0; PACKET_BYTES_MAX];
+        let mut answered = None;
         while let Some((peer, len)) = self.listener.poll_transmit(turn.now, &mut out) {
+            answered = Some((peer, len));
             let reason = out.get(REFUSE_REASON).filter(|_| out[0] & 0x0F == REFUSE);
             if let Some(&[high, low]) = reason {
                 count_refusal(turn, RefuseReason::from_number(u16::from_be_bytes([high, low])));
@@ -124,7 +127,6 @@ impl Device {
             if len > bytes.len() {
                 turn.checker.fail(format!("{len} bytes answer {}", bytes.len()));
             }
-            turn.checker.openings.answered(turn.me, turn.now, peer, &out[..len]);
             // What goes to an address where nobody is is lost.
             if let Some(process) = process_of(&peer)
                 && turn.net.has_route(turn.me, process)
@@ -132,6 +134,15 @@ impl Device {
                 turn.send_control(process, &out[..len]);
             }
         }
+        let answer = answered.map(|(peer, len)| (peer, &out[..len]));
+        let done = Done { asked, answer };
+        if let Err(what) = turn.checker.openings.hold(at, &arrival.from, duty, done) {
+            turn.checker.fail(format!("device {}: {what}", turn.me));
+        }
+    }
+
+    const fn at(&self, turn: &Turn<'_>) -> At {
+        At { listener: turn.me, now: turn.now, streams: self.spec.streams }
     }
 
     /// The ends of its streams.
@@ -180,25 +191,33 @@ impl Device {
         self.streams.iter().flatten().map(wakes).min()
     }
 
-    fn decide(&mut self, turn: &mut Turn<'_>, peer: &Peer, bytes: &[u8]) {
-        let Some(ListenEvent::Opening { request, takes_over }) = self.listener.poll_event() else {
-            return;
-        };
-        let openings = &mut turn.checker.openings;
-        if let Err(what) = openings.asked(turn.me, turn.now, peer, bytes, takes_over.is_some()) {
-            return turn.checker.fail(format!("device {}: {what}", turn.me));
-        }
+    /// Decides on an opening, where the listener asks; whether it would take a stream over.
+    fn decide(&mut self, turn: &mut Turn<'_>, bytes: &[u8]) -> Option<bool> {
+        let ListenEvent::Opening { request, takes_over } = self.listener.poll_event()?;
+        let asked = Some(takes_over.is_some());
         let params = self.params(&request);
         let is_receiving = request.role == Role::Send;
         let proven = if is_receiving { request.len_in } else { request.len_out };
-        if proven.saturating_add(request.peer.ip_overhead()) < self.spec.packet_bytes_min {
-            return self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+        let refusal = if request.role != Role::Describe && request.window == 0 {
+            Some(RefuseReason::Window)
+        } else if is_receiving && receiver_config(&request).is_err() {
+            Some(RefuseReason::Delivery)
+        } else if proven.saturating_add(request.peer.ip_overhead()) < self.spec.packet_bytes_min {
+            Some(RefuseReason::PacketSize)
+        } else {
+            None
+        };
+        if let Some(reason) = refusal {
+            self.listener.refuse(&request, reason, 0);
+            return asked;
         }
         let Ok(tag) = self.listener.accept(turn.now, &request, &params) else {
-            return self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+            self.listener.refuse(&request, RefuseReason::PacketSize, 0);
+            return asked;
         };
         let Some(tag) = tag else {
-            return count(turn, "any", "OPEN, describe", "ACCEPT");
+            count(turn, "any", "OPEN, describe", "ACCEPT");
+            return asked;
         };
         match takes_over {
             None => count(turn, "Free", "OPEN", "Open"),
@@ -211,10 +230,11 @@ impl Device {
             stream.end.vanish(turn);
             self.streams[number] = None;
         }
-        turn.checker.openings.accepted(turn.me, turn.now, &request, bytes);
+        turn.checker.openings.accepted(self.at(turn), &request, bytes, tag);
         let end = self.begin(turn, &request, &params, tag);
         let peer = request.peer;
         self.streams[number] = Some(Stream { tag, peer, end, opened_at: turn.now });
+        asked
     }
 
     /// Counts what the listener did with a packet without asking.
@@ -271,13 +291,8 @@ impl Device {
         let spec = self.spec;
         let peer = process_of(&request.peer).expect("the address was proven");
         let is_receiving = request.role == Role::Send;
-        let delivery = match request.delivery {
-            1 => Delivery::Deadline(Nanos::from_micros(request.deadline_us.into())),
-            2 => Delivery::BestEffort,
-            _ => Delivery::Complete,
-        };
         let (send_window, receive_window) = if is_receiving {
-            (request.window, spec.window)
+            (request.window.min(WINDOW_MAX), spec.window)
         } else {
             (spec.window, request.window)
         };
@@ -298,7 +313,7 @@ impl Device {
         let session = turn.checker.begin(Agreed {
             listener: turn.me,
             tag,
-            delivery,
+            delivery: delivery_of(request),
             first_seq: terms.first_seq,
             first_index: terms.first_index,
             packet_samples: terms.packet_samples,
@@ -310,10 +325,10 @@ impl Device {
             padding_bytes: len.saturating_sub(bare) as u32,
             key: turn.rng.draw(),
         });
+        let is_forged = turn.checker.is_tainted(turn.me, request.peer_tag);
+        turn.checker.sessions[session].is_forged |= is_forged;
         if is_receiving {
-            let config = ReceiverConfig::new()
-                .with_delivery(delivery)
-                .expect("the client asks for a delivery in its range");
+            let config = receiver_config(request).expect("other deliveries are refused");
             let consumer = spec.consumer.with_underflow(request.underflow);
             let end = ReceiveEnd::new(turn, session, peer, terms, config, consumer);
             return StreamEnd::Receive(end);
@@ -331,7 +346,20 @@ impl Device {
         }
         stream.end.close_books(turn);
         self.listener.release(stream.tag);
+        turn.checker.openings.ended(turn.me, number as u16);
     }
+}
+
+const fn delivery_of(request: &OpenRequest) -> Delivery {
+    match request.delivery {
+        1 => Delivery::Deadline(Nanos::from_micros(request.deadline_us as u64)),
+        2 => Delivery::BestEffort,
+        _ => Delivery::Complete,
+    }
+}
+
+fn receiver_config(request: &OpenRequest) -> Result<ReceiverConfig, ReceiverConfigError> {
+    ReceiverConfig::new().with_delivery(delivery_of(request))
 }
 
 fn count(turn: &mut Turn<'_>, from: &'static str, event: &'static str, to: &'static str) {
@@ -343,6 +371,9 @@ fn count_refusal(turn: &mut Turn<'_>, reason: RefuseReason) {
         RefuseReason::Busy => ("Open", "OPEN of another owner", "REFUSE(busy)"),
         RefuseReason::NoSuchStream => ("any", "OPEN, no such stream", "REFUSE(no such stream)"),
         RefuseReason::PacketSize => ("any", "OPEN, packet size", "REFUSE(packet size)"),
+        RefuseReason::Window => ("any", "OPEN, window of 0", "REFUSE(window)"),
+        RefuseReason::Delivery => ("any", "OPEN, delivery", "REFUSE(delivery)"),
+        RefuseReason::Trailer => ("any", "OPEN, trailer", "REFUSE(trailer)"),
         RefuseReason::Version => ("any", "OPEN of another version", "REFUSE(version)"),
         _ => ("any", "OPEN", "REFUSE for no reason of this device"),
     };
@@ -360,3 +391,6 @@ const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 const REPORT_PATIENCE: Nanos = Nanos::from_millis(3_000);
 
 const PACKET_BYTES_MAX: usize = 9_000;
+
+/// What a forged OPEN claims beyond it needs no books.
+const WINDOW_MAX: u32 = 1 << 13;

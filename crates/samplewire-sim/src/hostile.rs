@@ -7,8 +7,9 @@
 //! path** and sends what may be right can do harm, and then still every index is accounted for.
 
 mod forge;
+mod opening;
 
-use samplewire_proto::session::Peer;
+use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::PacketType;
 use samplewire_proto::{Nanos, crc};
 
@@ -39,6 +40,8 @@ pub(crate) enum Intent {
     Replay,
     /// It is dropped by the rules of positions, and counted as such.
     Refused,
+    /// It names an opening, which must not believe it.
+    Disbelieved,
     /// Whatever a peer that lies can do.
     Anything,
 }
@@ -98,6 +101,32 @@ impl Hostile {
             5 => self.readdress(recorded),
             _ => self.replay(now, recorded),
         }
+    }
+
+    /// Draws an ACCEPT from `peer` that answers `open`, the newest OPEN of an opening in `phase`.
+    pub(crate) fn draw_accept(
+        &mut self,
+        peer: ProcessId,
+        open: &Recorded,
+        phase: OpenPhase,
+    ) -> Option<Intent> {
+        self.from = peer_of(peer);
+        self.bytes.clear();
+        let is_on_path = self.spec.is_on_path;
+        opening::accept(&open.bytes, phase, is_on_path, &mut self.rng, &mut self.bytes)
+    }
+
+    /// Draws an OPEN with another's cookie.
+    pub(crate) fn draw_changed_open(&mut self, to: ProcessId, tape: &Tape) -> Option<Intent> {
+        let recorded = tape.pick_opening(&mut self.rng, to)?;
+        self.from = peer_of(recorded.from);
+        self.bytes.clear();
+        opening::open(&recorded.bytes, self.spec.is_on_path, &mut self.rng, &mut self.bytes)
+    }
+
+    /// Whether a packet is one of openings.
+    pub(crate) fn strikes_openings(&mut self) -> bool {
+        self.rng.one_in(OPENING_ONE_IN)
     }
 
     /// Draws an OPEN or an answer to one, as it was.
@@ -269,3 +298,5 @@ const ECHOED_TAG: usize = BODY + 4;
 /// Packets are compared within the horizon; this is far from it.
 const REPLAY_MAX: Nanos = Nanos::from_millis(8_000);
 const NOISE_BYTES: u64 = 200;
+/// So many packets are aimed at openings where there is one.
+const OPENING_ONE_IN: u64 = 8;

@@ -7,7 +7,9 @@ use samplewire_proto::stream::Terms;
 use samplewire_proto::wire::{self, CloseAckReason, CloseReason, Header, Packet};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
-use crate::check::{Breach, Machine, SessionId, Verdict, event_of, receiver_state};
+use crate::check::{
+    Breach, FINAL_INDEX_MAX, HasRefused, Machine, SessionId, Verdict, event_of, receiver_state,
+};
 use crate::consumer::{Consumer, ConsumerSpec};
 use crate::packets::ProcessId;
 use crate::payload;
@@ -74,7 +76,17 @@ impl ReceiveEnd {
             _ => Place::Over,
         };
         let Self { session, peer, tag: local_tag, peer_tag, newest, .. } = *self;
-        Facts { session, peer, local_tag, peer_tag, place, now: newest, denial_is_early: false }
+        let has_refused = HasRefused::default();
+        Facts {
+            session,
+            peer,
+            local_tag,
+            peer_tag,
+            place,
+            now: newest,
+            denial_is_early: false,
+            has_refused,
+        }
     }
 
     pub(crate) fn observe(&self) -> Observed {
@@ -114,12 +126,13 @@ impl ReceiveEnd {
         }
         let refused_before = self.receiver.stats().refused;
         let is_open = matches!(from, Phase::Flowing | Phase::Draining { .. });
+        let place = self.facts().place;
         if !self.receiver.handle(turn.now, header, packet) {
             return false;
         }
         if is_open {
             let is_refused = self.receiver.stats().refused != refused_before;
-            let held = self.judge(turn, header, packet, is_refused);
+            let held = self.judge(turn, place, (header, packet), is_refused);
             turn.checker.note(self.session, held);
         }
         let is_unknown = matches!(packet, Packet::CloseAck(ack)
@@ -132,11 +145,16 @@ impl ReceiveEnd {
     fn judge(
         &self,
         turn: &mut Turn<'_>,
-        header: &Header,
-        packet: &Packet<'_>,
+        place: Place,
+        (header, packet): (&Header, &Packet<'_>),
         is_refused: bool,
     ) -> Result<(), String> {
         let session = &mut turn.checker.sessions[self.session];
+        if session.is_forged {
+            // What the sender has sent is not known, where the receiver stands is.
+            let verdict = forged_verdict(place, header, packet);
+            return check_verdict(header, packet, is_refused, verdict);
+        }
         let verdict = session.receiver_judges(header, packet);
         if verdict == Verdict::Open {
             let is_breaking = matches!(self.receiver.phase(), Phase::Breaking(_));
@@ -146,11 +164,7 @@ impl ReceiveEnd {
                 Ok(())
             };
         }
-        if is_refused != (verdict == Verdict::Refused) {
-            return Err(format!(
-                "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}"
-            ));
-        }
+        check_verdict(header, packet, is_refused, verdict)?;
         match packet {
             Packet::Mark(mark) if !is_refused => {
                 session.end_shown(turn.now, header, mark.source_lost);
@@ -315,6 +329,38 @@ impl ReceiveEnd {
         let (from, to) = (receiver_state(from), receiver_state(to));
         turn.checker.transitions.count(Machine::Receiver, from, event, to);
     }
+}
+
+/// What a receiver that flows must do with a MARK or CLOSE, by where it stands.
+fn forged_verdict(place: Place, header: &Header, packet: &Packet<'_>) -> Verdict {
+    let Place::Receiver { highest_end, limit, next_index, is_draining: false } = place else {
+        return Verdict::Open;
+    };
+    let seq = header.seq;
+    let is_taken = match packet {
+        Packet::Mark(mark) => !limit.before(seq) && !seq.before(mark.oldest),
+        Packet::Close(_) => {
+            let is_within = !seq.before(highest_end) && !limit.before(seq);
+            is_within && (next_index..=FINAL_INDEX_MAX).contains(&header.index)
+        }
+        _ => return Verdict::Open,
+    };
+    if is_taken { Verdict::Taken } else { Verdict::Refused }
+}
+
+fn check_verdict(
+    header: &Header,
+    packet: &Packet<'_>,
+    is_refused: bool,
+    verdict: Verdict,
+) -> Result<(), String> {
+    let rule = if matches!(packet, Packet::Close(_)) { "7.2" } else { "7.12" };
+    if verdict == Verdict::Open || is_refused == (verdict == Verdict::Refused) {
+        return Ok(());
+    }
+    Err(format!(
+        "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?} by docs/protocol.md#{rule}"
+    ))
 }
 
 /// How often a stream without credit looks whether the pool has places again.

@@ -9,7 +9,9 @@ use samplewire_proto::stream::{PAYLOAD_OFFSET_MAX, Terms};
 use samplewire_proto::wire::{self, CloseAckReason, Header, Packet};
 use samplewire_proto::{Departure, Nanos, Tag};
 
-use crate::check::{Breach, Machine, SessionId, Verdict, ended_state, event_of, sender_state};
+use crate::check::{
+    Breach, HasRefused, Machine, SessionId, Verdict, ended_state, event_of, sender_state,
+};
 use crate::packets::ProcessId;
 use crate::process::Turn;
 use crate::source::{Source, SourceSpec};
@@ -83,7 +85,17 @@ impl SendEnd {
             },
         };
         let Self { session, peer, departure, .. } = *self;
-        Facts { session, peer, local_tag, peer_tag, place, now: departure, denial_is_early: false }
+        let has_refused = HasRefused::default();
+        Facts {
+            session,
+            peer,
+            local_tag,
+            peer_tag,
+            place,
+            now: departure,
+            denial_is_early: false,
+            has_refused,
+        }
     }
 
     pub(crate) fn observe(&self) -> Observed {

@@ -5,7 +5,7 @@ use samplewire_proto::sender::{self, SendSlot, Sender, SenderStats};
 use samplewire_proto::wire::{Header, Packet};
 use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 
-use crate::check::SessionId;
+use crate::check::{HasRefused, SessionId};
 use crate::packets::ProcessId;
 use crate::process::Turn;
 use crate::receiving::ReceiveEnd;
@@ -32,6 +32,7 @@ pub(crate) struct Facts {
     pub(crate) now: Departure,
     /// It has heard its peer so lately that it believes nobody who denies the stream.
     pub(crate) denial_is_early: bool,
+    pub(crate) has_refused: HasRefused,
 }
 
 /// Where an end stands.

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::check::{Tally, Transitions};
@@ -60,6 +62,18 @@ pub struct RunResult {
     pub tap: Option<Tap>,
 }
 
+impl RunResult {
+    fn failed(what: &str) -> Self {
+        Self {
+            tally: Tally::default(),
+            transitions: Transitions::default(),
+            failure: Some(what.to_owned()),
+            trace: String::new(),
+            tap: None,
+        }
+    }
+}
+
 /// Runs one seed.
 pub fn run_seed(seed: u64, trace: bool) -> RunResult {
     run_tapped(seed, trace, None)
@@ -67,11 +81,46 @@ pub fn run_seed(seed: u64, trace: bool) -> RunResult {
 
 /// Runs one seed, and keeps the last `tap_packets` packets of it.
 pub(crate) fn run_tapped(seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
-    run_plan(&scenes::plan(seed), seed, trace, tap_packets)
+    run_plan(scenes::plan(seed), seed, trace, tap_packets)
 }
 
-fn run_plan(plan: &Plan, seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
+/// Runs a plan on a thread of its own. A step that does not end is a failure of the run; its thread
+/// stays behind, since nothing can stop it.
+fn run_plan(plan: Plan, seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
+    let steps = Arc::new(AtomicU64::new(0));
+    let (sends, ended) = mpsc::channel();
+    let counted = Arc::clone(&steps);
+    thread::spawn(move || {
+        let run = run_counted(&plan, seed, counted, trace, tap_packets);
+        // The one who waits has given up.
+        sends.send(run).ok()
+    });
+    let mut steps_before = None;
+    loop {
+        match ended.recv_timeout(STEP_TIME_MAX) {
+            Ok(run) => return run,
+            Err(RecvTimeoutError::Disconnected) => return RunResult::failed("the run died"),
+            Err(RecvTimeoutError::Timeout) => {
+                // Relaxed: nothing else is read by it.
+                let steps = Some(steps.load(Ordering::Relaxed));
+                if steps == steps_before {
+                    return RunResult::failed("a step does not end: a packet costs without bound");
+                }
+                steps_before = steps;
+            }
+        }
+    }
+}
+
+fn run_counted(
+    plan: &Plan,
+    seed: u64,
+    steps: Arc<AtomicU64>,
+    trace: bool,
+    tap_packets: Option<usize>,
+) -> RunResult {
     let mut world = World::new(plan, seed);
+    world.steps = steps;
     world.net.tap = tap_packets.map(|packets_max| Tap::new(packets_max, plan));
     if trace {
         world.net.trace.start();
@@ -104,7 +153,7 @@ pub fn swarm(options: &SwarmOptions, out: &mut (dyn Write + Send)) -> io::Result
     let next = AtomicU64::new(options.seeds.start);
     let is_over = AtomicBool::new(false);
     let shared = Mutex::new((SwarmResult::default(), out));
-    std::thread::scope(|scope| {
+    thread::scope(|scope| {
         let workers: Vec<_> = (0..options.threads.max(1))
             .map(|_| scope.spawn(|| work(options, started, &next, &is_over, &shared)))
             .collect();
@@ -172,6 +221,9 @@ fn work(
         }
     }
 }
+
+/// A step costs some microseconds, and not this on any machine, however busy.
+const STEP_TIME_MAX: Duration = Duration::from_secs(30);
 
 /// After so many failures the rest says nothing more.
 const FAILURES_MAX: usize = 20;

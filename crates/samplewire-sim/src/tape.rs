@@ -1,8 +1,8 @@
 //! What a listener on the wire would have of the packets that were sent: some of them, for whoever
 //! sends them again.
 
-use samplewire_proto::Nanos;
-use samplewire_proto::wire::PacketType;
+use samplewire_proto::wire::{self, Packet, PacketType};
+use samplewire_proto::{Nanos, Tag};
 
 use crate::packets::ProcessId;
 use crate::rng::Rng;
@@ -72,6 +72,21 @@ impl Tape {
             _ => &reel.streams,
         };
         ring.pick(rng)
+    }
+
+    /// The newest OPEN from one process to another that names `tag` as the opener's.
+    pub(crate) fn newest_open(
+        &self,
+        from: ProcessId,
+        to: ProcessId,
+        tag: Tag,
+    ) -> Option<&Recorded> {
+        let openings = self.reels[usize::from(to)].openings.kept.iter();
+        let is_of_tag = |it: &&Recorded| {
+            let open = wire::parse(&it.bytes);
+            it.from == from && matches!(open, Ok((_, Packet::Open(open))) if open.tag == tag)
+        };
+        openings.filter(is_of_tag).max_by_key(|it| it.at)
     }
 
     /// One of the OPENs and answers to `to`.

@@ -21,9 +21,6 @@ pub(super) struct SocketDrops {
     /// Dropped since the newest packet came.
     fresh: u32,
     stretches: VecDeque<Stretch>,
-    /// More stretches waited than a receiver must tell apart: blame may then fall on the holes of
-    /// another.
-    is_blurred: bool,
 }
 
 impl SocketDrops {
@@ -34,29 +31,50 @@ impl SocketDrops {
     /// A packet came that shows `first..end` to be missing.
     pub(super) fn reveal(&mut self, first: Seq, end: Seq) {
         let packets = std::mem::take(&mut self.fresh).min(end - first);
-        if packets > 0 {
+        if packets == 0 {
+            return;
+        }
+        if self.stretches.len() < STRETCHES_MAX {
             self.stretches.push_back(Stretch { first, end, packets });
-            self.is_blurred |= self.stretches.len() > STRETCHES_MAX;
+        } else if let Some(last) = self.stretches.back_mut() {
+            (last.end, last.packets) = (end, last.packets + packets);
         }
     }
 
     /// Accounts for the next seq: whether the socket dropped it, given whether it was lost at first.
     pub(super) fn take(&mut self, seq: Seq, was_lost: bool) -> bool {
-        while self.stretches.front().is_some_and(|stretch| !seq.before(stretch.end)) {
-            self.stretches.pop_front();
-        }
-        match self.stretches.front_mut() {
+        let is_own = match self.stretches.front_mut() {
             Some(stretch) if !seq.before(stretch.first) && was_lost && stretch.packets > 0 => {
                 stretch.packets -= 1;
                 true
             }
             _ => false,
+        };
+        while self.stretches.front().is_some_and(|stretch| !(seq + 1).before(stretch.end)) {
+            self.stretches.pop_front();
         }
-    }
-
-    pub(super) const fn is_blurred(&self) -> bool {
-        self.is_blurred
+        is_own
     }
 }
 
+/// Stretches that are told apart; what follows counts as of the last.
 const STRETCHES_MAX: usize = 32;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stretches_beyond_the_bound_count_as_of_the_last() {
+        let mut drops = SocketDrops::default();
+        // Of each stretch of two holes the socket dropped one.
+        for first in (0..).step_by(10).take(STRETCHES_MAX + 1) {
+            drops.note(1);
+            drops.reveal(Seq(first), Seq(first + 2));
+        }
+        let end = 10 * (STRETCHES_MAX as u32 + 1);
+        let blamed: Vec<u32> = (0..end).filter(|&seq| drops.take(Seq(seq), seq % 10 < 2)).collect();
+        let last = end - 20;
+        assert_eq!(&blamed[blamed.len() - 3..], [last - 10, last, last + 1]);
+    }
+}

@@ -199,6 +199,10 @@ impl Session {
             _ => return Verdict::Open,
         };
         if !is_possible {
+            match packet {
+                Packet::Mark(_) => self.has_refused.mark = true,
+                _ => self.has_refused.close = true,
+            }
             return Verdict::Refused;
         }
         if let Packet::Close(_) = packet {
@@ -303,4 +307,4 @@ impl Session {
 }
 
 /// The largest final index of a CLOSE that is taken.
-const FINAL_INDEX_MAX: SampleIndex = (1 << 63) + (1 << 32);
+pub(crate) const FINAL_INDEX_MAX: SampleIndex = (1 << 63) + (1 << 32);

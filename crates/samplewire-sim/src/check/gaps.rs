@@ -163,7 +163,7 @@ impl Session {
         if self.breach.is_none() && !self.is_forged {
             let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
             let known = self.extent(is_cut_short)?;
-            let first_run = self.first_run(told);
+            let first_run = self.first_run();
             let packets = if first_run.is_some_and(|run| self.is_of(run, told, known)) {
                 first_run.unwrap_or_default()
             } else if told == known {
@@ -187,13 +187,8 @@ impl Session {
         Ok(())
     }
 
-    /// How many of the packets given up come first with one cause, where others follow; by the gap
-    /// itself where the causes are blurred.
-    fn first_run(&self, told: Extent) -> Option<usize> {
-        if self.drops.is_blurred() {
-            let packets = told.not_repaired / u64::from(self.agreed.packet_samples);
-            return Some(packets as usize).filter(|packets| *packets < self.account.given_up.len());
-        }
+    /// How many of the packets given up come first with one cause, where others follow.
+    fn first_run(&self) -> Option<usize> {
         let mut causes = self.account.given_up.iter();
         let first = causes.next()?;
         causes.position(|cause| cause != first).map(|at| at + 1)
@@ -205,15 +200,14 @@ impl Session {
         let full = |packets: usize| packets as u64 * u64::from(self.agreed.packet_samples);
         let all = Extent { not_repaired: full(self.account.given_up.len()), source_lost: 0 };
         // Runs beyond those that a receiver must tell apart are told together.
-        let many = self.has_many_runs() && !self.drops.is_blurred();
-        let is_run = told.not_repaired == full(run) || many;
+        let is_run = told.not_repaired == full(run) || self.has_many_runs();
         known == all && told.source_lost == 0 && told.not_repaired < all.not_repaired && is_run
     }
 
     fn has_many_runs(&self) -> bool {
         let causes = &self.account.given_up;
         let changes = causes.iter().zip(causes.iter().skip(1)).filter(|(a, b)| a != b).count();
-        changes >= RUNS_MAX || self.drops.is_blurred()
+        changes >= RUNS_MAX
     }
 
     /// What the gap before the next delivery must be, by what truly was sent
@@ -266,10 +260,7 @@ impl Session {
             let is_own = gap.cause == Cause::ReceiverBehind && cause != gap.cause;
             count(cause) + usize::from(is_own && count(cause) > 0) <= told
         });
-        // Which of the holes the socket dropped is then unknown.
-        let may_be_own = self.drops.is_blurred()
-            && [Cause::ReceiverBehind, Cause::Deadline, Cause::NeverAsked].contains(&gap.cause);
-        if may_be_own || (told > 0 && (is_most || self.has_many_runs())) {
+        if told > 0 && (is_most || self.has_many_runs()) {
             return Ok(());
         }
         Err(format!("the cause of {gap:?} is not true: {:?}", self.account.given_up))

@@ -16,15 +16,18 @@ mod tally;
 mod transitions;
 mod waiting;
 
+use std::collections::HashSet;
+
 use samplewire_proto::receiver::{Delivered, Delivery, Phase};
 use samplewire_proto::wire::{Flags, Header};
 use samplewire_proto::{Nanos, Seq, Tag};
 
 use crate::packets::ProcessId;
 
-pub(crate) use feedback::Verdict;
+pub(crate) use feedback::{FINAL_INDEX_MAX, Verdict};
 use openings::Openings;
-pub(crate) use session::{Agreed, Breach, Session};
+pub(crate) use openings::{At, Done};
+pub(crate) use session::{Agreed, Breach, HasRefused, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
 pub(crate) use transitions::{
@@ -41,6 +44,8 @@ pub(crate) struct Checker {
     pub(crate) tally: Tally,
     pub(crate) transitions: Transitions,
     pub(crate) openings: Openings,
+    /// Openings that somebody on the path has a hand in: the device, and the opener's tag.
+    tainted: HashSet<(ProcessId, Tag)>,
     /// Each packet that came as a repeat and was needed, when somebody asks.
     pub(crate) repairs: Option<Vec<Repair>>,
     failure: Option<String>,
@@ -70,6 +75,15 @@ impl Checker {
         self.tally.openings += 1;
         self.sessions.push(Session::new(agreed));
         self.sessions.len() - 1
+    }
+
+    /// Notes that somebody on the path has a hand in the openings of a tag.
+    pub(crate) fn taint(&mut self, device: ProcessId, opener_tag: Tag) {
+        self.tainted.insert((device, opener_tag));
+    }
+
+    pub(crate) fn is_tainted(&self, device: ProcessId, opener_tag: Tag) -> bool {
+        self.tainted.contains(&(device, opener_tag))
     }
 
     /// The session that a listener's tag names.

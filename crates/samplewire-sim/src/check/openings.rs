@@ -1,98 +1,192 @@
-//! For which peers a listener may open a stream: one that has shown a cookie of its own, in time, and has not
-//! opened one by the same attempt before (`docs/protocol.md#3.2`, `#3.9`, `#3.10`).
+//! What a listener must do with each packet, by books of its own: the table of `docs/protocol.md#3.16`
+//! with the rules that it refers to.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 
 use samplewire_proto::session::{OpenRequest, Peer};
-use samplewire_proto::wire::{self, Packet, Role};
-use samplewire_proto::{Departure, Nanos};
+use samplewire_proto::wire::{
+    self, CloseAckReason, Header, Open, Packet, RefuseReason, Role, TRAILER_CRC32C,
+};
+use samplewire_proto::{Departure, Nanos, Tag};
 
 use crate::packets::ProcessId;
 
-/// What each listener has said since it started.
+/// The listener of a device at an instant of its clock.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct At {
+    pub(crate) listener: ProcessId,
+    pub(crate) now: Nanos,
+    /// How many streams the device has.
+    pub(crate) streams: u16,
+}
+
+/// What a listener must do with a packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Duty {
+    /// No packet of this version: nothing, or REFUSE(version).
+    Unreadable,
+    Nothing,
+    Challenge {
+        nonce: u64,
+    },
+    Refuse {
+        nonce: u64,
+        reason: RefuseReason,
+    },
+    AcceptAgain {
+        nonce: u64,
+        tag: Tag,
+    },
+    /// The application decides; a stream of the same owner ends if it accepts.
+    Ask {
+        takes_over: bool,
+    },
+    /// CLOSE_ACK(unknown tag).
+    Deny(Tag),
+}
+
+/// What a listener did with a packet.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done<'a> {
+    /// It asked its application; whether a stream would be taken over.
+    pub(crate) asked: Option<bool>,
+    /// What it sent, and where to.
+    pub(crate) answer: Option<(Peer, &'a [u8])>,
+}
+
+/// The books of all listeners.
 #[derive(Debug, Default)]
 pub(crate) struct Openings {
     listeners: Vec<Listener>,
 }
 
+/// What one listener has said and accepted since it started.
 #[derive(Debug, Default)]
 struct Listener {
-    /// To whom each cookie was given first, for which attempt, and when.
-    cookies: HashMap<[u8; 16], (Peer, u64, Nanos)>,
-    accepted: Vec<Accepted>,
+    /// Each cookie with its peer, its attempt and its epoch.
+    cookies: HashMap<[u8; 16], (Peer, u64, u64)>,
+    streams: Vec<Stream>,
+    refusals: Allowance,
+    strangers: Allowance,
+}
+
+#[derive(Clone, Debug, Default)]
+struct Stream {
+    open: Option<Accepted>,
+    /// The last openings that have ended, the newest first.
+    ended: VecDeque<Accepted>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Accepted {
-    stream: u16,
+    tag: Tag,
     peer: Peer,
     nonce: u64,
+    owner: u64,
     departure: Departure,
     at: Nanos,
 }
 
 impl Openings {
-    /// A listener has sent a packet to somebody.
-    pub(crate) fn answered(&mut self, listener: ProcessId, now: Nanos, peer: Peer, bytes: &[u8]) {
-        if let Ok((_, Packet::Challenge(challenge))) = wire::parse(bytes) {
-            let attempt = challenge.nonce | NONCE_STEPS;
-            let cookies = &mut self.of(listener).cookies;
-            cookies.entry(challenge.cookie).or_insert((peer, attempt, now));
+    /// What a listener must do with `bytes` from `peer`.
+    pub(crate) fn duty(&mut self, at: At, peer: &Peer, bytes: &[u8]) -> Duty {
+        let Ok((header, packet)) = wire::parse(bytes) else { return Duty::Unreadable };
+        let books = self.of(at.listener);
+        match packet {
+            Packet::Open(open) => books.duty_of_open(at, peer, &header, &open),
+            Packet::Challenge(_) | Packet::Refuse(_) | Packet::CloseAck(_) => Duty::Nothing,
+            Packet::Data(_)
+            | Packet::Mark(_)
+            | Packet::Report(_)
+            | Packet::Accept(_)
+            | Packet::Close(_) => {
+                let is_short = bytes.len() < CLOSE_ACK_BYTES;
+                if header.tag == Tag::NONE || is_short || books.has(header.tag) {
+                    Duty::Nothing
+                } else {
+                    Duty::Deny(header.tag)
+                }
+            }
         }
     }
 
-    /// A listener lets its application decide on an OPEN, which would take over the stream that is
-    /// open or not.
-    pub(crate) fn asked(
+    /// Holds what a listener did with a packet from `peer` against what it had to do.
+    pub(crate) fn hold(
         &mut self,
-        listener: ProcessId,
-        now: Nanos,
+        at: At,
         peer: &Peer,
-        bytes: &[u8],
-        takes_over: bool,
+        duty: Duty,
+        done: Done<'_>,
     ) -> Result<(), String> {
-        let Ok((header, Packet::Open(open))) = wire::parse(bytes) else {
-            return Err("the application is asked without an OPEN".into());
-        };
-        let Listener { cookies, accepted } = self.of(listener);
-        let given = cookies.get(&open.cookie);
-        let is_proven = given.is_some_and(|(to, attempt, at)| {
-            let is_its_own = to == peer && *attempt == open.nonce | NONCE_STEPS;
-            is_its_own && now.since(*at) < COOKIE_LIFE
-        });
-        if !is_proven {
-            return Err(format!("{peer:?} opens with a cookie given as {given:?}, now {now:?}"));
+        let books = self.of(at.listener);
+        let said = done.answer.map(|(to, bytes)| (to, wire::parse(bytes)));
+        if let Some((to, _)) = &said
+            && to != peer
+        {
+            return Err(format!("a packet of {peer:?} was answered to {to:?}"));
         }
-        if open.role == Role::Describe {
+        let said = said.map(|(_, parsed)| parsed.map(|(_, packet)| packet));
+        let allowance = match (duty, &said) {
+            (Duty::Unreadable | Duty::Deny(_), _) => Some(&mut books.strangers),
+            (Duty::Refuse { .. }, _) | (_, Some(Ok(Packet::Refuse(_)))) => {
+                Some(&mut books.refusals)
+            }
+            _ => None,
+        };
+        let (may_answer, must_answer) = allowance.map_or((true, true), |allowance| {
+            let may_and_must = allowance.at(at.now);
+            if said.is_some() {
+                allowance.spend();
+            }
+            may_and_must
+        });
+        if said.is_some() && !may_answer {
+            return Err(format!(
+                "{duty:?} answered beyond the rate of docs/protocol.md#3.17, #7.6"
+            ));
+        }
+        let asks = done.asked;
+        let is_right = match (duty, &said) {
+            (Duty::Ask { takes_over }, _) => asks == Some(takes_over),
+            _ if asks.is_some() => false,
+            (Duty::Unreadable, None | Some(Err(_))) => true,
+            (Duty::Nothing, None) => true,
+            (Duty::Challenge { nonce }, Some(Ok(Packet::Challenge(it)))) => it.nonce == nonce,
+            (Duty::Refuse { nonce, reason }, Some(Ok(Packet::Refuse(it)))) => {
+                (it.nonce, it.reason) == (nonce, reason)
+            }
+            (Duty::AcceptAgain { nonce, tag }, Some(Ok(Packet::Accept(it)))) => {
+                (it.nonce, it.tag) == (nonce, tag)
+            }
+            (Duty::Deny(tag), Some(Ok(Packet::CloseAck(it)))) => {
+                (it.reason, it.echoed_tag) == (CloseAckReason::UnknownTag, tag)
+            }
+            (Duty::Refuse { .. } | Duty::Deny(_), None) => !must_answer,
+            _ => false,
+        };
+        if let Some(Ok(Packet::Challenge(challenge))) = &said {
+            let made = (*peer, challenge.nonce | NONCE_STEPS, epoch(at.now));
+            books.cookies.entry(challenge.cookie).or_insert(made);
+        }
+        if is_right {
             return Ok(());
         }
-        let of_stream = accepted.iter().rev().filter(|it| it.stream == open.stream);
-        for (age, earlier) in of_stream.enumerate().take(REMEMBERED) {
-            let is_recent = earlier.peer == *peer && now.since(earlier.at) < COOKIE_LIFE;
-            let is_overtaken = takes_over && age == 0;
-            if is_recent && earlier.nonce == open.nonce {
-                return Err(format!("a copy of an OPEN opens once more: {earlier:?}"));
-            }
-            if is_recent && is_overtaken && header.departure.before(earlier.departure) {
-                return Err(format!("an OPEN that left before takes over: {earlier:?}"));
-            }
-        }
-        Ok(())
+        Err(format!("the listener must do {duty}; it asked {asks:?} and answered {said:?}"))
     }
 
     /// A listener has accepted an OPEN.
-    pub(crate) fn accepted(
-        &mut self,
-        listener: ProcessId,
-        now: Nanos,
-        request: &OpenRequest,
-        bytes: &[u8],
-    ) {
-        let OpenRequest { stream, peer, nonce, .. } = *request;
-        if let Ok((header, _)) = wire::parse(bytes) {
-            let accepted = Accepted { stream, peer, nonce, departure: header.departure, at: now };
-            self.of(listener).accepted.push(accepted);
-        }
+    pub(crate) fn accepted(&mut self, at: At, request: &OpenRequest, bytes: &[u8], tag: Tag) {
+        let OpenRequest { stream, peer, nonce, owner, .. } = *request;
+        let departure = wire::parse(bytes).map_or(Departure(0), |(header, _)| header.departure);
+        let stream = self.of(at.listener).stream(stream);
+        stream.end();
+        stream.open = Some(Accepted { tag, peer, nonce, owner, departure, at: at.now });
+    }
+
+    /// A stream of a listener has ended.
+    pub(crate) fn ended(&mut self, listener: ProcessId, stream: u16) {
+        self.of(listener).stream(stream).end();
     }
 
     /// A listener has restarted: it has another key, and remembers nothing.
@@ -109,9 +203,121 @@ impl Openings {
     }
 }
 
+impl Listener {
+    fn duty_of_open(&mut self, at: At, peer: &Peer, header: &Header, open: &Open<'_>) -> Duty {
+        if header.tag != Tag::NONE || open.tag == Tag::NONE {
+            return Duty::Nothing;
+        }
+        let nonce = open.nonce;
+        let attempt = (*peer, nonce | NONCE_STEPS);
+        let is_proven = self.cookies.get(&open.cookie).is_some_and(|&(to, of, made)| {
+            (to, of) == attempt && epoch(at.now).wrapping_sub(made) <= 1
+        });
+        if !is_proven {
+            return Duty::Challenge { nonce };
+        }
+        if open.stream >= at.streams {
+            return Duty::Refuse { nonce, reason: RefuseReason::NoSuchStream };
+        }
+        if open.trailer_kind != TRAILER_CRC32C {
+            return Duty::Refuse { nonce, reason: RefuseReason::Trailer };
+        }
+        if open.role == Role::Describe {
+            return Duty::Ask { takes_over: false };
+        }
+        let stream = self.stream(open.stream);
+        let is_recent = |it: &Accepted| it.peer == *peer && at.now.since(it.at) < MEMORY;
+        if let Some(present) = stream.open {
+            if (present.peer, present.nonce) == (*peer, nonce) {
+                return Duty::AcceptAgain { nonce, tag: present.tag };
+            }
+            if present.owner != open.owner {
+                return Duty::Refuse { nonce, reason: RefuseReason::Busy };
+            }
+            if is_recent(&present) && header.departure.before(present.departure) {
+                return Duty::Nothing;
+            }
+        }
+        if stream.ended.iter().any(|it| is_recent(it) && it.nonce == nonce) {
+            return Duty::Nothing;
+        }
+        Duty::Ask { takes_over: stream.open.is_some() }
+    }
+
+    fn has(&self, tag: Tag) -> bool {
+        self.streams.iter().any(|stream| stream.open.is_some_and(|it| it.tag == tag))
+    }
+
+    fn stream(&mut self, number: u16) -> &mut Stream {
+        let number = usize::from(number);
+        if self.streams.len() <= number {
+            self.streams.resize_with(number + 1, Stream::default);
+        }
+        &mut self.streams[number]
+    }
+}
+
+impl Stream {
+    fn end(&mut self) {
+        if let Some(it) = self.open.take() {
+            self.ended.push_front(it);
+            self.ended.truncate(REMEMBERED);
+        }
+    }
+}
+
+impl fmt::Display for Duty {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rule = match self {
+            Self::Unreadable => "2.8",
+            Self::Challenge { .. } => "3.2",
+            Self::Refuse { .. } => "3.11",
+            Self::AcceptAgain { .. } => "3.8",
+            Self::Nothing | Self::Ask { .. } => "3.16",
+            Self::Deny(_) => "7.6",
+        };
+        write!(f, "{self:?} by docs/protocol.md#{rule}")
+    }
+}
+
+/// At most so many answers at once and one a millisecond (`docs/protocol.md#3.17`, `#7.6`).
+#[derive(Clone, Copy, Debug)]
+struct Allowance {
+    left_ns: i64,
+    at: Nanos,
+}
+
+impl Default for Allowance {
+    fn default() -> Self {
+        Self { left_ns: ANSWERS_AT_ONCE * ANSWER_NS, at: Nanos(0) }
+    }
+}
+
+impl Allowance {
+    /// Whether an answer may go out, and whether one must: a listener may count in whole milliseconds.
+    fn at(&mut self, now: Nanos) -> (bool, bool) {
+        let came = now.since(self.at).0.min((ANSWERS_AT_ONCE * ANSWER_NS) as u64);
+        self.left_ns = (self.left_ns + came as i64).min(ANSWERS_AT_ONCE * ANSWER_NS);
+        self.at = now;
+        (self.left_ns >= 0, self.left_ns >= 2 * ANSWER_NS)
+    }
+
+    const fn spend(&mut self) {
+        self.left_ns -= ANSWER_NS;
+    }
+}
+
+const fn epoch(now: Nanos) -> u64 {
+    now.0 / EPOCH.0
+}
+
 /// Bits of a nonce that a cookie does not cover.
 const NONCE_STEPS: u64 = 0xFF;
-/// A cookie is void after it, and openings are forgotten.
-const COOKIE_LIFE: Nanos = Nanos::from_millis(16_000);
-/// Openings of a stream that a listener remembers at least.
+/// A cookie is valid in the epoch in which it was made and in the next.
+const EPOCH: Nanos = Nanos::from_millis(8_000);
+/// How long openings are remembered, and how many of a stream that have ended.
+const MEMORY: Nanos = Nanos::from_millis(16_000);
 const REMEMBERED: usize = 4;
+const CLOSE_ACK_BYTES: usize = 42;
+const ANSWERS_AT_ONCE: i64 = 64;
+const ANSWER_NS: i64 = 1_000_000;

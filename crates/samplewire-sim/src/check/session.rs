@@ -47,6 +47,13 @@ pub(crate) enum Breach {
     Retreats,
 }
 
+/// What a receiver has refused by its seq.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct HasRefused {
+    pub(crate) mark: bool,
+    pub(crate) close: bool,
+}
+
 /// How one end of a session fares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -121,6 +128,7 @@ pub(crate) struct Session {
     pub(crate) breach: Option<Breach>,
     /// Somebody on the path has put packets of his own into it: then only its account is held.
     pub(crate) is_forged: bool,
+    pub(crate) has_refused: HasRefused,
     /// The receiver has taken the sender's CLOSE: the final index is known to it.
     pub(super) is_close_taken: bool,
     /// Packets that lie in the receiver's ring.
@@ -151,6 +159,7 @@ impl Session {
             sender_heard_at: Nanos(0),
             breach: None,
             is_forged: false,
+            has_refused: HasRefused::default(),
             is_close_taken: false,
             held_packets: 0,
             persistence: Persistence::new(Nanos(0)),

@@ -58,6 +58,10 @@ pub struct Tally {
     pub hostile_refused: u64,
     /// Packets with a right tag, seq and CRC and any contents.
     pub hostile_on_path: u64,
+    /// Of all these: ACCEPTs that carried the tag of an opening, and OPENs under another's cookie.
+    pub hostile_accepts: u64,
+    /// See [`Tally::hostile_accepts`].
+    pub hostile_opens: u64,
     /// Virtual nanoseconds.
     pub virtual_ns: u64,
 }
@@ -100,6 +104,8 @@ impl Tally {
             ("hostile replayed", self.hostile_replayed),
             ("hostile refused", self.hostile_refused),
             ("hostile on the path", self.hostile_on_path),
+            ("hostile accepts", self.hostile_accepts),
+            ("hostile opens", self.hostile_opens),
             ("virtual ns", self.virtual_ns),
         ]
     }
@@ -138,9 +144,11 @@ impl Tally {
             &mut self.hostile_replayed,
             &mut self.hostile_refused,
             &mut self.hostile_on_path,
+            &mut self.hostile_accepts,
+            &mut self.hostile_opens,
             &mut self.virtual_ns,
         ]
     }
 }
 
-const FIELDS: usize = 27;
+const FIELDS: usize = 29;

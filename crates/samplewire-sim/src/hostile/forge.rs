@@ -93,18 +93,25 @@ fn to_receiver(
     is_draining: bool,
     out: &mut [u8],
 ) -> Option<usize> {
-    let beyond = 1 + rng.spread(1..=1 << 30) as u32;
-    Some(match rng.below(6) {
-        0 => mark(facts, limit + beyond, limit, out),
-        1 => mark(facts, highest_end, highest_end + beyond, out),
+    let any = 1 + rng.spread(1..=1 << 30) as u32;
+    // An end that takes what it must refuse walks as far as the packet says. So the first of a kind lie
+    // near: the checker sees that they are taken before one comes that never ends.
+    let near = 1 + rng.below(NEAR) as u32;
+    let beyond_by_mark = if facts.has_refused.mark { any } else { near };
+    let beyond_by_close = if facts.has_refused.close { any } else { near };
+    Some(match rng.below(8) {
+        0 => mark(facts, limit + beyond_by_mark, limit, out),
+        1 => mark(facts, highest_end, highest_end + any, out),
         2 => {
-            let header = header(facts, PacketType::Data, next_index, limit + (beyond - 1));
+            let header = header(facts, PacketType::Data, next_index, limit + (any - 1));
             wire::seal(&header, DATA_BODY, out)
         }
         3 if !is_draining && next_index > 0 => close(facts, next_index - 1, limit, out),
-        4 if !is_draining => close(facts, next_index, highest_end - beyond, out),
+        4 if !is_draining && facts.has_refused.close => {
+            close(facts, next_index, highest_end - any, out)
+        }
         5 => close_ack(facts, CloseAckReason::Done, limit, out),
-        _ => close(facts, next_index, limit + beyond, out),
+        _ => close(facts, next_index, limit + beyond_by_close, out),
     })
 }
 
@@ -147,3 +154,5 @@ fn header(facts: &Facts, kind: PacketType, index: SampleIndex, seq: Seq) -> Head
 const DEPARTURE_AHEAD: u32 = 1 << 27;
 const DATA_BODY: usize = 64 - HEADER_LEN + 16;
 const BYTES_MAX: usize = 256;
+/// How far near is in packets.
+const NEAR: u64 = 64;

@@ -70,12 +70,56 @@ impl World {
         let ends = self.processes[usize::from(target)].role.ends().count();
         let chosen = hostile.pick(ends);
         let facts = self.facts(target, chosen);
+        if hostile.strikes_openings() && self.strike_opening(hostile, target) {
+            return;
+        }
         let Some(tape) = &self.net.tape else { return };
         let intent = hostile.draw(self.net.now, target, facts.as_ref(), tape);
         if let (Intent::Anything, Some(facts)) = (intent, facts) {
             self.checker.sessions[facts.session].is_forged = true;
         }
         self.hand(hostile, target, intent);
+    }
+
+    /// Hands an ACCEPT to a client that opens, or a changed OPEN to a device; `false` where there is
+    /// none to make it of.
+    fn strike_opening(&mut self, hostile: &mut Hostile, target: ProcessId) -> bool {
+        let Some(tape) = &self.net.tape else { return false };
+        let intent = match &self.processes[usize::from(target)].role {
+            Role::Device(_) => hostile.draw_changed_open(target, tape),
+            Role::Client(client) => client.opening().and_then(|(phase, tag)| {
+                let open = tape.newest_open(target, client.device(), tag)?;
+                hostile.draw_accept(client.device(), open, phase)
+            }),
+        };
+        let Some(intent) = intent else { return false };
+        if intent == Intent::Anything {
+            self.taint(target, &hostile.bytes);
+        }
+        match self.processes[usize::from(target)].role {
+            Role::Device(_) => self.checker.tally.hostile_opens += 1,
+            Role::Client(_) => self.checker.tally.hostile_accepts += 1,
+        }
+        self.hand(hostile, target, intent);
+        true
+    }
+
+    /// Notes the stream that comes of a forged packet of an opening, and any that has its tag.
+    fn taint(&mut self, target: ProcessId, bytes: &[u8]) {
+        let Ok((header, packet)) = wire::parse(bytes) else { return };
+        let (device, opener_tag) = match (&packet, &self.processes[usize::from(target)].role) {
+            (Packet::Open(open), _) => (target, open.tag),
+            (_, Role::Client(client)) => (client.device(), header.tag),
+            (_, Role::Device(_)) => return,
+        };
+        self.checker.taint(device, opener_tag);
+        let of_tag = self.processes.iter().flat_map(|process| process.role.ends());
+        let of_tag = of_tag.map(StreamEnd::facts);
+        let of_tag = of_tag.filter(|it| it.local_tag == opener_tag || it.peer_tag == opener_tag);
+        let sessions: Vec<_> = of_tag.map(|it| it.session).collect();
+        for session in sessions {
+            self.checker.sessions[session].is_forged = true;
+        }
     }
 
     /// What is known of an end at a process.
@@ -88,7 +132,7 @@ impl World {
         let session = &self.checker.sessions[facts.session];
         let is_opener = matches!(role, Role::Client(_));
         let denial_is_early = is_opener && !is_closing && session.is_heard_lately(now, is_sender);
-        Some(Facts { denial_is_early, ..facts })
+        Some(Facts { denial_is_early, has_refused: session.has_refused, ..facts })
     }
 
     /// Hands the packet that was drawn to `target`, and holds what comes of it against `intent`.
@@ -129,6 +173,10 @@ impl World {
             Intent::Refused => {
                 tally.hostile_refused += 1;
                 1
+            }
+            Intent::Disbelieved => {
+                tally.hostile_refused += 1;
+                0
             }
             Intent::Replay => return tally.hostile_replayed += 1,
             Intent::Anything => return tally.hostile_on_path += 1,
