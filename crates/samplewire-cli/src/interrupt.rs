@@ -4,14 +4,20 @@ use std::ffi::c_int;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
 
+use samplewire::Transmitter;
+use samplewire::transmitter::{Session, TransmitError};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
+
+use crate::console::Console;
 
 /// Whether the user, or the system, wants the command to end.
 #[derive(Clone, Debug)]
 pub(crate) struct Interrupt {
     signal: Arc<AtomicUsize>,
+    is_announced: Arc<AtomicBool>,
 }
 
 impl Interrupt {
@@ -42,7 +48,7 @@ impl Interrupt {
             flag::register(number, Arc::clone(&is_second))?;
             flag::register_usize(number, Arc::clone(&signal), number as usize)?;
         }
-        Ok(Self { signal })
+        Ok(Self { signal, is_announced: Arc::default() })
     }
 
     /// The signal that came, if one did.
@@ -53,4 +59,40 @@ impl Interrupt {
             number => u8::try_from(number).ok(),
         }
     }
+
+    /// As [`Interrupt::signal`]. The first call that finds one prints that the command stops: what
+    /// follows may take long.
+    pub(crate) fn stop_signal(&self, console: &mut Console) -> Option<u8> {
+        let signal = self.signal()?;
+        // Relaxed: only which call is the first matters.
+        if !self.is_announced.swap(true, Ordering::Relaxed) {
+            console
+                .note(format_args!("stopping: signal {signal} came; a second one does not wait"));
+        }
+        Some(signal)
+    }
 }
+
+/// The session of a stream that was opened; `None` when the device takes nothing for `timeout`, or
+/// `should_stop` says so first.
+///
+/// # Errors
+/// The port failed.
+pub(crate) fn wait_session(
+    transmitter: &mut Transmitter,
+    timeout: Duration,
+    mut should_stop: impl FnMut() -> bool,
+) -> Result<Option<Session>, TransmitError> {
+    let started = Instant::now();
+    while !should_stop() {
+        let left = timeout.saturating_sub(started.elapsed());
+        let session = transmitter.wait_session(left.min(STOP_PAUSE))?;
+        if session.is_some() || left.is_zero() {
+            return Ok(session);
+        }
+    }
+    Ok(None)
+}
+
+/// The longest wait between two looks at whether to stop: a stop begins within 100 ms.
+pub(crate) const STOP_PAUSE: Duration = Duration::from_millis(50);

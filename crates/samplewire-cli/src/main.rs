@@ -20,6 +20,7 @@ mod failure;
 mod faults;
 mod figures;
 mod find;
+mod finishing;
 mod hops;
 mod host;
 mod interrupt;

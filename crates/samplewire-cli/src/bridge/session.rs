@@ -17,6 +17,7 @@ use super::wait::PAUSE;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::host::HostHints;
+use crate::interrupt::wait_session;
 use crate::lanes;
 use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
@@ -159,16 +160,21 @@ pub(super) fn serve_inward(
     let mut way = Way::new();
     match spout {
         Spout::Opened { mut transmitter, lead, timeout } => {
-            match transmitter.wait_session(timeout).map_err(port_failure)? {
+            let is_over = || ending.has_come();
+            match wait_session(&mut transmitter, timeout, is_over).map_err(port_failure)? {
                 Some(session) => {
                     let passed =
                         send(&mut transmitter, &session, lead, (&mut inward, ending), console)?;
                     way.push(passed, console);
                 }
-                None => {
-                    way.outcome = Outcome::Unreachable;
-                    way.error = Some(format!("sending: the device took nothing for {timeout:?}"));
-                }
+                None => match ending.signal() {
+                    Some(signal) => way.outcome = Outcome::Interrupted { signal },
+                    None => {
+                        way.outcome = Outcome::Unreachable;
+                        let words = format!("sending: the device took nothing for {timeout:?}");
+                        way.error = Some(words);
+                    }
+                },
             }
         }
         Spout::Listens(mut transmitter) => {

@@ -8,7 +8,7 @@ mod supply;
 mod underruns;
 
 use std::path::Path;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use samplewire::OpenError;
 use samplewire::device::{Device, DeviceConfig, SampleClock};
@@ -262,9 +262,6 @@ const fn pace_words(overflow: Overflow) -> &'static str {
         }
     }
 }
-
-/// How often it is looked whether the command was interrupted.
-const SESSION_PAUSE: Duration = Duration::from_millis(100);
 
 /// The rate of what is played unless something says otherwise: that of generators.
 const PLAY_RATE_HZ: f64 = 20e6;

@@ -6,13 +6,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use samplewire::source::{Source, SourceSpec};
 use samplewire::transmitter::PlayError;
 
-use super::SESSION_PAUSE;
 use super::play::Stage;
 use super::session::Player;
 use super::supply::Supply;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::outcome::Outcome;
 
 /// When everything is to end.
@@ -28,9 +27,13 @@ impl Ending {
         Self { interrupt, given_up: Arc::default() }
     }
 
-    pub(super) fn has_come(&self) -> bool {
+    pub(super) const fn interrupt(&self) -> &Interrupt {
+        &self.interrupt
+    }
+
+    pub(super) fn has_come(&self, console: &mut Console) -> bool {
         // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
-        self.interrupt.signal().is_some() || self.given_up.load(Ordering::Relaxed)
+        self.interrupt.stop_signal(console).is_some() || self.given_up.load(Ordering::Relaxed)
     }
 }
 
@@ -93,8 +96,8 @@ fn send(
     once: bool,
     console: &mut Console,
 ) -> Result<Outcome, Failure> {
-    while !player.ending.has_come() {
-        let opened = player.transmitter.wait_session(SESSION_PAUSE).map_err(PlayError::from)?;
+    while !player.ending.has_come(console) {
+        let opened = player.transmitter.wait_session(STOP_PAUSE).map_err(PlayError::from)?;
         let Some(session) = opened else { continue };
         let played = player.play(&session, &mut *source, console)?;
         let is_used_up = *supply.spec == SourceSpec::Stdin && played.has_source_ended;

@@ -14,6 +14,8 @@ use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
+use crate::finishing::{self, backlog_words};
+use crate::interrupt::STOP_PAUSE;
 use crate::metrics::{Entry, Told, View, ended};
 use crate::outcome::Outcome;
 
@@ -23,6 +25,7 @@ pub(super) struct Stage {
     told: Entry,
     clock: Option<SampleClock>,
     sink: Box<dyn Sink>,
+    file: String,
     ending: Ending,
 }
 
@@ -40,14 +43,15 @@ impl Stage {
         let Some(file) = &arguments.play else { return Ok(None) };
         let options = SinkOptions::new().overwrite(arguments.overwrite);
         let sink = sink::open(file, inlet.info(), &options).map_err(Failure::Create)?;
-        Ok(Some(Self { inlet, told, clock, sink, ending }))
+        let file = file.display().to_string();
+        Ok(Some(Self { inlet, told, clock, sink, file, ending }))
     }
 
     /// Plays one session, or one after another until it is interrupted.
     pub(super) fn serve(mut self, once: bool, console: &mut Console) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::Whole;
-        while !self.ending.has_come() {
-            let incoming = self.inlet.wait_session(super::SESSION_PAUSE)?;
+        while !self.ending.has_come(console) {
+            let incoming = self.inlet.wait_session(STOP_PAUSE)?;
             let Some(incoming) = incoming else { continue };
             let played = self.play(incoming, console)?;
             if once {
@@ -55,7 +59,11 @@ impl Stage {
                 break;
             }
         }
-        let files = self.sink.finish().map_err(Failure::Create)?;
+        let backlog = self.sink.backlog();
+        let left = || backlog_words(&backlog, &self.file);
+        let finished =
+            finishing::finish(console, self.ending.interrupt(), left, || self.sink.finish());
+        let files = finished.map_err(Failure::Create)?;
         let names: Vec<_> = files.files.iter().map(|path| path.display().to_string()).collect();
         if !names.is_empty() {
             let samples = grouped(files.samples);
@@ -107,7 +115,7 @@ impl Stage {
                     ));
                 }
             }
-            if !has_more || self.ending.has_come() {
+            if !has_more || self.ending.has_come(console) {
                 break;
             }
         }

@@ -77,7 +77,7 @@ impl Player {
                     measured(bits_per_second(bytes, elapsed), "b/s")
                 ));
             }
-            let is_interrupted = ending.has_come();
+            let is_interrupted = ending.has_come(console);
             if is_interrupted {
                 console.line(format_args!(
                     "{id}: ends when the receiver has what it lacks; Ctrl-C again does not wait"

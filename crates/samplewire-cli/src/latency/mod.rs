@@ -74,14 +74,14 @@ fn measure(
     real_time::print(console, &granted, true);
     document.real_time = granted.map(Into::into).into();
     console.line(format_args!("lead       bursts     late"));
-    let mut trial = match Trial::new(receiver, transmitter, arguments) {
+    let mut trial = match Trial::new(receiver, transmitter, arguments, &interrupt) {
         Ok(trial) => trial,
-        Err(broken) => return Ok(tell(console, document, &broken)),
+        Err(broken) => return Ok(conclude(&interrupt, console, document, &broken)),
     };
     for &lead in &arguments.leads {
         let late = match trial.run(lead, &interrupt) {
             Ok(late) => late,
-            Err(broken) => return Ok(tell(console, document, &broken)),
+            Err(broken) => return Ok(conclude(&interrupt, console, document, &broken)),
         };
         if let Some(signal) = interrupt.signal() {
             return Ok(Outcome::Interrupted { signal });
@@ -105,7 +105,15 @@ fn measure(
     Ok(Outcome::Whole)
 }
 
-fn tell(console: &mut Console, document: &mut Document, broken: &Broken) -> Outcome {
+fn conclude(
+    interrupt: &Interrupt,
+    console: &mut Console,
+    document: &mut Document,
+    broken: &Broken,
+) -> Outcome {
+    if let Some(signal) = interrupt.signal() {
+        return Outcome::Interrupted { signal };
+    }
     let text = broken.0.clone();
     console.error(format_args!("{text}"), None);
     document.error = Some(text);

@@ -8,7 +8,7 @@ use samplewire::{SampleIndex, Transmitter};
 use samplewire_proto::wire::Flags;
 
 use crate::arguments::LatencyArguments;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, wait_session};
 
 /// Both streams of a device at work.
 pub(super) struct Trial {
@@ -38,8 +38,11 @@ impl Trial {
         receiver: Receiver,
         mut transmitter: Transmitter,
         arguments: &LatencyArguments,
+        interrupt: &Interrupt,
     ) -> Result<Self, Broken> {
-        let Some(session) = transmitter.wait_session(arguments.timeout)? else {
+        let is_interrupted = || interrupt.signal().is_some();
+        let Some(session) = wait_session(&mut transmitter, arguments.timeout, is_interrupted)?
+        else {
             return Err(Broken("the device took no burst (--timeout)".into()));
         };
         Ok(Self {
@@ -71,7 +74,7 @@ impl Trial {
         }
         let until = Instant::now() + lead + PLAYED_MAX;
         let (session, next) = (self.session, self.next);
-        let is_late = || Instant::now() > until;
+        let is_late = || Instant::now() > until || interrupt.signal().is_some();
         if sent > 0 && !self.transmitter.wait_played(&session, next, is_late)? {
             return Err(Broken(format!("the device has not come to index {next}")));
         }

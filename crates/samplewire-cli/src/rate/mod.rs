@@ -74,7 +74,7 @@ fn measure(
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
     let (received, sent) = std::thread::scope(|scope| {
         let received = receiving.take().map(|it| scope.spawn(|| it.run(&is_over)));
-        let sent = transmitting.take().map(|it| scope.spawn(|| it.run(&is_over)));
+        let sent = transmitting.take().map(|it| scope.spawn(|| it.run(&is_over, &interrupt)));
         let mut cadence = Cadence::new(Duration::from_secs(1), started);
         let mut told = Tally::default();
         loop {
@@ -83,7 +83,8 @@ fn measure(
             let has_ended = received.as_ref().is_some_and(|it| it.is_finished())
                 || sent.as_ref().is_some_and(|it| it.is_finished());
             let elapsed = now - started;
-            let ends = has_ended || interrupt.signal().is_some() || elapsed >= arguments.duration;
+            let is_interrupted = interrupt.stop_signal(console).is_some();
+            let ends = has_ended || is_interrupted || elapsed >= arguments.duration;
             if ends || cadence.is_due(now) {
                 let tally = Tally::of(elapsed, &watched.0, &watched.1);
                 let interval = tally.since(&told);

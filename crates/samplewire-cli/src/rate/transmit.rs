@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::source::NullSource;
+use samplewire::source::{NullSource, Source, SourceError, StreamInfo};
 use samplewire::transmitter::{PlayError, StatsHandle, TransmitError};
 use samplewire::{End, Transmitter};
 
 use super::tally::Sent;
 use crate::arguments::RateArguments;
+use crate::interrupt::{Interrupt, wait_session};
 
 /// A transmitter at work.
 pub(super) struct Transmitting {
@@ -46,11 +47,11 @@ impl Transmitting {
     }
 
     /// Sends until it is over, waits until that is played, and closes.
-    pub(super) fn run(mut self, is_over: &AtomicBool) -> Sent {
+    pub(super) fn run(mut self, is_over: &AtomicBool, interrupt: &Interrupt) -> Sent {
         let started = Instant::now();
         let frame_bytes = self.transmitter.info().frame_bytes();
         let mut late = Late::default();
-        let result = self.send(is_over, &mut late);
+        let result = self.send((is_over, interrupt), &mut late);
         late.look(&self.watch);
         let elapsed = started.elapsed();
         let snapshot = self.transmitter.stats();
@@ -63,20 +64,30 @@ impl Transmitting {
         Sent { samples, late, underflow, snapshot, elapsed, frame_bytes, error }
     }
 
-    fn send(&mut self, is_over: &AtomicBool, late: &mut Late) -> Result<Option<u64>, PlayError> {
+    /// How many samples were not there in time; `None` where the command was interrupted.
+    fn send(
+        &mut self,
+        (is_over, interrupt): (&AtomicBool, &Interrupt),
+        late: &mut Late,
+    ) -> Result<Option<u64>, PlayError> {
+        let is_interrupted = || interrupt.signal().is_some();
         let Self { transmitter, lead, timeout, watch } = self;
-        let Some(session) = transmitter.wait_session(*timeout)? else {
+        let Some(session) = wait_session(transmitter, *timeout, is_interrupted)? else {
+            if is_interrupted() {
+                return Ok(None);
+            }
             let text = format!("the device took nothing for {timeout:?}");
             return Err(PlayError::Transmit(TransmitError::Port(text)));
         };
         let info = transmitter.info();
-        let mut zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
+        let zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
+        let mut zeros = Zeros { zeros, is_over };
         let first = session.first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
         let end = transmitter.send_burst(&session, &mut zeros, first, |index| {
             // Relaxed: figures for display, and a flag that is looked at again soon.
             watch.samples.store(index - first, Ordering::Relaxed);
             late.look(watch);
-            is_over.load(Ordering::Relaxed)
+            is_interrupted()
         })?;
         watch.samples.store(end - first, Ordering::Relaxed);
         let mut moved = (0, Instant::now());
@@ -85,8 +96,12 @@ impl Transmitting {
             if position != moved.0 {
                 moved = (position, Instant::now());
             }
-            moved.1.elapsed() > STALL_MAX
+            moved.1.elapsed() > STALL_MAX || is_interrupted()
         })?;
+        if is_interrupted() {
+            transmitter.cancel(&session)?;
+            return Ok(None);
+        }
         let end = transmitter.finish(&session, 0)?;
         match end.end {
             End::Finished { .. } => Ok(Some(end.stats.underflow_at_peer)),
@@ -95,6 +110,23 @@ impl Transmitting {
                 Err(PlayError::Transmit(TransmitError::Port(text)))
             }
         }
+    }
+}
+
+/// Zeros until it is over.
+struct Zeros<'a> {
+    zeros: NullSource,
+    is_over: &'a AtomicBool,
+}
+
+impl Source for Zeros<'_> {
+    fn info(&self) -> &StreamInfo {
+        self.zeros.info()
+    }
+
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        if self.is_over.load(Ordering::Relaxed) { Ok(0) } else { self.zeros.read(out) }
     }
 }
 

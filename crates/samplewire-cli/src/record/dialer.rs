@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::thread::sleep;
-use std::time::Duration;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread::{self, sleep};
+use std::time::{Duration, Instant};
 
 use samplewire::receiver::Interleaved;
 use samplewire::{OpenError, ReceiverOptions};
@@ -13,6 +14,7 @@ use super::stop::Stop;
 use crate::arguments::RecordArguments;
 use crate::failure::Failure;
 use crate::faults::FaultPair;
+use crate::interrupt::STOP_PAUSE;
 use crate::memory::check_window;
 use crate::wiring::{self, Logs, Wiring};
 
@@ -60,21 +62,33 @@ impl<'a> Dialer<'a> {
         }
     }
 
-    /// Opens the stream anew until it succeeds, or until something stops the recording; `stop` is
-    /// asked after each attempt.
-    pub(super) fn redial(&self, stop: impl Fn() -> Option<Stop>) -> Result<Line, Stop> {
-        loop {
-            if let Some(stop) = stop() {
-                return Err(stop);
+    /// Opens the stream again until it succeeds, or until `stop` ends the recording. That is called
+    /// every 50 ms; an attempt that is under way then comes to its own end.
+    pub(super) fn redial(&self, mut stop: impl FnMut() -> Option<Stop>) -> Result<Line, Stop> {
+        thread::scope(|scope| {
+            loop {
+                let (done, opened) = sync_channel(1);
+                scope.spawn(move || drop(done.send(self.try_open(Some(ATTEMPT)))));
+                let opened = loop {
+                    check(&mut stop)?;
+                    match opened.recv_timeout(STOP_PAUSE) {
+                        Ok(opened) => break opened,
+                        Err(RecvTimeoutError::Timeout) => {}
+                        Err(RecvTimeoutError::Disconnected) => panic!("an attempt panicked"),
+                    }
+                };
+                let pause = match opened {
+                    Ok(line) => return Ok(line),
+                    Err(failure) => patience(failure),
+                };
+                let pause = pause.map_err(|failure| Stop::Port(failure.to_string()))?;
+                let failed_at = Instant::now();
+                while failed_at.elapsed() < pause {
+                    check(&mut stop)?;
+                    sleep(pause.saturating_sub(failed_at.elapsed()).min(STOP_PAUSE));
+                }
             }
-            match self.try_open(Some(ATTEMPT)) {
-                Ok(line) => return Ok(line),
-                Err(failure) => match patience(failure) {
-                    Ok(pause) => sleep(pause),
-                    Err(failure) => return Err(Stop::Port(failure.to_string())),
-                },
-            }
-        }
+        })
     }
 
     fn try_open(&self, timeout: Option<Duration>) -> Result<Line, Failure> {
@@ -139,6 +153,11 @@ impl<'a> Dialer<'a> {
         }
         options
     }
+}
+
+/// What stops the recording, as an error.
+fn check(stop: &mut impl FnMut() -> Option<Stop>) -> Result<(), Stop> {
+    stop().map_or(Ok(()), Err)
 }
 
 /// How long to wait before the next attempt.

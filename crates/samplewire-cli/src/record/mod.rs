@@ -24,6 +24,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::faults::{self, FaultPair, print_counts};
 use crate::figures::{grouped, measured};
+use crate::finishing::{self, backlog_words};
 use crate::host::HostHints;
 use crate::interrupt::Interrupt;
 use crate::lanes::{Lane, total};
@@ -135,7 +136,10 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let elapsed = stopped - started;
     reporter.interval(elapsed, &account, &snapshot);
     let queue = writer.depth();
-    let (files, error) = writer.finish();
+    let (backlog, file) = (writer.backlog(), arguments.file.display().to_string());
+    let left = || backlog_words(&backlog, &file);
+    let (files, error) =
+        finishing::finish(reporter.console(), &interrupt, left, || writer.finish());
     let stop = match error {
         // Of two errors the first says more.
         Some(error) if !stop.is_error() => Stop::of_sink(error),

@@ -16,7 +16,7 @@ use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::hops::HeldUp;
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::lanes::{silence, total};
 
 /// A recording under way.
@@ -165,8 +165,8 @@ impl<'a> Recording<'a> {
     }
 
     /// Whether something stops the recording that is not in the stream.
-    pub(super) fn due(&self, now: Instant) -> Option<Stop> {
-        if let Some(signal) = self.interrupt.signal() {
+    pub(super) fn due(&mut self, now: Instant) -> Option<Stop> {
+        if let Some(signal) = self.interrupt.stop_signal(self.reporter.console()) {
             return Some(Stop::Signal(signal));
         }
         let is_over = self.duration.is_some_and(|duration| self.started + duration <= now);
@@ -264,7 +264,7 @@ const fn of_disk(gap: RecordedGap) -> RecordedGap {
 const FULL_PAUSE: Duration = Duration::from_micros(200);
 
 /// The longest that an interruption waits to be seen.
-const PAUSE_MAX: Duration = Duration::from_millis(100);
+const PAUSE_MAX: Duration = STOP_PAUSE;
 
 /// How often the status line is rewritten; a log gets a line each time.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);

@@ -21,7 +21,8 @@ use crate::document;
 use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{exact, grouped, measured, span};
-use crate::interrupt::Interrupt;
+use crate::finishing;
+use crate::interrupt::{Interrupt, wait_session};
 use crate::memory::check_window;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
@@ -126,9 +127,14 @@ impl Replay<'_> {
         source: &mut dyn Source,
         first: SampleIndex,
     ) -> Result<(Stop, Option<SessionEnd>), Failure> {
-        let session = match self.transmitter.wait_session(self.arguments.timeout) {
+        let timeout = self.arguments.timeout;
+        let is_interrupted = || self.progress.stop_signal(&self.interrupt).is_some();
+        let session = match wait_session(self.transmitter, timeout, is_interrupted) {
             Ok(Some(session)) => session,
-            Ok(None) => return Ok((Stop::NoCredit(self.arguments.timeout), None)),
+            Ok(None) => {
+                let stop = self.interrupt.signal().map_or(Stop::NoCredit(timeout), Stop::Signal);
+                return Ok((stop, None));
+            }
             Err(error) => return Ok((Stop::Port(error.to_string()), None)),
         };
         let sent = self.send(&session, source, first);
@@ -146,7 +152,12 @@ impl Replay<'_> {
         };
         let closed = match stop {
             Stop::Finished => self.transmitter.finish(&session, 0),
-            _ => self.transmitter.cancel(&session),
+            _ => {
+                let Self { transmitter, progress, interrupt, .. } = self;
+                let left = || "waiting for the device to close the stream".to_owned();
+                let cancel = || transmitter.cancel(&session);
+                finishing::finish(progress.console(), interrupt, left, cancel)
+            }
         };
         Ok(match closed {
             Ok(end) => (stop.of_end(end.end), Some(end)),
@@ -169,7 +180,7 @@ impl Replay<'_> {
             let stats = transmitter.stats_handle();
             let told = |index| {
                 progress.look(&stats.stats(), index);
-                interrupt.signal().is_some()
+                progress.stop_signal(interrupt).is_some()
             };
             let end = transmitter.send_burst(session, &mut burst, next, told)?;
             progress.burst(next, end);
@@ -193,7 +204,7 @@ impl Replay<'_> {
                 moved = (position, Instant::now());
             }
             has_stalled = moved.1.elapsed() > STALL_MAX;
-            has_stalled || interrupt.signal().is_some()
+            has_stalled || progress.stop_signal(interrupt).is_some()
         })?;
         Ok(match (is_played, interrupt.signal()) {
             (true, _) => Stop::Finished,

@@ -9,6 +9,7 @@ use super::json::{Document, Interval};
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
+use crate::interrupt::Interrupt;
 
 /// What was sent.
 #[derive(Clone, Copy, Debug, Default)]
@@ -79,6 +80,16 @@ impl<'a> Progress<'a> {
         if self.cadence.is_due(now) {
             self.interval(snapshot, now);
         }
+    }
+
+    /// Where lines go.
+    pub(super) const fn console(&mut self) -> &mut Console {
+        self.console
+    }
+
+    /// See [`Interrupt::stop_signal`].
+    pub(super) fn stop_signal(&mut self, interrupt: &Interrupt) -> Option<u8> {
+        interrupt.stop_signal(self.console)
     }
 
     /// A burst is handed over.

@@ -27,6 +27,7 @@ mod recording;
 mod restarts;
 mod settings;
 mod simulation;
+mod stopping;
 mod study;
 mod verification;
 mod zmtp;

@@ -3,7 +3,7 @@
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
-use super::{Sink, SinkError, SinkSummary, samples_in};
+use super::{Backlog, Sink, SinkError, SinkSummary, samples_in};
 use crate::format::{ConvertError, convert};
 use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
@@ -55,6 +55,10 @@ impl<S: Sink> Sink for ConvertingSink<S> {
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         self.inner.finish()
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.inner.backlog()
     }
 }
 

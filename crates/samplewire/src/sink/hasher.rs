@@ -7,6 +7,7 @@ use std::thread::{Builder, JoinHandle};
 
 use sha2::Digest;
 
+use super::Backlog;
 use crate::sigmf::{Sha512Hex, new_sha512};
 use crate::storage::{OpenMode, Storage};
 use crate::sync::{AtomicBool, Ordering, park};
@@ -18,29 +19,52 @@ use crate::sync::{AtomicBool, Ordering, park};
 /// is made up for in [`Hasher::finish`].
 #[derive(Debug)]
 pub(super) struct Hasher {
-    /// Set once, when the file will not grow any more.
-    complete: Arc<AtomicBool>,
+    signals: Arc<Signals>,
+    backlog: Backlog,
     /// `None` once it was joined.
     thread: Option<JoinHandle<io::Result<String>>>,
 }
 
+/// What the thread looks at between two pieces of the file.
+#[derive(Debug)]
+struct Signals {
+    /// Set once, when the file will not grow any more.
+    complete: AtomicBool,
+    /// Set once, when the hash is not wanted any more.
+    given_up: AtomicBool,
+}
+
+impl Signals {
+    fn new() -> Self {
+        Self { complete: AtomicBool::new(false), given_up: AtomicBool::new(false) }
+    }
+}
+
 impl Hasher {
-    /// Starts the thread on a file. `known` is the hash of its first bytes, which must still hold.
+    /// Starts the thread on a file, of which `backlog` shows what is left. `known` is the hash of its
+    /// first bytes, which must still hold.
     pub(super) fn start(
         storage: &dyn Storage,
         path: &Path,
         known: Option<Known>,
+        backlog: Backlog,
     ) -> io::Result<Self> {
         let file = storage.open(path, OpenMode::Read, false)?;
-        let complete = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&complete);
-        let builder = Builder::new().name("samplewire-sha512".into());
-        let thread = builder.spawn(move || hash_growing(file, &seen, known.as_ref()))?;
-        Ok(Self { complete, thread: Some(thread) })
+        backlog.add_to_hash(file.entry()?.len_bytes);
+        let signals = Arc::new(Signals::new());
+        let (seen, left) = (Arc::clone(&signals), backlog.clone());
+        let hash = move || hash_growing(file, &seen, known.as_ref(), |bytes| left.hashed(bytes));
+        let thread = Builder::new().name("samplewire-sha512".into()).spawn(hash)?;
+        Ok(Self { signals, backlog, thread: Some(thread) })
     }
 
     /// Tells the thread that the file has grown.
-    pub(super) fn wake(&self) {
+    pub(super) fn grow(&self, bytes: u64) {
+        self.backlog.add_to_hash(bytes);
+        self.wake();
+    }
+
+    fn wake(&self) {
         if let Some(thread) = &self.thread {
             thread.thread().unpark();
         }
@@ -48,22 +72,23 @@ impl Hasher {
 
     /// Waits for the hash of the whole file.
     pub(super) fn finish(mut self) -> io::Result<String> {
-        self.complete();
+        // Release: pairs with the Acquire in the thread, which then finds all that was written.
+        self.signals.complete.store(true, Ordering::Release);
+        self.wake();
         let thread = self.thread.take().expect("it is taken only here, once");
         thread.join().expect("hashing does not panic")
-    }
-
-    fn complete(&self) {
-        // Release: pairs with the Acquire in the thread, which then finds all that was written.
-        self.complete.store(true, Ordering::Release);
-        self.wake();
     }
 }
 
 impl Drop for Hasher {
-    /// Lets the thread end by itself.
+    /// Lets the thread end by itself, after the piece that it is at.
     fn drop(&mut self) {
-        self.complete();
+        // Relaxed: nothing that was written before matters any more.
+        self.signals.given_up.store(true, Ordering::Relaxed);
+        if self.thread.is_some() {
+            self.wake();
+            self.backlog.forget_hashes();
+        }
     }
 }
 
@@ -77,15 +102,20 @@ pub(super) struct Known {
 
 fn hash_growing(
     mut file: impl Read,
-    complete: &AtomicBool,
+    signals: &Signals,
     known: Option<&Known>,
+    hashed: impl Fn(u64),
 ) -> io::Result<String> {
     let mut hash = new_sha512();
     let mut block = vec![0; BLOCK_BYTES];
     let mut known_bytes = known.map_or(0, |known| known.len_bytes);
     loop {
         // Before the read: only an end found after the last write is the end.
-        let is_complete = complete.load(Ordering::Acquire);
+        let is_complete = signals.complete.load(Ordering::Acquire);
+        // Relaxed: see `Hasher::drop`.
+        if signals.given_up.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the hash is not wanted any more"));
+        }
         let wanted_bytes = match known_bytes {
             0 => block.len(),
             left => block.len().min(usize::try_from(left).unwrap_or(usize::MAX)),
@@ -96,6 +126,7 @@ fn hash_growing(
             Ok(0) => park(),
             Ok(len_bytes) => {
                 hash.update(&block[..len_bytes]);
+                hashed(len_bytes as u64);
                 if let (Some(known), 1..) = (known, known_bytes) {
                     known_bytes -= len_bytes as u64;
                     if known_bytes == 0
@@ -129,23 +160,29 @@ mod tests {
     use std::io::Write;
     use tempfile::NamedTempFile;
 
+    fn start(file: &NamedTempFile, known: Option<Known>) -> io::Result<Hasher> {
+        Hasher::start(&OsStorage, file.path(), known, Backlog::default())
+    }
+
     #[test]
     fn hash_is_that_of_the_whole_file() {
         let bytes: Vec<u8> =
             (0..3_000_000_u32).map(|at| (at.wrapping_mul(at) >> 7) as u8).collect();
         let mut file = NamedTempFile::new().unwrap();
-        let hasher = Hasher::start(&OsStorage, file.path(), None).unwrap();
+        let hasher = start(&file, None).unwrap();
         for piece in bytes.chunks(10_007) {
             file.write_all(piece).unwrap();
-            hasher.wake();
+            hasher.grow(piece.len() as u64);
         }
+        let backlog = hasher.backlog.clone();
         assert_eq!(hasher.finish().unwrap(), sha512_of(&mut &bytes[..]).unwrap());
+        assert_eq!(backlog.to_hash_bytes(), 0);
     }
 
     #[test]
     fn hash_of_nothing_is_known_without_a_wake() {
         let file = NamedTempFile::new().unwrap();
-        let hash = Hasher::start(&OsStorage, file.path(), None).unwrap().finish().unwrap();
+        let hash = start(&file, None).unwrap().finish().unwrap();
         assert!(hash.starts_with("cf83e1357eefb8bd"), "{hash}");
     }
 
@@ -155,23 +192,21 @@ mod tests {
         file.write_all(&[7; 1_000_000]).unwrap();
         let sha512 = sha512_of(&mut &[7; 600_001][..]).unwrap();
         let known = Known { len_bytes: 600_001, sha512 };
-        let hash =
-            Hasher::start(&OsStorage, file.path(), Some(known.clone())).unwrap().finish().unwrap();
+        let hash = start(&file, Some(known.clone())).unwrap().finish().unwrap();
         assert_eq!(hash, sha512_of(&mut &[7; 1_000_000][..]).unwrap());
         let wrong = Known { len_bytes: 600_000, ..known };
-        let error =
-            Hasher::start(&OsStorage, file.path(), Some(wrong)).unwrap().finish().unwrap_err();
+        let error = start(&file, Some(wrong)).unwrap().finish().unwrap_err();
         assert!(error.to_string().contains("its first 600000 bytes are not those"), "{error}");
     }
 
     #[test]
     fn thread_ends_when_the_recording_is_given_up() {
         let file = NamedTempFile::new().unwrap();
-        let mut hasher = Hasher::start(&OsStorage, file.path(), None).unwrap();
+        let mut hasher = start(&file, None).unwrap();
         let thread = hasher.thread.take().unwrap();
         drop(hasher);
         thread.thread().unpark();
-        assert!(thread.join().unwrap().is_ok());
+        assert!(thread.join().unwrap().is_err(), "there is no hash of a part");
     }
 }
 
@@ -205,14 +240,14 @@ mod loom_tests {
         let expected = sha512_of(&mut &[0; 2][..]).unwrap();
         loom::model(move || {
             let len = Arc::new(AtomicU32::new(0));
-            let complete = Arc::new(AtomicBool::new(false));
-            let (seen, file) = (complete.clone(), Growing { len: len.clone(), read: 0 });
-            let hasher = thread::spawn(move || hash_growing(file, &seen, None).unwrap());
+            let signals = Arc::new(Signals::new());
+            let (seen, file) = (signals.clone(), Growing { len: len.clone(), read: 0 });
+            let hasher = thread::spawn(move || hash_growing(file, &seen, None, |_| ()).unwrap());
             len.fetch_add(1, Ordering::Relaxed);
             hasher.thread().unpark();
             // Not every write is followed by a wake.
             len.fetch_add(1, Ordering::Relaxed);
-            complete.store(true, Ordering::Release);
+            signals.complete.store(true, Ordering::Release);
             hasher.thread().unpark();
             assert_eq!(hasher.join().unwrap(), expected);
         });

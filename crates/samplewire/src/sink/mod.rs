@@ -4,6 +4,7 @@
 //! nowhere ([`NullSink`]), in the stream's format or converted on the way ([`ConvertingSink`]).
 //! [`open`] chooses by the name that the user gave.
 
+mod backlog;
 mod body;
 mod converting;
 mod data_file;
@@ -28,6 +29,7 @@ use std::path::PathBuf;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::TermsError;
 
+pub use backlog::Backlog;
 pub use converting::ConvertingSink;
 pub use null::NullSink;
 pub use open::{SinkOptions, check_name, open};
@@ -88,6 +90,11 @@ pub trait Sink: Send + fmt::Debug {
     /// # Blocking
     /// Until the hash is made, where one was asked for: 2 s per GB that it lags behind.
     fn finish(&mut self) -> Result<SinkSummary, SinkError>;
+
+    /// What is left to do, for whoever shows how long that takes. Default: nothing.
+    fn backlog(&self) -> Backlog {
+        Backlog::default()
+    }
 }
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
@@ -105,6 +112,10 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         (**self).finish()
+    }
+
+    fn backlog(&self) -> Backlog {
+        (**self).backlog()
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use samplewire_proto::wire::Format;
 
 use super::resume::check_no_series;
-use super::{ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
+use super::{Backlog, ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
 use crate::sigmf::Paths;
 use crate::source::StreamInfo;
 use crate::storage::{OsStorage, Storage};
@@ -26,6 +26,8 @@ pub fn open(
     options: &SinkOptions,
 ) -> Result<Box<dyn Sink>, SinkError> {
     info.check()?;
+    // Its own, whoever else has these options.
+    let options = &SinkOptions { backlog: Backlog::default(), ..options.clone() };
     match options.format.filter(|&format| format != info.format) {
         None => open_as_is(path, info, options),
         Some(format) => {
@@ -135,6 +137,8 @@ pub struct SinkOptions {
     pub(super) split_bytes: Option<u64>,
     /// The number in a series, from 1.
     pub(super) part: Option<u32>,
+    /// Shared by the parts of a series.
+    pub(super) backlog: Backlog,
     pub(super) storage: Arc<dyn Storage>,
 }
 
@@ -151,6 +155,7 @@ impl SinkOptions {
             compress: false,
             split_bytes: None,
             part: None,
+            backlog: Backlog::default(),
             storage: Arc::new(OsStorage),
         }
     }

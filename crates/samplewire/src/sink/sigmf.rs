@@ -15,7 +15,7 @@ use super::journal_file::JournalFile;
 use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
-use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Backlog, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
 use crate::storage::Storage;
@@ -43,6 +43,7 @@ pub struct SigmfSink {
     data_path: PathBuf,
     frame_bytes: usize,
     hasher: Option<Hasher>,
+    backlog: Backlog,
     /// The index that is to come; `None` where any may: at first, and after the device restarted.
     next: Option<SampleIndex>,
     /// Whether the last that came were samples.
@@ -187,6 +188,7 @@ impl SigmfSink {
             document,
             paths,
             hasher: None,
+            backlog: options.backlog.clone(),
             next: None,
             is_within_run: false,
             boot_id: None,
@@ -197,7 +199,8 @@ impl SigmfSink {
 
     fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
         if self.data.is_regular() {
-            let hasher = Hasher::start(&*self.storage, &self.data_path, known);
+            let backlog = self.backlog.clone();
+            let hasher = Hasher::start(&*self.storage, &self.data_path, known, backlog);
             self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.data_path))?);
         }
         Ok(())
@@ -271,10 +274,11 @@ impl SigmfSink {
             self.hasher = None;
             self.fail();
         }
+        let grown_bytes = self.data.written_bytes().saturating_sub(before_bytes);
         if let Some(hasher) = &self.hasher
-            && self.data.written_bytes() != before_bytes
+            && grown_bytes > 0
         {
-            hasher.wake();
+            hasher.grow(grown_bytes);
         }
         written
     }
@@ -392,6 +396,10 @@ impl Sink for SigmfSink {
             source,
         })?;
         Ok(self.summary.clone())
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog.clone()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use samplewire_proto::SampleIndex;
 
 use super::resume::{Found, SeriesEnd, lock};
-use super::{SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Backlog, SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Paths, RecordedGap};
 use crate::source::StreamInfo;
 use crate::storage::{OpenMode, Storage, Work};
@@ -203,6 +203,11 @@ impl Sink for SplitSink {
             joined.and(added)?;
         }
         Ok(self.summary.clone())
+    }
+
+    /// That of all parts, which share it.
+    fn backlog(&self) -> Backlog {
+        self.part.backlog()
     }
 }
 

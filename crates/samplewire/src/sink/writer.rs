@@ -9,7 +9,7 @@ use std::thread::{Builder, JoinHandle};
 
 use samplewire_proto::SampleIndex;
 
-use super::{Sink, SinkError, SinkSummary};
+use super::{Backlog, Sink, SinkError, SinkSummary};
 use crate::Block;
 use crate::sigmf::RecordedGap;
 
@@ -25,6 +25,7 @@ pub struct Writer {
     thread: Option<JoinHandle<Ended>>,
     sink: Option<Box<dyn Sink>>,
     waiting: Arc<AtomicUsize>,
+    backlog: Backlog,
     depth: Depth,
 }
 
@@ -66,11 +67,12 @@ impl Writer {
         let max = depth_max.max(Self::ROOM);
         let (jobs, to_do) = sync_channel(max);
         let waiting = Arc::new(AtomicUsize::new(0));
-        let seen = Arc::clone(&waiting);
+        let backlog = sink.backlog();
+        let seen = (Arc::clone(&waiting), backlog.clone());
         let builder = Builder::new().name("samplewire-file".to_owned());
         let thread = builder.spawn(move || write(sink, &to_do, &seen))?;
         let depth = Depth { max, ..Depth::default() };
-        Ok(Self { jobs: Some(jobs), thread: Some(thread), sink: None, waiting, depth })
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), sink: None, waiting, backlog, depth })
     }
 
     /// The places that one block and its gaps may take.
@@ -97,6 +99,7 @@ impl Writer {
         index: SampleIndex,
         bytes: Range<usize>,
     ) -> Result<(), SinkError> {
+        self.backlog.add_to_write(bytes.len());
         self.queue(Job::Samples { block, index, bytes })
     }
 
@@ -120,6 +123,11 @@ impl Writer {
     /// While there is no room.
     pub fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         self.queue(Job::Session(boot_id))
+    }
+
+    /// What is left to do, in the queue and of the sink.
+    pub fn backlog(&self) -> Backlog {
+        self.backlog.clone()
     }
 
     /// How full the queue was.
@@ -158,6 +166,7 @@ impl Writer {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         let Ended { sink, result } = thread.join().expect("a sink does not panic");
         self.sink = Some(sink);
+        self.backlog.forget_writes();
         result
     }
 }
@@ -166,10 +175,19 @@ fn closed() -> SinkError {
     SinkError::Closed { path: "the file".into() }
 }
 
-fn write(mut sink: Box<dyn Sink>, to_do: &Receiver<Job>, waiting: &AtomicUsize) -> Ended {
+fn write(
+    mut sink: Box<dyn Sink>,
+    to_do: &Receiver<Job>,
+    (waiting, backlog): &(Arc<AtomicUsize>, Backlog),
+) -> Ended {
     for job in to_do {
         let written = match job {
-            Job::Samples { block, index, bytes } => sink.write(index, &block.bytes()[bytes]),
+            Job::Samples { block, index, bytes } => {
+                let len_bytes = bytes.len();
+                let written = sink.write(index, &block.bytes()[bytes]);
+                backlog.wrote(len_bytes);
+                written
+            }
             Job::Gap(gap) => sink.gap(&gap),
             Job::Session(boot_id) => sink.session(boot_id),
         };

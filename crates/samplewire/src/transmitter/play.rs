@@ -97,8 +97,9 @@ impl Transmitter {
     }
 
     /// Sends `source` as one burst whose first sample has index `first`, until it ends or
-    /// `should_stop` says so; it is asked before each quantum, and is told the index that the burst
-    /// has come to. The session stays open.
+    /// `should_stop` says so. That is called before each quantum, and every 50 ms while there is no
+    /// room, with the index that the burst has come to. The session stays open; a burst that is
+    /// stopped has no end, and its caller [cancels](Transmitter::cancel) the session.
     ///
     /// # Errors
     /// The source or the port failed, or the session has ended.
@@ -118,22 +119,20 @@ impl Transmitter {
         let mut play = Play { index: first, samples: 0, lost: 0, lost_before: 0, is_start: true };
         let mut has_more = true;
         let mut result = Ok(());
-        while has_more && !should_stop(play.index) {
-            if let Some(filling) = self.quantum(session, SEND_PATIENCE)? {
-                match self.fill(source, filling, &mut play) {
-                    Ok(is_filled) => has_more = is_filled,
-                    Err(error) => (has_more, result) = (false, Err(error.into())),
-                }
-            }
-        }
-        // What was sent is a whole burst, also when its source has failed.
-        loop {
-            if let Some(filling) = self.quantum(session, SEND_PATIENCE)? {
+        while !should_stop(play.index) {
+            let Some(filling) = self.quantum(session, STOP_PAUSE)? else { continue };
+            if !has_more {
+                // What was sent is a whole burst, also when its source has failed.
                 let flags = if play.is_start { Flags::START } else { Flags::NONE };
                 self.submit(filling, 0, play.index, flags | Flags::END_OF_BURST);
-                return result.map(|()| play.index);
+                break;
+            }
+            match self.fill(source, filling, &mut play) {
+                Ok(is_filled) => has_more = is_filled,
+                Err(error) => (has_more, result) = (false, Err(error.into())),
             }
         }
+        result.map(|()| play.index)
     }
 
     /// Waits until the device has all that was submitted and says that it has played what lies
@@ -183,7 +182,7 @@ impl Transmitter {
         let start = Instant::now();
         while !should_stop() {
             let patience = match overflow {
-                Overflow::Wait => Duration::from_millis(100),
+                Overflow::Wait => STOP_PAUSE,
                 Overflow::Lose { rate_hz } => {
                     let due = (play.index - session.first_index + room_samples) as f64;
                     let at = start + Duration::from_secs_f64(due / rate_hz);
@@ -242,8 +241,8 @@ impl Transmitter {
     ) -> Result<bool, TransmitError> {
         loop {
             let left = at.saturating_duration_since(Instant::now());
-            self.pause(left.min(WAIT_PAUSE));
-            if left <= WAIT_PAUSE {
+            self.pause(left.min(STOP_PAUSE));
+            if left <= STOP_PAUSE {
                 return Ok(true);
             }
             self.check(session)?;
@@ -293,11 +292,8 @@ impl Transmitter {
     }
 }
 
-/// How long a wait for room lasts before it is looked whether to stop.
-const SEND_PATIENCE: Duration = Duration::from_millis(100);
-
-/// How long a converter waits for its time before it is looked whether to stop.
-const WAIT_PAUSE: Duration = Duration::from_millis(100);
+/// The longest wait, for room or for a converter's time, between two looks at whether to stop.
+const STOP_PAUSE: Duration = Duration::from_millis(50);
 
 /// How often it is looked how far a device has played; its counters are as old.
 const PLAYED_PAUSE: Duration = Duration::from_millis(10);

@@ -1,0 +1,58 @@
+//! What a command does after its stream is over, and shows where it takes long.
+
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use samplewire::sink::Backlog;
+
+use crate::cadence::Cadence;
+use crate::console::Console;
+use crate::figures::measured;
+use crate::interrupt::{Interrupt, STOP_PAUSE};
+
+/// Does `work`. Where that takes more than a second, prints what is `left`, and then shows it in the
+/// status line each second.
+pub(crate) fn finish<T: Send>(
+    console: &mut Console,
+    interrupt: &Interrupt,
+    left: impl Fn() -> String,
+    work: impl FnOnce() -> T + Send,
+) -> T {
+    thread::scope(|scope| {
+        let (done, result) = sync_channel(1);
+        scope.spawn(move || drop(done.send(work())));
+        let (mut cadence, mut is_shown) = (Cadence::new(PERIOD, Instant::now()), false);
+        loop {
+            match result.recv_timeout(STOP_PAUSE) {
+                Ok(value) => return value,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => panic!("the work panicked"),
+            }
+            interrupt.stop_signal(console);
+            if !cadence.is_due(Instant::now()) {
+                continue;
+            }
+            if std::mem::replace(&mut is_shown, true) {
+                console.status(&left());
+            } else {
+                console.note(format_args!("{}", left()));
+            }
+        }
+    })
+}
+
+/// What a sink has left to do.
+pub(crate) fn backlog_words(backlog: &Backlog, file: &str) -> String {
+    let [write, hash] =
+        [backlog.to_write_bytes(), backlog.to_hash_bytes()].map(|it| measured(it as f64, "B"));
+    match (backlog.to_write_bytes(), backlog.to_hash_bytes()) {
+        (0, 0) => format!("closing {file}"),
+        (_, 0) => format!("writing {write} to {file}"),
+        (0, _) => format!("making the SHA-512 of {file}: {hash} left"),
+        (_, _) => format!("writing {write} to {file}, then its SHA-512: {hash} left"),
+    }
+}
+
+/// How long nothing is shown, and how often it is shown again.
+const PERIOD: Duration = Duration::from_secs(1);

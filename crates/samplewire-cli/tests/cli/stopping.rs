@@ -1,0 +1,229 @@
+//! A signal: every verb begins to stop at once, and shows what takes long.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read};
+use std::net::UdpSocket;
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use samplewire::{SendOptions, Transmitter};
+use samplewire_proto::wire::Flags;
+
+use crate::harness::{Device, folder, gather, signal, spawn, text, wait};
+
+/// A command whose lines on standard error are seen when they come.
+struct Watched {
+    child: Child,
+    stdout: JoinHandle<Vec<u8>>,
+    lines: Receiver<(String, Instant, Duration)>,
+}
+
+impl Watched {
+    fn start(arguments: &[&str]) -> Self {
+        let mut child = spawn(arguments);
+        let stdout = gather(child.stdout.take().expect("it is piped"));
+        let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
+        let (told, lines) = channel();
+        std::thread::spawn(move || {
+            for line in stderr.lines().map_while(Result::ok) {
+                if told.send((line, Instant::now(), waited("thread-self"))).is_err() {
+                    break;
+                }
+            }
+        });
+        Self { child, stdout, lines }
+    }
+
+    /// The first line that begins with `words`, and when it came.
+    fn line(&self, words: &str) -> (String, Instant, Duration) {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(20)).expect("the line comes");
+            if line.0.starts_with(words) {
+                return line;
+            }
+        }
+    }
+
+    /// Sends SIGINT; how long it takes until the command stops, without the time for which it, and
+    /// the thread that looks, waited for a CPU on a machine that does much else.
+    fn stops_after(&self) -> Duration {
+        let main_thread = self.child.id().to_string();
+        let (sent, before) = (Instant::now(), waited(&main_thread));
+        signal(&self.child, libc::SIGINT);
+        let (_, came, waited_here) = self.line("stopping: signal 2");
+        (came - sent).saturating_sub(waited(&main_thread) - before).saturating_sub(waited_here)
+    }
+
+    /// Waits for the end: the exit status, and standard output.
+    fn finish(mut self) -> (i32, String) {
+        let status = wait(&mut self.child).code().expect("no signal killed it");
+        let stdout = self.stdout.join().expect("reading does not panic");
+        (status, String::from_utf8_lossy(&stdout).into_owned())
+    }
+}
+
+/// How long the first thread of a process has been ready to run without a CPU; nothing where the
+/// system does not know.
+fn waited(process: &str) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap_or_default();
+    let ns = text.split(' ').nth(1).and_then(|number| number.parse().ok());
+    Duration::from_nanos(ns.unwrap_or(0))
+}
+
+/// Checks a stop, which `stop` makes and times. The kernel may hold up one run for other reasons than
+/// a lack of CPUs: then two more have to do.
+fn check(name: &str, stop: impl Fn() -> Duration) {
+    let first = stop();
+    if first <= STOP_MAX {
+        return;
+    }
+    let more = [(); 2].map(|()| stop());
+    assert!(more.iter().all(|it| *it <= STOP_MAX), "{name}: {first:?}, then {more:?}");
+}
+
+#[test]
+fn verbs_that_wait_or_receive_begin_to_stop_within_100_ms() {
+    let file = folder("stop-receiving").join("a");
+    let device = Device::start(&["--source", "counter", "--rate", "1M"]);
+    let address = &device.address;
+    for (arguments, expected) in [
+        (vec!["record", address, text(&file), "--overwrite"], 130),
+        (vec!["rate", address], 130),
+        (vec!["emulate", "--listen", "127.0.0.1:0", "--play", "null"], 0),
+    ] {
+        check(arguments[0], || {
+            let watched = Watched::start(&arguments);
+            std::thread::sleep(MOMENT);
+            let stopped_after = watched.stops_after();
+            let (code, words) = watched.finish();
+            assert_eq!(code, expected, "{arguments:?}: {words}");
+            stopped_after
+        });
+    }
+}
+
+#[test]
+fn recorder_whose_device_is_gone_begins_to_stop_within_100_ms() {
+    check("record --reconnect", || {
+        let mut device = Device::start(&["--source", "counter", "--rate", "1M"]);
+        let arguments = ["record", &device.address, "null", "--reconnect", "--timeout", "200ms"];
+        let recorder = Watched::start(&arguments);
+        std::thread::sleep(MOMENT);
+        device.kill();
+        std::thread::sleep(Duration::from_millis(700));
+        let stopped_after = recorder.stops_after();
+        let (code, words) = recorder.finish();
+        assert!(code == 130 && words.contains("lost: "), "{code}: {words}");
+        stopped_after
+    });
+}
+
+/// The device plays nothing for 20 s, so there is no room for what would come next.
+#[test]
+fn verbs_that_send_begin_to_stop_within_100_ms_and_do_not_wait_for_room() {
+    let source = folder("stop-sending").join("zeros.sc16");
+    File::create(&source).and_then(|file| file.set_len(32 << 20)).expect("a long file");
+    for (arguments, address_at) in [
+        (vec!["replay", text(&source), "", "--format", "sc16", "--at", "+20s"], 2),
+        (vec!["rate", "", "--way", "transmit", "--lead", "20s"], 1),
+    ] {
+        check(arguments[0], || {
+            let device = Device::start(&["--play", "null", "--rate", "1M", "--window", "64"]);
+            let mut arguments = [&arguments[..], &["--window", "64"]].concat();
+            arguments[address_at] = &device.address;
+            let watched = Watched::start(&arguments);
+            std::thread::sleep(MOMENT);
+            let (stopped_after, stopped) = (watched.stops_after(), Instant::now());
+            let (code, words) = watched.finish();
+            assert_eq!(code, 130, "{words}");
+            let lasted = stopped.elapsed();
+            assert!(lasted < Duration::from_secs(8), "{lasted:?} of 20 s without room: {words}");
+            stopped_after
+        });
+    }
+}
+
+/// `docs/protocol.md#6.10`: into a pipe, where zeros have to be written.
+#[test]
+fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
+    check("emulate --play", || {
+        let fifo = fifo(&folder("stop-zeros"));
+        let reader = read_all(&fifo);
+        let free = UdpSocket::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free.to_string();
+        let play = ["emulate", "--listen", &address, "--play", text(&fifo), "--rate", "max:20M"];
+        let device = Watched::start(&[&play[..], &["--play-jump-max", "60min"]].concat());
+        std::thread::sleep(MOMENT);
+        let mut transmitter = Transmitter::open(free, &SendOptions::new()).unwrap();
+        let session = transmitter.wait_session(Duration::from_secs(5)).unwrap();
+        let session = session.expect("it is open");
+        // 288 GB.
+        for (index, flags) in [(0, Flags::START), (71_999_999_000, Flags::OVERFLOW)] {
+            let filling = transmitter.quantum(&session, Duration::from_secs(5)).unwrap();
+            transmitter.submit(filling.expect("there is room"), 400, index, flags);
+        }
+        std::thread::sleep(MOMENT);
+        let stopped_after = device.stops_after();
+        let (code, words) = device.finish();
+        assert!(code == 0 && words.contains("played into"), "{code}: {words}");
+        let read_bytes = reader.join().unwrap();
+        assert!((1_000_000..200_000_000_000).contains(&read_bytes), "{read_bytes}");
+        stopped_after
+    });
+}
+
+/// Reads a pipe to its end; how many bytes came.
+fn read_all(fifo: &Path) -> JoinHandle<u64> {
+    let fifo = fifo.to_owned();
+    std::thread::spawn(move || {
+        let mut file = File::open(fifo).expect("it is there");
+        std::io::copy(&mut file, &mut std::io::sink()).expect("it can be read")
+    })
+}
+
+#[test]
+fn what_is_left_to_write_is_shown_when_it_takes_long() {
+    let fifo = fifo(&folder("stop-shown"));
+    let (go, wait) = channel::<()>();
+    let reader = {
+        let fifo = fifo.clone();
+        std::thread::spawn(move || {
+            let mut file = File::open(fifo).expect("it is there");
+            // It stands still until it is told to go on.
+            assert!(wait.recv().is_err(), "nothing is sent");
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).expect("it can be read");
+            bytes
+        })
+    };
+    let device = Device::start(&["--source", "counter", "--rate", "max"]);
+    let recorder = Watched::start(&["record", &device.address, text(&fifo)]);
+    std::thread::sleep(MOMENT);
+    recorder.stops_after();
+    let (line, ..) = recorder.line("writing ");
+    assert!(line.ends_with(&format!("B to {}", text(&fifo))), "{line}");
+    drop(go);
+    let (code, words) = recorder.finish();
+    assert_eq!(code, 130, "{words}");
+    let bytes = reader.join().unwrap();
+    assert!(bytes.len() > 100_000, "what was queued is written: {}", bytes.len());
+    assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
+}
+
+fn fifo(folder: &Path) -> PathBuf {
+    let path = folder.join("pipe.raw");
+    let name = std::ffi::CString::new(text(&path)).expect("no zero bytes");
+    // SAFETY: `name` is a string that ends with a zero byte and outlives the call.
+    let made = unsafe { libc::mkfifo(name.as_ptr(), 0o600) };
+    assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
+    path
+}
+
+/// How long a command runs before anything happens to it.
+const MOMENT: Duration = Duration::from_millis(400);
+
+/// Within which a stop begins.
+const STOP_MAX: Duration = Duration::from_millis(100);
