@@ -1,6 +1,7 @@
 //! Plays a stream into a sink, by a clock or as fast as it comes.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::TagKind;
@@ -44,7 +45,7 @@ pub struct Played {
     /// What was counted.
     pub counts: PlayCounts,
     /// The first index of the first burst, and the one after the last that was played.
-    pub indexes: std::ops::Range<SampleIndex>,
+    pub indexes: Range<SampleIndex>,
     /// Counters of the receiver.
     pub stats: ReceiverSnapshot,
 }
@@ -180,8 +181,8 @@ impl<'a> Player<'a> {
         }
     }
 
-    /// Plays what is due, up to [`STEP_BYTES`]: what a peer makes due is never played in one go.
-    /// `false` when more is due.
+    /// Plays what is due, up to the work of [`STEP_BYTES`]: what a peer makes due is never played in
+    /// one go. `false` when more is due.
     fn play_due(
         &mut self,
         now: Instant,
@@ -190,12 +191,20 @@ impl<'a> Player<'a> {
         // Without a clock nothing runs out.
         let due_end = self.clock.map_or(self.line.end().unwrap_or(0), |clock| clock.index_at(now));
         let from = self.line.next_at().or(self.line.next()).unwrap_or(due_end);
-        let step_end = from.saturating_add((STEP_BYTES / self.frame_bytes).max(1) as u64);
+        let step_samples = match self.sink.as_holes() {
+            // Zeros are little work, and samples lie within the window.
+            Some(_) => u64::MAX,
+            None => (STEP_BYTES / self.frame_bytes).max(1) as u64,
+        };
+        let step_end = from.saturating_add(step_samples);
         let (is_cut, due_end) = (step_end < due_end, step_end.min(due_end));
-        let mut is_idle = true;
+        let (mut is_idle, mut done_bytes) = (true, 0);
         let is_missing = self.receiver.is_missing();
         let dry = if is_missing { UnderrunCause::RepairLate } else { UnderrunCause::SenderBehind };
         while !self.is_stopped {
+            if done_bytes >= STEP_BYTES {
+                return Ok(false);
+            }
             let step = self.line.poll(due_end, dry);
             is_idle &= step.is_none();
             match step {
@@ -204,11 +213,13 @@ impl<'a> Player<'a> {
                 Some(Step::Play(due)) => {
                     let block = &self.blocks[0];
                     let at = |index| (index - block.index()) as usize * self.frame_bytes;
-                    self.sink.write(due.start, &block.bytes()[at(due.start)..at(due.end)])?;
+                    let bytes = &block.bytes()[at(due.start)..at(due.end)];
+                    done_bytes += bytes.len();
+                    self.sink.write(due.start, bytes)?;
                 }
                 Some(Step::Release) => drop(self.blocks.pop_front()),
                 Some(Step::Zeros(due)) if self.underflow == Underflow::Zeros => {
-                    write_zeros(self.sink, &self.zeros, self.frame_bytes, due)?;
+                    done_bytes += self.play_zeros(due)?;
                 }
                 Some(Step::Zeros(_)) => {
                     self.is_stopped = true;
@@ -223,6 +234,25 @@ impl<'a> Player<'a> {
         self.line.stop();
         self.blocks.clear();
         Ok(true)
+    }
+
+    /// Plays zeros: a hole where the sink takes one, and as bytes what is shorter. How many bytes
+    /// cost as much.
+    fn play_zeros(&mut self, mut due: Range<SampleIndex>) -> Result<usize, SinkError> {
+        let samples_max = (self.zeros.len() / self.frame_bytes) as u64;
+        let samples = due.end - due.start;
+        if samples > samples_max
+            && let Some(sink) = self.sink.as_holes()
+        {
+            sink.hole(due.start, samples)?;
+            return Ok(self.zeros.len());
+        }
+        while !due.is_empty() {
+            let count = samples_max.min(due.end - due.start);
+            self.sink.write(due.start, &self.zeros[..count as usize * self.frame_bytes])?;
+            due.start += count;
+        }
+        Ok(samples as usize * self.frame_bytes)
     }
 
     /// Until something is due, or may have to be, at most for a moment.
@@ -252,25 +282,10 @@ impl std::fmt::Debug for Player<'_> {
     }
 }
 
-fn write_zeros(
-    sink: &mut dyn Sink,
-    zeros: &[u8],
-    frame_bytes: usize,
-    mut due: std::ops::Range<SampleIndex>,
-) -> Result<(), SinkError> {
-    let samples_max = (zeros.len() / frame_bytes) as u64;
-    while !due.is_empty() {
-        let count = samples_max.min(due.end - due.start);
-        sink.write(due.start, &zeros[..count as usize * frame_bytes])?;
-        due.start += count;
-    }
-    Ok(())
-}
-
 /// As much is played between two looks at the clock, at what comes, and at whether to stop.
 const STEP_BYTES: usize = 1 << 20;
 
-/// Zeros are written in pieces of this size.
+/// Zeros are written in pieces of this size; more become a hole where the sink takes one.
 const ZEROS_BYTES: usize = 64 << 10;
 
 /// A piece, and the gaps before it, each of which may stand for itself.

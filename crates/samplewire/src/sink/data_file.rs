@@ -156,6 +156,46 @@ impl DataFile {
         Ok(())
     }
 
+    /// Takes so many samples of zeros as a hole: of a direct file what lies between whole units. A
+    /// file system that knows no holes writes the zeros itself.
+    ///
+    /// After an error the file ends with the last sample that fitted, and those gathered are gone.
+    ///
+    /// # Panics
+    /// When it is a pipe or a device.
+    pub(super) fn hole(&mut self, samples: u64) -> Result<(), SinkError> {
+        let mut left_bytes = samples.saturating_mul(self.frame_bytes as u64);
+        let unit_bytes = match self.mode {
+            Mode::Special => panic!("a pipe has no holes"),
+            Mode::Cached => 1,
+            Mode::Direct { unit_bytes, .. } => unit_bytes,
+        };
+        let gathered_bytes = self.gather.len();
+        let head_bytes = gathered_bytes.next_multiple_of(unit_bytes) - gathered_bytes;
+        left_bytes -= self.append_zeros((head_bytes as u64).min(left_bytes))?;
+        self.flush()?;
+        let tail_bytes = left_bytes % unit_bytes as u64;
+        if left_bytes > tail_bytes {
+            let end_bytes = self.written_bytes.saturating_add(left_bytes - tail_bytes);
+            let lengthened = self.file.set_len(end_bytes);
+            let moved = lengthened.and_then(|()| self.file.seek(SeekFrom::Start(end_bytes)));
+            moved.map_err(|source| self.failed(source))?;
+            self.written_bytes = end_bytes;
+        }
+        self.append_zeros(tail_bytes).map(drop)
+    }
+
+    /// Gathers less than a unit of zeros; how many bytes.
+    fn append_zeros(&mut self, len_bytes: u64) -> Result<u64, SinkError> {
+        let mut left_bytes = len_bytes as usize;
+        while left_bytes > 0 {
+            let piece = &ZEROS[..left_bytes.min(ZEROS.len())];
+            left_bytes -= piece.len();
+            self.append(piece)?;
+        }
+        Ok(len_bytes)
+    }
+
     /// Writes what was gathered; of a direct file as many units as there are.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         let len_bytes = match self.mode {
@@ -308,6 +348,8 @@ const DIRECT_BYTES: usize = 4 << 20;
 /// What is not gathered: a call to the system costs less than the copy.
 const PIECE_BYTES: usize = 32 << 10;
 
+static ZEROS: [u8; ALIGN_BYTES] = [0; ALIGN_BYTES];
+
 /// How much room is taken in advance.
 const ROOM_BYTES: u64 = 256 << 20;
 
@@ -368,6 +410,51 @@ mod tests {
         data.append(&bytes[5_000_004..]).unwrap();
         data.flush_all().unwrap();
         assert_eq!(fs::read(&path).unwrap(), bytes);
+    }
+
+    #[test]
+    fn hole_reads_as_zeros_and_takes_no_room_on_the_disk() {
+        use std::os::unix::fs::MetadataExt;
+        let folder = TempDir::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        for (is_direct, before, hole) in [
+            (false, 0, 3_000_000_u64),
+            (false, 7, 3_000_000),
+            (false, 100_000, 1),
+            (true, 0, 3_000_000),
+            (true, 7, 3_000_000),
+            (true, 2_048, 3_000_000),
+            (true, 7, 1),
+            (true, 7, 2_041),
+        ] {
+            let case = format!("direct: {is_direct}, {before} samples, then {hole}");
+            let path = folder.path().join("a");
+            let mut data = match DataFile::create(&OsStorage, &path, 12, true, is_direct) {
+                Err(SinkError::NoDirect { .. }) => continue,
+                opened => opened.unwrap().empty().unwrap(),
+            };
+            let sevens = vec![7; before * 12];
+            data.append(&sevens).unwrap();
+            data.hole(hole).unwrap();
+            assert_eq!(data.len_samples(), before as u64 + hole, "{case}");
+            data.append(&[9; 24]).unwrap();
+            data.flush_all().unwrap();
+            let expected = [&sevens[..], &vec![0; hole as usize * 12], &[9; 24]].concat();
+            assert!(fs::read(&path).unwrap() == expected, "{case}");
+            // A direct file has the room that was taken in advance.
+            let used_bytes = fs::metadata(&path).unwrap().blocks() * 512;
+            let is_small = used_bytes <= before as u64 * 12 + 200_000;
+            assert!(is_small || is_direct, "{case}: {used_bytes}");
+        }
+    }
+
+    #[test]
+    fn hole_beyond_what_a_file_can_be_is_a_full_file_that_stays_as_it_was() {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().join("a");
+        let mut data = DataFile::create(&OsStorage, &path, 4, false, false).unwrap();
+        data.append(&[1; 8]).unwrap();
+        assert!(data.hole(u64::MAX).is_err());
+        assert_eq!((data.written_samples(), fs::read(&path).unwrap().len()), (2, 8));
     }
 
     #[test]

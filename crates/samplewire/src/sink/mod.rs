@@ -91,10 +91,28 @@ pub trait Sink: Send + fmt::Debug {
     /// Until the hash is made, where one was asked for: 2 s per GB that it lags behind.
     fn finish(&mut self) -> Result<SinkSummary, SinkError>;
 
+    /// The sink as one that takes zeros without writing them, where it is one. Default: it is not.
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        None
+    }
+
     /// What is left to do, for whoever shows how long that takes. Default: nothing.
     fn backlog(&self) -> Backlog {
         Backlog::default()
     }
+}
+
+/// A sink whose work for zeros does not depend on how many they are: a file keeps them as a hole,
+/// which takes no room on the disk.
+pub trait Holes {
+    /// Takes `samples` zeros, the first of which has `index`, as [`Sink::write`] takes samples.
+    ///
+    /// # Errors
+    /// [`SinkError`]; what was taken before stays.
+    ///
+    /// # Blocking
+    /// As long as the disk does with what was gathered before.
+    fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError>;
 }
 
 impl<S: Sink + ?Sized> Sink for Box<S> {
@@ -112,6 +130,10 @@ impl<S: Sink + ?Sized> Sink for Box<S> {
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         (**self).finish()
+    }
+
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        (**self).as_holes()
     }
 
     fn backlog(&self) -> Backlog {

@@ -2,7 +2,7 @@
 
 use samplewire_proto::SampleIndex;
 
-use super::{Sink, SinkError, SinkSummary, samples_in};
+use super::{Holes, Sink, SinkError, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
@@ -38,5 +38,18 @@ impl Sink for NullSink {
 
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         Ok(self.summary.clone())
+    }
+
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        Some(self)
+    }
+}
+
+impl Holes for NullSink {
+    fn hole(&mut self, _index: SampleIndex, samples: u64) -> Result<(), SinkError> {
+        let bytes = samples.saturating_mul(self.frame_bytes as u64);
+        self.summary.samples = self.summary.samples.saturating_add(samples);
+        self.summary.bytes = self.summary.bytes.saturating_add(bytes);
+        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use samplewire_proto::SampleIndex;
 
 use super::data_file::DataFile;
-use super::{Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 use crate::source::StreamInfo;
 
@@ -76,5 +76,15 @@ impl Sink for RawSink {
             source,
         })?;
         Ok(self.summary.clone())
+    }
+
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        if self.data.is_regular() { Some(self) } else { None }
+    }
+}
+
+impl Holes for RawSink {
+    fn hole(&mut self, _index: SampleIndex, samples: u64) -> Result<(), SinkError> {
+        self.data.hole(samples)
     }
 }

@@ -15,7 +15,7 @@ use super::journal_file::JournalFile;
 use super::meta_file::MetaFile;
 use super::resume::Found;
 use super::zstd_file::ZstdFile;
-use super::{Backlog, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use super::{Backlog, Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
 use crate::source::StreamInfo;
 use crate::storage::Storage;
@@ -261,6 +261,29 @@ impl SigmfSink {
         Ok(())
     }
 
+    /// Takes samples of consecutive indexes by `write`.
+    fn take(
+        &mut self,
+        index: SampleIndex,
+        samples: u64,
+        write: impl FnOnce(&mut Body) -> Result<(), SinkError>,
+    ) -> Result<(), SinkError> {
+        if samples == 0 {
+            return Ok(());
+        }
+        let is_first = self.data.len_samples() == 0;
+        if !self.is_within_run || self.next != Some(index) {
+            self.begin_run(index)?;
+        }
+        self.with_data(write)?;
+        self.next = index.checked_add(samples);
+        if is_first || self.meta.is_due(&self.document) {
+            self.with_data(Body::flush)?;
+            self.replace_meta()?;
+        }
+        Ok(())
+    }
+
     /// Runs a write to the data file behind one to the journal, and lets the hash follow it.
     fn with_data(
         &mut self,
@@ -328,20 +351,7 @@ impl Sink for SigmfSink {
     fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
         self.check_open()?;
         let samples = samples_in(bytes, self.frame_bytes)?;
-        if samples == 0 {
-            return Ok(());
-        }
-        let is_first = self.data.len_samples() == 0;
-        if !self.is_within_run || self.next != Some(index) {
-            self.begin_run(index)?;
-        }
-        self.with_data(|data| data.append(bytes))?;
-        self.next = index.checked_add(samples);
-        if is_first || self.meta.is_due(&self.document) {
-            self.with_data(Body::flush)?;
-            self.replace_meta()?;
-        }
-        Ok(())
+        self.take(index, samples, |data| data.append(bytes))
     }
 
     fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
@@ -398,8 +408,25 @@ impl Sink for SigmfSink {
         Ok(self.summary.clone())
     }
 
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        match &self.data {
+            Body::Plain(file) if file.is_regular() => Some(self),
+            Body::Plain(_) | Body::Zstd(_) => None,
+        }
+    }
+
     fn backlog(&self) -> Backlog {
         self.backlog.clone()
+    }
+}
+
+impl Holes for SigmfSink {
+    fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.take(index, samples, |data| match data {
+            Body::Plain(file) => file.hole(samples),
+            Body::Zstd(_) => unreachable!("see `as_holes`"),
+        })
     }
 }
 

@@ -62,12 +62,13 @@ pub(crate) fn check_whole(files: &Snapshot, mode: &Mode, device: &Device) -> Res
                 .map_err(|error| error.to_string())?,
             false => files[&data].to_vec(),
         };
-        check_samples(&metadata, &bytes).map_err(|why| format!("{}: {why}", path.display()))?;
+        check_samples(mode, &metadata, &bytes)
+            .map_err(|why| format!("{}: {why}", path.display()))?;
     }
     Ok(())
 }
 
-fn check_samples(metadata: &Metadata, bytes: &[u8]) -> Result<(), String> {
+fn check_samples(mode: &Mode, metadata: &Metadata, bytes: &[u8]) -> Result<(), String> {
     let captures = &metadata.captures;
     let ends = captures.iter().skip(1).map(|next| next.sample_start as usize * 4);
     for (capture, end) in captures.iter().zip(ends.chain([bytes.len()])) {
@@ -75,7 +76,7 @@ fn check_samples(metadata: &Metadata, bytes: &[u8]) -> Result<(), String> {
             capture.boot_id.zip(capture.global_index).ok_or("a capture without its place")?;
         let samples = bytes[capture.sample_start as usize * 4..end].chunks(4);
         for (index, found) in (first..).zip(samples) {
-            if found != sample(boot_id, index) {
+            if found != sample(mode, boot_id, index) {
                 return Err(format!("index {index} of run {boot_id} is another sample"));
             }
         }

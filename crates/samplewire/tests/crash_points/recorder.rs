@@ -62,6 +62,11 @@ impl Mode {
             overwrites: false,
         }
     }
+
+    /// Whether the device has zeros at an index.
+    fn is_silent(&self, index: u64) -> bool {
+        index / self.packet_samples % 7 == 3
+    }
 }
 
 /// A device that goes on while its recorders come and go.
@@ -103,9 +108,12 @@ impl Device {
     }
 }
 
-/// The sample of an index.
-pub(crate) fn sample(boot_id: u64, index: u64) -> [u8; 4] {
-    (index as u32 ^ (boot_id as u32) << 24).to_le_bytes()
+/// The sample of an index: zeros for some packets' worth of them.
+pub(crate) fn sample(mode: &Mode, boot_id: u64, index: u64) -> [u8; 4] {
+    match mode.is_silent(index) {
+        true => [0; 4],
+        false => (index as u32 ^ (boot_id as u32) << 24).to_le_bytes(),
+    }
 }
 
 /// Records `packets` packets of the device behind what is there, as `samplewire record --append
@@ -188,9 +196,17 @@ fn event(
         _ => {}
     }
     let first = device.take(mode.packet_samples);
-    let bytes: Vec<u8> =
-        (first..device.index).flat_map(|index| sample(device.boot_id, index)).collect();
-    sink.write(first, &bytes)
+    let indexes: Vec<u64> = (first..device.index).collect();
+    for run in indexes.chunk_by(|before, after| mode.is_silent(*before) == mode.is_silent(*after)) {
+        match sink.as_holes().filter(|_| mode.is_silent(run[0])) {
+            Some(sink) => sink.hole(run[0], run.len() as u64)?,
+            None => {
+                let samples = run.iter().flat_map(|index| sample(mode, device.boot_id, *index));
+                sink.write(run[0], &samples.collect::<Vec<u8>>())?;
+            }
+        }
+    }
+    Ok(())
 }
 
 fn gap(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
