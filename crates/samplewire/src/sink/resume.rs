@@ -57,7 +57,7 @@ pub fn resumable_in(
     }
     let Some(found) = Found::read(storage, &paths)? else { return Ok(None) };
     let end = match is_split {
-        true => SeriesEnd::read(storage, &base, parts)?,
+        true => SeriesEnd::read(storage, &base, parts, &found)?,
         false => found.end(),
     };
     let data_path = paths.data_of(&found.metadata);
@@ -95,14 +95,23 @@ pub(super) struct SeriesEnd {
 }
 
 impl SeriesEnd {
-    /// The end of the first `parts` parts.
+    /// The end of the first `parts` parts, the newest of which is `newest`.
     ///
     /// The newest part may tell of nothing: its recorder was killed before the first of its samples
     /// was in the file. Then the series ends where the part before ends, and its device's run is
     /// that of the last sample.
-    pub(super) fn read(storage: &dyn Storage, base: &Path, parts: u32) -> Result<Self, SinkError> {
-        let mut end = Self::default();
-        for number in (1..=parts).rev() {
+    pub(super) fn read(
+        storage: &dyn Storage,
+        base: &Path,
+        parts: u32,
+        newest: &Found,
+    ) -> Result<Self, SinkError> {
+        let mut end = newest.end();
+        let mut has_samples = newest.samples > 0;
+        for number in (1..parts).rev() {
+            if end.is_told && has_samples {
+                break;
+            }
             let paths = Paths::of(&part_path(base, number));
             let Some(found) = Found::read(storage, &paths)? else { break };
             let before = found.end();
@@ -110,12 +119,57 @@ impl SeriesEnd {
                 (end.next_index, end.is_told) = (before.next_index, before.is_told);
             }
             end.boot_id = end.boot_id.or(before.boot_id);
-            if end.is_told && found.samples > 0 {
-                break;
-            }
+            has_samples = found.samples > 0;
         }
         Ok(end)
     }
+}
+
+/// Whether a part was finished, also with its hash where that is wanted. Its data are not read, which
+/// takes a second per GB where they are compressed: their length alone is looked at, where it tells
+/// how many samples there are.
+///
+/// # Errors
+/// [`SinkError`]: the metadata cannot be read, or have more samples than the file.
+pub(super) fn is_finished(
+    storage: &dyn Storage,
+    paths: &Paths,
+    wants_hash: bool,
+) -> Result<bool, SinkError> {
+    let Some((metadata, _)) = metadata_of(storage, paths)? else { return Ok(false) };
+    if !metadata.is_compressed {
+        let bytes = len_of(storage, &paths.data_of(&metadata))?;
+        check_claim(&metadata, paths, bytes / frame_bytes_of(&metadata))?;
+    }
+    let claims = &metadata.claims;
+    Ok(claims.is_finished != Some(false) && (metadata.sha512.is_some() || !wants_hash))
+}
+
+/// The metadata of a recording, and their text; `None` when there are none.
+fn metadata_of(
+    storage: &dyn Storage,
+    paths: &Paths,
+) -> Result<Option<(Metadata, String)>, SinkError> {
+    let Some(text) = read(storage, &paths.meta)? else { return Ok(None) };
+    match Metadata::parse(&text) {
+        Ok(metadata) => Ok(Some((metadata, text))),
+        Err(error) => Err(SinkError::Wrong { path: paths.meta.clone(), why: error.to_string() }),
+    }
+}
+
+/// Checks that a data file of `samples` has all that its metadata claim.
+fn check_claim(metadata: &Metadata, paths: &Paths, samples: u64) -> Result<(), SinkError> {
+    match metadata.claims.sample_count {
+        Some(expected) if expected > samples => {
+            let path = paths.data_of(metadata);
+            Err(SinkError::Short { path, found: samples, expected })
+        }
+        _ => Ok(()),
+    }
+}
+
+fn frame_bytes_of(metadata: &Metadata) -> u64 {
+    (metadata.format.sample_bytes() * usize::from(metadata.channels)) as u64
 }
 
 /// The metadata, the journal and the length of a recording.
@@ -134,7 +188,7 @@ impl Found {
     /// Reads what is there. A data file without metadata is no recording; an empty one is as good
     /// as none.
     pub(super) fn read(storage: &dyn Storage, paths: &Paths) -> Result<Option<Self>, SinkError> {
-        let Some(text) = read(storage, &paths.meta)? else {
+        let Some((metadata, text)) = metadata_of(storage, paths)? else {
             for path in [paths.data.clone(), paths.compressed()] {
                 if len_of(storage, &path)? > 0 {
                     return Err(SinkError::Exists { path });
@@ -146,7 +200,6 @@ impl Found {
             path: path.to_owned(),
             why: error.to_string(),
         };
-        let metadata = Metadata::parse(&text).map_err(|error| wrong(&paths.meta, &error))?;
         let is_finished = metadata.claims.is_finished != Some(false);
         let mut owner = None;
         let (path, root) = match read(storage, &paths.journal)?.filter(|_| !is_finished) {
@@ -160,7 +213,6 @@ impl Found {
         };
         let captures = captures(&root, metadata.offset).map_err(|error| wrong(path, &error))?;
         let marks = marks(&root).map_err(|error| wrong(path, &error))?;
-        let frame_bytes = metadata.format.sample_bytes() * usize::from(metadata.channels);
         let data_path = paths.data_of(&metadata);
         let mut written_bytes = len_of(storage, &data_path)?;
         let content_bytes = match metadata.is_compressed && written_bytes > 0 {
@@ -173,20 +225,13 @@ impl Found {
                 content_bytes
             }
             false => {
-                written_bytes -= written_bytes % frame_bytes as u64;
+                written_bytes -= written_bytes % frame_bytes_of(&metadata);
                 written_bytes
             }
         };
-        let samples = content_bytes / frame_bytes as u64;
-        if let Some(expected) = metadata.claims.sample_count.filter(|&count| count > samples) {
-            return Err(SinkError::Short { path: data_path, found: samples, expected });
-        }
+        let samples = content_bytes / frame_bytes_of(&metadata);
+        check_claim(&metadata, paths, samples)?;
         Ok(Some(Self { metadata, captures, marks, samples, written_bytes, owner }))
-    }
-
-    /// Whether its recorder finished it.
-    pub(super) fn is_finished(&self) -> bool {
-        self.metadata.claims.is_finished != Some(false)
     }
 
     /// Checks that samples of `info` may follow.

@@ -73,8 +73,18 @@ impl SigmfSink {
         info.check()?;
         let paths = Paths::of(path);
         let found = if options.append { Found::read(&*options.storage, &paths)? } else { None };
+        Self::open_found(paths, info, found.as_ref(), options)
+    }
+
+    /// Goes on with what was found, or creates the files.
+    pub(super) fn open_found(
+        paths: Paths,
+        info: &StreamInfo,
+        found: Option<&Found>,
+        options: &SinkOptions,
+    ) -> Result<Self, SinkError> {
         match found {
-            Some(found) => Self::append(paths, info, &found, options),
+            Some(found) => Self::append(paths, info, found, options),
             None => Self::create(paths, info, options),
         }
     }

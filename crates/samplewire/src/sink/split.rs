@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, sync_channel};
 
 use samplewire_proto::SampleIndex;
 
-use super::resume::{Found, SeriesEnd, lock};
+use super::resume::{Found, SeriesEnd, is_finished, lock};
 use super::{Backlog, SigmfSink, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
 use crate::sigmf::{Paths, RecordedGap};
 use crate::source::StreamInfo;
@@ -58,6 +58,7 @@ impl SplitSink {
         options: &SinkOptions,
         part_bytes: u64,
     ) -> Result<Self, SinkError> {
+        info.check()?;
         let frame_bytes = info.frame_bytes();
         if part_bytes < frame_bytes as u64 {
             return Err(SinkError::Part { part_bytes, frame_bytes });
@@ -82,9 +83,14 @@ impl SplitSink {
             // From the last on: what a kill leaves are the first parts, and no part without them.
             (1..=parts).rev().try_for_each(|stale| remove_part(storage, &base, stale))?;
         }
-        let end = SeriesEnd::read(storage, &base, if options.append { parts } else { 0 })?;
+        let paths = Paths::of(&part_path(&base, number));
+        let found = if options.append { Found::read(storage, &paths)? } else { None };
+        let end = match &found {
+            Some(found) => SeriesEnd::read(storage, &base, parts, found)?,
+            None => SeriesEnd::default(),
+        };
         let options = SinkOptions { part: Some(number), ..options.clone() };
-        let mut part = SigmfSink::open(&part_path(&base, number), info, &options)?;
+        let mut part = SigmfSink::open_found(paths, info, found.as_ref(), &options)?;
         // A part that tells of nothing yet goes on where the one before it ended.
         part.go_on_from(end.next_index, end.boot_id);
         let part_samples = part_bytes / frame_bytes as u64;
@@ -250,9 +256,7 @@ fn finish_part(
     options: &SinkOptions,
 ) -> Result<(), SinkError> {
     let path = part_path(base, number);
-    let is_done =
-        |found: Found| found.is_finished() && (found.metadata.sha512.is_some() || !wants_hash);
-    if Found::read(&*options.storage, &Paths::of(&path))?.is_some_and(is_done) {
+    if is_finished(&*options.storage, &Paths::of(&path), wants_hash)? {
         return Ok(());
     }
     let options = SinkOptions { part: Some(number), ..options.clone() };

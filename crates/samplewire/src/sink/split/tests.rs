@@ -213,6 +213,29 @@ fn series_is_gone_on_with_by_parts_alone() {
     assert_eq!(series.names(), names);
 }
 
+/// The parts before the newest may be a terabyte.
+#[test]
+fn series_is_gone_on_with_without_the_data_of_its_earlier_parts_and_verify_reads_them() {
+    for is_compressed in [false, true] {
+        let series = Series::new();
+        let append = SinkOptions::new().append(true).compress(is_compressed);
+        let mut sink = series.open(&append).unwrap();
+        write(&mut sink);
+        sink.finish().unwrap();
+        let first = Paths::of(&part_path(&series.path(), 1));
+        let data = if is_compressed { first.compressed() } else { first.data };
+        let len_bytes = fs::metadata(&data).unwrap().len() as usize;
+        fs::write(&data, vec![0xFF; len_bytes]).unwrap();
+        let next = resumable(&series.path(), true).unwrap().unwrap().next_index.unwrap();
+        let mut sink = series.open(&append).unwrap();
+        sink.session(7).unwrap();
+        sink.write(next, &[4; 200]).unwrap();
+        sink.finish().unwrap();
+        assert_eq!(fs::read(&data).unwrap(), vec![0xFF; len_bytes]);
+        series.expect_fault("a-0001");
+    }
+}
+
 /// Kills of a recorder as it began a part, and between the end of a part and its hash.
 #[test]
 fn series_killed_between_its_parts_is_gone_on_with() {
