@@ -10,7 +10,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
     'import json, sys; print(json.load(sys.stdin)["target_directory"])'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
+.PHONY: help demo board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
 .PHONY: attacks soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
@@ -25,8 +25,12 @@ board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" g
 	@tools/board.sh $(BOARD)
 
 test: ## everything that must hold, and what was skipped
-	@tools/setup.sh linker tshark valgrind python package cross rtl namespaces nightly soapy
+	@tools/setup.sh linker tshark valgrind instructions python package cross rtl namespaces nightly soapy
 	@tools/test.sh
+
+instructions: ## instructions for each packet, block and opening; writes bench/instructions/table.md
+	@tools/setup.sh linker valgrind instructions
+	$(PYTHON) bench/instructions/instructions.py
 
 wheel: ## the Python package, for every Python from 3.10 on; writes out/wheels
 	@tools/setup.sh linker package

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
-#   tools/setup.sh PART...    of: linker, tshark, valgrind, python, package, notebooks, cross, rtl,
-#                             deny, fuzz, futuresdr, gnuradio, namespaces, nightly, soapy, wire
+#   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
+#                             cross, rtl, deny, fuzz, futuresdr, gnuradio, namespaces, nightly,
+#                             soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -61,7 +62,27 @@ linker() {
 }
 
 valgrind_() {
-    command -v valgrind >/dev/null || install_apt valgrind "tests run programs in C under it"
+    command -v valgrind >/dev/null || install_apt valgrind "tests run programs in C under it, and count instructions"
+}
+
+# The compiler whose instructions are counted, with a libc of its own.
+instructions() {
+    local check=(python3 bench/instructions/instructions.py --can-run) version target why
+    "${check[@]}" >/dev/null && return 0
+    version=$(sed -n 's/^TOOLCHAIN = "\(.*\)"/\1/p' "${check[1]}")
+    target=$(sed -n 's/^TARGET = "\(.*\)"/\1/p' "${check[1]}")
+    if command -v rustup >/dev/null; then
+        local toolchain=()
+        case $(rustc --version) in
+            "rustc $version "*) ;;
+            *) toolchain=(--toolchain "$version") ;;
+        esac
+        say "installing Rust $version with its library for $target: instructions are counted with it"
+        { [ "${#toolchain[@]}" = 0 ] ||
+            rustup toolchain install "$version" --profile minimal >/dev/null 2>&1; } &&
+            rustup target add "$target" "${toolchain[@]}" >/dev/null 2>&1
+    fi
+    why=$("${check[@]}") || say "missing: $why; instructions are not counted"
 }
 
 tshark_() {
@@ -211,7 +232,7 @@ soapy() {
 rust
 for part in "$@"; do
     case $part in
-        linker | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
+        linker | instructions | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
         futuresdr | gnuradio | namespaces | nightly | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;

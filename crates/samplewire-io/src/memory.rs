@@ -16,7 +16,7 @@ use crate::wake::Waker;
 /// Joins two links. Each direction holds `capacity_packets` of up to `packet_bytes_max` bytes
 /// (UDP payload); packets that would exceed `mtu_bytes` with their headers are `TooLong`.
 ///
-/// The first end is 192.0.2.1, port 1, the second 192.0.2.2, port 2.
+/// The first end is 127.0.0.1, port 1, the second 127.0.0.1, port 2.
 ///
 /// # Errors
 /// `System` when the process has no descriptor left for the wakers.
@@ -248,10 +248,11 @@ fn system(
     move |source| LinkError::System { operation, address, source }
 }
 
-/// Addresses of the range for documentation (RFC 5737): no packet leaves for them by mistake.
-const FIRST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 1);
+/// Addresses of this host: no packet leaves for them by mistake, and a port that asks for the route to
+/// one finds none whose MTU limits it.
+const FIRST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 /// See [`FIRST`].
-const SECOND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::new(192, 0, 2, 2)), 2);
+const SECOND: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 2);
 
 #[cfg(test)]
 mod tests {

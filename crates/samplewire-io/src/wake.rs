@@ -103,7 +103,8 @@ fn poll_on(fd: RawFd, events: i16) -> libc::pollfd {
 /// ppoll(2); a signal ends the wait early, which every caller allows.
 fn poll(events: &mut [libc::pollfd], timeout: Duration) -> io::Result<()> {
     let timeout = libc::timespec {
-        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
+        // Its type differs between glibc and musl, and 68 years suffice.
+        tv_sec: timeout.as_secs().min(i32::MAX as u64) as _,
         tv_nsec: timeout.subsec_nanos().into(),
     };
     // SAFETY: the pointers cover `events` and `timeout`, which outlive the call; no signal mask.

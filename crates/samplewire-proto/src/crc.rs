@@ -6,19 +6,19 @@
 //! linear map (in hardware an XOR matrix).
 
 /// The CRC-32C of `bytes`.
-#[cfg(feature = "std")]
+#[cfg(all(feature = "std", not(samplewire_portable)))]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc_fast::checksum(crc_fast::CrcAlgorithm::Crc32Iscsi, bytes) as u32
 }
 
 /// The CRC-32C of `bytes`.
-#[cfg(not(feature = "std"))]
+#[cfg(any(not(feature = "std"), samplewire_portable))]
 pub fn crc32c(bytes: &[u8]) -> u32 {
     crc32c_by_tables(bytes)
 }
 
 /// Eight bytes a step ("slicing-by-8", Kounavis and Berry 2005).
-#[cfg(any(test, not(feature = "std")))]
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
 fn crc32c_by_tables(bytes: &[u8]) -> u32 {
     let (steps, rest) = bytes.as_chunks::<8>();
     let mut crc = !0u32;
@@ -38,7 +38,7 @@ fn crc32c_by_tables(bytes: &[u8]) -> u32 {
 }
 
 /// `TABLES[n][b]` is what byte `b` contributes with `n` bytes behind it.
-#[cfg(any(test, not(feature = "std")))]
+#[cfg(any(test, not(feature = "std"), samplewire_portable))]
 static TABLES: [[u32; 256]; 8] = {
     let mut tables = [[0u32; 256]; 8];
     let mut byte = 0;

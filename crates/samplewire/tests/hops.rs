@@ -460,7 +460,7 @@ fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
 
 const STREAMS: usize = 4;
 const ROUNDS: u64 = 4_000;
-/// Samples of a packet: it fits every route, which a link in memory has not.
+/// Samples of a packet.
 const ROUND_SAMPLES: u64 = 256;
 const OVERFLOW_SAMPLES: u64 = 33;
 

@@ -199,8 +199,10 @@ impl Socket {
         unsafe {
             libc::strncpy(request.ifr_name.as_mut_ptr(), name, libc::IFNAMSIZ - 1);
         }
+        // The type of a request differs between glibc and musl.
+        let get_mtu = libc::SIOCGIFMTU as libc::Ioctl;
         // SAFETY: SIOCGIFMTU reads the name of the ifreq it is given and writes its MTU.
-        let answer = unsafe { libc::ioctl(self.fd(), libc::SIOCGIFMTU, &raw mut request) };
+        let answer = unsafe { libc::ioctl(self.fd(), get_mtu, &raw mut request) };
         // SAFETY: the kernel wrote this variant of the union, or the zeros above stand there.
         let mtu_bytes = unsafe { request.ifr_ifru.ifru_mtu };
         if answer < 0 { None } else { usize::try_from(mtu_bytes).ok() }

@@ -208,7 +208,8 @@ impl ReceiveHeaders {
                 socket.fd(),
                 self.headers.as_mut_ptr(),
                 messages as u32,
-                libc::MSG_DONTWAIT,
+                // Their type differs between glibc and musl.
+                libc::MSG_DONTWAIT as _,
                 null_mut(),
             )
         };
