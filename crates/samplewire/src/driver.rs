@@ -38,6 +38,10 @@ impl Running {
                 let span = at.since(self.clock.now());
                 self.calls.sleep(self.endpoint.link(), span, || true)
             }
+            Rest::Room(at) => {
+                let span = at.since(self.clock.now());
+                self.endpoint.link().wait(Duration::from_nanos(span.0))
+            }
             Rest::Pause(at) => {
                 std::thread::sleep(Duration::from_nanos(at.since(self.clock.now()).0));
                 Ok(())

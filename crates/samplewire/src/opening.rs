@@ -3,19 +3,17 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use samplewire_io::{Batch, Ecn, Link, Outgoing, Resilient, UdpOptions};
+use samplewire_io::UdpOptions;
 use samplewire_proto::Nanos;
 use samplewire_proto::receiver::Delivery;
-use samplewire_proto::session::{
-    AcceptInfo, EndView, OpenConfig, OpenConfigError, OpenEvent, Opener,
-};
+use samplewire_proto::session::{AcceptInfo, EndView, OpenConfig, OpenConfigError};
 use samplewire_proto::stream::Terms;
-use samplewire_proto::wire::{self, RefuseReason};
+use samplewire_proto::wire::RefuseReason;
 
 use crate::device::STREAMS_MAX;
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
-use crate::port::{Clock, IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of, seed};
+use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of};
 use crate::receiver::Port;
 use crate::transmitter::Form;
 
@@ -50,19 +48,6 @@ pub fn probe_stream(
 
 /// Opens the stream that the configuration names, or where none was chosen the first after it that
 /// is free and goes the way of its role.
-pub(crate) fn open_first(
-    link: &mut Resilient,
-    (address, clock): (SocketAddr, Clock),
-    config: OpenConfig,
-    limits: Limits,
-    batch: &mut Batch,
-) -> Result<AcceptInfo, OpenError> {
-    first_free(config, limits.is_stream_chosen, |config| {
-        open(link, address, clock, config, limits, batch)
-    })
-}
-
-/// Like [`open_first`], by any way to open a stream.
 pub(crate) fn first_free<T>(
     config: OpenConfig,
     is_chosen: bool,
@@ -86,61 +71,6 @@ pub(crate) fn first_free<T>(
         }
     }
     Err(busy.or(other_way).expect("a stream was refused"))
-}
-
-/// Runs an opening over `link` until it is accepted.
-pub(crate) fn open(
-    link: &mut Resilient,
-    address: SocketAddr,
-    clock: Clock,
-    config: OpenConfig,
-    limits: Limits,
-    batch: &mut Batch,
-) -> Result<AcceptInfo, OpenError> {
-    let config = limits.apply(config, link.capabilities().mtu_bytes, address)?;
-    let stream = config.stream();
-    let mut opener = Opener::new(config, seed()?, clock.now());
-    let mut out = vec![0; IP_BYTES_MAX];
-    loop {
-        let now = clock.now();
-        link.recv(batch)?;
-        for (bytes, meta) in &*batch {
-            if meta.peer == address
-                && let Ok((header, packet)) = wire::parse(bytes)
-            {
-                opener.handle(now, &header, &packet, bytes.len());
-            }
-        }
-        while let Some(len) = opener.poll_transmit(now, &mut out) {
-            let parts = [&out[..len], &[], &[]];
-            link.send(&[Outgoing { peer: address, ecn: Ecn::NotEct, parts }])?;
-        }
-        match opener.poll_event() {
-            Some(OpenEvent::Accepted(accept)) => return Ok(accept),
-            Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
-                return Err(OpenError::Refused { address, stream, reason, retry_ms });
-            }
-            Some(OpenEvent::Contradicted(error)) => {
-                return Err(OpenError::PeerTerms { address, error });
-            }
-            Some(OpenEvent::TimedOut { answers_seen, .. }) => {
-                // That the host itself refused to send is the reason, where there is no answer.
-                if let (false, Some(error)) = (answers_seen, link.take_send_error(address)) {
-                    return Err(error.into());
-                }
-                let is_unreachable = link.unreachable_hint() > 0 && !answers_seen;
-                return Err(OpenError::NoAnswer {
-                    address,
-                    waited: limits.timeout,
-                    is_unreachable,
-                    is_challenged: answers_seen,
-                });
-            }
-            None => {}
-        }
-        let until = opener.poll_timeout().unwrap_or(now + Nanos::from_millis(1));
-        link.wait(Duration::from_nanos(until.since(clock.now()).0))?;
-    }
 }
 
 /// What both roles may choose of an opening.

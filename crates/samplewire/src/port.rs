@@ -103,7 +103,7 @@ pub(crate) struct PortCounts {
 pub(crate) const LINGER_MAX: Nanos = Nanos::from_millis(1_500);
 
 /// The longest wait for a link that is full.
-pub(crate) const LINK_FULL_PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const LINK_FULL_PAUSE: Nanos = Nanos::from_millis(1);
 
 /// Ranges of a REPORT that a host takes; hardware takes 32.
 pub(crate) const RANGES_MAX: u16 = 128;

@@ -106,15 +106,15 @@ impl Drop for Inlet {
 }
 
 /// A stream that has been opened and was not yet taken by the program.
-pub(super) struct Arrived {
-    pub(super) id: u64,
-    pub(super) underflow: Underflow,
-    pub(super) info: DeviceInfo,
-    pub(super) outlet: Outlet,
+pub(crate) struct Arrived {
+    pub(crate) id: u64,
+    pub(crate) underflow: Underflow,
+    pub(crate) info: DeviceInfo,
+    pub(crate) outlet: Outlet,
 }
 
 /// What the I/O thread and the program share between streams.
-pub(super) struct Shared {
+pub(crate) struct Shared {
     bell: Bell,
     stop: AtomicBool,
     state: Mutex<State>,
@@ -128,13 +128,13 @@ struct State {
 }
 
 impl Shared {
-    pub(super) fn new(caller: Caller) -> Self {
+    pub(crate) fn new(caller: Caller) -> Self {
         let (stop, state) = (AtomicBool::new(false), Mutex::new(State::default()));
         Self { bell: Bell::new(), stop, state, caller }
     }
 
     /// One that was not taken is replaced: it has ended.
-    pub(super) fn put(&self, arrived: Arrived) {
+    pub(crate) fn put(&self, arrived: Arrived) {
         lock(&self.state).arrived = Some(arrived);
         self.bell.ring();
     }
@@ -152,7 +152,7 @@ impl Shared {
         state.arrived.is_some() || state.failure.is_some()
     }
 
-    pub(super) fn fail(&self, failure: String) {
+    pub(crate) fn fail(&self, failure: String) {
         lock(&self.state).failure = Some(failure);
         self.bell.ring();
     }
@@ -163,7 +163,7 @@ impl Shared {
         self.caller.call();
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
+    pub(crate) fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::Acquire)
     }
 }

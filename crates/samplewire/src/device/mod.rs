@@ -1,14 +1,9 @@
 //! A device in software: a port that sends streams, plays another, or both at once.
 
 mod clock;
-mod engine;
-mod favours;
 mod inlet;
 mod offer;
 mod player;
-mod plays;
-mod sends;
-mod start;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,7 +15,8 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
 use crate::calls::{Caller, Calls};
-use crate::driver::Port;
+use crate::driver::{Port, Running};
+use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
 use crate::quantum::{self, HOLD_MAX};
@@ -30,12 +26,10 @@ use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
-use engine::{Engine, Running};
+pub(crate) use inlet::{Arrived, Shared as InletShared};
 pub use inlet::{Incoming, Inlet, PortError};
-use offer::Offer;
+pub(crate) use offer::Offer;
 pub use player::{Played, Player};
-use plays::Plays;
-use sends::{Send, Sends};
 
 /// What a device's port does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -94,33 +88,27 @@ impl Device {
         let halves = config.sends.iter().enumerate();
         let halves = halves
             .map(|(place, info)| half_out(info, options, mtu_bytes, (clock, calls.caller(place))));
-        let (sends, handles): (Vec<_>, Vec<_>) =
+        let (mut entries, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         // The stream that comes in is the last.
         let caller = calls.caller(streams - 1);
-        let inlet_shared = Arc::new(inlet::Shared::new(caller.clone()));
-        let pages_in = inward.as_ref().map(|(_, pool)| pool.pages());
-        let (plays, pool_bytes) = match inward {
-            Some((offer, pool)) => {
-                let bytes = pool.memory_bytes();
-                let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
-                let shared = Arc::clone(&inlet_shared);
-                let jump_max = samples_in(&offer.info, options.play_jump_max);
-                (
-                    Some(Plays::new((clock, caller), offer, pool, (hold_max, jump_max), shared)),
-                    bytes,
-                )
-            }
-            None => (None, 0),
-        };
-        let sends = Sends::new(sends.into());
-        let pages = handles.first().map(|handle| handle.pool.pages()).or(pages_in);
-        let ports = (Resilient::new(link), clock, calls);
-        let engine = Engine::new(ports, (listener, boot_id), (sends, plays), config.clock, spins);
-        let running = Running { engine, batch };
+        let inlet_shared = Arc::new(InletShared::new(caller.clone()));
+        let mut pages = handles.first().map(|handle: &Handle| handle.pool.pages());
+        let mut pool_bytes = 0;
+        if let Some((offer, pool)) = inward {
+            (pages, pool_bytes) = (pages.or(Some(pool.pages())), pool.memory_bytes());
+            let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
+            let jump_max = samples_in(&offer.info, options.play_jump_max);
+            let shared = Arc::clone(&inlet_shared);
+            let playing = Playing::new((clock, caller), offer, pool, (hold_max, jump_max), shared);
+            entries.push(Entry::Playing(Box::new(playing)));
+        }
+        let listening = Listening::new(listener, boot_id, config.clock, clock, config.sends.len());
+        let link = Resilient::new(link);
+        let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&calls));
+        let running = Running { endpoint, batch, clock, calls };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let asked = (&options.real_time, pages);
-        let port = Port::start(name, capabilities, asked, running)?;
+        let port = Port::start(name, capabilities, (&options.real_time, pages), running)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let transmitters = handles.into_iter().zip(config.sends).zip(batches);
@@ -155,14 +143,15 @@ fn half_out(
     options: &TransmitterOptions,
     mtu_bytes: usize,
     (clock, caller): (Clock, Caller),
-) -> Result<(Send, Handle), OpenError> {
+) -> Result<(Entry, Handle), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
     let config = crate::transmitter::sender_config(options.link_bps)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
     let huge_pages = options.real_time.wants_huge_pages();
     let (outflow, handle) =
         crate::transmitter::outflow((clock, config), sizes, huge_pages, caller)?;
-    Ok((Send::new(offer, outflow), handle))
+    let sending = Sending::new(outflow, Side::Listener(offer));
+    Ok((Entry::Sending(Box::new(sending)), handle))
 }
 
 fn half_in(
@@ -196,7 +185,7 @@ pub const STREAMS_MAX: usize = 1_024;
 const _: () = assert!(STREAMS_MAX < Listener::<Box<[StreamSlot]>>::STREAMS_MAX);
 
 /// Before anything is measured.
-const RTT_INITIAL: Nanos = Nanos::from_millis(1);
+pub(crate) const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 
 /// How long samples that are played by a clock may wait for their quantum to fill: what is in order
 /// is to be where it is played.

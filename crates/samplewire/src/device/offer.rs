@@ -17,21 +17,21 @@ use crate::transmitter::TransmitterOptions;
 
 /// The stream and the choices, checked against each other.
 #[derive(Clone, Debug)]
-pub(super) struct Offer {
-    pub(super) info: StreamInfo,
-    pub(super) frame_bytes: usize,
-    pub(super) window: u32,
+pub(crate) struct Offer {
+    pub(crate) info: StreamInfo,
+    pub(crate) frame_bytes: usize,
+    pub(crate) window: u32,
     /// The least unit of a payload: whole samples and whole beats.
     unit_bytes: usize,
     payload_bytes: Option<u16>,
-    pub(super) payload_bytes_max: usize,
-    pub(super) reorder_tolerance: u32,
+    pub(crate) payload_bytes_max: usize,
+    pub(crate) reorder_tolerance: u32,
     /// Packets of a quantum when payloads are the largest.
-    pub(super) quantum_packets: u32,
+    pub(crate) quantum_packets: u32,
 }
 
 impl Offer {
-    pub(super) fn new(
+    pub(crate) fn new(
         info: &StreamInfo,
         options: &TransmitterOptions,
         mtu_bytes: usize,
@@ -96,19 +96,19 @@ impl Offer {
 
     /// Packets of a quantum in a session of this payload: as many as fit, but for one place that
     /// the end of a burst may need.
-    pub(super) fn quantum_packets_at(&self, payload_bytes: usize) -> u32 {
+    pub(crate) fn quantum_packets_at(&self, payload_bytes: usize) -> u32 {
         let fitting = (self.quantum_bytes() / payload_bytes) as u32 - 1;
         fitting.min(quantum::packets_max(self.window))
     }
 
     /// Capacity of a quantum in bytes.
-    pub(super) const fn quantum_bytes(&self) -> usize {
+    pub(crate) const fn quantum_bytes(&self) -> usize {
         (self.quantum_packets as usize + 1) * self.payload_bytes_max
     }
 
     /// The terms for a request, of one of so many streams; `None` when the path carries no packet of
     /// the payload chosen, or none that holds the end of a burst.
-    pub(super) fn params(
+    pub(crate) fn params(
         &self,
         request: &OpenRequest,
         is_out: bool,
@@ -151,7 +151,7 @@ impl Offer {
     }
 
     /// A stream of these terms, of or to `address`.
-    pub(super) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
+    pub(crate) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
         DeviceInfo {
             address,
             name: self.info.name,

@@ -1,12 +1,21 @@
 //! One engine for a link and all streams over it. It has no thread and reads no clock: a driver
 //! calls [`Endpoint::turn`] with the time and does what the turn returns ([`Rest`]).
 //!
-//! A lost packet is noticed, and credit granted, in [`Inflow`]; blocks are handed over there too.
+//! It opens streams in both directions at the requests of handles, or listens and begins those that
+//! others open ([`Listening`]).
+//!
+//! A lost packet is noticed, and credit granted, in [`Inflow`](crate::receiver::Inflow), and a block
+//! is handed over there; repairs leave by [`Outflow`](crate::transmitter::Outflow).
 
 mod agenda;
+mod favours;
 mod gather;
 mod guard;
+mod listening;
 mod opening;
+mod playing;
+mod sending;
+mod start;
 mod streams;
 
 use std::hint::black_box;
@@ -15,32 +24,45 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 
 use samplewire_io::{Batch, Link, LinkError, Meta, Resilient};
+use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
-use samplewire_proto::{Nanos, Tag};
 
 use crate::calls::Calls;
-use crate::port::IP_BYTES_MAX;
-use crate::receiver::Inflow;
+use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
 
-pub(crate) use agenda::Agenda;
+use agenda::Agenda;
 use gather::Gather;
 use guard::{Guard, tag_of};
+use listening::Far;
+pub(crate) use listening::Listening;
 pub(crate) use opening::{Accepted, Opening};
-use streams::{Entry, Streams};
+pub(crate) use playing::Playing;
+use sending::{Departures, News, Turn, Visits};
+pub(crate) use sending::{Sending, Side};
+use streams::Streams;
+pub(crate) use streams::{Entry, Opened, Receiving};
 
 /// A link, and the streams over it.
 pub(crate) struct Endpoint {
     link: Gather,
     calls: Arc<Calls>,
     commands: mpsc::Receiver<Command>,
+    /// What answers openings of others; the streams are then those that it offers.
+    listening: Option<Listening>,
+    streams: Streams,
+    /// The streams that go out, by when they are to be visited.
+    departures: Departures,
+    /// All others, and openings.
+    arrivals: Agenda,
     /// No handle is left that could open another stream.
     is_closed: bool,
     /// The link has failed: what has arrived is still the programs'.
     is_broken: bool,
     /// The driver never sleeps while a stream is open.
     spins: bool,
-    streams: Streams,
-    agenda: Agenda,
+    /// Streams whose programs have let go of them, of an end that listens: those describe themselves
+    /// to strangers until the last is let go.
+    stopped: usize,
     /// Openings under way.
     openings: usize,
     out: Box<[u8]>,
@@ -50,26 +72,17 @@ pub(crate) struct Endpoint {
     guarded_at: Nanos,
     /// Packets with the tag of no stream.
     strays: u64,
-    corrupted: u64,
-    foreign: u64,
-    counts: Arc<Counts>,
+    counts: PortCounts,
+    /// The same for handles.
+    shown: Arc<Counts>,
 }
 
 /// A request of a handle.
 pub(crate) enum Command {
     /// Open a stream, and answer when that is settled.
     Open(Box<Opening>),
-    /// Serve a stream that was opened.
-    Begin(usize, Box<Stream>),
-}
-
-/// An open stream.
-pub(crate) struct Stream {
-    pub(crate) inflow: Inflow,
-    /// Of this end and of the peer's.
-    pub(crate) tags: (Tag, Tag),
-    /// Packets that may be on their way, and the bytes of each.
-    pub(crate) room: (u32, usize),
+    /// Serve a stream that was opened, at this place.
+    Begin(usize, Entry),
 }
 
 /// Counts of packets that belong to no stream.
@@ -86,38 +99,70 @@ pub(crate) enum Rest {
     No,
     /// Wait until that time, unless a packet or a call comes.
     Until(Nanos),
+    /// Wait until that time, unless a packet comes or the link has room again.
+    Room(Nanos),
     /// Pause until that time, whatever comes.
     Pause(Nanos),
 }
 
 impl Endpoint {
-    /// For `streams` streams at most; a driver that `spins` does not wait while one is open.
-    pub(crate) fn new(
+    /// An endpoint that opens streams, `places` at most at a time, at the requests of handles. A
+    /// driver that `spins` does not wait while one is open.
+    pub(crate) fn opener(
         link: Resilient,
-        streams: usize,
+        places: usize,
         spins: bool,
         calls: Arc<Calls>,
         commands: mpsc::Receiver<Command>,
-        counts: Arc<Counts>,
+        shown: Arc<Counts>,
     ) -> Self {
+        let streams = Streams::free(places);
+        Self { commands, shown, is_closed: false, ..Self::new(link, None, streams, spins, calls) }
+    }
+
+    /// An endpoint that listens for openers of these streams, of which those that go out come first.
+    pub(crate) fn listener(
+        link: Resilient,
+        listening: Listening,
+        streams: Vec<Entry>,
+        spins: bool,
+        calls: Arc<Calls>,
+    ) -> Self {
+        let streams = Streams::of(streams);
+        let mut endpoint = Self::new(link, Some(listening), streams, spins, calls);
+        // Each shows its counters now and then, also before it is opened.
+        (0..endpoint.streams.len()).for_each(|place| endpoint.call(place));
+        endpoint
+    }
+
+    fn new(
+        link: Resilient,
+        listening: Option<Listening>,
+        streams: Streams,
+        spins: bool,
+        calls: Arc<Calls>,
+    ) -> Self {
+        let places = streams.len();
         Self {
             link: Gather::new(link),
             calls,
-            commands,
-            is_closed: false,
+            commands: mpsc::channel().1,
+            listening,
+            streams,
+            departures: Departures::new(places),
+            arrivals: Agenda::new(places),
+            is_closed: true,
             is_broken: false,
             spins,
-            streams: Streams::new(streams),
-            agenda: Agenda::new(streams),
+            stopped: 0,
             openings: 0,
             out: vec![0; IP_BYTES_MAX].into(),
             dropped: None,
             guard: Guard::new(),
             guarded_at: Nanos(0),
             strays: 0,
-            corrupted: 0,
-            foreign: 0,
-            counts,
+            counts: PortCounts::default(),
+            shown: Arc::default(),
         }
     }
 
@@ -146,72 +191,97 @@ impl Endpoint {
     }
 
     fn try_turn(&mut self, now: Nanos, batch: &mut Batch) -> Result<Rest, LinkError> {
+        let is_called = self.take_calls(now);
+        // What was submitted leaves first.
+        let visits = self.depart(now)?;
+        self.link.recv(batch)?;
+        let is_idle = batch.is_empty();
+        if !is_idle || is_called || now >= self.arrivals.until() {
+            self.take_all(now, batch)?;
+            self.arrivals.call_due(now);
+            for _ in 0..self.arrivals.len().min(VISITS_MAX) {
+                let Some(place) = self.arrivals.pop() else { break };
+                self.visit(now, place, is_idle)?;
+            }
+            self.link.flush()?;
+            self.watch(now);
+        }
+        if let Some(listening) = &mut self.listening {
+            listening.favour(now, &self.streams, &mut self.link);
+            if self.stopped == self.streams.len() {
+                self.streams.release_over(now);
+            }
+        }
+        Ok(self.rest(now, is_idle, visits))
+    }
+
+    /// Takes the calls of programs, and the commands of handles; says whether there were any.
+    fn take_calls(&mut self, now: Nanos) -> bool {
         let (mut is_called, mut has_commands) = (false, false);
-        let of_commands = self.streams.len();
-        self.calls.take(|place| {
+        let Self { calls, streams, departures, arrivals, .. } = self;
+        calls.take(|place| {
             is_called = true;
-            if place == of_commands {
-                has_commands = true;
-            } else {
-                self.agenda.call(place);
+            match place {
+                place if place == streams.len() => has_commands = true,
+                place if streams.sending(place).is_some() => departures.call(place),
+                place => arrivals.call(place),
             }
         });
         if has_commands {
             self.take_commands(now);
         }
-        self.link.recv(batch)?;
-        let is_idle = batch.is_empty();
-        if is_idle && !is_called && now < self.agenda.until() {
-            return Ok(self.rest(now));
-        }
-        self.fetch(batch);
-        for (bytes, meta) in &*batch {
-            self.take(now, bytes, meta);
-        }
-        self.agenda.call_due(now);
-        for _ in 0..self.agenda.len().min(VISITS_MAX) {
-            let Some(place) = self.agenda.pop() else { break };
-            self.visit(now, place, is_idle)?;
-        }
-        self.link.flush()?;
-        self.watch(now);
-        Ok(if is_idle { self.rest(now) } else { Rest::No })
+        is_called
     }
 
-    /// What the driver does once nothing has come and everything due is done.
-    fn rest(&self, now: Nanos) -> Rest {
+    /// The stream at `place` has something to do.
+    fn call(&mut self, place: usize) {
+        match self.streams.sending(place) {
+            Some(_) => self.departures.call(place),
+            None => self.arrivals.call(place),
+        }
+    }
+
+    /// Sends what is due.
+    fn depart(&mut self, now: Nanos) -> Result<Visits, LinkError> {
+        if now < self.departures.until() {
+            return Ok(Visits::NONE);
+        }
+        self.counts.link = self.link.resilient().error_counts();
+        let Self { listening, streams, departures, link, counts, stopped, .. } = self;
+        let mut tell = |news| match (news, &mut *listening) {
+            (News::Over(tag), Some(listening)) => listening.release(tag),
+            (News::Announced, Some(listening)) => listening.favours.expire(),
+            (News::Stopped, _) => *stopped += 1,
+            (_, None) => {}
+        };
+        let mut turn = Turn { now, link: link.resilient(), counts, tell: &mut tell };
+        departures.visit(streams, &mut turn)
+    }
+
+    /// What the driver does once everything due is done.
+    fn rest(&self, now: Nanos, is_idle: bool, visits: Visits) -> Rest {
         // An opening waits for the network: there is no hurry.
         if self.spins && self.openings == 0 {
             return Rest::No;
         }
-        Rest::Until(self.agenda.until().min(now + SLEEP_MAX))
-    }
-
-    /// Reads the state of the streams whose packets have come. Of a thousand streams none is in a
-    /// cache: these reads overlap, while those of one visit wait for those of the visit before.
-    fn fetch(&self, batch: &Batch) {
-        if self.streams.len() == 1 {
-            return;
+        if !visits.took_all {
+            return Rest::Room(now + LINK_FULL_PAUSE);
         }
-        let mut last = None;
-        for (bytes, _) in batch {
-            let place = tag_of(bytes).and_then(|tag| self.streams.place_of(tag));
-            if place != last
-                && let Some(Entry::Open(stream)) = place.map(|it| self.streams.get(it))
-            {
-                let (receiver, snapshot) = (&stream.inflow.receiver, &stream.inflow.snapshot);
-                black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
-                black_box((receiver.stats().delivered, receiver.stats().reports, snapshot.rtt_ns));
-            }
-            last = place;
+        if !is_idle || visits.have_pushed {
+            let pause = visits.dull_pause.filter(|_| !is_idle);
+            return pause
+                .map_or(Rest::No, |pause| Rest::Pause(now + Nanos(pause.as_nanos() as u64)));
         }
+        let until = self.departures.until().min(self.arrivals.until());
+        let favours_due = self.listening.as_ref().map_or(until, |it| it.favours.due_at());
+        Rest::Until(until.min(favours_due).min(now + SLEEP_MAX))
     }
 
     fn take_commands(&mut self, now: Nanos) {
         loop {
             match self.commands.try_recv() {
                 Ok(Command::Open(opening)) => self.open(now, opening),
-                Ok(Command::Begin(place, stream)) => self.begin(place, stream),
+                Ok(Command::Begin(place, entry)) => self.begin(place, entry),
                 Err(TryRecvError::Empty) => return,
                 Err(TryRecvError::Disconnected) => {
                     self.is_closed = true;
@@ -231,22 +301,58 @@ impl Endpoint {
         opening.start(now, place, self.streams.len(), self.link.unreachable_hint());
         self.streams.set(place, Entry::Opening(opening));
         self.openings += 1;
-        self.agenda.call(place);
+        self.arrivals.call(place);
     }
 
-    fn begin(&mut self, place: usize, mut stream: Box<Stream>) {
+    fn begin(&mut self, place: usize, mut entry: Entry) {
         self.guard.lower(&mut self.link);
-        if let Some(dropped) = self.dropped {
+        if let (Entry::Receiving(stream), Some(dropped)) = (&mut entry, self.dropped) {
             stream.inflow.start_drops(dropped);
         }
-        // A program that took too long finds the stream closed.
-        drop(self.streams.begin(place, stream));
+        self.streams.begin(place, entry);
         let (packets, packet_bytes) = self.streams.room();
-        self.link.make_room(packets, packet_bytes);
-        self.agenda.call(place);
+        if packets > 0 {
+            self.link.make_room(packets, packet_bytes);
+        }
+        self.call(place);
     }
 
-    /// Takes a packet, and calls for its stream.
+    /// Takes all packets that have come.
+    fn take_all(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
+        if self.listening.is_none() {
+            self.fetch(batch);
+            batch.iter().for_each(|(bytes, meta)| self.take(now, bytes, meta));
+            return Ok(());
+        }
+        if let Some(index) = self.listening.as_ref().and_then(|it| it.index_at(now))
+            && let Some(playing) = self.streams.playing_mut(self.streams.len() - 1)
+        {
+            playing.set_clock(index);
+        }
+        batch.iter().try_for_each(|(bytes, meta)| self.take_listening(now, bytes, meta))
+    }
+
+    /// Reads the state of the streams whose packets have come. Of a thousand streams none is in a
+    /// cache: these reads overlap, while those of one visit wait for those of the visit before.
+    fn fetch(&self, batch: &Batch) {
+        if self.streams.len() == 1 {
+            return;
+        }
+        let mut last = None;
+        for (bytes, _) in batch {
+            let place = tag_of(bytes).and_then(|tag| self.streams.place_of(tag));
+            if place != last
+                && let Some(stream) = place.and_then(|it| self.streams.receiving(it))
+            {
+                let (receiver, snapshot) = (&stream.inflow.receiver, &stream.inflow.snapshot);
+                black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
+                black_box((receiver.stats().delivered, receiver.stats().reports, snapshot.rtt_ns));
+            }
+            last = place;
+        }
+    }
+
+    /// Takes a packet for a stream that this end opened, or opens.
     fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
         self.dropped = meta.dropped.or(self.dropped);
         let (header, packet) = match wire::parse(bytes) {
@@ -255,10 +361,11 @@ impl Endpoint {
         };
         let place = self.streams.find(meta.peer, &header, &packet);
         let is_ours = match place.and_then(|place| self.streams.get_mut(place)) {
-            Some(Entry::Open(stream)) if stream.inflow.peer() == meta.peer => {
+            Some(Entry::Receiving(stream)) if stream.inflow.peer() == meta.peer => {
                 stream.inflow.note_drops(meta);
                 stream.inflow.handle(now, &header, &packet, meta.ecn)
             }
+            Some(Entry::Sending(stream)) => stream.outflow.handle(now, meta.peer, &header, &packet),
             Some(Entry::Opening(opening)) if opening.address() == meta.peer => {
                 opening.handle(now, &header, &packet, bytes.len());
                 true
@@ -266,14 +373,14 @@ impl Endpoint {
             _ => false,
         };
         match place {
-            Some(place) if is_ours => self.agenda.call(place),
+            Some(place) if is_ours => self.call(place),
             _ => {
                 self.strays += 1;
                 match self.streams.only() {
                     // The stream itself has counted what came from its peer.
                     Some(stream) if stream.inflow.peer() == meta.peer => {}
                     Some(stream) => stream.inflow.snapshot.foreign += 1,
-                    None => self.foreign += 1,
+                    None => self.counts.foreign += 1,
                 }
             }
         }
@@ -285,7 +392,7 @@ impl Endpoint {
         let place = tag_of(bytes).and_then(|tag| self.streams.place_with(tag, meta.peer));
         self.strays += u64::from(place.is_none());
         let stream = match place {
-            Some(place) => self.streams.open_at(place),
+            Some(place) => self.streams.receiving_mut(place),
             None => self.streams.only(),
         };
         match (error, stream) {
@@ -293,17 +400,50 @@ impl Endpoint {
                 stream.inflow.snapshot.corrupted += 1;
             }
             (_, Some(stream)) => stream.inflow.snapshot.foreign += 1,
-            (WireError::Crc, None) => self.corrupted += 1,
-            (_, None) => self.foreign += 1,
+            (WireError::Crc, None) => self.counts.corrupted += 1,
+            (_, None) => self.counts.foreign += 1,
         }
+    }
+
+    /// Takes a packet for a stream that another end has opened, or opens.
+    fn take_listening(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) -> Result<(), LinkError> {
+        let Some(listening) = &mut self.listening else { return Ok(()) };
+        let parsed = wire::parse(bytes);
+        // A tag says of which stream it is, however many there are.
+        if let Ok((header, packet)) = &parsed
+            && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
+            && let Some(sending) = self.streams.sending_mut(place)
+            && sending.outflow.handle(now, meta.peer, header, packet)
+        {
+            self.departures.call(place);
+            return Ok(());
+        }
+        let place = self.streams.len() - 1;
+        if let Some(playing) = self.streams.playing_mut(place)
+            && playing.handle(now, meta, &parsed)
+        {
+            self.arrivals.call(place);
+            return Ok(());
+        }
+        let mut far = Far {
+            link: &mut self.link,
+            last_index: self.departures.last_index(),
+            streams: &mut self.streams,
+            counts: &mut self.counts,
+        };
+        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut far)? {
+            self.call(place);
+        }
+        Ok(())
     }
 
     fn visit(&mut self, now: Nanos, place: usize, is_idle: bool) -> Result<(), LinkError> {
         match self.streams.get_mut(place) {
-            Some(Entry::Open(_)) => self.visit_open(now, place, is_idle)?,
+            Some(Entry::Receiving(_)) => self.visit_receiving(now, place, is_idle)?,
+            Some(Entry::Playing(_)) => self.visit_playing(now, place)?,
             Some(Entry::Opening(opening)) => {
                 match opening.advance(now, &mut self.link, &mut self.out)? {
-                    None => self.agenda.set(place, opening.wakes_at(now)),
+                    None => self.arrivals.set(place, opening.wakes_at(now)),
                     Some(is_accepted) => {
                         self.openings -= 1;
                         self.settle(now, place, is_accepted);
@@ -312,14 +452,19 @@ impl Endpoint {
             }
             // The program did not come.
             Some(Entry::Accepted(until)) if now >= *until => self.streams.release(place),
-            Some(Entry::Accepted(until)) => self.agenda.set(place, *until),
-            Some(Entry::Free) | None => {}
+            Some(Entry::Accepted(until)) => self.arrivals.set(place, *until),
+            Some(Entry::Free | Entry::Sending(_)) | None => {}
         }
         Ok(())
     }
 
-    fn visit_open(&mut self, now: Nanos, place: usize, is_idle: bool) -> Result<(), LinkError> {
-        let Some(stream) = self.streams.open_at(place) else { return Ok(()) };
+    fn visit_receiving(
+        &mut self,
+        now: Nanos,
+        place: usize,
+        is_idle: bool,
+    ) -> Result<(), LinkError> {
+        let Some(stream) = self.streams.receiving_mut(place) else { return Ok(()) };
         let inflow = &mut stream.inflow;
         let is_crowded = inflow.is_crowded();
         inflow.advance(now, &mut self.link)?;
@@ -327,23 +472,50 @@ impl Endpoint {
             inflow.snapshot.note_link(self.link.resilient().error_counts());
             inflow.publish(now);
         }
-        let wakes_at = if inflow.is_over() {
+        if inflow.is_over() {
             inflow.publish(now);
             self.streams.release(place);
             return Ok(());
-        } else if self.spins {
-            Some(inflow.spins_until(now)).filter(|&at| at > now)
-        } else if is_crowded {
-            // More is likely to have come: when to wake is reckoned once nothing has.
-            None
-        } else {
-            inflow.wakes_at(now)
-        };
-        match wakes_at {
-            Some(at) => self.agenda.set(place, at),
-            None => self.agenda.call(place),
         }
+        let wakes_at = match (self.spins, is_crowded) {
+            (true, _) => Some(inflow.spins_until(now)).filter(|&at| at > now),
+            // More is likely to have come: when to wake is reckoned once nothing has.
+            (false, true) => None,
+            (false, false) => inflow.wakes_at(now),
+        };
+        self.visit_again(place, wakes_at);
         Ok(())
+    }
+
+    fn visit_playing(&mut self, now: Nanos, place: usize) -> Result<(), LinkError> {
+        let counts = self.link.resilient().error_counts();
+        let (Some(playing), Some(listening)) =
+            (self.streams.playing_mut(place), &mut self.listening)
+        else {
+            return Ok(());
+        };
+        let is_crowded = playing.is_crowded();
+        if playing.announce() {
+            listening.favours.expire();
+        }
+        self.stopped += usize::from(playing.note_stop(now));
+        let over = playing.visit(now, counts, &mut self.link)?;
+        over.into_iter().flatten().for_each(|tag| listening.release(tag));
+        let wakes_at = match (self.spins, is_crowded) {
+            (true, _) => Some(playing.spins_until(now)).filter(|&at| at > now),
+            (false, true) => None,
+            (false, false) => playing.wakes_at(now),
+        };
+        self.visit_again(place, wakes_at);
+        Ok(())
+    }
+
+    /// Visits a stream again at that time, or at once.
+    fn visit_again(&mut self, place: usize, at: Option<Nanos>) {
+        match at {
+            Some(at) => self.arrivals.set(place, at),
+            None => self.arrivals.call(place),
+        }
     }
 
     /// An opening is over.
@@ -351,29 +523,29 @@ impl Endpoint {
         if is_accepted {
             let until = now + BEGIN_PATIENCE;
             self.streams.set(place, Entry::Accepted(until));
-            self.agenda.set(place, until);
+            self.arrivals.set(place, until);
         } else {
             self.streams.release(place);
         }
     }
 
-    /// Now and then publishes the counts, and looks whether packets of no stream are a flood.
+    /// Now and then shows the counts, and looks whether packets of no stream are a flood.
     fn watch(&mut self, now: Nanos) {
-        if now.since(self.guarded_at) < WATCH_PAUSE {
+        if self.listening.is_some() || now.since(self.guarded_at) < WATCH_PAUSE {
             return;
         }
         self.guarded_at = now;
         // Relaxed: counts for people.
-        self.counts.corrupted.store(self.corrupted, Ordering::Relaxed);
-        self.counts.foreign.store(self.foreign, Ordering::Relaxed);
+        self.shown.corrupted.store(self.counts.corrupted, Ordering::Relaxed);
+        self.shown.foreign.store(self.counts.foreign, Ordering::Relaxed);
         if self.guard.watch(now, self.strays, &mut self.link) && self.openings == 0 {
             let (local, peer) = self.streams.tags();
             self.guard.raise(now, (&local, &peer), &mut self.link);
         }
     }
 
-    /// The link has failed, in a turn or while the driver waited on it: openings end at once, and
-    /// streams when their programs have taken what has arrived.
+    /// The link has failed, in a turn or while the driver waited on it: streams that are received end
+    /// when their programs have taken what has arrived, all others at once.
     pub(crate) fn fail(&mut self, error: &LinkError) {
         self.is_broken = true;
         self.is_closed = true;
@@ -381,10 +553,12 @@ impl Endpoint {
         self.commands = mpsc::channel().1;
         for place in 0..self.streams.len() {
             match self.streams.get_mut(place) {
-                Some(Entry::Open(stream)) => {
+                Some(Entry::Receiving(stream)) => {
                     stream.inflow.fail(Some(error.duplicate()));
                     continue;
                 }
+                Some(Entry::Sending(stream)) => stream.outflow.fail(error),
+                Some(Entry::Playing(stream)) => stream.fail(error),
                 Some(Entry::Opening(opening)) => opening.fail(error.duplicate()),
                 Some(Entry::Accepted(_)) => {}
                 Some(Entry::Free) | None => continue,
@@ -396,7 +570,7 @@ impl Endpoint {
     /// Hands over what had arrived before the link failed, as the programs make room.
     fn hand_over_rest(&mut self, now: Nanos) -> Rest {
         for place in 0..self.streams.len() {
-            let Some(stream) = self.streams.open_at(place) else { continue };
+            let Some(stream) = self.streams.receiving_mut(place) else { continue };
             if stream.inflow.fail(None) {
                 stream.inflow.publish(now);
                 self.streams.release(place);

@@ -3,11 +3,14 @@
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
 
+use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::wire::{CloseAckReason, Header, Packet};
 use samplewire_proto::{Nanos, Tag};
 
-use super::Stream;
 use super::opening::Opening;
+use super::playing::Playing;
+use super::sending::{Sending, Side};
+use crate::receiver::Inflow;
 
 /// Entries by place. The low bits of a tag of this end are its stream's place.
 pub(super) struct Streams {
@@ -20,16 +23,59 @@ pub(super) struct Streams {
 }
 
 /// What is at a place.
-pub(super) enum Entry {
+pub(crate) enum Entry {
     Free,
     Opening(Box<Opening>),
     /// The device has accepted, and the program has until then to take the memory for it.
     Accepted(Nanos),
-    Open(Box<Stream>),
+    /// A stream that this end opened to receive it.
+    Receiving(Box<Receiving>),
+    /// A stream that goes out.
+    Sending(Box<Sending>),
+    /// The stream that an end which listens takes.
+    Playing(Box<Playing>),
+}
+
+/// A stream that this end opened to receive it.
+pub(crate) struct Receiving {
+    pub(crate) inflow: Inflow,
+    pub(crate) opened: Opened,
+    /// Packets that may be on their way, and the bytes of each.
+    pub(crate) room: (u32, usize),
+}
+
+/// What names a stream that this end opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opened {
+    pub(crate) tag: Tag,
+    pub(crate) peer_tag: Tag,
+    pub(crate) peer: SocketAddr,
+}
+
+impl Opened {
+    pub(crate) const fn new(peer: SocketAddr, accept: &AcceptInfo) -> Self {
+        Self { tag: accept.tag, peer_tag: accept.peer_tag, peer }
+    }
+}
+
+impl Entry {
+    /// What names a stream, where this end opened it.
+    const fn opened(&self) -> Option<Opened> {
+        match self {
+            Self::Receiving(stream) => Some(stream.opened),
+            Self::Sending(stream) => match stream.side {
+                Side::Opener(opened) => Some(opened),
+                Side::Listener(_) => None,
+            },
+            _ => None,
+        }
+    }
 }
 
 impl Streams {
-    pub(super) fn new(places: usize) -> Self {
+    /// Free places for streams that are to be opened; their number is a power of two.
+    pub(super) fn free(places: usize) -> Self {
+        assert!(places.is_power_of_two(), "bits of a tag name one of {places} places");
         Self {
             entries: (0..places).map(|_| Entry::Free).collect(),
             free: (0..places as u16).collect(),
@@ -37,13 +83,15 @@ impl Streams {
         }
     }
 
+    /// The streams of an end that listens, at their numbers.
+    pub(super) fn of(entries: Vec<Entry>) -> Self {
+        let free = VecDeque::with_capacity(entries.len());
+        Self { entries: entries.into(), free, by_peer: HashMap::new() }
+    }
+
     /// The first free place.
     pub(super) fn take_free(&mut self) -> Option<usize> {
         self.free.pop_front().map(usize::from)
-    }
-
-    pub(super) fn get(&self, place: usize) -> &Entry {
-        &self.entries[place]
     }
 
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Entry> {
@@ -54,14 +102,15 @@ impl Streams {
         self.entries[place] = entry;
     }
 
-    /// Serves a stream at a place that waited for it; gives it back where that is no longer so.
-    pub(super) fn begin(&mut self, place: usize, stream: Box<Stream>) -> Option<Box<Stream>> {
-        if !matches!(self.entries[place], Entry::Accepted(_)) {
-            return Some(stream);
+    /// Serves a stream at a place that waited for it; one that no place waits for any more is
+    /// dropped, which closes it for its program.
+    pub(super) fn begin(&mut self, place: usize, entry: Entry) {
+        if matches!(self.entries[place], Entry::Accepted(_))
+            && let Some(opened) = entry.opened()
+        {
+            self.by_peer.insert((opened.peer, opened.peer_tag), place as u16);
+            self.entries[place] = entry;
         }
-        self.by_peer.insert((stream.inflow.peer(), stream.tags.1), place as u16);
-        self.entries[place] = Entry::Open(stream);
-        None
     }
 
     /// How many there may be.
@@ -72,8 +121,8 @@ impl Streams {
     /// Frees a place.
     pub(super) fn release(&mut self, place: usize) {
         let before = std::mem::replace(&mut self.entries[place], Entry::Free);
-        if let Entry::Open(stream) = &before {
-            let key = (stream.inflow.peer(), stream.tags.1);
+        if let Some(opened) = before.opened() {
+            let key = (opened.peer, opened.peer_tag);
             // A device that gave a tag twice has it found under its last place alone.
             if self.by_peer.get(&key) == Some(&(place as u16)) {
                 self.by_peer.remove(&key);
@@ -82,10 +131,24 @@ impl Streams {
         self.free.push_back(place as u16);
     }
 
+    /// Frees the places of streams of an end that listens which are over.
+    pub(super) fn release_over(&mut self, now: Nanos) {
+        for place in 0..self.entries.len() {
+            let is_over = match &self.entries[place] {
+                Entry::Sending(stream) => stream.is_over(now),
+                Entry::Playing(stream) => stream.is_over(now),
+                _ => false,
+            };
+            if is_over {
+                self.release(place);
+            }
+        }
+    }
+
     /// Packets that all streams may have on their way, and the bytes of the largest.
     pub(super) fn room(&self) -> (u32, usize) {
         let open = self.entries.iter().filter_map(|place| match place {
-            Entry::Open(stream) => Some(stream.room),
+            Entry::Receiving(stream) => Some(stream.room),
             _ => None,
         });
         open.fold((0, 0), |all, room| (all.0.saturating_add(room.0), all.1.max(room.1)))
@@ -129,33 +192,75 @@ impl Streams {
     /// The place of the open stream with this tag, if it is of this peer.
     pub(super) fn place_with(&self, tag: Tag, peer: SocketAddr) -> Option<usize> {
         let place = self.place_of(tag)?;
-        match &self.entries[place] {
-            Entry::Open(stream) if stream.tags.0 == tag && stream.inflow.peer() == peer => {
-                Some(place)
-            }
+        let opened = self.entries[place].opened()?;
+        ((opened.tag, opened.peer) == (tag, peer)).then_some(place)
+    }
+
+    /// The stream at a place that this end receives.
+    pub(super) fn receiving(&self, place: usize) -> Option<&Receiving> {
+        match self.entries.get(place)? {
+            Entry::Receiving(stream) => Some(stream),
             _ => None,
         }
     }
 
-    /// The open stream at a place.
-    pub(super) fn open_at(&mut self, place: usize) -> Option<&mut Stream> {
+    /// See [`Streams::receiving`].
+    pub(super) fn receiving_mut(&mut self, place: usize) -> Option<&mut Receiving> {
         match self.entries.get_mut(place)? {
-            Entry::Open(stream) => Some(stream),
+            Entry::Receiving(stream) => Some(stream),
             _ => None,
         }
     }
 
-    /// The open stream of an endpoint for one stream alone.
-    pub(super) fn only(&mut self) -> Option<&mut Stream> {
-        if self.entries.len() == 1 { self.open_at(0) } else { None }
+    /// The stream at a place that goes out.
+    pub(super) fn sending(&self, place: usize) -> Option<&Sending> {
+        match self.entries.get(place)? {
+            Entry::Sending(stream) => Some(stream),
+            _ => None,
+        }
     }
 
-    /// The tags of all open streams: this end's and the devices'.
-    pub(super) fn tags(&self) -> (Vec<u32>, Vec<u32>) {
-        let open = self.entries.iter().filter_map(|place| match place {
-            Entry::Open(stream) => Some(stream.tags),
+    /// See [`Streams::sending`].
+    pub(super) fn sending_mut(&mut self, place: usize) -> Option<&mut Sending> {
+        match self.entries.get_mut(place)? {
+            Entry::Sending(stream) => Some(stream),
             _ => None,
-        });
-        open.map(|(local, peer)| (local.0, peer.0)).unzip()
+        }
+    }
+
+    /// The stream at a place that a program plays.
+    pub(super) fn playing(&self, place: usize) -> Option<&Playing> {
+        match self.entries.get(place)? {
+            Entry::Playing(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// See [`Streams::playing`].
+    pub(super) fn playing_mut(&mut self, place: usize) -> Option<&mut Playing> {
+        match self.entries.get_mut(place)? {
+            Entry::Playing(stream) => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// The stream that is received where the endpoint has place for one alone.
+    pub(super) fn only(&mut self) -> Option<&mut Receiving> {
+        if self.entries.len() == 1 { self.receiving_mut(0) } else { None }
+    }
+
+    /// The tags of all streams that this end opened: its own and the peers'.
+    pub(super) fn tags(&self) -> (Vec<u32>, Vec<u32>) {
+        let opened = self.entries.iter().filter_map(Entry::opened);
+        opened.map(|it| (it.tag.0, it.peer_tag.0)).unzip()
+    }
+
+    /// The tags of the streams of an end that listens whose peers have spoken.
+    pub(super) fn announced_tags(&self) -> impl Iterator<Item = Tag> {
+        self.entries.iter().filter_map(|entry| match entry {
+            Entry::Sending(stream) => stream.outflow.announced_tag(),
+            Entry::Playing(stream) => stream.announced_tag(),
+            _ => None,
+        })
     }
 }

@@ -118,7 +118,7 @@ impl Receiver {
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Self, OpenError> {
-        Port::for_one(link, &options.real_time)?.open(address, options)
+        Port::for_one("samplewire-rx", link, &options.real_time)?.open(address, options)
     }
 
     /// Opens streams of the device at `address` over one socket and in one I/O thread; see

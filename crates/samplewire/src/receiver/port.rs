@@ -16,7 +16,7 @@ use samplewire_proto::wire::Role;
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
 use crate::calls::{Caller, Calls};
 use crate::driver::{self, Running};
-use crate::endpoint::{Accepted, Command, Counts, Endpoint, Opening, Stream};
+use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
@@ -114,19 +114,29 @@ impl Port {
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
         let real_time = real_time.of_shared_thread().huge_pages(false);
         real_time.check()?;
-        let mut port = Self::start(Resilient::new(link), &real_time, Self::STREAMS_MAX)?;
+        let link = Resilient::new(link);
+        let mut port = Self::start("samplewire-rx", link, &real_time, Self::STREAMS_MAX)?;
         // Quanta come with the streams.
         port.drive.granted.ask_memory(&real_time, Pages::Small);
         Ok(port)
     }
 
-    /// A port for one stream at a time, which has the link and its thread for itself.
-    pub(super) fn for_one(link: Resilient, real_time: &RealTime) -> Result<Self, OpenError> {
+    /// A port for one stream at a time, which has the link and its thread, of that name, for itself.
+    pub(crate) fn for_one(
+        name: &str,
+        link: Resilient,
+        real_time: &RealTime,
+    ) -> Result<Self, OpenError> {
         real_time.check()?;
-        Self::start(link, real_time, 1)
+        Self::start(name, link, real_time, 1)
     }
 
-    fn start(link: Resilient, real_time: &RealTime, places: usize) -> Result<Self, OpenError> {
+    fn start(
+        name: &str,
+        link: Resilient,
+        real_time: &RealTime,
+        places: usize,
+    ) -> Result<Self, OpenError> {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         let clock = Clock::start();
         // The last calls for the commands.
@@ -137,11 +147,10 @@ impl Port {
         let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
         let memory_bytes = batch.memory_bytes();
         let spins = real_time.how_it_waits().is_io_spinning();
-        let of_endpoint = (Arc::clone(&calls), Arc::clone(&counts));
-        let endpoint = Endpoint::new(link, places, spins, of_endpoint.0, taken, of_endpoint.1);
+        let shown = Arc::clone(&counts);
+        let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&calls), taken, shown);
         let running = Running { endpoint, batch, clock, calls: Arc::clone(&calls) };
-        let asked = (real_time, None);
-        let drive = driver::Port::start("samplewire-rx", capabilities, asked, running)?;
+        let drive = driver::Port::start(name, capabilities, (real_time, None), running)?;
         let commands = Some(commands);
         Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive, places })
     }
@@ -164,11 +173,7 @@ impl Port {
     ) -> Result<Receiver, OpenError> {
         // What is out of range is said before anything is asked.
         receiver_config(options)?;
-        let limits = options.limits();
-        let (place, accept) =
-            first_free(open_config(options)?, limits.is_stream_chosen, |config| {
-                self.wait(&self.ask(address, config, limits)?)
-            })?;
+        let (place, accept) = self.open_first(address, open_config(options)?, options.limits())?;
         self.begin(address, place, &accept, options)
     }
 
@@ -226,6 +231,35 @@ impl Port {
             corrupted: self.counts.corrupted.load(Ordering::Relaxed),
             foreign: self.counts.foreign.load(Ordering::Relaxed),
         }
+    }
+
+    /// Opens the stream that the configuration names, or where none was chosen the first after it
+    /// that is free and goes the way of its role.
+    pub(crate) fn open_first(
+        &self,
+        address: SocketAddr,
+        config: OpenConfig,
+        limits: Limits,
+    ) -> Result<Accepted, OpenError> {
+        first_free(config, limits.is_stream_chosen, |config| {
+            self.wait(&self.ask(address, config, limits)?)
+        })
+    }
+
+    /// Lets the endpoint serve a stream at the place where it was accepted, and returns what its
+    /// handle has of the port.
+    pub(crate) fn serve(&self, place: usize, entry: Entry) -> Result<driver::Port, OpenError> {
+        self.send(Command::Begin(place, entry))?;
+        Ok(self.drive.clone())
+    }
+
+    /// How the program calls for the stream at a place.
+    pub(crate) fn caller(&self, place: usize) -> Caller {
+        self.calls.caller(place)
+    }
+
+    pub(crate) const fn clock(&self) -> Clock {
+        self.clock
     }
 
     /// Asks a device of a stream, without opening it.
@@ -290,13 +324,14 @@ impl Port {
         let Begun { inflow, mut outlet, info, pages } =
             begin((address, self.clock), accept, &options, caller)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
-        let (tags, room) = ((accept.tag, accept.peer_tag), (outlet.window, packet_bytes));
-        let mut drive = self.drive.clone();
+        let room = (outlet.window, packet_bytes);
+        let opened = Opened::new(address, accept);
+        let entry = Entry::Receiving(Box::new(Receiving { inflow, opened, room }));
+        let mut drive = self.serve(place, entry)?;
         if !is_shared {
             outlet.memory_bytes += self.memory_bytes;
             drive.granted.ask_memory(&options.real_time, pages);
         }
-        self.send(Command::Begin(place, Box::new(Stream { inflow, tags, room })))?;
         Ok(Receiver::of_flow(info, outlet, drive))
     }
 

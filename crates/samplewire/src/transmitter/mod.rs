@@ -2,7 +2,6 @@
 
 mod canceller;
 mod dull;
-mod engine;
 mod events;
 mod held;
 mod options;
@@ -19,24 +18,25 @@ use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
-use samplewire_io::{Batch, Capabilities, Link, Resilient, Udp};
+use samplewire_io::{Capabilities, Link, Resilient, Udp};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
-use crate::calls::{Caller, Calls};
+use crate::calls::Caller;
 use crate::device::{Device, DeviceConfig};
 use crate::driver::Port;
+use crate::endpoint::{Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX};
+use crate::port::Clock;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
+use crate::receiver;
 use crate::source::StreamInfo;
 
 pub use canceller::Canceller;
-use engine::Engine;
 pub use events::{PlayEvent, PlayEventKind, PlayEvents};
 use held::Held;
 pub use options::TransmitterOptions;
@@ -168,13 +168,11 @@ impl Transmitter {
         address: SocketAddr,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
-        options.real_time.check()?;
-        let (mut link, clock) = (Resilient::new(link), Clock::start());
         let sender_config = sender_config(options.link_bps)?;
         let config = options.open_config()?;
-        let limits = options.limits();
-        let mut batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let accept = opening::open_first(&mut link, (address, clock), config, limits, &mut batch)?;
+        let link = Resilient::new(link);
+        let port = receiver::Port::for_one("samplewire-tx", link, &options.real_time)?;
+        let (place, accept) = port.open_first(address, config, options.limits())?;
         let device = opening::describe(address, &accept)?;
         opening::check_offer(&device, &accept)?;
         let form = opening::form(&device, &accept);
@@ -185,22 +183,16 @@ impl Transmitter {
             quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
-        let calls = Calls::new(1, link.waker(), options.real_time.rests());
-        let (mut outflow, handle) = outflow(
-            (clock, sender_config),
-            sizes,
-            options.real_time.wants_huge_pages(),
-            calls.caller(0),
-        )?;
+        let clock = port.clock();
+        let huge_pages = options.real_time.wants_huge_pages();
+        let (mut outflow, handle) =
+            outflow((clock, sender_config), sizes, huge_pages, port.caller(place))?;
         outflow.begin(clock.now(), terms, form, address, quantum_packets)?;
-        let (local, capabilities) = (link.local_addr(), link.capabilities());
-        let batch_bytes = batch.memory_bytes();
-        let spins = options.real_time.how_it_waits().is_io_spinning();
-        let engine = Engine::new((link, address, clock), calls, outflow, batch, spins);
-        let asked = (&options.real_time, Some(handle.pool.pages()));
-        let port = Port::start("samplewire-tx", capabilities, asked, engine)?;
-        let about = (device.stream_info(), local);
-        let mut transmitter = Self::of_port(handle, about, batch_bytes, port);
+        let side = Side::Opener(Opened::new(address, &accept));
+        let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(outflow, side))))?;
+        drive.granted.ask_memory(&options.real_time, handle.pool.pages());
+        let about = (device.stream_info(), port.local_addr());
+        let mut transmitter = Self::of_port(handle, about, port.memory_bytes(), drive);
         transmitter.device = Some(device);
         Ok(transmitter)
     }

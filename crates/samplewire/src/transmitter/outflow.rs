@@ -1,15 +1,13 @@
 //! The streams that this program sends, one after another: ring of quanta -> protocol -> link.
-//! Whose link it is, and whose thread, is the caller's: an opener's ([`super::engine`]) or a
-//! device's.
+//! Whose link it is, and whose thread, is the endpoint's business.
 
 use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arrayvec::ArrayVec;
 use samplewire_circuit::Quantum;
-use samplewire_io::{Ecn, Link, LinkError, Outgoing};
+use samplewire_io::{Ecn, Link, Outgoing};
 use samplewire_proto::sender::{
     CONTROL_BYTES, PushError, SendSlot, Sender, SenderConfig, Transmit,
 };
@@ -274,29 +272,6 @@ impl Outflow {
         }
     }
 
-    /// Sends what may depart; `false` when the link is full.
-    pub(crate) fn transmit(&mut self, now: Nanos, link: &mut dyn Link) -> Result<bool, LinkError> {
-        self.act_on_time(now);
-        for _ in 0..BATCHES_MAX {
-            let is_full = self.fill();
-            if self.departing() == 0 {
-                break;
-            }
-            // Not collected: the room for all would be copied.
-            let mut packets = ArrayVec::<_, OUTBOX_PACKETS>::new();
-            packets.extend(self.packets());
-            let sent = link.send(&packets)?;
-            drop(packets);
-            if !self.depart(sent) {
-                return Ok(false);
-            }
-            if !is_full {
-                break;
-            }
-        }
-        Ok(true)
-    }
-
     /// Acts on passed timers.
     pub(crate) fn act_on_time(&mut self, now: Nanos) {
         if let Some(stream) = &mut self.stream {
@@ -473,9 +448,6 @@ impl Stream {
         if next_index == self.session.first_index { before } else { next_index }
     }
 }
-
-/// Batches that one turn sends before it looks at what has arrived.
-const BATCHES_MAX: usize = 2;
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);

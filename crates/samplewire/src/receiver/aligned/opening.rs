@@ -33,7 +33,7 @@ pub(super) fn open<E: From<OpenError>>(
     loop {
         let ports = streams.iter().map(|&stream| {
             let link = Resilient::new(link(stream)?);
-            Ok((stream, Port::for_one(link, &options.real_time)?))
+            Ok((stream, Port::for_one("samplewire-rx", link, &options.real_time)?))
         });
         let ports = ports.collect::<Result<Vec<_>, E>>()?;
         let opened = open_once(address, ports, &options, LEAD_MIN * 2_u32.pow(attempt));

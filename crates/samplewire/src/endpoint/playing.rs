@@ -1,4 +1,5 @@
-//! The half of a device's port that receives: terms, places, and the program that plays.
+//! The stream that comes to an endpoint that listens: its sessions, one after another, over the same
+//! quanta.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,15 +11,15 @@ use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
-use super::inlet::{Arrived, Shared};
-use super::offer::Offer;
+use super::sending::FIRST_WORD_PATIENCE;
 use crate::calls::Caller;
+use crate::device::{Arrived, InletShared, Offer, RTT_INITIAL};
 use crate::info::DeviceInfo;
-use crate::port::{Clock, PACKET_OVERHEAD_BYTES};
+use crate::port::{Clock, LINGER_MAX, PACKET_OVERHEAD_BYTES};
 use crate::receiver::{self, Inflow};
 
-/// What receives.
-pub(super) struct Plays {
+/// What a program gets to play.
+pub(crate) struct Playing {
     clock: Clock,
     caller: Caller,
     pub(super) offer: Offer,
@@ -32,7 +33,9 @@ pub(super) struct Plays {
     jump_max: u64,
     /// How long samples may wait for their quantum to fill.
     hold_max: Nanos,
-    shared: Arc<Shared>,
+    shared: Arc<InletShared>,
+    /// When the program was seen to be gone.
+    stopped_at: Option<Nanos>,
 }
 
 /// An open stream.
@@ -44,13 +47,13 @@ struct Stream {
     arrived: Option<Arrived>,
 }
 
-impl Plays {
-    pub(super) fn new(
+impl Playing {
+    pub(crate) fn new(
         (clock, caller): (Clock, Caller),
         offer: Offer,
         pool: Pool,
         (hold_max, jump_max): (Nanos, u64),
-        shared: Arc<Shared>,
+        shared: Arc<InletShared>,
     ) -> Self {
         Self {
             clock,
@@ -64,6 +67,7 @@ impl Plays {
             jump_max,
             hold_max,
             shared,
+            stopped_at: None,
         }
     }
 
@@ -83,7 +87,7 @@ impl Plays {
             is_opener: false,
             window: self.offer.window.min(request.window.max(1)),
             ranges_max: request.ranges_max,
-            rtt: super::RTT_INITIAL,
+            rtt: RTT_INITIAL,
         });
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
@@ -152,6 +156,11 @@ impl Plays {
         false
     }
 
+    /// Whether as much has come since the last visit that more is likely to follow.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.stream.as_ref().is_some_and(|stream| stream.inflow.is_crowded())
+    }
+
     /// How long the open stream has waited for a first word of its sender; `None` when that came.
     pub(super) fn waits_for_sender(&self, now: Nanos) -> Option<Nanos> {
         let stream = self.stream.as_ref().filter(|stream| stream.arrived.is_some())?;
@@ -174,19 +183,32 @@ impl Plays {
         true
     }
 
-    /// Takes over what the port's link has counted.
-    pub(super) fn note_link(&mut self, counts: ErrorCounts) {
+    /// Looks whether the program has let go of the stream; says so once.
+    pub(super) fn note_stop(&mut self, now: Nanos) -> bool {
+        let is_new = self.stopped_at.is_none() && self.shared.is_stopped();
+        if is_new {
+            self.stopped_at = Some(now);
+        }
+        is_new
+    }
+
+    /// Does what is due, and returns the tags of streams that are over: of one whose sender did not
+    /// speak in time, and of the open one.
+    pub(super) fn visit(
+        &mut self,
+        now: Nanos,
+        counts: ErrorCounts,
+        link: &mut dyn Link,
+    ) -> Result<[Option<Tag>; 2], LinkError> {
         if let Some(stream) = &mut self.stream {
             stream.inflow.snapshot.note_link(counts);
         }
+        let is_late = self.waits_for_sender(now).is_some_and(|it| it > FIRST_WORD_PATIENCE);
+        let forgotten = if is_late { self.end(now, link) } else { None };
+        Ok([forgotten, self.advance(now, link)?])
     }
 
-    /// Does what is due; the tag of a stream that is over.
-    pub(super) fn advance(
-        &mut self,
-        now: Nanos,
-        link: &mut dyn Link,
-    ) -> Result<Option<Tag>, LinkError> {
+    fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
         if let Some(inflow) = &mut self.lingering {
             inflow.advance(now, link)?;
@@ -227,15 +249,18 @@ impl Plays {
     }
 
     /// The port broke, and why.
-    pub(super) fn fail(&mut self, error: LinkError) {
+    pub(super) fn fail(&mut self, error: &LinkError) {
         self.shared.fail(error.to_string());
         if let Some(stream) = &mut self.stream {
-            stream.inflow.fail(Some(error));
+            stream.inflow.fail(Some(error.duplicate()));
         }
     }
 
-    pub(super) const fn is_open(&self) -> bool {
-        self.stream.is_some() || self.lingering.is_some()
+    /// Whether the program is gone, and nothing is left to tell a sender, or that was tried for long
+    /// enough.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        let is_open = self.stream.is_some() || self.lingering.is_some();
+        self.stopped_at.is_some_and(|since| !is_open || now.since(since) > LINGER_MAX)
     }
 
     pub(super) fn is_stopped(&self) -> bool {

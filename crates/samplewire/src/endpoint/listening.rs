@@ -1,0 +1,248 @@
+//! The half of an endpoint that listens: it answers openings, and begins the streams that it accepts.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use samplewire_io::{Ecn, Link, LinkError, Outgoing};
+use samplewire_proto::session::{
+    EndView, ListenEvent, Listener, OpenRequest, StreamSlot, StreamTerms,
+};
+use samplewire_proto::stream::End;
+use samplewire_proto::wire::{RefuseReason, Role, WireError};
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::favours::Favours;
+use super::sending::{Sending, Side};
+use super::start;
+use super::streams::Streams;
+use crate::device::{RTT_INITIAL, SampleClock};
+use crate::port::{Clock, IP_BYTES_MAX, PortCounts, peer_of};
+use crate::transmitter::Form;
+
+/// A listener, and what it needs to accept. Streams that go out have their numbers as places; the
+/// stream that comes in follows.
+pub(crate) struct Listening {
+    pub(super) listener: Listener<Box<[StreamSlot]>>,
+    boot_id: u64,
+    samples: Option<SampleClock>,
+    /// Turns times into those of the clock of the samples.
+    clock: Clock,
+    pub(super) favours: Favours,
+    answer: Box<[u8]>,
+    /// The first so many places are of streams that go out.
+    streams_out: usize,
+}
+
+impl Listening {
+    pub(crate) fn new(
+        listener: Listener<Box<[StreamSlot]>>,
+        boot_id: u64,
+        samples: Option<SampleClock>,
+        clock: Clock,
+        streams_out: usize,
+    ) -> Self {
+        // One may come in besides.
+        let favours = Favours::new(streams_out + 1);
+        let answer = vec![0; IP_BYTES_MAX].into();
+        Self { listener, boot_id, samples, clock, favours, answer, streams_out }
+    }
+
+    /// A stream is over.
+    pub(super) fn release(&mut self, tag: Tag) {
+        self.listener.release(tag);
+        self.favours.expire();
+    }
+
+    /// The index at which the clock of the samples is, where there is one.
+    pub(super) fn index_at(&self, now: Nanos) -> Option<SampleIndex> {
+        self.samples.map(|samples| samples.index_at(self.clock.instant_of(now)))
+    }
+
+    /// Takes a packet that is of no stream, and answers it. Returns the place of a stream that has
+    /// begun to go out.
+    ///
+    /// # Errors
+    /// The packet cannot be read, or the link has failed.
+    pub(super) fn handle(
+        &mut self,
+        now: Nanos,
+        peer: SocketAddr,
+        bytes: &[u8],
+        far: &mut Far<'_>,
+    ) -> Result<Option<usize>, LinkError> {
+        match self.listener.handle(now, peer_of(peer), bytes) {
+            Ok(()) => {}
+            Err(WireError::Crc) => far.counts.corrupted += 1,
+            Err(_) => far.counts.foreign += 1,
+        }
+        let mut begun = None;
+        if let Some(ListenEvent::Opening { request, .. }) = self.listener.poll_event() {
+            match self.handle_opening(now, peer, &request, far) {
+                Ok(place) => begun = place,
+                Err(Some(reason)) => {
+                    let retry_ms = if reason == RefuseReason::Busy { STOPPED_RETRY_MS } else { 0 };
+                    self.listener.refuse(&request, reason, retry_ms);
+                }
+                // As if the OPEN were lost.
+                Err(None) => {}
+            }
+        }
+        while let Some((_, len)) = self.listener.poll_transmit(now, &mut self.answer) {
+            far.link.send(&[Outgoing::whole(peer, Ecn::NotEct, &self.answer[..len])])?;
+        }
+        far.counts.listen = *self.listener.stats();
+        Ok(begun)
+    }
+
+    fn handle_opening(
+        &mut self,
+        now: Nanos,
+        peer: SocketAddr,
+        request: &OpenRequest,
+        far: &mut Far<'_>,
+    ) -> Result<Option<usize>, Option<RefuseReason>> {
+        let place = usize::from(request.stream);
+        let is_out = place < self.streams_out;
+        let wishes_out = match request.role {
+            Role::Describe => is_out,
+            Role::Receive => true,
+            Role::Send => false,
+        };
+        if wishes_out != is_out {
+            return Err(Some(RefuseReason::Role));
+        }
+        if request.role != Role::Describe {
+            // Nobody would send or take its samples any more.
+            if far.is_stopped(place) {
+                return Err(Some(RefuseReason::Busy));
+            }
+            if far.is_too_early(now, place) {
+                return Err(None);
+            }
+        }
+        let params = self.params(now, request, far).map_err(Some)?;
+        let accepted = self.listener.accept(now, request, &params);
+        // Only a description has no tag.
+        let Some(tag) = accepted.map_err(|_| Some(RefuseReason::PacketSize))? else {
+            return Ok(None);
+        };
+        self.favours.expire();
+        if is_out {
+            begin_out(now, peer, request, &params, tag, far);
+        } else if let Some(playing) = far.streams.playing_mut(place) {
+            playing.begin(now, (request, peer), &params, (tag, self.boot_id), far.link);
+        }
+        Ok(Some(place))
+    }
+
+    fn params(
+        &self,
+        now: Nanos,
+        request: &OpenRequest,
+        far: &Far<'_>,
+    ) -> Result<StreamTerms, RefuseReason> {
+        let place = usize::from(request.stream);
+        let clock_index = self.index_at(now);
+        let now_index = clock_index.unwrap_or(0);
+        let is_out = place < self.streams_out;
+        let (offer, next_index, latest) = if is_out {
+            let sending = far.streams.sending(place).ok_or(RefuseReason::Busy)?;
+            let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
+            let latest = match self.samples {
+                Some(clock) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
+                // Streams that begin together begin where the last of them is.
+                None => {
+                    let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
+                    far.last_index.saturating_add(ahead as u64)
+                }
+            };
+            (offer, sending.outflow.next_index(), latest)
+        } else {
+            let playing = far.streams.playing(place).ok_or(RefuseReason::NoSuchStream)?;
+            (&playing.offer, playing.next_index(), playing.latest_start(clock_index))
+        };
+        let bounds = now_index.max(next_index)..=latest;
+        let first_index =
+            start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
+        let streams = far.streams.len() as u16;
+        offer.params(request, is_out, (first_index, streams)).ok_or(RefuseReason::PacketSize)
+    }
+
+    /// Lets the packets of streams that flow come before those of strangers; a link that cannot do
+    /// so receives as before.
+    pub(super) fn favour(&mut self, now: Nanos, streams: &Streams, link: &mut dyn Link) {
+        if self.favours.is_due(now) {
+            self.favours.tell(now, streams.announced_tags(), link);
+        }
+    }
+}
+
+/// What an opening meets: the link, the streams, and the counts of what is no opening.
+pub(super) struct Far<'a> {
+    pub(super) link: &'a mut dyn Link,
+    pub(super) streams: &'a mut Streams,
+    /// The end of the outgoing stream that is furthest.
+    pub(super) last_index: SampleIndex,
+    pub(super) counts: &'a mut PortCounts,
+}
+
+impl Far<'_> {
+    /// Whether the program has let go of the stream.
+    fn is_stopped(&self, place: usize) -> bool {
+        match (self.streams.sending(place), self.streams.playing(place)) {
+            (Some(sending), _) => sending.outflow.is_stopped(),
+            (None, Some(playing)) => playing.is_stopped(),
+            (None, None) => place < self.streams.len(),
+        }
+    }
+
+    /// Whether the stream has begun just now: one cookie is good for 256 OPENs, and each takeover
+    /// costs the memory of a stream again (`docs/protocol.md#3.14`).
+    fn is_too_early(&self, now: Nanos, place: usize) -> bool {
+        let waits = match self.streams.sending(place) {
+            Some(sending) => sending.outflow.waits_for_report(now),
+            None => self.streams.playing(place).and_then(|it| it.waits_for_sender(now)),
+        };
+        waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
+    }
+}
+
+fn begin_out(
+    now: Nanos,
+    peer: SocketAddr,
+    request: &OpenRequest,
+    params: &StreamTerms,
+    tag: Tag,
+    far: &mut Far<'_>,
+) {
+    let Some(sending) = far.streams.sending_mut(request.stream.into()) else { return };
+    let Sending { outflow, side: Side::Listener(offer), .. } = sending else { return };
+    outflow.end(now, End::PeerRestarted, far.link);
+    let terms = params.at(EndView {
+        local_tag: tag,
+        peer_tag: request.peer_tag,
+        is_opener: false,
+        window: offer.window,
+        ranges_max: params.ranges_max,
+        rtt: RTT_INITIAL,
+    });
+    let payload_bytes = usize::from(params.payload_bytes);
+    let form =
+        Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };
+    outflow
+        .begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
+        .expect("the offer was checked when it was made, and the index when it was chosen");
+}
+
+/// What a host pads the end of a burst to, in bytes.
+const GRANULARITY: usize = 8;
+
+/// How far ahead a stream out may be told to start: it holds its memory until then.
+const START_AHEAD_MAX: Duration = Duration::from_secs(60);
+
+/// When an opener of a stream that the program has let go of may try again: when another device is
+/// there.
+const STOPPED_RETRY_MS: u32 = 100;
+
+/// How long a stream whose peer has not spoken is not taken over (`docs/protocol.md#3.14`).
+const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);

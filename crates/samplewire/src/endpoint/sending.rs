@@ -1,0 +1,275 @@
+//! Visits of the streams that go out. What several of them have ready leaves in one call.
+
+use std::hint::black_box;
+use std::time::Duration;
+
+use arrayvec::ArrayVec;
+use samplewire_io::{Link, LinkError};
+use samplewire_proto::stream::End;
+use samplewire_proto::{Nanos, SampleIndex, Tag};
+
+use super::agenda::Agenda;
+use super::streams::{Opened, Streams};
+use crate::device::Offer;
+use crate::port::{LINGER_MAX, PortCounts};
+use crate::transmitter::{OUTBOX_PACKETS, Outflow};
+
+/// A stream that goes out.
+pub(crate) struct Sending {
+    pub(crate) outflow: Outflow,
+    pub(crate) side: Side,
+    /// When the program was seen to have let go of it.
+    stopped_at: Option<Nanos>,
+}
+
+/// Who opens a stream that goes out.
+pub(crate) enum Side {
+    /// This end has: the stream is gone with its end.
+    Opener(Opened),
+    /// Whoever wants what is offered, one after another.
+    Listener(Offer),
+}
+
+/// Which streams are to be visited, and how far the furthest is.
+pub(super) struct Departures {
+    agenda: Agenda,
+    last_index: SampleIndex,
+}
+
+/// What a visit needs besides the streams.
+pub(super) struct Turn<'a> {
+    pub(super) now: Nanos,
+    pub(super) link: &'a mut dyn Link,
+    pub(super) counts: &'a PortCounts,
+    /// Takes what has become of the streams.
+    pub(super) tell: &'a mut dyn FnMut(News),
+}
+
+/// What has become of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum News {
+    /// Its peer has spoken.
+    Announced,
+    /// It is over; its tag.
+    Over(Tag),
+    /// Its program has let go of it.
+    Stopped,
+}
+
+/// What came of the visits of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Visits {
+    /// Something was taken from a program.
+    pub(super) have_pushed: bool,
+    /// The link took everything.
+    pub(super) took_all: bool,
+    /// How long to look away from peers whose packets change nothing.
+    pub(super) dull_pause: Option<Duration>,
+}
+
+impl Visits {
+    /// Nothing was to be done.
+    pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, dull_pause: None };
+}
+
+impl Departures {
+    /// For streams at `places` places.
+    pub(super) fn new(places: usize) -> Self {
+        Self { agenda: Agenda::new(places), last_index: 0 }
+    }
+
+    /// The stream at `place` has something to do.
+    pub(super) fn call(&mut self, place: usize) {
+        self.agenda.call(place);
+    }
+
+    /// Until when nothing is to be done unless something comes or is submitted.
+    pub(super) fn until(&self) -> Nanos {
+        self.agenda.until()
+    }
+
+    /// The end of the stream that is furthest.
+    pub(super) const fn last_index(&self) -> SampleIndex {
+        self.last_index
+    }
+
+    /// Visits the streams that have something to do, as many as one turn may. The first of the next
+    /// turn is the one behind the last of this, so that a link that is full is full for all alike.
+    pub(super) fn visit(
+        &mut self,
+        streams: &mut Streams,
+        turn: &mut Turn<'_>,
+    ) -> Result<Visits, LinkError> {
+        self.agenda.call_due(turn.now);
+        let mut visits = Visits::NONE;
+        let (mut filled, mut packets) = (ArrayVec::new(), 0);
+        let mut batches = 0;
+        let ready = self.agenda.len();
+        for visit in 0..ready.min(VISITS_MAX) {
+            if ready > 1 && visit.is_multiple_of(FETCHED) {
+                self.fetch(turn.now, streams);
+            }
+            let Some(place) = self.agenda.pop() else { break };
+            let Some(sending) = streams.sending_mut(place) else { continue };
+            visits.have_pushed |= sending.prepare(turn);
+            packets += sending.outflow.departing();
+            filled.push(place as u16);
+            if packets >= OUTBOX_PACKETS {
+                self.depart(streams, &mut filled, turn, &mut visits)?;
+                (packets, batches) = (0, batches + 1);
+                if !visits.took_all || batches == BATCHES_MAX {
+                    break;
+                }
+            }
+        }
+        if !filled.is_empty() {
+            self.depart(streams, &mut filled, turn, &mut visits)?;
+        }
+        Ok(visits)
+    }
+
+    /// Reads the state of the next streams. Of a thousand streams none is in a cache: these reads
+    /// overlap, while those of one visit wait for those of the visit before.
+    fn fetch(&self, now: Nanos, streams: &Streams) {
+        for place in self.agenda.upcoming().take(FETCHED) {
+            if let Some(Sending { outflow, .. }) = streams.sending(place) {
+                black_box((outflow.is_stopped(), outflow.is_idle(), outflow.wakes_at(now)));
+            }
+        }
+    }
+
+    /// Sends what the `filled` streams have ready, and sees what that makes of them.
+    fn depart(
+        &mut self,
+        streams: &mut Streams,
+        filled: &mut Filled,
+        turn: &mut Turn<'_>,
+        visits: &mut Visits,
+    ) -> Result<(), LinkError> {
+        let mut sent = send(streams, filled, turn.link)?;
+        let now = turn.now;
+        for place in filled.drain(..).map(usize::from) {
+            let Some(sending) = streams.sending_mut(place) else { continue };
+            let outflow = &mut sending.outflow;
+            let took_all = outflow.depart(sent.take(outflow));
+            if let Some(tag) = outflow.note_end(now, turn.link) {
+                (turn.tell)(News::Over(tag));
+            }
+            outflow.publish(now, turn.counts);
+            visits.dull_pause = visits.dull_pause.max(outflow.dull_pause(now));
+            visits.took_all &= took_all;
+            self.last_index = self.last_index.max(outflow.next_index());
+            let wakes_at = (took_all && outflow.is_idle()).then(|| outflow.wakes_at(now));
+            if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
+                streams.release(place);
+            } else if let Some(at) = wakes_at {
+                self.agenda.set(place, at);
+            } else {
+                self.agenda.call(place);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Offers the link what the `filled` streams have ready; says what it took. The control packets
+/// of all leave first: between DATA of equal length each would end a message.
+fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent, LinkError> {
+    let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
+    let outflows =
+        || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.outflow);
+    for outflow in outflows() {
+        packets.extend(outflow.packets().take(outflow.controls()));
+    }
+    let controls = packets.len();
+    for outflow in outflows() {
+        packets.extend(outflow.packets().skip(outflow.controls()));
+    }
+    let sent = if packets.is_empty() { 0 } else { link.send(&packets)? };
+    Ok(Sent { controls: sent.min(controls), rest: sent.saturating_sub(controls) })
+}
+
+impl Sending {
+    pub(crate) const fn new(outflow: Outflow, side: Side) -> Self {
+        Self { outflow, side, stopped_at: None }
+    }
+
+    /// What is offered, where this end listens.
+    pub(super) const fn offer(&self) -> Option<&Offer> {
+        match &self.side {
+            Side::Opener(_) => None,
+            Side::Listener(offer) => Some(offer),
+        }
+    }
+
+    /// Does what is due, and makes ready what may depart; says whether something was taken from the
+    /// program.
+    fn prepare(&mut self, turn: &mut Turn<'_>) -> bool {
+        let Turn { now, .. } = *turn;
+        let outflow = &mut self.outflow;
+        if outflow.announce() {
+            (turn.tell)(News::Announced);
+        }
+        // Its opener has tried again, or is gone.
+        if matches!(self.side, Side::Listener(_))
+            && outflow.waits_for_report(now).is_some_and(|waited| waited > FIRST_WORD_PATIENCE)
+            && let Some(tag) = outflow.end(now, End::PeerSilent, turn.link)
+        {
+            (turn.tell)(News::Over(tag));
+        }
+        if outflow.is_stopped() {
+            if self.stopped_at.is_none() {
+                self.stopped_at = Some(now);
+                (turn.tell)(News::Stopped);
+            }
+            outflow.cancel(now);
+        }
+        outflow.recycle();
+        let has_pushed = outflow.push();
+        outflow.act_on_time(now);
+        outflow.fill();
+        has_pushed
+    }
+
+    /// Whether no stream is open and none can be, or the program is gone for long enough.
+    pub(super) fn is_over(&self, now: Nanos) -> bool {
+        let has_ended = matches!(self.side, Side::Opener(_)) || self.stopped_at.is_some();
+        let has_lingered = self.stopped_at.is_some_and(|since| now.since(since) > LINGER_MAX);
+        has_ended && !self.outflow.is_open() || has_lingered
+    }
+}
+
+/// What a link took of what several streams had ready: the first of their control packets, and, once
+/// it took all of these, the first of the rest.
+struct Sent {
+    controls: usize,
+    rest: usize,
+}
+
+impl Sent {
+    /// How many packets of the next stream are among them.
+    fn take(&mut self, outflow: &Outflow) -> usize {
+        let controls = outflow.controls();
+        let rest = outflow.departing() - controls;
+        let taken = (controls.min(self.controls), rest.min(self.rest));
+        self.controls -= taken.0;
+        self.rest -= taken.1;
+        taken.0 + taken.1
+    }
+}
+
+/// Streams that have been visited and whose packets have not left.
+type Filled = ArrayVec<u16, VISITS_MAX>;
+
+/// Full batches that one turn sends before it looks at what has arrived.
+const BATCHES_MAX: usize = 2;
+
+/// Streams that are visited before the link is asked again for what has arrived.
+const VISITS_MAX: usize = 64;
+
+/// Streams that are looked at before the first of them is visited: as many reads as a core has under
+/// way at once, and no more than stay in its cache.
+const FETCHED: usize = 8;
+
+/// How long an accepted stream waits for its peer's first word.
+pub(super) const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
