@@ -211,6 +211,13 @@ mod tests {
         let now = all.until_now(peer);
         assert!(now.udp_in_errors >= before.udp_in_errors);
         assert_eq!(all.words(), None);
+        let drops = |udp_receive_buffer_errors, udp_in_errors| {
+            HostHints { udp_receive_buffer_errors, udp_in_errors, ..all.clone() }.may_hide_drops()
+        };
+        assert_eq!(
+            [drops(0, 0), drops(0, 4), drops(4, 4), drops(1, 4)],
+            [false, false, false, true]
+        );
         let some = HostHints { softnet_dropped: 3, ..all };
         assert_eq!(some.words().as_deref(), Some("softnet dropped 3"));
     }
