@@ -11,6 +11,7 @@ use blocks::{Add, Cut, Deal, Hold, Seen, Sum};
 use samplewire_circuit::{
     Circuit, Graph, GraphBuilder, Group, Placement, Polled, Ratio, RunError, Scheduler, Stream,
 };
+use samplewire_proto::Rng;
 
 /// Builds the graph that `bytes` spell, and runs it on this thread, its groups in the order that they
 /// spell.
@@ -18,7 +19,7 @@ use samplewire_circuit::{
 /// # Panics
 /// When a sample is not where it should be, or the graph stands still.
 pub(crate) fn check(bytes: &[u8]) {
-    let mut draw = Draw { bytes: bytes.to_vec().into(), seed: 0 };
+    let mut draw = Draw { bytes: bytes.to_vec().into(), rng: Rng::new(0) };
     let drawn = Drawn::new(&mut draw, 2_000);
     drawn.run(InTurn(draw));
 }
@@ -349,13 +350,13 @@ fn value(index: u64) -> i32 {
 #[derive(Clone)]
 pub(crate) struct Draw {
     bytes: VecDeque<u8>,
-    seed: u64,
+    rng: Rng,
 }
 
 impl Draw {
     /// All from a seed.
     pub(crate) fn of_seed(seed: u64) -> Self {
-        Self { bytes: VecDeque::new(), seed }
+        Self { bytes: VecDeque::new(), rng: Rng::new(seed) }
     }
 
     /// One of 0 to `end`, `end` excluded.
@@ -363,18 +364,9 @@ impl Draw {
         let drawn = match self.bytes.pop_front() {
             Some(byte) if end <= 256 => byte.into(),
             Some(byte) => u64::from(byte) << 8 | u64::from(self.bytes.pop_front().unwrap_or(0)),
-            None => self.next(),
+            None => self.rng.draw(),
         };
         drawn % end
-    }
-
-    /// The next number of the seed (splitmix64, Steele et al. 2014).
-    fn next(&mut self) -> u64 {
-        self.seed = self.seed.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.seed;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
     }
 }
 

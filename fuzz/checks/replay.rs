@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use samplewire_proto::Rng;
+
 /// Panics when an input breaks an invariant.
 pub(crate) type Check = fn(&[u8]);
 
@@ -27,7 +29,7 @@ pub(crate) fn corpus_passes(target: &str, check: Check) {
 /// When one breaks an invariant.
 pub(crate) fn run_random(runs: u64, check: Check, mut draw: impl FnMut(&mut Rng) -> Vec<u8>) {
     for seed in 0..runs {
-        let bytes = draw(&mut Rng(seed));
+        let bytes = draw(&mut Rng::new(seed));
         let outcome = std::panic::catch_unwind(|| check(&bytes));
         assert!(outcome.is_ok(), "seed {seed}: {bytes:02x?}");
     }
@@ -38,48 +40,34 @@ pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// SplitMix64.
-pub(crate) struct Rng(u64);
-
+/// One of `from`.
 #[expect(clippy::allow_attributes, reason = "each test draws some of it")]
 #[allow(dead_code)]
-impl Rng {
-    pub(crate) fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
+pub(crate) fn choose<'a, T>(rng: &mut Rng, from: &'a [T]) -> &'a T {
+    &from[rng.index(from.len())]
+}
 
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.draw() % end as u64) as usize
-    }
-
-    pub(crate) fn choose<'a, T>(&mut self, from: &'a [T]) -> &'a T {
-        &from[self.below(from.len())]
-    }
-
-    /// Bytes without any order: `least` of them, and up to `more` more.
-    pub(crate) fn bytes(&mut self, least: usize, more: usize) -> Vec<u8> {
-        (0..least + self.below(more)).map(|_| self.draw() as u8).collect()
-    }
+/// Bytes without any order: `least` of them, and up to `more` more.
+#[expect(clippy::allow_attributes, reason = "each test draws some of it")]
+#[allow(dead_code)]
+pub(crate) fn bytes(rng: &mut Rng, least: usize, more: usize) -> Vec<u8> {
+    (0..least + rng.index(more)).map(|_| rng.draw() as u8).collect()
 }
 
 /// Changes, cuts or lengthens an input, or crosses it with another.
 #[expect(clippy::allow_attributes, reason = "not each test has inputs to change")]
 #[allow(dead_code)]
 pub(crate) fn mutate(bytes: &mut Vec<u8>, others: &[Vec<u8>], rng: &mut Rng) {
-    let at = rng.below(bytes.len().max(1));
-    match rng.below(6) {
-        0 if !bytes.is_empty() => bytes[at] ^= 1 << rng.below(8),
+    let at = rng.index(bytes.len().max(1));
+    match rng.index(6) {
+        0 if !bytes.is_empty() => bytes[at] ^= 1 << rng.index(8),
         1 if !bytes.is_empty() => bytes[at] = rng.draw() as u8,
-        2 if !bytes.is_empty() => bytes[at] = *rng.choose(&[0x00, 0x01, 0x7F, 0x80, 0xFF]),
+        2 if !bytes.is_empty() => bytes[at] = *choose(rng, &[0x00, 0x01, 0x7F, 0x80, 0xFF]),
         3 => bytes.truncate(at),
-        4 => bytes.resize(bytes.len() + 1 + rng.below(16), rng.draw() as u8),
+        4 => bytes.resize(bytes.len() + 1 + rng.index(16), rng.draw() as u8),
         _ => {
-            let other = rng.choose(others);
-            let from = rng.below(other.len().max(1)).min(other.len());
+            let other = choose(rng, others);
+            let from = rng.index(other.len().max(1)).min(other.len());
             bytes.truncate(at);
             bytes.extend_from_slice(&other[from..]);
         }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use samplewire_circuit::{
     Circuit, Failure, Flow, GraphBuilder, Join, Quantum, Sink, Source, Tag, TagKind, Work,
 };
+use samplewire_proto::Rng;
 use schedulers::under_each_scheduler;
 
 type Samples = Vec<(u64, i32)>;
@@ -19,12 +20,12 @@ struct Listed {
     tags: Vec<Tag>,
     rate_hz: f64,
     at: usize,
-    draw: Draw,
+    rng: Rng,
 }
 
 impl Listed {
     fn new(samples: Samples, seed: u64) -> Self {
-        Self { samples, tags: Vec::new(), rate_hz: 1e6, at: 0, draw: Draw(seed) }
+        Self { samples, tags: Vec::new(), rate_hz: 1e6, at: 0, rng: Rng::new(seed) }
     }
 
     fn with_tags(self, tags: Vec<Tag>) -> Self {
@@ -36,7 +37,7 @@ impl Source<i32> for Listed {
     fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
         let left = &self.samples[self.at..];
         let Some(&(index, _)) = left.first() else { return Ok(Flow::End) };
-        let room = (1 + self.draw.below(quantum.fill().len() as u64)) as usize;
+        let room = (1 + self.rng.below(quantum.fill().len() as u64)) as usize;
         let len = (index..).zip(left).take(room).take_while(|(at, it)| *at == it.0).count();
         quantum.set_len(len);
         quantum.set_index(index);
@@ -78,38 +79,27 @@ impl Sink<i32> for Seen {
     }
 }
 
-#[derive(Clone)]
-struct Draw(u64);
-
-impl Draw {
-    /// A number below `end`.
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (self.0 >> 33) % end
-    }
-}
-
 /// Runs of 1 to 100 samples with gaps of 0 to 40 between them, up to index 800.
-fn gappy(draw: &mut Draw) -> Samples {
+fn gappy(rng: &mut Rng) -> Samples {
     let mut samples = Samples::new();
-    let mut index = draw.below(50);
+    let mut index = rng.below(50);
     while index < 800 {
-        let end = index + 1 + draw.below(100);
+        let end = index + 1 + rng.below(100);
         samples.extend((index..end).map(|index| (index, (index % 9_973) as i32)));
-        index = end + draw.below(2) * draw.below(40);
+        index = end + rng.below(2) * rng.below(40);
     }
     samples
 }
 
-fn circuit(graph: &mut GraphBuilder, name: &str, draw: &mut Draw) -> Circuit<i32> {
-    graph.circuit(name, 1 + draw.below(4) as usize, 1 + draw.below(200) as usize)
+fn circuit(graph: &mut GraphBuilder, name: &str, rng: &mut Rng) -> Circuit<i32> {
+    graph.circuit(name, 1 + rng.below(4) as usize, 1 + rng.below(200) as usize)
 }
 
 #[test]
 fn joined_are_the_samples_of_indexes_that_both_have() {
     for seed in 0..6 {
-        let mut draw = Draw(seed);
-        let lists: Vec<Samples> = (0..3).map(|_| gappy(&mut draw)).collect();
+        let mut rng = Rng::new(seed);
+        let lists: Vec<Samples> = (0..3).map(|_| gappy(&mut rng)).collect();
         let maps: Vec<BTreeMap<_, _>> =
             lists[1..].iter().map(|list| list.iter().copied().collect()).collect();
         let both = |first: &Samples, second: &BTreeMap<u64, i32>| -> Samples {
@@ -121,12 +111,12 @@ fn joined_are_the_samples_of_indexes_that_both_have() {
         let two = both(&lists[0], &maps[0]);
         let expected = both(&two, &maps[1]);
         under_each_scheduler(|run| {
-            let mut draw = Draw(seed ^ 0xbeef);
+            let mut rng = Rng::new(seed ^ 0xbeef);
             let seen = Seen::default();
             let mut graph = GraphBuilder::new();
             let [first, second, third] = [0, 1, 2].map(|number| {
                 let name = format!("source {number}");
-                let circuit = circuit(&mut graph, &name, &mut draw);
+                let circuit = circuit(&mut graph, &name, &mut rng);
                 graph.source(name, Listed::new(lists[number].clone(), seed), circuit)
             });
             let stream = graph.join("two", Wrapping, first, second);
@@ -177,7 +167,7 @@ fn hole_in_the_middle_of_a_quantum_makes_two_of_it_and_tags_are_merged() {
         let circuit = graph.circuit("first", 1, 100_000);
         let mut source = Listed::new((0..100).map(|index| (index, 1)).collect(), 0)
             .with_tags(vec![tag(3, 3.0), tag(12, 12.0), tag(70, 70.0)]);
-        source.draw = Draw(u64::MAX);
+        source.rng = Rng::new(u64::MAX);
         let first = graph.source("first", Whole(source), circuit);
         let circuit = graph.circuit("second", 3, 7);
         let indexes = (5..10).chain(20..40).chain(60..100);
@@ -257,10 +247,10 @@ fn merged_streams_arrive_whole_and_each_in_order() {
             let len = 100 * (number as u64 + 1);
             (0..len).map(|index| (index, number)).collect()
         });
-        let mut draw = Draw(3);
+        let mut rng = Rng::new(3);
         let streams = [0, 1, 2].map(|number| {
             let name = format!("source {number}");
-            let circuit = circuit(&mut graph, &name, &mut draw);
+            let circuit = circuit(&mut graph, &name, &mut rng);
             graph.source(name, Listed::new(lists[number].clone(), 3), circuit)
         });
         let stream = graph.merge("all", streams);

@@ -45,7 +45,7 @@ fn corpus_of_graph() {
 
 #[test]
 fn bytes_without_order_are_graphs() {
-    run_random(200, graph::check, |rng| rng.bytes(0, 640));
+    run_random(200, graph::check, |rng| replay::bytes(rng, 0, 640));
 }
 
 /// Each group on a thread that sleeps or spins; often the blocks were in other groups before.

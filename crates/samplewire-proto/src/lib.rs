@@ -15,6 +15,7 @@ pub mod fingerprint;
 pub mod gap;
 pub mod number;
 pub mod play;
+pub mod random;
 pub mod receiver;
 pub mod sender;
 pub mod session;
@@ -24,6 +25,7 @@ pub mod wire;
 
 pub use gap::{Cause, Gap};
 pub use number::{Departure, Nanos, SampleIndex, Seq, Tag};
+pub use random::{Odds, Rng};
 
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,8 @@ mod tlvs;
 
 use std::fs;
 
-use replay::{Rng, corpus_passes, mutate, root, run_random};
+use replay::{bytes, choose, corpus_passes, mutate, root, run_random};
+use samplewire_proto::Rng;
 
 #[test]
 fn corpus_of_decode() {
@@ -82,11 +83,11 @@ fn openings_end_once_under_random_operations() {
 #[test]
 fn packets_of_random_fields_come_through() {
     run_random(RANDOM_RUNS, packets::check, operations);
-    run_random(RANDOM_RUNS, tlvs::check, |rng| rng.bytes(0, 300));
+    run_random(RANDOM_RUNS, tlvs::check, |rng| bytes(rng, 0, 300));
 }
 
 fn operations(rng: &mut Rng) -> Vec<u8> {
-    rng.bytes(64, 1_500)
+    bytes(rng, 64, 1_500)
 }
 
 #[test]
@@ -97,8 +98,8 @@ fn mutated_vectors_are_parsed_or_refused() {
         decode::check(bytes);
     }
     run_random(MUTATIONS, decode::check, |rng| {
-        let mut bytes = rng.choose(&vectors).clone();
-        for _ in 0..=rng.below(4) {
+        let mut bytes = choose(rng, &vectors).clone();
+        for _ in 0..=rng.index(4) {
             mutate(&mut bytes, &vectors, rng);
         }
         bytes

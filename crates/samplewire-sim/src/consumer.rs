@@ -3,11 +3,10 @@
 use samplewire_proto::receiver::Delivered;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Flags;
-use samplewire_proto::{Nanos, SampleIndex};
+use samplewire_proto::{Nanos, Rng, SampleIndex};
 
 use crate::check::Tally;
 use crate::dac::Dac;
-use crate::rng::Rng;
 
 /// How packets are taken.
 #[derive(Clone, Copy, Debug, Default)]

@@ -4,7 +4,7 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
-use samplewire_proto::{Departure, Nanos, Seq};
+use samplewire_proto::{Departure, Nanos, Odds, Rng, Seq};
 
 use crate::client::ClientSpec;
 use crate::clock::Clock;
@@ -14,7 +14,6 @@ use crate::link::LinkSpec;
 use crate::loss::Loss;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
-use crate::rng::{Odds, Rng};
 use crate::source::{Ending, Pace, SourceSpec};
 
 /// What a run dwells on.

@@ -11,11 +11,10 @@ mod opening;
 
 use samplewire_proto::session::{OpenPhase, Peer};
 use samplewire_proto::wire::PacketType;
-use samplewire_proto::{Nanos, crc};
+use samplewire_proto::{Nanos, Rng, crc};
 
 use crate::net::{peer_of, stranger};
 use crate::packets::ProcessId;
-use crate::rng::Rng;
 use crate::stream_end::Facts;
 use crate::tape::{Recorded, Tape};
 

@@ -26,7 +26,6 @@ mod plan;
 mod process;
 mod receiving;
 mod repair;
-mod rng;
 mod scenes;
 mod search;
 mod sending;

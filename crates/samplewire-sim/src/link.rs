@@ -3,11 +3,10 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use samplewire_proto::Nanos;
+use samplewire_proto::{Nanos, Odds, Rng};
 
 use crate::loss::{Loss, Losses};
 use crate::packets::{PacketId, Packets};
-use crate::rng::{Odds, Rng};
 
 /// What a link does to packets.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,6 @@
 //! What a link loses: one packet at a time, or in bursts.
 
-use crate::rng::{Odds, Rng};
+use samplewire_proto::{Odds, Rng};
 
 /// The loss of one direction of a link.
 #[derive(Clone, Copy, Debug, Default)]

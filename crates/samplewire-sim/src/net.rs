@@ -2,13 +2,12 @@
 
 use std::collections::VecDeque;
 
-use samplewire_proto::Nanos;
 use samplewire_proto::session::Peer;
+use samplewire_proto::{Nanos, Rng};
 
 use crate::agenda::Agenda;
 use crate::link::{Link, LinkSpec};
 use crate::packets::{Meta, PacketId, Packets, ProcessId};
-use crate::rng::Rng;
 use crate::tap::Tap;
 use crate::tape::Tape;
 use crate::trace::Trace;

@@ -4,7 +4,7 @@
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Flags;
 
-use crate::rng::mix;
+use samplewire_proto::random::mix;
 
 /// Payload bytes of every packet; how large it counts on the wire is a matter of padding.
 pub(crate) const BYTES: usize = 16;

@@ -1,12 +1,11 @@
 //! What a process works with in one turn.
 
-use samplewire_proto::Nanos;
 use samplewire_proto::session::Peer;
+use samplewire_proto::{Nanos, Rng};
 
 use crate::check::Checker;
 use crate::net::Net;
 use crate::packets::ProcessId;
-use crate::rng::Rng;
 
 /// The world as a process sees it during a turn.
 pub(crate) struct Turn<'a> {

@@ -9,7 +9,7 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
-use samplewire_proto::{Departure, Nanos};
+use samplewire_proto::{Departure, Nanos, Odds, Rng};
 
 use crate::check::Breach;
 use crate::client::ClientSpec;
@@ -21,7 +21,6 @@ use crate::link::LinkSpec;
 use crate::loss::Loss;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, Plan};
-use crate::rng::{Odds, Rng};
 use crate::source::{Ending, Pace, SourceSpec};
 
 /// What a scene dwells on.

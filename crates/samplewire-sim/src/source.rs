@@ -3,11 +3,10 @@
 use samplewire_proto::crc::crc32c;
 use samplewire_proto::sender::{NewPacket, SendSlot, Sender};
 use samplewire_proto::wire::{CloseReason, Flags};
-use samplewire_proto::{Nanos, SampleIndex};
+use samplewire_proto::{Nanos, Odds, Rng, SampleIndex};
 
 use crate::check::{Breach, Session};
 use crate::payload;
-use crate::rng::{Odds, Rng};
 
 /// How a source makes packets.
 #[derive(Clone, Copy, Debug)]

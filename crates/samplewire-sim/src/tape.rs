@@ -2,10 +2,9 @@
 //! sends them again.
 
 use samplewire_proto::wire::{self, Packet, PacketType};
-use samplewire_proto::{Nanos, Tag};
+use samplewire_proto::{Nanos, Rng, Tag};
 
 use crate::packets::ProcessId;
-use crate::rng::Rng;
 
 /// Packets by the process that they were sent to.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ mod attack;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use samplewire_proto::Nanos;
+use samplewire_proto::{Nanos, Rng};
 
 use crate::check::Checker;
 use crate::client::Client;
@@ -16,7 +16,6 @@ use crate::net::{Net, peer_of};
 use crate::packets::ProcessId;
 use crate::plan::{Fault, MachineSpec, Plan};
 use crate::process::{Arrival, Pool, Turn};
-use crate::rng::Rng;
 use crate::tape::Tape;
 
 /// A world under way.

@@ -10,7 +10,7 @@ mod replay;
 #[path = "../../../fuzz/checks/text.rs"]
 mod text;
 
-use replay::{corpus_passes, mutate, run_random};
+use replay::{choose, corpus_passes, mutate, run_random};
 
 #[test]
 fn corpus_of_metadata() {
@@ -26,8 +26,8 @@ fn corpus_of_text() {
 fn mutated_metadata_are_read_or_refused() {
     let good = METADATA.map(|text| text.as_bytes().to_vec());
     run_random(RUNS, metadata::check, |rng| {
-        let mut bytes = rng.choose(&good).clone();
-        for _ in 0..=rng.below(4) {
+        let mut bytes = choose(rng, &good).clone();
+        for _ in 0..=rng.index(4) {
             mutate(&mut bytes, &good, rng);
         }
         bytes
@@ -38,8 +38,8 @@ fn mutated_metadata_are_read_or_refused() {
 fn mutated_texts_are_read_or_refused() {
     let good = TEXTS.map(|text| text.as_bytes().to_vec());
     run_random(RUNS, text::check, |rng| {
-        let mut bytes = rng.choose(&good).clone();
-        for _ in 0..rng.below(4) {
+        let mut bytes = choose(rng, &good).clone();
+        for _ in 0..rng.index(4) {
             mutate(&mut bytes, &good, rng);
         }
         bytes.insert(0, rng.draw() as u8);

@@ -20,7 +20,7 @@ use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags};
-use samplewire_proto::{Cause, Gap, Nanos};
+use samplewire_proto::{Cause, Gap, Nanos, Rng};
 
 fn every_fault(seed: u64) -> FaultSpec {
     FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
@@ -270,12 +270,11 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
     let sender = std::thread::spawn(move || {
         let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
         let session = session.expect("a receiver comes");
-        let (mut index, mut draw) = (0, 1_u64);
+        let (mut index, mut rng) = (0, Rng::new(1));
         while index < SAMPLES {
             let filling = transmitter.quantum(&session, Duration::from_secs(20));
             let mut filling = filling.expect("it is open").expect("the receiver takes it");
-            draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let most = filling.bytes_mut().len().min((draw >> 53) as usize * 4 + 4);
+            let most = filling.bytes_mut().len().min(rng.within(1..=2_048) as usize * 4);
             let len_bytes = source.read(&mut filling.bytes_mut()[..most]).expect("it counts");
             transmitter.submit(filling, len_bytes, index, Flags::NONE);
             index = transmitter.next_index();

@@ -273,27 +273,22 @@ const PORTS_APART: f64 = 28.0;
 
 #[cfg(test)]
 mod tests {
+    use samplewire_proto::Rng;
+
     use super::*;
 
-    /// One of 0 to `end`, `end` excluded.
-    fn below(state: &mut u64, end: u64) -> u64 {
-        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        (*state >> 33) % end
-    }
-
     fn drawing(seed: u64) -> Drawing {
-        let mut state = seed;
-        let count = 1 + below(&mut state, 30);
-        let size = |state: &mut u64, least: u64| {
-            ((least + below(state, 200)) as f64, (least + below(state, 80)) as f64)
+        let mut rng = Rng::new(seed);
+        let count = 1 + rng.below(30);
+        let size = |rng: &mut Rng, least: u64| {
+            ((least + rng.below(200)) as f64, (least + rng.below(80)) as f64)
         };
-        let boxes = (0..count).map(|_| size(&mut state, 20)).collect();
+        let boxes = (0..count).map(|_| size(&mut rng, 20)).collect();
         let mut lines = Vec::new();
-        for _ in 0..below(&mut state, 2 * count) {
-            let (from, to) = (below(&mut state, count), below(&mut state, count));
-            if from != to && (from < to || below(&mut state, 4) == 0) {
-                let label =
-                    if below(&mut state, 3) == 0 { (0.0, 0.0) } else { size(&mut state, 1) };
+        for _ in 0..rng.below(2 * count) {
+            let (from, to) = (rng.below(count), rng.below(count));
+            if from != to && (from < to || rng.below(4) == 0) {
+                let label = if rng.below(3) == 0 { (0.0, 0.0) } else { size(&mut rng, 1) };
                 lines.push((from as usize, to as usize, label));
             }
         }

@@ -175,11 +175,8 @@ mod tests {
 
     #[test]
     fn every_cut_of_a_few_blocks_is_looked_at() {
-        let mut seed = 1_u64;
-        let mut draw = move |below: u64| {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 33) % below
-        };
+        let mut rng = samplewire_proto::Rng::new(1);
+        let mut draw = move |below: u64| rng.below(below);
         for _ in 0..if cfg!(miri) { 3 } else { 300 } {
             let blocks = 2 + draw(6) as usize;
             let costs: Vec<f64> = (0..blocks).map(|_| draw(10) as f64).collect();

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use samplewire_io::Ecn;
 use samplewire_io::pcapng::{Direction, PcapngPacket, PcapngWriter};
+use samplewire_proto::Rng;
 
 use super::*;
 
@@ -19,14 +20,6 @@ fn decode(bytes: &[u8], arguments: &DecodeArguments) -> (usize, bool) {
     };
     let packets = decoder.summary.packets() as usize;
     (packets, is_whole)
-}
-
-/// A generator of numbers (xorshift64*, Vigna 2016).
-fn draw(state: &mut u64, end: usize) -> usize {
-    *state ^= *state >> 12;
-    *state ^= *state << 25;
-    *state ^= *state >> 27;
-    (state.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 16) as usize % end
 }
 
 /// A capture of every vector, valid or not, and of a run.
@@ -77,17 +70,17 @@ fn random_changes_of_a_capture_never_panic() {
     assert_eq!((packets, is_whole), (28 + 34 + 44 + 3, true));
     let mut broken = 0;
     for seed in 1..=RUNS {
-        let mut state = seed;
+        let mut rng = Rng::new(seed);
         let mut bytes = original.clone();
-        for _ in 0..=draw(&mut state, 8) {
-            let at = draw(&mut state, bytes.len());
-            let end = bytes.len().min(at + draw(&mut state, 64));
-            match draw(&mut state, 16) {
+        for _ in 0..=rng.index(8) {
+            let at = rng.index(bytes.len());
+            let end = bytes.len().min(at + rng.index(64));
+            match rng.index(16) {
                 0 => bytes.truncate(at + 1),
                 1 => drop(bytes.drain(at..end.min(bytes.len() - 1).max(at))),
                 2 => bytes.extend_from_within(at..end),
-                kind if kind < 5 => bytes[at..end].fill(draw(&mut state, 3) as u8 * 0x7f),
-                _ => bytes[at] ^= 1 << draw(&mut state, 8),
+                kind if kind < 5 => bytes[at..end].fill(rng.index(3) as u8 * 0x7f),
+                _ => bytes[at] ^= 1 << rng.index(8),
             }
         }
         broken += u64::from(!decode(&bytes, &options[seed as usize % 3]).1);

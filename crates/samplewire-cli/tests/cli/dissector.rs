@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use samplewire_proto::Rng;
 use samplewire_proto::crc::crc32c;
 use serde_json::Value;
 
@@ -12,7 +13,6 @@ use crate::captures::{
     CLIENT, DEVICE, ethernet, packet, packets_of, pcap, vectors, write_datagrams, write_payloads,
 };
 use crate::harness::{Device, folder, has_program, run, text};
-use crate::mutations::Draw;
 
 /// tshark with the dissector installed in a home of its own, or `None` where there is no tshark.
 struct Tshark {
@@ -232,22 +232,22 @@ fn joined_and_cut_datagrams_are_taken_apart() {
 
 /// A packet of the vectors with some bytes changed, added or taken away, most often under a right
 /// CRC: what is behind that check is reached too.
-fn mutated(packets: &[Vec<u8>], draw: &mut Draw) -> Vec<u8> {
-    let mut bytes = packets[draw.below(packets.len())].clone();
+fn mutated(packets: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
+    let mut bytes = packets[rng.index(packets.len())].clone();
     bytes.truncate(bytes.len() - 4);
-    for _ in 0..draw.below(4) {
-        match draw.below(8) {
-            0 => bytes.truncate(1 + draw.below(bytes.len())),
-            1 => bytes.extend_from_slice(&draw.next().to_be_bytes()[..1 + draw.below(8)]),
-            2 => bytes[0] = 0x10 | draw.below(16) as u8,
-            3 if bytes.len() > 1 => bytes[1] = draw.next() as u8,
+    for _ in 0..rng.index(4) {
+        match rng.index(8) {
+            0 => bytes.truncate(1 + rng.index(bytes.len())),
+            1 => bytes.extend_from_slice(&rng.draw().to_be_bytes()[..1 + rng.index(8)]),
+            2 => bytes[0] = 0x10 | rng.index(16) as u8,
+            3 if bytes.len() > 1 => bytes[1] = rng.draw() as u8,
             _ => {
-                let at = draw.below(bytes.len().min(100));
-                bytes[at] = [0, 1, 2, 8, 0x7f, 0xff][draw.below(6)];
+                let at = rng.index(bytes.len().min(100));
+                bytes[at] = [0, 1, 2, 8, 0x7f, 0xff][rng.index(6)];
             }
         }
     }
-    let crc = if draw.below(8) == 0 { 0 } else { crc32c(&bytes) };
+    let crc = if rng.index(8) == 0 { 0 } else { crc32c(&bytes) };
     bytes.extend(crc.to_be_bytes());
     bytes
 }
@@ -256,8 +256,8 @@ fn mutated(packets: &[Vec<u8>], draw: &mut Draw) -> Vec<u8> {
 fn mutated_packets_have_the_error_that_decode_names() {
     let Some(tshark) = Tshark::new("dissector-mutated") else { return };
     let packets = packets_of(&vectors("packets.json"));
-    let mut draw = Draw(6);
-    let mutated: Vec<_> = (0..3_000).map(|_| mutated(&packets, &mut draw)).collect();
+    let mut rng = Rng::new(6);
+    let mutated: Vec<_> = (0..3_000).map(|_| mutated(&packets, &mut rng)).collect();
     write_payloads(&tshark.file(), &mutated);
     let file = tshark.file();
     let ran = run(&["decode", text(&file), "--json", "--port", "9100"]).expect(0);

@@ -10,10 +10,10 @@ use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::sigmf::Metadata;
+use samplewire_proto::Rng;
 use serde_json::Value;
 
 use crate::harness::{Device, folder, run, signal, spawn, text, wait};
-use crate::mutations::Draw;
 
 #[test]
 fn recording_survives_kills_of_either_side() {
@@ -21,15 +21,15 @@ fn recording_survives_kills_of_either_side() {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let seed = number("SAMPLEWIRE_SEED").unwrap_or(now.as_nanos() as u64 | 1);
     println!("SAMPLEWIRE_SEED={seed}");
-    let mut draw = Draw(seed);
+    let mut rng = Rng::new(seed);
     let file = folder("kills").join("out");
     let mut device = start_device("127.0.0.1:0");
     let mut recorder = start_recorder(&device, &file);
     let mut returns = Vec::new();
     let mut killed = [0; 2];
     for kill in 0..kills {
-        sleep(Duration::from_millis(20 + draw.next() % 700));
-        let sides = 1 + draw.next() % 3;
+        sleep(Duration::from_millis(20 + rng.below(700)));
+        let sides = 1 + rng.below(3);
         let (kills_device, kills_recorder) = (sides & 1 > 0, sides & 2 > 0);
         if kills_device {
             device.kill();
@@ -39,7 +39,7 @@ fn recording_survives_kills_of_either_side() {
             wait(&mut recorder);
         }
         let before = verified(&file, kill);
-        sleep(Duration::from_millis(draw.next() % 200));
+        sleep(Duration::from_millis(rng.below(200)));
         let started = Instant::now();
         if kills_recorder {
             recorder = start_recorder(&device, &file);
@@ -86,7 +86,7 @@ fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
     let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
     let seed = number("SAMPLEWIRE_SEED").unwrap_or_else(|| u64::from(std::process::id()) | 1);
     println!("SAMPLEWIRE_SEED={seed}");
-    let mut draw = Draw(seed);
+    let mut rng = Rng::new(seed);
     let file = folder(name).join("out");
     let device = start_device("127.0.0.1:0");
     let arguments = ["record", &device.address, text(&file), "--append", "--reconnect"];
@@ -96,7 +96,7 @@ fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
         let mut recorder = spawn(&arguments);
         let part = until_a_part_is_added(&file);
         if kill % 2 == 1 {
-            sleep(Duration::from_micros(draw.next() % 20_000));
+            sleep(Duration::from_micros(rng.below(20_000)));
         }
         signal(&recorder, libc::SIGKILL);
         wait(&mut recorder);

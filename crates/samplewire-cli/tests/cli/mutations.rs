@@ -2,49 +2,35 @@
 
 use std::fs;
 
+use samplewire_proto::Rng;
+
 use crate::captures::{ethernet, packets_of, pcap, vectors, write_payloads};
 use crate::harness::{folder, run, text};
 
-/// A generator of numbers (xorshift64*, Vigna 2016).
-pub(crate) struct Draw(pub(crate) u64);
-
-impl Draw {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.next() % end as u64) as usize
-    }
-}
-
 /// Damages a file in a few places, moves parts of it, or cuts it.
-fn mutate(bytes: &mut Vec<u8>, draw: &mut Draw) {
-    for _ in 0..=draw.below(8) {
-        let at = draw.below(bytes.len());
-        match draw.below(6) {
-            0 => bytes[at] ^= 1 << draw.below(8),
-            1 => bytes[at] = draw.next() as u8,
+fn mutate(bytes: &mut Vec<u8>, rng: &mut Rng) {
+    for _ in 0..=rng.index(8) {
+        let at = rng.index(bytes.len());
+        match rng.index(6) {
+            0 => bytes[at] ^= 1 << rng.index(8),
+            1 => bytes[at] = rng.draw() as u8,
             2 => {
-                let value = [0, 1, 0x7fff_ffff, u32::MAX, 12, 28][draw.below(6)];
+                let value = [0, 1, 0x7fff_ffff, u32::MAX, 12, 28][rng.index(6)];
                 let end = bytes.len().min(at + 4);
                 bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
             }
-            3 if draw.below(4) == 0 => bytes.truncate(at.max(1)),
+            3 if rng.index(4) == 0 => bytes.truncate(at.max(1)),
             4 => {
-                let end = bytes.len().min(at + draw.below(64));
+                let end = bytes.len().min(at + rng.index(64));
                 bytes.drain(at..end);
                 if bytes.is_empty() {
                     bytes.push(0);
                 }
             }
             _ => {
-                let end = bytes.len().min(at + draw.below(64));
+                let end = bytes.len().min(at + rng.index(64));
                 let part = bytes[at..end].to_vec();
-                let to = draw.below(bytes.len());
+                let to = rng.index(bytes.len());
                 bytes.splice(to..to, part);
             }
         }
@@ -65,11 +51,11 @@ fn mutated_captures_end_with_0_or_1_and_words() {
     let originals = [pcapng, pcap(1, &frame, frame.len())];
     let seed = std::env::var("SAMPLEWIRE_SEED").ok().and_then(|seed| seed.parse().ok());
     for seed in seed.map_or(1..=RUNS, |seed| seed..=seed) {
-        let mut draw = Draw(seed);
+        let mut rng = Rng::new(seed);
         let mut bytes = originals[usize::from(seed.is_multiple_of(4))].clone();
-        mutate(&mut bytes, &mut draw);
+        mutate(&mut bytes, &mut rng);
         fs::write(&path, &bytes).unwrap();
-        let options: &[&str] = match draw.below(3) {
+        let options: &[&str] = match rng.index(3) {
             0 => &["--json", "--verbose"],
             1 => &["--port", "9100", "--verbose"],
             _ => &[],

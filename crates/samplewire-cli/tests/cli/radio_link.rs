@@ -6,6 +6,8 @@ use std::net::TcpListener;
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
+use samplewire_proto::Rng;
+
 use crate::bridge::Bridge;
 use crate::zmtp::Peer;
 
@@ -47,14 +49,13 @@ fn sample(index: u64, way: u64) -> [u8; 8] {
 /// srsRAN's transmitter: a REP that listens, and answers with some of what may be sent.
 fn transmit(listener: &TcpListener, way: u64, count: u64, clock: &Clock) -> Peer {
     let mut peer = Peer::accept(listener, "REP");
-    let (mut sent, mut draw) = (0, 0x9E37_79B9_7F4A_7C15 ^ way);
+    let (mut sent, mut rng) = (0, Rng::new(way));
     let mut message = Vec::new();
     while sent < count {
         let request = peer.receive().expect("a request comes");
         assert_eq!(request, [&b""[..], &[0]]);
-        draw = u64::wrapping_mul(draw, 6_364_136_223_846_793_005).wrapping_add(1);
         // Mostly whole slots, as srsRAN, sometimes a few samples.
-        let most = if draw >> 62 == 0 { (draw >> 40) % 97 + 1 } else { SLOT };
+        let most = if rng.one_in(4) { rng.within(1..=97) } else { SLOT };
         let end = clock.horizon(sent).min(count).min(sent + most);
         message.clear();
         (sent..end).for_each(|index| message.extend_from_slice(&sample(index, way)));

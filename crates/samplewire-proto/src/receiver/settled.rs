@@ -133,12 +133,8 @@ mod tests {
 
     #[test]
     fn settled_never_retreats_whatever_comes() {
-        let mut state = 3u64;
-        // Knuth's linear congruential generator, upper half.
-        let mut below = |end: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % end
-        };
+        let mut rng = crate::Rng::new(3);
+        let mut below = |end: u64| rng.below(end);
         for start in [0, u32::MAX - 5_000, i32::MAX as u32 - 5_000] {
             let (mut settled, mut departure, mut now) = (settled(), Departure(start), 0);
             settled.hear(at(0), departure);

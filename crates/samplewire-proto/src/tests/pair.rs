@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::crc::crc32c;
 use crate::gap::{Cause, Gap};
 use crate::number::{Nanos, SampleIndex, Seq, Tag};
+use crate::random::{Odds, Rng};
 use crate::receiver::{Delivered, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot};
 use crate::sender::{CONTROL_BYTES, NewPacket, SendSlot, Sender, SenderConfig, Transmit};
 use crate::stream::{End, Terms};
@@ -135,7 +136,7 @@ impl Pair {
             overflows: BTreeMap::new(),
             checks_bytes: true,
             trace: None,
-            rng: Rng(seed),
+            rng: Rng::new(seed),
             terms,
             sent_payloads: vec![vec![0; PAYLOAD]; slots],
             received_payloads: vec![vec![0; PAYLOAD]; slots],
@@ -320,20 +321,20 @@ impl Pair {
         let ordinal = self.departed[to as usize];
         self.departed[to as usize] += 1;
         let path = if to == Side::Receiver { &self.data_path } else { &self.report_path }.clone();
-        let is_lost = self.rng.chance(path.loss) || path.lost.contains(&ordinal);
+        let is_lost = self.rng.chance(Odds::of(path.loss)) || path.lost.contains(&ordinal);
         self.write_trace(to, &bytes, is_lost);
         if is_lost {
             return;
         }
-        let copies = 1 + usize::from(self.rng.chance(path.duplicate));
+        let copies = 1 + usize::from(self.rng.chance(Odds::of(path.duplicate)));
         for _ in 0..copies {
             let mut bytes = bytes.clone();
-            if self.rng.chance(path.corrupt) {
+            if self.rng.chance(Odds::of(path.corrupt)) {
                 let bit = self.rng.below(8 * bytes.len() as u64);
                 bytes[(bit / 8) as usize] ^= 1 << (bit % 8);
             }
             let mut at = self.now + path.delay;
-            if self.rng.chance(path.reorder) {
+            if self.rng.chance(Odds::of(path.reorder)) {
                 at = at + Nanos(self.rng.below(path.reorder_by.0));
             }
             self.arrive(to, at, bytes);
@@ -395,27 +396,6 @@ impl Pair {
 
 /// The bytes that belong to an index: no two packets alike.
 fn payload_of(index: SampleIndex) -> Vec<u8> {
-    let mut rng = Rng(index);
-    (0..PAYLOAD / 8).flat_map(|_| rng.next().to_le_bytes()).collect()
-}
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-pub(super) struct Rng(pub(super) u64);
-
-impl Rng {
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end.max(1)
-    }
-
-    fn chance(&mut self, probability: f64) -> bool {
-        probability > 0.0 && (self.next() >> 11) as f64 / (1u64 << 53) as f64 <= probability
-    }
+    let mut rng = Rng::new(index);
+    (0..PAYLOAD / 8).flat_map(|_| rng.draw().to_le_bytes()).collect()
 }

@@ -4,6 +4,7 @@ use super::packets::{self, close, close_ack, header};
 use super::pair::{RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, INDEX_MAX, Nanos, Seq, Tag};
+use crate::random::Rng;
 use crate::receiver::{
     Delivered, Delivery, Phase, Placement, REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot,
 };
@@ -236,12 +237,8 @@ fn drops_noted_with_a_packet_that_reveals_nothing_belong_to_the_next_that_does()
 fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
     const STEP: Nanos = Nanos::from_micros(20);
     for seed in 0..200u64 {
-        let mut state = seed;
-        // Knuth's linear congruential generator, upper half.
-        let mut below = |end: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) % end
-        };
+        let mut rng = Rng::new(seed);
+        let mut below = |end: u64| rng.below(end);
         let tolerance =
             |terms: &mut Terms| terms.reorder_tolerance = Departure::units(Nanos(2 * STEP.0));
         let mut bench = Bench::with(Delivery::BestEffort, tolerance);

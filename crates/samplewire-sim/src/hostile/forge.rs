@@ -5,9 +5,8 @@ use samplewire_proto::wire::{
     self, Close, CloseAck, CloseAckReason, CloseReason, Flags, HEADER_LEN, Header, Mark,
     PacketType, ReportFields, SeqRange,
 };
-use samplewire_proto::{Departure, SampleIndex, Seq, Tag};
+use samplewire_proto::{Departure, Rng, SampleIndex, Seq, Tag};
 
-use crate::rng::Rng;
 use crate::stream_end::{Facts, Place};
 
 /// Writes a packet that the end must refuse; `false` where its state refuses none for certain.

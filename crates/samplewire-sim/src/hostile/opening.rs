@@ -5,11 +5,10 @@ use samplewire_proto::session::OpenPhase;
 use samplewire_proto::wire::{
     self, Accept, Flags, Header, Open, Packet, PacketType, Role, TRAILER_CRC32C, Tlvs,
 };
-use samplewire_proto::{Departure, Seq, Tag};
+use samplewire_proto::{Departure, Rng, Seq, Tag};
 
 use super::Intent;
 use crate::payload;
-use crate::rng::Rng;
 
 /// Writes an ACCEPT that answers `open`, the newest OPEN of an opening in `phase`. Only whoever is on
 /// the path may write one that the opener believes.

@@ -4,7 +4,7 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
-use samplewire_proto::{Departure, Nanos, Seq};
+use samplewire_proto::{Departure, Nanos, Odds, Seq};
 
 use super::{RepairOptions, RepairRow};
 use crate::check::{Repair, Tally};
@@ -16,7 +16,6 @@ use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
 use crate::loss::Loss;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
-use crate::rng::Odds;
 use crate::source::{Ending, Pace, SourceSpec};
 use crate::world::World;
 

@@ -5,12 +5,13 @@ use std::fmt;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::time::{Duration, Instant};
 
+use samplewire_proto::Rng;
+
 use super::canon::Canon;
 use super::heal::heal;
 use super::ledger::Broken;
 use super::world::{Event, World};
 use super::{SearchFailure, SearchOptions};
-use crate::rng::Rng;
 
 /// What a search of a scenario has seen.
 #[derive(Clone, Debug)]

@@ -3,9 +3,9 @@
 use std::fmt;
 use std::rc::Rc;
 
-use samplewire_proto::Nanos;
 use samplewire_proto::fingerprint::Fingerprint;
 use samplewire_proto::wire::PacketType;
+use samplewire_proto::{Nanos, Rng};
 
 use super::canon::Canon;
 use super::device::Device;
@@ -14,7 +14,6 @@ use super::ledger::{Broken, Ledger};
 use super::mutant::Mutant;
 use super::packet::{Flying, Outgoing, Process};
 use super::scenario::{Fault, Faults, IN_FLIGHT_MAX, OWNER_A, OWNER_NEW, Scenario};
-use crate::rng::Rng;
 
 /// A state.
 #[derive(Clone, Debug)]

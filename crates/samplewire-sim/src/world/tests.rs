@@ -4,7 +4,7 @@ use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
-use samplewire_proto::{Nanos, Seq};
+use samplewire_proto::{Nanos, Odds, Seq};
 
 use super::*;
 use crate::check::Tally;
@@ -14,7 +14,6 @@ use crate::device::DeviceSpec;
 use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
 use crate::plan::Cable;
-use crate::rng::Odds;
 use crate::source::{Ending, Pace, SourceSpec};
 
 const LINE: LinkSpec = LinkSpec::clean(10_000_000_000, Nanos::from_micros(20));

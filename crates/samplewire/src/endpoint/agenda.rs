@@ -156,11 +156,8 @@ mod tests {
     fn the_earliest_is_due_first_however_often_times_move() {
         const PLACES: usize = 33;
         let (mut agenda, mut times) = (Agenda::new(PLACES), [NEVER; PLACES]);
-        let mut random = 1_u64;
-        let mut draw = |below: u64| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (random >> 33) % below
-        };
+        let mut rng = samplewire_proto::Rng::new(1);
+        let mut draw = |below: u64| rng.below(below);
         for round in 0..5_000 {
             for _ in 0..draw(8) {
                 let (place, at) = (draw(PLACES as u64) as usize, Nanos(round + draw(1_000)));

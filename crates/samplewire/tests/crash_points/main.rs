@@ -14,7 +14,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use memory::{Beside, Cut, Fate, Memory, Point, Snapshot};
 use proof::{Proof, check_whole};
-use recorder::{Device, Draw, Mode, record};
+use recorder::{Device, Mode, record};
+use samplewire_proto::Rng;
 
 #[test]
 fn every_state_that_a_kill_leaves_is_proven() {
@@ -66,15 +67,15 @@ fn recording_is_gone_on_with_after_two_kills_anywhere() {
     let first = env::var("SAMPLEWIRE_SEED").ok().map(|text| text.parse().expect("a number"));
     let seeds = first.map_or(now.as_nanos() as u64 | 1..u64::MAX, |seed| seed..seed + 1);
     for seed in seeds.step_by(2).take(PAIRS) {
-        let mut draw = Draw(seed);
+        let mut rng = Rng::new(seed);
         let all: Vec<_> = cases().collect();
-        let (mode, beside) = all[draw.below(all.len() as u64) as usize];
+        let (mode, beside) = all[rng.below(all.len() as u64) as usize];
         let mut device = Device::new(seed);
         let mut files = Snapshot::new();
         let mut case = format!("SAMPLEWIRE_SEED={seed}: {mode:?}, {beside:?}");
         for ops_max in [500, 200] {
-            let cut = Cut::ALL[draw.below(3) as usize];
-            let point = Point { ops: draw.below(ops_max), cut };
+            let cut = Cut::ALL[rng.below(3) as usize];
+            let point = Point { ops: rng.below(ops_max), cut };
             let before = Proof::of(&files).unwrap_or_else(|why| panic!("{case}: {why}"));
             (files, device) = killed(&mode, beside, files, device, point);
             case += &format!(", killed at {point:?}");

@@ -8,21 +8,9 @@ use samplewire::format::Format;
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 use samplewire::source::StreamInfo;
+use samplewire_proto::Rng;
 
 use crate::memory::Memory;
-
-/// Numbers from a seed: xorshift64*.
-#[derive(Clone, Debug)]
-pub(crate) struct Draw(pub(crate) u64);
-
-impl Draw {
-    pub(crate) fn below(&mut self, end: u64) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 33) % end
-    }
-}
 
 /// What is recorded, and how.
 #[derive(Clone, Copy, Debug)]
@@ -74,12 +62,12 @@ impl Mode {
 pub(crate) struct Device {
     pub(crate) boot_id: u64,
     pub(crate) index: u64,
-    draw: Draw,
+    rng: Rng,
 }
 
 impl Device {
     pub(crate) fn new(seed: u64) -> Self {
-        Self { boot_id: 1, index: 1_000, draw: Draw(seed) }
+        Self { boot_id: 1, index: 1_000, rng: Rng::new(seed) }
     }
 
     /// Another device.
@@ -89,16 +77,16 @@ impl Device {
 
     /// Some time passes without a recorder.
     pub(crate) fn pass(&mut self) {
-        match self.draw.below(4) {
+        match self.rng.below(4) {
             0 => self.restart(),
             1 => {}
-            _ => self.index += self.draw.below(500),
+            _ => self.index += self.rng.below(500),
         }
     }
 
     fn restart(&mut self) {
         self.boot_id += 1;
-        self.index = self.draw.below(1_000);
+        self.index = self.rng.below(1_000);
     }
 
     /// Takes `count` indexes.
@@ -172,16 +160,16 @@ fn event(
     device: &mut Device,
     sink: &mut dyn Sink,
 ) -> Result<(), SinkError> {
-    match device.draw.below(16) {
+    match device.rng.below(16) {
         0..4 => {
-            let lost = 1 + device.draw.below(200);
+            let lost = 1 + device.rng.below(200);
             let first = device.take(lost);
             sink.gap(&gap(first, lost, RecordedCause::Stream(Cause::Deadline)))?;
         }
         // The device leaves indexes out on purpose.
-        4..6 => device.index += 1 + device.draw.below(90),
+        4..6 => device.index += 1 + device.rng.below(90),
         6 => {
-            let away = 1 + device.draw.below(300);
+            let away = 1 + device.rng.below(300);
             let first = device.take(away);
             sink.gap(&gap(first, away, RecordedCause::Reconnected))?;
             sink.session(device.boot_id)?;

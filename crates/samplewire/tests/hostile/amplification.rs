@@ -49,7 +49,7 @@ fn ask(
     to: SocketAddr,
     recording: &Recording,
 ) -> Result<Vec<Answer>, Box<dyn Error>> {
-    let mut draw = Draw(5);
+    let mut draw = Draw::new(5);
     let mut groups = BTreeMap::<(String, usize), Vec<Vec<u8>>>::new();
     let mut add = |kind: String, packet: Vec<u8>| {
         groups.entry((kind, packet.len())).or_default().push(packet);

@@ -5,19 +5,19 @@ use samplewire_proto::wire::{
     Challenge, Close, CloseAck, CloseAckReason, CloseReason, Flags, HEADER_LEN, Header, Mark, Open,
     PacketType, Refuse, RefuseReason, ReportFields, Role, SeqRange, TRAILER_LEN, Tlvs, seal,
 };
-use samplewire_proto::{Departure, Seq, Tag};
+use samplewire_proto::{Departure, Rng, Seq, Tag};
 
-/// Numbers from a seed (splitmix64).
+/// Draws fields of packets.
 #[derive(Clone, Debug)]
-pub(crate) struct Draw(pub(crate) u64);
+pub(crate) struct Draw(Rng);
 
 impl Draw {
+    pub(crate) const fn new(seed: u64) -> Self {
+        Self(Rng::new(seed))
+    }
+
     pub(crate) fn number(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ z >> 31
+        self.0.draw()
     }
 
     pub(crate) fn word(&mut self) -> u32 {
@@ -25,7 +25,7 @@ impl Draw {
     }
 
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        (self.number() % end as u64) as usize
+        self.0.index(end)
     }
 
     /// A number near which arithmetic goes wrong, or any.

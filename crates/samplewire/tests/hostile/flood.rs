@@ -166,7 +166,7 @@ impl Attack {
 
     fn step(&self, places: &Places<'_>) -> io::Result<Step> {
         let (device, client) = (places.device, places.client);
-        let mut draw = Draw(1);
+        let mut draw = Draw::new(1);
         Ok(match self.kind {
             Kind::Noise => {
                 let batches = batches(|len| noise(&mut draw, len), &[64, 512, 1_434, 9_000]);
@@ -302,7 +302,7 @@ fn forges(mut forger: Forger, packets: Vec<Vec<u8>>) -> Step {
 
 /// Tries one tag after another, of these types in turn.
 fn tries(mut forger: Forger, kinds: [PacketType; 3], flags: Flags) -> Step {
-    let mut draw = Draw(2);
+    let mut draw = Draw::new(2);
     let mut packets = kinds.map(|kind| nearly_right(&mut draw, kind, flags, 8));
     Box::new(move || {
         let mut bytes = 0;

@@ -50,7 +50,7 @@ impl Greedy {
             stranger: Stranger::new(3, greed as u8 + 1)?,
             device,
             greed,
-            draw: Draw(greed as u64),
+            draw: Draw::new(greed as u64),
             origin: Instant::now(),
             open: None,
             openings: 0,

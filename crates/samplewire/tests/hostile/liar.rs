@@ -130,7 +130,7 @@ pub(crate) struct Liar {
 
 impl Liar {
     pub(crate) fn new() -> io::Result<Self> {
-        Ok(Self { stranger: Stranger::new(4, 1)?, lie: 0, draw: Draw(4), departure: 0 })
+        Ok(Self { stranger: Stranger::new(4, 1)?, lie: 0, draw: Draw::new(4), departure: 0 })
     }
 
     pub(crate) fn address(&self) -> SocketAddr {

@@ -4,6 +4,7 @@ use super::listening::{NOW, header, open};
 use super::world::*;
 use crate::crc::crc32c;
 use crate::number::{Departure, Nanos, Seq, Tag};
+use crate::random::Rng;
 use crate::session::{ListenStats, OpenConfig, OpenEvent, OpenPhase, Opener, Peer};
 use crate::stream::TermsError;
 use crate::wire::{
@@ -136,7 +137,7 @@ fn unproven_address_never_gets_more_than_it_sent() {
 fn random_bytes_neither_panic_nor_win_anything() {
     let seed = 0x5EED;
     println!("seed {seed}");
-    let mut rng = Rng(seed);
+    let mut rng = Rng::new(seed);
     let mut listener = listener(2);
     let mut opener = Opener::new(config(), seed_bytes(3), NOW);
     let mut out = vec![0; PACKET_BYTES_MAX];
@@ -149,7 +150,7 @@ fn random_bytes_neither_panic_nor_win_anything() {
             bytes[at] = rng.draw() as u8;
         }
         bytes.truncate(rng.below(bytes.len() as u64 + 1).max(4) as usize);
-        if rng.percent(90) {
+        if rng.below(100) < 90 {
             let covered = bytes.len() - 4;
             let crc = crc32c(&bytes[..covered]).to_be_bytes();
             bytes[covered..].copy_from_slice(&crc);

@@ -1,6 +1,7 @@
 //! An opener, a listener and a path between them, on virtual time and from one seed.
 
 use crate::number::{Nanos, Seq, Tag};
+use crate::random::Rng;
 use crate::session::{
     AcceptParams, ListenConfig, ListenEvent, Listener, OpenConfig, OpenEvent, OpenRequest, Opener,
     Peer, StreamSlot, StreamTerms, WireText,
@@ -91,7 +92,7 @@ impl World {
             taken_over: vec![],
             openings: vec![],
             opens: vec![],
-            rng: Rng(seed),
+            rng: Rng::new(seed),
             on_wire: vec![],
         }
     }
@@ -138,11 +139,11 @@ impl World {
         path.departed += 1;
         let is_lost = path.lost.contains(&number)
             || bytes.len() + usize::from(Peer::V4_OVERHEAD) > path.packet_bytes_max
-            || self.rng.percent(path.loss_percent);
+            || self.rng.below(100) < path.loss_percent;
         if is_lost {
             return;
         }
-        let copies = 1 + usize::from(self.rng.percent(path.duplicate_percent));
+        let copies = 1 + usize::from(self.rng.below(100) < path.duplicate_percent);
         for _ in 0..copies {
             let late = Nanos(self.rng.below(path.jitter.0 + 1));
             self.on_wire.push((self.now + path.delay + late, to_listener, bytes.to_vec()));
@@ -239,27 +240,6 @@ pub(super) fn seed_bytes(seed: u64) -> [u8; 16] {
 fn payload_that_fits(request: &OpenRequest) -> u16 {
     let len = request.len_in.min(request.len_out);
     (len - (HEADER_LEN + TRAILER_LEN) as u16) / 8 * 8
-}
-
-/// SplitMix64.
-pub(super) struct Rng(pub(super) u64);
-
-impl Rng {
-    pub(super) fn draw(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.draw() % end
-    }
-
-    pub(super) fn percent(&mut self, percent: u64) -> bool {
-        self.below(100) < percent
-    }
 }
 
 /// Steps of a scenario; the longest takes a few hundred.

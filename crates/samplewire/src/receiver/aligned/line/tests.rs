@@ -1,4 +1,4 @@
-use samplewire_proto::Cause;
+use samplewire_proto::{Cause, Rng};
 
 use super::*;
 
@@ -23,19 +23,6 @@ struct Given {
     end: u64,
 }
 
-/// Draws numbers from a seed (splitmix64).
-struct Draw(u64);
-
-impl Draw {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (bits ^ (bits >> 31)) % bound
-    }
-}
-
 fn gap(first: u64, count: u64, cause: Cause) -> Gap {
     match cause {
         Cause::SourceOverflow => Gap { first, not_repaired: 0, source_lost: count, cause },
@@ -44,13 +31,13 @@ fn gap(first: u64, count: u64, cause: Cause) -> Gap {
 }
 
 /// Stretches up to about `len`; `evenness` makes gaps rare.
-fn truth(draw: &mut Draw, len: u64, evenness: u64) -> Truth {
+fn truth(rng: &mut Rng, len: u64, evenness: u64) -> Truth {
     let (mut truth, mut at) = (Truth::new(), 0);
     while at < len {
-        let count = 1 + draw.below(60);
-        let is_gap = draw.below(evenness) == 0;
+        let count = 1 + rng.below(60);
+        let is_gap = rng.below(evenness) == 0;
         truth.push(match is_gap {
-            true => Stretch::Gap(gap(at, count, Cause::ALL[draw.below(5) as usize])),
+            true => Stretch::Gap(gap(at, count, Cause::ALL[rng.below(5) as usize])),
             false => Stretch::Samples { first: at, end: at + count },
         });
         at += count;
@@ -102,19 +89,19 @@ fn join(runs: &mut Vec<Range<u64>>, range: Range<u64>) {
 }
 
 /// The pieces of a stream as a receiver gives them: some gaps, then samples, cut anywhere.
-fn cut(draw: &mut Draw, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
+fn cut(rng: &mut Rng, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
     let (mut pieces, mut gaps) = (Vec::new(), Vec::new());
     for stretch in truth {
         match *stretch {
             Stretch::Gap(gap) => {
                 gaps.push(gap);
-                if gaps.len() == GAPS_MAX || draw.below(3) == 0 {
+                if gaps.len() == GAPS_MAX || rng.below(3) == 0 {
                     pieces.push((std::mem::take(&mut gaps), None));
                 }
             }
             Stretch::Samples { mut first, end } => {
                 while first < end {
-                    let at = first + 1 + draw.below(end - first);
+                    let at = first + 1 + rng.below(end - first);
                     pieces.push((std::mem::take(&mut gaps), Some(first..at)));
                     first = at;
                 }
@@ -128,13 +115,13 @@ fn cut(draw: &mut Draw, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
 }
 
 /// Runs a line whose lanes get their pieces in an order that is drawn. What was given, and of each lane its counts and whether all of it had been put there.
-fn run(draw: &mut Draw, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
-    let pieces = truths.iter().map(|truth| cut(draw, truth).into_iter());
+fn run(rng: &mut Rng, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
+    let pieces = truths.iter().map(|truth| cut(rng, truth).into_iter());
     let mut pieces: Vec<_> = pieces.collect();
     let mut line = Line::<Body>::new(truths.len(), 0);
     let mut given = Given::default();
     loop {
-        match line.poll(1 + draw.below(40)) {
+        match line.poll(1 + rng.below(40)) {
             Step::Samples(range) => {
                 assert_eq!(range.start, given.end);
                 for lane in 0..truths.len() {
@@ -152,7 +139,7 @@ fn run(draw: &mut Draw, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
             }
             Step::Lacks => {
                 let lacking: Vec<_> = (0..truths.len()).filter(|&it| line.lacks(it)).collect();
-                let lane = lacking[draw.below(lacking.len() as u64) as usize];
+                let lane = lacking[rng.below(lacking.len() as u64) as usize];
                 match pieces[lane].next() {
                     Some((gaps, samples)) => {
                         let samples =
@@ -174,17 +161,17 @@ fn run(draw: &mut Draw, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
 #[test]
 fn what_all_have_is_given_however_pieces_are_cut_and_whenever_they_come() {
     for seed in 0..300 {
-        let mut draw = Draw(seed);
-        let (lanes, evenness) = (1 + draw.below(5), 1 + draw.below(30));
+        let mut rng = Rng::new(seed);
+        let (lanes, evenness) = (1 + rng.below(5), 1 + rng.below(30));
         let truths: Vec<_> = (0..lanes)
             .map(|_| {
-                let len = 500 + draw.below(300);
-                truth(&mut draw, len, evenness)
+                let len = 500 + rng.below(300);
+                truth(&mut rng, len, evenness)
             })
             .collect();
         let expected = oracle(&truths);
         for round in 0..4 {
-            let (given, counts) = run(&mut draw, &truths);
+            let (given, counts) = run(&mut rng, &truths);
             assert_eq!(given, expected, "seed {seed}, round {round}");
             let there: u64 = given.samples.iter().map(|run| run.end - run.start).sum();
             let missing: u64 = given.gaps.iter().map(|(_, gap)| gap.count()).sum();
