@@ -26,10 +26,10 @@ impl Watched {
         let mut child = spawn(arguments);
         let stdout = gather(child.stdout.take().expect("it is piped"));
         let stderr = BufReader::new(child.stderr.take().expect("it is piped"));
-        let (told, lines) = channel();
+        let (sender, lines) = channel();
         std::thread::spawn(move || {
             for line in stderr.lines().map_while(Result::ok) {
-                if told.send((line, Instant::now(), waited("thread-self"))).is_err() {
+                if sender.send((line, Instant::now(), waited("thread-self"))).is_err() {
                     break;
                 }
             }
@@ -192,7 +192,7 @@ fn what_is_left_to_write_is_shown_when_it_takes_long() {
         let fifo = fifo.clone();
         std::thread::spawn(move || {
             let mut file = File::open(fifo).expect("it is there");
-            // It stands still until it is told to go on.
+            // It stands still until the test lets it go on.
             assert!(wait.recv().is_err(), "nothing is sent");
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).expect("it can be read");
