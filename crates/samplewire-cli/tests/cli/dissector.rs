@@ -241,6 +241,7 @@ fn mutated(packets: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
             1 => bytes.extend_from_slice(&rng.draw().to_be_bytes()[..1 + rng.index(8)]),
             2 => bytes[0] = 0x10 | rng.index(16) as u8,
             3 if bytes.len() > 1 => bytes[1] = rng.draw() as u8,
+            4 if bytes.len() > ROLE => bytes[ROLE] = rng.draw() as u8,
             _ => {
                 let at = rng.index(bytes.len().min(100));
                 bytes[at] = [0, 1, 2, 8, 0x7f, 0xff][rng.index(6)];
@@ -251,6 +252,9 @@ fn mutated(packets: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     bytes.extend(crc.to_be_bytes());
     bytes
 }
+
+/// Where an OPEN says what it wants: one byte of a hundred, and an error of its own.
+const ROLE: usize = 26;
 
 #[test]
 fn mutated_packets_have_the_error_that_decode_names() {
