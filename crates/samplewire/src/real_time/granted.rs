@@ -94,6 +94,8 @@ impl Granted {
 
     /// Asks for the options of the process's memory; `pages` are those of the stream's.
     pub(crate) fn ask_memory(&mut self, options: &RealTime, pages: Pages) {
+        // What memory lacks is listed before what the thread does, whichever was asked for first.
+        let of_thread = std::mem::take(&mut self.lacks);
         if options.huge_pages {
             self.pages = Some(pages);
             self.note_pages(pages);
@@ -107,6 +109,7 @@ impl Granted {
                 command: "ulimit -l unlimited".into(),
             });
         }
+        self.lacks.extend(of_thread);
     }
 
     /// Keeps what was had, or notes why not.
