@@ -10,6 +10,7 @@
 
 mod hold;
 mod log;
+mod loss;
 mod model;
 mod path;
 mod spec;
@@ -18,6 +19,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 pub use self::log::{Action, Counts, Direction, ENTRIES_MAX, Entry, FaultLog};
+pub use self::loss::{Loss, Losses};
 pub use self::model::{Corruption, Fate, Model};
 pub use self::path::REORDER_WAIT;
 use self::path::{Head, Path};

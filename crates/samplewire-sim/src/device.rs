@@ -98,20 +98,21 @@ impl Device {
     pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
         let mut dropped = arrival.dropped.wrapping_sub(self.dropped_noted);
         self.dropped_noted = arrival.dropped;
-        if let Ok((header, packet)) = wire::parse(bytes) {
+        let parsed = wire::parse(bytes).ok();
+        if let Some((header, packet)) = &parsed {
             for stream in self.streams.iter_mut().flatten() {
                 if let StreamEnd::Receive(end) = &mut stream.end {
                     end.note_drops(turn, std::mem::take(&mut dropped));
                 }
                 let is_its_peer = stream.peer == arrival.from;
-                if is_its_peer && stream.end.handle(turn, &header, &packet, arrival.is_marked) {
+                if is_its_peer && stream.end.handle(turn, header, packet, arrival.is_marked) {
                     return;
                 }
             }
         }
         let before = *self.listener.stats();
         let at = self.at(turn);
-        let duty = turn.checker.openings.duty(at, &arrival.from, bytes);
+        let duty = turn.checker.openings.duty(at, &arrival.from, parsed.as_ref(), bytes.len());
         // Whatever is wrong with these bytes, the listener says what becomes of them.
         let is_packet = self.listener.handle(turn.now, arrival.from, bytes).is_ok();
         let asked = if is_packet { self.decide(turn, bytes) } else { None };

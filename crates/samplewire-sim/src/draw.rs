@@ -1,5 +1,6 @@
 //! Draws a plan of everything at once from a seed: topology, parameters and faults.
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
@@ -11,7 +12,6 @@ use crate::clock::Clock;
 use crate::consumer::ConsumerSpec;
 use crate::device::DeviceSpec;
 use crate::link::LinkSpec;
-use crate::loss::Loss;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
 use crate::source::{Ending, Pace, SourceSpec};

@@ -18,7 +18,6 @@ mod dialect;
 mod draw;
 mod hostile;
 mod link;
-mod loss;
 mod net;
 mod packets;
 mod payload;

@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use samplewire_io::faults::{Loss, Losses};
 use samplewire_proto::{Nanos, Odds, Rng};
 
-use crate::loss::{Loss, Losses};
 use crate::packets::{PacketId, Packets};
 
 /// What a link does to packets.

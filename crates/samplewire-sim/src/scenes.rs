@@ -5,6 +5,7 @@
 //! bring two things together that seldom meet: a restart and a stream that closes, a partition and
 //! a packet that is asked for, loss for ten seconds and a sender that goes on.
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
@@ -18,7 +19,6 @@ use crate::device::DeviceSpec;
 use crate::draw::{self, BARE_FRAME_BYTES, Kind};
 use crate::hostile::HostileSpec;
 use crate::link::LinkSpec;
-use crate::loss::Loss;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, Plan};
 use crate::source::{Ending, Pace, SourceSpec};

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -84,41 +84,67 @@ pub(crate) fn run_tapped(seed: u64, trace: bool, tap_packets: Option<usize>) -> 
     run_plan(scenes::plan(seed), seed, trace, tap_packets)
 }
 
-/// Runs a plan on a thread of its own. A step that does not end is a failure of the run; its thread
-/// stays behind, since nothing can stop it.
 fn run_plan(plan: Plan, seed: u64, trace: bool, tap_packets: Option<usize>) -> RunResult {
-    let steps = Arc::new(AtomicU64::new(0));
-    let (sends, ended) = mpsc::channel();
-    let counted = Arc::clone(&steps);
-    thread::spawn(move || {
-        let run = run_counted(&plan, seed, counted, trace, tap_packets);
-        // The one who waits has given up.
-        sends.send(run).ok()
-    });
-    let mut steps_before = None;
-    loop {
-        match ended.recv_timeout(STEP_TIME_MAX) {
-            Ok(run) => return run,
-            Err(RecvTimeoutError::Disconnected) => return RunResult::failed("the run died"),
-            Err(RecvTimeoutError::Timeout) => {
-                // Relaxed: nothing else is read by it.
-                let steps = Some(steps.load(Ordering::Relaxed));
-                if steps == steps_before {
-                    return RunResult::failed("a step does not end: a packet costs without bound");
+    Runner::new().run(Job { plan, seed, trace, tap_packets })
+}
+
+/// One run.
+struct Job {
+    plan: Plan,
+    seed: u64,
+    trace: bool,
+    tap_packets: Option<usize>,
+}
+
+/// A thread that runs plans, one after another. A step that does not end is a failure of its run; the
+/// thread stays behind then, since nothing can stop it.
+struct Runner {
+    jobs: Sender<Job>,
+    ended: Receiver<RunResult>,
+    steps: Arc<AtomicU64>,
+}
+
+impl Runner {
+    fn new() -> Self {
+        let (jobs, taken) = mpsc::channel::<Job>();
+        let (sends, ended) = mpsc::channel();
+        let steps = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&steps);
+        thread::spawn(move || {
+            while let Ok(job) = taken.recv()
+                && sends.send(run_counted(&job, Arc::clone(&counted))).is_ok()
+            {}
+        });
+        Self { jobs, ended, steps }
+    }
+
+    fn run(&mut self, job: Job) -> RunResult {
+        self.jobs.send(job).expect("the thread lives as long as its runner");
+        let mut steps_before = None;
+        loop {
+            match self.ended.recv_timeout(STEP_TIME_MAX) {
+                Ok(run) => return run,
+                Err(RecvTimeoutError::Disconnected) => return self.give_up("the run died"),
+                Err(RecvTimeoutError::Timeout) => {
+                    // Relaxed: nothing else is read by it.
+                    let steps = Some(self.steps.load(Ordering::Relaxed));
+                    if steps == steps_before {
+                        return self.give_up("a step does not end: a packet costs without bound");
+                    }
+                    steps_before = steps;
                 }
-                steps_before = steps;
             }
         }
     }
+
+    fn give_up(&mut self, what: &str) -> RunResult {
+        *self = Self::new();
+        RunResult::failed(what)
+    }
 }
 
-fn run_counted(
-    plan: &Plan,
-    seed: u64,
-    steps: Arc<AtomicU64>,
-    trace: bool,
-    tap_packets: Option<usize>,
-) -> RunResult {
+fn run_counted(job: &Job, steps: Arc<AtomicU64>) -> RunResult {
+    let Job { ref plan, seed, trace, tap_packets } = *job;
     let mut world = World::new(plan, seed);
     world.steps = steps;
     world.net.tap = tap_packets.map(|packets_max| Tap::new(packets_max, plan));
@@ -195,6 +221,7 @@ fn work(
     is_over: &AtomicBool,
     shared: &Shared<'_>,
 ) -> io::Result<()> {
+    let mut runner = Runner::new();
     loop {
         // Relaxed: each seed is taken once, and nothing else depends on the order.
         let seed = next.fetch_add(1, Ordering::Relaxed);
@@ -202,7 +229,8 @@ fn work(
         if seed >= options.seeds.end || is_late || is_over.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let run = run_tapped(seed, options.trace, options.tap_packets);
+        let (trace, tap_packets) = (options.trace, options.tap_packets);
+        let run = runner.run(Job { plan: scenes::plan(seed), seed, trace, tap_packets });
         let mut shared = shared.lock().expect("no worker panics while it holds the lock");
         let (result, out) = &mut *shared;
         result.runs += 1;

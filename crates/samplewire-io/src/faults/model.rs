@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use samplewire_proto::{Odds, Rng};
 
+use super::loss::{Loss, Losses};
 use super::spec::FaultSpec;
 
 /// Decides packet by packet.
 #[derive(Clone, Debug)]
 pub struct Model {
-    loss: Loss,
+    losses: Losses,
+    loss_rng: Rng,
     corrupt: Draws,
     duplicate: Draws,
     reorder: Draws,
@@ -24,7 +26,11 @@ impl Model {
         let stream = |number: u64| Rng::stream(spec.seed, number);
         let draws = |number, share| Draws { odds: Odds::of(share), rng: stream(number) };
         Self {
-            loss: Loss::new(spec.loss, spec.burst_packets, stream(1)),
+            losses: Losses::new(match spec.burst_packets {
+                None => Loss::Independent(Odds::of(spec.loss)),
+                Some(mean) => Loss::bursts(spec.loss, mean),
+            }),
+            loss_rng: stream(1),
             corrupt: draws(2, spec.corrupt),
             duplicate: draws(3, spec.duplicate),
             reorder: draws(4, spec.reorder),
@@ -38,7 +44,7 @@ impl Model {
     ///
     /// A lost packet draws all the same, so that what happens to one does not hang on another.
     pub fn decide(&mut self, len_bytes: usize) -> Fate {
-        let lost = self.loss.next();
+        let lost = self.losses.next(&mut self.loss_rng);
         let corrupt = self.corrupt.next().then(|| corruption(&mut self.corrupt.rng, len_bytes));
         let duplicate = self.duplicate.next();
         let overtaken_by = if self.reorder.next() {
@@ -105,46 +111,6 @@ impl Corruption {
             let earlier = &self.flips[..index];
             if earlier.iter().all(|(other, _)| place(*other) != place(offset)) {
                 bytes[place(offset)] ^= flip;
-            }
-        }
-    }
-}
-
-/// Whether the next packet is lost: independently, or by a chain of two states.
-#[derive(Clone, Debug)]
-enum Loss {
-    Independent(Draws),
-    /// Gilbert-Elliott: the bad state loses everything, the good one nothing.
-    Bursts {
-        bad: bool,
-        to_bad: Odds,
-        to_good: Odds,
-        rng: Rng,
-    },
-}
-
-impl Loss {
-    fn new(share: f64, burst_packets: Option<f64>, rng: Rng) -> Self {
-        match burst_packets {
-            None => Self::Independent(Draws { odds: Odds::of(share), rng }),
-            // A bad state lasts 1 / to_good packets; it takes the share
-            // to_bad / (to_bad + to_good) of all.
-            Some(mean) => Self::Bursts {
-                bad: false,
-                to_bad: Odds::of(share / (mean * (1.0 - share))),
-                to_good: Odds::of(1.0 / mean),
-                rng,
-            },
-        }
-    }
-
-    fn next(&mut self) -> bool {
-        match self {
-            Self::Independent(draws) => draws.next(),
-            Self::Bursts { bad, to_bad, to_good, rng } => {
-                let change = if *bad { *to_good } else { *to_bad };
-                *bad ^= rng.chance(change);
-                *bad
             }
         }
     }

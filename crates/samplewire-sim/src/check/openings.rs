@@ -89,19 +89,25 @@ struct Accepted {
 }
 
 impl Openings {
-    /// What a listener must do with `bytes` from `peer`.
-    pub(crate) fn duty(&mut self, at: At, peer: &Peer, bytes: &[u8]) -> Duty {
-        let Ok((header, packet)) = wire::parse(bytes) else { return Duty::Unreadable };
+    /// What a listener must do with a packet from `peer` of `len_bytes`.
+    pub(crate) fn duty(
+        &mut self,
+        at: At,
+        peer: &Peer,
+        parsed: Option<&(Header, Packet<'_>)>,
+        len_bytes: usize,
+    ) -> Duty {
+        let Some((header, packet)) = parsed else { return Duty::Unreadable };
         let books = self.of(at.listener);
         match packet {
-            Packet::Open(open) => books.duty_of_open(at, peer, &header, &open),
+            Packet::Open(open) => books.duty_of_open(at, peer, header, open),
             Packet::Challenge(_) | Packet::Refuse(_) | Packet::CloseAck(_) => Duty::Nothing,
             Packet::Data(_)
             | Packet::Mark(_)
             | Packet::Report(_)
             | Packet::Accept(_)
             | Packet::Close(_) => {
-                let is_short = bytes.len() < CLOSE_ACK_BYTES;
+                let is_short = len_bytes < CLOSE_ACK_BYTES;
                 if header.tag == Tag::NONE || is_short || books.has(header.tag) {
                     Duty::Nothing
                 } else {

@@ -1,10 +1,10 @@
 //! Repeats that were not needed, without reordering and with reordering beyond the tolerance.
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::{Nanos, Odds};
 
 use super::figures::{ONE_PERCENT, scene_1ms};
 use super::{Bound, Figure, Scene};
-use crate::loss::Loss;
 
 /// Unneeded repeats by all repeats, and by all departures.
 pub(super) fn duplicates(packets: u64) -> Vec<Figure> {

@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::{Nanos, Odds};
 
 use super::Scene;
 use super::duplicates::duplicates;
 use crate::link::LinkSpec;
-use crate::loss::Loss;
 use crate::source::Pace;
 
 /// A figure and its bound.

@@ -1,5 +1,6 @@
 //! One device that streams to one host over one link, for figures.
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
@@ -14,7 +15,6 @@ use crate::consumer::ConsumerSpec;
 use crate::device::DeviceSpec;
 use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
-use crate::loss::Loss;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
 use crate::source::{Ending, Pace, SourceSpec};
 use crate::world::World;

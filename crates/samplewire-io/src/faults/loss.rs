@@ -1,35 +1,68 @@
-//! What a link loses: one packet at a time, or in bursts.
+//! What a link loses, one packet at a time or in bursts: the model of the fault layer over real sockets
+//! and of the simulator's links over virtual time.
+//!
+//! Randomness is an argument, and time plays no part. The paths of the unit tests of `samplewire-proto`
+//! lose by a share of their own: that crate lies below this one.
 
 use samplewire_proto::{Odds, Rng};
 
 /// The loss of one direction of a link.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) enum Loss {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loss {
+    /// No packet is lost.
     #[default]
     None,
     /// Each packet for itself.
     Independent(Odds),
     /// Gilbert and Elliott's two states: a packet is lost in the bad one with `lost_in_bad`.
-    Bursty { enter_bad: Odds, leave_bad: Odds, lost_in_bad: Odds },
+    Bursty {
+        /// From the good state to the bad one, before each packet.
+        enter_bad: Odds,
+        /// From the bad state to the good one, before each packet.
+        leave_bad: Odds,
+        /// Of a packet in the bad state.
+        lost_in_bad: Odds,
+    },
     /// Runs of exactly `packets` begin with these odds.
-    Runs { start: Odds, packets: u32 },
+    Runs {
+        /// That a run begins with a packet that is in none.
+        start: Odds,
+        /// The length of a run.
+        packets: u32,
+    },
+}
+
+impl Loss {
+    /// Bursts of `mean_packets` (1 or more), in which all is lost, and between which nothing is, such that
+    /// `share` of all packets is lost.
+    pub const fn bursts(share: f64, mean_packets: f64) -> Self {
+        // A bad state lasts 1 / leave_bad packets; it takes the share
+        // enter_bad / (enter_bad + leave_bad) of all.
+        Self::Bursty {
+            enter_bad: Odds::of(share / (mean_packets * (1.0 - share))),
+            leave_bad: Odds::of(1.0 / mean_packets),
+            lost_in_bad: Odds::of(1.0),
+        }
+    }
 }
 
 /// A loss and where it stands.
 #[derive(Clone, Debug)]
-pub(crate) struct Losses {
+pub struct Losses {
     loss: Loss,
     is_bad: bool,
     run_left: u32,
 }
 
 impl Losses {
-    pub(crate) const fn new(loss: Loss) -> Self {
+    /// Starts in the good state.
+    pub const fn new(loss: Loss) -> Self {
         Self { loss, is_bad: false, run_left: 0 }
     }
 
     /// Whether the next packet is lost.
-    pub(crate) fn next(&mut self, rng: &mut Rng) -> bool {
+    #[inline]
+    pub fn next(&mut self, rng: &mut Rng) -> bool {
         match self.loss {
             Loss::None => false,
             Loss::Independent(odds) => rng.chance(odds),
