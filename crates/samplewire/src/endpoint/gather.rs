@@ -15,14 +15,18 @@ use crate::port::BATCH_PACKETS;
 /// when there is no more room; what the link then does not take is lost, as a packet is.
 pub(crate) struct Gather {
     link: Resilient,
+    /// Of one stream alone no packets wait for each other.
+    is_direct: bool,
     bytes: Box<[u8]>,
     /// To whom, how, and where each ends.
     packets: ArrayVec<(SocketAddr, Ecn, usize), BATCH_PACKETS>,
 }
 
 impl Gather {
-    pub(crate) fn new(link: Resilient) -> Self {
-        Self { link, bytes: vec![0; ROOM_BYTES].into(), packets: ArrayVec::new() }
+    /// For the packets of `streams` streams.
+    pub(crate) fn new(link: Resilient, streams: usize) -> Self {
+        let (is_direct, bytes) = (streams == 1, vec![0; ROOM_BYTES].into());
+        Self { link, is_direct, bytes, packets: ArrayVec::new() }
     }
 
     /// Sends all that waits; what the link does not take is lost.
@@ -71,6 +75,9 @@ impl Link for Gather {
 
     /// Packets that are too large to wait leave at once, behind those that wait.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        if self.is_direct {
+            return self.link.send(packets);
+        }
         for packet in packets {
             let len_bytes = packet.len_bytes();
             if self.packets.is_full() || self.used_bytes() + len_bytes > ROOM_BYTES {
@@ -125,7 +132,7 @@ mod tests {
     fn packets_leave_together_in_order_and_large_ones_behind_them() {
         let (near, mut far) = memory::pair(200, 20_000, 20_000).unwrap();
         let peer = far.local_addr();
-        let mut gather = Gather::new(Resilient::new(Box::new(near)));
+        let mut gather = Gather::new(Resilient::new(Box::new(near)), 2);
         let mut batch = Batch::new(200, 20_000);
         let mut taken = || {
             far.recv(&mut batch).unwrap();

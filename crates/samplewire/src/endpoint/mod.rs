@@ -144,7 +144,7 @@ impl Endpoint {
     ) -> Self {
         let places = streams.len();
         Self {
-            link: Gather::new(link),
+            link: Gather::new(link, places),
             calls,
             commands: mpsc::channel().1,
             listening,

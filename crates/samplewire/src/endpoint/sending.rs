@@ -178,12 +178,20 @@ fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent,
     let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
     let outflows =
         || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.outflow);
-    for outflow in outflows() {
-        packets.extend(outflow.packets().take(outflow.controls()));
-    }
-    let controls = packets.len();
-    for outflow in outflows() {
-        packets.extend(outflow.packets().skip(outflow.controls()));
+    let mut controls = 0;
+    if filled.len() == 1 {
+        for outflow in outflows() {
+            controls = outflow.controls();
+            packets.extend(outflow.packets());
+        }
+    } else {
+        for outflow in outflows() {
+            packets.extend(outflow.packets().take(outflow.controls()));
+        }
+        controls = packets.len();
+        for outflow in outflows() {
+            packets.extend(outflow.packets().skip(outflow.controls()));
+        }
     }
     let sent = if packets.is_empty() { 0 } else { link.send(&packets)? };
     Ok(Sent { controls: sent.min(controls), rest: sent.saturating_sub(controls) })

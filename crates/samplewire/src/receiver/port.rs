@@ -281,10 +281,10 @@ impl Port {
         config: OpenConfig,
         limits: Limits,
     ) -> Result<Answer, OpenError> {
-        // A port of any address knows the largest of its interfaces; where this peer is no UDP
-        // socket, the link's own is all there is.
-        let mtu_bytes = self.drive.capabilities.mtu_bytes;
-        let mtu_bytes = route_mtu_bytes(address).map_or(mtu_bytes, |route| route.min(mtu_bytes));
+        let Capabilities { kind, mtu_bytes, .. } = self.drive.capabilities;
+        // A socket of any address knows the largest of its interfaces. Other links have no route.
+        let route = if kind == "udp" { route_mtu_bytes(address).ok() } else { None };
+        let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
         let (told, answer) = mpsc::channel();
         let opening = Opening::new(address, limits.timeout, config, seed()?, told);
