@@ -1,5 +1,8 @@
 """Compares two builds of the stream over loopback: they take turns, ratios are of one round.
 
+Each end is a program of its own on a core of its own. Where the system places four threads on two
+cores, the goodput is one of two that lie a fifth apart, whichever build it is.
+
     python3 bench/builds.py OLD NEW [--rounds N] [--seconds S] [--patience S] [--payload BYTES]
 
 OLD and NEW are executables of the example `throughput`. Prints medians with their spread and writes
@@ -8,12 +11,16 @@ than it may, 2 when a program failed.
 """
 
 import argparse
+import json
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import cases
+import machine
+import programs
 import run
 import turns
 from turns import Case, Figure, Group, Outcome, ProgramError
@@ -21,6 +28,9 @@ from turns import Case, Figure, Group, Outcome, ProgramError
 RATE_LEAST, CPU_MOST = 0.97, 1.03
 PAYLOADS_BYTES = (1_408, 8_896)
 INLINE = ("--waits", "inline")
+PORT = 9_787
+ADDRESS = f"127.0.0.1:{PORT}"
+LISTENS_WITHIN_S = 5.0
 
 
 def main() -> int:
@@ -33,7 +43,7 @@ def main() -> int:
 
         def measure(each: Group, case: Case) -> Outcome:
             executable = executables[case.name.partition("-")[0]]
-            return run.run_program(executable, each, case, arguments.seconds)
+            return run_pinned(executable, each, case, arguments.seconds)
 
         for each in groups:
             runs += turns.run_group(each, arguments.rounds, patience_end, measure)
@@ -42,6 +52,30 @@ def main() -> int:
         return 2
     _, missed = turns.report("builds", groups, runs, arguments.out, seconds_each=arguments.seconds)
     return 1 if missed else 0
+
+
+def run_pinned(executable: Path, group: Group, case: Case, seconds: float) -> Outcome:
+    """Runs a device on the first core and a host on the second."""
+    ends = {"--device": 0, "--host": min(1, machine.CORES - 1)}
+    options = ["--payload", str(group.payload_bytes), *case.arguments]
+    options += ["--seconds", str(seconds), "--json"]
+    with ExitStack() as stack:
+        started = []
+        for end, core in ends.items():
+            words = ["taskset", "-c", str(core), str(executable), end, ADDRESS, *options]
+            started.append(stack.enter_context(programs.Started(words)))
+            if end == "--device":
+                started[0].wait_listening(PORT, LISTENS_WITHIN_S)
+        device, host = programs.wait_all(started, seconds + run.OVER_WITHIN_S)
+    said = json.loads(host.text)
+    windows_bytes = 2 * run.WINDOW_PACKETS * group.payload_bytes
+    return Outcome(
+        rate_bps=said["goodput_bps"],
+        taken_bytes=said["goodput_bps"] * said["seconds"] / 8,
+        cpu_s=device.cpu_s + host.cpu_s,
+        beyond_window_bytes=device.resident_bytes + host.resident_bytes - windows_bytes,
+        said=said,
+    )
 
 
 def group(payload_bytes: int) -> Group:
