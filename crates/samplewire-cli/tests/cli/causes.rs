@@ -57,7 +57,9 @@ fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let gaps = document["gaps"].as_array().unwrap();
     let large = gaps.iter().filter(|gap| gap["samples"].as_u64() > Some(300_000));
-    let causes: Vec<_> = large.map(|gap| gap["cause"].as_str().unwrap()).collect();
+    let mut causes: Vec<_> = large.map(|gap| gap["cause"].as_str().unwrap()).collect();
+    // A device that catches up may have room for a quantum in between.
+    causes.dedup();
     assert_eq!(causes, ["source_overflow", "disk_behind", "source_overflow"], "{document}");
     let bounds = &document["end"]["gap_samples_bounds"];
     let bounds = [&bounds["source_overflow"], &bounds["disk_behind"]];

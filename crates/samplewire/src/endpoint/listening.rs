@@ -112,7 +112,7 @@ impl Listening {
             return Err(Some(RefuseReason::Role));
         }
         if request.role != Role::Describe {
-            // Nobody would send or take its samples any more.
+            // No program would send or take its samples any more.
             if far.is_stopped(place) {
                 return Err(Some(RefuseReason::Busy));
             }
@@ -158,7 +158,9 @@ impl Listening {
             };
             (offer, sending.outflow.next_index(), latest)
         } else {
-            let playing = far.streams.playing(place).ok_or(RefuseReason::NoSuchStream)?;
+            let is_known = place < far.streams.len();
+            let absent = if is_known { RefuseReason::Busy } else { RefuseReason::NoSuchStream };
+            let playing = far.streams.playing(place).ok_or(absent)?;
             (&playing.offer, playing.next_index(), playing.latest_start(clock_index))
         };
         let bounds = now_index.max(next_index)..=latest;
@@ -168,8 +170,8 @@ impl Listening {
         offer.params(request, is_out, (first_index, streams)).ok_or(RefuseReason::PacketSize)
     }
 
-    /// Lets the packets of streams that flow come before those of strangers; a link that cannot do
-    /// so receives as before.
+    /// Lets the packets of streams that flow come before all others; a link that cannot do so receives
+    /// as before.
     pub(super) fn favour(&mut self, now: Nanos, streams: &Streams, link: &mut dyn Link) {
         if self.favours.is_due(now) {
             self.favours.tell(now, streams.announced_tags(), link);

@@ -27,8 +27,10 @@ use samplewire_io::{Batch, Link, LinkError, Meta, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
 
+use crate::bell::lock;
 use crate::calls::Calls;
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
+use crate::sync::Mutex;
 
 use agenda::Agenda;
 use gather::Gather;
@@ -60,8 +62,8 @@ pub(crate) struct Endpoint {
     is_broken: bool,
     /// The driver never sleeps while a stream is open.
     spins: bool,
-    /// Streams whose programs have let go of them, of an end that listens: those describe themselves
-    /// to strangers until the last is let go.
+    /// Streams whose programs have let go of them, of an end that listens: it answers questions about
+    /// them until the last is let go.
     stopped: usize,
     /// Openings under way.
     openings: usize,
@@ -85,11 +87,13 @@ pub(crate) enum Command {
     Begin(usize, Entry),
 }
 
-/// Counts of packets that belong to no stream.
+/// What handles see of an endpoint besides its streams: counts of packets that belong to none.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) corrupted: AtomicU64,
     pub(crate) foreign: AtomicU64,
+    /// Why the link has failed, if it has.
+    pub(crate) failure: Mutex<Option<LinkError>>,
 }
 
 /// What the driver does between two turns.
@@ -204,8 +208,8 @@ impl Endpoint {
                 self.visit(now, place, is_idle)?;
             }
             self.link.flush()?;
-            self.watch(now);
         }
+        self.watch(now);
         if let Some(listening) = &mut self.listening {
             listening.favour(now, &self.streams, &mut self.link);
             if self.stopped == self.streams.len() {
@@ -215,7 +219,7 @@ impl Endpoint {
         Ok(self.rest(now, is_idle, visits))
     }
 
-    /// Takes the calls of programs, and the commands of handles; says whether there were any.
+    /// Takes the calls of programs, and the commands of handles; returns whether there were any.
     fn take_calls(&mut self, now: Nanos) -> bool {
         let (mut is_called, mut has_commands) = (false, false);
         let Self { calls, streams, departures, arrivals, .. } = self;
@@ -261,7 +265,7 @@ impl Endpoint {
     /// What the driver does once everything due is done.
     fn rest(&self, now: Nanos, is_idle: bool, visits: Visits) -> Rest {
         // An opening waits for the network: there is no hurry.
-        if self.spins && self.openings == 0 {
+        if self.spins && self.openings == 0 && !self.streams.are_free() {
             return Rest::No;
         }
         if !visits.took_all {
@@ -377,8 +381,8 @@ impl Endpoint {
             _ => {
                 self.strays += 1;
                 match self.streams.only() {
-                    // The stream itself has counted what came from its peer.
-                    Some(stream) if stream.inflow.peer() == meta.peer => {}
+                    // The stream itself has counted it.
+                    Some(stream) if place.is_some() && stream.inflow.peer() == meta.peer => {}
                     Some(stream) => stream.inflow.snapshot.foreign += 1,
                     None => self.counts.foreign += 1,
                 }
@@ -521,7 +525,9 @@ impl Endpoint {
     /// An opening is over.
     fn settle(&mut self, now: Nanos, place: usize, is_accepted: bool) {
         if is_accepted {
-            let until = now + BEGIN_PATIENCE;
+            // The only place keeps no other stream waiting.
+            let is_shared = self.streams.len() > 1;
+            let until = if is_shared { now + BEGIN_PATIENCE } else { Nanos(u64::MAX) };
             self.streams.set(place, Entry::Accepted(until));
             self.arrivals.set(place, until);
         } else {
@@ -549,8 +555,15 @@ impl Endpoint {
     pub(crate) fn fail(&mut self, error: &LinkError) {
         self.is_broken = true;
         self.is_closed = true;
+        *lock(&self.shown.failure) = Some(error.duplicate());
         // Handles see that no command is taken any more.
-        self.commands = mpsc::channel().1;
+        let commands = std::mem::replace(&mut self.commands, mpsc::channel().1);
+        for command in commands.try_iter() {
+            match command {
+                Command::Open(opening) => opening.fail(error.duplicate()),
+                Command::Begin(place, entry) => self.streams.begin(place, entry),
+            }
+        }
         for place in 0..self.streams.len() {
             match self.streams.get_mut(place) {
                 Some(Entry::Receiving(stream)) => {
@@ -569,9 +582,11 @@ impl Endpoint {
 
     /// Hands over what had arrived before the link failed, as the programs make room.
     fn hand_over_rest(&mut self, now: Nanos) -> Rest {
+        let counts = self.link.resilient().error_counts();
         for place in 0..self.streams.len() {
             let Some(stream) = self.streams.receiving_mut(place) else { continue };
             if stream.inflow.fail(None) {
+                stream.inflow.snapshot.note_link(counts);
                 stream.inflow.publish(now);
                 self.streams.release(place);
             }

@@ -103,7 +103,7 @@ impl Streams {
     }
 
     /// Serves a stream at a place that waited for it; one that no place waits for any more is
-    /// dropped, which closes it for its program.
+    /// dropped.
     pub(super) fn begin(&mut self, place: usize, entry: Entry) {
         if matches!(self.entries[place], Entry::Accepted(_))
             && let Some(opened) = entry.opened()

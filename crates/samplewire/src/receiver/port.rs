@@ -14,6 +14,7 @@ use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
+use crate::bell::lock;
 use crate::calls::{Caller, Calls};
 use crate::driver::{self, Running};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
@@ -293,16 +294,15 @@ impl Port {
     }
 
     fn wait(&self, answer: &Answer) -> Result<Accepted, OpenError> {
-        let gone = OpenError::PortGone { local: self.local };
         if !self.drive.drive.is_inline() {
-            return answer.recv().unwrap_or(Err(gone));
+            return answer.recv().unwrap_or_else(|_| Err(self.gone()));
         }
         loop {
             let goes_on = self.drive.drive.turn();
             match answer.try_recv() {
                 Ok(answer) => return answer,
                 Err(TryRecvError::Empty) if goes_on => {}
-                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Err(gone),
+                Err(TryRecvError::Empty | TryRecvError::Disconnected) => return Err(self.gone()),
             }
         }
     }
@@ -337,9 +337,17 @@ impl Port {
 
     fn send(&self, command: Command) -> Result<(), OpenError> {
         let commands = self.commands.as_ref().expect("it is there until the port is dropped");
-        commands.send(command).map_err(|_| OpenError::PortGone { local: self.local })?;
+        commands.send(command).map_err(|_| self.gone())?;
         self.caller.call();
         Ok(())
+    }
+
+    /// Why no command is taken any more.
+    fn gone(&self) -> OpenError {
+        match &*lock(&self.counts.failure) {
+            Some(error) => OpenError::Link(error.duplicate()),
+            None => OpenError::PortGone { local: self.local },
+        }
     }
 }
 

@@ -150,16 +150,22 @@ impl Transmitter {
         index: SampleIndex,
         mut should_stop: impl FnMut() -> bool,
     ) -> Result<bool, TransmitError> {
-        let mut reports_before = None;
+        let mut waited = Duration::ZERO;
+        let (mut reports, mut changes) = (0, 0);
         loop {
             self.check(session)?;
             let stats = self.stats().stream;
             if self.pool.free() == self.pool.len() && stats.position_of_peer >= index {
-                // A REPORT may have left just before the last sample was looked at.
-                let before = *reports_before.get_or_insert(stats.reports);
-                if stats.reports >= before + 2 {
+                // REPORTs may have left before the player looked at the last sample, and counters may
+                // be older than that. The second change from here on is of one that left later.
+                if waited >= PLAYER_LOOKS_WITHIN {
+                    changes += u32::from(stats.reports != reports);
+                }
+                reports = stats.reports;
+                if changes >= 2 {
                     return Ok(true);
                 }
+                waited += PLAYED_PAUSE;
             }
             if should_stop() {
                 return Ok(false);
@@ -294,6 +300,9 @@ impl Transmitter {
 
 /// The longest wait, for room or for a converter's time, between two looks at whether to stop.
 const STOP_PAUSE: Duration = Duration::from_millis(50);
+
+/// How long a device's player may take to look at what has come.
+const PLAYER_LOOKS_WITHIN: Duration = Duration::from_millis(30);
 
 /// How often it is looked how far a device has played; its counters are as old.
 const PLAYED_PAUSE: Duration = Duration::from_millis(10);

@@ -15,8 +15,8 @@ use samplewire::source::StreamInfo;
 use samplewire::transmitter::{
     SendOptions, Session, TransmitError, Transmitter, TransmitterOptions,
 };
-use samplewire::{End, OpenError, RealTime};
-use samplewire_io::{Call, LinkError, memory};
+use samplewire::{End, OpenError, RealTime, Waits};
+use samplewire_io::{Call, Link, LinkError, memory};
 use samplewire_proto::session::{OpenConfig, Opener};
 use samplewire_proto::wire::{self, Flags, Header, Mark, PacketType, Role};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
@@ -225,6 +225,20 @@ impl Stream {
 /// What stands at an index.
 fn sample(index: u64) -> [u8; 4] {
     (index as u32).wrapping_mul(0x9E37_79B1).to_le_bytes()
+}
+
+#[test]
+fn link_that_is_broken_before_a_stream_is_open_is_the_reason_given() {
+    for waits in [Waits::Asleep, Waits::Inline] {
+        let (near, far) = memory::pair(16, 1_500, 1_500).unwrap();
+        let address = far.local_addr();
+        drop(far);
+        let real_time = RealTime::new().waits(waits);
+        let options = ReceiverOptions::new().real_time(real_time);
+        let error =
+            Receiver::open_over(Box::new(near), address, &options).expect_err("it is broken");
+        assert!(matches!(error, OpenError::Link(LinkError::Disconnected)), "{waits:?}: {error}");
+    }
 }
 
 #[test]
