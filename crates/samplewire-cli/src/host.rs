@@ -66,7 +66,7 @@ impl HostHints {
     }
 
     /// Whether a socket had no room for a packet while others came damaged: then the drops of one
-    /// socket cannot be told from packets that came damaged to another.
+    /// socket look the same as packets that came damaged to another.
     pub(crate) const fn may_hide_drops(&self) -> bool {
         self.udp_receive_buffer_errors > 0 && self.udp_in_errors > self.udp_receive_buffer_errors
     }

@@ -57,7 +57,7 @@ impl SocketDrops {
     }
 }
 
-/// Stretches that are told apart; what follows counts as of the last.
+/// Stretches that a receiver keeps apart; what follows counts as part of the last.
 const STRETCHES_MAX: usize = 32;
 
 #[cfg(test)]

@@ -239,7 +239,7 @@ fn begin_out(
 /// What a host pads the end of a burst to, in bytes.
 const GRANULARITY: usize = 8;
 
-/// How far ahead a stream out may be told to start: it holds its memory until then.
+/// How far ahead an outgoing stream may start: it holds its memory until then.
 const START_AHEAD_MAX: Duration = Duration::from_secs(60);
 
 /// When an opener of a stream that the program has let go of may try again: when another device is

@@ -94,7 +94,7 @@ impl Granted {
 
     /// Asks for the options of the process's memory; `pages` are those of the stream's.
     pub(crate) fn ask_memory(&mut self, options: &RealTime, pages: Pages) {
-        // What memory lacks is listed before what the thread does, whichever was asked for first.
+        // Refusals of memory are listed first, in whichever order they came.
         let of_thread = std::mem::take(&mut self.lacks);
         if options.huge_pages {
             self.pages = Some(pages);

@@ -172,7 +172,7 @@ impl Port {
         address: SocketAddr,
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
-        // What is out of range is said before anything is asked.
+        // An option out of range is an error before a packet is sent.
         receiver_config(options)?;
         let (place, accept) = self.open_first(address, open_config(options)?, options.limits())?;
         self.begin(address, place, &accept, options)
