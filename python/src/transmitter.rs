@@ -202,19 +202,16 @@ impl Transmitter {
         let mut inner = self.lock(py)?;
         let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
         let end = until("timeout", timeout)?;
-        loop {
-            let slice = Instant::now() + SLICE;
-            let Inner { stream, session, .. } = &mut **inner;
-            let is_late = move || Instant::now() >= slice;
-            match py.detach(|| stream.wait_played(session, index, is_late)) {
-                Ok(true) => return Ok(true),
-                Ok(false) => py.check_signals()?,
-                Err(error) => return Err(errors::transmit_error(py, &error)),
-            }
-            if end.is_some_and(|end| Instant::now() >= end) {
-                return Ok(false);
-            }
-        }
+        let Inner { stream, session, .. } = &mut **inner;
+        let mut signal = Ok(());
+        // One wait from its start to its end: what it has seen so far counts.
+        let should_stop = || {
+            signal = Python::attach(|py| py.check_signals());
+            signal.is_err() || end.is_some_and(|end| Instant::now() >= end)
+        };
+        let result = py.detach(|| stream.wait_played(session, index, should_stop));
+        signal?;
+        result.map_err(|error| errors::transmit_error(py, &error))
     }
 
     /// The next event of the device; `None` after `timeout`, or when the stream has ended as it should.
