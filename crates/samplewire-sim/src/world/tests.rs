@@ -1,5 +1,6 @@
 //! Converters at both ends: an ADC that cannot be stopped, and a DAC that plays on.
 
+use samplewire_io::faults::Loss;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::stream::Underflow;
@@ -146,6 +147,21 @@ fn adc_before_too_small_a_ring_names_exactly_the_overflow() {
     let bounds = least..=least + u64::from(ring / 8) + under_way;
     let lost = tally.lost_at_source / u64::from(PACKET_SAMPLES) / tally.gaps;
     assert!(bounds.contains(&lost), "{lost} packets lost in a pause, not {bounds:?}");
+}
+
+#[test]
+fn deadline_of_2_ms_repairs_ten_percent_loss_but_one_in_a_thousand() {
+    let mut plan = plan(Role::Receive, 4_096, ConsumerSpec::Immediate, vec![]);
+    plan.clients[0].delivery = Delivery::Deadline(Nanos::from_millis(2));
+    // At a fifth of the line, as a receiver that asks in good time finds it.
+    plan.devices[0].1.source.pace = Pace::Converter(Nanos(LINE.wire_time(PACKET_BYTES).0 * 5));
+    plan.links[0].0.loss = Loss::Independent(Odds::of(0.1));
+    plan.heals_at = Nanos::from_millis(30_000);
+    let tally = run(&plan);
+    let samples = PACKETS * u64::from(PACKET_SAMPLES);
+    assert_eq!(tally.indexes_delivered + tally.indexes_in_gaps, samples);
+    assert!(tally.losses > PACKETS / 11, "{} were lost", tally.losses);
+    assert!(tally.indexes_in_gaps * 1_000 <= samples, "{} missed it", tally.indexes_in_gaps);
 }
 
 fn dac(prefill: u32, underflow: Underflow, faults: Vec<(Nanos, Fault)>) -> Tally {
