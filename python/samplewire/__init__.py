@@ -47,6 +47,7 @@ from samplewire._errors import (
 from samplewire._options import opening, unsigned
 from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
+    Account,
     DeviceInfo,
     FaultCounts,
     Found,
@@ -197,6 +198,7 @@ def find(*, port: int = 9_100, timeout: float = 1.0) -> Found:
 
 
 __all__ = [
+    "Account",
     "AddressError",
     "ApartError",
     "Block",

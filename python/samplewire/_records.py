@@ -257,6 +257,34 @@ class PlayEvent:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """Every index of a recording in one term: `indexes` is the sum of the others.
+
+    Attributes
+    ----------
+    indexes : int
+        The range, from the index that the opening agreed on to the stop.
+    samples : int
+        Samples written.
+    missing : int
+        Samples missing, for every cause.
+    left_out : int
+        Indexes that the device left out on purpose after its first sample.
+    not_written : int
+        Samples received that the file did not take.
+    before_first : int
+        Indexes before the first sample.
+    """
+
+    indexes: int
+    samples: int
+    missing: int
+    left_out: int
+    not_written: int
+    before_first: int
+
+
+@dataclass(frozen=True, slots=True)
 class Recording:
     """What was recorded.
 
@@ -275,6 +303,8 @@ class Recording:
     silent_s : float or None
         For how long the device had been silent when the recording ended, in seconds, if longer than
         a device that lives: then the recording is incomplete, and no gap names what is missing.
+    account : Account
+        Every index in one term.
     """
 
     samples: int
@@ -284,6 +314,7 @@ class Recording:
     files: list[Path]
     sha512: str | None
     silent_s: float | None
+    account: Account
 
 
 @dataclass(frozen=True, slots=True)

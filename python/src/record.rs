@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use samplewire::sigmf::RecordedGap;
+use samplewire::account::Account;
 use samplewire::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
 use samplewire::{Block, End, Receiver};
 
@@ -44,33 +44,24 @@ pub(crate) fn record<'py>(
     let stream = receiver.info().stream_info();
     let sink = sink::open(&path, &stream, &sink_options).map_err(of_sink)?;
     let writer = Writer::start(sink, QUEUE_BLOCKS)?;
-    let first = receiver.info().first_index;
-    let limits = Limits {
-        next: first,
-        end: samples.map_or(u64::MAX, |samples| first.saturating_add(samples)),
-        until: duration.and_then(|it| Instant::now().checked_add(it)),
-    };
-    let recorded = stoppable(py, move |stop| run(receiver, writer, limits, stop))?;
-    let Recorded { summary, silent_s, end } = recorded.map_err(of_sink)?;
+    let account = Account::new(receiver.info().first_index, samples);
+    let until = duration.and_then(|it| Instant::now().checked_add(it));
+    let recorded = stoppable(py, move |stop| run(receiver, writer, account, until, stop))?;
+    let Recorded { summary, account, silent_s, end } = recorded.map_err(of_sink)?;
     match end {
         Some(Ok(end)) => errors::end_error(py, &end).map_or(Ok(()), Err)?,
         Some(Err(link)) => return Err(errors::error(py, "LinkError", link)),
         None => {}
     }
-    tables::recording(py, &summary, silent_s)
-}
-
-/// Where a recording stops.
-struct Limits {
-    /// The index that is to come.
-    next: u64,
-    end: u64,
-    until: Option<Instant>,
+    let defect = |defect| PyRuntimeError::new_err(format!("the account does not add up: {defect}"));
+    let balance = account.balance(summary.samples).map_err(defect)?;
+    tables::recording(py, &summary, &balance, silent_s)
 }
 
 /// A recording that is over.
 struct Recorded {
     summary: SinkSummary,
+    account: Account,
     /// For how long the device had been silent at the end, where it was.
     silent_s: Option<f64>,
     end: Option<Result<End, String>>,
@@ -80,19 +71,20 @@ struct Recorded {
 fn run(
     mut receiver: Receiver,
     mut writer: Writer,
-    mut limits: Limits,
+    mut account: Account,
+    until: Option<Instant>,
     stop: &AtomicBool,
 ) -> Result<Recorded, SinkError> {
     let mut result = writer.session(receiver.info().boot_id);
     let mut end = None;
     // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
-    while result.is_ok() && limits.next < limits.end && !stop.load(Ordering::Relaxed) {
-        let left = limits.until.map(|until| until.saturating_duration_since(Instant::now()));
+    while result.is_ok() && !account.is_full() && !stop.load(Ordering::Relaxed) {
+        let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         if left.is_some_and(|left| left.is_zero()) {
             break;
         }
         match receiver.next_within(left.map_or(SLICE, |left| left.min(SLICE))) {
-            Some(block) => result = take(block, &mut writer, &mut limits),
+            Some(block) => result = take(block, &mut writer, &mut account),
             None if receiver.is_over() => {
                 let told = receiver.end().map(Result::as_ref);
                 end = told.map(|end| end.copied().map_err(ToString::to_string));
@@ -107,27 +99,21 @@ fn run(
     let (summary, unheard) = writer.finish();
     result?;
     unheard.map_or(Ok(()), Err)?;
-    Ok(Recorded { summary, silent_s, end })
+    Ok(Recorded { summary, account, silent_s, end })
 }
 
-/// Writes what of the block lies before the end.
-fn take(block: Block, writer: &mut Writer, limits: &mut Limits) -> Result<(), SinkError> {
+/// Writes what of the block is still wanted.
+fn take(block: Block, writer: &mut Writer, account: &mut Account) -> Result<(), SinkError> {
     for gap in block.gaps() {
-        let mut gap = RecordedGap::from(gap);
-        let room = limits.end.saturating_sub(gap.first);
-        gap.not_repaired = gap.not_repaired.min(room);
-        gap.source_lost = gap.source_lost.min(room - gap.not_repaired);
-        if gap.count() > 0 {
+        if let Some(gap) = account.take_gap(&gap.into(), false) {
             writer.gap(&gap)?;
         }
-        limits.next = gap.first + gap.count();
     }
     let index = block.index();
-    let samples = (block.len() as u64).min(limits.end.saturating_sub(index)) as usize;
+    let samples = account.take_samples(index, block.len());
     if samples > 0 {
         let len_bytes = block.bytes().len() / block.len() * samples;
         writer.samples(block, index, 0..len_bytes)?;
-        limits.next = index + samples as u64;
     }
     Ok(())
 }

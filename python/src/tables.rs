@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+use samplewire::account::Balance;
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::receiver::ReceiverSnapshot;
@@ -188,6 +189,7 @@ pub(crate) fn session_end<'py>(py: Python<'py>, ended: &SessionEnd) -> PyResult<
 pub(crate) fn recording<'py>(
     py: Python<'py>,
     summary: &SinkSummary,
+    balance: &Balance,
     silent_s: Option<f64>,
 ) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
@@ -195,6 +197,9 @@ pub(crate) fn recording<'py>(
     fields.set_item("files", &summary.files)?;
     fields.set_item("sha512", &summary.sha512)?;
     fields.set_item("silent_s", silent_s)?;
+    let terms = PyDict::new(py);
+    copy!(terms, balance, indexes, samples, missing, left_out, not_written, before_first);
+    fields.set_item("account", record("Account", &terms)?)?;
     record("Recording", &fields)
 }
 

@@ -305,6 +305,8 @@ def test_recording_is_whole_and_its_limits_hold(tmp_path: Path) -> None:
         path = tmp_path / "counted"
         recording = sw.record(device.address, path, samples=1_000_000)
         assert (recording.samples, recording.gaps) == (1_000_000, 0)
+        account = recording.account
+        assert (account.indexes, account.samples, account.missing) == (1_000_000, 1_000_000, 0)
         data = np.fromfile(tmp_path / "counted.sigmf-data", "<u4")
         assert (np.diff(data) == 1).all()
         assert len(data) == 1_000_000
@@ -316,6 +318,16 @@ def test_recording_is_whole_and_its_limits_hold(tmp_path: Path) -> None:
         elapsed_s = time.monotonic() - start
         assert elapsed_s >= 0.5
         assert 0 < timed.samples <= 10e6 * elapsed_s
+
+
+def test_recording_with_gaps_has_every_index_in_one_term(tmp_path: Path) -> None:
+    with sw.emulate("counter", rate_hz=10e6, faults="data:loss=0.05") as device:
+        path = tmp_path / "gaps.raw"
+        recording = sw.record(device.address, path, samples=500_000, delivery="best-effort")
+    account = recording.account
+    assert account.indexes == 500_000 == account.samples + account.missing
+    assert account.missing == recording.missing_samples > 0
+    assert path.stat().st_size == 4 * account.samples
 
 
 def test_recording_of_nothing_is_refused_before_a_file_is_touched(

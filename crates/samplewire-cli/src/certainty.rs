@@ -7,10 +7,10 @@ use samplewire::receiver::ReceiverSnapshot;
 use samplewire::sigmf::RecordedCause;
 use samplewire_proto::Cause;
 
-use crate::account::Account;
-use crate::hops::Hop;
 use crate::host::HostHints;
 use crate::record::json::cause_key;
+use samplewire::account::Account;
+use samplewire::account::Hop;
 
 /// How a count stands to the true number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

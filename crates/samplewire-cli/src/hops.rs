@@ -1,133 +1,29 @@
-//! Where samples were lost: each that is missing was lost at one hop between converter and file.
+//! Where samples were lost, in words, and whether a program held its stream up.
 
+use samplewire::account::{Account, Hop, Hops};
 use samplewire::receiver::Stalls;
-use samplewire::sigmf::{RecordedCause, RecordedGap};
-use samplewire_proto::{Cause, SampleIndex};
-use serde::Serialize;
+use samplewire::sigmf::RecordedGap;
+use samplewire_proto::SampleIndex;
 
-use crate::account::Account;
+use crate::account::Counts;
 use crate::certainty::Doubts;
 use crate::console::Console;
 use crate::figures::grouped;
 use crate::host::HostHints;
 
-/// A place on the way of a sample. The host's interface is none of these: what it drops is of all
-/// programs, and cannot be told from the wire ([`crate::host`]).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Hop {
-    /// The source, or the device's own memory.
-    Device,
-    /// Everything between the device's socket and this host's; also what cannot be decided.
-    Wire,
-    /// This host's socket.
-    Socket,
-    /// The program took too slowly what its receiver held, so the device lost it.
-    Application,
-    /// The file took it too slowly, so the device lost it.
-    Disk,
+/// `socket about 11,072, wire 1,408`, the largest first; empty when nothing is missing.
+pub(crate) fn words(hops: &Hops, doubts: &Doubts) -> String {
+    let mut hops = Hop::ALL.map(|hop| (hops.of(hop), hop));
+    hops.sort_by_key(|&(samples, _)| std::cmp::Reverse(samples));
+    let words = hops.into_iter().filter(|hop| hop.0 > 0).map(|(samples, hop)| {
+        format!("{} {}{}", hop.as_str(), doubts.of_hop(hop).prefix(), grouped(samples))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }
 
-impl Hop {
-    /// Every hop, from the source to the file.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Device, Self::Wire, Self::Socket, Self::Application, Self::Disk];
-
-    /// The word for it, for people, in JSON and as a label.
-    pub(crate) const fn as_str(self) -> &'static str {
-        match self {
-            Self::Device => "device",
-            Self::Wire => "wire",
-            Self::Socket => "socket",
-            Self::Application => "application",
-            Self::Disk => "disk",
-        }
-    }
-
-    /// Where the samples were lost that a gap of `cause` counts.
-    pub(crate) const fn of(cause: RecordedCause) -> Self {
-        match cause {
-            RecordedCause::Stream(Cause::SourceOverflow) | RecordedCause::DeviceRestarted => {
-                Self::Device
-            }
-            RecordedCause::Stream(Cause::Deadline | Cause::GoneAtSender | Cause::NeverAsked)
-            | RecordedCause::Reconnected => Self::Wire,
-            RecordedCause::Stream(Cause::ReceiverBehind) => Self::Socket,
-            RecordedCause::RecorderRestarted => Self::Application,
-            RecordedCause::DiskBehind => Self::Disk,
-        }
-    }
-}
-
-/// Samples missing, by hop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Hops {
-    device: u64,
-    wire: u64,
-    socket: u64,
-    application: u64,
-    disk: u64,
-}
-
-impl Hops {
-    /// Nothing is missing.
-    pub(crate) const NONE: Self = Self { device: 0, wire: 0, socket: 0, application: 0, disk: 0 };
-
-    /// What gaps of these causes count, where it is not known whether the program held the stream up.
-    pub(crate) fn of_causes(samples: impl IntoIterator<Item = (RecordedCause, u64)>) -> Self {
-        let mut hops = Self::NONE;
-        for (cause, samples) in samples {
-            *hops.of_mut(Hop::of(cause)) += samples;
-        }
-        hops
-    }
-
-    /// Adds a gap. What the source lost while the program held all that its receiver has,
-    /// `is_held_up`, was lost by the program.
-    pub(crate) fn add(&mut self, gap: &RecordedGap, is_held_up: bool) {
-        for (cause, samples) in gap.by_cause() {
-            let hop = match Hop::of(cause) {
-                Hop::Device if is_held_up && !gap.is_estimated() => Hop::Application,
-                hop => hop,
-            };
-            *self.of_mut(hop) += samples;
-        }
-    }
-
-    /// Samples lost at `hop`.
-    pub(crate) const fn of(&self, hop: Hop) -> u64 {
-        match hop {
-            Hop::Device => self.device,
-            Hop::Wire => self.wire,
-            Hop::Socket => self.socket,
-            Hop::Application => self.application,
-            Hop::Disk => self.disk,
-        }
-    }
-
-    const fn of_mut(&mut self, hop: Hop) -> &mut u64 {
-        match hop {
-            Hop::Device => &mut self.device,
-            Hop::Wire => &mut self.wire,
-            Hop::Socket => &mut self.socket,
-            Hop::Application => &mut self.application,
-            Hop::Disk => &mut self.disk,
-        }
-    }
-
-    /// `socket about 11,072, wire 1,408`, the largest first; empty when nothing is missing.
-    pub(crate) fn words(&self, doubts: &Doubts) -> String {
-        let mut hops = Hop::ALL.map(|hop| (self.of(hop), hop));
-        hops.sort_by_key(|&(samples, _)| std::cmp::Reverse(samples));
-        let words = hops.into_iter().filter(|hop| hop.0 > 0).map(|(samples, hop)| {
-            format!("{} {}{}", hop.as_str(), doubts.of_hop(hop).prefix(), grouped(samples))
-        });
-        words.collect::<Vec<_>>().join(", ")
-    }
-
-    /// The sum over all hops.
-    pub(crate) fn total(&self) -> u64 {
-        Hop::ALL.into_iter().map(|hop| self.of(hop)).sum()
-    }
+/// Samples missing, by hop, in JSON.
+pub(crate) fn counts(hops: &Hops) -> Counts {
+    Hop::ALL.into_iter().map(|hop| (hop.as_str(), hops.of(hop))).collect()
 }
 
 /// Whether the program, or what it writes to, held the stream up before a gap.
@@ -175,23 +71,10 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
 #[cfg(test)]
 mod tests {
     use samplewire::receiver::ReceiverSnapshot;
+    use samplewire::sigmf::RecordedCause;
+    use samplewire_proto::Cause;
 
     use super::*;
-
-    #[test]
-    fn every_sample_of_a_gap_is_lost_at_one_hop() {
-        for is_held_up in [false, true] {
-            let mut hops = Hops::NONE;
-            let mut samples = 0;
-            for (cause, count) in RecordedCause::ALL.into_iter().zip(1..) {
-                let (not_repaired, source_lost) = (10 * count, count);
-                let gap = RecordedGap { first: 0, not_repaired, source_lost, cause, stream: None };
-                hops.add(&gap, is_held_up);
-                samples += gap.count();
-                assert_eq!(hops.total(), samples, "{cause}");
-            }
-        }
-    }
 
     #[test]
     fn what_the_source_lost_is_the_programs_while_that_held_all() {
@@ -202,11 +85,11 @@ mod tests {
             let mut account = Account::new(0, None);
             account.take_gap(&gap, is_held_up);
             let doubts = Doubts::of(&account, &ReceiverSnapshot::default(), &HostHints::default());
-            (account.hops().words(&doubts), Hops::NONE.words(&doubts))
+            [account.hops(), &Hops::NONE].map(|hops| super::words(hops, &doubts))
         });
         let [device, application] = ["device at least", "application at most"]
             .map(|word| format!("socket about 11,072, {word} 8"));
-        assert_eq!(words, [(device, String::new()), (application, String::new())]);
+        assert_eq!(words, [[device, String::new()], [application, String::new()]]);
     }
 
     #[test]

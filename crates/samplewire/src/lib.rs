@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod account;
 mod bell;
 mod calls;
 pub mod device;

@@ -13,13 +13,13 @@ use super::news::News;
 use super::shape::Shape;
 use super::wait::Waiting;
 use super::watch::Watch;
-use crate::account::Account;
 use crate::arguments::GapFill;
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::hops::HeldUp;
 use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Offered, Socket};
+use samplewire::account::Account;
 
 /// Sockets that give samples, and what is on its way to them.
 pub(super) struct Outward {

@@ -13,7 +13,6 @@ use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 use samplewire_proto::stream::End;
 
-use crate::account::Account;
 use crate::arguments::DemoArguments;
 use crate::arguments::values::delivery_words;
 use crate::cadence::Cadence;
@@ -24,6 +23,7 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::stream::{path_words, stream_of, stream_words};
+use samplewire::account::Account;
 
 use comparison::Comparison;
 use device::{Device, scene};

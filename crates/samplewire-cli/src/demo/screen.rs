@@ -7,9 +7,9 @@ use samplewire::receiver::ReceiverSnapshot;
 use samplewire_io::faults::Counts;
 
 use super::spectrum::COLUMNS;
-use crate::account::Account;
 use crate::console::Console;
 use crate::figures::{bits_per_second, exact, grouped, measured, span};
+use samplewire::account::Account;
 
 /// A few lines that are rewritten in place on a terminal, and follow each other elsewhere.
 #[derive(Debug)]

@@ -7,9 +7,10 @@ use samplewire_io::faults::Direction;
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, SampleIndex};
 
-use crate::account::Account;
+use crate::account;
 use crate::console::Console;
 use crate::figures::grouped;
+use samplewire::account::Account;
 
 /// All that is known when the demonstration is over.
 pub(super) struct Verdict<'a> {
@@ -27,7 +28,7 @@ impl Verdict<'_> {
         let range = self.account.range();
         let final_index = self.played.end.final_index;
         if let Err(defect) = self.account.balance(self.account.delivered()) {
-            faults.push(defect.words());
+            faults.push(account::defect_words(&defect));
         }
         if self.end != Some(End::Finished { final_index }) {
             faults.push(format!("the stream ended with {:?}, not at {final_index}", self.end));

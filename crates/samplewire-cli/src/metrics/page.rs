@@ -10,8 +10,8 @@ use super::tables::{
     GAP_SAMPLES, Kind, LISTENER, PLAYER, RECEIVER, RECEIVER_PORT, RECORDING, SENDER, SENDER_PORT,
     Table,
 };
-use crate::hops::{Hop, Hops};
 use crate::record::json::cause_key;
+use samplewire::account::{Hop, Hops};
 
 /// What a process of `verb` tells of these streams.
 pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {

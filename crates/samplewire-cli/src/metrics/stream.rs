@@ -8,7 +8,7 @@ use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{StatsHandle, Transmitter, TransmitterSnapshot};
 
-use crate::account::Account;
+use samplewire::account::Account;
 
 /// What does not change while a stream is told of.
 #[derive(Clone, Debug)]

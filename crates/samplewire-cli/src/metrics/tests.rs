@@ -12,7 +12,7 @@ use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 
 use super::*;
-use crate::account::Account;
+use samplewire::account::Account;
 
 /// A process with a stream of every kind.
 fn registry() -> (Registry, Vec<Entry>) {

@@ -2,9 +2,8 @@
 
 use serde::Serialize;
 
-use crate::account::Balance;
+use crate::account::Counts;
 use crate::certainty::Words;
-use crate::hops::Hops;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
@@ -84,14 +83,14 @@ pub(crate) struct Receive {
     pub(crate) bytes: u64,
     pub(crate) goodput_bps: f64,
     /// Every index in one term; null where they do not add up, which is a defect of this program.
-    pub(crate) account: Option<Balance>,
+    pub(crate) account: Option<Counts>,
     /// For how long the device had been silent at the end, null where it was not.
     pub(crate) silent_s: Option<f64>,
     pub(crate) samples_delivered: u64,
     pub(crate) samples_missing: u64,
     pub(crate) gaps: u64,
     /// Samples missing, by hop.
-    pub(crate) lost_at: Hops,
+    pub(crate) lost_at: Counts,
     /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
     pub(crate) lost_at_bounds: Words,
     pub(crate) host_hints: HostHints,

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::{Aligned, Receiver, ReceiverOptions};
 use samplewire::{SendOptions, Transmitter};
 
+use crate::account;
 use crate::arguments::{RateArguments, Way};
 use crate::cadence::Cadence;
 use crate::console::Console;
@@ -138,7 +139,7 @@ fn conclude(
     let errors = [
         received.and_then(|it| it.error.clone()),
         sent.and_then(|it| it.error.clone()),
-        defect.map(|defect| defect.words()),
+        defect.map(|defect| account::defect_words(&defect)),
     ];
     for error in errors.iter().flatten() {
         console.error(format_args!("{error}"), None);

@@ -9,11 +9,11 @@ use samplewire::receiver::{Aligned, AlignedEnd, Piece, Stalls};
 use samplewire::sigmf::RecordedGap;
 
 use super::tally::Received;
-use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::hops::HeldUp;
 use crate::host::HostHints;
 use crate::lanes::{Lane, silence, total};
+use samplewire::account::Account;
 
 /// A receiver at work.
 pub(super) struct Receiving {

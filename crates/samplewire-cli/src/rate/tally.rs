@@ -8,7 +8,7 @@ use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::TransmitterSnapshot;
 
 use super::{json, receive, transmit};
-use crate::account::{Account, Balance, Defect};
+use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
@@ -16,6 +16,7 @@ use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
+use samplewire::account::{Account, Balance, Defect};
 
 /// Sums at one moment, or what came between two.
 #[derive(Clone, Copy, Debug, Default)]
@@ -183,7 +184,7 @@ impl Received {
             measured(bits_per_second(self.bytes(), *elapsed), "b/s")
         ));
         if let Ok(balance) = self.balance() {
-            console.line(format_args!("  account    {}", balance.words("delivered")));
+            console.line(format_args!("  account    {}", account::words(&balance, "delivered")));
         }
         if let Some(silent) = self.silent {
             let silent = span(silent.as_secs_f64());
@@ -196,7 +197,7 @@ impl Received {
             "  missing    {} samples in {} gaps{colon}{}",
             grouped(account.missing()),
             grouped(account.gaps()),
-            account.hops().words(&self.doubts())
+            hops::words(account.hops(), &self.doubts())
         ));
         hops::print_hints(console, account, &self.host);
         console.line(format_args!(
@@ -222,12 +223,12 @@ impl Received {
             seconds: self.elapsed.as_secs_f64(),
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
-            account: self.balance().ok(),
+            account: self.balance().ok().as_ref().map(account::counts),
             silent_s: self.silent.map(|silent| silent.as_secs_f64()),
             samples_delivered: self.account.delivered(),
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
-            lost_at: *self.account.hops(),
+            lost_at: hops::counts(self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             packets_received: stream.received,

@@ -7,10 +7,9 @@ use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::Cause;
 use serde::Serialize;
 
-use crate::account::Balance;
+use crate::account::Counts;
 use crate::certainty::Words;
 use crate::document::push_bounded;
-use crate::hops::Hops;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
@@ -153,7 +152,7 @@ pub(super) struct End {
     /// How often the stream was opened.
     pub(super) openings: u32,
     /// Every index in one term; null where they do not add up, which is a defect of this program.
-    pub(super) account: Option<Balance>,
+    pub(super) account: Option<Counts>,
     /// For how long the device had been silent at the stop, null where it was not.
     pub(super) silent_s: Option<f64>,
     /// Bytes of samples delivered, as they came over the wire.
@@ -171,7 +170,7 @@ pub(super) struct End {
     /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
     pub(super) gap_samples_bounds: Words,
     /// Samples missing, by hop.
-    pub(super) lost_at: Hops,
+    pub(super) lost_at: Counts,
     /// The same of each hop.
     pub(super) lost_at_bounds: Words,
     pub(super) host_hints: HostHints,

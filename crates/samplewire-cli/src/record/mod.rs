@@ -17,7 +17,7 @@ use samplewire::receiver::Interleaved;
 use samplewire::sink::{self, SinkOptions, Writer};
 use samplewire_io::faults::Direction;
 
-use crate::account::Account;
+use crate::account;
 use crate::arguments::RecordArguments;
 use crate::arguments::values::delivery_words;
 use crate::console::{Console, Lines};
@@ -34,6 +34,7 @@ use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_of, stream_words};
 use crate::wiring::{self, Flow, Logs};
+use samplewire::account::Account;
 
 use dialer::{Dialer, Line};
 use json::Start;
@@ -202,8 +203,8 @@ fn conclude(
     }
     reporter.end(summary.json(outcome, &crossed));
     if let Err(defect) = &summary.balance {
-        reporter.console().error(format_args!("{}", defect.words()), None);
-        reporter.error(defect.words());
+        reporter.console().error(format_args!("{}", account::defect_words(defect)), None);
+        reporter.error(account::defect_words(defect));
     }
     if summary.stop.is_error() {
         let text = summary.stop.words();

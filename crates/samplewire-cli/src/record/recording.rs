@@ -12,12 +12,12 @@ use super::reporter::{Reporter, Silence};
 use super::sessions::{Seam, sum};
 use super::stop::Stop;
 use super::watch::Watch;
-use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::hops::HeldUp;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::lanes::{silence, total};
+use samplewire::account::Account;
 
 /// A recording under way.
 pub(super) struct Recording<'a> {

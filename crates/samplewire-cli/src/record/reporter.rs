@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use super::gap_lines::GapLines;
 use super::json::{Document, End, Event, GapEntry, Interval, Start};
-use crate::account::Account;
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
+use samplewire::account::Account;
 
 /// How a recording is told of.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use samplewire::sink::{Depth, SinkSummary};
 
 use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
-use crate::account::{Account, Balance, Defect};
+use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
@@ -17,6 +17,7 @@ use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
 use crate::outcome::Outcome;
+use samplewire::account::{Account, Balance, Defect};
 
 /// A recording that is over.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ impl Summary {
         };
         console.line(format_args!("  indexes    {indexes}{boots}"));
         if let Ok(balance) = &self.balance {
-            console.line(format_args!("  account    {}", balance.words("written")));
+            console.line(format_args!("  account    {}", account::words(balance, "written")));
         }
         if self.openings > 1 {
             console.line(format_args!("  openings   {}", grouped(self.openings.into())));
@@ -158,7 +159,8 @@ impl Summary {
             grouped(self.account.gaps())
         ));
         if missing > 0 {
-            console.line(format_args!("  lost at    {}", self.account.hops().words(&doubts)));
+            console
+                .line(format_args!("  lost at    {}", hops::words(self.account.hops(), &doubts)));
         }
         hops::print_hints(console, &self.account, &self.host);
         if let (Stop::Finished, Some(left @ 1..)) = (self.stop.root(), self.account.left()) {
@@ -183,7 +185,7 @@ impl Summary {
             end_index: range.end,
             boots: self.account.boots(),
             openings: self.openings,
-            account: self.balance.ok(),
+            account: self.balance.as_ref().ok().map(account::counts),
             silent_s: self.silent.map(|silent| silent.as_secs_f64()),
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
@@ -192,7 +194,7 @@ impl Summary {
             gaps: self.account.gaps(),
             gap_samples: GapSamples::new(self.account.gap_samples()),
             gap_samples_bounds: self.doubts().causes(),
-            lost_at: *self.account.hops(),
+            lost_at: hops::counts(self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
             counters: Counters::from(&self.snapshot),

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
 
 use super::sessions::sum;
-use crate::account::Account;
 use crate::cadence::Cadence;
 use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
+use samplewire::account::Account;
 
 /// Tells of the streams of a recording, over all their openings.
 #[derive(Debug)]

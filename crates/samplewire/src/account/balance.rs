@@ -1,30 +1,26 @@
 //! The sum of an account: `docs/statistics.md#the-account`.
 
-use serde::Serialize;
-
 use super::Account;
-use crate::figures::grouped;
-
 /// Every index of a range in exactly one term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub(crate) struct Balance {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balance {
     /// The length of the range, over all runs of the device.
-    pub(crate) indexes: u64,
+    pub indexes: u64,
     /// Samples delivered, and written where there is a file.
-    pub(crate) samples: u64,
+    pub samples: u64,
     /// Samples missing, for every cause.
-    pub(crate) missing: u64,
+    pub missing: u64,
     /// Indexes that the device left out on purpose after its first sample.
-    pub(crate) left_out: u64,
+    pub left_out: u64,
     /// Samples received that the file did not take.
-    pub(crate) not_written: u64,
+    pub not_written: u64,
     /// Indexes before the first sample of a run of the device.
-    pub(crate) before_first: u64,
+    pub before_first: u64,
 }
 
 /// An account that does not add up: a defect of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Defect {
+pub enum Defect {
     /// The terms are not the range.
     #[error(
         "{indexes} indexes, but the terms add up to {sum}",
@@ -81,25 +77,8 @@ impl Balance {
     }
 
     /// Whether the range is delivered, and written, in full.
-    pub(crate) const fn is_whole(&self) -> bool {
+    pub const fn is_whole(&self) -> bool {
         self.missing == 0 && self.not_written == 0
-    }
-
-    /// `100 indexes: 60 written, 40 missing`; `samples` is the word for the samples that are there.
-    /// Other terms are named where they are not zero.
-    pub(crate) fn words(&self, samples: &str) -> String {
-        let Self { indexes, samples: there, missing, left_out, not_written, before_first } = *self;
-        let (indexes, there, missing) = (grouped(indexes), grouped(there), grouped(missing));
-        let mut words = format!("{indexes} indexes: {there} {samples}, {missing} missing");
-        let others = [
-            (left_out, "left out by the device"),
-            (not_written, "received but not written"),
-            (before_first, "before the first sample"),
-        ];
-        for (count, term) in others.into_iter().filter(|other| other.0 > 0) {
-            words += &format!(", {} {term}", grouped(count));
-        }
-        words
     }
 
     fn sum(&self) -> u64 {
@@ -110,12 +89,3 @@ impl Balance {
             .fold(0, u64::saturating_add)
     }
 }
-
-impl Defect {
-    /// What to print: the numbers, and whose fault they are.
-    pub(crate) fn words(&self) -> String {
-        format!("the account of indexes does not add up: {self}. {REPORT}")
-    }
-}
-
-const REPORT: &str = "This is a defect of samplewire, please report it";

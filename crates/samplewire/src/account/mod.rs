@@ -1,0 +1,330 @@
+//! The account of a recording: every index once, as a sample or as missing with its cause.
+
+mod balance;
+mod hops;
+
+use samplewire_proto::SampleIndex;
+
+use crate::sigmf::{RecordedCause, RecordedGap};
+pub use balance::{Balance, Defect};
+pub use hops::{Hop, Hops};
+
+/// Follows the indexes that a receiver delivers, up to a limit.
+#[derive(Clone, Debug)]
+pub struct Account {
+    first: SampleIndex,
+    next: SampleIndex,
+    /// Indexes of the device's earlier runs.
+    before: u64,
+    /// The device's runs.
+    boots: u32,
+    /// How many indexes are still wanted; `None` for all.
+    left: Option<u64>,
+    delivered: u64,
+    gap_samples: [u64; RecordedCause::ALL.len()],
+    hops: Hops,
+    gaps: u64,
+    /// Whether a gap has losses of the path and of the source, whose numbers are bounds.
+    has_mixed_gap: bool,
+    /// Whether a sample or a gap of the device's present run has come.
+    has_begun: bool,
+    /// Indexes before that, of all runs.
+    before_first: u64,
+    /// Indexes that the device left out on purpose later.
+    left_out: u64,
+    /// Blocks and gaps that do not lie where the ones before them ended.
+    misplaced: u64,
+}
+
+impl Account {
+    /// An account that begins at `first` and takes `limit` indexes.
+    pub const fn new(first: SampleIndex, limit: Option<u64>) -> Self {
+        Self {
+            first,
+            next: first,
+            before: 0,
+            boots: 1,
+            left: limit,
+            delivered: 0,
+            gap_samples: [0; RecordedCause::ALL.len()],
+            hops: Hops::NONE,
+            gaps: 0,
+            has_mixed_gap: false,
+            has_begun: false,
+            before_first: 0,
+            left_out: 0,
+            misplaced: 0,
+        }
+    }
+
+    /// Takes a gap; the part of it that lies before the limit, if there is one. `is_held_up` says
+    /// whether the program held the stream up before it.
+    pub fn take_gap(&mut self, gap: &RecordedGap, is_held_up: bool) -> Option<RecordedGap> {
+        let count = self.within(gap.count());
+        if count == 0 {
+            return None;
+        }
+        self.step_to(gap.first);
+        self.has_mixed_gap |= gap.is_mixed();
+        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        let not_repaired = gap.not_repaired.min(count);
+        let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, ..*gap };
+        for (cause, samples) in taken.by_cause() {
+            self.gap_samples[cause.position()] += samples;
+        }
+        self.hops.add(&taken, is_held_up);
+        self.gaps += 1;
+        self.advance(count);
+        Some(taken)
+    }
+
+    /// Takes samples; how many of them lie before the limit.
+    pub fn take_samples(&mut self, index: SampleIndex, len: usize) -> usize {
+        let count = self.within(len as u64);
+        if count == 0 {
+            return 0;
+        }
+        self.step_to(index);
+        self.delivered += count;
+        self.advance(count);
+        count as usize
+    }
+
+    /// Goes on at `first` of another run of the device, whose indexes are not comparable.
+    pub fn restart_at(&mut self, first: SampleIndex) {
+        self.before = self.before.saturating_add(self.next - self.first);
+        self.boots = self.boots.saturating_add(1);
+        (self.first, self.next) = (first, first);
+        self.has_begun = false;
+    }
+
+    /// How many samples of a block lie before the index that is to come: they are there already.
+    pub const fn overlap(&self, index: SampleIndex, len: usize) -> usize {
+        let ahead = self.next.saturating_sub(index);
+        if ahead < len as u64 { ahead as usize } else { len }
+    }
+
+    /// The part of a gap that lies at or behind the index that is to come: the rest is there
+    /// already, or in a gap that was taken.
+    pub fn ahead(&mut self, gap: &RecordedGap) -> Option<RecordedGap> {
+        let behind = self.next.saturating_sub(gap.first);
+        let count = gap.count().checked_sub(behind).filter(|&count| count > 0)?;
+        self.has_mixed_gap |= gap.is_mixed();
+        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        let not_repaired = gap.not_repaired.min(count);
+        let first = gap.first + behind;
+        Some(RecordedGap { first, not_repaired, source_lost: count - not_repaired, ..*gap })
+    }
+
+    /// Whether the limit is reached.
+    pub fn is_full(&self) -> bool {
+        self.left == Some(0)
+    }
+
+    /// How many indexes are still wanted.
+    pub const fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// The device's runs that samples are of.
+    pub const fn boots(&self) -> u32 {
+        self.boots
+    }
+
+    /// The first index of the device's last run, and the one after the last.
+    pub const fn range(&self) -> std::ops::Range<SampleIndex> {
+        self.first..self.next
+    }
+
+    /// Samples delivered.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Samples missing, for every cause.
+    pub fn missing(&self) -> u64 {
+        self.gap_samples.iter().sum()
+    }
+
+    /// Samples missing, in the order of [`RecordedCause::ALL`].
+    pub const fn gap_samples(&self) -> &[u64; RecordedCause::ALL.len()] {
+        &self.gap_samples
+    }
+
+    /// Samples missing, by where they were lost.
+    pub const fn hops(&self) -> &Hops {
+        &self.hops
+    }
+
+    /// Whether a gap has losses of the path and of the source: of neither the number is exact.
+    pub const fn has_mixed_gap(&self) -> bool {
+        self.has_mixed_gap
+    }
+
+    /// Gaps.
+    pub const fn gaps(&self) -> u64 {
+        self.gaps
+    }
+
+    /// All indexes by term, of which the recording's files took `written` samples.
+    ///
+    /// # Errors
+    /// [`Defect`]: an index is in no term, or in two.
+    pub fn balance(&self, written: u64) -> Result<Balance, Defect> {
+        Balance::new(self, written)
+    }
+
+    /// Moves on to an index that the device set on purpose.
+    fn step_to(&mut self, index: SampleIndex) {
+        match index.checked_sub(self.next) {
+            Some(jump) if self.has_begun => self.left_out += jump,
+            Some(jump) => self.before_first += jump,
+            None => self.misplaced += 1,
+        }
+        self.has_begun = true;
+        self.next = self.next.max(index);
+    }
+
+    fn within(&self, count: u64) -> u64 {
+        self.left.map_or(count, |left| left.min(count))
+    }
+
+    fn advance(&mut self, count: u64) {
+        self.next += count;
+        self.left = self.left.map(|left| left - count);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::Cause;
+
+    use super::*;
+
+    fn gap(first: u64, not_repaired: u64, source_lost: u64) -> RecordedGap {
+        let cause = RecordedCause::Stream(Cause::Deadline);
+        RecordedGap { first, not_repaired, source_lost, cause, stream: None }
+    }
+
+    #[test]
+    fn samples_and_gaps_add_up() {
+        let mut account = Account::new(100, None);
+        assert_eq!(account.take_samples(100, 50), 50);
+        assert_eq!(account.take_gap(&gap(150, 30, 20), false), Some(gap(150, 30, 20)));
+        assert_eq!(account.take_samples(200, 10), 10);
+        assert_eq!((account.delivered(), account.missing(), account.gaps()), (60, 50, 1));
+        assert_eq!(account.gap_samples(), &[20, 30, 0, 0, 0, 0, 0, 0, 0]);
+        assert_eq!(account.range(), 100..210);
+        assert!(account.balance(account.delivered()).is_ok());
+    }
+
+    #[test]
+    fn limit_counts_delivered_and_missing_together() {
+        let mut account = Account::new(0, Some(100));
+        account.take_samples(0, 60);
+        assert_eq!(account.take_gap(&gap(60, 30, 0), false), Some(gap(60, 30, 0)));
+        assert_eq!(account.take_samples(90, 60), 10);
+        assert!(account.is_full());
+        assert_eq!(account.take_samples(150, 60), 0);
+    }
+
+    #[test]
+    fn gap_across_the_limit_is_cut() {
+        let mut account = Account::new(0, Some(10));
+        assert_eq!(account.take_gap(&gap(0, 8, 8), false), Some(gap(0, 8, 2)));
+        assert_eq!(account.take_samples(16, 5), 0);
+        assert_eq!(account.take_gap(&gap(21, 1, 0), false), None);
+        assert_eq!((account.missing(), account.range()), (10, 0..10));
+        assert!(account.balance(account.delivered()).is_ok());
+    }
+
+    #[test]
+    fn index_that_comes_twice_breaks_the_account() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 10);
+        account.take_samples(5, 10);
+        assert!(account.balance(account.delivered()).is_err());
+    }
+
+    #[test]
+    fn device_that_restarts_begins_anew_and_the_account_holds() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        account.take_gap(&gap(100, 7, 0), false);
+        account.restart_at(5);
+        account.take_samples(5, 10);
+        assert!(account.balance(account.delivered()).is_ok());
+        assert_eq!((account.range(), account.boots(), account.delivered()), (5..15, 2, 110));
+    }
+
+    #[test]
+    fn overlap_is_what_is_there_already() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        let overlaps =
+            [(100, 5), (98, 5), (90, 5), (200, 5)].map(|(at, len)| account.overlap(at, len));
+        assert_eq!(overlaps, [0, 2, 5, 0]);
+    }
+
+    #[test]
+    fn gap_that_was_taken_before_is_taken_once() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        account.take_gap(&gap(100, 50, 0), false);
+        let ahead = [gap(90, 10, 0), gap(100, 30, 20), gap(120, 20, 0), gap(150, 5, 0)]
+            .map(|gap| account.ahead(&gap));
+        assert_eq!(ahead, [None, None, None, Some(gap(150, 5, 0))]);
+        assert!(!account.has_mixed_gap());
+        let across = account.ahead(&gap(140, 15, 5)).expect("10 of 20 lie ahead");
+        assert_eq!(across, gap(150, 10, 0));
+        assert!(account.has_mixed_gap(), "it is not known which 10");
+        account.take_gap(&across, false);
+        let balance = account.balance(100).unwrap();
+        assert_eq!((balance.indexes, balance.missing), (160, 60));
+    }
+
+    #[test]
+    fn each_index_is_in_its_term() {
+        let mut account = Account::new(1_000, None);
+        account.take_samples(1_015, 100);
+        account.take_gap(&gap(1_115, 6, 4), false);
+        account.take_samples(1_145, 50);
+        account.restart_at(7);
+        account.take_samples(9, 40);
+        let terms = Balance {
+            indexes: 195 + 42,
+            samples: 170,
+            missing: 10,
+            left_out: 20,
+            not_written: 20,
+            before_first: 15 + 2,
+        };
+        assert_eq!(account.balance(170), Ok(terms));
+        assert!(!terms.is_whole());
+    }
+
+    #[test]
+    fn account_that_does_not_add_up_is_a_defect() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 100);
+        let defect = |account: &Account| account.balance(100).unwrap_err().to_string();
+        let words = account.balance(101).unwrap_err().to_string();
+        assert!(words.contains("101 samples are written, and 100 were delivered"), "{words}");
+        let lost = Account { delivered: 99, ..account.clone() };
+        assert!(lost.balance(99).unwrap_err().to_string().contains("100 indexes, but the terms"));
+        let by_cause = { [1; RecordedCause::ALL.len()] };
+        let words = defect(&Account { gap_samples: by_cause, ..account.clone() });
+        assert!(words.contains("0 samples are missing by hop, and 9 by cause"), "{words}");
+        account.take_samples(99, 1);
+        assert!(account.balance(100).unwrap_err().to_string().contains("1 pieces came twice"));
+    }
+
+    #[test]
+    fn index_set_on_purpose_is_no_gap() {
+        let mut account = Account::new(0, None);
+        account.take_samples(0, 10);
+        account.take_samples(1_000, 10);
+        assert!(account.balance(account.delivered()).is_ok());
+        assert_eq!((account.missing(), account.range()), (0, 0..1_010));
+    }
+}
