@@ -88,7 +88,8 @@ impl Port {
     pub(crate) fn start(
         name: &str,
         capabilities: Capabilities,
-        (options, pages): (&RealTime, Option<Pages>),
+        options: &RealTime,
+        pages: Option<Pages>,
         engine: impl Engine + 'static,
     ) -> io::Result<Self> {
         if options.how_it_waits() == Waits::Inline {
@@ -96,7 +97,7 @@ impl Port {
             let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(engine)))));
             return Ok(Self { capabilities, granted, drive });
         }
-        Self::start_thread(name, capabilities, (options, pages), engine)
+        Self::start_thread(name, capabilities, options, pages, engine)
     }
 
     /// Starts an engine in a thread of that name.
@@ -106,7 +107,8 @@ impl Port {
     pub(crate) fn start_thread(
         name: &str,
         capabilities: Capabilities,
-        (options, pages): (&RealTime, Option<Pages>),
+        options: &RealTime,
+        pages: Option<Pages>,
         mut engine: impl Engine + 'static,
     ) -> io::Result<Self> {
         let (tell, told) = std::sync::mpsc::sync_channel(1);

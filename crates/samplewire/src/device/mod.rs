@@ -108,7 +108,7 @@ impl Device {
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&calls));
         let running = Running { endpoint, batch, clock, calls };
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let port = Port::start(name, capabilities, (&options.real_time, pages), running)?;
+        let port = Port::start(name, capabilities, &options.real_time, pages, running)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let transmitters = handles.into_iter().zip(config.sends).zip(batches);

@@ -147,6 +147,9 @@ impl Deadlines {
 
 const NEVER: Nanos = Nanos(u64::MAX);
 
+/// Streams that are visited before the link is asked again for what has arrived.
+pub(super) const VISITS_MAX: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,6 +8,8 @@
 //! is handed over there; repairs leave by [`Outflow`](crate::transmitter::Outflow).
 
 mod agenda;
+mod arriving;
+mod failing;
 mod favours;
 mod gather;
 mod guard;
@@ -18,25 +20,22 @@ mod sending;
 mod start;
 mod streams;
 
-use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
 
-use samplewire_io::{Batch, Link, LinkError, Meta, Resilient};
-use samplewire_proto::Nanos;
-use samplewire_proto::wire::{self, WireError};
+use samplewire_io::{Batch, Link, LinkError, Resilient};
+use samplewire_proto::{Nanos, Tag};
 
-use crate::bell::lock;
 use crate::calls::Calls;
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
 use crate::sync::Mutex;
 
-use agenda::Agenda;
+use agenda::{Agenda, VISITS_MAX};
 use gather::Gather;
-use guard::{Guard, tag_of};
-use listening::Far;
+use guard::Guard;
 pub(crate) use listening::Listening;
+use opening::Progress;
 pub(crate) use opening::{Accepted, Opening};
 pub(crate) use playing::Playing;
 use sending::{Departures, News, Turn, Visits};
@@ -321,142 +320,27 @@ impl Endpoint {
         self.call(place);
     }
 
-    /// Takes all packets that have come.
-    fn take_all(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
-        if self.listening.is_none() {
-            self.fetch(batch);
-            batch.iter().for_each(|(bytes, meta)| self.take(now, bytes, meta));
-            return Ok(());
-        }
-        if let Some(index) = self.listening.as_ref().and_then(|it| it.index_at(now))
-            && let Some(playing) = self.streams.playing_mut(self.streams.len() - 1)
-        {
-            playing.set_clock(index);
-        }
-        batch.iter().try_for_each(|(bytes, meta)| self.take_listening(now, bytes, meta))
-    }
-
-    /// Reads the state of the streams whose packets have come. Of a thousand streams none is in a
-    /// cache: these reads overlap, while those of one visit wait for those of the visit before.
-    fn fetch(&self, batch: &Batch) {
-        if self.streams.len() == 1 {
-            return;
-        }
-        let mut last = None;
-        for (bytes, _) in batch {
-            let place = tag_of(bytes).and_then(|tag| self.streams.place_of(tag));
-            if place != last
-                && let Some(stream) = place.and_then(|it| self.streams.receiving(it))
-            {
-                let (receiver, snapshot) = (&stream.inflow.receiver, &stream.inflow.snapshot);
-                black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
-                black_box((receiver.stats().delivered, receiver.stats().reports, snapshot.rtt_ns));
-            }
-            last = place;
-        }
-    }
-
-    /// Takes a packet for a stream that this end opened, or opens.
-    fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
-        self.dropped = meta.dropped.or(self.dropped);
-        let (header, packet) = match wire::parse(bytes) {
-            Ok(parsed) => parsed,
-            Err(error) => return self.take_damaged(bytes, meta, &error),
-        };
-        let place = self.streams.find(meta.peer, &header, &packet);
-        let is_ours = match place.and_then(|place| self.streams.get_mut(place)) {
-            Some(Entry::Receiving(stream)) if stream.inflow.peer() == meta.peer => {
-                stream.inflow.note_drops(meta);
-                stream.inflow.handle(now, &header, &packet, meta.ecn)
-            }
-            Some(Entry::Sending(stream)) => stream.outflow.handle(now, meta.peer, &header, &packet),
-            Some(Entry::Opening(opening)) if opening.address() == meta.peer => {
-                opening.handle(now, &header, &packet, bytes.len());
-                true
-            }
-            _ => false,
-        };
-        match place {
-            Some(place) if is_ours => self.call(place),
-            _ => {
-                self.strays += 1;
-                match self.streams.only() {
-                    // The stream itself has counted it.
-                    Some(stream) if place.is_some() && stream.inflow.peer() == meta.peer => {}
-                    Some(stream) => stream.inflow.snapshot.foreign += 1,
-                    None => self.counts.foreign += 1,
-                }
-            }
-        }
-    }
-
-    /// Counts a packet that cannot be parsed with the stream whose tag it carries, or with the only
-    /// stream that the endpoint can have.
-    fn take_damaged(&mut self, bytes: &[u8], meta: &Meta, error: &WireError) {
-        let place = tag_of(bytes).and_then(|tag| self.streams.place_with(tag, meta.peer));
-        self.strays += u64::from(place.is_none());
-        let stream = match place {
-            Some(place) => self.streams.receiving_mut(place),
-            None => self.streams.only(),
-        };
-        match (error, stream) {
-            (WireError::Crc, Some(stream)) if stream.inflow.peer() == meta.peer => {
-                stream.inflow.snapshot.corrupted += 1;
-            }
-            (_, Some(stream)) => stream.inflow.snapshot.foreign += 1,
-            (WireError::Crc, None) => self.counts.corrupted += 1,
-            (_, None) => self.counts.foreign += 1,
-        }
-    }
-
-    /// Takes a packet for a stream that another end has opened, or opens.
-    fn take_listening(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) -> Result<(), LinkError> {
-        let Some(listening) = &mut self.listening else { return Ok(()) };
-        let parsed = wire::parse(bytes);
-        // A tag says of which stream it is, however many there are.
-        if let Ok((header, packet)) = &parsed
-            && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
-            && let Some(sending) = self.streams.sending_mut(place)
-            && sending.outflow.handle(now, meta.peer, header, packet)
-        {
-            self.departures.call(place);
-            return Ok(());
-        }
-        let place = self.streams.len() - 1;
-        if let Some(playing) = self.streams.playing_mut(place)
-            && playing.handle(now, meta, &parsed)
-        {
-            self.arrivals.call(place);
-            return Ok(());
-        }
-        let mut far = Far {
-            link: &mut self.link,
-            last_index: self.departures.last_index(),
-            streams: &mut self.streams,
-            counts: &mut self.counts,
-        };
-        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut far)? {
-            self.call(place);
-        }
-        Ok(())
-    }
-
     fn visit(&mut self, now: Nanos, place: usize, is_idle: bool) -> Result<(), LinkError> {
         match self.streams.get_mut(place) {
             Some(Entry::Receiving(_)) => self.visit_receiving(now, place, is_idle)?,
             Some(Entry::Playing(_)) => self.visit_playing(now, place)?,
             Some(Entry::Opening(opening)) => {
-                match opening.advance(now, &mut self.link, &mut self.out)? {
-                    None => self.arrivals.set(place, opening.wakes_at(now)),
-                    Some(is_accepted) => {
+                let progress = opening.advance(now, &mut self.link, &mut self.out)?;
+                match progress {
+                    Progress::Waiting => self.arrivals.set(place, opening.wakes_at(now)),
+                    Progress::Over => {
                         self.openings -= 1;
-                        self.settle(now, place, is_accepted);
+                        self.streams.release(place);
+                    }
+                    Progress::Accepted(tag) => {
+                        self.openings -= 1;
+                        self.await_program(now, place, tag);
                     }
                 }
             }
             // The program did not come.
-            Some(Entry::Accepted(until)) if now >= *until => self.streams.release(place),
-            Some(Entry::Accepted(until)) => self.arrivals.set(place, *until),
+            Some(Entry::Accepted { until, .. }) if now >= *until => self.streams.release(place),
+            Some(Entry::Accepted { until, .. }) => self.arrivals.set(place, *until),
             Some(Entry::Free | Entry::Sending(_)) | None => {}
         }
         Ok(())
@@ -522,17 +406,12 @@ impl Endpoint {
         }
     }
 
-    /// An opening is over.
-    fn settle(&mut self, now: Nanos, place: usize, is_accepted: bool) {
-        if is_accepted {
-            // The only place keeps no other stream waiting.
-            let is_shared = self.streams.len() > 1;
-            let until = if is_shared { now + BEGIN_PATIENCE } else { Nanos(u64::MAX) };
-            self.streams.set(place, Entry::Accepted(until));
-            self.arrivals.set(place, until);
-        } else {
-            self.streams.release(place);
-        }
+    /// The device has accepted: the place waits for the program, not for ever where others need it.
+    fn await_program(&mut self, now: Nanos, place: usize, tag: Tag) {
+        let is_shared = self.streams.len() > 1;
+        let until = if is_shared { now + BEGIN_PATIENCE } else { Nanos(u64::MAX) };
+        self.streams.set(place, Entry::Accepted { tag, until });
+        self.arrivals.set(place, until);
     }
 
     /// Now and then shows the counts, and looks whether packets of no stream are a flood.
@@ -549,62 +428,12 @@ impl Endpoint {
             self.guard.raise(now, (&local, &peer), &mut self.link);
         }
     }
-
-    /// The link has failed, in a turn or while the driver waited on it: streams that are received end
-    /// when their programs have taken what has arrived, all others at once.
-    pub(crate) fn fail(&mut self, error: &LinkError) {
-        self.is_broken = true;
-        self.is_closed = true;
-        *lock(&self.shown.failure) = Some(error.duplicate());
-        // Handles see that no command is taken any more.
-        let commands = std::mem::replace(&mut self.commands, mpsc::channel().1);
-        for command in commands.try_iter() {
-            match command {
-                Command::Open(opening) => opening.fail(error.duplicate()),
-                Command::Begin(place, entry) => self.streams.begin(place, entry),
-            }
-        }
-        for place in 0..self.streams.len() {
-            match self.streams.get_mut(place) {
-                Some(Entry::Receiving(stream)) => {
-                    stream.inflow.fail(Some(error.duplicate()));
-                    continue;
-                }
-                Some(Entry::Sending(stream)) => stream.outflow.fail(error),
-                Some(Entry::Playing(stream)) => stream.fail(error),
-                Some(Entry::Opening(opening)) => opening.fail(error.duplicate()),
-                Some(Entry::Accepted(_)) => {}
-                Some(Entry::Free) | None => continue,
-            }
-            self.streams.release(place);
-        }
-    }
-
-    /// Hands over what had arrived before the link failed, as the programs make room.
-    fn hand_over_rest(&mut self, now: Nanos) -> Rest {
-        let counts = self.link.resilient().error_counts();
-        for place in 0..self.streams.len() {
-            let Some(stream) = self.streams.receiving_mut(place) else { continue };
-            if stream.inflow.fail(None) {
-                stream.inflow.snapshot.note_link(counts);
-                stream.inflow.publish(now);
-                self.streams.release(place);
-            }
-        }
-        if self.spins { Rest::No } else { Rest::Pause(now + HAND_OVER_PAUSE) }
-    }
 }
-
-/// Streams that are visited before the link is asked again for what has arrived.
-const VISITS_MAX: usize = 64;
 
 /// How long an accepted stream waits for its program to take the memory for it.
 const BEGIN_PATIENCE: Nanos = Nanos::from_millis(3_000);
 
 /// Between two looks at what was counted.
 const WATCH_PAUSE: Nanos = Nanos::from_millis(10);
-
-/// Between two looks at programs that have not taken everything of a link that failed.
-const HAND_OVER_PAUSE: Nanos = Nanos::from_millis(1);
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);

@@ -5,9 +5,9 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use samplewire_io::{Ecn, Link, LinkError, Outgoing};
-use samplewire_proto::Nanos;
 use samplewire_proto::session::{AcceptInfo, OpenConfig, OpenEvent, Opener};
 use samplewire_proto::wire::{Header, Packet, Role};
+use samplewire_proto::{Nanos, Tag};
 
 use super::gather::Gather;
 use crate::error::OpenError;
@@ -31,6 +31,16 @@ struct UnderWay {
     opener: Opener,
     /// What the link had said before.
     unreachable: u64,
+}
+
+/// How far an opening has come.
+pub(super) enum Progress {
+    /// The device has not answered.
+    Waiting,
+    /// No stream is to begin.
+    Over,
+    /// A stream with this tag is to begin.
+    Accepted(Tag),
 }
 
 impl Opening {
@@ -77,22 +87,21 @@ impl Opening {
         }
     }
 
-    /// Does what is due. Once it is settled the handle has its answer; returns whether a stream is to
-    /// begin.
+    /// Does what is due. Once it is over the handle has its answer.
     pub(super) fn advance(
         &mut self,
         now: Nanos,
         link: &mut Gather,
         out: &mut [u8],
-    ) -> Result<Option<bool>, LinkError> {
+    ) -> Result<Progress, LinkError> {
         let Some(UnderWay { place, opener, unreachable }) = &mut self.under_way else {
-            return Ok(Some(false));
+            return Ok(Progress::Over);
         };
         while let Some(len) = opener.poll_transmit(now, out) {
             link.send(&[Outgoing::whole(self.address, Ecn::NotEct, &out[..len])])?;
         }
         let answer = match opener.poll_event() {
-            None => return Ok(None),
+            None => return Ok(Progress::Waiting),
             Some(OpenEvent::Accepted(accept)) => Ok((*place, accept)),
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 let (address, stream) = (self.address, self.config.stream());
@@ -115,8 +124,10 @@ impl Opening {
                 })
             }
         };
-        let is_opened = answer.is_ok() && self.config.role() != Role::Describe;
-        Ok(Some(self.answer(answer) && is_opened))
+        let is_stream = self.config.role() != Role::Describe;
+        let tag = answer.as_ref().ok().map(|(_, accept)| accept.tag).filter(|_| is_stream);
+        let is_awaited = self.answer(answer);
+        Ok(tag.filter(|_| is_awaited).map_or(Progress::Over, Progress::Accepted))
     }
 
     pub(super) fn wakes_at(&self, now: Nanos) -> Nanos {

@@ -8,7 +8,7 @@ use samplewire_io::{Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
-use super::agenda::Agenda;
+use super::agenda::{Agenda, VISITS_MAX};
 use super::streams::{Opened, Streams};
 use crate::device::Offer;
 use crate::port::{LINGER_MAX, PortCounts};
@@ -271,9 +271,6 @@ type Filled = ArrayVec<u16, VISITS_MAX>;
 
 /// Full batches that one turn sends before it looks at what has arrived.
 const BATCHES_MAX: usize = 2;
-
-/// Streams that are visited before the link is asked again for what has arrived.
-const VISITS_MAX: usize = 64;
 
 /// Streams that are looked at before the first of them is visited: as many reads as a core has under
 /// way at once, and no more than stay in its cache.

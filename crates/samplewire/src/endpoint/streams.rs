@@ -26,8 +26,12 @@ pub(super) struct Streams {
 pub(crate) enum Entry {
     Free,
     Opening(Box<Opening>),
-    /// The device has accepted, and the program has until then to take the memory for it.
-    Accepted(Nanos),
+    /// The device has accepted a stream with this tag, and the program has until then to take the
+    /// memory for it.
+    Accepted {
+        tag: Tag,
+        until: Nanos,
+    },
     /// A stream that this end opened to receive it.
     Receiving(Box<Receiving>),
     /// A stream that goes out.
@@ -102,11 +106,12 @@ impl Streams {
         self.entries[place] = entry;
     }
 
-    /// Serves a stream at a place that waited for it; one that no place waits for any more is
-    /// dropped.
+    /// Serves a stream at the place that waits for it. One whose program came too late is dropped:
+    /// another may have its place.
     pub(super) fn begin(&mut self, place: usize, entry: Entry) {
-        if matches!(self.entries[place], Entry::Accepted(_))
+        if let Entry::Accepted { tag, .. } = self.entries[place]
             && let Some(opened) = entry.opened()
+            && opened.tag == tag
         {
             self.by_peer.insert((opened.peer, opened.peer_tag), place as u16);
             self.entries[place] = entry;
@@ -157,7 +162,7 @@ impl Streams {
     /// Frees the places of streams that no program will begin.
     pub(super) fn forget_accepted(&mut self) {
         for place in 0..self.entries.len() {
-            if let Entry::Accepted(_) = self.entries[place] {
+            if let Entry::Accepted { .. } = self.entries[place] {
                 self.release(place);
             }
         }

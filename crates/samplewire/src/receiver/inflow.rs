@@ -52,6 +52,8 @@ pub(crate) struct Inflow {
     local_drops: Option<u32>,
     /// How the stream ended, until the program has been told.
     end: Option<Result<End, LinkError>>,
+    /// Room for a packet to the sender.
+    out: Box<[u8; REPORT_BYTES]>,
     pub(crate) snapshot: Snapshot,
     published_at: Nanos,
 }
@@ -88,6 +90,7 @@ impl Inflow {
             stalls,
             local_drops: None,
             end: None,
+            out: Box::new([0; REPORT_BYTES]),
             snapshot: Snapshot::default(),
             published_at: Nanos(0),
         }
@@ -410,10 +413,9 @@ impl Inflow {
         self.receiver.set_consumed(self.shared.consumed());
         let (late_packets, underflow_samples) = self.shared.played();
         self.receiver.note_play(late_packets, underflow_samples);
-        let mut out = [0; REPORT_BYTES];
-        while let Some(len) = self.receiver.poll_transmit(now, &mut out) {
+        while let Some(len) = self.receiver.poll_transmit(now, &mut self.out[..]) {
             let packet =
-                Outgoing { peer: self.peer, ecn: Ecn::NotEct, parts: [&out[..len], &[], &[]] };
+                Outgoing { peer: self.peer, ecn: Ecn::NotEct, parts: [&self.out[..len], &[], &[]] };
             // A REPORT that finds the socket full is as good as lost: the next one says more.
             link.send(&[packet])?;
         }

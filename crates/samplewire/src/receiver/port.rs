@@ -151,7 +151,7 @@ impl Port {
         let shown = Arc::clone(&counts);
         let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&calls), taken, shown);
         let running = Running { endpoint, batch, clock, calls: Arc::clone(&calls) };
-        let drive = driver::Port::start(name, capabilities, (real_time, None), running)?;
+        let drive = driver::Port::start(name, capabilities, real_time, None, running)?;
         let commands = Some(commands);
         Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive, places })
     }

@@ -1,0 +1,133 @@
+//! What has arrived: each packet finds its stream, its opening or the listener.
+
+use std::hint::black_box;
+
+use samplewire_io::{Batch, LinkError, Meta};
+use samplewire_proto::Nanos;
+use samplewire_proto::wire::{self, WireError};
+
+use super::guard::tag_of;
+use super::listening::Far;
+use super::{Endpoint, Entry};
+
+impl Endpoint {
+    /// Takes all packets that have come.
+    pub(super) fn take_all(&mut self, now: Nanos, batch: &Batch) -> Result<(), LinkError> {
+        if self.listening.is_none() {
+            self.fetch(batch);
+            batch.iter().for_each(|(bytes, meta)| self.take(now, bytes, meta));
+            return Ok(());
+        }
+        if let Some(index) = self.listening.as_ref().and_then(|it| it.index_at(now))
+            && let Some(playing) = self.streams.playing_mut(self.streams.len() - 1)
+        {
+            playing.set_clock(index);
+        }
+        batch.iter().try_for_each(|(bytes, meta)| self.take_listening(now, bytes, meta))
+    }
+
+    /// Reads the state of the streams whose packets have come. Of a thousand streams none is in a
+    /// cache: these reads overlap, while those of one visit wait for those of the visit before.
+    fn fetch(&self, batch: &Batch) {
+        if self.streams.len() == 1 {
+            return;
+        }
+        let mut last = None;
+        for (bytes, _) in batch {
+            let place = tag_of(bytes).and_then(|tag| self.streams.place_of(tag));
+            if place != last
+                && let Some(stream) = place.and_then(|it| self.streams.receiving(it))
+            {
+                let (receiver, snapshot) = (&stream.inflow.receiver, &stream.inflow.snapshot);
+                black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
+                black_box((receiver.stats().delivered, receiver.stats().reports, snapshot.rtt_ns));
+            }
+            last = place;
+        }
+    }
+
+    /// Takes a packet for a stream that this end opened, or opens.
+    fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
+        self.dropped = meta.dropped.or(self.dropped);
+        let (header, packet) = match wire::parse(bytes) {
+            Ok(parsed) => parsed,
+            Err(error) => return self.take_damaged(bytes, meta, &error),
+        };
+        let place = self.streams.find(meta.peer, &header, &packet);
+        let is_ours = match place.and_then(|place| self.streams.get_mut(place)) {
+            Some(Entry::Receiving(stream)) if stream.inflow.peer() == meta.peer => {
+                stream.inflow.note_drops(meta);
+                stream.inflow.handle(now, &header, &packet, meta.ecn)
+            }
+            Some(Entry::Sending(stream)) => stream.outflow.handle(now, meta.peer, &header, &packet),
+            Some(Entry::Opening(opening)) if opening.address() == meta.peer => {
+                opening.handle(now, &header, &packet, bytes.len());
+                true
+            }
+            _ => false,
+        };
+        match place {
+            Some(place) if is_ours => self.call(place),
+            _ => {
+                self.strays += 1;
+                match self.streams.only() {
+                    // The stream itself has counted it.
+                    Some(stream) if place.is_some() && stream.inflow.peer() == meta.peer => {}
+                    Some(stream) => stream.inflow.snapshot.foreign += 1,
+                    None => self.counts.foreign += 1,
+                }
+            }
+        }
+    }
+
+    /// Counts a packet that cannot be parsed with the stream whose tag it carries, or with the only
+    /// stream that the endpoint can have.
+    fn take_damaged(&mut self, bytes: &[u8], meta: &Meta, error: &WireError) {
+        let place = tag_of(bytes).and_then(|tag| self.streams.place_with(tag, meta.peer));
+        self.strays += u64::from(place.is_none());
+        let stream = match place {
+            Some(place) => self.streams.receiving_mut(place),
+            None => self.streams.only(),
+        };
+        match (error, stream) {
+            (WireError::Crc, Some(stream)) if stream.inflow.peer() == meta.peer => {
+                stream.inflow.snapshot.corrupted += 1;
+            }
+            (_, Some(stream)) => stream.inflow.snapshot.foreign += 1,
+            (WireError::Crc, None) => self.counts.corrupted += 1,
+            (_, None) => self.counts.foreign += 1,
+        }
+    }
+
+    /// Takes a packet for a stream that another end has opened, or opens.
+    fn take_listening(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) -> Result<(), LinkError> {
+        let Some(listening) = &mut self.listening else { return Ok(()) };
+        let parsed = wire::parse(bytes);
+        // A tag says of which stream it is, however many there are.
+        if let Ok((header, packet)) = &parsed
+            && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
+            && let Some(sending) = self.streams.sending_mut(place)
+            && sending.outflow.handle(now, meta.peer, header, packet)
+        {
+            self.departures.call(place);
+            return Ok(());
+        }
+        let place = self.streams.len() - 1;
+        if let Some(playing) = self.streams.playing_mut(place)
+            && playing.handle(now, meta, &parsed)
+        {
+            self.arrivals.call(place);
+            return Ok(());
+        }
+        let mut far = Far {
+            link: &mut self.link,
+            last_index: self.departures.last_index(),
+            streams: &mut self.streams,
+            counts: &mut self.counts,
+        };
+        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut far)? {
+            self.call(place);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,58 @@
+//! The end of an endpoint whose link has failed.
+
+use std::sync::mpsc;
+
+use samplewire_io::LinkError;
+use samplewire_proto::Nanos;
+
+use super::{Command, Endpoint, Entry, Rest};
+use crate::bell::lock;
+
+impl Endpoint {
+    /// The link has failed, in a turn or while the driver waited on it: streams that are received end
+    /// when their programs have taken what has arrived, all others at once.
+    pub(crate) fn fail(&mut self, error: &LinkError) {
+        self.is_broken = true;
+        self.is_closed = true;
+        *lock(&self.shown.failure) = Some(error.duplicate());
+        // Handles see that no command is taken any more.
+        let commands = std::mem::replace(&mut self.commands, mpsc::channel().1);
+        for command in commands.try_iter() {
+            match command {
+                Command::Open(opening) => opening.fail(error.duplicate()),
+                Command::Begin(place, entry) => self.streams.begin(place, entry),
+            }
+        }
+        for place in 0..self.streams.len() {
+            match self.streams.get_mut(place) {
+                Some(Entry::Receiving(stream)) => {
+                    stream.inflow.fail(Some(error.duplicate()));
+                    continue;
+                }
+                Some(Entry::Sending(stream)) => stream.outflow.fail(error),
+                Some(Entry::Playing(stream)) => stream.fail(error),
+                Some(Entry::Opening(opening)) => opening.fail(error.duplicate()),
+                Some(Entry::Accepted { .. }) => {}
+                Some(Entry::Free) | None => continue,
+            }
+            self.streams.release(place);
+        }
+    }
+
+    /// Hands over what had arrived before the link failed, as the programs make room.
+    pub(super) fn hand_over_rest(&mut self, now: Nanos) -> Rest {
+        let counts = self.link.resilient().error_counts();
+        for place in 0..self.streams.len() {
+            let Some(stream) = self.streams.receiving_mut(place) else { continue };
+            if stream.inflow.fail(None) {
+                stream.inflow.snapshot.note_link(counts);
+                stream.inflow.publish(now);
+                self.streams.release(place);
+            }
+        }
+        if self.spins { Rest::No } else { Rest::Pause(now + HAND_OVER_PAUSE) }
+    }
+}
+
+/// Between two looks at programs that have not taken everything of a link that failed.
+const HAND_OVER_PAUSE: Nanos = Nanos::from_millis(1);
