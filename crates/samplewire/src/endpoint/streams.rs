@@ -269,3 +269,67 @@ impl Streams {
         })
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use samplewire_circuit::{Pool, PoolConfig};
+    use samplewire_io::Waker;
+    use samplewire_proto::Seq;
+    use samplewire_proto::receiver::ReceiverConfig;
+    use samplewire_proto::stream::Terms;
+
+    use super::*;
+    use crate::calls::Calls;
+    use crate::port::Clock;
+    use crate::receiver::{Shared, flow};
+
+    /// A stream that this end opened and that the device has given this tag.
+    fn receiving(tag: Tag) -> Entry {
+        let peer = "127.0.0.1:9100".parse().unwrap();
+        let terms = Terms {
+            local_tag: tag,
+            peer_tag: Tag(77),
+            is_opener: true,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: 16,
+            payload_bytes: 64,
+            payload_offset: 22,
+            window: 64,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos::from_micros(50),
+        };
+        let pool = Pool::new(PoolConfig::new(16, 512)).unwrap();
+        let caller = Calls::new(1, Waker::new().unwrap(), Duration::ZERO).caller(0);
+        let (inflow, _outlet) = flow(
+            (peer, Clock::start()),
+            (terms, ReceiverConfig::new()),
+            (pool, 8),
+            (4, Nanos(0)),
+            Arc::new(Shared::new(caller)),
+        )
+        .unwrap();
+        let opened = Opened { tag, peer_tag: Tag(77), peer };
+        Entry::Receiving(Box::new(Receiving { inflow, opened, room: (64, 86) }))
+    }
+
+    #[test]
+    fn program_that_comes_too_late_does_not_take_the_place_of_the_next_stream() {
+        let (late, next) = (Tag(0x10), Tag(0x20));
+        let mut streams = Streams::free(4);
+        let place = streams.take_free().unwrap();
+        streams.set(place, Entry::Accepted { tag: next, until: Nanos(1) });
+        streams.begin(place, receiving(late));
+        assert!(matches!(streams.entries[place], Entry::Accepted { .. }), "it still waits");
+        streams.begin(place, receiving(next));
+        assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
+        streams.begin(place, receiving(late));
+        assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
+    }
+}
