@@ -28,8 +28,8 @@ sanitizer() {
 # Each takes one core, for a minute or two.
 begin "loom: the pool and channels" loom samplewire-circuit
 if [ "${1:-}" = --full ]; then
-    # Seconds for two models, and minutes to build what stands around them.
-    step "loom: waits and wakes" loom samplewire
+    # Seconds for a model, and minutes to build what stands around them.
+    step "loom: the hash of a file that grows" loom samplewire
 fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then

@@ -6,14 +6,14 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread, ThreadId};
+use std::task::{Context, Poll};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::block::Failure;
-use crate::channel::Bell;
 use crate::graph::{RunError, Shared};
 use crate::task::{Names, Progress, Task, words_of_panic};
+use crate::wait::{Bell, thread_waker};
 
 /// Blocks of a graph that run on one thread at a time: what a scheduler polls, from
 /// [`Graph::split`](crate::Graph::split).
@@ -36,8 +36,6 @@ pub struct Group {
     idle_since: Option<Instant>,
     /// Whether it is among those that had nothing to do for long.
     is_idle: bool,
-    /// Of the thread that polled it last in [`Group::sleep`], or started it.
-    waker: Option<(ThreadId, Waker)>,
     /// As a future: whether something outside of the graph is to wake it.
     waits_outside: bool,
 }
@@ -81,7 +79,6 @@ impl Group {
             looks: 0,
             idle_since: None,
             is_idle: false,
-            waker: None,
             waits_outside: false,
         }
     }
@@ -181,12 +178,11 @@ impl Group {
     /// # Blocking
     /// So long.
     pub fn sleep(&mut self, timeout_max: Duration) -> Polled {
-        let waker = self.waker();
-        self.bell.lie_down(&waker);
+        self.bell.announce();
         let polled = self.poll();
         match polled {
             // Rung meanwhile: a block may have used up the wake.
-            Polled::Idle | Polled::Waiting | Polled::Asleep if !self.bell.is_asleep() => {
+            Polled::Idle | Polled::Waiting | Polled::Asleep if !self.bell.is_announced() => {
                 self.idle = Duration::ZERO;
             }
             Polled::Idle => {
@@ -205,7 +201,7 @@ impl Group {
             Polled::Asleep => thread::park_timeout(timeout_max),
             Polled::Moved | Polled::Done => self.idle = Duration::ZERO,
         }
-        self.bell.get_up();
+        self.bell.clear();
         polled
     }
 
@@ -224,22 +220,15 @@ impl Group {
         self.shared.fail_stalled();
     }
 
-    /// Wakes this thread; made when the group starts on it, so that no later sleep allocates.
-    fn waker(&mut self) -> Waker {
-        let id = thread::current().id();
-        match &self.waker {
-            Some((owner, waker)) if *owner == id => waker.clone(),
-            _ => self.waker.insert((id, Parked::waker(thread::current()))).1.clone(),
-        }
-    }
-
     /// Starts what is fresh; `false` when it is done.
     fn change_state(&mut self) -> bool {
         if self.state == State::Moved {
-            self.waker();
+            // Made here, so that no later sleep allocates.
+            thread_waker();
             self.state = State::Started;
         } else if self.state == State::Fresh {
-            self.waker();
+            // Made here, so that no later sleep allocates.
+            thread_waker();
             let names = Names { names: &self.shared.names, waker: &|node| self.shared.waker(node) };
             self.state = State::Started;
             for task in &mut self.tasks {
@@ -290,13 +279,13 @@ impl Future for Group {
         let mut polled = Group::poll(&mut self);
         let waits = matches!(polled, Polled::Idle | Polled::Waiting | Polled::Asleep);
         if waits && !self.bell.spins() {
-            self.bell.lie_down(context.waker());
+            self.bell.announce_to(context.waker());
             polled = Group::poll(&mut self);
             self.waits_outside = polled == Polled::Asleep;
             if polled == Polled::Idle || self.waits_outside {
                 return Poll::Pending;
             }
-            self.bell.get_up();
+            self.bell.clear();
         }
         if polled == Polled::Done {
             return Poll::Ready(());
@@ -310,21 +299,6 @@ impl Future for Group {
 impl std::fmt::Debug for Group {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Group").field("state", &self.state).finish_non_exhaustive()
-    }
-}
-
-/// Wakes a thread that is parked in [`Group::sleep`].
-pub(crate) struct Parked(Thread);
-
-impl Parked {
-    pub(crate) fn waker(thread: Thread) -> Waker {
-        Waker::from(Arc::new(Self(thread)))
-    }
-}
-
-impl Wake for Parked {
-    fn wake(self: Arc<Self>) {
-        self.0.unpark();
     }
 }
 

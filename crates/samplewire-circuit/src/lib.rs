@@ -51,6 +51,7 @@ mod schedule;
 mod shares;
 mod tag;
 mod task;
+pub mod wait;
 
 pub use block::{
     Context, Done, Failure, Flow, InPlace, Join, LentSource, Ratio, Sink, Source, Transform, Work,
@@ -83,8 +84,18 @@ mod atomic {
     };
     #[cfg(not(loom))]
     pub(crate) use atomic_waker::AtomicWaker;
+    #[cfg(loom)]
+    pub(crate) use loom::thread::{Thread, current};
     #[cfg(not(loom))]
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering, fence,
     };
+    #[cfg(not(loom))]
+    pub(crate) use std::thread::{Thread, current, park_timeout};
+
+    /// No time passes in a model: a wake that is lost is lost for ever, and the model says so.
+    #[cfg(loom)]
+    pub(crate) fn park_timeout(_timeout: std::time::Duration) {
+        loom::thread::park();
+    }
 }

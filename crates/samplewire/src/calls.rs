@@ -11,13 +11,12 @@
 //! this argument alone.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use samplewire_circuit::wait::WaitFlag;
 use samplewire_io::{Link, LinkError, Waker};
 use samplewire_proto::Nanos;
-
-use crate::sync::{AtomicU64, Ordering};
-use crate::wait_flag::WaitFlag;
 
 /// The I/O thread's side: the calls of all its streams.
 #[derive(Debug)]
@@ -143,7 +142,7 @@ impl Bits {
 /// Bits of a word.
 const BITS: usize = 64;
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::time::Instant;
 

@@ -9,12 +9,12 @@ use std::time::Duration;
 use samplewire_circuit::Pages;
 use samplewire_io::{Batch, Capabilities, LinkError};
 
-use crate::bell::lock;
 use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Rest};
 use crate::port::Clock;
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
+use crate::sync::lock;
 
 /// What owns a link and its protocol machines, and does what is due.
 pub(crate) trait Engine: Send {

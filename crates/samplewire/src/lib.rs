@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
-mod bell;
 mod calls;
 pub mod device;
 mod driver;
@@ -25,7 +24,6 @@ pub mod storage;
 mod sync;
 pub mod transmitter;
 pub mod verify;
-mod wait_flag;
 
 pub use error::OpenError;
 pub use find::find;

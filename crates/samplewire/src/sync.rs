@@ -1,22 +1,20 @@
-//! What threads wait and wake by: the standard library's, or under `--cfg loom` what the model
-//! checker watches.
+//! Locks, and what the thread that hashes a file waits by: the standard library's, or under
+//! `--cfg loom` what the model checker watches.
 
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
-#[cfg(not(loom))]
+use std::sync::PoisonError;
 pub(crate) use std::sync::{Mutex, MutexGuard};
+
 #[cfg(not(loom))]
-pub(crate) use std::thread::{Thread, current, park, park_timeout};
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+#[cfg(not(loom))]
+pub(crate) use std::thread::park;
 
 #[cfg(loom)]
-pub(crate) use samplewire_circuit::model::loom::sync::{Mutex, MutexGuard};
+pub(crate) use samplewire_circuit::model::loom::thread::park;
 #[cfg(loom)]
-pub(crate) use samplewire_circuit::model::loom::thread::{Thread, current, park};
-#[cfg(loom)]
-pub(crate) use samplewire_circuit::model::{AtomicBool, AtomicU64, Ordering, fence};
+pub(crate) use samplewire_circuit::model::{AtomicBool, Ordering};
 
-/// No time passes in a model: a wake that is lost is lost for ever, and the model says so.
-#[cfg(loom)]
-pub(crate) fn park_timeout(_timeout: std::time::Duration) {
-    park();
+/// Locks what is whole at every moment: a poisoned lock is still good.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

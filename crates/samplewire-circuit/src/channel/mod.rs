@@ -4,7 +4,6 @@
 //! quanta, and that shows where they are taken ([`Take`]).
 
 mod baton;
-mod bell;
 mod local;
 mod ring;
 mod word;
@@ -12,7 +11,6 @@ mod word;
 use std::sync::Arc;
 
 pub(crate) use baton::{Held, Place, baton};
-pub(crate) use bell::Bell;
 pub(crate) use local::Local;
 pub(crate) use ring::{Consumer, Producer, ring};
 pub(crate) use word::Word;
@@ -20,6 +18,7 @@ pub(crate) use word::Word;
 use crate::atomic::{AtomicBool, Ordering};
 use crate::pool::Pool;
 use crate::quantum::Quantum;
+use crate::wait::Bell;
 
 use std::collections::VecDeque;
 
@@ -262,7 +261,7 @@ mod loom_tests {
         loom::model(|| {
             let pool = Pool::new(PoolConfig::new(1, 64)).expect("a small pool");
             let quantum = pool.take().expect("nothing was taken yet");
-            let bells = [true, true].map(|spins| Arc::new(Bell::new(spins)));
+            let bells = [true, true].map(|spins| Arc::new(Bell::of(spins)));
             let [producers, consumers] = bells;
             let (mut outlet, mut inlet) = ring_channel(1, Vec::new(), producers, consumers);
             let other = thread::spawn(move || {

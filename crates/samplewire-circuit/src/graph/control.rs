@@ -5,12 +5,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
-use crate::channel::Bell;
 use crate::graph::dot::Dot;
 use crate::graph::picture::Picture;
 use crate::graph::report::{BlockReport, CircuitReport, RunError};
 use crate::graph::svg::Svg;
 use crate::meter::Meter;
+use crate::wait::Bell;
 
 /// Stops a graph, has it drain, and reads its counters; clones do the same.
 #[derive(Clone, Debug)]
@@ -174,7 +174,7 @@ impl Shared {
 
     /// Whether no group was rung since it lay down.
     pub(crate) fn all_asleep(&self) -> bool {
-        lock(&self.bells).iter().all(|bell| bell.is_asleep())
+        lock(&self.bells).iter().all(|bell| bell.is_announced())
     }
 
     /// Groups that sleep until another moves.

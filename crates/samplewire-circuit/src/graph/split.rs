@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::channel::Bell;
 use crate::graph::assemble::Build;
 use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Kind};
@@ -12,6 +11,7 @@ use crate::graph::ways::{Ends, Ways};
 use crate::graph::{Graph, Placement, RunError, Shared};
 use crate::group::Group;
 use crate::task::{Head, Task};
+use crate::wait::Bell;
 
 /// Nodes that are to be one task.
 pub(super) struct Run {
@@ -48,7 +48,7 @@ pub(super) fn regroup(
 /// A bell for each group, which all know from now on.
 fn bells(graph: &mut Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
-        (0..placement.groups()).map(|_| Arc::new(Bell::new(placement.spins))).collect();
+        (0..placement.groups()).map(|_| Arc::new(Bell::of(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
     let home = |&group: &usize| (group, Arc::clone(&bells[group]));
     graph.groups = bells.len();

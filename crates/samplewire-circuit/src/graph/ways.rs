@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::channel::{Bell, Consumer, Give, Inlet, Local, Outlet, Take};
+use crate::channel::{Consumer, Give, Inlet, Local, Outlet, Take};
 use crate::channel::{local_channel, ring, ring_channel};
 use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Round};
 use crate::graph::{Graph, Placement};
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::Way;
+use crate::wait::Bell;
 
 /// The ends of the channels that the edges become.
 pub(super) struct Ends {

@@ -7,7 +7,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::block::{Failure, Flow};
-use crate::channel::Bell;
 use crate::graph::Shared;
 use crate::group::WAITING_MAX;
 use crate::meter::{Counting, Meter};
@@ -16,6 +15,7 @@ use crate::sample::SampleSize;
 use crate::schedule::LOOKS;
 use crate::schedule::apart::Indexes;
 use crate::task::{EXCHANGED, Names, Visit};
+use crate::wait::Bell;
 
 /// What a worker's calls need besides block and quantum.
 pub(super) struct Calls<'a> {
@@ -200,11 +200,11 @@ impl<'a> Calls<'a> {
             spin_loop();
             return Ok(());
         }
-        self.bell.lie_down(&self.waker);
+        self.bell.announce_to(&self.waker);
         if !ready() && !self.shared.is_stopped() {
             thread::park_timeout(sleep_max);
         }
-        self.bell.get_up();
+        self.bell.clear();
         Ok(())
     }
 }

@@ -9,18 +9,18 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::{Wake, Waker};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::channel::{Bell, Held, Place};
+use crate::channel::{Held, Place};
 use crate::graph::Shared;
-use crate::group::{Parked, failed, panicked};
+use crate::group::{failed, panicked};
 use crate::meter::Meter;
 use crate::schedule::apart::Indexes;
 use crate::schedule::calls::Halt;
 use crate::schedule::worker::Worker;
 use crate::schedule::{LOOKS, Waiting};
 use crate::task::{Names, Visit};
+use crate::wait::{Bell, thread_waker};
 
 /// What the threads of a relay have in common, and none changes at each turn.
 pub(super) struct Relay {
@@ -69,7 +69,7 @@ impl Relay {
         waiting: Waiting,
         len: u64,
     ) -> Self {
-        let bell = |_: &Arc<Meter>| Arc::new(Bell::new(waiting == Waiting::Spin));
+        let bell = |_: &Arc<Meter>| Arc::new(Bell::of(waiting == Waiting::Spin));
         let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
         shared.begin();
         shared.set_bells(bells.clone());
@@ -107,7 +107,7 @@ impl<'a> Runner<'a> {
 
     /// Runs to the end of the stream, or until the graph is stopped.
     pub(super) fn run(&mut self) {
-        self.worker.calls.waker = Parked::waker(thread::current());
+        self.worker.calls.waker = thread_waker();
         // What a panic leaves is not used again but for dropping it.
         let halted = catch_unwind(AssertUnwindSafe(|| {
             self.start()?;

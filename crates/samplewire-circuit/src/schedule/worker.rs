@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::channel::Bell;
 use crate::group::WAITING_MAX;
 use crate::quantum::Quantum;
 use crate::schedule::calls::{Calls, Filled, Halt, Post};
 use crate::schedule::relay::{Account, Relay, stop};
 use crate::task::Visit;
+use crate::wait::Bell;
 
 /// One thread's part of a relay.
 pub(super) struct Worker<'a> {

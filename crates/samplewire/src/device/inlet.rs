@@ -4,17 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use samplewire_circuit::wait::Bell;
 use samplewire_io::Capabilities;
 use samplewire_proto::stream::Underflow;
 
-use crate::bell::{Bell, lock};
 use crate::calls::Caller;
 use crate::driver::Port;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{Outlet, Receiver};
 use crate::source::StreamInfo;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///

@@ -6,7 +6,7 @@ use samplewire_io::LinkError;
 use samplewire_proto::Nanos;
 
 use super::{Command, Endpoint, Entry, Rest};
-use crate::bell::lock;
+use crate::sync::lock;
 
 impl Endpoint {
     /// The link has failed, in a turn or while the driver waited on it: streams that are received end

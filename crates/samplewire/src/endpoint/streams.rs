@@ -270,7 +270,7 @@ impl Streams {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use std::sync::Arc;
     use std::time::Duration;

@@ -6,8 +6,8 @@ use samplewire_circuit::{Tag, TagKind, Tags};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, Gap, SampleIndex};
 
-use crate::bell::lock;
 use crate::sync::Mutex;
+use crate::sync::lock;
 
 /// The gaps of a stream by cause, and how far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

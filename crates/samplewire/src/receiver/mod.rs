@@ -13,6 +13,7 @@ mod stalls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::task::{Poll, Waker};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,6 @@ use crate::opening;
 use crate::port::Clock;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
-use crate::sync::{Ordering, fence};
 
 pub use aligned::{
     Aligned, AlignedBlock, AlignedEnd, Interleaved, LaneCounts, Part, Piece, StreamGap,

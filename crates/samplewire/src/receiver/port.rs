@@ -14,7 +14,6 @@ use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
-use crate::bell::lock;
 use crate::calls::{Caller, Calls};
 use crate::driver::{self, Running};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
@@ -23,6 +22,7 @@ use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
+use crate::sync::lock;
 
 /// A port on which streams are opened that share its socket and its I/O thread.
 ///

@@ -3,15 +3,14 @@
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
 use samplewire_circuit::Lender;
+use samplewire_circuit::wait::{Bell, WaitFlag};
 use samplewire_io::ErrorCounts;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
 use super::stalls::Stalls;
-use crate::bell::{Bell, lock};
 use crate::calls::Caller;
-use crate::sync::Mutex;
-use crate::wait_flag::WaitFlag;
+use crate::sync::{Mutex, lock};
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]

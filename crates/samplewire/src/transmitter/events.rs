@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use samplewire_circuit::wait::Bell;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 
 use super::shared::Shared;
 use super::{TransmitError, WAIT_MAX};
-use crate::bell::{Bell, lock};
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// What happened to samples that a device was to play (`docs/protocol.md#6.10`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,15 +3,15 @@
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use samplewire_circuit::wait::Bell;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
 use super::events::EventQueue;
-use crate::bell::{Bell, lock};
 use crate::calls::Caller;
-use crate::sync::Mutex;
+use crate::sync::{Mutex, lock};
 
 /// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
