@@ -4,14 +4,15 @@ use std::fmt;
 use std::io;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use samplewire_circuit::Pages;
 use samplewire_io::{Batch, Capabilities, LinkError};
+use samplewire_proto::Nanos;
 
 use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Rest};
-use crate::port::Clock;
+use crate::port::Epoch;
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
@@ -20,6 +21,27 @@ use crate::sync::lock;
 pub(crate) trait Engine: Send {
     /// Receives, delivers, sends, and waits where it may; `false` when there is nothing left to do.
     fn step(&mut self) -> bool;
+}
+
+/// The monotonic clock of an endpoint, in nanoseconds since it was made.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Clock {
+    epoch: Epoch,
+}
+
+impl Clock {
+    pub(crate) fn start() -> Self {
+        Self { epoch: Epoch(Instant::now()) }
+    }
+
+    pub(crate) fn now(&self) -> Nanos {
+        Nanos(self.epoch.0.elapsed().as_nanos() as u64)
+    }
+
+    /// When its times start.
+    pub(crate) const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
 }
 
 /// An endpoint with what it needs to run: the clock, and the memory for what arrives.

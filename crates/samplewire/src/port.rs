@@ -1,5 +1,4 @@
-//! What both ends need of the host: its clock, its randomness, addresses, and a place for packets
-//! on their way out.
+//! What both ends need of the host: instants, randomness and addresses; and the sizes of packets.
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -11,24 +10,14 @@ use samplewire_proto::session::{ListenStats, Peer};
 use samplewire_proto::stream::PAYLOAD_OFFSET_MAX;
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN};
 
-/// The monotonic clock in nanoseconds since the port was opened.
+/// The instant at which the times of an endpoint start. It reads no clock.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Clock {
-    origin: Instant,
-}
+pub(crate) struct Epoch(pub(crate) Instant);
 
-impl Clock {
-    pub(crate) fn start() -> Self {
-        Self { origin: Instant::now() }
-    }
-
-    pub(crate) fn now(&self) -> Nanos {
-        Nanos(self.origin.elapsed().as_nanos() as u64)
-    }
-
-    /// The instant of a time of this clock.
-    pub(crate) fn instant_of(&self, now: Nanos) -> Instant {
-        self.origin + Duration::from_nanos(now.0)
+impl Epoch {
+    /// The instant of a time of the endpoint.
+    pub(crate) fn instant_of(self, time: Nanos) -> Instant {
+        self.0 + Duration::from_nanos(time.0)
     }
 }
 

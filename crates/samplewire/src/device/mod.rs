@@ -15,10 +15,10 @@ use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
 use crate::calls::{Caller, Calls};
-use crate::driver::{Port, Running};
+use crate::driver::{Clock, Port, Running};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, seed};
+use crate::port::{BATCH_PACKETS, PACKET_BYTES_MAX, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
@@ -86,8 +86,8 @@ impl Device {
         let batch_bytes = batch.memory_bytes();
         let calls = Calls::new(streams, link.waker(), options.real_time.rests());
         let halves = config.sends.iter().enumerate();
-        let halves = halves
-            .map(|(place, info)| half_out(info, options, mtu_bytes, (clock, calls.caller(place))));
+        let halves =
+            halves.map(|(place, info)| half_out(info, options, mtu_bytes, calls.caller(place)));
         let (mut entries, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         // The stream that comes in is the last.
@@ -100,10 +100,12 @@ impl Device {
             let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
             let jump_max = samples_in(&offer.info, options.play_jump_max);
             let shared = Arc::clone(&inlet_shared);
-            let playing = Playing::new((clock, caller), offer, pool, (hold_max, jump_max), shared);
+            let playing =
+                Playing::new((clock.epoch(), caller), offer, pool, (hold_max, jump_max), shared);
             entries.push(Entry::Playing(Box::new(playing)));
         }
-        let listening = Listening::new(listener, boot_id, config.clock, clock, config.sends.len());
+        let samples = config.clock.map(|samples| (samples, clock.epoch()));
+        let listening = Listening::new(listener, boot_id, samples, config.sends.len());
         let link = Resilient::new(link);
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&calls));
         let running = Running { endpoint, batch, clock, calls };
@@ -142,14 +144,13 @@ fn half_out(
     info: &StreamInfo,
     options: &TransmitterOptions,
     mtu_bytes: usize,
-    (clock, caller): (Clock, Caller),
+    caller: Caller,
 ) -> Result<(Entry, Handle), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
     let config = crate::transmitter::sender_config(options.link_bps)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
     let huge_pages = options.real_time.wants_huge_pages();
-    let (outflow, handle) =
-        crate::transmitter::outflow((clock, config), sizes, huge_pages, caller)?;
+    let (outflow, handle) = crate::transmitter::outflow(config, sizes, huge_pages, caller)?;
     let sending = Sending::new(outflow, Side::Listener(offer));
     Ok((Entry::Sending(Box::new(sending)), handle))
 }

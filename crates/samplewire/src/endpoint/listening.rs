@@ -16,7 +16,7 @@ use super::sending::{Sending, Side};
 use super::start;
 use super::streams::Streams;
 use crate::device::{RTT_INITIAL, SampleClock};
-use crate::port::{Clock, IP_BYTES_MAX, PortCounts, peer_of};
+use crate::port::{Epoch, IP_BYTES_MAX, PortCounts, peer_of};
 use crate::transmitter::Form;
 
 /// A listener, and what it needs to accept. Streams that go out have their numbers as places; the
@@ -24,9 +24,8 @@ use crate::transmitter::Form;
 pub(crate) struct Listening {
     pub(super) listener: Listener<Box<[StreamSlot]>>,
     boot_id: u64,
-    samples: Option<SampleClock>,
-    /// Turns times into those of the clock of the samples.
-    clock: Clock,
+    /// The clock of the samples, and what turns times into its instants.
+    samples: Option<(SampleClock, Epoch)>,
     pub(super) favours: Favours,
     answer: Box<[u8]>,
     /// The first so many places are of streams that go out.
@@ -37,14 +36,13 @@ impl Listening {
     pub(crate) fn new(
         listener: Listener<Box<[StreamSlot]>>,
         boot_id: u64,
-        samples: Option<SampleClock>,
-        clock: Clock,
+        samples: Option<(SampleClock, Epoch)>,
         streams_out: usize,
     ) -> Self {
         // One may come in besides.
         let favours = Favours::new(streams_out + 1);
         let answer = vec![0; IP_BYTES_MAX].into();
-        Self { listener, boot_id, samples, clock, favours, answer, streams_out }
+        Self { listener, boot_id, samples, favours, answer, streams_out }
     }
 
     /// A stream is over.
@@ -55,7 +53,7 @@ impl Listening {
 
     /// The index at which the clock of the samples is, where there is one.
     pub(super) fn index_at(&self, now: Nanos) -> Option<SampleIndex> {
-        self.samples.map(|samples| samples.index_at(self.clock.instant_of(now)))
+        self.samples.map(|(samples, epoch)| samples.index_at(epoch.instant_of(now)))
     }
 
     /// Takes a packet that is of no stream, and answers it. Returns the place of a stream that has
@@ -149,7 +147,7 @@ impl Listening {
             let sending = far.streams.sending(place).ok_or(RefuseReason::Busy)?;
             let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
             let latest = match self.samples {
-                Some(clock) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
+                Some((clock, _)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
                 // Streams that begin together begin where the last of them is.
                 None => {
                     let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();

@@ -15,12 +15,12 @@ use super::sending::FIRST_WORD_PATIENCE;
 use crate::calls::Caller;
 use crate::device::{Arrived, InletShared, Offer, RTT_INITIAL};
 use crate::info::DeviceInfo;
-use crate::port::{Clock, LINGER_MAX, PACKET_OVERHEAD_BYTES};
+use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES};
 use crate::receiver::{self, Inflow};
 
 /// What a program gets to play.
 pub(crate) struct Playing {
-    clock: Clock,
+    epoch: Epoch,
     caller: Caller,
     pub(super) offer: Offer,
     pool: Pool,
@@ -49,14 +49,14 @@ struct Stream {
 
 impl Playing {
     pub(crate) fn new(
-        (clock, caller): (Clock, Caller),
+        (epoch, caller): (Epoch, Caller),
         offer: Offer,
         pool: Pool,
         (hold_max, jump_max): (Nanos, u64),
         shared: Arc<InletShared>,
     ) -> Self {
         Self {
-            clock,
+            epoch,
             caller,
             offer,
             pool,
@@ -95,7 +95,8 @@ impl Playing {
         let shared = Arc::new(receiver::Shared::new(self.caller.clone()));
         let frame_bytes = self.offer.frame_bytes;
         let (inflow, mut outlet) = receiver::flow(
-            (peer, self.clock),
+            now,
+            (peer, self.epoch),
             (terms, config_of(request).with_jump_max(self.jump_max)),
             (self.pool.clone(), quantum_packets),
             (frame_bytes, self.hold_max),

@@ -233,9 +233,9 @@ impl Sending {
             outflow.cancel(now);
         }
         outflow.recycle();
-        let has_pushed = outflow.push();
+        let has_pushed = outflow.push(now);
         outflow.act_on_time(now);
-        outflow.fill();
+        outflow.fill(now);
         has_pushed
     }
 

@@ -18,7 +18,8 @@ pub(super) struct Streams {
     /// Free places, the one that was free longest first.
     free: VecDeque<u16>,
     /// Places by the device's address and tag, for the one kind of packet that carries no other.
-    /// The keys of its hash are drawn: a device cannot choose tags that are slow to find.
+    /// The keys of its hash are drawn: a device cannot choose tags that are slow to find. It is only
+    /// looked up, never walked, so an endpoint does the same whatever was drawn.
     by_peer: HashMap<(SocketAddr, Tag), u16>,
 }
 
@@ -283,7 +284,7 @@ mod tests {
 
     use super::*;
     use crate::calls::Calls;
-    use crate::port::Clock;
+    use crate::port::Epoch;
     use crate::receiver::{Shared, flow};
 
     /// A stream that this end opened and that the device has given this tag.
@@ -308,7 +309,8 @@ mod tests {
         let pool = Pool::new(PoolConfig::new(16, 512)).unwrap();
         let caller = Calls::new(1, Waker::new().unwrap(), Duration::ZERO).caller(0);
         let (inflow, _outlet) = flow(
-            (peer, Clock::start()),
+            Nanos(0),
+            (peer, Epoch(std::time::Instant::now())),
             (terms, ReceiverConfig::new()),
             (pool, 8),
             (4, Nanos(0)),

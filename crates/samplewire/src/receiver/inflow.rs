@@ -17,14 +17,14 @@ use super::hold::Hold;
 use super::places::{Places, Step};
 use super::shared::{Shared, Snapshot};
 use super::stalls::Stalls;
-use crate::port::{BATCH_PACKETS, Clock};
+use crate::port::{BATCH_PACKETS, Epoch};
 use item::Part;
 pub(crate) use item::{Item, Run};
 
 /// A receiver, its places, and what waits for the program.
 pub(crate) struct Inflow {
     peer: SocketAddr,
-    clock: Clock,
+    epoch: Epoch,
     pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
     places: Places,
     items: rtrb::Producer<Item>,
@@ -60,7 +60,7 @@ pub(crate) struct Inflow {
 
 impl Inflow {
     pub(crate) fn new(
-        (peer, clock): (SocketAddr, Clock),
+        (peer, epoch): (SocketAddr, Epoch),
         receiver: Receiver<Box<[RecvSlot]>>,
         places: Places,
         items: rtrb::Producer<Item>,
@@ -71,7 +71,7 @@ impl Inflow {
         let stalls = Stalls::new(receiver.window(), receiver.packet_samples());
         Self {
             peer,
-            clock,
+            epoch,
             receiver,
             places,
             items,
@@ -259,7 +259,7 @@ impl Inflow {
     fn push_packet(&mut self, now: Nanos, index: SampleIndex, samples: u32, flags: Flags) {
         let (offset_bytes, len_samples) = (self.places.next_offset(), samples as usize);
         let len_bytes = len_samples * self.frame_bytes;
-        let at = self.clock.instant_of(now);
+        let at = self.epoch.instant_of(now);
         if flags.contains(Flags::START) {
             self.push_tag(index, TagKind::Start);
         }

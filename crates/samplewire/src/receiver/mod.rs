@@ -30,7 +30,7 @@ use crate::driver::{self, Drive};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::Clock;
+use crate::port::Epoch;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 
@@ -451,7 +451,8 @@ struct Begun {
 
 /// Makes both ends of a stream that a device has accepted.
 fn begin(
-    (address, clock): (SocketAddr, Clock),
+    now: Nanos,
+    (address, epoch): (SocketAddr, Epoch),
     accept: &AcceptInfo,
     options: &ReceiverOptions,
     caller: Caller,
@@ -471,7 +472,8 @@ fn begin(
     let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
     let spins = options.real_time.how_it_waits().is_io_spinning();
     let (mut inflow, mut outlet) = flow(
-        (address, clock),
+        now,
+        (address, epoch),
         (terms, receiver_config(options)?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
@@ -494,7 +496,8 @@ pub(crate) struct Outlet {
 
 /// Makes both ends of a stream of these terms, over quanta of the pool.
 pub(crate) fn flow(
-    (peer, clock): (SocketAddr, Clock),
+    now: Nanos,
+    (peer, epoch): (SocketAddr, Epoch),
     (terms, config): (Terms, ReceiverConfig),
     (pool, quantum_packets): (Pool, u32),
     (frame_bytes, hold_max): (usize, Nanos),
@@ -503,12 +506,12 @@ pub(crate) fn flow(
     let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
     let items_len = items_max(terms.window, quantum_packets);
     let memory_bytes = size_of_val(&slots[..]) + items_len * size_of::<Item>();
-    let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), clock.now())?;
+    let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), now)?;
     let payload_bytes = usize::from(terms.payload_bytes);
     let places = Places::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
     let (producer, items) = rtrb::RingBuffer::new(items_len);
     let inflow = Inflow::new(
-        (peer, clock),
+        (peer, epoch),
         receiver,
         places,
         producer,

@@ -15,12 +15,12 @@ use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
 use crate::calls::{Caller, Calls};
-use crate::driver::{self, Running};
+use crate::driver::{self, Clock, Running};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
-use crate::port::{BATCH_PACKETS, Clock, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
+use crate::port::{BATCH_PACKETS, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::sync::lock;
 
@@ -322,7 +322,7 @@ impl Port {
         let real_time = if is_shared { real_time.of_shared_thread() } else { real_time.clone() };
         let options = options.clone().real_time(real_time);
         let Begun { inflow, mut outlet, info, pages } =
-            begin((address, self.clock), accept, &options, caller)?;
+            begin(self.clock.now(), (address, self.clock.epoch()), accept, &options, caller)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (outlet.window, packet_bytes);
         let opened = Opened::new(address, accept);

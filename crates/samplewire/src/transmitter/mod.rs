@@ -30,7 +30,6 @@ use crate::endpoint::{Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
-use crate::port::Clock;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::receiver;
@@ -183,11 +182,9 @@ impl Transmitter {
             quantum::packets(form.payload_bytes, packet_samples, held, terms.window);
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
-        let clock = port.clock();
         let huge_pages = options.real_time.wants_huge_pages();
-        let (mut outflow, handle) =
-            outflow((clock, sender_config), sizes, huge_pages, port.caller(place))?;
-        outflow.begin(clock.now(), terms, form, address, quantum_packets)?;
+        let (mut outflow, handle) = outflow(sender_config, sizes, huge_pages, port.caller(place))?;
+        outflow.begin(port.clock().now(), terms, form, address, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, &accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(outflow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
@@ -511,7 +508,7 @@ pub(crate) struct Handle {
 
 /// Makes both halves: a window, the packets and the bytes of a quantum.
 pub(crate) fn outflow(
-    (clock, config): (Clock, SenderConfig),
+    config: SenderConfig,
     (window, quantum_packets, quantum_bytes): (u32, u32, usize),
     huge_pages: bool,
     caller: Caller,
@@ -524,7 +521,7 @@ pub(crate) fn outflow(
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
     let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
     let shared = Arc::new(Shared::new(caller, ahead_max));
-    let outflow = Outflow::new(clock, config, held, submitted, Arc::clone(&shared));
+    let outflow = Outflow::new(config, held, submitted, Arc::clone(&shared));
     Ok((outflow, Handle { pool, submit, shared, memory_bytes }))
 }
 

@@ -22,7 +22,7 @@ pub(crate) use super::outbox::OUTBOX_PACKETS;
 use super::outbox::Outbox;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
 use super::slicer::{Form, Slicer};
-use crate::port::{Clock, PortCounts};
+use crate::port::PortCounts;
 
 /// What the program submits, in order.
 #[derive(Debug)]
@@ -35,7 +35,6 @@ pub(crate) enum Submit {
 
 /// The sender's half of a port.
 pub(crate) struct Outflow {
-    clock: Clock,
     config: SenderConfig,
     stream: Option<Stream>,
     sessions: u64,
@@ -67,14 +66,12 @@ struct Stream {
 
 impl Outflow {
     pub(crate) fn new(
-        clock: Clock,
         config: SenderConfig,
         held: Held,
         submitted: rtrb::Consumer<Submit>,
         shared: Arc<Shared>,
     ) -> Self {
         Self {
-            clock,
             config,
             stream: None,
             sessions: 0,
@@ -198,14 +195,14 @@ impl Outflow {
     }
 
     /// Takes what is submitted while it can depart soon; says whether anything was pushed.
-    pub(crate) fn push(&mut self) -> bool {
+    pub(crate) fn push(&mut self, now: Nanos) -> bool {
         if let Some(stream) = &mut self.stream
             && self.shared.is_cancelled(stream.session.id)
         {
-            stream.sender.cancel(self.clock.now());
+            stream.sender.cancel(now);
         }
         let submitted_before = self.submitted.slots();
-        let has_pushed = self.push_submitted();
+        let has_pushed = self.push_submitted(now);
         if self.submitted.slots() < submitted_before {
             self.ring();
         }
@@ -220,7 +217,7 @@ impl Outflow {
         }
     }
 
-    fn push_submitted(&mut self) -> bool {
+    fn push_submitted(&mut self, now: Nanos) -> bool {
         let mut has_pushed = false;
         loop {
             if let Some(stream) = &mut self.stream
@@ -245,11 +242,11 @@ impl Outflow {
                 return has_pushed;
             }
             let Ok(submit) = self.submitted.pop() else { return has_pushed };
-            self.take(submit);
+            self.take(now, submit);
         }
     }
 
-    fn take(&mut self, submit: Submit) {
+    fn take(&mut self, now: Nanos, submit: Submit) {
         let Some(stream) = &mut self.stream else { return };
         let present = stream.session.id;
         match submit {
@@ -265,7 +262,7 @@ impl Outflow {
             }
             Submit::Close { session, lost, reason } if session == present => {
                 stream.sender.lose_at_source(lost);
-                stream.sender.close_for(self.clock.now(), reason);
+                stream.sender.close_for(now, reason);
             }
             // Left over from a session that has ended: dropping it gives the quantum back.
             _ => {}
@@ -280,11 +277,9 @@ impl Outflow {
     }
 
     /// Makes ready what may depart; says whether there was no room for more.
-    pub(crate) fn fill(&mut self) -> bool {
+    pub(crate) fn fill(&mut self, now: Nanos) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         let mut control = [0; CONTROL_BYTES];
-        // They leave together, by one call.
-        let now = self.clock.now();
         while !self.outbox.is_full() {
             match stream.sender.poll_transmit(now, &mut control) {
                 Some(Transmit::Data(data)) => self.outbox.push_data(data),

@@ -62,7 +62,8 @@ impl Rig {
             ..terms
         };
         let (inflow, outlet) = flow(
-            (far.local_addr(), Clock::start()),
+            now,
+            (far.local_addr(), Epoch(std::time::Instant::now())),
             (terms, ReceiverConfig::new()),
             (pool, QUANTUM_PACKETS),
             (4, hold_max),
