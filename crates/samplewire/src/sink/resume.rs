@@ -126,8 +126,8 @@ impl SeriesEnd {
 }
 
 /// Whether a part was finished, also with its hash where that is wanted. Its data are not read, which
-/// takes a second per GB where they are compressed: their length alone is looked at, where it tells
-/// how many samples there are.
+/// takes a second per GB where they are compressed: only their length is, where the number of samples
+/// follows from it.
 ///
 /// # Errors
 /// [`SinkError`]: the metadata cannot be read, or have more samples than the file.
