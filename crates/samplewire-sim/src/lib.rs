@@ -16,6 +16,8 @@ mod dac;
 mod device;
 mod dialect;
 mod draw;
+#[cfg(test)]
+mod endpoints;
 mod hostile;
 mod link;
 mod net;

@@ -1,6 +1,8 @@
 //! What lies between processes: packets, links, routes, sockets, and when each part acts next.
 
 use std::collections::VecDeque;
+#[cfg(test)]
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_proto::session::Peer;
 use samplewire_proto::{Nanos, Rng};
@@ -182,6 +184,13 @@ fn carries(links: &[Link], first: usize, ip_bytes: u32) -> bool {
 pub(crate) const fn peer_of(process: ProcessId) -> Peer {
     let [high, low] = process.to_be_bytes();
     Peer::v4([10, 0, high, low], PORT)
+}
+
+/// The same, as a link has it.
+#[cfg(test)]
+pub(crate) const fn address_of(process: ProcessId) -> SocketAddr {
+    let [high, low] = process.to_be_bytes();
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, high, low)), PORT)
 }
 
 /// The process at an address, if one is there.

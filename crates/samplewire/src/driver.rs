@@ -12,7 +12,7 @@ use samplewire_proto::Nanos;
 
 use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Rest};
-use crate::port::Epoch;
+use crate::port::{BATCH_PACKETS, Epoch, PACKET_BYTES_MAX};
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
@@ -44,10 +44,37 @@ impl Clock {
     }
 }
 
-/// An endpoint with what it needs to run: the clock, and the memory for what arrives.
+/// An endpoint with the memory for what arrives, for a driver that states the time of each turn.
+pub struct Stepped {
+    endpoint: Endpoint,
+    batch: Batch,
+}
+
+impl Stepped {
+    pub(crate) fn new(endpoint: Endpoint) -> Self {
+        Self { endpoint, batch: Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX) }
+    }
+
+    /// Takes what has come and does what is due at `now`; `None` when nothing is left to do.
+    pub fn turn(&mut self, now: Nanos) -> Option<Rest> {
+        let rest = self.endpoint.turn(now, &mut self.batch);
+        (!self.endpoint.is_over()).then_some(rest)
+    }
+
+    pub(crate) fn batch_bytes(&self) -> usize {
+        self.batch.memory_bytes()
+    }
+}
+
+impl fmt::Debug for Stepped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stepped").finish_non_exhaustive()
+    }
+}
+
+/// An endpoint that runs by a clock.
 pub(crate) struct Running {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) batch: Batch,
+    pub(crate) stepped: Stepped,
     pub(crate) clock: Clock,
     pub(crate) calls: Arc<Calls>,
 }
@@ -58,11 +85,11 @@ impl Running {
             Rest::No => Ok(()),
             Rest::Until(at) => {
                 let span = at.since(self.clock.now());
-                self.calls.sleep(self.endpoint.link(), span, || true)
+                self.calls.sleep(self.stepped.endpoint.link(), span, || true)
             }
             Rest::Room(at) => {
                 let span = at.since(self.clock.now());
-                self.endpoint.link().wait(Duration::from_nanos(span.0))
+                self.stepped.endpoint.link().wait(Duration::from_nanos(span.0))
             }
             Rest::Pause(at) => {
                 std::thread::sleep(Duration::from_nanos(at.since(self.clock.now()).0));
@@ -74,12 +101,9 @@ impl Running {
 
 impl Engine for Running {
     fn step(&mut self) -> bool {
-        let rest = self.endpoint.turn(self.clock.now(), &mut self.batch);
-        if self.endpoint.is_over() {
-            return false;
-        }
+        let Some(rest) = self.stepped.turn(self.clock.now()) else { return false };
         if let Err(error) = self.rest(rest) {
-            self.endpoint.fail(&error);
+            self.stepped.endpoint.fail(&error);
         }
         true
     }
@@ -99,6 +123,8 @@ pub(crate) enum Drive {
     Thread(Option<JoinHandle<()>>),
     /// The program's calls, while they wait.
     Inline(Mutex<Option<Box<dyn Engine>>>),
+    /// Whoever has the [`Stepped`] endpoint. Handles never wait for it.
+    Stepped,
 }
 
 impl Port {
@@ -120,6 +146,11 @@ impl Port {
             return Ok(Self { capabilities, granted, drive });
         }
         Self::start_thread(name, capabilities, options, pages, engine)
+    }
+
+    /// Handles of an endpoint that somebody else steps.
+    pub(crate) fn stepped(capabilities: Capabilities) -> Self {
+        Self { capabilities, granted: Granted::default(), drive: Arc::new(Drive::Stepped) }
     }
 
     /// Starts an engine in a thread of that name.
@@ -151,6 +182,11 @@ impl Drive {
         matches!(self, Self::Inline(_))
     }
 
+    /// Whether nothing that a handle does can make the endpoint go on.
+    pub(crate) const fn is_stepped(&self) -> bool {
+        matches!(self, Self::Stepped)
+    }
+
     /// Does what is due, where no thread does; `false` where there is nothing left to do.
     pub(crate) fn turn(&self) -> bool {
         let Self::Inline(engine) = self else { return false };
@@ -172,12 +208,17 @@ impl Drop for Drive {
                 }
             }
             Self::Inline(_) => while self.turn() {},
+            Self::Stepped => {}
         }
     }
 }
 
 impl fmt::Debug for Drive {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(if self.is_inline() { "Inline" } else { "Thread" })
+        f.write_str(match self {
+            Self::Thread(_) => "Thread",
+            Self::Inline(_) => "Inline",
+            Self::Stepped => "Stepped",
+        })
     }
 }

@@ -20,6 +20,8 @@ pub mod receiver;
 pub mod sigmf;
 pub mod sink;
 pub mod source;
+#[doc(hidden)]
+pub mod stepped;
 pub mod storage;
 mod sync;
 pub mod transmitter;

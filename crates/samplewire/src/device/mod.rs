@@ -5,20 +5,21 @@ mod inlet;
 mod offer;
 mod player;
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Pool, PoolConfig};
-use samplewire_io::{Batch, Link, Resilient};
+use samplewire_circuit::{Pages, Pool, PoolConfig};
+use samplewire_io::{Capabilities, Link, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
 use crate::calls::{Caller, Calls};
-use crate::driver::{Clock, Port, Running};
+use crate::driver::{Clock, Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
-use crate::port::{BATCH_PACKETS, PACKET_BYTES_MAX, seed};
+use crate::port::{Epoch, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
@@ -68,22 +69,58 @@ impl Device {
         config: DeviceConfig<'_>,
         options: &TransmitterOptions,
     ) -> Result<Self, OpenError> {
+        options.real_time.check()?;
+        let clock = Clock::start();
+        let real_time = &options.real_time;
+        let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
+        let seeds = [seed()?, seed()?];
+        Self::make(link, config, options, (clock.epoch(), seeds), |link, pages, stepped, calls| {
+            let running = Running { stepped, clock, calls };
+            Port::start(name, link, real_time, pages, running)
+        })
+    }
+
+    /// A device whose endpoint is stepped. Times count from `epoch`; `seeds` are what it draws from.
+    ///
+    /// # Errors
+    /// An option is out of range, or the system refuses memory.
+    #[doc(hidden)]
+    pub fn stepped(
+        link: Box<dyn Link>,
+        config: DeviceConfig<'_>,
+        options: &TransmitterOptions,
+        (epoch, seeds): (Instant, [[u8; 16]; 2]),
+    ) -> Result<(Self, Stepped), OpenError> {
+        let mut made = None;
+        let origin = (Epoch(epoch), seeds);
+        let device = Self::make(link, config, options, origin, |link, _, stepped, _| {
+            made = Some(stepped);
+            Ok(Port::stepped(link))
+        })?;
+        Ok((device, made.expect("it was made")))
+    }
+
+    fn make(
+        link: Box<dyn Link>,
+        config: DeviceConfig<'_>,
+        options: &TransmitterOptions,
+        (epoch, [boot_seed, cookie_seed]): (Epoch, [[u8; 16]; 2]),
+        drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Calls>) -> io::Result<Port>,
+    ) -> Result<Self, OpenError> {
         let streams = config.sends.len() + usize::from(config.plays.is_some());
         assert_ne!(streams, 0, "a device sends or plays");
         assert!(config.sends.len() <= STREAMS_MAX, "{streams} streams of one device");
-        options.real_time.check()?;
-        let (clock, address) = (Clock::start(), link.local_addr());
+        let address = link.local_addr();
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
         let hold_max = if config.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
         let inward =
             config.plays.map(|info| half_in(info, options, mtu_bytes, hold_max)).transpose()?;
         let spins = options.real_time.how_it_waits().is_io_spinning();
-        let boot_id = u64::from_be_bytes(*seed()?.first_chunk().expect("16 bytes"));
+        let boot_id = u64::from_be_bytes(*boot_seed.first_chunk().expect("16 bytes"));
         let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
-        let listener = Listener::new(slots, listen_config(options, mtu_bytes)?, seed()?, boot_id);
-        let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let batch_bytes = batch.memory_bytes();
+        let listener =
+            Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
         let calls = Calls::new(streams, link.waker(), options.real_time.rests());
         let halves = config.sends.iter().enumerate();
         let halves =
@@ -100,17 +137,16 @@ impl Device {
             let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
             let jump_max = samples_in(&offer.info, options.play_jump_max);
             let shared = Arc::clone(&inlet_shared);
-            let playing =
-                Playing::new((clock.epoch(), caller), offer, pool, (hold_max, jump_max), shared);
+            let playing = Playing::new((epoch, caller), offer, pool, (hold_max, jump_max), shared);
             entries.push(Entry::Playing(Box::new(playing)));
         }
-        let samples = config.clock.map(|samples| (samples, clock.epoch()));
+        let samples = config.clock.map(|samples| (samples, epoch));
         let listening = Listening::new(listener, boot_id, samples, config.sends.len());
         let link = Resilient::new(link);
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&calls));
-        let running = Running { endpoint, batch, clock, calls };
-        let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let port = Port::start(name, capabilities, &options.real_time, pages, running)?;
+        let stepped = Stepped::new(endpoint);
+        let batch_bytes = stepped.batch_bytes();
+        let port = drive(capabilities, pages, stepped, calls)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let transmitters = handles.into_iter().zip(config.sends).zip(batches);

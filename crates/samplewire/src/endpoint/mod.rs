@@ -97,7 +97,7 @@ pub(crate) struct Counts {
 
 /// What the driver does between two turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Rest {
+pub enum Rest {
     /// Nothing: more is to be done at once.
     No,
     /// Wait until that time, unless a packet or a call comes.

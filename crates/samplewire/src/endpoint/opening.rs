@@ -13,7 +13,12 @@ use super::gather::Gather;
 use crate::error::OpenError;
 
 /// A stream that the device has accepted, or described, and its place in the endpoint's table.
-pub(crate) type Accepted = (usize, AcceptInfo);
+pub(crate) struct Accepted {
+    pub(crate) place: usize,
+    pub(crate) accept: AcceptInfo,
+    /// The time of the turn.
+    pub(crate) at: Nanos,
+}
 
 /// What is asked for, and who waits for it.
 pub(crate) struct Opening {
@@ -102,7 +107,7 @@ impl Opening {
         }
         let answer = match opener.poll_event() {
             None => return Ok(Progress::Waiting),
-            Some(OpenEvent::Accepted(accept)) => Ok((*place, accept)),
+            Some(OpenEvent::Accepted(accept)) => Ok(Accepted { place: *place, accept, at: now }),
             Some(OpenEvent::Refused { reason, retry_ms, .. }) => {
                 let (address, stream) = (self.address, self.config.stream());
                 Err(OpenError::Refused { address, stream, reason, retry_ms })
@@ -125,7 +130,7 @@ impl Opening {
             }
         };
         let is_stream = self.config.role() != Role::Describe;
-        let tag = answer.as_ref().ok().map(|(_, accept)| accept.tag).filter(|_| is_stream);
+        let tag = answer.as_ref().ok().map(|accepted| accepted.accept.tag).filter(|_| is_stream);
         let is_awaited = self.answer(answer);
         Ok(tag.filter(|_| is_awaited).map_or(Progress::Over, Progress::Accepted))
     }

@@ -44,7 +44,7 @@ use inflow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
 use places::Places;
-pub use port::{Port, PortStats};
+pub use port::{PendingReceiver, Port, PortStats};
 pub(crate) use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
 pub use stalls::Stalls;
@@ -402,7 +402,9 @@ impl Receiver {
         match Arc::try_unwrap(drive) {
             // The port was this stream's alone, and ends with it.
             Ok(drive) => drop(drive),
-            Err(drive) if self.end.is_none() => self.wait_for_the_port(&drive),
+            Err(drive) if self.end.is_none() && !drive.is_stepped() => {
+                self.wait_for_the_port(&drive)
+            }
             Err(_) => {}
         }
     }

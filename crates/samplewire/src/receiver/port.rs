@@ -2,25 +2,27 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
+use std::time::Instant;
 
 use samplewire_circuit::Pages;
 use samplewire_io::udp::route_mtu_bytes;
-use samplewire_io::{Batch, Capabilities, Link, Resilient, Udp, UdpOptions};
-use samplewire_proto::session::{AcceptInfo, OpenConfig};
+use samplewire_io::{Capabilities, Link, Resilient, Udp, UdpOptions};
+use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
 use crate::calls::{Caller, Calls};
-use crate::driver::{self, Clock, Running};
+use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
-use crate::port::{BATCH_PACKETS, PACKET_BYTES_MAX, PACKET_OVERHEAD_BYTES, seed};
+use crate::port::{Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::sync::lock;
 
@@ -68,7 +70,7 @@ pub struct Port {
     commands: Option<mpsc::Sender<Command>>,
     caller: Caller,
     calls: Arc<Calls>,
-    clock: Clock,
+    epoch: Epoch,
     local: SocketAddr,
     memory_bytes: usize,
     counts: Arc<Counts>,
@@ -84,6 +86,14 @@ pub struct PortStats {
     pub corrupted: u64,
     /// Packets of no stream of the port, or not of the protocol.
     pub foreign: u64,
+}
+
+/// A stream that is being opened over an endpoint that is stepped.
+#[derive(Debug)]
+pub struct PendingReceiver {
+    address: SocketAddr,
+    options: ReceiverOptions,
+    answer: Answer,
 }
 
 /// The answer to an opening.
@@ -138,22 +148,55 @@ impl Port {
         real_time: &RealTime,
         places: usize,
     ) -> Result<Self, OpenError> {
-        let (local, capabilities) = (link.local_addr(), link.capabilities());
         let clock = Clock::start();
+        Self::make(link, real_time, places, clock.epoch(), |capabilities, stepped, calls| {
+            let running = Running { stepped, clock, calls };
+            driver::Port::start(name, capabilities, real_time, None, running)
+        })
+    }
+
+    /// A port whose endpoint is stepped, with `places` for streams, a power of two. Times count from
+    /// `epoch`.
+    ///
+    /// # Errors
+    /// None at present.
+    #[doc(hidden)]
+    pub fn stepped(
+        link: Box<dyn Link>,
+        places: usize,
+        epoch: Instant,
+    ) -> Result<(Self, Stepped), OpenError> {
+        let (link, real_time) = (Resilient::new(link), RealTime::default());
+        let mut made = None;
+        let port =
+            Self::make(link, &real_time, places, Epoch(epoch), |capabilities, stepped, _| {
+                made = Some(stepped);
+                Ok(driver::Port::stepped(capabilities))
+            })?;
+        Ok((port, made.expect("it was made")))
+    }
+
+    fn make(
+        link: Resilient,
+        real_time: &RealTime,
+        places: usize,
+        epoch: Epoch,
+        drive: impl FnOnce(Capabilities, Stepped, Arc<Calls>) -> io::Result<driver::Port>,
+    ) -> Result<Self, OpenError> {
+        let (local, capabilities) = (link.local_addr(), link.capabilities());
         // The last calls for the commands.
         let calls = Calls::new(places + 1, link.waker(), real_time.rests());
         let caller = calls.caller(places);
         let counts = Arc::new(Counts::default());
         let (commands, taken) = mpsc::channel();
-        let batch = Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX);
-        let memory_bytes = batch.memory_bytes();
         let spins = real_time.how_it_waits().is_io_spinning();
         let shown = Arc::clone(&counts);
         let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&calls), taken, shown);
-        let running = Running { endpoint, batch, clock, calls: Arc::clone(&calls) };
-        let drive = driver::Port::start(name, capabilities, real_time, None, running)?;
+        let stepped = Stepped::new(endpoint);
+        let memory_bytes = stepped.batch_bytes();
+        let drive = drive(capabilities, stepped, Arc::clone(&calls))?;
         let commands = Some(commands);
-        Ok(Self { commands, caller, calls, clock, local, memory_bytes, counts, drive, places })
+        Ok(Self { commands, caller, calls, epoch, local, memory_bytes, counts, drive, places })
     }
 
     /// The most streams of a port at a time.
@@ -174,8 +217,36 @@ impl Port {
     ) -> Result<Receiver, OpenError> {
         // An option out of range is an error before a packet is sent.
         receiver_config(options)?;
-        let (place, accept) = self.open_first(address, open_config(options)?, options.limits())?;
-        self.begin(address, place, &accept, options)
+        let accepted = self.open_first(address, open_config(options)?, options.limits())?;
+        self.begin(address, &accepted, options)
+    }
+
+    /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may draw
+    /// from.
+    ///
+    /// # Errors
+    /// An option is out of range, or the port has failed.
+    #[doc(hidden)]
+    pub fn start_opening(
+        &self,
+        address: SocketAddr,
+        options: &ReceiverOptions,
+        seed: [u8; 16],
+    ) -> Result<PendingReceiver, OpenError> {
+        receiver_config(options)?;
+        let answer = self.ask(address, open_config(options)?, options.limits(), seed)?;
+        Ok(PendingReceiver { address, options: options.clone(), answer })
+    }
+
+    /// The stream of an opening, or its error, once that is settled.
+    #[doc(hidden)]
+    pub fn poll_opening(&self, opening: &PendingReceiver) -> Option<Result<Receiver, OpenError>> {
+        let accepted = match opening.answer.try_recv() {
+            Ok(answer) => answer,
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => Err(self.gone()),
+        };
+        Some(accepted.and_then(|it| self.begin(opening.address, &it, &opening.options)))
     }
 
     /// Opens streams of the device at `address`, some at a time; their receivers in this order.
@@ -199,11 +270,12 @@ impl Port {
         let mut receivers = Vec::with_capacity(streams.len());
         loop {
             for &stream in rest.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
-                asked.push_back(self.ask(address, config.with_stream(stream), limits)?);
+                let config = config.with_stream(stream);
+                asked.push_back(self.ask(address, config, limits, seed()?)?);
             }
             let Some(answer) = asked.pop_front() else { return Ok(receivers) };
-            let (place, accept) = self.wait(&answer)?;
-            receivers.push(self.begin(address, place, &accept, options)?);
+            let accepted = self.wait(&answer)?;
+            receivers.push(self.begin(address, &accepted, options)?);
         }
     }
 
@@ -243,7 +315,7 @@ impl Port {
         limits: Limits,
     ) -> Result<Accepted, OpenError> {
         first_free(config, limits.is_stream_chosen, |config| {
-            self.wait(&self.ask(address, config, limits)?)
+            self.wait(&self.ask(address, config, limits, seed()?)?)
         })
     }
 
@@ -259,10 +331,6 @@ impl Port {
         self.calls.caller(place)
     }
 
-    pub(crate) const fn clock(&self) -> Clock {
-        self.clock
-    }
-
     /// Asks a device of a stream, without opening it.
     pub(crate) fn describe(
         &self,
@@ -271,8 +339,8 @@ impl Port {
         limits: Limits,
     ) -> Result<DeviceInfo, OpenError> {
         let config = OpenConfig::new(Role::Describe, stream, 0);
-        let (_, accept) = self.wait(&self.ask(address, config, limits)?)?;
-        opening::describe(address, &accept)
+        let accepted = self.wait(&self.ask(address, config, limits, seed()?)?)?;
+        opening::describe(address, &accepted.accept)
     }
 
     /// Asks the endpoint to open a stream.
@@ -281,6 +349,7 @@ impl Port {
         address: SocketAddr,
         config: OpenConfig,
         limits: Limits,
+        seed: [u8; 16],
     ) -> Result<Answer, OpenError> {
         let Capabilities { kind, mtu_bytes, .. } = self.drive.capabilities;
         // A socket of any address knows the largest of its interfaces. Other links have no route.
@@ -288,7 +357,7 @@ impl Port {
         let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
         let (told, answer) = mpsc::channel();
-        let opening = Opening::new(address, limits.timeout, config, seed()?, told);
+        let opening = Opening::new(address, limits.timeout, config, seed, told);
         self.send(Command::Open(Box::new(opening)))?;
         Ok(answer)
     }
@@ -312,17 +381,17 @@ impl Port {
     fn begin(
         &self,
         address: SocketAddr,
-        place: usize,
-        accept: &AcceptInfo,
+        accepted: &Accepted,
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
+        let &Accepted { place, ref accept, at } = accepted;
         let caller = self.calls.caller(place);
         let is_shared = self.places > 1;
         let real_time = &options.real_time;
         let real_time = if is_shared { real_time.of_shared_thread() } else { real_time.clone() };
         let options = options.clone().real_time(real_time);
         let Begun { inflow, mut outlet, info, pages } =
-            begin(self.clock.now(), (address, self.clock.epoch()), accept, &options, caller)?;
+            begin(at, (address, self.epoch), accept, &options, caller)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (outlet.window, packet_bytes);
         let opened = Opened::new(address, accept);

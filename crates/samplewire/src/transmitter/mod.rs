@@ -26,7 +26,7 @@ use samplewire_proto::wire::{CloseReason, Flags};
 use crate::calls::Caller;
 use crate::device::{Device, DeviceConfig};
 use crate::driver::Port;
-use crate::endpoint::{Entry, Opened, Sending, Side};
+use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -171,7 +171,7 @@ impl Transmitter {
         let config = options.open_config()?;
         let link = Resilient::new(link);
         let port = receiver::Port::for_one("samplewire-tx", link, &options.real_time)?;
-        let (place, accept) = port.open_first(address, config, options.limits())?;
+        let Accepted { place, accept, at } = port.open_first(address, config, options.limits())?;
         let device = opening::describe(address, &accept)?;
         opening::check_offer(&device, &accept)?;
         let form = opening::form(&device, &accept);
@@ -184,7 +184,7 @@ impl Transmitter {
         let sizes = (terms.window, quantum_packets, quantum_bytes);
         let huge_pages = options.real_time.wants_huge_pages();
         let (mut outflow, handle) = outflow(sender_config, sizes, huge_pages, port.caller(place))?;
-        outflow.begin(port.clock().now(), terms, form, address, quantum_packets)?;
+        outflow.begin(at, terms, form, address, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, &accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(outflow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
@@ -410,8 +410,20 @@ impl Transmitter {
         lost: u64,
         reason: CloseReason,
     ) -> Result<SessionEnd, TransmitError> {
-        self.push(Submit::Close { session: session.id, lost, reason });
+        self.start_finish(session, lost, reason);
         self.wait_end(session)
+    }
+
+    /// Ends the session after all that was submitted; [`Transmitter::poll_end`] has its end.
+    #[doc(hidden)]
+    pub fn start_finish(&mut self, session: &Session, lost: u64, reason: CloseReason) {
+        self.push(Submit::Close { session: session.id, lost, reason });
+    }
+
+    /// How the session ended, or why the port broke, once it has.
+    #[doc(hidden)]
+    pub fn poll_end(&self, session: &Session) -> Option<TransmitError> {
+        session_error(&self.shared, session.id)
     }
 
     /// Ends the session with what has departed.

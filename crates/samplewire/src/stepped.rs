@@ -1,0 +1,6 @@
+//! What a simulator runs: an endpoint by calls that state the time. The handles on its streams never
+//! wait; give them no timeout.
+
+pub use crate::driver::Stepped;
+pub use crate::endpoint::Rest;
+pub use crate::receiver::PendingReceiver;
