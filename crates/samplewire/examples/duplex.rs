@@ -18,10 +18,8 @@ use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{Session, TransmitError};
 use samplewire::{
-    RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
+    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
 };
-use samplewire_io::{Udp, UdpOptions};
-use samplewire_proto::wire::Flags;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
@@ -70,7 +68,6 @@ struct Side {
 impl Side {
     /// The device; ready when both streams are open.
     fn listen(address: SocketAddr, arguments: &Arguments) -> Result<Self> {
-        let link = Udp::bind(address, &UdpOptions::new())?;
         let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ)?;
         let sends = std::slice::from_ref(&info);
         let config = DeviceConfig { sends, plays: Some(&info), clock: None };
@@ -78,7 +75,7 @@ impl Side {
             .window(arguments.window)
             .payload_bytes(arguments.payload_bytes)
             .real_time(RealTime::new().waits(Waits::Inline));
-        let mut device = Device::listen_over(Box::new(link), config, &options)?;
+        let mut device = Device::listen(address, config, &options)?;
         let (mut transmitter, mut inlet) =
             (device.transmitters.remove(0), device.inlet.take().expect("it plays"));
         let (mut session, mut incoming) = (None, None);
@@ -87,8 +84,6 @@ impl Side {
             incoming = incoming.or(inlet.wait_session(SHORT)?);
         }
         let (session, incoming) = (session.expect("it is open"), incoming.expect("it is open"));
-        // The inlet's end would end its stream.
-        std::mem::forget(inlet);
         Ok(Self::new(transmitter, session, incoming.receiver))
     }
 

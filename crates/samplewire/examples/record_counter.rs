@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::Overflow;
-use samplewire::{Receiver, ReceiverOptions, Transmitter, TransmitterOptions};
-use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+use samplewire::{
+    FaultSpec, Faults, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, Udp, UdpOptions,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let (address, device) = start_device()?;

@@ -14,13 +14,12 @@ use std::time::{Duration, Instant};
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
+use samplewire::real_time;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::Session;
 use samplewire::{
-    RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
+    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
 };
-use samplewire_io::{Udp, UdpOptions, thread};
-use samplewire_proto::wire::Flags;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -79,14 +78,13 @@ impl Side {
         waits: Waits,
         tell: &std::sync::mpsc::Sender<SocketAddr>,
     ) -> Result<Self> {
-        let link = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
         let sends = std::slice::from_ref(info);
         let config = DeviceConfig { sends, plays: Some(info), clock: None };
         let options = TransmitterOptions::new()
             .window(WINDOW)
             .payload_bytes(PAYLOAD as u16)
             .real_time(RealTime::new().waits(waits));
-        let mut device = Device::listen_over(Box::new(link), config, &options)?;
+        let mut device = Device::listen("127.0.0.1:0".parse()?, config, &options)?;
         tell.send(device.address)?;
         let (mut transmitter, mut inlet) =
             (device.transmitters.remove(0), device.inlet.take().expect("it plays"));
@@ -98,8 +96,6 @@ impl Side {
             check(until)?;
         }
         let (session, incoming) = (session.expect("it is open"), incoming.expect("it is open"));
-        // The inlet's end would end its stream.
-        std::mem::forget(inlet);
         let (receiver, next) = (incoming.receiver, session.first_index);
         Ok(Self { transmitter, session, receiver, next })
     }
@@ -148,7 +144,7 @@ fn check(until: Instant) -> Result<()> {
 
 fn pin(cpu: Option<usize>) {
     if let Some(cpu) = cpu {
-        thread::pin(cpu).expect("the CPU is there");
+        real_time::pin(cpu).expect("the CPU is there");
     }
 }
 

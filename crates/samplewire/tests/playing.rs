@@ -460,3 +460,33 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     assert_eq!(ends[0], Some(End::PeerRestarted));
     assert!(matches!(ends[1], Some(End::Finished { .. })), "{ends:?}");
 }
+
+/// A program that waits for one sender needs its listener no longer.
+#[test]
+fn accepted_stream_goes_on_when_the_listener_is_dropped() {
+    let info = sc16(1e6);
+    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
+    let (address, mut inlet) = (device.address, device.inlet.expect("it plays"));
+    let taker = std::thread::spawn(move || {
+        let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+        let mut receiver = incoming.expect("a sender comes").receiver;
+        drop(inlet);
+        let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
+        (samples, receiver)
+    });
+    let options = SendOptions::new().owner(7);
+    let mut transmitter = Transmitter::open(address, &options).expect("it answers");
+    let (_, end) = send(&mut transmitter, &mut *counter(1_000_000), Duration::ZERO, |_| ());
+    assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
+    let (samples, receiver) = taker.join().expect("it does not panic");
+    assert_eq!(samples, 1_000_000);
+    match Transmitter::open(address, &options) {
+        Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
+        other => panic!("no program takes another stream: {other:?}"),
+    }
+    // The last handle of the port waits for its thread.
+    drop(receiver);
+    Udp::bind(address, &UdpOptions::new()).expect("the port is free again");
+}

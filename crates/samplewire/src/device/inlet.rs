@@ -19,12 +19,15 @@ use crate::sync::{Mutex, lock};
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///
 /// [`Inlet::wait_session`], then iterate over the [`Receiver`] that it gives, or let a
-/// [`Player`](super::Player) play it.
+/// [`Player`](super::Player) play it. A stream that was given goes on when the inlet is dropped; no
+/// sender can open another.
 #[derive(Debug)]
 pub struct Inlet {
     pub(super) info: StreamInfo,
     pub(super) memory_bytes: usize,
     pub(super) shared: Arc<Shared>,
+    /// Before the port: the last handle of that waits for the end of what the claim ends.
+    pub(super) claim: Arc<Claim>,
     pub(super) port: Port,
 }
 
@@ -77,7 +80,8 @@ impl Inlet {
         loop {
             if let Some(arrived) = self.shared.take()? {
                 let Arrived { id, underflow, info, outlet } = arrived;
-                let receiver = Receiver::of_flow(info, outlet, self.port.clone());
+                let claim = Some(Arc::clone(&self.claim));
+                let receiver = Receiver::of_flow(info, outlet, self.port.clone(), claim);
                 return Ok(Some(Incoming { id, underflow, receiver }));
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
@@ -101,7 +105,24 @@ impl Inlet {
 
 impl Drop for Inlet {
     fn drop(&mut self) {
-        self.shared.stop();
+        self.shared.close();
+    }
+}
+
+/// Held by an inlet and by the streams that it gave: the port lets go of its half that receives with
+/// the last of them.
+#[derive(Debug)]
+pub(crate) struct Claim(Arc<Shared>);
+
+impl Claim {
+    pub(super) fn new(shared: Arc<Shared>) -> Arc<Self> {
+        Arc::new(Self(shared))
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.0.stop();
     }
 }
 
@@ -116,6 +137,8 @@ pub(crate) struct Arrived {
 /// What the I/O thread and the program share between streams.
 pub(crate) struct Shared {
     bell: Bell,
+    /// No program takes another stream.
+    is_closed: AtomicBool,
     stop: AtomicBool,
     state: Mutex<State>,
     caller: Caller,
@@ -129,8 +152,9 @@ struct State {
 
 impl Shared {
     pub(crate) fn new(caller: Caller) -> Self {
-        let (stop, state) = (AtomicBool::new(false), Mutex::new(State::default()));
-        Self { bell: Bell::new(), stop, state, caller }
+        let state = Mutex::new(State::default());
+        let (is_closed, stop) = (AtomicBool::new(false), AtomicBool::new(false));
+        Self { bell: Bell::new(), is_closed, stop, state, caller }
     }
 
     /// One that was not taken is replaced: it has ended.
@@ -155,6 +179,18 @@ impl Shared {
     pub(crate) fn fail(&self, failure: String) {
         lock(&self.state).failure = Some(failure);
         self.bell.ring();
+    }
+
+    fn close(&self) {
+        // Relaxed: it orders nothing, and an opening that just misses it ends with the claim.
+        self.is_closed.store(true, Ordering::Relaxed);
+        // A stream that was not taken is dropped here, and not with the last stream that was.
+        let arrived = lock(&self.state).arrived.take();
+        drop(arrived);
+    }
+
+    pub(crate) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
     fn stop(&self) {

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pages, Pool, PoolConfig};
-use samplewire_io::{Capabilities, Link, Resilient};
+use samplewire_io::{Capabilities, Link, Resilient, Udp};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
 
@@ -27,7 +27,7 @@ use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
-pub(crate) use inlet::{Arrived, Shared as InletShared};
+pub(crate) use inlet::{Arrived, Claim, Shared as InletShared};
 pub use inlet::{Incoming, Inlet, PortError};
 pub(crate) use offer::Offer;
 pub use player::{Played, Player};
@@ -57,7 +57,23 @@ pub struct Device {
 }
 
 impl Device {
-    /// Listens over `link`.
+    /// Listens on `address`.
+    ///
+    /// # Errors
+    /// The port is in use, or see [`Device::listen_over`].
+    ///
+    /// # Panics
+    /// See [`Device::listen_over`].
+    pub fn listen(
+        address: SocketAddr,
+        config: DeviceConfig<'_>,
+        options: &TransmitterOptions,
+    ) -> Result<Self, OpenError> {
+        let link = Udp::bind(address, &options.udp)?;
+        Self::listen_over(Box::new(link), config, options)
+    }
+
+    /// Like [`Device::listen`], over a link of the caller's: with faults, a capture, in memory.
     ///
     /// # Errors
     /// An option is out of range, or the system refuses memory or a thread.
@@ -157,6 +173,7 @@ impl Device {
         let inlet = config.plays.map(|info| Inlet {
             info: info.clone(),
             memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
+            claim: Claim::new(Arc::clone(&inlet_shared)),
             shared: inlet_shared,
             port: port.clone(),
         });

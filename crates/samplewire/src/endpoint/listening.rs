@@ -111,7 +111,7 @@ impl Listening {
         }
         if request.role != Role::Describe {
             // No program would send or take its samples any more.
-            if far.is_stopped(place) {
+            if far.is_closed(place) {
                 return Err(Some(RefuseReason::Busy));
             }
             if far.is_too_early(now, place) {
@@ -187,11 +187,11 @@ pub(super) struct Far<'a> {
 }
 
 impl Far<'_> {
-    /// Whether the program has let go of the stream.
-    fn is_stopped(&self, place: usize) -> bool {
+    /// Whether no program would take another session of the stream.
+    fn is_closed(&self, place: usize) -> bool {
         match (self.streams.sending(place), self.streams.playing(place)) {
             (Some(sending), _) => sending.outflow.is_stopped(),
-            (None, Some(playing)) => playing.is_stopped(),
+            (None, Some(playing)) => playing.is_closed(),
             (None, None) => place < self.streams.len(),
         }
     }

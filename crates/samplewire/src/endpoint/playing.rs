@@ -264,8 +264,9 @@ impl Playing {
         self.stopped_at.is_some_and(|since| !is_open || now.since(since) > LINGER_MAX)
     }
 
-    pub(super) fn is_stopped(&self) -> bool {
-        self.shared.is_stopped()
+    /// Whether no program takes another stream.
+    pub(super) fn is_closed(&self) -> bool {
+        self.shared.is_closed()
     }
 
     /// Until when a turn that finds nothing has nothing to do, where nobody sleeps.

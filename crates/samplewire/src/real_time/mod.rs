@@ -10,6 +10,7 @@ use samplewire_io::thread;
 
 pub use granted::{Granted, Lack};
 pub use samplewire_circuit::Pages;
+pub use samplewire_io::thread::pin;
 
 /// Choices for the thread and the memory of a stream; nothing unless set.
 ///

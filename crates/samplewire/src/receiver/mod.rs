@@ -26,6 +26,7 @@ use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
 use crate::calls::Caller;
+use crate::device::Claim;
 use crate::driver::{self, Drive};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
@@ -64,6 +65,9 @@ pub struct Receiver {
     shared: Arc<Shared>,
     capabilities: Capabilities,
     granted: Granted,
+    /// Of a stream that was sent to a device. It goes before the drive: the last handle of that waits
+    /// for the end of what the claim ends.
+    claim: Option<Arc<Claim>>,
     /// `None` once it has been let go of.
     drive: Option<Arc<Drive>>,
     end: Option<Result<End, LinkError>>,
@@ -139,7 +143,12 @@ impl Receiver {
     }
 
     /// The program's half of a stream of a port.
-    pub(crate) fn of_flow(info: DeviceInfo, outlet: Outlet, port: driver::Port) -> Self {
+    pub(crate) fn of_flow(
+        info: DeviceInfo,
+        outlet: Outlet,
+        port: driver::Port,
+        claim: Option<Arc<Claim>>,
+    ) -> Self {
         let Outlet { items, shared, window, block_samples_max, memory_bytes } = outlet;
         let driver::Port { capabilities, granted, drive } = port;
         Self {
@@ -152,6 +161,7 @@ impl Receiver {
             shared,
             capabilities,
             granted,
+            claim,
             drive: Some(drive),
             end: None,
             is_played: false,
@@ -398,6 +408,7 @@ impl Receiver {
 
     pub(crate) fn stop(&mut self) {
         self.shared.stop();
+        drop(self.claim.take());
         let Some(drive) = self.drive.take() else { return };
         match Arc::try_unwrap(drive) {
             // The port was this stream's alone, and ends with it.

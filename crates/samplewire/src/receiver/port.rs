@@ -401,7 +401,7 @@ impl Port {
             outlet.memory_bytes += self.memory_bytes;
             drive.granted.ask_memory(&options.real_time, pages);
         }
-        Ok(Receiver::of_flow(info, outlet, drive))
+        Ok(Receiver::of_flow(info, outlet, drive, None))
     }
 
     fn send(&self, command: Command) -> Result<(), OpenError> {
