@@ -14,7 +14,7 @@ use samplewire::device::{
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{Source, StreamInfo};
-use samplewire::transmitter::{Canceller, Overflow, Transmitter};
+use samplewire::transmitter::{Canceller, Listener, Overflow};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 
@@ -143,7 +143,7 @@ impl Device {
         let port = port.map_err(|error| errors::open_error(py, &error))?;
         let shared = Arc::new(Shared::default());
         let mut crew = Crew::default();
-        for (transmitter, info) in port.transmitters.into_iter().zip(&sends) {
+        for (transmitter, info) in port.listeners.into_iter().zip(&sends) {
             let overflow = match clock {
                 _ if !paced => Overflow::Wait,
                 Some(clock) => Overflow::Keep(clock),
@@ -226,16 +226,16 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>
 }
 
 fn send(
-    mut transmitter: Transmitter,
+    mut listener: Listener,
     (supply, format): (&Supply, Option<Format>),
     overflow: Overflow,
     shared: &Shared,
 ) -> Result<(), String> {
     while !shared.is_over() {
-        let session = transmitter.wait_session(PAUSE).map_err(|error| error.to_string())?;
-        let Some(session) = session else { continue };
+        let stream = listener.accept(PAUSE).map_err(|error| error.to_string())?;
+        let Some(mut stream) = stream else { continue };
         let mut source = supply.open(format).map_err(|error| error.to_string())?;
-        let played = transmitter.play(&session, &mut source, overflow, || shared.is_over());
+        let played = stream.play(&mut source, overflow, || shared.is_over());
         played.map_err(|error| error.to_string())?;
     }
     Ok(())
@@ -251,7 +251,7 @@ fn play(
     while !is_over {
         // A session that came before the end is played, however short it was.
         is_over = shared.is_over();
-        let incoming = inlet.wait_session(PAUSE).map_err(|error| error.to_string())?;
+        let incoming = inlet.accept(PAUSE).map_err(|error| error.to_string())?;
         let Some(incoming) = incoming else { continue };
         let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
         let (mut played, mut over_at) = (0, None);

@@ -6,9 +6,7 @@ use std::time::Instant;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use samplewire::transmitter::{
-    PlayEvents, Session, SessionEnd, StatsHandle, TransmitError, Transmitter as Stream,
-};
+use samplewire::transmitter::{PlayEvents, SendStream, SessionEnd, StatsHandle, TransmitError};
 use samplewire::{DeviceInfo, OpenError};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
@@ -28,8 +26,7 @@ pub(crate) struct Transmitter {
 }
 
 struct Inner {
-    stream: Stream,
-    session: Session,
+    stream: SendStream,
     next_index: u64,
 }
 
@@ -37,8 +34,8 @@ impl Inner {
     /// A quantum of the session, after a wait in which Ctrl-C is seen.
     fn quantum(&mut self, py: Python<'_>) -> PyResult<samplewire::transmitter::Filling> {
         loop {
-            let Self { stream, session, .. } = self;
-            match py.detach(|| stream.quantum(session, SLICE)) {
+            let stream = &mut self.stream;
+            match py.detach(|| stream.quantum(SLICE)) {
                 Ok(Some(filling)) => return Ok(filling),
                 Ok(None) => py.check_signals()?,
                 Err(error) => return Err(errors::transmit_error(py, &error)),
@@ -146,26 +143,23 @@ impl Transmitter {
         let (address, options) = (opening.address(py)?, opening.to_send()?);
         let timeout = opening.timeout()?;
         let opened = interruptible(py, move || {
-            let mut stream = Stream::open(address, &options)?;
-            let session = stream.wait_session(timeout);
-            Ok::<_, OpenError>((stream, session))
+            let stream = SendStream::open(address, &options)?;
+            let ready = stream.wait_ready(timeout);
+            Ok::<_, OpenError>((stream, ready))
         })?;
-        let (stream, session) = opened.map_err(|error| errors::open_error(py, &error))?;
-        let session = match session {
-            Ok(Some(session)) => session,
-            without => {
-                py.detach(|| drop(stream));
-                return Err(match without {
-                    Err(error) => errors::transmit_error(py, &error),
-                    Ok(_) => errors::no_credit(py, address, timeout),
-                });
-            }
-        };
+        let (stream, ready) = opened.map_err(|error| errors::open_error(py, &error))?;
+        if !matches!(ready, Ok(true)) {
+            py.detach(|| drop(stream));
+            return Err(match ready {
+                Err(error) => errors::transmit_error(py, &error),
+                Ok(_) => errors::no_credit(py, address, timeout),
+            });
+        }
         let info = stream.device().expect("this end opened it").clone();
         let stats = stream.stats_handle();
         let events = stream.play_events().expect("this end opened it");
-        let next_index = session.first_index;
-        let inner = Mutex::new(Some(Own::new(Inner { stream, session, next_index })));
+        let next_index = stream.next_index();
+        let inner = Mutex::new(Some(Own::new(Inner { stream, next_index })));
         Ok(Self { home: Home::here(), inner, info, stats, events })
     }
 
@@ -202,14 +196,14 @@ impl Transmitter {
         let mut inner = self.lock(py)?;
         let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
         let end = until("timeout", timeout)?;
-        let Inner { stream, session, .. } = &mut **inner;
+        let stream = &mut inner.stream;
         let mut signal = Ok(());
         // One wait from its start to its end: what it has seen so far counts.
         let should_stop = || {
             signal = Python::attach(|py| py.check_signals());
             signal.is_err() || end.is_some_and(|end| Instant::now() >= end)
         };
-        let result = py.detach(|| stream.wait_played(session, index, should_stop));
+        let result = py.detach(|| stream.wait_played(index, should_stop));
         signal?;
         result.map_err(|error| errors::transmit_error(py, &error))
     }
@@ -244,12 +238,12 @@ impl Transmitter {
 
     /// Ends the stream after all that was sent; `None` when it is closed already.
     fn finish<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.ended(py, |inner| inner.stream.finish(&inner.session, 0))
+        self.ended(py, |inner| inner.stream.finish(0))
     }
 
     /// Ends the stream with what has departed.
     fn cancel<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
-        self.ended(py, |inner| inner.stream.cancel(&inner.session))
+        self.ended(py, |inner| inner.stream.cancel())
     }
 }
 

@@ -5,23 +5,23 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use samplewire::Transmitter;
+use samplewire::Listener;
 use samplewire_io::{Batch, Capabilities, Link, LinkError, Outgoing, Waker};
 
 /// A device that is run by the other end of its link, while it is there.
 #[derive(Clone, Default)]
-pub(crate) struct Driven(Arc<(AtomicBool, Mutex<Option<Transmitter>>)>);
+pub(crate) struct Driven(Arc<(AtomicBool, Mutex<Option<Listener>>)>);
 
 impl Driven {
     /// From now on the link runs the device.
-    pub(crate) fn lend(&self, device: Transmitter) {
+    pub(crate) fn lend(&self, device: Listener) {
         *self.0.1.lock().expect("nothing panics while it holds this lock") = Some(device);
         // Relaxed: there is one thread.
         self.0.0.store(true, Ordering::Relaxed);
     }
 
     /// From now on the caller runs it.
-    pub(crate) fn take_back(&self) -> Transmitter {
+    pub(crate) fn take_back(&self) -> Listener {
         self.0.0.store(false, Ordering::Relaxed);
         let mut device = self.0.1.lock().expect("nothing panics while it holds this lock");
         device.take().expect("it was lent")

@@ -83,7 +83,7 @@ fn there_and_back(links: [Closed; 2], count: u64) -> Result<u64, Box<dyn Error>>
             third(|| {
                 drop(block);
                 assert_eq!(stream.receive(), 0, "nothing else was sent");
-                stream.transmitter.turn();
+                stream.sender.turn();
             });
             machine::advance(LONE_NS);
         }
@@ -98,14 +98,14 @@ fn feedback(count: u64) -> Result<u64, Box<dyn Error>> {
     let mut stream = Closed::in_memory(1_408)?.open()?.start()?;
     stream.send(None)?;
     stream.receive();
-    let reports = |stream: &stream::Stream| stream.transmitter.stats().stream.reports;
+    let reports = |stream: &stream::Stream| stream.sender.stats().stream.reports;
     let before = reports(&stream);
     for _ in 0..count {
         machine::advance(MARK_NS);
-        first(|| stream.transmitter.turn());
+        first(|| stream.sender.turn());
         let samples = second(|| stream.receive());
         assert_eq!(samples, 0, "it is idle");
-        third(|| stream.transmitter.turn());
+        third(|| stream.sender.turn());
     }
     let reports = reports(&stream) - before;
     stream.close();

@@ -6,9 +6,8 @@ use std::time::Duration;
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::Session;
 use samplewire::{
-    Block, RealTime, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, Waits,
+    Block, Listener, RealTime, Receiver, ReceiverOptions, SendStream, TransmitterOptions, Waits,
 };
 use samplewire_io::{Link, Udp, UdpOptions, memory};
 use samplewire_proto::wire::Flags;
@@ -18,9 +17,9 @@ use crate::machine;
 
 /// Both ends of a stream.
 pub(crate) struct Stream {
-    pub(crate) transmitter: Transmitter,
+    pub(crate) sender: SendStream,
     pub(crate) receiver: Receiver,
-    session: Session,
+    listener: Listener,
     device: Driven,
 }
 
@@ -62,7 +61,7 @@ impl Closed {
         let mut device = Device::listen_over(far, config, &options)?;
         let driven = Driven::default();
         let link = Box::new(Coupled::new(near(device.address)?, &driven));
-        driven.lend(device.transmitters.remove(0));
+        driven.lend(device.listeners.remove(0));
         let mtu_bytes = if payload_bytes > 1_408 { MTU_BYTES } else { 1_500 };
         Ok(Self { device: driven, link, address: device.address, mtu_bytes })
     }
@@ -88,12 +87,12 @@ impl Opened {
     /// From now on each end runs when it is called.
     pub(crate) fn start(self) -> Result<Stream, Box<dyn Error>> {
         let Self { device, mut receiver } = self;
-        let mut transmitter = device.take_back();
+        let mut listener = device.take_back();
         for _ in 0..OPENING_TURNS {
             let is_silent = receiver.next_within(Duration::ZERO).is_none();
             assert!(is_silent, "nothing was sent");
-            if let Some(session) = transmitter.wait_session(Duration::ZERO)? {
-                return Ok(Stream { transmitter, receiver, session, device });
+            if let Some(sender) = listener.accept(Duration::ZERO)? {
+                return Ok(Stream { sender, receiver, listener, device });
             }
             machine::advance(OPENING_NS);
         }
@@ -110,19 +109,20 @@ impl Stream {
     /// Hands over a quantum of so many bytes, or a full one, and has it sent. Where no quantum is free
     /// nothing is sent but what is due.
     pub(crate) fn send(&mut self, len_bytes: Option<usize>) -> Result<(), Box<dyn Error>> {
-        if let Some(filling) = self.transmitter.quantum(&self.session, Duration::ZERO)? {
-            let full_bytes = self.session.quantum_packets as usize * self.session.payload_bytes;
+        if let Some(filling) = self.sender.quantum(Duration::ZERO)? {
+            let session = self.sender.session();
+            let full_bytes = session.quantum_packets as usize * session.payload_bytes;
             let len_bytes = len_bytes.unwrap_or(full_bytes);
-            let index = self.transmitter.next_index();
-            self.transmitter.submit(filling, len_bytes, index, Flags::NONE);
+            let index = self.sender.next_index();
+            self.sender.submit(filling, len_bytes, index, Flags::NONE);
         }
-        self.transmitter.turn();
+        self.sender.turn();
         Ok(())
     }
 
     /// Closes it; the device runs meanwhile.
     pub(crate) fn close(self) {
-        self.device.lend(self.transmitter);
+        self.device.lend(self.listener);
         self.receiver.close();
     }
 

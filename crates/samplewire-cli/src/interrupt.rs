@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::Transmitter;
-use samplewire::transmitter::{Session, TransmitError};
+use samplewire::SendStream;
+use samplewire::transmitter::TransmitError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -73,25 +73,25 @@ impl Interrupt {
     }
 }
 
-/// The session of a stream that was opened; `None` when the device takes nothing for `timeout`, or
-/// `should_stop` says so first.
+/// Waits until the device has reported how much it takes of a stream that was opened; `false` when it
+/// takes nothing for `timeout`, or `should_stop` returns true first.
 ///
 /// # Errors
 /// The port failed.
-pub(crate) fn wait_session(
-    transmitter: &mut Transmitter,
+pub(crate) fn wait_ready(
+    stream: &SendStream,
     timeout: Duration,
     mut should_stop: impl FnMut() -> bool,
-) -> Result<Option<Session>, TransmitError> {
+) -> Result<bool, TransmitError> {
     let started = Instant::now();
     while !should_stop() {
         let left = timeout.saturating_sub(started.elapsed());
-        let session = transmitter.wait_session(left.min(STOP_PAUSE))?;
-        if session.is_some() || left.is_zero() {
-            return Ok(session);
+        let is_ready = stream.wait_ready(left.min(STOP_PAUSE))?;
+        if is_ready || left.is_zero() {
+            return Ok(is_ready);
         }
     }
-    Ok(None)
+    Ok(false)
 }
 
 /// The longest wait between two looks at whether to stop: a stop begins within 100 ms.

@@ -13,7 +13,7 @@ use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
 use samplewire::transmitter::{Canceller, Overflow};
-use samplewire::{OpenError, SampleIndex, Transmitter, TransmitterOptions};
+use samplewire::{Listener, OpenError, SampleIndex, TransmitterOptions};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 
@@ -214,13 +214,13 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let should_stop = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("samplewire-device".into());
-    let canceller = device.transmitters.first().map(Transmitter::canceller);
-    let work: Box<dyn FnOnce() + Send> = match (device.inlet, device.transmitters.pop(), sink) {
+    let canceller = device.listeners.first().map(Listener::canceller);
+    let work: Box<dyn FnOnce() + Send> = match (device.inlet, device.listeners.pop(), sink) {
         (Some(inlet), _, Some(sink)) => Box::new(move || play(inlet, clock, sink, &should_stop)),
-        (_, Some(transmitter), _) => {
+        (_, Some(listener), _) => {
             let rate_hz = info.rate_hz();
             let overflow = if has_clock { Overflow::Lose { rate_hz } } else { Overflow::Wait };
-            Box::new(move || send(transmitter, source, overflow, &should_stop))
+            Box::new(move || send(listener, source, overflow, &should_stop))
         }
         _ => unreachable!("it sends, or plays into a sink"),
     };
@@ -246,14 +246,14 @@ fn fault_specs(texts: &str) -> Result<(FaultSpec, FaultSpec), Failure> {
 }
 
 /// Sends to one peer after the other.
-fn send(mut transmitter: Transmitter, mut source: Counted, overflow: Overflow, stop: &AtomicBool) {
+fn send(mut listener: Listener, mut source: Counted, overflow: Overflow, stop: &AtomicBool) {
     // Relaxed: joining orders the rest.
     let should_stop = || stop.load(Ordering::Relaxed);
     while !should_stop() {
-        match transmitter.wait_session(LOOK) {
-            Ok(Some(session)) => {
+        match listener.accept(LOOK) {
+            Ok(Some(mut stream)) => {
                 // How a session ended is the peer's to know; the next one is waited for.
-                let _ended = transmitter.play(&session, &mut source, overflow, should_stop);
+                let _ended = stream.play(&mut source, overflow, should_stop);
             }
             Ok(None) => {}
             Err(_) => return,
@@ -265,7 +265,7 @@ fn send(mut transmitter: Transmitter, mut source: Counted, overflow: Overflow, s
 fn play(mut inlet: Inlet, clock: Option<SampleClock>, mut sink: Box<dyn Sink>, stop: &AtomicBool) {
     // Relaxed: joining orders the rest.
     while !stop.load(Ordering::Relaxed) {
-        let incoming = match inlet.wait_session(LOOK) {
+        let incoming = match inlet.accept(LOOK) {
             Ok(Some(incoming)) => incoming,
             Ok(None) => continue,
             Err(_) => break,

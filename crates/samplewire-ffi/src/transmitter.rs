@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 use samplewire::transmitter::{
-    Canceller, Filling, PlayEvents, Session, SessionEnd, StatsHandle, TransmitError,
+    Canceller, Filling, PlayEvents, SessionEnd, StatsHandle, TransmitError,
 };
-use samplewire::{End, Transmitter};
+use samplewire::{End, SendStream};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
@@ -67,8 +67,8 @@ sized!(
 
 /// What a name stands for.
 pub(crate) struct Sending {
-    transmitter: Mutex<Transmitter>,
-    session: Session,
+    stream: Mutex<SendStream>,
+    room_bytes: u64,
     info: sw_stream_info,
     granted: String,
     stats: StatsHandle,
@@ -99,12 +99,12 @@ pub unsafe extern "C" fn sw_transmitter_open(
             // SAFETY: the caller's.
             unsafe { read(options)? }
         };
-        let mut opened = Transmitter::open(address, &asked.to_options()?)?;
-        let session = opened.wait_session(Duration::from_nanos(asked.timeout_ns))?;
-        let session = session.ok_or_else(|| {
+        let opened = SendStream::open(address, &asked.to_options()?)?;
+        if !opened.wait_ready(Duration::from_nanos(asked.timeout_ns))? {
             let text = format!("{address} opened the stream, and did not say how much it takes");
-            Failure::new(sw_result::NoAnswer, text)
-        })?;
+            return Err(Failure::new(sw_result::NoAnswer, text));
+        }
+        let session = opened.session();
         let device = opened.device().expect("it was opened from here");
         let sending = Sending {
             info: sw_stream_info::new(device, opened.memory_bytes()),
@@ -112,8 +112,8 @@ pub unsafe extern "C" fn sw_transmitter_open(
             stats: opened.stats_handle(),
             events: opened.play_events().expect("it was opened from here"),
             canceller: opened.canceller(),
-            transmitter: Mutex::new(opened),
-            session,
+            room_bytes: u64::from(session.quantum_packets) * session.payload_bytes as u64,
+            stream: Mutex::new(opened),
             is_cancelled: AtomicBool::new(false),
             end: Mutex::new(None),
             rooms: Loans::new(ROOMS_MAX),
@@ -217,9 +217,7 @@ pub unsafe extern "C" fn sw_transmitter_commit(
         let mut transmitter = sending.transmitter()?;
         let (index, flags) = submission(&transmitter, (index, count), flags)?;
         let sample_bytes = u64::from(sending.info.sample_bytes);
-        let count_max = u64::from(sending.session.quantum_packets)
-            * sending.session.payload_bytes as u64
-            / sample_bytes;
+        let count_max = sending.room_bytes / sample_bytes;
         if count > count_max {
             return Err(Failure::argument(format!(
                 "count {count} exceeds the room of {count_max}"
@@ -303,7 +301,7 @@ pub unsafe extern "C" fn sw_transmitter_wait_played(
         let until = Instant::now().checked_add(timeout(timeout_ns));
         let should_stop =
             || sending.is_cancelled() || until.is_some_and(|until| Instant::now() >= until);
-        match transmitter.wait_played(&sending.session, index, should_stop) {
+        match transmitter.wait_played(index, should_stop) {
             Ok(true) => Ok(sw_result::Ok),
             Ok(false) => Ok(sending.without_room()),
             Err(error) => Err(sending.failure(error)),
@@ -326,7 +324,7 @@ pub unsafe extern "C" fn sw_transmitter_wait_acknowledged(
 pub unsafe extern "C" fn sw_transmitter_finish(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        let ended = sending.transmitter()?.finish(&sending.session, 0);
+        let ended = sending.transmitter()?.finish(0);
         let failure = ended.map_or_else(|error| sending.failure(error), |it| sending.note_end(&it));
         if failure.result == sw_result::End { Ok(sw_result::Ok) } else { Err(failure) }
     })
@@ -371,8 +369,8 @@ pub unsafe extern "C" fn sw_transmitter_free(transmitter: *mut sw_transmitter) -
 
 impl Sending {
     /// The transmitter, for the one thread that sends.
-    fn transmitter(&self) -> Result<MutexGuard<'_, Transmitter>, Failure> {
-        self.transmitter.try_lock().map_err(|error| match error {
+    fn transmitter(&self) -> Result<MutexGuard<'_, SendStream>, Failure> {
+        self.stream.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Failure::new(
                 sw_result::Busy,
                 "another thread sends with this transmitter, and only one at a time may",
@@ -401,10 +399,10 @@ impl Sending {
 
     fn filling(
         &self,
-        transmitter: &mut Transmitter,
+        stream: &mut SendStream,
         timeout: Duration,
     ) -> Result<Option<Filling>, Failure> {
-        transmitter.quantum(&self.session, timeout).map_err(|error| self.failure(error))
+        stream.quantum(timeout).map_err(|error| self.failure(error))
     }
 
     fn write(
@@ -464,9 +462,9 @@ impl Sending {
 /// The index and flags of a submission.
 ///
 /// # Errors
-/// What [`Transmitter::submit`] would panic of.
+/// What [`SendStream::submit`] would panic of.
 fn submission(
-    transmitter: &Transmitter,
+    stream: &SendStream,
     (index, count): (u64, u64),
     flags: u32,
 ) -> Result<(u64, Flags), Failure> {
@@ -476,7 +474,7 @@ fn submission(
             "flags {flags:#x}: {unknown:#x} is none of SW_SEND_*"
         )));
     }
-    let next = transmitter.next_index();
+    let next = stream.next_index();
     let index = if index == SW_INDEX_NEXT { next } else { index };
     let mut known = Flags::NONE;
     if flags & SW_SEND_START != 0 {

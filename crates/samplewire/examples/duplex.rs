@@ -16,9 +16,9 @@ use std::time::{Duration, Instant};
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, TransmitError};
+use samplewire::transmitter::TransmitError;
 use samplewire::{
-    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
+    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream, TransmitterOptions, Waits,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -40,7 +40,7 @@ fn main() -> Result<()> {
                 side.turn()?;
             }
             let (taken_bytes, taken_s) = (side.taken_bytes, begun.elapsed().as_secs_f64());
-            side.transmitter.finish(&side.session, 0)?;
+            side.sender.finish(0)?;
             let sent_s = begun.elapsed().as_secs_f64();
             side.receiver.close();
             println!(
@@ -55,10 +55,8 @@ fn main() -> Result<()> {
 
 /// One program: what it sends by and receives by.
 struct Side {
-    transmitter: Transmitter,
-    session: Session,
+    sender: SendStream,
     receiver: Receiver,
-    next_index: u64,
     /// The other side takes samples.
     is_sending: bool,
     sent_bytes: u64,
@@ -76,43 +74,22 @@ impl Side {
             .payload_bytes(arguments.payload_bytes)
             .real_time(RealTime::new().waits(Waits::Inline));
         let mut device = Device::listen(address, config, &options)?;
-        let (mut transmitter, mut inlet) =
-            (device.transmitters.remove(0), device.inlet.take().expect("it plays"));
-        let (mut session, mut incoming) = (None, None);
-        while session.is_none() || incoming.is_none() {
-            session = session.or(transmitter.wait_session(SHORT)?);
-            incoming = incoming.or(inlet.wait_session(SHORT)?);
-        }
-        let (session, incoming) = (session.expect("it is open"), incoming.expect("it is open"));
-        Ok(Self::new(transmitter, session, incoming.receiver))
+        let sender = device.listeners[0].accept(Duration::MAX)?.ok_or("no receiver came")?;
+        let inlet = device.inlet.as_mut().expect("it plays");
+        let incoming = inlet.accept(Duration::MAX)?.ok_or("no sender came")?;
+        Ok(Self::new(sender, incoming.receiver))
     }
 
     fn open(address: SocketAddr, arguments: &Arguments) -> Result<Self> {
         let (window, real_time) = (arguments.window, RealTime::new().waits(Waits::Inline));
         let options = ReceiverOptions::new().window(window).owner(1).real_time(real_time.clone());
-        let mut receiver = Receiver::open(address, &options)?;
+        let receiver = Receiver::open(address, &options)?;
         let options = SendOptions::new().window(window).owner(1).real_time(real_time);
-        let mut transmitter = Transmitter::open(address, &options)?;
-        let session = loop {
-            if let Some(session) = transmitter.wait_session(SHORT)? {
-                break session;
-            }
-            assert!(receiver.next_within(SHORT).is_none(), "nobody was asked");
-        };
-        Ok(Self::new(transmitter, session, receiver))
+        Ok(Self::new(SendStream::open(address, &options)?, receiver))
     }
 
-    fn new(transmitter: Transmitter, session: Session, receiver: Receiver) -> Self {
-        let next_index = session.first_index;
-        Self {
-            transmitter,
-            session,
-            receiver,
-            next_index,
-            is_sending: true,
-            sent_bytes: 0,
-            taken_bytes: 0,
-        }
+    fn new(sender: SendStream, receiver: Receiver) -> Self {
+        Self { sender, receiver, is_sending: true, sent_bytes: 0, taken_bytes: 0 }
     }
 
     /// Sends a quantum and takes a block, where there is one: neither way waits for the other.
@@ -131,7 +108,7 @@ impl Side {
 
     /// Submits a quantum, if there may be one more.
     fn send(&mut self) -> Result<()> {
-        let mut filling = match self.transmitter.poll_quantum(&self.session, Waker::noop()) {
+        let mut filling = match self.sender.poll_quantum(Waker::noop()) {
             Poll::Ready(Ok(filling)) => filling,
             Poll::Ready(Err(TransmitError::Ended(_))) => {
                 self.is_sending = false;
@@ -141,8 +118,7 @@ impl Side {
             Poll::Pending => return Ok(()),
         };
         let len_bytes = filling.bytes_mut().len();
-        self.transmitter.submit(filling, len_bytes, self.next_index, Flags::NONE);
-        self.next_index += (len_bytes / FRAME_BYTES) as u64;
+        self.sender.submit(filling, len_bytes, self.sender.next_index(), Flags::NONE);
         self.sent_bytes += len_bytes as u64;
         Ok(())
     }
@@ -182,5 +158,3 @@ impl Arguments {
 }
 
 const RATE_HZ: f64 = 1e9;
-const FRAME_BYTES: usize = 4;
-const SHORT: Duration = Duration::from_millis(1);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    FaultSpec, Faults, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, Udp, UdpOptions,
+    FaultSpec, Faults, Listener, Receiver, ReceiverOptions, TransmitterOptions, Udp, UdpOptions,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -60,18 +60,18 @@ fn start_device() -> Result<(SocketAddr, Device), Box<dyn Error>> {
     let udp = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
     let link = Faults::new(udp, &FaultSpec::new().loss(0.01), &FaultSpec::new().loss(0.01))?;
     let options = TransmitterOptions::new();
-    let mut device = Transmitter::listen_over(Box::new(link), source.info(), &options)?;
+    let mut device = Listener::listen_over(Box::new(link), source.info(), &options)?;
     let address = device.local_addr();
     let thread = std::thread::spawn(move || {
-        let session = device
-            .wait_session(Duration::from_secs(5))
+        let mut stream = device
+            .accept(Duration::from_secs(5))
             .map_err(|error| error.to_string())?
             .ok_or("no receiver came")?;
         let start = Instant::now();
         let is_over = || start.elapsed() >= Duration::from_millis(500);
         // A file would wait; a converter cannot, and lists what finds no room as lost.
         let overflow = Overflow::Lose { rate_hz: source.info().rate_hz() };
-        let played = device.play(&session, &mut source, overflow, is_over);
+        let played = stream.play(&mut source, overflow, is_over);
         played.map(|played| played.samples).map_err(|error| error.to_string())
     });
     Ok((address, thread))

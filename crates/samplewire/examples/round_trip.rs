@@ -16,9 +16,8 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::real_time;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::Session;
 use samplewire::{
-    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter, TransmitterOptions, Waits,
+    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream, TransmitterOptions, Waits,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -40,7 +39,7 @@ fn main() -> Result<()> {
             while far.receiver.next_within(Duration::from_millis(10)).is_some()
                 || !far.receiver.is_over()
             {
-                far.transmitter.turn();
+                far.sender.turn();
             }
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
         });
@@ -65,10 +64,8 @@ fn main() -> Result<()> {
 
 /// One program: what it sends by and receives by.
 struct Side {
-    transmitter: Transmitter,
-    session: Session,
+    sender: SendStream,
     receiver: Receiver,
-    next: u64,
 }
 
 impl Side {
@@ -86,18 +83,10 @@ impl Side {
             .real_time(RealTime::new().waits(waits));
         let mut device = Device::listen("127.0.0.1:0".parse()?, config, &options)?;
         tell.send(device.address)?;
-        let (mut transmitter, mut inlet) =
-            (device.transmitters.remove(0), device.inlet.take().expect("it plays"));
-        let (mut session, mut incoming) = (None, None);
-        let until = Instant::now() + PATIENCE;
-        while session.is_none() || incoming.is_none() {
-            session = session.or(transmitter.wait_session(SHORT)?);
-            incoming = incoming.or(inlet.wait_session(SHORT)?);
-            check(until)?;
-        }
-        let (session, incoming) = (session.expect("it is open"), incoming.expect("it is open"));
-        let (receiver, next) = (incoming.receiver, session.first_index);
-        Ok(Self { transmitter, session, receiver, next })
+        let sender = device.listeners[0].accept(PATIENCE)?.ok_or(SILENT)?;
+        let inlet = device.inlet.as_mut().expect("it plays");
+        let receiver = inlet.accept(PATIENCE)?.ok_or(SILENT)?.receiver;
+        Ok(Self { sender, receiver })
     }
 
     fn open(address: SocketAddr, waits: Waits) -> Result<Self> {
@@ -105,24 +94,21 @@ impl Side {
         let receiver = ReceiverOptions::new().window(WINDOW).owner(1).real_time(real_time.clone());
         let mut receiver = Receiver::open(address, &receiver)?;
         let sender = SendOptions::new().window(WINDOW).owner(1).real_time(real_time);
-        let mut transmitter = Transmitter::open(address, &sender)?;
+        let sender = SendStream::open(address, &sender)?;
         let until = Instant::now() + PATIENCE;
-        let session = loop {
-            if let Some(session) = transmitter.wait_session(SHORT)? {
-                break session;
-            }
-            assert!(receiver.next_within(SHORT).is_none(), "nobody was asked");
+        while !sender.wait_ready(SHORT)? {
+            assert!(receiver.next_within(SHORT).is_none(), "no sample was sent");
             check(until)?;
-        };
-        Ok(Self { transmitter, session, receiver, next: session.first_index })
+        }
+        Ok(Self { sender, receiver })
     }
 
     fn send(&mut self) -> Result<()> {
-        let filling = self.transmitter.quantum(&self.session, PATIENCE)?;
-        let mut filling = filling.ok_or("the other side takes no more samples")?;
-        filling.bytes_mut()[..PAYLOAD].fill(self.next as u8);
-        self.transmitter.submit(filling, PAYLOAD, self.next, Flags::NONE);
-        self.next += (PAYLOAD / 4) as u64;
+        let sender = &mut self.sender;
+        let next = sender.next_index();
+        let mut filling = sender.quantum(PATIENCE)?.ok_or(SILENT)?;
+        filling.bytes_mut()[..PAYLOAD].fill(next as u8);
+        sender.submit(filling, PAYLOAD, next, Flags::NONE);
         Ok(())
     }
 
@@ -139,7 +125,7 @@ impl Side {
 }
 
 fn check(until: Instant) -> Result<()> {
-    if Instant::now() > until { Err("the other side is silent".into()) } else { Ok(()) }
+    if Instant::now() > until { Err(SILENT.into()) } else { Ok(()) }
 }
 
 fn pin(cpu: Option<usize>) {
@@ -203,4 +189,5 @@ const WARMING: usize = 1_000;
 const PAYLOAD: usize = 64;
 const WINDOW: u32 = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
+const SILENT: &str = "the other side is silent";
 const SHORT: Duration = Duration::from_millis(1);

@@ -20,7 +20,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 
@@ -37,7 +37,7 @@ fn main() -> Result<(), Failure> {
     let device = Device::listen_over(Box::new(udp), config, &options)?;
     let is_over = Arc::new(AtomicBool::new(false));
     let feeder = std::thread::spawn({
-        let (transmitters, is_over) = (device.transmitters, Arc::clone(&is_over));
+        let (transmitters, is_over) = (device.listeners, Arc::clone(&is_over));
         move || feed(transmitters, &is_over)
     });
     let numbers: Vec<u16> = (0..arguments.streams).collect();
@@ -77,24 +77,25 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Fills what is free of each stream in turn.
-fn feed(transmitters: Vec<Transmitter>, is_over: &AtomicBool) -> Result<(), String> {
-    let mut streams: Vec<(Transmitter, Option<Session>, u64)> =
-        transmitters.into_iter().map(|it| (it, None, 0)).collect();
+fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), String> {
+    let mut streams: Vec<(Listener, Option<SendStream>, u64)> =
+        listeners.into_iter().map(|it| (it, None, 0)).collect();
     while !is_over.load(Ordering::Relaxed) {
         let mut has_fed = false;
-        for (transmitter, session, index) in &mut streams {
-            let Some(open) = *session else {
-                *session = transmitter.wait_session(Duration::ZERO).map_err(told)?;
+        for (listener, stream, index) in &mut streams {
+            let Some(stream) = stream else {
+                *stream = listener.accept(Duration::ZERO).map_err(told)?;
                 continue;
             };
-            while let Ok(Some(mut filling)) = transmitter.quantum(&open, Duration::ZERO) {
+            let payload_bytes = stream.session().payload_bytes;
+            while let Ok(Some(mut filling)) = stream.quantum(Duration::ZERO) {
                 let room = filling.bytes_mut();
                 let (len_bytes, first) = (room.len(), *index);
-                for packet in room.chunks_exact_mut(open.payload_bytes) {
+                for packet in room.chunks_exact_mut(payload_bytes) {
                     packet[..8].copy_from_slice(&index.to_le_bytes());
-                    *index += (open.payload_bytes / FRAME_BYTES) as u64;
+                    *index += (payload_bytes / FRAME_BYTES) as u64;
                 }
-                transmitter.submit(filling, len_bytes, first, Flags::NONE);
+                stream.submit(filling, len_bytes, first, Flags::NONE);
                 has_fed = true;
             }
         }

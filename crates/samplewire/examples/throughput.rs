@@ -27,9 +27,7 @@ use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{Source, SourceError, StreamInfo};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{
-    Block, RealTime, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, Waits,
-};
+use samplewire::{Block, Listener, RealTime, Receiver, ReceiverOptions, TransmitterOptions, Waits};
 use samplewire_io::faults::{FaultSpec, Side, parse as parse_fault};
 use samplewire_io::{Faults, Link, Udp, UdpOptions};
 
@@ -97,18 +95,19 @@ fn start_device(
         Some((data, feedback)) => Box::new(Faults::new(udp, data, feedback)?),
         None => Box::new(udp),
     };
-    let mut transmitter = Transmitter::listen_over(link, &info, &options)?;
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen_over(link, &info, &options)?;
+    let address = listener.local_addr();
     let (limit, samples) = (arguments.duration, arguments.samples);
     let device = std::thread::spawn(move || {
-        let session = transmitter
-            .wait_session(OPEN_TIMEOUT)
+        let mut stream = listener
+            .accept(OPEN_TIMEOUT)
             .map_err(|error| error.to_string())?
             .ok_or("no receiver came")?;
-        let mut source = Stamps { info, packet_bytes: session.payload_bytes, index: 0, samples };
+        let mut source =
+            Stamps { info, packet_bytes: stream.session().payload_bytes, index: 0, samples };
         let start = Instant::now();
         let is_over = || start.elapsed() >= limit;
-        let played = transmitter.play(&session, &mut source, Overflow::Wait, is_over);
+        let played = stream.play(&mut source, Overflow::Wait, is_over);
         played.map_err(|error| error.to_string())
     });
     Ok((address, device))

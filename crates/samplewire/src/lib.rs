@@ -39,5 +39,5 @@ pub use samplewire_proto::receiver::Delivery;
 pub use samplewire_proto::stream::{End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, SampleIndex};
-pub use transmitter::{SendOptions, Transmitter, TransmitterOptions};
+pub use transmitter::{Listener, SendOptions, SendStream, TransmitterOptions};
 pub use verify::verify;

@@ -44,12 +44,12 @@ impl Sender {
         let config = DeviceConfig { sends: &infos, plays: None, clock };
         let device = Device::listen_over(Box::new(link), config, options).expect("it listens");
         let overflow = clock.map_or(Overflow::Wait, Overflow::Keep);
-        let senders = device.transmitters.into_iter().zip(sources);
-        let threads = senders.map(|(mut transmitter, mut source)| {
+        let senders = device.listeners.into_iter().zip(sources);
+        let threads = senders.map(|(mut listener, mut source)| {
             std::thread::spawn(move || {
-                let session = transmitter.wait_session(Duration::from_secs(5));
-                let session = session.expect("the port works")?;
-                let played = transmitter.play(&session, &mut *source, overflow, || false);
+                let stream = listener.accept(Duration::from_secs(5));
+                let mut stream = stream.expect("the port works")?;
+                let played = stream.play(&mut *source, overflow, || false);
                 Some(played.expect("it plays"))
             })
         });
@@ -279,13 +279,14 @@ fn program_that_waits_for_a_start_can_be_stopped() {
     let link = Box::new(udp.expect("a free port"));
     let config = DeviceConfig { sends: &infos, plays: None, clock: Some(clock) };
     let device = Device::listen_over(link, config, &TransmitterOptions::new()).expect("listens");
-    let (address, mut transmitters) = (device.address, device.transmitters);
-    let mut transmitter = transmitters.pop().expect("there is one");
+    let (address, mut listeners) = (device.address, device.listeners);
+    let mut listener = listeners.pop().expect("there is one");
     let receiver = Receiver::open(address, &options().start_index(50_000_000)).expect("it opens");
-    let session = transmitter.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+    let stream = listener.accept(Duration::from_secs(5)).expect("works");
+    let mut stream = stream.expect("comes");
     let stop_at = Instant::now() + Duration::from_millis(200);
     let should_stop = || Instant::now() > stop_at;
-    let played = transmitter.play(&session, &mut source, Overflow::Keep(clock), should_stop);
+    let played = stream.play(&mut source, Overflow::Keep(clock), should_stop);
     assert_eq!(played.expect("it plays").samples, 0);
     assert!(stop_at.elapsed() < Duration::from_secs(10), "{:?}", stop_at.elapsed());
     drop(receiver);
@@ -349,11 +350,12 @@ fn stream_that_stalls_holds_the_others_for_their_window_and_no_longer() {
     let address = device.address;
     // The second stream is open, and silent.
     let (silent, mut flowing) =
-        (device.transmitters.pop().expect("two"), device.transmitters.pop().expect("two"));
+        (device.listeners.pop().expect("two"), device.listeners.pop().expect("two"));
     let sending = std::thread::spawn(move || {
-        let session = flowing.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+        let stream = flowing.accept(Duration::from_secs(5)).expect("works");
+        let mut stream = stream.expect("comes");
         let mut source = CounterSource::new(1e6, 0).expect("in range");
-        flowing.play(&session, &mut source, Overflow::Wait, || false).expect("it plays")
+        stream.play(&mut source, Overflow::Wait, || false).expect("it plays")
     });
     let window = 64;
     let options = options().window(window);
@@ -410,11 +412,11 @@ fn end_of_one_stream_ends_all_and_is_named() {
         let config = DeviceConfig { sends: &infos, plays: None, clock: None };
         let device = Device::listen_over(Box::new(udp), config, &TransmitterOptions::new());
         let device = device.expect("it listens");
-        let threads = device.transmitters.into_iter().zip(sources).map(|(mut it, mut source)| {
+        let threads = device.listeners.into_iter().zip(sources).map(|(mut it, mut source)| {
             std::thread::spawn(move || {
-                let session = it.wait_session(Duration::from_secs(5)).expect("works");
-                let session = session.expect("it is opened");
-                it.play(&session, &mut *source, Overflow::Wait, || false).is_ok()
+                let stream = it.accept(Duration::from_secs(5)).expect("works");
+                let mut stream = stream.expect("it is opened");
+                stream.play(&mut *source, Overflow::Wait, || false).is_ok()
             })
         });
         let threads: Vec<_> = threads.collect();
@@ -468,23 +470,24 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
     let link = Box::new(udp.expect("a free port"));
     let config = DeviceConfig { sends: &infos, plays: None, clock: None };
     let device = Device::listen_over(link, config, &TransmitterOptions::new()).expect("listens");
-    let threads = device.transmitters.into_iter().map(|mut it| {
+    let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let session = it.wait_session(Duration::from_secs(5)).expect("works").expect("comes");
+            let it = listener.accept(Duration::from_secs(5)).expect("works");
+            let mut it = it.expect("comes");
             for burst in 0..4 {
                 let mut filling = loop {
-                    let taken = it.quantum(&session, Duration::from_secs(1));
+                    let taken = it.quantum(Duration::from_secs(1));
                     if let Some(filling) = taken.expect("the session is open") {
                         break filling;
                     }
                 };
                 filling.bytes_mut()[..400].fill(0);
-                let first = session.first_index + burst * 10_000;
+                let first = it.session().first_index + burst * 10_000;
                 it.submit(filling, 400, first, Flags::START | Flags::END_OF_BURST);
                 // So that the end of the burst comes by itself.
                 std::thread::sleep(Duration::from_millis(50));
             }
-            it.finish(&session, 0).expect("the port works")
+            it.finish(0).expect("the port works")
         })
     });
     let threads: Vec<_> = threads.collect();

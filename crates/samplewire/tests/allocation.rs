@@ -100,11 +100,11 @@ fn streams_in_line_with_repairs_allocate_nothing() {
     let config = DeviceConfig { sends: &infos, plays: None, clock: None };
     let device =
         device::Device::listen_over(Box::new(link), config, &TransmitterOptions::new()).unwrap();
-    let threads = device.transmitters.into_iter().map(|mut transmitter| {
+    let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let session = transmitter.wait_session(Duration::from_secs(5));
-            let session = session.expect("the port works").expect("it is opened");
-            transmitter.play(&session, &mut null(), Overflow::Wait, || false).expect("it plays");
+            let stream = listener.accept(Duration::from_secs(5));
+            let mut stream = stream.expect("the port works").expect("it is opened");
+            stream.play(&mut null(), Overflow::Wait, || false).expect("it plays");
         })
     });
     let threads: Vec<_> = threads.collect();
@@ -141,11 +141,11 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
     let config = DeviceConfig { sends: &infos, plays: None, clock: None };
     let options = TransmitterOptions::new().window(32).payload_bytes(1_024);
     let device = device::Device::listen_over(Box::new(link), config, &options).unwrap();
-    let threads = device.transmitters.into_iter().map(|mut transmitter| {
+    let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
-            let session = transmitter.wait_session(Duration::from_secs(5));
-            let session = session.expect("the port works").expect("it is opened");
-            transmitter.play(&session, &mut null(), Overflow::Wait, || false).expect("it plays");
+            let stream = listener.accept(Duration::from_secs(5));
+            let mut stream = stream.expect("the port works").expect("it is opened");
+            stream.play(&mut null(), Overflow::Wait, || false).expect("it plays");
         })
     });
     let threads: Vec<_> = threads.collect();

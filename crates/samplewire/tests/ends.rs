@@ -14,7 +14,7 @@ use samplewire::sink::{self, SinkOptions};
 use samplewire::source::{CounterSource, ReaderSource, Source, SourceOptions, StreamInfo};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    Cause, Delivery, End, Receiver, ReceiverOptions, Transmitter, TransmitterOptions, verify,
+    Cause, Delivery, End, Listener, Receiver, ReceiverOptions, TransmitterOptions, verify,
 };
 use samplewire_circuit::blocks::NullSink;
 use samplewire_circuit::{
@@ -265,13 +265,12 @@ fn sent(
 ) -> (u64, End) {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).unwrap();
     let options = TransmitterOptions::new().window(64);
-    let mut transmitter =
-        Transmitter::listen("127.0.0.1:0".parse().unwrap(), &info, &options).unwrap();
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options).unwrap();
+    let address = listener.local_addr();
     let taking =
         std::thread::spawn(move || take(Receiver::open(address, &ReceiverOptions::new()).unwrap()));
-    let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
-    let sink = TransmitterSink::<Sc16>::new(transmitter, session).unwrap();
+    let stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
+    let sink = TransmitterSink::<Sc16>::new(stream).unwrap();
     let end = sink.end();
     let mut graph = GraphBuilder::new();
     let circuit = graph.circuit("samples", 4, quantum_samples);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use samplewire::format::Format;
 use samplewire::receiver::{Block, Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, TransmitterOptions};
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Flags;
 
@@ -16,21 +16,21 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("a rate in range");
     let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
     let local = "127.0.0.1:0".parse().expect("an address");
-    let mut transmitter = Transmitter::listen(local, &info, &options).expect("a free port");
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen(local, &info, &options).expect("a free port");
+    let address = listener.local_addr();
     let device = std::thread::spawn(move || {
-        let session = transmitter.wait_session(WAIT_MAX).expect("it works").expect("one comes");
+        let mut stream = listener.accept(WAIT_MAX).expect("it works").expect("one comes");
         let mut send = |lost: u64, flags| {
-            let filling = transmitter.quantum(&session, WAIT_MAX).expect("it works").expect("room");
-            let index = transmitter.next_index() + lost;
-            transmitter.submit(filling, SAMPLES as usize * 4, index, flags);
+            let filling = stream.quantum(WAIT_MAX).expect("it works").expect("room");
+            let index = stream.next_index() + lost;
+            stream.submit(filling, SAMPLES as usize * 4, index, flags);
         };
         for crowd in CROWDS {
             (0..crowd - 1).for_each(|gap| send(gap + 1, Flags::META | Flags::OVERFLOW));
             send(crowd, Flags::OVERFLOW);
         }
-        let end = transmitter.finish(&session, 0).expect("it works");
-        (session.first_index, end.final_index)
+        let end = stream.finish(0).expect("it works");
+        (stream.session().first_index, end.final_index)
     });
     let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
     let mut next = receiver.info().first_index;

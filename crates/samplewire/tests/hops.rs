@@ -14,7 +14,7 @@ use samplewire::device::{Device as ManyDevice, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, Receiver, ReceiverOptions};
 use samplewire::source::{CounterSource, ReaderSource, SourceOptions, StreamInfo};
-use samplewire::transmitter::{Overflow, Session, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, SendStream, TransmitterOptions};
 use samplewire::{RealTime, Waits};
 use samplewire_io::faults::{Direction, PacketTypes};
 use samplewire_io::memory::{self, Memory};
@@ -379,18 +379,20 @@ impl Link for TwoFaults {
 
 /// Sends a packet of each stream in each round, one after another. Stream 2 loses samples at its
 /// source, and stream 3 none.
-fn send_rounds(mut streams: Vec<Transmitter>) {
-    let mut sessions = [None; STREAMS];
-    while sessions.iter().any(Option::is_none) {
-        for (session, it) in sessions.iter_mut().zip(&mut streams) {
-            *session = session.or(it.wait_session(Duration::ZERO).expect("the port works"));
+fn send_rounds(mut listeners: Vec<Listener>) {
+    let mut streams = [const { None::<SendStream> }; STREAMS];
+    while streams.iter().any(Option::is_none) {
+        for (stream, it) in streams.iter_mut().zip(&mut listeners) {
+            if stream.is_none() {
+                *stream = it.accept(Duration::ZERO).expect("the port works");
+            }
         }
     }
-    let sessions: Vec<Session> = sessions.into_iter().flatten().collect();
+    let mut streams: Vec<SendStream> = streams.into_iter().flatten().collect();
     let mut indexes = [0; STREAMS];
     for round in 0..ROUNDS {
         for (stream, it) in streams.iter_mut().enumerate() {
-            let filling = it.quantum(&sessions[stream], Duration::from_secs(20));
+            let filling = it.quantum(Duration::from_secs(20));
             let mut filling = filling.expect("the port works").expect("the receiver takes them");
             for sample in filling.bytes_mut().chunks_exact_mut(4) {
                 sample[..2].copy_from_slice(&[stream as u8, (round % 256) as u8]);
@@ -403,8 +405,8 @@ fn send_rounds(mut streams: Vec<Transmitter>) {
             it.turn();
         }
     }
-    for (session, mut it) in sessions.into_iter().zip(streams) {
-        it.finish(&session, 0).expect("the port works");
+    for mut it in streams {
+        it.finish(0).expect("the port works");
     }
 }
 
@@ -421,7 +423,7 @@ fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
     let options = options.real_time(RealTime::new().waits(Waits::Inline));
     let device = ManyDevice::listen_over(Box::new(far), config, &options).expect("it listens");
     let address = device.address;
-    let sender = std::thread::spawn(move || send_rounds(device.transmitters));
+    let sender = std::thread::spawn(move || send_rounds(device.listeners));
     let arrived = Batch::new(64, 2_048);
     let link = Box::new(TwoFaults { link: near, arrived, dropped: 0 });
     let port = Port::over(link, &RealTime::new()).expect("it opens");

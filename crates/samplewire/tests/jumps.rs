@@ -13,8 +13,8 @@ use samplewire::format::Format;
 use samplewire::sigmf::RecordedGap;
 use samplewire::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, TransmitError};
-use samplewire::{End, OpenError, SampleIndex, SendOptions, Transmitter, TransmitterOptions};
+use samplewire::transmitter::TransmitError;
+use samplewire::{End, OpenError, SampleIndex, SendOptions, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::stream::Violation;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
@@ -66,7 +66,7 @@ impl Stage {
         let mut inlet = device.inlet.expect("it plays");
         let (told, played) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            while let Ok(Some(incoming)) = inlet.wait_session(Duration::from_secs(10)) {
+            while let Ok(Some(incoming)) = inlet.accept(Duration::from_secs(10)) {
                 let mut tally = Tally::default();
                 let underflow = incoming.underflow;
                 let mut player = Player::new(incoming.receiver, clock, underflow, &mut tally);
@@ -88,8 +88,8 @@ impl Stage {
         Self { address: device.address, played, thread }
     }
 
-    fn open(&self, start: SampleIndex) -> Result<Transmitter, OpenError> {
-        Transmitter::open(self.address, &SendOptions::new().start_index(start))
+    fn open(&self, start: SampleIndex) -> Result<SendStream, OpenError> {
+        SendStream::open(self.address, &SendOptions::new().start_index(start))
     }
 
     fn played(&self) -> (Played, Tally) {
@@ -99,28 +99,28 @@ impl Stage {
     fn finish(self) {
         drop(self.played);
         // It waits for a session, and then finds that nobody listens.
-        drop(Transmitter::open(self.address, &SendOptions::new()).map(|mut it| {
-            let session = opened(&mut it);
-            submit(&mut it, &session, session.first_index, Flags::START).ok();
-            it.finish(&session, 0).ok();
+        drop(SendStream::open(self.address, &SendOptions::new()).map(|mut it| {
+            let first = opened(&it);
+            submit(&mut it, first, Flags::START).ok();
+            it.finish(0).ok();
         }));
         self.thread.join().expect("the device does not panic");
     }
 }
 
-fn opened(transmitter: &mut Transmitter) -> Session {
-    let session = transmitter.wait_session(Duration::from_secs(5)).expect("the port works");
-    session.expect("it is open")
+/// The index of the first sample, once the device takes it.
+fn opened(stream: &SendStream) -> SampleIndex {
+    assert!(stream.wait_ready(Duration::from_secs(5)).expect("the port works"), "it is silent");
+    stream.session().first_index
 }
 
 /// A burst of 100 samples that are not zero.
 fn submit(
-    transmitter: &mut Transmitter,
-    session: &Session,
+    transmitter: &mut SendStream,
     index: SampleIndex,
     flags: Flags,
 ) -> Result<SampleIndex, TransmitError> {
-    let filling = transmitter.quantum(session, Duration::from_secs(5))?;
+    let filling = transmitter.quantum(Duration::from_secs(5))?;
     let mut filling = filling.expect("there is room");
     filling.bytes_mut()[..400].fill(1);
     transmitter.submit(filling, 400, index, flags | Flags::END_OF_BURST);
@@ -137,10 +137,10 @@ fn start_at_the_bound_is_taken_and_one_sample_beyond_is_refused() {
         }
     }
     let mut transmitter = stage.open(1_000_000).expect("it is the last that is allowed");
-    let session = opened(&mut transmitter);
-    assert_eq!(session.first_index, 1_000_000);
-    let end = submit(&mut transmitter, &session, 1_000_000, Flags::START).expect("it is open");
-    transmitter.finish(&session, 0).expect("the port works");
+    let offered = opened(&transmitter);
+    assert_eq!(offered, 1_000_000);
+    let end = submit(&mut transmitter, 1_000_000, Flags::START).expect("it is open");
+    transmitter.finish(0).expect("the port works");
     let (played, tally) = stage.played();
     assert_eq!(played.end, Some(End::Finished { final_index: end }));
     assert_eq!((tally.samples, tally.zeros), (100, 0));
@@ -161,10 +161,10 @@ fn start_beyond_what_the_clock_reaches_is_refused_and_the_next_stream_plays() {
 /// A stream as any other is opened soon, and played whole.
 fn check_next_plays(stage: &Stage) {
     let mut transmitter = stage.open(0).expect("it is free");
-    let session = opened(&mut transmitter);
-    let first = session.first_index + 500_000;
-    let end = submit(&mut transmitter, &session, first, Flags::START).expect("it is open");
-    transmitter.finish(&session, 0).expect("the port works");
+    let offered = opened(&transmitter);
+    let first = offered + 500_000;
+    let end = submit(&mut transmitter, first, Flags::START).expect("it is open");
+    transmitter.finish(0).expect("the port works");
     let (played, tally) = stage.played();
     assert_eq!(played.end, Some(End::Finished { final_index: end }));
     assert_eq!((tally.samples, tally.zeros, played.counts.underruns), (100, 0, 0));
@@ -177,15 +177,16 @@ fn jump_of_any_kind_beyond_the_bound_ends_the_stream_and_the_next_one_plays() {
         let stage = Stage::start(has_clock, Duration::from_secs(1));
         for kind in ["start", "overflow", "final index"] {
             let mut transmitter = stage.open(0).expect("it is free");
-            let session = opened(&mut transmitter);
-            let first = session.first_index + 300_000;
-            let next = submit(&mut transmitter, &session, first, Flags::START).expect("open");
+            let offered = opened(&transmitter);
+            let first = offered + 300_000;
+            let next = submit(&mut transmitter, first, Flags::START).expect("open");
             let end = match kind {
-                "start" => submit(&mut transmitter, &session, far, Flags::START)
-                    .and_then(|_| transmitter.finish(&session, 0)),
-                "overflow" => submit(&mut transmitter, &session, far, Flags::OVERFLOW)
-                    .and_then(|_| transmitter.finish(&session, 0)),
-                _ => transmitter.finish(&session, far - next),
+                "start" => {
+                    submit(&mut transmitter, far, Flags::START).and_then(|_| transmitter.finish(0))
+                }
+                "overflow" => submit(&mut transmitter, far, Flags::OVERFLOW)
+                    .and_then(|_| transmitter.finish(0)),
+                _ => transmitter.finish(far - next),
             };
             let end = match end {
                 Ok(end) => end.end,
@@ -209,13 +210,13 @@ fn jump_of_any_kind_beyond_the_bound_ends_the_stream_and_the_next_one_plays() {
 fn jump_to_the_bound_is_played_and_its_zeros_are_counted() {
     let stage = Stage::start(false, Duration::from_secs(1));
     let mut transmitter = stage.open(0).expect("it is free");
-    let session = opened(&mut transmitter);
-    let next = submit(&mut transmitter, &session, 0, Flags::START).expect("it is open");
+    opened(&transmitter);
+    let next = submit(&mut transmitter, 0, Flags::START).expect("it is open");
     let jumped = next + 1_000_000;
-    let next = submit(&mut transmitter, &session, jumped, Flags::START).expect("it is open");
+    let next = submit(&mut transmitter, jumped, Flags::START).expect("it is open");
     let jumped = next + 1_000_000;
-    let next = submit(&mut transmitter, &session, jumped, Flags::OVERFLOW).expect("it is open");
-    let end = transmitter.finish(&session, 1_000_000).expect("the port works");
+    let next = submit(&mut transmitter, jumped, Flags::OVERFLOW).expect("it is open");
+    let end = transmitter.finish(1_000_000).expect("the port works");
     assert_eq!(end.end, End::Finished { final_index: next + 1_000_000 });
     let (_, tally) = stage.played();
     assert_eq!((tally.samples, tally.zeros), (2_000_300, 2_000_000), "of a start there are none");
@@ -227,10 +228,9 @@ fn player_returns_in_time_whatever_it_is_to_play_as_zeros() {
     // 10^15 samples of zeros would take hours.
     let stage = Stage::start(false, Duration::from_secs(1_000_000_000));
     let mut transmitter = stage.open(0).expect("it is free");
-    let session = opened(&mut transmitter);
-    let next = submit(&mut transmitter, &session, 0, Flags::START).expect("it is open");
-    submit(&mut transmitter, &session, next + 1_000_000_000_000_000, Flags::OVERFLOW)
-        .expect("open");
+    opened(&transmitter);
+    let next = submit(&mut transmitter, 0, Flags::START).expect("it is open");
+    submit(&mut transmitter, next + 1_000_000_000_000_000, Flags::OVERFLOW).expect("open");
     let (played, tally) = stage.played();
     assert!(tally.zeros > ZEROS_MAX && tally.zeros < 1_000 * ZEROS_MAX, "{tally:?}");
     assert!(played.end.is_none(), "it was let go: {played:?}");
@@ -253,16 +253,16 @@ fn zeros_of_a_jump_are_a_hole_of_the_file() {
         let device = Device::listen_over(Box::new(udp.expect("a free port")), config, &options);
         let device = device.expect("it listens");
         let sender = std::thread::spawn(move || {
-            let mut transmitter = Transmitter::open(device.address, &SendOptions::new())?;
-            let session = opened(&mut transmitter);
-            let mut next = submit(&mut transmitter, &session, 0, Flags::START)?;
+            let mut transmitter = SendStream::open(device.address, &SendOptions::new())?;
+            opened(&transmitter);
+            let mut next = submit(&mut transmitter, 0, Flags::START)?;
             for _ in 0..JUMPS {
-                next = submit(&mut transmitter, &session, next + JUMP, Flags::OVERFLOW)?;
+                next = submit(&mut transmitter, next + JUMP, Flags::OVERFLOW)?;
             }
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(transmitter.finish(&session, 0)?)
+            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(transmitter.finish(0)?)
         });
         let mut inlet = device.inlet.expect("it plays");
-        let incoming = inlet.wait_session(Duration::from_secs(10)).expect("the port works");
+        let incoming = inlet.accept(Duration::from_secs(10)).expect("the port works");
         let incoming = incoming.expect("it is open");
         let mut player = Player::new(incoming.receiver, None, incoming.underflow, &mut *sink);
         while player.run(TURN, |_| ()).expect("there is room") {}

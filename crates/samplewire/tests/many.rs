@@ -10,7 +10,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
 use samplewire::{End, OpenError};
 use samplewire_io::{
     Batch, Capabilities, Ecn, FaultSpec, Faults, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
@@ -31,7 +31,7 @@ impl Many {
         let infos = vec![info; samples.len()];
         let config = DeviceConfig { sends: &infos, plays: None, clock: None };
         let device = Device::listen_over(link, config, options).expect("it listens");
-        let streams = device.transmitters.into_iter().zip(samples).enumerate();
+        let streams = device.listeners.into_iter().zip(samples).enumerate();
         let mut streams: Vec<_> =
             streams.map(|(stream, (it, samples))| Feed::new(stream, it, samples)).collect();
         let feeder = std::thread::spawn(move || {
@@ -65,29 +65,29 @@ fn udp() -> Udp {
 /// One stream of a device.
 struct Feed {
     stream: usize,
-    transmitter: Transmitter,
-    session: Option<Session>,
+    listener: Listener,
+    sending: Option<SendStream>,
     index: u64,
     samples: u64,
 }
 
 impl Feed {
-    fn new(stream: usize, transmitter: Transmitter, samples: u64) -> Self {
-        Self { stream, transmitter, session: None, index: 0, samples }
+    fn new(stream: usize, listener: Listener, samples: u64) -> Self {
+        Self { stream, listener, sending: None, index: 0, samples }
     }
 
     /// Submits a quantum if there is one; `true` when the stream is over.
     fn feed(&mut self, has_fed: &mut bool) -> bool {
-        let Some(session) = self.session else {
-            self.session = self.transmitter.wait_session(Duration::ZERO).expect("the port works");
+        let Some(sending) = &mut self.sending else {
+            self.sending = self.listener.accept(Duration::ZERO).expect("the port works");
             return false;
         };
         if self.index == self.samples {
             // All that was submitted leaves meanwhile, of this stream and of the others.
-            let _ended = self.transmitter.finish(&session, 0).expect("the port works");
+            let _ended = sending.finish(0).expect("the port works");
             return true;
         }
-        let mut filling = match self.transmitter.quantum(&session, Duration::ZERO) {
+        let mut filling = match sending.quantum(Duration::ZERO) {
             Ok(Some(filling)) => filling,
             Ok(None) => return false,
             // The receiver wants no more, or is gone.
@@ -98,7 +98,7 @@ impl Feed {
         for (at, place) in room.chunks_exact_mut(4).take(count as usize).enumerate() {
             place.copy_from_slice(&sample(self.stream, self.index + at as u64));
         }
-        self.transmitter.submit(filling, count as usize * 4, self.index, Flags::NONE);
+        sending.submit(filling, count as usize * 4, self.index, Flags::NONE);
         self.index += count;
         *has_fed = true;
         false

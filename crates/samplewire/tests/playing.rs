@@ -17,8 +17,8 @@ use samplewire::source::{
 };
 use samplewire::transmitter::{Overflow, PlayError, TransmitError};
 use samplewire::{
-    Cause, Delivery, End, OpenError, SampleIndex, SendOptions, Transmitter, TransmitterOptions,
-    Underflow,
+    Cause, Delivery, End, Listener, OpenError, SampleIndex, SendOptions, SendStream,
+    TransmitterOptions, Underflow,
 };
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::Nanos;
@@ -56,7 +56,7 @@ impl Stage {
         let mut inlet = device.inlet.expect("it plays");
         let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
         let thread = std::thread::spawn(move || {
-            let incoming = inlet.wait_session(Duration::from_secs(20)).expect("the port works");
+            let incoming = inlet.accept(Duration::from_secs(20)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
             let mut underruns = vec![];
@@ -102,23 +102,22 @@ fn counter(samples: u64) -> Box<dyn Source> {
 
 /// Sends `source` as one burst `lead` after the opening, and waits until it is played.
 fn send(
-    transmitter: &mut Transmitter,
+    transmitter: &mut SendStream,
     source: &mut dyn Source,
     lead: Duration,
     mut on_quantum: impl FnMut(SampleIndex),
 ) -> (SampleIndex, Result<End, PlayError>) {
-    let session = transmitter.wait_session(Duration::from_secs(5)).expect("the port works");
-    let session = session.expect("it is open");
+    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("the port works"));
     let rate_hz = transmitter.info().rate_hz();
-    let first = session.first_index + (lead.as_secs_f64() * rate_hz) as u64;
+    let first = transmitter.session().first_index + (lead.as_secs_f64() * rate_hz) as u64;
     let told = |index: SampleIndex| {
         on_quantum(index - first);
         false
     };
-    let end = transmitter.send_burst(&session, source, first, told).and_then(|end| {
+    let end = transmitter.send_burst(source, first, told).and_then(|end| {
         let until = Instant::now() + Duration::from_secs(10);
-        assert!(transmitter.wait_played(&session, end, || Instant::now() > until)?);
-        Ok(transmitter.finish(&session, 0)?.end)
+        assert!(transmitter.wait_played(end, || Instant::now() > until)?);
+        Ok(transmitter.finish(0)?.end)
     });
     (first, end)
 }
@@ -132,7 +131,7 @@ fn stream_that_is_played_is_found_behind_all_that_are_sent() {
     let config = DeviceConfig { sends: &sends, plays: Some(&plays), clock: None };
     let options = TransmitterOptions::new().window(16).mtu(1_500);
     let device = Device::listen_over(link, config, &options).expect("it listens");
-    let sender = Transmitter::open(device.address, &SendOptions::new()).expect("it is found");
+    let sender = SendStream::open(device.address, &SendOptions::new()).expect("it is found");
     let stream = sender.device().map(|info| usize::from(info.stream));
     assert_eq!(stream, Some(STREAMS_MAX));
 }
@@ -158,7 +157,7 @@ fn recording_is_played_whole_through_faults() {
     let (data, feedback) = (fault().seed(5), fault().seed(6));
     let stage = Stage::with(&info, false, &file, &data, &feedback, 1_024);
     let options = SendOptions::new().mtu(1_500);
-    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut source, Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     let (played, underruns) = stage.finish();
@@ -188,7 +187,7 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
     let faults = FaultSpec::new();
     let stage = Stage::with(&info, true, &file, &faults, &faults, 64);
     let mut transmitter =
-        Transmitter::open(stage.address, &SendOptions::new().window(64)).expect("it answers");
+        SendStream::open(stage.address, &SendOptions::new().window(64)).expect("it answers");
     let mut pauses = vec![600_000, 1_800_000];
     let (first, end) =
         send(&mut transmitter, &mut *counter(3_000_000), Duration::from_millis(100), |sent| {
@@ -218,7 +217,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
     let (info, file) = (sc16(1e6), file("stop"));
     let stage = Stage::start(&info, true, &file);
     let options = SendOptions::new().underflow(Underflow::Stop);
-    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
     let mut has_paused = false;
     let mut source = counter(4_000_000);
     let (first, end) = send(&mut transmitter, &mut *source, Duration::from_millis(100), |sent| {
@@ -241,8 +240,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
 fn burst_without_a_lead_is_late_and_says_by_how_much() {
     let (info, file) = (sc16(1e6), file("late"));
     let stage = Stage::start(&info, true, &file);
-    let mut transmitter =
-        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
     std::thread::sleep(Duration::from_millis(50));
     let (first, end) = send(&mut transmitter, &mut *counter(100_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -256,12 +254,10 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
 #[test]
 fn index_beyond_the_largest_is_told_and_not_waited_for() {
     let stage = Stage::start(&sc16(1e6), false, &file("beyond"));
-    let mut transmitter =
-        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
-    let session = transmitter.wait_session(Duration::from_secs(5)).expect("it works");
-    let session = session.expect("it is open");
-    let sent = transmitter.send_burst(&session, &mut *counter(10), INDEX_MAX + 1, |_| false);
-    let told = sent.and_then(|_| Ok(transmitter.finish(&session, 0)?));
+    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
+    let sent = transmitter.send_burst(&mut *counter(10), INDEX_MAX + 1, |_| false);
+    let told = sent.and_then(|_| Ok(transmitter.finish(0)?));
     match told {
         Err(PlayError::Transmit(TransmitError::Port(words))) => {
             assert!(words.contains("index 9223372036854775809 lies beyond 2^63"), "{words}");
@@ -277,25 +273,23 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
     let (info, file) = (sc16(1e6), file("bursts").with_extension("sigmf-meta"));
     let stage = Stage::start(&info, true, &file);
     let clock = stage.clock.expect("it has one");
-    let mut transmitter =
-        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
-    let session = transmitter.wait_session(Duration::from_secs(5)).expect("it works");
-    let session = session.expect("it is open");
+    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
     let mut firsts = vec![];
     // Lengths of packets, of parts of them, and of one sample.
     for samples in [1, 2_224, 2_223, 4_448, 10_000, 2_222] {
         let first = clock.index_at(Instant::now()) + 150_000;
         firsts.push((first, samples));
         let source = &mut *counter(samples);
-        let end = transmitter.send_burst(&session, source, first, |_| false).expect("it is sent");
+        let end = transmitter.send_burst(source, first, |_| false).expect("it is sent");
         assert_eq!(end, first + samples);
         std::thread::sleep(Duration::from_millis(20));
     }
     let end = firsts.last().map(|(first, samples)| first + samples).expect("some");
     let until = Instant::now() + Duration::from_secs(5);
     let is_late = || Instant::now() > until;
-    assert!(transmitter.wait_played(&session, end, is_late).expect("it is open"));
-    transmitter.finish(&session, 0).expect("the port works");
+    assert!(transmitter.wait_played(end, is_late).expect("it is open"));
+    transmitter.finish(0).expect("the port works");
     let (played, underruns) = stage.finish();
     assert_eq!(underruns, []);
     assert_eq!((played.counts.bursts, played.counts.underrun_samples), (6, 0));
@@ -312,7 +306,7 @@ fn losses_past_their_deadline_are_played_as_zeros_with_their_cause() {
     let data = FaultSpec::new().loss(0.05).seed(7);
     let stage = Stage::with(&info, true, &file, &data, &FaultSpec::new(), 1_024);
     let options = SendOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
-    let mut transmitter = Transmitter::open(stage.address, &options).expect("it answers");
+    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
     let (first, end) =
         send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -329,12 +323,12 @@ fn start_in_the_past_is_refused_and_one_ahead_taken() {
     let stage = Stage::start(&info, true, &file);
     std::thread::sleep(Duration::from_millis(20));
     let options = |index| SendOptions::new().start_index(index);
-    match Transmitter::open(stage.address, &options(5)) {
+    match SendStream::open(stage.address, &options(5)) {
         Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) => {}
         other => panic!("{other:?}"),
     }
     let mut transmitter =
-        Transmitter::open(stage.address, &options(500_000)).expect("half a second ahead");
+        SendStream::open(stage.address, &options(500_000)).expect("half a second ahead");
     let (first, end) = send(&mut transmitter, &mut *counter(1_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     assert_eq!(first, 500_000);
@@ -351,13 +345,12 @@ fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() 
         other => panic!("{other:?}"),
     }
     let local = "127.0.0.1:0".parse().expect("an address");
-    let sender = Transmitter::listen(local, &info, &TransmitterOptions::new()).expect("listens");
-    match Transmitter::open(sender.local_addr(), &SendOptions::new()) {
+    let sender = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    match SendStream::open(sender.local_addr(), &SendOptions::new()) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut transmitter =
-        Transmitter::open(stage.address, &SendOptions::new()).expect("it answers");
+    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
     send(&mut transmitter, &mut *counter(10), Duration::from_millis(50), |_| ()).1.expect("sent");
     stage.finish();
 }
@@ -373,18 +366,19 @@ fn device_sends_and_plays_at_once_on_one_port() {
     let options = TransmitterOptions::new();
     let mut device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
     let (mut sender, mut inlet) =
-        (device.transmitters.pop().expect("it sends"), device.inlet.expect("it plays"));
+        (device.listeners.pop().expect("it sends"), device.inlet.expect("it plays"));
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let session = sender.wait_session(Duration::from_secs(5)).expect("the port works");
-            let session = session.expect("a receiver comes");
-            let mut source = CounterSource::new(2e6, session.first_index).expect("in range");
+            let stream = sender.accept(Duration::from_secs(5)).expect("the port works");
+            let mut stream = stream.expect("a receiver comes");
+            let mut source =
+                CounterSource::new(2e6, stream.session().first_index).expect("in range");
             let pace = Overflow::Keep(clock);
-            sender.play(&session, &mut source, pace, || false).expect("it plays");
+            stream.play(&mut source, pace, || false).expect("it plays");
         });
         scope.spawn(|| {
-            let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+            let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player =
                 Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut *sink);
@@ -395,7 +389,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
         let mut receiver =
             Receiver::open(device.address, &ReceiverOptions::new()).expect("it answers");
         let mut transmitter =
-            Transmitter::open(device.address, &SendOptions::new()).expect("it answers");
+            SendStream::open(device.address, &SendOptions::new()).expect("it answers");
         let seen = transmitter.device().expect("it opened").clone();
         assert_eq!((receiver.info().stream, seen.stream, seen.streams), (0, 1, 2));
         assert_eq!(receiver.info().boot_id, seen.boot_id, "their indexes are comparable");
@@ -433,7 +427,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let player = std::thread::spawn(move || {
         let mut ends = vec![];
         for _ in 0..2 {
-            let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+            let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut *sink);
             while player.run(Duration::from_millis(20), |_| ()).expect("the file takes it") {}
@@ -442,20 +436,20 @@ fn same_owner_takes_a_stream_to_the_device_over() {
         ends
     });
     let options = SendOptions::new().owner(7).delivery(Delivery::Deadline(Nanos(1_000_000)));
-    let mut first = Transmitter::open(device.address, &options).expect("it is free");
-    let session = first.wait_session(Duration::from_secs(5)).expect("it works").expect("open");
-    let mut filling = first.quantum(&session, Duration::from_secs(1)).expect("open").expect("room");
+    let mut first = SendStream::open(device.address, &options).expect("it is free");
+    assert!(first.wait_ready(Duration::from_secs(5)).expect("it works"));
+    let mut filling = first.quantum(Duration::from_secs(1)).expect("open").expect("room");
     filling.bytes_mut().fill(1);
-    first.submit(filling, 4_000, session.first_index, Flags::START);
+    first.submit(filling, 4_000, first.session().first_index, Flags::START);
     std::thread::sleep(Duration::from_millis(100));
-    match Transmitter::open(device.address, &SendOptions::new().owner(8)) {
+    match SendStream::open(device.address, &SendOptions::new().owner(8)) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut second = Transmitter::open(device.address, &options).expect("the same owner");
+    let mut second = SendStream::open(device.address, &options).expect("the same owner");
     let (_, end) = send(&mut second, &mut *counter(1_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
-    assert!(matches!(first.finish(&session, 0).map(|end| end.end), Ok(End::PeerRestarted)));
+    assert!(matches!(first.finish(0).map(|end| end.end), Ok(End::PeerRestarted)));
     let ends = player.join().expect("the device does not panic");
     assert_eq!(ends[0], Some(End::PeerRestarted));
     assert!(matches!(ends[1], Some(End::Finished { .. })), "{ends:?}");
@@ -470,19 +464,19 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
     let (address, mut inlet) = (device.address, device.inlet.expect("it plays"));
     let taker = std::thread::spawn(move || {
-        let incoming = inlet.wait_session(Duration::from_secs(5)).expect("the port works");
+        let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
         let mut receiver = incoming.expect("a sender comes").receiver;
         drop(inlet);
         let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
         (samples, receiver)
     });
     let options = SendOptions::new().owner(7);
-    let mut transmitter = Transmitter::open(address, &options).expect("it answers");
+    let mut transmitter = SendStream::open(address, &options).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut *counter(1_000_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     let (samples, receiver) = taker.join().expect("it does not panic");
     assert_eq!(samples, 1_000_000);
-    match Transmitter::open(address, &options) {
+    match SendStream::open(address, &options) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("no program takes another stream: {other:?}"),
     }

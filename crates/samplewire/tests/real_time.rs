@@ -6,7 +6,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::source::{CounterSource, Source, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    End, OpenError, RealTime, Receiver, ReceiverOptions, SendOptions, Transmitter,
+    End, Listener, OpenError, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream,
     TransmitterOptions, Waits,
 };
 use samplewire_io::{Udp, UdpOptions};
@@ -19,14 +19,14 @@ fn counted(sender: Waits, receiver: Waits) {
     let options = TransmitterOptions::new().real_time(RealTime::new().waits(sender));
     let mut source = CounterSource::new(1e6, 0).unwrap();
     let address = "127.0.0.1:0".parse().unwrap();
-    let mut transmitter = Transmitter::listen(address, source.info(), &options).unwrap();
-    assert_eq!(transmitter.granted().waits, sender);
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen(address, source.info(), &options).unwrap();
+    assert_eq!(listener.granted().waits, sender);
+    let address = listener.local_addr();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
+            let mut stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
             // Until the receiver closes.
-            transmitter.play(&session, &mut source, Overflow::Wait, || false)
+            stream.play(&mut source, Overflow::Wait, || false)
         });
         let options = ReceiverOptions::new().real_time(RealTime::new().waits(receiver));
         let mut stream = Receiver::open(address, &options).unwrap();
@@ -97,13 +97,13 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let options = SendOptions::new().real_time(inline);
-            let mut transmitter = Transmitter::open(device.address, &options).unwrap();
+            let mut transmitter = SendStream::open(device.address, &options).unwrap();
             // A look without a wait is a turn too.
-            let session = look(|| transmitter.wait_session(Duration::ZERO).unwrap());
+            look(|| transmitter.wait_ready(Duration::ZERO).unwrap().then_some(()));
+            let session = *transmitter.session();
             let len_bytes = session.payload_bytes;
             for packet in 0..50_u64 {
-                let mut filling =
-                    transmitter.quantum(&session, Duration::from_secs(10)).unwrap().unwrap();
+                let mut filling = transmitter.quantum(Duration::from_secs(10)).unwrap().unwrap();
                 filling.bytes_mut()[..len_bytes].fill(packet as u8);
                 let index = session.first_index + packet * u64::from(session.packet_samples);
                 transmitter.submit(filling, len_bytes, index, Flags::NONE);
@@ -112,9 +112,9 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
                     transmitter.turn();
                 }
             }
-            transmitter.finish(&session, 0).unwrap()
+            transmitter.finish(0).unwrap()
         });
-        let incoming = look(|| inlet.wait_session(Duration::ZERO).unwrap());
+        let incoming = look(|| inlet.accept(Duration::ZERO).unwrap());
         let mut receiver = incoming.receiver;
         let mut blocks = Vec::new();
         while !receiver.is_over() {
@@ -128,7 +128,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
         // The sender's CLOSE may have to be answered again.
         let until = Instant::now() + Duration::from_secs(10);
         while !sender.is_finished() && Instant::now() < until {
-            assert!(inlet.wait_session(Duration::from_millis(1)).unwrap().is_none());
+            assert!(inlet.accept(Duration::from_millis(1)).unwrap().is_none());
         }
         assert!(matches!(sender.join().unwrap().end, End::Finished { .. }));
     });
@@ -142,10 +142,10 @@ fn options_that_cannot_be_fail_the_opening_before_anything_is_sent() {
     let options = ReceiverOptions::new().real_time(wrong.clone());
     assert!(matches!(Receiver::open(nowhere, &options), Err(OpenError::RealTime(_))));
     let options = SendOptions::new().real_time(wrong.clone());
-    assert!(matches!(Transmitter::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    assert!(matches!(SendStream::open(nowhere, &options), Err(OpenError::RealTime(_))));
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
     let options = TransmitterOptions::new().real_time(wrong);
-    let listening = Transmitter::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
+    let listening = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
     assert!(matches!(listening, Err(OpenError::RealTime(_))));
     assert!(started.elapsed() < Duration::from_secs(1), "it was tried");
 }

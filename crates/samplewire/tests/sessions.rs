@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use samplewire::format::Format;
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::{CounterSource, Source, counter_mismatch};
-use samplewire::transmitter::{Overflow, PlaySummary, Transmitter, TransmitterOptions};
-use samplewire::{OpenError, probe};
+use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitError, TransmitterOptions};
+use samplewire::{Flags, OpenError, SendStream, probe};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, RefuseReason};
 
@@ -17,20 +17,20 @@ use samplewire_proto::wire::{CloseReason, RefuseReason};
 fn with_device(options: &TransmitterOptions, test: impl FnOnce(SocketAddr)) -> Vec<PlaySummary> {
     let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
     let local = "127.0.0.1:0".parse().expect("an address");
-    let mut transmitter = Transmitter::listen(local, source.info(), options).expect("listens");
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen(local, source.info(), options).expect("listens");
+    let address = listener.local_addr();
     let is_over = AtomicBool::new(false);
     let (summaries, collected) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 let wait = Duration::from_millis(20);
-                let Some(session) = transmitter.wait_session(wait).expect("the port works") else {
+                let Some(mut stream) = listener.accept(wait).expect("the port works") else {
                     continue;
                 };
-                source = CounterSource::new(20e6, session.first_index).expect("in range");
+                source = CounterSource::new(20e6, stream.session().first_index).expect("in range");
                 let stop = || is_over.load(Ordering::Relaxed);
-                let played = transmitter.play(&session, &mut source, Overflow::Wait, stop);
+                let played = stream.play(&mut source, Overflow::Wait, stop);
                 summaries.send(played.expect("it plays")).expect("the test collects");
             }
         });
@@ -58,14 +58,14 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
     let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
     let options = TransmitterOptions::new().window(256);
     let local = "127.0.0.1:0".parse().expect("an address");
-    let mut transmitter = Transmitter::listen(local, source.info(), &options).expect("listens");
-    let (address, sent) = (transmitter.local_addr(), transmitter.stats_handle());
+    let mut listener = Listener::listen(local, source.info(), &options).expect("listens");
+    let (address, sent) = (listener.local_addr(), listener.stats_handle());
     assert_eq!((sent.session(), sent.stats().window), (None, 0));
     let device = std::thread::spawn(move || {
-        let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
+        let stream = listener.accept(Duration::from_secs(20)).expect("the port works");
         // A source that can wait would not fill the window.
         let overflow = Overflow::Lose { rate_hz: 20e6 };
-        transmitter.play(&session.expect("opened"), &mut source, overflow, || false)
+        stream.expect("opened").play(&mut source, overflow, || false)
     });
     let receiver = Receiver::open(address, &ReceiverOptions::new().window(64)).expect("answers");
     let received = receiver.stats_handle();
@@ -180,7 +180,7 @@ fn options_out_of_range_are_named_with_their_value() {
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
     let listen = |options: &TransmitterOptions| {
         let local = "127.0.0.1:0".parse().expect("an address");
-        Transmitter::listen(local, &info, options).expect_err("out of range").to_string()
+        Listener::listen(local, &info, options).expect_err("out of range").to_string()
     };
     let open = |options: &ReceiverOptions| {
         Receiver::open(address, options).expect_err("out of range").to_string()
@@ -204,7 +204,7 @@ fn port_in_use_is_named() {
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("it has one");
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
-    let error = Transmitter::listen(address, &info, &TransmitterOptions::new())
+    let error = Listener::listen(address, &info, &TransmitterOptions::new())
         .expect_err("the port is taken")
         .to_string();
     assert!(error.contains("bind") && error.contains(&address.to_string()), "{error}");
@@ -235,4 +235,73 @@ fn stranger_who_floods_the_device_harms_nothing() {
         });
         receiver.close();
     });
+}
+
+/// Samples of a stream whose handle is all that is left of its device, until it ends.
+fn send_all(mut stream: SendStream, samples: u64) {
+    while stream.next_index() < samples {
+        let filling = stream.quantum(Duration::from_secs(5)).expect("it is open");
+        let mut filling = filling.expect("the receiver takes it");
+        let len_bytes = filling.bytes_mut().len().min((samples - stream.next_index()) as usize * 4);
+        stream.submit(filling, len_bytes, stream.next_index(), Flags::NONE);
+    }
+    let end = stream.finish(0).expect("the port works").end;
+    assert!(matches!(end, End::Finished { .. }), "{end:?}");
+}
+
+#[test]
+fn accepted_stream_goes_on_when_the_listener_is_dropped() {
+    let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    let (address, options) = (listener.local_addr(), ReceiverOptions::new().owner(1));
+    let mut receiver = Receiver::open(address, &options).expect("the stream is free");
+    let stream = listener.accept(Duration::from_secs(5)).expect("the port works");
+    drop(listener);
+    match Receiver::open(address, &options) {
+        Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
+        other => panic!("no program gives another stream: {other:?}"),
+    }
+    let stream = stream.expect("a receiver has come");
+    let sender = std::thread::spawn(move || send_all(stream, 1_000_000));
+    assert_eq!(receiver.by_ref().map(|block| block.len()).sum::<usize>(), 1_000_000);
+    // The last handle of the port waits for its thread.
+    sender.join().expect("it does not panic");
+    UdpSocket::bind(address).expect("the port is free again");
+}
+
+#[test]
+fn next_stream_is_given_once_the_last_is_dropped() {
+    let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    let (address, options) = (listener.local_addr(), ReceiverOptions::new().owner(1));
+    let patience = Duration::from_secs(5);
+    let mut ends = Vec::new();
+    let open = |ends: &mut Vec<_>| {
+        let mut receiver = Receiver::open(address, &options).expect("it is ours");
+        let (tell, told) = mpsc::channel();
+        ends.push(told);
+        std::thread::spawn(move || {
+            let _blocks = receiver.by_ref().count();
+            tell.send(receiver.end().map(|end| end.as_ref().ok().copied())).ok();
+        });
+    };
+    open(&mut ends);
+    let first = listener.accept(patience).expect("the port works").expect("a receiver comes");
+    open(&mut ends);
+    assert!(listener.accept(Duration::from_millis(50)).expect("the port works").is_none());
+    assert!(
+        matches!(first.check(), Err(TransmitError::Ended(end)) if end.end == End::PeerRestarted)
+    );
+    drop(first);
+    let second = listener.accept(patience).expect("the port works").expect("it has come");
+    assert_eq!(second.session().id, 2);
+    // Dropped before its end, with nothing sent: the receiver sees a whole stream of nothing.
+    drop(second);
+    let end = ends[1].recv_timeout(patience).expect("it ends");
+    assert!(matches!(end, Some(Some(End::Finished { .. } | End::ClosedByPeer(_)))), "{end:?}");
+    open(&mut ends);
+    let third = listener.accept(patience).expect("the port works").expect("a receiver comes");
+    assert_eq!(third.session().id, 3);
 }

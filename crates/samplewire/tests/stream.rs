@@ -13,7 +13,7 @@ use samplewire::source::{
     CounterSource, NullSource, ReaderSource, Repeat, Source, SourceOptions, counter_mismatch,
     open_recording,
 };
-use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::receiver::Delivery;
@@ -176,22 +176,21 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
     let mut source = counter(SAMPLES);
     let options = TransmitterOptions::new().payload_bytes(1_408);
     let faults = Box::new(faults.expect("good faults"));
-    let mut transmitter =
-        Transmitter::listen_over(faults, source.info(), &options).expect("listens");
-    let address = transmitter.local_addr();
+    let mut listener = Listener::listen_over(faults, source.info(), &options).expect("listens");
+    let address = listener.local_addr();
     let sender = std::thread::spawn(move || {
-        let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
-        let session = session.expect("a receiver comes");
+        let stream = listener.accept(Duration::from_secs(20)).expect("the port works");
+        let mut stream = stream.expect("a receiver comes");
         let (mut index, mut rng) = (0, Rng::new(1));
         while index < SAMPLES {
-            let filling = transmitter.quantum(&session, Duration::from_secs(20));
+            let filling = stream.quantum(Duration::from_secs(20));
             let mut filling = filling.expect("it is open").expect("the receiver takes it");
             let most = filling.bytes_mut().len().min(rng.within(1..=2_048) as usize * 4);
             let len_bytes = source.read(&mut filling.bytes_mut()[..most]).expect("it counts");
-            transmitter.submit(filling, len_bytes, index, Flags::NONE);
-            index = transmitter.next_index();
+            stream.submit(filling, len_bytes, index, Flags::NONE);
+            index = stream.next_index();
         }
-        transmitter.finish(&session, 0).expect("the port works")
+        stream.finish(0).expect("the port works")
     });
     let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
     let mut next = 0;
@@ -249,14 +248,14 @@ fn source_that_fails_is_told_from_one_that_ends() {
     let reader = std::io::Cursor::new(vec![0_u8; 4_000_002]);
     let source = ReaderSource::new(reader, "cut", &options).expect("all is known");
     let address = "127.0.0.1:0".parse().expect("an address");
-    let mut transmitter =
-        Transmitter::listen(address, source.info(), &TransmitterOptions::new()).expect("listens");
-    let address = transmitter.local_addr();
+    let mut listener =
+        Listener::listen(address, source.info(), &TransmitterOptions::new()).expect("listens");
+    let address = listener.local_addr();
     let device = std::thread::spawn(move || {
-        let session = transmitter.wait_session(Duration::from_secs(20)).expect("the port works");
+        let stream = listener.accept(Duration::from_secs(20)).expect("the port works");
         let mut source = source;
-        let session = session.expect("a receiver comes");
-        transmitter.play(&session, &mut source, Overflow::Wait, || false)
+        let mut stream = stream.expect("a receiver comes");
+        stream.play(&mut source, Overflow::Wait, || false)
     });
     let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
     let samples: usize = receiver.by_ref().map(|block| block.len()).sum();

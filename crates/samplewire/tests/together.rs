@@ -9,7 +9,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, TransmitterOptions};
+use samplewire::transmitter::{SendStream, TransmitterOptions};
 use samplewire_io::{
     Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
@@ -89,8 +89,8 @@ impl Link for Gated {
     }
 }
 
-/// Streams of a device over such a link, their sessions, and who receives them.
-fn open(gate: &Arc<Gate>) -> (Device, Vec<Session>, Vec<Receiver>) {
+/// Streams of a device over such a link, at both ends.
+fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<Receiver>) {
     let udp = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
     let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
     let infos = vec![info; STREAMS.into()];
@@ -101,21 +101,22 @@ fn open(gate: &Arc<Gate>) -> (Device, Vec<Session>, Vec<Receiver>) {
     let streams: Vec<u16> = (0..STREAMS).collect();
     let options = ReceiverOptions::new().window(16);
     let receivers = Receiver::open_many(device.address, &streams, &options).unwrap();
-    let sessions = device
-        .transmitters
+    let streams = device
+        .listeners
         .iter_mut()
-        .map(|it| it.wait_session(PATIENCE).unwrap().expect("its receiver has come"))
+        .map(|it| it.accept(PATIENCE).unwrap().expect("its receiver has come"))
         .collect();
-    (device, sessions, receivers)
+    (streams, receivers)
 }
 
 #[test]
 fn packets_of_many_streams_leave_in_one_call() {
     let gate = Arc::new(Gate::default());
-    let (mut device, sessions, mut receivers) = open(&gate);
+    let (mut streams, mut receivers) = open(&gate);
     gate.is_shut.store(true, Ordering::SeqCst);
-    for (transmitter, session) in device.transmitters.iter_mut().zip(&sessions) {
-        let filling = transmitter.quantum(session, PATIENCE).unwrap().expect("one is free");
+    for transmitter in &mut streams {
+        let session = *transmitter.session();
+        let filling = transmitter.quantum(PATIENCE).unwrap().expect("one is free");
         let len_bytes = session.payload_bytes;
         transmitter.submit(filling, len_bytes, session.first_index, Flags::END_OF_BURST);
     }
@@ -137,8 +138,8 @@ fn packets_of_many_streams_leave_in_one_call() {
 #[test]
 fn control_packets_of_a_call_leave_before_its_data() {
     let gate = Arc::new(Gate::default());
-    let (mut device, sessions, mut receivers) = open(&gate);
-    let mut indexes: Vec<_> = sessions.iter().map(|session| session.first_index).collect();
+    let (mut streams, mut receivers) = open(&gate);
+    let mut indexes: Vec<_> = streams.iter().map(|it| it.session().first_index).collect();
     let until = Instant::now() + PATIENCE;
     for round in 0.. {
         if gate.mixed.load(Ordering::SeqCst) >= CALLS {
@@ -147,8 +148,9 @@ fn control_packets_of_a_call_leave_before_its_data() {
         assert!(Instant::now() < until, "{:?} in {round} rounds", gate.mixed);
         // While the others mark their silence.
         for place in (round % 2..STREAMS.into()).step_by(2) {
-            let (transmitter, session) = (&mut device.transmitters[place], &sessions[place]);
-            let Some(filling) = transmitter.quantum(session, Duration::ZERO).unwrap() else {
+            let transmitter = &mut streams[place];
+            let session = *transmitter.session();
+            let Some(filling) = transmitter.quantum(Duration::ZERO).unwrap() else {
                 continue;
             };
             transmitter.submit(filling, session.payload_bytes, indexes[place], Flags::NONE);

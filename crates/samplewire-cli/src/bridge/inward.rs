@@ -2,9 +2,9 @@
 
 use std::io;
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use samplewire::transmitter::{Filling, Session, TransmitError, Transmitter};
+use samplewire::transmitter::{Filling, SendStream, TransmitError};
 use samplewire_proto::wire::Flags;
 
 use super::ending::Ending;
@@ -59,47 +59,41 @@ impl Inward {
     /// The session has ended.
     pub(super) fn pump(
         &mut self,
-        transmitter: &mut Transmitter,
-        session: &Session,
+        stream: &mut SendStream,
         lead: u64,
         ending: &Ending,
         console: &mut Console,
     ) -> Result<(), PumpError> {
-        let stats = transmitter.stats_handle();
+        let stats = stream.stats_handle();
         let mut open: Option<Open> = None;
-        let mut index = session.first_index;
+        let mut index = stream.session().first_index;
         let mut flags = if lead > 0 { Flags::START } else { Flags::NONE };
         while !ending.has_come() {
             self.turn(Instant::now(), console);
             let items = self.fill();
             let is_full = match &mut open {
                 Some(open) if items > 0 => self.join(open, items),
-                None if items > 0 => {
-                    match transmitter.poll_quantum(session, self.waiting.waker()) {
-                        Poll::Pending => {
-                            self.wait()?;
-                            continue;
-                        }
-                        Poll::Ready(filling) => {
-                            let filling = filling?;
-                            self.join(open.insert(Open { filling, len_bytes: 0 }), items)
-                        }
+                None if items > 0 => match stream.poll_quantum(self.waiting.waker()) {
+                    Poll::Pending => {
+                        self.wait()?;
+                        continue;
                     }
-                }
+                    Poll::Ready(filling) => {
+                        let filling = filling?;
+                        self.join(open.insert(Open { filling, len_bytes: 0 }), items)
+                    }
+                },
                 _ => false,
             };
             if let Some(Open { filling, len_bytes }) = open.take_if(|_| is_full || items == 0) {
                 if flags.contains(Flags::START) {
                     index = index.max(stats.stats().stream.position_of_peer) + lead;
                 }
-                transmitter.submit(filling, len_bytes, index, flags);
-                (index, flags) = (transmitter.next_index(), Flags::NONE);
+                stream.submit(filling, len_bytes, index, flags);
+                (index, flags) = (stream.next_index(), Flags::NONE);
             }
             if items == 0 {
-                if stats.session().is_none_or(|open| open.id != session.id) {
-                    // It says why.
-                    drop(transmitter.quantum(session, Duration::ZERO)?);
-                }
+                stream.check()?;
                 self.wait()?;
             }
         }

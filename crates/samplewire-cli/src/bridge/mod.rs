@@ -98,9 +98,9 @@ fn listening(
 ) -> Result<Ways, Failure> {
     let (device, log) = open::listen(arguments, wiring::address(text)?, faults)?;
     let mut ways = Ways { faults: log.into_iter().collect(), ..Ways::default() };
-    let mut transmitters = device.transmitters;
-    let transmitter = transmitters.pop();
-    let granted = transmitter.as_ref().map(|it| it.granted().clone());
+    let mut listeners = device.listeners;
+    let listener = listeners.pop();
+    let granted = listener.as_ref().map(|it| it.granted().clone());
     let granted = granted.or(device.inlet.as_ref().map(|it| it.granted().clone()));
     console.line(format_args!(
         "samplewire {VERSION}: a bridge to ZeroMQ, listening on {}",
@@ -119,19 +119,19 @@ fn listening(
         let outward = outward(arguments, inlet.info(), (console, &mut start))?;
         let about = About {
             device: device.address,
-            stream: u16::from(transmitter.is_some()),
+            stream: u16::from(listener.is_some()),
             direction: metrics::Direction::Receive,
             info: inlet.info().clone(),
         };
         let entry = exporter.registry().add(about, View::default);
         ways.outward = Some((Tap::Listens(Box::new(inlet), entry), outward));
     }
-    if let Some(transmitter) = transmitter {
-        console.line(format_args!("  gives      {}", stream_words(transmitter.info())));
-        told.push(exporter.registry().add_device(0, &transmitter));
-        let inward = inward(arguments, transmitter.info(), (console, &mut start))?;
-        wiring::print_buffer(console, transmitter.capabilities(), Flow::Out, true);
-        ways.inward = Some((Spout::Listens(Box::new(transmitter)), inward));
+    if let Some(listener) = listener {
+        console.line(format_args!("  gives      {}", stream_words(listener.info())));
+        told.push(exporter.registry().add_device(0, &listener));
+        let inward = inward(arguments, listener.info(), (console, &mut start))?;
+        wiring::print_buffer(console, listener.capabilities(), Flow::Out, true);
+        ways.inward = Some((Spout::Listens(Box::new(listener)), inward));
     }
     real_time::print(console, &Vec::from_iter(&granted), true);
     document.start = Some(start);
@@ -147,15 +147,14 @@ fn opening(
     (console, document): (&mut Console, &mut Document),
 ) -> Result<Ways, Failure> {
     let opened = Opened::open(arguments, wiring::address(text)?, faults)?;
-    let Opened { receiver, transmitter, faults } = opened;
+    let Opened { receiver, sender, faults } = opened;
     let mut ways = Ways { faults, ..Ways::default() };
     let counters = receiver.as_ref().map(|it| it.counters());
-    told.extend(exporter.registry().add_opened(counters, transmitter.as_ref()));
+    told.extend(exporter.registry().add_opened(counters, sender.as_ref()));
     let granted = receiver.iter().map(|it| it.granted().clone());
-    let granted: Vec<_> =
-        granted.chain(transmitter.iter().map(|it| it.granted().clone())).collect();
+    let granted: Vec<_> = granted.chain(sender.iter().map(|it| it.granted().clone())).collect();
     console.line(format_args!("samplewire {VERSION}: a bridge between {text} and ZeroMQ"));
-    let to = transmitter.as_ref().and_then(|it| it.device());
+    let to = sender.as_ref().and_then(|it| it.device());
     let mut start = Start {
         version: VERSION,
         listening: None,
@@ -172,15 +171,15 @@ fn opening(
         let outward = outward(arguments, &info, (console, &mut start))?;
         ways.outward = Some((Tap::Opened(Box::new(receiver)), outward));
     }
-    if let Some(transmitter) = transmitter {
-        let device = transmitter.device().expect("this end opened");
+    if let Some(sender) = sender {
+        let device = sender.device().expect("this end opened");
         let info = device.stream_info();
         console.line(format_args!("  to         {}; {}", stream_words(&info), path_words(device)));
-        wiring::print_buffer(console, transmitter.capabilities(), Flow::Out, true);
+        wiring::print_buffer(console, sender.capabilities(), Flow::Out, true);
         let inward = inward(arguments, &info, (console, &mut start))?;
         let lead = (arguments.lead.as_secs_f64() * info.rate_hz()).round() as u64;
-        let (transmitter, timeout) = (Box::new(transmitter), arguments.timeout);
-        ways.inward = Some((Spout::Opened { transmitter, lead, timeout }, inward));
+        let (stream, timeout) = (Box::new(sender), arguments.timeout);
+        ways.inward = Some((Spout::Opened { stream, lead, timeout }, inward));
     }
     real_time::print(console, &Vec::from_iter(&granted), true);
     document.start = Some(start);

@@ -6,8 +6,8 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::{ConvertError, Format};
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Transmitter, TransmitterOptions};
-use samplewire::{OpenError, SendOptions};
+use samplewire::transmitter::TransmitterOptions;
+use samplewire::{OpenError, SendOptions, SendStream};
 use samplewire_io::{FaultLog, Udp};
 
 use super::shape::Shape;
@@ -21,7 +21,7 @@ use crate::zmtp::{Config, Endpoint, Kind, Socket};
 /// The streams of a device that were opened.
 pub(super) struct Opened {
     pub(super) receiver: Option<Receiver>,
-    pub(super) transmitter: Option<Transmitter>,
+    pub(super) sender: Option<SendStream>,
     /// What was done to the packets of each.
     pub(super) faults: Vec<FaultLog>,
 }
@@ -71,7 +71,7 @@ impl Opened {
             }
             None => None,
         };
-        let transmitter = match arguments.inward() {
+        let sender = match arguments.inward() {
             Some(_) => {
                 let mut options = SendOptions::new()
                     .delivery(arguments.delivery)
@@ -82,11 +82,11 @@ impl Opened {
                 if let Some(mtu_bytes) = arguments.mtu {
                     options = options.mtu(mtu_bytes);
                 }
-                Some(Transmitter::open_over(wire(1, true)?.link, address, &options)?)
+                Some(SendStream::open_over(wire(1, true)?.link, address, &options)?)
             }
             None => None,
         };
-        Ok(Self { receiver, transmitter, faults: logs })
+        Ok(Self { receiver, sender, faults: logs })
     }
 }
 

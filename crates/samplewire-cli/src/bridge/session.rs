@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use samplewire::End;
 use samplewire::device::{Incoming, Inlet};
 use samplewire::receiver::Receiver;
-use samplewire::transmitter::{Session, SessionEnd, TransmitError, Transmitter};
+use samplewire::transmitter::{Listener, SendStream, SessionEnd, TransmitError};
 use samplewire_proto::wire::CloseReason;
 
 use super::ending::Ending;
@@ -17,7 +17,7 @@ use super::wait::PAUSE;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::host::HostHints;
-use crate::interrupt::wait_session;
+use crate::interrupt::wait_ready;
 use crate::lanes;
 use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
@@ -34,9 +34,9 @@ pub(super) enum Tap {
 /// Where samples go that come from ZeroMQ.
 pub(super) enum Spout {
     /// A stream that was opened, whose device plays the first sample so many samples later.
-    Opened { transmitter: Box<Transmitter>, lead: u64, timeout: Duration },
+    Opened { stream: Box<SendStream>, lead: u64, timeout: Duration },
     /// Whoever opens this device.
-    Listens(Box<Transmitter>),
+    Listens(Box<Listener>),
 }
 
 /// What became of the sessions of a way.
@@ -87,7 +87,7 @@ pub(super) fn serve_outward(
         Tap::Listens(mut inlet, told) => {
             while !ending.has_come() {
                 outward.turn(Instant::now(), console);
-                let Some(Incoming { receiver, .. }) = inlet.wait_session(PAUSE)? else { continue };
+                let Some(Incoming { receiver, .. }) = inlet.accept(PAUSE)? else { continue };
                 console.line(format_args!("{} opened", receiver.info().address));
                 told.set({
                     let (info, stats) = (receiver.info(), receiver.stats_handle());
@@ -159,15 +159,14 @@ pub(super) fn serve_inward(
 ) -> Result<Way, Failure> {
     let mut way = Way::new();
     match spout {
-        Spout::Opened { mut transmitter, lead, timeout } => {
+        Spout::Opened { mut stream, lead, timeout } => {
             let is_over = || ending.has_come();
-            match wait_session(&mut transmitter, timeout, is_over).map_err(port_failure)? {
-                Some(session) => {
-                    let passed =
-                        send(&mut transmitter, &session, lead, (&mut inward, ending), console)?;
+            match wait_ready(&stream, timeout, is_over).map_err(port_failure)? {
+                true => {
+                    let passed = send(&mut stream, lead, (&mut inward, ending), console)?;
                     way.push(passed, console);
                 }
-                None => match ending.signal() {
+                false => match ending.signal() {
                     Some(signal) => way.outcome = Outcome::Interrupted { signal },
                     None => {
                         way.outcome = Outcome::Unreachable;
@@ -177,13 +176,13 @@ pub(super) fn serve_inward(
                 },
             }
         }
-        Spout::Listens(mut transmitter) => {
+        Spout::Listens(mut listener) => {
             while !ending.has_come() {
                 inward.idle(Instant::now(), console);
-                let session = transmitter.wait_session(PAUSE).map_err(port_failure)?;
-                let Some(session) = session else { continue };
-                console.line(format_args!("{} opened", session.peer));
-                let passed = send(&mut transmitter, &session, 0, (&mut inward, ending), console)?;
+                let stream = listener.accept(PAUSE).map_err(port_failure)?;
+                let Some(mut stream) = stream else { continue };
+                console.line(format_args!("{} opened", stream.session().peer));
+                let passed = send(&mut stream, 0, (&mut inward, ending), console)?;
                 way.push(passed, console);
             }
             way = way.of_device();
@@ -196,22 +195,21 @@ pub(super) fn serve_inward(
 }
 
 fn send(
-    transmitter: &mut Transmitter,
-    session: &Session,
+    stream: &mut SendStream,
     lead: u64,
     (inward, ending): (&mut Inward, &Ending),
     console: &mut Console,
 ) -> Result<Passed, Failure> {
     let before = inward.watch.carried();
     let started = Instant::now();
-    let end = match inward.pump(transmitter, session, lead, ending, console) {
-        Ok(()) => finish(transmitter, session).map_err(port_failure)?,
+    let end = match inward.pump(stream, lead, ending, console) {
+        Ok(()) => finish(stream).map_err(port_failure)?,
         Err(PumpError::Transmit(TransmitError::Ended(end))) => *end,
         Err(PumpError::Transmit(error)) => return Err(port_failure(error)),
         Err(PumpError::System(error)) => return Err(error.into()),
     };
     let samples = inward.watch.carried().samples - before.samples;
-    let unsent = transmitter.next_index().saturating_sub(end.final_index);
+    let unsent = stream.next_index().saturating_sub(end.final_index);
     let words = end_words(end.end);
     let is_broken = is_broken(end.end);
     let outcome = match (ending.signal(), is_broken) {
@@ -225,16 +223,23 @@ fn send(
         end_index: end.final_index,
         stats: end.stats,
         elapsed: started.elapsed(),
-        frame_bytes: transmitter.info().frame_bytes(),
+        frame_bytes: stream.info().frame_bytes(),
     };
     let error = is_broken.then(|| format!("sending: {words}"));
-    Ok(Passed { peer: session.peer, outcome, words, received: None, sent: Some(sent), error })
+    Ok(Passed {
+        peer: stream.session().peer,
+        outcome,
+        words,
+        received: None,
+        sent: Some(sent),
+        error,
+    })
 }
 
 /// Ends a session when the other end has all, or what has departed by [`FINISH_MAX`]: it may hold
 /// back what nobody takes of it.
-fn finish(transmitter: &mut Transmitter, session: &Session) -> Result<SessionEnd, TransmitError> {
-    let canceller = transmitter.canceller();
+fn finish(stream: &mut SendStream) -> Result<SessionEnd, TransmitError> {
+    let canceller = stream.canceller();
     std::thread::scope(|scope| {
         let (done, wait) = mpsc::channel::<()>();
         scope.spawn(move || {
@@ -242,7 +247,7 @@ fn finish(transmitter: &mut Transmitter, session: &Session) -> Result<SessionEnd
                 canceller.cancel();
             }
         });
-        let end = transmitter.finish(session, 0);
+        let end = stream.finish(0);
         drop(done);
         end
     })

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::source::{Source, SourceOptions, SourceSpec};
-use samplewire::transmitter::{Overflow, PlayError, PlaySummary, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, PlayError, PlaySummary, TransmitterOptions};
 use samplewire_io::{FaultLog, FaultSpec, Udp};
 
 use crate::arguments::DemoArguments;
@@ -39,10 +39,10 @@ impl Device {
         let [data, feedback] = [0, 1].map(|side| fault_spec(arguments.seed.wrapping_add(side)));
         let Wiring { link, logs } = Wiring::new(socket).with_faults(&data, &feedback)?;
         let options = TransmitterOptions::new().mtu(MTU_BYTES).window(super::WINDOW);
-        let mut transmitter =
-            Transmitter::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
-        let (address, memory_bytes) = (transmitter.local_addr(), transmitter.memory_bytes());
-        let told = registry.add_device(0, &transmitter);
+        let mut listener =
+            Listener::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
+        let (address, memory_bytes) = (listener.local_addr(), listener.memory_bytes());
+        let told = registry.add_device(0, &listener);
         let is_given_up = Arc::new(AtomicBool::new(false));
         let (given_up, interrupt) = (Arc::clone(&is_given_up), interrupt.clone());
         let (rate_hz, length) = (arguments.rate, arguments.seconds);
@@ -51,11 +51,11 @@ impl Device {
             if given_up.load(Ordering::Relaxed) {
                 return Ok(None);
             }
-            let Some(session) = transmitter.wait_session(SESSION_PAUSE)? else { continue };
+            let Some(mut stream) = listener.accept(SESSION_PAUSE)? else { continue };
             let started = Instant::now();
             let is_over = || started.elapsed() >= length || interrupt.signal().is_some();
             let overflow = Overflow::Lose { rate_hz };
-            return transmitter.play(&session, &mut *source, overflow, is_over).map(Some);
+            return stream.play(&mut *source, overflow, is_over).map(Some);
         };
         let thread = std::thread::Builder::new().name("demo device".into()).spawn(play)?;
         let faults = logs.faults.expect("faults were put on the link");

@@ -14,7 +14,7 @@ use samplewire::OpenError;
 use samplewire::device::{Device, DeviceConfig, SampleClock};
 use samplewire::format::Format;
 use samplewire::source::{SourceSpec, StreamInfo};
-use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
 
@@ -71,10 +71,10 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let ending = Ending::new(Interrupt::install()?);
     let _told: Vec<_> = supplies
         .iter()
-        .zip(&device.transmitters)
+        .zip(&device.listeners)
         .map(|(supply, it)| exporter.registry().add_device(supply.stream, it))
         .collect();
-    let granted = match (device.transmitters.first(), &device.inlet) {
+    let granted = match (device.listeners.first(), &device.inlet) {
         (Some(transmitter), _) => Some(transmitter.granted().clone()),
         (None, inlet) => inlet.as_ref().map(|inlet| inlet.granted().clone()),
     };
@@ -91,7 +91,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     });
     let stage = stage.transpose()?.flatten();
     console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));
-    print_sends(&mut console, arguments, &supplies, &device.transmitters, clock);
+    print_sends(&mut console, arguments, &supplies, &device.listeners, clock);
     if let Some(info) = &plays {
         print_plays(&mut console, arguments, info, clock);
     }
@@ -108,12 +108,12 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     };
     console.line(format_args!("waiting for {peers}; Ctrl-C ends"));
     let has_several = sends.len() > 1;
-    let streams = device.transmitters.into_iter().zip(supplies).zip(sources);
-    let senders = streams.map(|((transmitter, supply), source)| {
-        let overflow = overflow(arguments.rate, transmitter.info(), clock);
+    let streams = device.listeners.into_iter().zip(supplies).zip(sources);
+    let senders = streams.map(|((listener, supply), source)| {
+        let overflow = overflow(arguments.rate, listener.info(), clock);
         let stream = has_several.then_some(supply.stream);
         let faults = wiring.logs.faults.clone().filter(|_| !has_several);
-        let player = Player { transmitter, stream, overflow, faults, ending: ending.clone() };
+        let player = Player { listener, stream, overflow, faults, ending: ending.clone() };
         Part::Sends { player: Box::new(player), supply, source }
     });
     let parts = senders.chain(stage.map(|stage| Part::Plays(Box::new(stage)))).collect();
@@ -196,13 +196,13 @@ fn print_sends(
     console: &mut Console,
     arguments: &EmulateArguments,
     supplies: &[Supply<'_>],
-    transmitters: &[Transmitter],
+    listeners: &[Listener],
     clock: Option<SampleClock>,
 ) {
-    let (Some(supply), Some(first)) = (supplies.first(), transmitters.first()) else { return };
-    for (supply, transmitter) in supplies.iter().zip(transmitters) {
-        let stream = stream_words(transmitter.info());
-        match transmitters.len() {
+    let (Some(supply), Some(first)) = (supplies.first(), listeners.first()) else { return };
+    for (supply, listener) in supplies.iter().zip(listeners) {
+        let stream = stream_words(listener.info());
+        match listeners.len() {
             1 => console.line(format_args!("  stream     {stream}")),
             _ => console.line(format_args!("  stream {:<3} {stream}", supply.stream)),
         }
@@ -216,8 +216,8 @@ fn print_sends(
         None => "as much as the path is shown to carry".to_owned(),
     };
     console.line(format_args!("  payload    {payload}"));
-    let memory_bytes: usize = transmitters.iter().map(Transmitter::memory_bytes).sum();
-    let each = if transmitters.len() > 1 { " each" } else { "" };
+    let memory_bytes: usize = listeners.iter().map(Listener::memory_bytes).sum();
+    let each = if listeners.len() > 1 { " each" } else { "" };
     console.line(format_args!(
         "  window     {} packets{each}, in {} of memory",
         grouped(arguments.window.into()),

@@ -97,9 +97,9 @@ fn send(
     console: &mut Console,
 ) -> Result<Outcome, Failure> {
     while !player.ending.has_come(console) {
-        let opened = player.transmitter.wait_session(STOP_PAUSE).map_err(PlayError::from)?;
-        let Some(session) = opened else { continue };
-        let played = player.play(&session, &mut *source, console)?;
+        let opened = player.listener.accept(STOP_PAUSE).map_err(PlayError::from)?;
+        let Some(mut stream) = opened else { continue };
+        let played = player.play(&mut stream, &mut *source, console)?;
         let is_used_up = *supply.spec == SourceSpec::Stdin && played.has_source_ended;
         if (once && !played.was_called_off) || is_used_up {
             return Ok(played.outcome);

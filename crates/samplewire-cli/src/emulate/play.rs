@@ -51,7 +51,7 @@ impl Stage {
     pub(super) fn serve(mut self, once: bool, console: &mut Console) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::Whole;
         while !self.ending.has_come(console) {
-            let incoming = self.inlet.wait_session(STOP_PAUSE)?;
+            let incoming = self.inlet.accept(STOP_PAUSE)?;
             let Some(incoming) = incoming else { continue };
             let played = self.play(incoming, console)?;
             if once {

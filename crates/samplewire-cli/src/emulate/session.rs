@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::source::Source;
-use samplewire::transmitter::{Overflow, PlaySummary, Session, SessionEnd, Transmitter};
+use samplewire::transmitter::{Listener, Overflow, PlaySummary, SendStream, SessionEnd};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::{Counts, Direction};
 use samplewire_proto::SampleIndex;
@@ -22,7 +22,7 @@ use crate::outcome::Outcome;
 
 /// A stream of the device, for one session after another.
 pub(super) struct Player {
-    pub(super) transmitter: Transmitter,
+    pub(super) listener: Listener,
     /// The number of the stream, where there are several.
     pub(super) stream: Option<u16>,
     pub(super) overflow: Overflow,
@@ -43,11 +43,12 @@ pub(super) struct Played {
 impl Player {
     /// Plays `source` until it or the session ends, or the command is interrupted.
     pub(super) fn play(
-        &mut self,
-        session: &Session,
+        &self,
+        stream: &mut SendStream,
         source: &mut dyn Source,
         console: &mut Console,
     ) -> Result<Played, Failure> {
+        let session = *stream.session();
         let id = match self.stream {
             Some(stream) => format!("stream {stream}, session {}", session.id),
             None => format!("session {}", session.id),
@@ -59,7 +60,7 @@ impl Player {
             grouped(session.payload_bytes as u64)
         ));
         let before = self.fault_counts();
-        let refused_before = self.transmitter.stats().send_errors;
+        let refused_before = self.listener.stats().send_errors;
         let frame_bytes = source.info().frame_bytes() as u64;
         let read_bytes = AtomicU64::new(0);
         let started = Instant::now();
@@ -86,12 +87,12 @@ impl Player {
             is_interrupted
         };
         let mut metered = Metered::new(source, &read_bytes);
-        let summary = self.transmitter.play(session, &mut metered, self.overflow, should_stop)?;
+        let summary = stream.play(&mut metered, self.overflow, should_stop)?;
         // Other streams end at the same time, and their lines come before or after these.
         let _together = std::io::stdout().lock();
         let first_index = session.first_index;
         print_summary(console, (&id, first_index), &summary, frame_bytes, started.elapsed());
-        let refused = self.transmitter.stats().send_errors.saturating_sub(refused_before);
+        let refused = self.listener.stats().send_errors.saturating_sub(refused_before);
         if refused > 0 {
             console.line(format_args!(
                 "  refused    {} packets to any address that this host refused to send",

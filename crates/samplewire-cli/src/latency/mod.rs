@@ -7,7 +7,7 @@ mod trial;
 use std::time::Duration;
 
 use samplewire::receiver::{Receiver, ReceiverOptions};
-use samplewire::{SendOptions, Transmitter};
+use samplewire::{SendOptions, SendStream};
 
 use crate::arguments::LatencyArguments;
 use crate::console::Console;
@@ -64,7 +64,7 @@ fn measure(
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options());
-    let transmitter = Transmitter::open(address, &sender)?;
+    let transmitter = SendStream::open(address, &sender)?;
     check(arguments, &receiver, &transmitter)?;
     let _told = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");
@@ -124,10 +124,10 @@ fn conclude(
 fn check(
     arguments: &LatencyArguments,
     receiver: &Receiver,
-    transmitter: &Transmitter,
+    stream: &SendStream,
 ) -> Result<(), Failure> {
     let from = receiver.info();
-    let to = transmitter.device().expect("this end opened");
+    let to = stream.device().expect("this end opened");
     let refuse = |text: String| Err(Failure::Contradiction(text));
     if from.boot_id != to.boot_id || from.rate_numerator == 0 || from.rate_hz() != to.rate_hz() {
         return refuse(format!("the two streams of {} have no clock in common", from.address));

@@ -3,18 +3,17 @@
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::Receiver;
-use samplewire::transmitter::{Session, TransmitError};
-use samplewire::{SampleIndex, Transmitter};
+use samplewire::transmitter::TransmitError;
+use samplewire::{SampleIndex, SendStream};
 use samplewire_proto::wire::Flags;
 
 use crate::arguments::LatencyArguments;
-use crate::interrupt::{Interrupt, wait_session};
+use crate::interrupt::{Interrupt, wait_ready};
 
 /// Both streams of a device at work.
 pub(super) struct Trial {
     receiver: Receiver,
-    transmitter: Transmitter,
-    session: Session,
+    sender: SendStream,
     rate_hz: f64,
     bursts: u64,
     samples: u64,
@@ -36,24 +35,22 @@ impl From<TransmitError> for Broken {
 impl Trial {
     pub(super) fn new(
         receiver: Receiver,
-        mut transmitter: Transmitter,
+        sender: SendStream,
         arguments: &LatencyArguments,
         interrupt: &Interrupt,
     ) -> Result<Self, Broken> {
         let is_interrupted = || interrupt.signal().is_some();
-        let Some(session) = wait_session(&mut transmitter, arguments.timeout, is_interrupted)?
-        else {
+        if !wait_ready(&sender, arguments.timeout, is_interrupted)? {
             return Err(Broken("the device took no burst (--timeout)".into()));
-        };
+        }
         Ok(Self {
             rate_hz: receiver.info().rate_hz(),
             bursts: arguments.bursts,
             samples: arguments.nsamps,
-            next: session.first_index,
-            late_seen: transmitter.stats().stream.late_at_peer,
+            next: sender.session().first_index,
+            late_seen: sender.stats().stream.late_at_peer,
             receiver,
-            transmitter,
-            session,
+            sender,
         })
     }
 
@@ -73,12 +70,12 @@ impl Trial {
             sent += 1;
         }
         let until = Instant::now() + lead + PLAYED_MAX;
-        let (session, next) = (self.session, self.next);
+        let next = self.next;
         let is_late = || Instant::now() > until || interrupt.signal().is_some();
-        if sent > 0 && !self.transmitter.wait_played(&session, next, is_late)? {
+        if sent > 0 && !self.sender.wait_played(next, is_late)? {
             return Err(Broken(format!("the device has not come to index {next}")));
         }
-        let late = self.transmitter.stats().stream.late_at_peer;
+        let late = self.sender.stats().stream.late_at_peer;
         let count = late.wrapping_sub(self.late_seen);
         self.late_seen = late;
         // While it was waited, samples have come.
@@ -103,20 +100,20 @@ impl Trial {
     }
 
     fn send(&mut self, first: SampleIndex) -> Result<(), Broken> {
-        let Some(mut filling) = self.transmitter.quantum(&self.session, SILENCE_MAX)? else {
+        let Some(mut filling) = self.sender.quantum(SILENCE_MAX)? else {
             return Err(Broken("the device takes no more bursts".into()));
         };
-        let len_bytes = self.samples as usize * self.transmitter.info().frame_bytes();
+        let len_bytes = self.samples as usize * self.sender.info().frame_bytes();
         filling.bytes_mut()[..len_bytes].fill(0);
         let flags = Flags::START | Flags::END_OF_BURST;
-        self.transmitter.submit(filling, len_bytes, first, flags);
+        self.sender.submit(filling, len_bytes, first, flags);
         self.next = first + self.samples;
         Ok(())
     }
 
     /// Ends both streams; what was measured does not depend on how.
     pub(super) fn close(mut self) {
-        let _ended = self.transmitter.finish(&self.session, 0).is_ok();
+        let _ended = self.sender.finish(0).is_ok();
         self.receiver.close();
     }
 }

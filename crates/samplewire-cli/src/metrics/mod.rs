@@ -22,7 +22,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use samplewire::receiver::StatsHandle;
-use samplewire::{DeviceInfo, Transmitter};
+use samplewire::{DeviceInfo, SendStream};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -151,22 +151,24 @@ impl Registry {
     }
 
     /// Tells of the stream of that number that a device sends.
-    pub(crate) fn add_device(&self, stream: u16, transmitter: &Transmitter) -> Entry {
-        self.add(About::sent(stream, transmitter), stream::of_transmitter(transmitter))
+    pub(crate) fn add_device(&self, stream: u16, listener: &samplewire::Listener) -> Entry {
+        let look = stream::of_sender(listener.stats_handle(), None);
+        self.add(About::sent(stream, listener), look)
     }
 
     /// Tells of streams that this end opened.
     pub(crate) fn add_opened<'a>(
         &self,
         receivers: impl IntoIterator<Item = (&'a DeviceInfo, StatsHandle)>,
-        transmitter: Option<&Transmitter>,
+        sender: Option<&SendStream>,
     ) -> Vec<Entry> {
         let received = receivers.into_iter().map(|(info, stats)| {
             self.add(About::opened(info, Direction::Receive), stream::of_receiver(info, stats))
         });
-        let sent = transmitter.and_then(|transmitter| {
-            let about = About::opened(transmitter.device()?, Direction::Transmit);
-            Some(self.add(about, stream::of_transmitter(transmitter)))
+        let sent = sender.and_then(|sender| {
+            let device = sender.device()?;
+            let look = stream::of_sender(sender.stats_handle(), Some(device.address));
+            Some(self.add(About::opened(device, Direction::Transmit), look))
         });
         received.chain(sent).collect()
     }

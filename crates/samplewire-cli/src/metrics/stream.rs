@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 
 use samplewire::DeviceInfo;
+use samplewire::Listener;
 use samplewire::device::PlayCounts;
 use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{StatsHandle, Transmitter, TransmitterSnapshot};
+use samplewire::transmitter::{StatsHandle, TransmitterSnapshot};
 
 use samplewire::account::Account;
 
@@ -63,8 +64,8 @@ pub(crate) struct View {
 
 impl About {
     /// The stream of that number that a device sends.
-    pub(crate) fn sent(stream: u16, transmitter: &Transmitter) -> Self {
-        let (device, info) = (transmitter.local_addr(), transmitter.info().clone());
+    pub(crate) fn sent(stream: u16, listener: &Listener) -> Self {
+        let (device, info) = (listener.local_addr(), listener.info().clone());
         Self { device, stream, direction: Direction::Transmit, info }
     }
 
@@ -88,10 +89,11 @@ pub(crate) fn of_receiver(
     move || View { peer, packet_samples, receiver: Some(stats.stats()), ..View::default() }
 }
 
-/// Tells of a transmitter: one that opened a device, or the one of a device.
-pub(crate) fn of_transmitter(transmitter: &Transmitter) -> impl Fn() -> View + Send + use<> {
-    let stats: StatsHandle = transmitter.stats_handle();
-    let opened = transmitter.device().map(|device| device.address);
+/// Shows a stream that is sent: to the device that was opened, or to receivers of this one.
+pub(crate) fn of_sender(
+    stats: StatsHandle,
+    opened: Option<SocketAddr>,
+) -> impl Fn() -> View + Send {
     let is_listening = opened.is_none();
     move || {
         let (session, mut sender) = (stats.session(), stats.stats());

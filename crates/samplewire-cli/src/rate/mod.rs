@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Aligned, Receiver, ReceiverOptions};
-use samplewire::{SendOptions, Transmitter};
+use samplewire::{SendOptions, SendStream};
 
 use crate::account;
 use crate::arguments::{RateArguments, Way};
@@ -58,7 +58,7 @@ fn measure(
     };
     let transmitter = match arguments.way {
         Way::Transmit | Way::Both => {
-            Some(Transmitter::open(address, &send_options(arguments).owner(owner))?)
+            Some(SendStream::open(address, &send_options(arguments).owner(owner))?)
         }
         Way::Receive => None,
     };
@@ -160,10 +160,10 @@ fn announce(
     console: &mut Console,
     document: &mut Document,
     aligned: Option<&Aligned>,
-    transmitter: Option<&Transmitter>,
+    transmitter: Option<&SendStream>,
 ) {
     let from = aligned.map(Aligned::info);
-    let to = transmitter.and_then(Transmitter::device);
+    let to = transmitter.and_then(SendStream::device);
     console.line(format_args!(
         "samplewire {VERSION}: measuring {} for {}",
         arguments.address,
@@ -176,14 +176,14 @@ fn announce(
         }
     }
     let received = aligned.and_then(|it| it.granted().next()).map(|(capabilities, _)| capabilities);
-    let sent = transmitter.map(Transmitter::capabilities);
+    let sent = transmitter.map(SendStream::capabilities);
     for (capabilities, flow) in [(received, Flow::In), (sent, Flow::Out)] {
         if let Some(capabilities) = capabilities {
             wiring::print_buffer(console, capabilities, flow, true);
         }
     }
     let granted = aligned.iter().flat_map(|it| it.granted().map(|(_, granted)| granted));
-    let granted: Vec<_> = granted.chain(transmitter.map(Transmitter::granted)).collect();
+    let granted: Vec<_> = granted.chain(transmitter.map(SendStream::granted)).collect();
     real_time::print(console, &granted, true);
     document.start = Some(Start {
         version: VERSION,

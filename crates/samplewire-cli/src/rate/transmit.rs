@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::{NullSource, Source, SourceError, StreamInfo};
 use samplewire::transmitter::{PlayError, StatsHandle, TransmitError};
-use samplewire::{End, Transmitter};
+use samplewire::{End, SendStream};
 
 use super::tally::Sent;
 use crate::arguments::RateArguments;
-use crate::interrupt::{Interrupt, wait_session};
+use crate::interrupt::{Interrupt, wait_ready};
 
-/// A transmitter at work.
+/// A stream to a device, at work.
 pub(super) struct Transmitting {
-    transmitter: Transmitter,
+    stream: SendStream,
     lead: Duration,
     timeout: Duration,
     watch: Arc<Watch>,
@@ -32,14 +32,14 @@ pub(super) struct Watch {
 }
 
 impl Transmitting {
-    pub(super) fn new(transmitter: Transmitter, arguments: &RateArguments) -> Self {
+    pub(super) fn new(stream: SendStream, arguments: &RateArguments) -> Self {
         let watch = Arc::new(Watch {
             samples: AtomicU64::new(0),
             late: AtomicU64::new(0),
-            stats: transmitter.stats_handle(),
-            frame_bytes: transmitter.info().frame_bytes() as u64,
+            stats: stream.stats_handle(),
+            frame_bytes: stream.info().frame_bytes() as u64,
         });
-        Self { transmitter, lead: arguments.lead, timeout: arguments.timeout, watch }
+        Self { stream, lead: arguments.lead, timeout: arguments.timeout, watch }
     }
 
     pub(super) fn watch(&self) -> Arc<Watch> {
@@ -49,12 +49,12 @@ impl Transmitting {
     /// Sends until it is over, waits until that is played, and closes.
     pub(super) fn run(mut self, is_over: &AtomicBool, interrupt: &Interrupt) -> Sent {
         let started = Instant::now();
-        let frame_bytes = self.transmitter.info().frame_bytes();
+        let frame_bytes = self.stream.info().frame_bytes();
         let mut late = Late::default();
         let result = self.send((is_over, interrupt), &mut late);
         late.look(&self.watch);
         let elapsed = started.elapsed();
-        let snapshot = self.transmitter.stats();
+        let snapshot = self.stream.stats();
         let samples = self.watch.samples.load(Ordering::Relaxed);
         let late = late.packets;
         let (underflow, error) = match result {
@@ -71,19 +71,20 @@ impl Transmitting {
         late: &mut Late,
     ) -> Result<Option<u64>, PlayError> {
         let is_interrupted = || interrupt.signal().is_some();
-        let Self { transmitter, lead, timeout, watch } = self;
-        let Some(session) = wait_session(transmitter, *timeout, is_interrupted)? else {
+        let Self { stream, lead, timeout, watch } = self;
+        if !wait_ready(stream, *timeout, is_interrupted)? {
             if is_interrupted() {
                 return Ok(None);
             }
             let text = format!("the device took nothing for {timeout:?}");
             return Err(PlayError::Transmit(TransmitError::Port(text)));
-        };
-        let info = transmitter.info();
+        }
+        let info = stream.info();
         let zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
         let mut zeros = Zeros { zeros, is_over };
-        let first = session.first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
-        let end = transmitter.send_burst(&session, &mut zeros, first, |index| {
+        let first =
+            stream.session().first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
+        let end = stream.send_burst(&mut zeros, first, |index| {
             // Relaxed: figures for display, and a flag that is looked at again soon.
             watch.samples.store(index - first, Ordering::Relaxed);
             late.look(watch);
@@ -91,7 +92,7 @@ impl Transmitting {
         })?;
         watch.samples.store(end - first, Ordering::Relaxed);
         let mut moved = (0, Instant::now());
-        transmitter.wait_played(&session, end, || {
+        stream.wait_played(end, || {
             let position = late.look(watch);
             if position != moved.0 {
                 moved = (position, Instant::now());
@@ -99,10 +100,10 @@ impl Transmitting {
             moved.1.elapsed() > STALL_MAX || is_interrupted()
         })?;
         if is_interrupted() {
-            transmitter.cancel(&session)?;
+            stream.cancel()?;
             return Ok(None);
         }
-        let end = transmitter.finish(&session, 0)?;
+        let end = stream.finish(0)?;
         match end.end {
             End::Finished { .. } => Ok(Some(end.stats.underflow_at_peer)),
             other => {

@@ -9,8 +9,8 @@ mod summary;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::source::{ConvertingSource, Source, SourceOptions, open_recording};
-use samplewire::transmitter::{PlayError, Session, SessionEnd, TransmitError};
-use samplewire::{DeviceInfo, SampleIndex, SendOptions, Transmitter, Underflow};
+use samplewire::transmitter::{PlayError, SessionEnd, TransmitError};
+use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
 
@@ -22,7 +22,7 @@ use crate::failure::Failure;
 use crate::faults::{FaultPair, print_counts};
 use crate::figures::{exact, grouped, measured, span};
 use crate::finishing;
-use crate::interrupt::{Interrupt, wait_session};
+use crate::interrupt::{Interrupt, wait_ready};
 use crate::memory::check_window;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
@@ -63,15 +63,15 @@ fn replay(
     let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
     check_window(arguments.window, 1, packet_bytes)?;
     let Wiring { link, logs } = wiring;
-    let mut transmitter = Transmitter::open_over(link, address, &send_options(arguments))?;
+    let mut stream = SendStream::open_over(link, address, &send_options(arguments))?;
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
-    let device = transmitter.device().expect("this end opened").clone();
-    let _told = exporter.registry().add_opened([], Some(&transmitter));
+    let device = stream.device().expect("this end opened").clone();
+    let _told = exporter.registry().add_opened([], Some(&stream));
     let format = source.info().format;
     let mut source = fitted(source, arguments, &device, console)?;
     let first = first_index(arguments, &device);
-    announce(arguments, console, document, (&transmitter, &device, first));
+    announce(arguments, console, document, (&stream, &device, first));
     if format != device.format {
         console.line(format_args!("  converted  from {format} to {}", device.format));
     }
@@ -79,13 +79,13 @@ fn replay(
         faults.print(console);
     }
     wiring::print_buffer(console, &capabilities, Flow::Out, true);
-    real_time::print(console, &[transmitter.granted()], true);
+    real_time::print(console, &[stream.granted()], true);
     let progress = Progress::new(started, first, device.frame_bytes(), console, document);
-    let mut replay = Replay { arguments, transmitter: &mut transmitter, progress, interrupt };
+    let mut replay = Replay { arguments, stream: &mut stream, progress, interrupt };
     let (stop, end) = replay.run(&mut *source, first)?;
-    let sent = replay.progress.finish(replay.transmitter);
-    let snapshot = transmitter.stats();
-    let memory_bytes = transmitter.memory_bytes();
+    let sent = replay.progress.finish(replay.stream);
+    let snapshot = stream.stats();
+    let memory_bytes = stream.memory_bytes();
     let elapsed = started.elapsed();
     let summary = Summary {
         stop,
@@ -115,7 +115,7 @@ fn replay(
 /// A replay under way.
 struct Replay<'a> {
     arguments: &'a ReplayArguments,
-    transmitter: &'a mut Transmitter,
+    stream: &'a mut SendStream,
     progress: Progress<'a>,
     interrupt: Interrupt,
 }
@@ -129,20 +129,20 @@ impl Replay<'_> {
     ) -> Result<(Stop, Option<SessionEnd>), Failure> {
         let timeout = self.arguments.timeout;
         let is_interrupted = || self.progress.stop_signal(&self.interrupt).is_some();
-        let session = match wait_session(self.transmitter, timeout, is_interrupted) {
-            Ok(Some(session)) => session,
-            Ok(None) => {
+        match wait_ready(self.stream, timeout, is_interrupted) {
+            Ok(true) => {}
+            Ok(false) => {
                 let stop = self.interrupt.signal().map_or(Stop::NoCredit(timeout), Stop::Signal);
                 return Ok((stop, None));
             }
             Err(error) => return Ok((Stop::Port(error.to_string()), None)),
-        };
-        let sent = self.send(&session, source, first);
+        }
+        let sent = self.send(source, first);
         let stop = match sent {
             Ok(stop) => stop,
             Err(PlayError::Source(error)) => {
                 // What came before is still to be played.
-                self.transmitter.finish(&session, 0).map_err(PlayError::from)?;
+                self.stream.finish(0).map_err(PlayError::from)?;
                 return Err(error.into());
             }
             Err(PlayError::Transmit(TransmitError::Ended(end))) => {
@@ -151,11 +151,11 @@ impl Replay<'_> {
             Err(PlayError::Transmit(error)) => return Ok((Stop::Port(error.to_string()), None)),
         };
         let closed = match stop {
-            Stop::Finished => self.transmitter.finish(&session, 0),
+            Stop::Finished => self.stream.finish(0),
             _ => {
-                let Self { transmitter, progress, interrupt, .. } = self;
+                let Self { stream, progress, interrupt, .. } = self;
                 let left = || "waiting for the device to close the stream".to_owned();
-                let cancel = || transmitter.cancel(&session);
+                let cancel = || stream.cancel();
                 finishing::finish(progress.console(), interrupt, left, cancel)
             }
         };
@@ -165,24 +165,19 @@ impl Replay<'_> {
         })
     }
 
-    fn send(
-        &mut self,
-        session: &Session,
-        source: &mut dyn Source,
-        first: SampleIndex,
-    ) -> Result<Stop, PlayError> {
-        let Self { arguments, transmitter, progress, interrupt } = self;
+    fn send(&mut self, source: &mut dyn Source, first: SampleIndex) -> Result<Stop, PlayError> {
+        let Self { arguments, stream, progress, interrupt } = self;
         let pause = arguments.pause.unwrap_or_default().as_secs_f64();
-        let pause_samples = (pause * transmitter.info().rate_hz()).round() as u64;
+        let pause_samples = (pause * stream.info().rate_hz()).round() as u64;
         let mut next = first;
         loop {
             let mut burst = Limited::new(source, arguments.burst);
-            let stats = transmitter.stats_handle();
+            let stats = stream.stats_handle();
             let told = |index| {
                 progress.look(&stats.stats(), index);
                 progress.stop_signal(interrupt).is_some()
             };
-            let end = transmitter.send_burst(session, &mut burst, next, told)?;
+            let end = stream.send_burst(&mut burst, next, told)?;
             progress.burst(next, end);
             next = end;
             if interrupt.signal().is_some() || burst.has_ended() {
@@ -193,10 +188,10 @@ impl Replay<'_> {
         if let Some(signal) = interrupt.signal() {
             return Ok(Stop::Signal(signal));
         }
-        let stats = transmitter.stats_handle();
+        let stats = stream.stats_handle();
         let mut moved = (0, Instant::now());
         let mut has_stalled = false;
-        let is_played = transmitter.wait_played(session, next, || {
+        let is_played = stream.wait_played(next, || {
             let snapshot = stats.stats();
             progress.look(&snapshot, next);
             let position = snapshot.stream.position_of_peer;
@@ -297,7 +292,7 @@ fn announce(
     arguments: &ReplayArguments,
     console: &mut Console,
     document: &mut Document,
-    (transmitter, device, first_index): (&Transmitter, &DeviceInfo, SampleIndex),
+    (stream, device, first_index): (&SendStream, &DeviceInfo, SampleIndex),
 ) {
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -322,7 +317,7 @@ fn announce(
         grouped(arguments.window.into()),
         grouped(device.payload_bytes.into()),
         grouped(device.window.into()),
-        measured(transmitter.memory_bytes() as f64, "B")
+        measured(stream.memory_bytes() as f64, "B")
     ));
     document.start = Some(Start {
         version: VERSION,
@@ -333,8 +328,8 @@ fn announce(
         underflow,
         first_index,
         window_packets: arguments.window,
-        memory_bytes: transmitter.memory_bytes(),
-        real_time: transmitter.granted().into(),
+        memory_bytes: stream.memory_bytes(),
+        real_time: stream.granted().into(),
     });
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire::transmitter::TransmitterSnapshot;
-use samplewire::{SampleIndex, Transmitter};
+use samplewire::{SampleIndex, SendStream};
 
 use super::json::{Document, Interval};
 use crate::cadence::Cadence;
@@ -101,8 +101,8 @@ impl<'a> Progress<'a> {
     }
 
     /// Tells of the rest.
-    pub(super) fn finish(&mut self, transmitter: &Transmitter) -> Sent {
-        let snapshot = transmitter.stats();
+    pub(super) fn finish(&mut self, stream: &SendStream) -> Sent {
+        let snapshot = stream.stats();
         self.take(&snapshot, self.sent.end);
         self.interval(&snapshot, Instant::now());
         self.sent

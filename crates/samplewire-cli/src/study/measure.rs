@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::{SourceOptions, SourceSpec};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Receiver, ReceiverOptions, Transmitter, TransmitterOptions};
+use samplewire::{Listener, Receiver, ReceiverOptions, TransmitterOptions};
 use samplewire_io::{FaultSpec, Udp};
 
 use super::results::Point;
@@ -26,16 +26,16 @@ pub(super) fn goodput_bps(point: &Point, span: Duration, seed: u64) -> Result<f6
         false => Wiring::new(socket),
     };
     let options = TransmitterOptions::new().mtu(point.mtu.into()).window(point.window);
-    let mut transmitter =
-        Transmitter::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
-    let address = transmitter.local_addr();
+    let mut listener =
+        Listener::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
+    let address = listener.local_addr();
     let play = move || -> Result<Option<PlaySummary>, Failure> {
-        let Some(session) = transmitter.wait_session(OPEN_TIMEOUT).map_err(lost)? else {
+        let Some(mut stream) = listener.accept(OPEN_TIMEOUT).map_err(lost)? else {
             return Ok(None);
         };
         let started = Instant::now();
         let is_over = || started.elapsed() >= span;
-        Ok(Some(transmitter.play(&session, &mut *source, Overflow::Wait, is_over)?))
+        Ok(Some(stream.play(&mut *source, Overflow::Wait, is_over)?))
     };
     std::thread::scope(|scope| {
         let device = scope.spawn(play);

@@ -7,7 +7,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::{CounterSource, Source};
-use samplewire::transmitter::{Overflow, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
 
 use super::history::{History, Shown};
 use super::live::{Action, action};
@@ -22,16 +22,16 @@ fn streams() -> Vec<Shown> {
     let local = "127.0.0.1:0".parse().unwrap();
     // Some 1 MS/s, none of which is lost.
     let options = TransmitterOptions::new().link_bps(35_000_000);
-    let mut transmitter = Transmitter::listen(local, source.info(), &options).unwrap();
+    let mut listener = Listener::listen(local, source.info(), &options).unwrap();
     let registry = Registry::of("demo");
-    let _device = registry.add_device(0, &transmitter);
-    let address = transmitter.local_addr();
+    let _device = registry.add_device(0, &listener);
+    let address = listener.local_addr();
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().unwrap();
+            let mut stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
             let stop = || is_over.load(std::sync::atomic::Ordering::Relaxed);
-            transmitter.play(&session, &mut source, Overflow::Wait, stop).unwrap();
+            stream.play(&mut source, Overflow::Wait, stop).unwrap();
         });
         let mut receiver = Receiver::open(address, &ReceiverOptions::new()).unwrap();
         let _receiver = registry.add_opened([receiver.counters()], None);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Session, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
 use samplewire_proto::wire::Flags;
 use serde_json::Value;
 
@@ -36,8 +36,8 @@ fn account(end: &Value) -> [u64; 5] {
     TERMS.map(|term| end["account"][term].as_u64().unwrap())
 }
 
-fn send(it: &mut Transmitter, session: &Session, index: u64, samples: usize, flags: Flags) {
-    let filling = it.quantum(session, Duration::from_secs(9)).unwrap().expect("a free quantum");
+fn send(it: &mut SendStream, index: u64, samples: usize, flags: Flags) {
+    let filling = it.quantum(Duration::from_secs(9)).unwrap().expect("a free quantum");
     it.submit(filling, samples * 4, index, flags);
 }
 
@@ -46,16 +46,16 @@ fn send(it: &mut Transmitter, session: &Session, index: u64, samples: usize, fla
 fn late_device() -> (String, JoinHandle<()>) {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
     let options = TransmitterOptions::new().payload_bytes(1_408);
-    let listen = Transmitter::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
-    let mut transmitter = listen.unwrap();
-    let address = transmitter.local_addr().to_string();
+    let listen = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
+    let mut listener = listen.unwrap();
+    let address = listener.local_addr().to_string();
     let thread = std::thread::spawn(move || {
-        let session = transmitter.wait_session(Duration::from_secs(20)).unwrap().expect("it comes");
-        let first = session.first_index + 500;
-        send(&mut transmitter, &session, first, 352, Flags::START);
-        send(&mut transmitter, &session, first + 352 + 700, 352, Flags::START);
-        send(&mut transmitter, &session, first + 704 + 1_000, 352, Flags::OVERFLOW);
-        transmitter.finish(&session, 0).unwrap();
+        let mut stream = listener.accept(Duration::from_secs(20)).unwrap().expect("it comes");
+        let first = stream.session().first_index + 500;
+        send(&mut stream, first, 352, Flags::START);
+        send(&mut stream, first + 352 + 700, 352, Flags::START);
+        send(&mut stream, first + 704 + 1_000, 352, Flags::OVERFLOW);
+        stream.finish(0).unwrap();
     });
     (address, thread)
 }

@@ -9,7 +9,7 @@ use samplewire::format::Format;
 use samplewire::receiver::{Block, Port, Receiver, ReceiverOptions};
 use samplewire::source::{StreamInfo, counter_mismatch, counter_sample};
 use samplewire::stepped::{PendingReceiver, Rest, Stepped};
-use samplewire::transmitter::{Session, TransmitError, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, SendStream, TransmitError, TransmitterOptions};
 use samplewire::{End, Gap};
 use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Nanos, Rng};
@@ -44,8 +44,8 @@ pub(super) struct Run {
 struct Converter {
     endpoint: Stepped,
     is_over: bool,
-    transmitter: Option<Transmitter>,
-    session: Option<Session>,
+    listener: Option<Listener>,
+    stream: Option<SendStream>,
     began_at: Nanos,
     samples: u64,
     is_finishing: bool,
@@ -134,12 +134,12 @@ impl Converter {
         let (mut device, endpoint) =
             Device::stepped(link, config, &TransmitterOptions::new(), origin)
                 .expect("options in range");
-        let transmitter = device.transmitters.pop();
+        let listener = device.listeners.pop();
         Self {
             endpoint,
             is_over: false,
-            transmitter,
-            session: None,
+            listener,
+            stream: None,
             began_at: Nanos(0),
             samples,
             is_finishing: false,
@@ -156,41 +156,41 @@ impl Converter {
 
     /// Submits what has been sampled; returns when the next quantum is full.
     fn sample(&mut self, now: Nanos) -> Option<Nanos> {
-        let transmitter = self.transmitter.as_mut()?;
-        let Some(session) = self.session else {
-            let session = transmitter.wait_session(Duration::ZERO).expect("the port works")?;
-            (self.session, self.began_at) = (Some(session), now);
-            return Some(now);
+        let Some(stream) = &mut self.stream else {
+            self.stream = self.listener.as_mut()?.accept(Duration::ZERO).expect("the port works");
+            self.began_at = now;
+            return self.stream.is_some().then_some(now);
         };
+        let session = *stream.session();
         let quantum_samples = u64::from(session.quantum_packets * session.packet_samples);
         loop {
-            let index = transmitter.next_index();
+            let index = stream.next_index();
             let len = quantum_samples.min(self.samples - index);
             let full_at = self.began_at + Nanos((index + len) * SAMPLE_NS);
             if len > 0 && full_at > now {
                 return Some(full_at);
             }
             if len > 0 {
-                let filling = transmitter.quantum(&session, Duration::ZERO).expect("it is open");
+                let filling = stream.quantum(Duration::ZERO).expect("it is open");
                 let mut filling = filling.expect("the link is faster than the converter");
                 let len_bytes = len as usize * FRAME_BYTES;
                 let frames = filling.bytes_mut()[..len_bytes].chunks_exact_mut(FRAME_BYTES);
                 (index..).zip(frames).for_each(|(index, frame)| {
                     frame.copy_from_slice(&counter_sample(index, 0));
                 });
-                transmitter.submit(filling, len_bytes, index, Flags::NONE);
+                stream.submit(filling, len_bytes, index, Flags::NONE);
                 continue;
             }
             if !std::mem::replace(&mut self.is_finishing, true) {
-                transmitter.start_finish(&session, 0, CloseReason::Finished);
+                stream.start_finish(0, CloseReason::Finished);
             }
-            match transmitter.poll_end(&session) {
-                None => {}
-                Some(TransmitError::Ended(end)) => {
+            match stream.check() {
+                Ok(()) => {}
+                Err(TransmitError::Ended(end)) => {
                     assert_eq!(end.end, End::Finished { final_index: self.samples });
-                    self.transmitter = None;
+                    (self.listener, self.stream) = (None, None);
                 }
-                Some(error) => panic!("{error}"),
+                Err(error) => panic!("{error}"),
             }
             return None;
         }

@@ -18,7 +18,7 @@ use crate::sync::{Mutex, lock};
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///
-/// [`Inlet::wait_session`], then iterate over the [`Receiver`] that it gives, or let a
+/// [`Inlet::accept`], then iterate over the [`Receiver`] that it gives, or let a
 /// [`Player`](super::Player) play it. A stream that was given goes on when the inlet is dropped; no
 /// sender can open another.
 #[derive(Debug)]
@@ -75,7 +75,7 @@ impl Inlet {
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn wait_session(&mut self, timeout: Duration) -> Result<Option<Incoming>, PortError> {
+    pub fn accept(&mut self, timeout: Duration) -> Result<Option<Incoming>, PortError> {
         let until = Instant::now().checked_add(timeout);
         loop {
             if let Some(arrived) = self.shared.take()? {

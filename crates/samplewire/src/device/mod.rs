@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use samplewire_circuit::{Pages, Pool, PoolConfig};
 use samplewire_io::{Capabilities, Link, Resilient, Udp};
 use samplewire_proto::Nanos;
-use samplewire_proto::session::{ListenConfig, Listener, StreamSlot};
+use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
 use crate::calls::{Caller, Calls};
 use crate::driver::{Clock, Port, Running, Stepped};
@@ -22,7 +22,7 @@ use crate::error::OpenError;
 use crate::port::{Epoch, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
-use crate::transmitter::{Handle, Transmitter, TransmitterOptions};
+use crate::transmitter::{Handle, Listener, TransmitterOptions};
 
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
@@ -51,7 +51,7 @@ pub struct Device {
     /// The local address.
     pub address: SocketAddr,
     /// One for each stream that the port sends, in their order.
-    pub transmitters: Vec<Transmitter>,
+    pub listeners: Vec<Listener>,
     /// Receives, when the port plays.
     pub inlet: Option<Inlet>,
 }
@@ -136,7 +136,7 @@ impl Device {
         let boot_id = u64::from_be_bytes(*boot_seed.first_chunk().expect("16 bytes"));
         let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
         let listener =
-            Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
+            session::Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
         let calls = Calls::new(streams, link.waker(), options.real_time.rests());
         let halves = config.sends.iter().enumerate();
         let halves =
@@ -165,11 +165,11 @@ impl Device {
         let port = drive(capabilities, pages, stepped, calls)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
-        let transmitters = handles.into_iter().zip(config.sends).zip(batches);
-        let transmitters = transmitters.map(|((handle, info), batch_bytes)| {
-            Transmitter::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
+        let listeners = handles.into_iter().zip(config.sends).zip(batches);
+        let listeners = listeners.map(|((handle, info), batch_bytes)| {
+            Listener::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
         });
-        let transmitters = transmitters.collect();
+        let listeners = listeners.collect();
         let inlet = config.plays.map(|info| Inlet {
             info: info.clone(),
             memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
@@ -177,7 +177,7 @@ impl Device {
             shared: inlet_shared,
             port: port.clone(),
         });
-        Ok(Self { address, transmitters, inlet })
+        Ok(Self { address, listeners, inlet })
     }
 }
 
@@ -236,7 +236,7 @@ fn listen_config(
 pub const STREAMS_MAX: usize = 1_024;
 
 // The tags of these, and of one that comes in, name a slot each.
-const _: () = assert!(STREAMS_MAX < Listener::<Box<[StreamSlot]>>::STREAMS_MAX);
+const _: () = assert!(STREAMS_MAX < session::Listener::<Box<[StreamSlot]>>::STREAMS_MAX);
 
 /// Before anything is measured.
 pub(crate) const RTT_INITIAL: Nanos = Nanos::from_millis(1);

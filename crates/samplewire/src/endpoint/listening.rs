@@ -190,7 +190,7 @@ impl Far<'_> {
     /// Whether no program would take another session of the stream.
     fn is_closed(&self, place: usize) -> bool {
         match (self.streams.sending(place), self.streams.playing(place)) {
-            (Some(sending), _) => sending.outflow.is_stopped(),
+            (Some(sending), _) => sending.outflow.is_closed(),
             (None, Some(playing)) => playing.is_closed(),
             (None, None) => place < self.streams.len(),
         }

@@ -10,9 +10,9 @@ use samplewire_proto::wire::Flags;
 
 use super::account;
 use super::typed::{self, FormError, FormSample};
-use crate::transmitter::{Filling, Session, SessionEnd, TransmitError, Transmitter};
+use crate::transmitter::{Filling, SendStream, SessionEnd, TransmitError};
 
-/// Sends what comes over a [`Transmitter`]'s session, each sample at its index, copied once: into the
+/// Sends what comes over a [`SendStream`], each sample at its index, copied once: into the
 /// quanta that packets are cut from.
 ///
 /// Samples that are missing, where tags say so, are told to the receiver as lost at the source; another
@@ -22,8 +22,7 @@ use crate::transmitter::{Filling, Session, SessionEnd, TransmitError, Transmitte
 /// ends the stream.
 #[derive(Debug)]
 pub struct TransmitterSink<T> {
-    transmitter: Transmitter,
-    session: Session,
+    stream: SendStream,
     waker: Waker,
     /// What is being filled.
     filling: Option<Part>,
@@ -39,7 +38,7 @@ pub struct TransmitterSink<T> {
     samples: PhantomData<fn(T)>,
 }
 
-/// A quantum of the transmitter of which the front is filled.
+/// A quantum of the stream of which the front is filled.
 #[derive(Debug)]
 struct Part {
     filling: Filling,
@@ -48,16 +47,15 @@ struct Part {
 }
 
 impl<T: FormSample> TransmitterSink<T> {
-    /// Into `session`, from its first index on.
+    /// Into `stream`, from its first index on.
     ///
     /// # Errors
-    /// [`FormError`]: the transmitter's stream is of another format, or has other channels.
-    pub fn new(transmitter: Transmitter, session: Session) -> Result<Self, FormError> {
-        typed::check::<T>(transmitter.info())?;
+    /// [`FormError`]: the stream is of another format, or has other channels.
+    pub fn new(stream: SendStream) -> Result<Self, FormError> {
+        typed::check::<T>(stream.info())?;
         Ok(Self {
-            transmitter,
-            next_index: session.first_index,
-            session,
+            next_index: stream.session().first_index,
+            stream,
             waker: Waker::noop().clone(),
             filling: None,
             taken: 0,
@@ -118,7 +116,7 @@ impl<T: FormSample> TransmitterSink<T> {
         if self.filling.is_some() {
             return Ok(None);
         }
-        match self.transmitter.poll_quantum(&self.session, &self.waker) {
+        match self.stream.poll_quantum(&self.waker) {
             Poll::Pending => Ok(Some(Flow::Sleep)),
             Poll::Ready(Ok(filling)) => {
                 self.filling = Some(Part { filling, len_bytes: 0, index: self.next_index });
@@ -137,7 +135,7 @@ impl<T: FormSample> TransmitterSink<T> {
         if let Some(Part { filling, len_bytes, index }) = self.filling.take() {
             let flags = std::mem::replace(&mut self.flags, Flags::NONE) | flags;
             self.may_end &= !flags.contains(Flags::END_OF_BURST);
-            self.transmitter.submit(filling, len_bytes, index, flags);
+            self.stream.submit(filling, len_bytes, index, flags);
         }
     }
 }
@@ -193,7 +191,7 @@ impl<T: FormSample> Sink<T> for TransmitterSink<T> {
             return Ok(());
         }
         self.submit(Flags::END_OF_BURST);
-        let end = self.transmitter.finish(&self.session, 0)?;
+        let end = self.stream.finish(0)?;
         self.end.get_or_init(|| end);
         Ok(())
     }

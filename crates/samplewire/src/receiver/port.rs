@@ -46,10 +46,10 @@ use crate::sync::lock;
 /// let link = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
 /// let config = DeviceConfig { sends: &infos, ..DeviceConfig::default() };
 /// let device = Device::listen_over(Box::new(link), config, &TransmitterOptions::new())?;
-/// for mut transmitter in device.transmitters {
+/// for mut listener in device.listeners {
 ///     std::thread::spawn(move || {
-///         let session = transmitter.wait_session(Duration::from_secs(5)).unwrap().unwrap();
-///         transmitter.play(&session, &mut counter(), Overflow::Wait, || false)
+///         let mut stream = listener.accept(Duration::from_secs(5)).unwrap().unwrap();
+///         stream.play(&mut counter(), Overflow::Wait, || false)
 ///     });
 /// }
 ///

@@ -4,18 +4,21 @@ use std::sync::Arc;
 
 use super::shared::Shared;
 
-/// Cancels the open session of a [`Transmitter`](super::Transmitter) from another thread: calls that
-/// wait return that it has ended, once the receiver knows or is dead.
+/// Ends a stream that is sent from another thread: calls that wait return that it has ended, once the
+/// receiver knows or is dead.
 #[derive(Clone, Debug)]
 pub struct Canceller {
     pub(super) shared: Arc<Shared>,
+    /// Which session; a listener's ends whichever is open.
+    pub(super) session: Option<u64>,
 }
 
 impl Canceller {
-    /// Ends the open session with what has departed; nothing when there is none.
+    /// Ends the stream with what has departed; does nothing where none is open.
     pub fn cancel(&self) {
-        if let Some(session) = self.shared.with_state(|state| state.session) {
-            self.shared.cancel(session.id);
+        let open = || self.shared.with_state(|state| state.session).map(|session| session.id);
+        if let Some(session) = self.session.or_else(open) {
+            self.shared.cancel(session);
         }
     }
 }

@@ -4,6 +4,7 @@ mod canceller;
 mod dull;
 mod events;
 mod held;
+mod listener;
 mod options;
 mod outbox;
 mod outflow;
@@ -11,11 +12,12 @@ mod play;
 mod send_options;
 mod shared;
 mod slicer;
+mod slot;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Poll, Waker};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
 use samplewire_io::{Capabilities, Link, Resilient, Udp};
@@ -24,8 +26,6 @@ use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use crate::calls::Caller;
-use crate::device::{Device, DeviceConfig};
-use crate::driver::Port;
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
@@ -38,35 +38,33 @@ use crate::source::StreamInfo;
 pub use canceller::Canceller;
 pub use events::{PlayEvent, PlayEventKind, PlayEvents};
 use held::Held;
+pub use listener::Listener;
 pub use options::TransmitterOptions;
 use outflow::Submit;
 pub(crate) use outflow::{OUTBOX_PACKETS, Outflow};
 pub use play::{Overflow, PlayError, PlaySummary};
 pub use send_options::SendOptions;
-use shared::Shared;
 pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
+use shared::{Shared, State};
 pub(crate) use slicer::Form;
+use slot::Slot;
 
-/// The sending end of a stream: a device that waits to be opened, one receiver at a time, or a
-/// program that opens a device which plays.
+/// The sending end of an open stream: of a device that a receiver has opened
+/// ([`Listener::accept`]), or of a program that opened a device which plays ([`SendStream::open`]).
 ///
-/// [`Transmitter::wait_session`], then [`Transmitter::play`] or [`Transmitter::send_burst`] a
-/// source, or fill quanta with [`Transmitter::quantum`] and [`Transmitter::submit`]; end with
-/// [`Transmitter::finish`].
+/// [`SendStream::play`] or [`SendStream::send_burst`] a source, or fill quanta with
+/// [`SendStream::quantum`] and [`SendStream::submit`]; end with [`SendStream::finish`]. Dropping it
+/// before that ends the stream with what has departed.
 #[derive(Debug)]
-pub struct Transmitter {
-    info: StreamInfo,
+pub struct SendStream {
+    session: Session,
     /// The device, where this end opened.
     device: Option<DeviceInfo>,
-    local: SocketAddr,
-    port: Port,
-    memory_bytes: usize,
-    pool: Pool,
-    submit: rtrb::Producer<Submit>,
-    shared: Arc<Shared>,
-    seen_session: u64,
     /// The index after what was submitted last.
     next_index: SampleIndex,
+    /// `None` only while it is dropped.
+    submit: Option<rtrb::Producer<Submit>>,
+    slot: Slot,
 }
 
 /// A quantum to fill: [`Filling::bytes_mut`] is room for whole packets of the session.
@@ -84,7 +82,7 @@ impl Filling {
     }
 }
 
-/// Counters of a transmitter; good also when that is gone.
+/// Counters of a stream that is sent; good also when its handles are gone.
 #[derive(Clone, Debug)]
 pub struct StatsHandle {
     shared: Arc<Shared>,
@@ -113,37 +111,9 @@ pub enum TransmitError {
     Port(String),
 }
 
-impl Transmitter {
-    /// Listens on `address` with the stream that `info` describes.
-    ///
-    /// # Errors
-    /// The port is in use, or an option is out of range.
-    pub fn listen(
-        address: SocketAddr,
-        info: &StreamInfo,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
-        let link = Udp::bind(address, &options.udp)?;
-        Self::listen_over(Box::new(link), info, options)
-    }
-
-    /// Like [`Transmitter::listen`], over a link of the caller's: with faults, a capture, in memory.
-    ///
-    /// # Errors
-    /// See [`Transmitter::listen`].
-    pub fn listen_over(
-        link: Box<dyn Link>,
-        info: &StreamInfo,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
-        let sends = std::slice::from_ref(info);
-        let config = DeviceConfig { sends, plays: None, clock: None };
-        let mut device = Device::listen_over(link, config, options)?;
-        Ok(device.transmitters.pop().expect("the port sends"))
-    }
-
-    /// Opens the stream of the device at `address` that plays. The session is there at once:
-    /// [`Transmitter::wait_session`] gives it when the device has said how much it takes.
+impl SendStream {
+    /// Opens the stream of the device at `address` that plays. Samples depart once the device has
+    /// reported how much it takes: [`SendStream::wait_ready`].
     ///
     /// # Errors
     /// Nothing answers, the device refuses, or an option is out of range.
@@ -155,13 +125,13 @@ impl Transmitter {
         Self::open_over(Box::new(link), address, options)
     }
 
-    /// Like [`Transmitter::open`], over a link of the caller's: with faults, a capture, in memory.
+    /// Like [`SendStream::open`], over a link of the caller's: with faults, a capture, in memory.
     ///
     /// # Errors
-    /// See [`Transmitter::open`].
+    /// See [`SendStream::open`].
     ///
     /// # Blocking
-    /// See [`Transmitter::open`].
+    /// See [`SendStream::open`].
     pub fn open_over(
         link: Box<dyn Link>,
         address: SocketAddr,
@@ -184,36 +154,26 @@ impl Transmitter {
         let sizes = (terms.window, quantum_packets, quantum_bytes);
         let huge_pages = options.real_time.wants_huge_pages();
         let (mut outflow, handle) = outflow(sender_config, sizes, huge_pages, port.caller(place))?;
-        outflow.begin(at, terms, form, address, quantum_packets)?;
+        let session = outflow.begin(at, terms, form, address, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, &accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(outflow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
         let about = (device.stream_info(), port.local_addr());
-        let mut transmitter = Self::of_port(handle, about, port.memory_bytes(), drive);
-        transmitter.device = Some(device);
-        Ok(transmitter)
+        let (slot, submit) = Slot::new(handle, about, port.memory_bytes(), drive);
+        let mut stream = Self::new(session, submit, slot);
+        stream.device = Some(device);
+        Ok(stream)
     }
 
-    /// The program's half of a port.
-    pub(crate) fn of_port(
-        handle: Handle,
-        (info, local): (StreamInfo, SocketAddr),
-        batch_bytes: usize,
-        port: Port,
-    ) -> Self {
-        let Handle { pool, submit, shared, memory_bytes } = handle;
-        Self {
-            info,
-            device: None,
-            local,
-            port,
-            memory_bytes: memory_bytes + batch_bytes,
-            pool,
-            submit,
-            shared,
-            seen_session: 0,
-            next_index: 0,
-        }
+    /// The program's end of an open session.
+    fn new(session: Session, submit: rtrb::Producer<Submit>, slot: Slot) -> Self {
+        let (next_index, submit) = (session.first_index, Some(submit));
+        Self { session, device: None, next_index, submit, slot }
+    }
+
+    /// The terms of the stream, and its peer.
+    pub const fn session(&self) -> &Session {
+        &self.session
     }
 
     /// What the device said of the stream, where this end opened it.
@@ -221,55 +181,55 @@ impl Transmitter {
         self.device.as_ref()
     }
 
-    /// The stream.
+    /// What the samples are.
     pub const fn info(&self) -> &StreamInfo {
-        &self.info
+        &self.slot.info
     }
 
     /// The local address; that of a device is the one which receivers open.
     pub const fn local_addr(&self) -> SocketAddr {
-        self.local
+        self.slot.local
     }
 
     /// What the link was granted.
     pub const fn capabilities(&self) -> &Capabilities {
-        &self.port.capabilities
+        &self.slot.port.capabilities
     }
 
     /// What was had of the [`RealTime`](crate::RealTime) options.
     pub const fn granted(&self) -> &Granted {
-        &self.port.granted
+        &self.slot.port.granted
     }
 
     /// Does what is due, where no I/O thread does ([`Waits::Inline`](crate::Waits::Inline)): for a
     /// program that does not come to another call that waits.
     pub fn turn(&self) {
-        self.port.drive.turn();
+        self.slot.port.drive.turn();
     }
 
     /// All memory taken for the stream, in bytes: quanta, slots, rings.
     pub const fn memory_bytes(&self) -> usize {
-        self.memory_bytes
+        self.slot.memory_bytes
     }
 
     /// Counters as of some milliseconds ago.
     pub fn stats(&self) -> TransmitterSnapshot {
-        self.shared.with_state(|state| state.snapshot)
+        self.slot.shared.with_state(|state| state.snapshot)
     }
 
-    /// A handle on these counters, for a look at them while the transmitter is in use.
+    /// A handle on these counters, for a look at them while the stream is in use.
     pub fn stats_handle(&self) -> StatsHandle {
-        StatsHandle { shared: Arc::clone(&self.shared) }
+        StatsHandle { shared: Arc::clone(&self.slot.shared) }
     }
 
-    /// What ends a session from another thread.
+    /// What ends the stream from another thread.
     pub fn canceller(&self) -> Canceller {
-        Canceller { shared: Arc::clone(&self.shared) }
+        Canceller { shared: Arc::clone(&self.slot.shared), session: Some(self.session.id) }
     }
 
     /// What takes the events of the device, where this end opened it: late packets and underflows.
     pub fn play_events(&self) -> Option<PlayEvents> {
-        self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.shared) })
+        self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.slot.shared) })
     }
 
     /// The index after what was submitted last, or the session's first.
@@ -277,47 +237,48 @@ impl Transmitter {
         self.next_index
     }
 
-    /// The open session, when a receiver has opened one since the last call that returned one;
-    /// `None` when `timeout` passes first.
+    /// Waits until the receiver has reported how much it takes; `false` when `timeout` passes first.
+    /// A stream that a [`Listener`] gave is ready.
     ///
     /// # Errors
-    /// The I/O thread broke.
+    /// The stream has ended, or the I/O thread broke.
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn wait_session(&mut self, timeout: Duration) -> Result<Option<Session>, TransmitError> {
-        let seen = self.seen_session;
-        let session = self.wait_until(timeout, |shared| {
-            shared.with_state(|state| match &state.failure {
-                Some(failure) => Some(Err(TransmitError::Port(failure.clone()))),
-                None => state.session.filter(|session| session.id > seen).map(Ok),
-            })
+    pub fn wait_ready(&self, timeout: Duration) -> Result<bool, TransmitError> {
+        let id = self.session.id;
+        let found = self.slot.wait_until(timeout, |shared| {
+            let is_open = |state: &mut State| state.session.is_some_and(|open| open.id == id);
+            let ready = || shared.with_state(is_open).then_some(Ok(true));
+            session_error(shared, id).map(Err).or_else(ready)
         });
-        let Some(session) = session.transpose()? else { return Ok(None) };
-        (self.seen_session, self.next_index) = (session.id, session.first_index);
-        Ok(Some(session))
+        found.unwrap_or(Ok(false))
     }
 
-    /// A quantum to fill for `session`; `None` when none becomes free within `timeout`: the
+    /// Fails once the stream takes no more samples.
+    ///
+    /// # Errors
+    /// The stream has ended, or the I/O thread broke.
+    pub fn check(&self) -> Result<(), TransmitError> {
+        session_error(&self.slot.shared, self.session.id).map_or(Ok(()), Err)
+    }
+
+    /// A quantum to fill; `None` when none becomes free within `timeout`: the
     /// receiver takes no more for now.
     ///
     /// Who gives a `timeout` also waits while a MiB is ready to be sent, so that samples are sent
     /// from a cache. Who cannot wait gives none, and has all quanta.
     ///
     /// # Errors
-    /// The session has ended.
+    /// The stream has ended.
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn quantum(
-        &mut self,
-        session: &Session,
-        timeout: Duration,
-    ) -> Result<Option<Filling>, TransmitError> {
-        self.wait_until(timeout, |_| self.take(session, !timeout.is_zero())).transpose()
+    pub fn quantum(&mut self, timeout: Duration) -> Result<Option<Filling>, TransmitError> {
+        self.slot.wait_until(timeout, |_| self.take(!timeout.is_zero())).transpose()
     }
 
-    /// A quantum to fill for `session`; where none is free, or a MiB is ready to be sent, `waker` is
+    /// A quantum to fill; where none is free, or a MiB is ready to be sent, `waker` is
     /// woken when one may be. One waker at a time, and no other call that waits meanwhile.
     ///
     /// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) this does what is due, and
@@ -325,33 +286,31 @@ impl Transmitter {
     ///
     /// # Errors
     /// The session has ended.
-    pub fn poll_quantum(
-        &mut self,
-        session: &Session,
-        waker: &Waker,
-    ) -> Poll<Result<Filling, TransmitError>> {
-        if let Some(taken) = self.take(session, true) {
+    pub fn poll_quantum(&mut self, waker: &Waker) -> Poll<Result<Filling, TransmitError>> {
+        if let Some(taken) = self.take(true) {
             return Poll::Ready(taken);
         }
-        if self.port.drive.is_inline() {
-            self.port.drive.turn();
+        if self.slot.port.drive.is_inline() {
+            self.slot.port.drive.turn();
             waker.wake_by_ref();
             return Poll::Pending;
         }
-        self.shared.bell.announce_to(waker);
-        self.take(session, true).map_or(Poll::Pending, Poll::Ready)
+        self.slot.shared.bell.announce_to(waker);
+        self.take(true).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// A free quantum for `session`, or its error; none for who waits while enough is ready to be sent.
-    fn take(&self, session: &Session, waits: bool) -> Option<Result<Filling, TransmitError>> {
-        if let Some(error) = session_error(&self.shared, session.id) {
+    /// A free quantum, or the stream's error; none for who waits while enough is ready to be sent.
+    fn take(&self, waits: bool) -> Option<Result<Filling, TransmitError>> {
+        let (session, shared) = (&self.session, &self.slot.shared);
+        if let Some(error) = session_error(shared, session.id) {
             return Some(Err(error));
         }
-        let ready = self.submit.buffer().capacity() - self.submit.slots();
-        if waits && ready >= self.shared.ahead_max {
+        let ring = self.submit.as_ref()?;
+        let ready = ring.buffer().capacity() - ring.slots();
+        if waits && ready >= shared.ahead_max {
             return None;
         }
-        let mut quantum = self.pool.take()?;
+        let mut quantum = self.slot.pool.take()?;
         let room_bytes = session.quantum_packets as usize * session.payload_bytes;
         quantum.set_len(room_bytes + session.payload_bytes);
         Some(Ok(Filling { quantum, session: session.id, room_bytes }))
@@ -369,7 +328,7 @@ impl Transmitter {
     pub fn submit(&mut self, filling: Filling, len_bytes: usize, index: SampleIndex, flags: Flags) {
         assert!(len_bytes <= filling.room_bytes, "{len_bytes} bytes exceed the quantum");
         assert!(
-            len_bytes.is_multiple_of(self.info.frame_bytes()),
+            len_bytes.is_multiple_of(self.slot.info.frame_bytes()),
             "{len_bytes} bytes split a sample"
         );
         let expected = self.next_index;
@@ -379,13 +338,13 @@ impl Transmitter {
             "index {index} does not follow {expected}"
         );
         if len_bytes > 0 || flags.contains(Flags::END_OF_BURST) {
-            self.next_index = index + (len_bytes / self.info.frame_bytes()) as u64;
+            self.next_index = index + (len_bytes / self.slot.info.frame_bytes()) as u64;
             let Filling { quantum, session, .. } = filling;
             self.push(Submit::Samples { session, quantum, len_bytes, index, flags });
         }
     }
 
-    /// Ends the session after all that was submitted, and waits until the receiver has it all.
+    /// Ends the stream after all that was submitted, and waits until the receiver has it all.
     /// `lost` samples were lost at the source after the last.
     ///
     /// # Errors
@@ -393,59 +352,48 @@ impl Transmitter {
     ///
     /// # Blocking
     /// Until the receiver has everything, or is dead.
-    pub fn finish(&mut self, session: &Session, lost: u64) -> Result<SessionEnd, TransmitError> {
-        self.finish_for(session, lost, CloseReason::Finished)
+    pub fn finish(&mut self, lost: u64) -> Result<SessionEnd, TransmitError> {
+        self.finish_for(lost, CloseReason::Finished)
     }
 
-    /// Like [`Transmitter::finish`], and tells the receiver why the stream ends.
+    /// Like [`SendStream::finish`], and tells the receiver why the stream ends.
     ///
     /// # Errors
     /// The I/O thread broke.
     ///
     /// # Blocking
-    /// See [`Transmitter::finish`].
+    /// See [`SendStream::finish`].
     pub fn finish_for(
         &mut self,
-        session: &Session,
         lost: u64,
         reason: CloseReason,
     ) -> Result<SessionEnd, TransmitError> {
-        self.start_finish(session, lost, reason);
-        self.wait_end(session)
+        self.start_finish(lost, reason);
+        self.wait_end()
     }
 
-    /// Ends the session after all that was submitted; [`Transmitter::poll_end`] has its end.
+    /// Ends the stream after all that was submitted; [`SendStream::check`] fails with its end.
     #[doc(hidden)]
-    pub fn start_finish(&mut self, session: &Session, lost: u64, reason: CloseReason) {
-        self.push(Submit::Close { session: session.id, lost, reason });
+    pub fn start_finish(&mut self, lost: u64, reason: CloseReason) {
+        self.push(Submit::Close { session: self.session.id, lost, reason });
     }
 
-    /// How the session ended, or why the port broke, once it has.
-    #[doc(hidden)]
-    pub fn poll_end(&self, session: &Session) -> Option<TransmitError> {
-        session_error(&self.shared, session.id)
-    }
-
-    /// Ends the session with what has departed.
+    /// Ends the stream with what has departed.
     ///
     /// # Errors
     /// The I/O thread broke.
     ///
     /// # Blocking
     /// Until the receiver has that, or is dead.
-    pub fn cancel(&mut self, session: &Session) -> Result<SessionEnd, TransmitError> {
-        self.shared.cancel(session.id);
-        self.wait_end(session)
+    pub fn cancel(&mut self) -> Result<SessionEnd, TransmitError> {
+        self.slot.shared.cancel(self.session.id);
+        self.wait_end()
     }
 
-    /// Says why the session takes no more samples, if it does not.
-    fn check(&self, session: &Session) -> Result<(), TransmitError> {
-        session_error(&self.shared, session.id).map_or(Ok(()), Err)
-    }
-
-    fn wait_end(&mut self, session: &Session) -> Result<SessionEnd, TransmitError> {
+    fn wait_end(&mut self) -> Result<SessionEnd, TransmitError> {
+        let id = self.session.id;
         loop {
-            match self.wait_until(WAIT_MAX, |shared| session_error(shared, session.id)) {
+            match self.slot.wait_until(WAIT_MAX, |shared| session_error(shared, id)) {
                 Some(TransmitError::Ended(end)) => return Ok(*end),
                 Some(error) => return Err(error),
                 None => {}
@@ -454,59 +402,31 @@ impl Transmitter {
     }
 
     fn push(&mut self, submit: Submit) {
+        let Some(ring) = &mut self.submit else { return };
         // The ring holds all quanta and some commands, so it is full only for a moment.
         let mut submit = submit;
-        while let Err(rtrb::PushError::Full(back)) = self.submit.push(submit) {
-            if self.submit.is_abandoned() {
+        while let Err(rtrb::PushError::Full(back)) = ring.push(submit) {
+            if ring.is_abandoned() {
                 return;
             }
             submit = back;
-            if !self.port.drive.turn() {
+            if !self.slot.port.drive.turn() {
                 std::thread::yield_now();
             }
         }
-        self.shared.submitted();
-        self.port.drive.turn();
-    }
-
-    fn wait_until<T>(
-        &self,
-        timeout: Duration,
-        mut look: impl FnMut(&Shared) -> Option<T>,
-    ) -> Option<T> {
-        if let Some(found) = look(&self.shared) {
-            return Some(found);
-        }
-        let until = Instant::now().checked_add(timeout);
-        loop {
-            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
-            if self.port.granted.waits.is_program_spinning() {
-                self.port.drive.turn();
-                let found = look(&self.shared);
-                if found.is_some() || left.is_zero() {
-                    return found;
-                }
-                std::hint::spin_loop();
-                continue;
-            }
-            if left.is_zero() {
-                return None;
-            }
-            self.shared.bell.announce();
-            if let Some(found) = look(&self.shared) {
-                return Some(found);
-            }
-            self.shared.bell.wait(left.min(WAIT_MAX));
-            if let Some(found) = look(&self.shared) {
-                return Some(found);
-            }
-        }
+        self.slot.shared.submitted();
+        self.slot.port.drive.turn();
     }
 }
 
-impl Drop for Transmitter {
+impl Drop for SendStream {
     fn drop(&mut self) {
-        self.shared.stop();
+        if self.check().is_ok() {
+            self.slot.shared.cancel(self.session.id);
+        }
+        if let Some(submit) = self.submit.take() {
+            self.slot.claim.give_back(submit);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::real_time::RealTime;
 use crate::receiver::WINDOW_DEFAULT;
 
 /// Choices for the port of a device, whichever way its streams go
-/// ([`Transmitter::listen`](super::Transmitter::listen),
+/// ([`Listener::listen`](super::Listener::listen),
 /// [`Device::listen_over`](crate::device::Device::listen_over)), with the defaults of the command
 /// line.
 #[derive(Clone, Debug)]

@@ -97,7 +97,7 @@ impl Outflow {
         form: Form,
         peer: SocketAddr,
         quantum_packets: u32,
-    ) -> Result<(), TermsError> {
+    ) -> Result<Session, TermsError> {
         let slots = vec![SendSlot::default(); (terms.window as usize).next_power_of_two()];
         let sender = Sender::new(terms, self.config, slots.into_boxed_slice(), now)?;
         self.sessions += 1;
@@ -120,7 +120,7 @@ impl Outflow {
             opened_at: now,
             is_announced: false,
         });
-        Ok(())
+        Ok(session)
     }
 
     /// Where the next stream starts, or the present one goes on.
@@ -338,6 +338,8 @@ impl Outflow {
         self.next_index = next_index;
         self.outbox.clear();
         self.held.clear();
+        // The program knows of what it has opened, too.
+        let is_known = stream.is_announced || stream.watch.is_some();
         let final_index = sender.next_index();
         let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
         self.snapshot.stream = session_end.stats;
@@ -348,7 +350,7 @@ impl Outflow {
         {
             self.shared.events.push(event);
         }
-        if stream.is_announced {
+        if is_known {
             self.shared.with_state(|state| {
                 state.session = None;
                 state.ended = Some((stream.session.id, session_end));
@@ -375,6 +377,11 @@ impl Outflow {
         });
         self.shared.bell.ring();
         self.shared.events.bell.ring();
+    }
+
+    /// Whether no program takes another session.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.shared.is_closed()
     }
 
     /// Whether the program is gone.

@@ -1,11 +1,11 @@
-//! Playing a source into a session: as fast as it goes, or at the rate of a converter's clock.
+//! Playing a source into a stream: as fast as it goes, or at the rate of a converter's clock.
 
 use std::time::{Duration, Instant};
 
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::{CloseReason, Flags};
 
-use super::{Filling, Session, SessionEnd, TransmitError, Transmitter};
+use super::{Filling, SendStream, Session, SessionEnd, TransmitError};
 use crate::device::SampleClock;
 use crate::source::{Source, SourceError};
 
@@ -32,7 +32,7 @@ pub struct PlaySummary {
     pub samples: u64,
     /// Samples lost at the source.
     pub overflow_samples: u64,
-    /// How the session ended.
+    /// How the stream ended.
     pub end: SessionEnd,
 }
 
@@ -58,9 +58,9 @@ struct Play {
     is_start: bool,
 }
 
-impl Transmitter {
-    /// Plays `source` into `session` until it ends, `should_stop` says so, or the session ends; it is
-    /// told the index of its first sample ([`Source::start_at`]). A session that ends early is no
+impl SendStream {
+    /// Plays `source` until it ends, `should_stop` says so, or the stream ends; the source gets the
+    /// index of its first sample ([`Source::start_at`]). A stream that ends early is no
     /// error: the summary says how.
     ///
     /// # Errors
@@ -70,25 +70,24 @@ impl Transmitter {
     /// Until the receiver has everything.
     pub fn play(
         &mut self,
-        session: &Session,
         source: &mut dyn Source,
         overflow: Overflow,
         mut should_stop: impl FnMut() -> bool,
     ) -> Result<PlaySummary, PlayError> {
         let mut play = Play {
-            index: session.first_index,
+            index: self.session.first_index,
             samples: 0,
             lost: 0,
             lost_before: 0,
             is_start: false,
         };
-        source.start_at(session.first_index);
-        let result = self.play_on(session, source, overflow, &mut should_stop, &mut play);
+        source.start_at(self.session.first_index);
+        let result = self.play_on(source, overflow, &mut should_stop, &mut play);
         let end = match result {
-            Ok(()) => self.finish(session, play.lost_before)?,
+            Ok(()) => self.finish(play.lost_before)?,
             Err(PlayError::Transmit(TransmitError::Ended(end))) => *end,
             Err(PlayError::Source(error)) => {
-                self.finish_for(session, play.lost_before, CloseReason::DeviceFault)?;
+                self.finish_for(play.lost_before, CloseReason::DeviceFault)?;
                 return Err(error.into());
             }
             Err(error) => return Err(error),
@@ -98,11 +97,11 @@ impl Transmitter {
 
     /// Sends `source` as one burst whose first sample has index `first`, until it ends or
     /// `should_stop` says so. That is called before each quantum, and every 50 ms while there is no
-    /// room, with the index that the burst has come to. The session stays open; a burst that is
-    /// stopped has no end, and its caller [cancels](Transmitter::cancel) the session.
+    /// room, with the index that the burst has come to. The stream stays open; a burst that is
+    /// stopped has no end, and its caller [cancels](SendStream::cancel) the stream.
     ///
     /// # Errors
-    /// The source or the port failed, or the session has ended.
+    /// The source or the port failed, or the stream has ended.
     ///
     /// # Panics
     /// When `first` lies before the end of what was sent before.
@@ -111,7 +110,6 @@ impl Transmitter {
     /// Until all is handed over to be sent: the last window of it may not have departed.
     pub fn send_burst(
         &mut self,
-        session: &Session,
         source: &mut dyn Source,
         first: SampleIndex,
         mut should_stop: impl FnMut(SampleIndex) -> bool,
@@ -120,7 +118,7 @@ impl Transmitter {
         let mut has_more = true;
         let mut result = Ok(());
         while !should_stop(play.index) {
-            let Some(filling) = self.quantum(session, STOP_PAUSE)? else { continue };
+            let Some(filling) = self.quantum(STOP_PAUSE)? else { continue };
             if !has_more {
                 // What was sent is a whole burst, also when its source has failed.
                 let flags = if play.is_start { Flags::START } else { Flags::NONE };
@@ -140,22 +138,21 @@ impl Transmitter {
     /// asked every 10 ms, says so first.
     ///
     /// # Errors
-    /// The port failed, or the session has ended.
+    /// The port failed, or the stream has ended.
     ///
     /// # Blocking
     /// As long as the device plays.
     pub fn wait_played(
         &mut self,
-        session: &Session,
         index: SampleIndex,
         mut should_stop: impl FnMut() -> bool,
     ) -> Result<bool, TransmitError> {
         let mut waited = Duration::ZERO;
         let (mut reports, mut changes) = (0, 0);
         loop {
-            self.check(session)?;
+            self.check()?;
             let stats = self.stats().stream;
-            if self.pool.free() == self.pool.len() && stats.position_of_peer >= index {
+            if self.slot.pool.free() == self.slot.pool.len() && stats.position_of_peer >= index {
                 // REPORTs may have left before the player looked at the last sample, and counters may
                 // be older than that. The second change from here on is of one that left later.
                 if waited >= PLAYER_LOOKS_WITHIN {
@@ -176,36 +173,36 @@ impl Transmitter {
 
     fn play_on(
         &mut self,
-        session: &Session,
         source: &mut dyn Source,
         overflow: Overflow,
         should_stop: &mut dyn FnMut() -> bool,
         play: &mut Play,
     ) -> Result<(), PlayError> {
-        let room_bytes = session.quantum_packets as usize * session.payload_bytes;
-        let room_samples = (room_bytes / self.info.frame_bytes()) as u64;
+        let Session { first_index, quantum_packets, payload_bytes, .. } = self.session;
+        let room_bytes = quantum_packets as usize * payload_bytes;
+        let room_samples = (room_bytes / self.slot.info.frame_bytes()) as u64;
         let mut discarded = vec![0; room_bytes];
         let start = Instant::now();
         while !should_stop() {
             let patience = match overflow {
                 Overflow::Wait => STOP_PAUSE,
                 Overflow::Lose { rate_hz } => {
-                    let due = (play.index - session.first_index + room_samples) as f64;
+                    let due = (play.index - first_index + room_samples) as f64;
                     let at = start + Duration::from_secs_f64(due / rate_hz);
-                    if !self.wait_for(session, at, should_stop)? {
+                    if !self.wait_for(at, should_stop)? {
                         return Ok(());
                     }
                     Duration::ZERO
                 }
                 Overflow::Keep(clock) => {
                     let at = clock.instant_of(play.index + room_samples);
-                    if !self.wait_for(session, at, should_stop)? {
+                    if !self.wait_for(at, should_stop)? {
                         return Ok(());
                     }
                     Duration::ZERO
                 }
             };
-            match (self.quantum(session, patience)?, overflow) {
+            match (self.quantum(patience)?, overflow) {
                 (Some(filling), _) => {
                     if !self.fill(source, filling, play)? {
                         return Ok(());
@@ -213,7 +210,8 @@ impl Transmitter {
                 }
                 (None, Overflow::Wait) => {}
                 (None, Overflow::Lose { .. } | Overflow::Keep(_)) => {
-                    let samples = (source.read(&mut discarded)? / self.info.frame_bytes()) as u64;
+                    let samples =
+                        (source.read(&mut discarded)? / self.slot.info.frame_bytes()) as u64;
                     if samples == 0 {
                         return Ok(());
                     }
@@ -228,8 +226,8 @@ impl Transmitter {
 
     /// Sleeps for `span`; where there is no I/O thread, does its work.
     fn pause(&self, span: Duration) {
-        if self.port.granted.waits.is_program_spinning() {
-            self.wait_until(span, |_| None::<()>);
+        if self.slot.port.granted.waits.is_program_spinning() {
+            self.slot.wait_until(span, |_| None::<()>);
         } else {
             std::thread::sleep(span);
         }
@@ -238,10 +236,9 @@ impl Transmitter {
     /// Waits until `at`; `false` when `should_stop` says so first.
     ///
     /// # Errors
-    /// The port failed, or the session has ended.
+    /// The port failed, or the stream has ended.
     fn wait_for(
         &self,
-        session: &Session,
         at: Instant,
         should_stop: &mut dyn FnMut() -> bool,
     ) -> Result<bool, TransmitError> {
@@ -251,7 +248,7 @@ impl Transmitter {
             if left <= STOP_PAUSE {
                 return Ok(true);
             }
-            self.check(session)?;
+            self.check()?;
             if should_stop() {
                 return Ok(false);
             }
@@ -291,7 +288,7 @@ impl Transmitter {
             (play.lost_before, play.is_start) = (0, false);
         }
         self.submit(filling, len_bytes, play.index, flags);
-        let samples = (len_bytes / self.info.frame_bytes()) as u64;
+        let samples = (len_bytes / self.slot.info.frame_bytes()) as u64;
         play.index += samples;
         play.samples += samples;
         result

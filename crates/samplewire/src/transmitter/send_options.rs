@@ -15,7 +15,7 @@ use crate::port::RANGES_MAX;
 use crate::real_time::RealTime;
 use crate::receiver::WINDOW_DEFAULT;
 
-/// Choices for [`Transmitter::open`](super::Transmitter::open), with the defaults of the command
+/// Choices for [`SendStream::open`](super::SendStream::open), with the defaults of the command
 /// line.
 #[derive(Clone, Debug)]
 pub struct SendOptions {

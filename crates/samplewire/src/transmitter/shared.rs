@@ -18,6 +18,8 @@ use crate::sync::{Mutex, lock};
 pub(crate) struct Shared {
     /// Rings when a session opens or ends, or quanta come back.
     pub(super) bell: Bell,
+    /// No program takes another session.
+    is_closed: AtomicBool,
     stop: AtomicBool,
     /// The session that is to end with what has departed.
     cancelled: AtomicU64,
@@ -43,9 +45,9 @@ pub(super) struct State {
 /// The terms of an open stream, as the sending program needs them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Session {
-    /// Counts the sessions of a transmitter, from 1.
+    /// Counts the sessions of a listener, from 1.
     pub id: u64,
-    /// Who receives.
+    /// The receiver.
     pub peer: SocketAddr,
     /// The index of the first sample to send.
     pub first_index: SampleIndex,
@@ -68,7 +70,7 @@ pub struct SessionEnd {
     pub final_index: SampleIndex,
 }
 
-/// Counters of a transmitter at one moment.
+/// Counters of a stream that is sent, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Counters of the present session, or of the last.
@@ -97,6 +99,7 @@ impl Shared {
     pub(super) fn new(caller: Caller, ahead_max: usize) -> Self {
         Self {
             bell: Bell::new(),
+            is_closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             cancelled: AtomicU64::new(0),
             ahead_max,
@@ -118,13 +121,23 @@ impl Shared {
 
     /// The program wants the session to end with what has departed.
     pub(super) fn cancel(&self, session: u64) {
-        // Release: what was submitted before is seen where this is.
-        self.cancelled.store(session, Ordering::Release);
+        // Release: what was submitted before is seen where this is. The largest: ids rise, and a stream
+        // that is dropped late cancels none after it.
+        self.cancelled.fetch_max(session, Ordering::Release);
         self.submitted();
     }
 
     pub(super) fn is_cancelled(&self, session: u64) -> bool {
         self.cancelled.load(Ordering::Acquire) == session
+    }
+
+    pub(super) fn close(&self) {
+        // Relaxed: it orders nothing, and a session that just misses it ends with the last handle.
+        self.is_closed.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed.load(Ordering::Relaxed)
     }
 
     pub(super) fn stop(&self) {

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{CounterSource, Source, counter_mismatch};
-use samplewire::transmitter::{Session, TransmitterSnapshot};
-use samplewire::{Receiver, ReceiverOptions, Transmitter, TransmitterOptions};
+use samplewire::transmitter::TransmitterSnapshot;
+use samplewire::{Listener, Receiver, ReceiverOptions, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 
@@ -41,19 +41,19 @@ impl Device {
         let options = TransmitterOptions::new().payload_bytes(payload_bytes).link_bps(link_bps);
         let (link, counts) = Tally::new(Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?);
         let before = Thread::named("samplewire-tx");
-        let mut transmitter = Transmitter::listen_over(Box::new(link), source.info(), &options)?;
-        let (address, io) = (transmitter.local_addr(), Thread::newest("samplewire-tx", &before));
+        let mut listener = Listener::listen_over(Box::new(link), source.info(), &options)?;
+        let (address, io) = (listener.local_addr(), Thread::newest("samplewire-tx", &before));
         let stop = Arc::<AtomicBool>::default();
         let stats = Arc::<Mutex<TransmitterSnapshot>>::default();
         let (stopped, shown) = (Arc::clone(&stop), Arc::clone(&stats));
         let thread = std::thread::spawn(move || {
             let mut final_index = 0;
             while !stopped.load(Ordering::Relaxed) {
-                *shown.lock().expect("no panic") = transmitter.stats();
-                let session = transmitter.wait_session(Duration::from_millis(20));
-                if let Some(session) = session.map_err(|error| error.to_string())? {
+                *shown.lock().expect("no panic") = listener.stats();
+                let stream = listener.accept(Duration::from_millis(20));
+                if let Some(mut stream) = stream.map_err(|error| error.to_string())? {
                     let show = || stopped.load(Ordering::Relaxed);
-                    final_index = play(&mut transmitter, &session, &mut source, &shown, show)?;
+                    final_index = play(&mut stream, &mut source, &shown, show)?;
                 }
             }
             Ok(final_index)
@@ -79,25 +79,25 @@ impl Device {
 
 /// Plays until it is stopped or the session ends, and gives the final index.
 fn play(
-    transmitter: &mut Transmitter,
-    session: &Session,
+    stream: &mut SendStream,
     source: &mut CounterSource,
     shown: &Mutex<TransmitterSnapshot>,
     is_stopped: impl Fn() -> bool,
 ) -> Result<u64, String> {
     // The next samples are those that the last session did not take.
-    let rate_hz = transmitter.info().rate_hz();
-    *source = CounterSource::new(rate_hz, session.first_index).map_err(|e| e.to_string())?;
+    let rate_hz = stream.info().rate_hz();
+    *source =
+        CounterSource::new(rate_hz, stream.session().first_index).map_err(|e| e.to_string())?;
     let mut due = Instant::now();
-    let frame_bytes = transmitter.info().frame_bytes();
-    let mut index = session.first_index;
+    let frame_bytes = stream.info().frame_bytes();
+    let mut index = stream.session().first_index;
     while !is_stopped() {
-        *shown.lock().expect("no panic") = transmitter.stats();
-        match transmitter.quantum(session, Duration::from_millis(20)) {
+        *shown.lock().expect("no panic") = stream.stats();
+        match stream.quantum(Duration::from_millis(20)) {
             Ok(Some(mut filling)) => {
                 let room = filling.bytes_mut();
                 let len_bytes = source.read(room).map_err(|error| error.to_string())?;
-                transmitter.submit(filling, len_bytes, index, Flags::NONE);
+                stream.submit(filling, len_bytes, index, Flags::NONE);
                 let samples = (len_bytes / frame_bytes) as u64;
                 index += samples;
                 // A source that was held up for longer does not catch up: what the stream did not
@@ -110,7 +110,7 @@ fn play(
             Err(_ended) => return Ok(index),
         }
     }
-    let end = transmitter.finish(session, 0).map_err(|error| error.to_string())?;
+    let end = stream.finish(0).map_err(|error| error.to_string())?;
     Ok(end.final_index)
 }
 

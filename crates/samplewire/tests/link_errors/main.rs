@@ -12,9 +12,7 @@ use samplewire::device::{Device, DeviceConfig, Inlet};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{
-    SendOptions, Session, TransmitError, Transmitter, TransmitterOptions,
-};
+use samplewire::transmitter::{SendOptions, SendStream, TransmitError, TransmitterOptions};
 use samplewire::{End, OpenError, RealTime, Waits};
 use samplewire_io::{Call, Link, LinkError, memory};
 use samplewire_proto::session::{OpenConfig, Opener};
@@ -68,8 +66,7 @@ struct Rig {
 
 /// Both ends of a stream.
 struct Stream {
-    transmitter: Transmitter,
-    session: Session,
+    sending: SendStream,
     receiver: Option<Receiver>,
     /// Samples that were sent, and that have come.
     sent: u64,
@@ -91,13 +88,14 @@ impl Rig {
             }
         };
         let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
-        let Device { address, mut transmitters, mut inlet } =
+        let Device { address, mut listeners, mut inlet } =
             Device::listen_over(near, config, &options).unwrap();
         let options = ReceiverOptions::new().window(16);
+        let mut sending = Vec::new();
         let receivers = match roles {
             Roles::Playing => {
                 let options = SendOptions::new().window(16);
-                transmitters.push(Transmitter::open_over(far, address, &options).unwrap());
+                sending.push(SendStream::open_over(far, address, &options).unwrap());
                 Vec::new()
             }
             Roles::Receiving => vec![Receiver::open_over(far, address, &options).unwrap()],
@@ -107,16 +105,17 @@ impl Rig {
             }
         };
         let mut receivers = receivers.into_iter();
-        let streams = transmitters.into_iter().map(|mut transmitter| {
-            let session = transmitter.wait_session(PATIENCE).unwrap().expect("it is opened");
-            let receiver = receivers.next();
-            Stream { transmitter, session, receiver, sent: 0, taken: 0 }
+        let accepted = listeners.iter_mut().map(|it| it.accept(PATIENCE).unwrap());
+        sending.extend(accepted.map(|stream| stream.expect("it is opened")));
+        let streams = sending.into_iter().map(|sending| {
+            assert!(sending.wait_ready(PATIENCE).unwrap(), "it is opened");
+            Stream { sending, receiver: receivers.next(), sent: 0, taken: 0 }
         });
         let mut streams: Vec<_> = streams.collect();
         if let Some(inlet) = &mut inlet {
             // The device shows a stream once its sender has spoken.
             streams[0].send();
-            let incoming = inlet.wait_session(PATIENCE).unwrap().expect("it is opened");
+            let incoming = inlet.accept(PATIENCE).unwrap().expect("it is opened");
             streams[0].receiver = Some(incoming.receiver);
         }
         Self { streams, plans: [device_plan, opener_plan], inlet }
@@ -143,14 +142,14 @@ impl Rig {
                 assert!(Instant::now() < until, "{} of {} came", stream.taken, stream.sent);
                 stream.take(PATIENCE);
             }
-            let Stream { transmitter, session, receiver, sent, .. } = stream;
+            let Stream { sending, receiver, sent, .. } = stream;
             let receiver = receiver.as_mut().expect("it is open");
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     assert!(receiver.next_within(PATIENCE).is_none());
                     assert!(matches!(receiver.end(), Some(Ok(End::Finished { .. }))));
                 });
-                let ended = transmitter.finish(session, 0).unwrap();
+                let ended = sending.finish(0).unwrap();
                 assert_eq!(ended.final_index, *sent);
             });
             let counts = receiver.stats().stream;
@@ -167,7 +166,7 @@ impl Rig {
                 assert!(Instant::now() < until, "nothing has ended");
                 let receiver = stream.receiver.as_mut().expect("it is open");
                 if is_sender {
-                    match stream.transmitter.quantum(&stream.session, Duration::from_millis(1)) {
+                    match stream.sending.quantum(Duration::from_millis(1)) {
                         Err(TransmitError::Port(text)) => return text,
                         Err(TransmitError::Ended(end)) => panic!("{end:?}"),
                         Ok(_) => {}
@@ -181,7 +180,7 @@ impl Rig {
         };
         let mut reasons: Vec<_> = self.streams.iter_mut().map(of_stream).collect();
         if let (Some(inlet), false) = (&mut self.inlet, is_sender) {
-            reasons.push(inlet.wait_session(PATIENCE).expect_err("an error").to_string());
+            reasons.push(inlet.accept(PATIENCE).expect_err("an error").to_string());
         }
         reasons
     }
@@ -190,14 +189,14 @@ impl Rig {
 impl Stream {
     /// Sends a packet's worth of samples, if there is room; `false` when the stream has ended.
     fn send(&mut self) -> bool {
-        let (len_bytes, sent) = (self.session.payload_bytes, self.sent);
-        match self.transmitter.quantum(&self.session, Duration::ZERO) {
+        let (len_bytes, sent) = (self.sending.session().payload_bytes, self.sent);
+        match self.sending.quantum(Duration::ZERO) {
             Ok(Some(mut filling)) => {
                 let room = &mut filling.bytes_mut()[..len_bytes];
                 for (index, place) in (sent..).zip(room.chunks_exact_mut(4)) {
                     place.copy_from_slice(&sample(index));
                 }
-                self.transmitter.submit(filling, len_bytes, sent, Flags::NONE);
+                self.sending.submit(filling, len_bytes, sent, Flags::NONE);
                 self.sent += len_bytes as u64 / 4;
                 true
             }
@@ -258,8 +257,8 @@ fn error_that_is_not_of_the_socket_or_the_host_costs_no_sample_in_any_role() {
         }
         // The counters are shown now and then.
         rig.run_until(&format!("the counters of {roles:?}"), |rig| {
-            let Stream { transmitter, receiver, .. } = &rig.streams[0];
-            let (sender, receiver) = (transmitter.stats(), receiver.as_ref().unwrap().stats());
+            let Stream { sending, receiver, .. } = &rig.streams[0];
+            let (sender, receiver) = (sending.stats(), receiver.as_ref().unwrap().stats());
             (sender.send_errors, receiver.send_errors) == (sends_failed, sends_failed)
                 && sender.receive_errors.min(receiver.receive_errors) > sends_failed
         });
@@ -318,7 +317,7 @@ fn stranger_that_cannot_be_answered_ends_neither_a_device_nor_its_streams() {
         rig.run_until("answers", |rig| rig.plans[0].refused() == before + 9);
         if roles != Roles::Playing {
             rig.run_until("counters", |rig| {
-                let stats = rig.streams[0].transmitter.stats();
+                let stats = rig.streams[0].sending.stats();
                 (stats.listen.unanswerable, stats.send_errors) == (6, 9)
             });
         }
@@ -386,7 +385,7 @@ fn opening_that_the_host_refuses_to_send_says_so_and_others_try_again() {
         port.open(address, &options).unwrap_err()
     });
     let options = SendOptions::new().timeout(timeout);
-    refused(&|link, address| Transmitter::open_over(link, address, &options).unwrap_err());
+    refused(&|link, address| SendStream::open_over(link, address, &options).unwrap_err());
 }
 
 /// The largest error number of Linux.

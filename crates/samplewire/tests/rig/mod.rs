@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samplewire::receiver::{Receiver, ReceiverOptions};
 use samplewire::source::Source;
-use samplewire::transmitter::{Overflow, PlaySummary, Transmitter, TransmitterOptions};
+use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitterOptions};
 use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
 
 /// A device that plays one source to one receiver.
@@ -28,15 +28,15 @@ impl Device {
         let udp = Udp::bind(local.parse().expect("an address"), &UdpOptions::new());
         let faults = Faults::new(udp.expect("a free port"), data, feedback).expect("good faults");
         let log = faults.log();
-        let mut transmitter =
-            Transmitter::listen_over(Box::new(faults), source.info(), options).expect("listens");
-        let address = transmitter.local_addr();
+        let mut listener =
+            Listener::listen_over(Box::new(faults), source.info(), options).expect("listens");
+        let address = listener.local_addr();
         let thread = std::thread::spawn(move || {
-            let session = transmitter
-                .wait_session(Duration::from_secs(20))
+            let mut stream = listener
+                .accept(Duration::from_secs(20))
                 .expect("the port works")
                 .expect("a receiver comes");
-            transmitter.play(&session, &mut *source, overflow, || false).expect("it plays")
+            stream.play(&mut *source, overflow, || false).expect("it plays")
         });
         Self { address, log, thread }
     }

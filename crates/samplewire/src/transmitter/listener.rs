@@ -1,0 +1,147 @@
+//! A stream that a device sends, and waits for receivers of.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use samplewire_io::{Capabilities, Link, Udp};
+
+use super::{
+    Canceller, Handle, SendStream, Slot, StatsHandle, TransmitError, TransmitterOptions,
+    TransmitterSnapshot,
+};
+use crate::device::{Device, DeviceConfig};
+use crate::driver::Port;
+use crate::error::OpenError;
+use crate::real_time::Granted;
+use crate::source::StreamInfo;
+
+/// A stream that a device sends: receivers open it, one at a time, and [`Listener::accept`] gives a
+/// [`SendStream`] for each.
+///
+/// A stream that was given goes on when the listener is dropped; no receiver can open another.
+#[derive(Debug)]
+pub struct Listener {
+    seen_session: u64,
+    slot: Slot,
+}
+
+impl Listener {
+    /// Listens on `address` with the stream that `info` describes.
+    ///
+    /// # Errors
+    /// The port is in use, or an option is out of range.
+    pub fn listen(
+        address: SocketAddr,
+        info: &StreamInfo,
+        options: &TransmitterOptions,
+    ) -> Result<Self, OpenError> {
+        let link = Udp::bind(address, &options.udp)?;
+        Self::listen_over(Box::new(link), info, options)
+    }
+
+    /// Like [`Listener::listen`], over a link of the caller's: with faults, a capture, in memory.
+    ///
+    /// # Errors
+    /// See [`Listener::listen`].
+    pub fn listen_over(
+        link: Box<dyn Link>,
+        info: &StreamInfo,
+        options: &TransmitterOptions,
+    ) -> Result<Self, OpenError> {
+        let sends = std::slice::from_ref(info);
+        let config = DeviceConfig { sends, plays: None, clock: None };
+        let mut device = Device::listen_over(link, config, options)?;
+        Ok(device.listeners.pop().expect("the port sends"))
+    }
+
+    /// The program's half of a stream of a port.
+    pub(crate) fn of_port(
+        handle: Handle,
+        about: (StreamInfo, SocketAddr),
+        batch_bytes: usize,
+        port: Port,
+    ) -> Self {
+        let (slot, submit) = Slot::new(handle, about, batch_bytes, port);
+        slot.claim.give_back(submit);
+        Self { seen_session: 0, slot }
+    }
+
+    /// What the samples are.
+    pub const fn info(&self) -> &StreamInfo {
+        &self.slot.info
+    }
+
+    /// The local address, which receivers open.
+    pub const fn local_addr(&self) -> SocketAddr {
+        self.slot.local
+    }
+
+    /// What the link was granted.
+    pub const fn capabilities(&self) -> &Capabilities {
+        &self.slot.port.capabilities
+    }
+
+    /// What was granted of the [`RealTime`](crate::RealTime) options.
+    pub const fn granted(&self) -> &Granted {
+        &self.slot.port.granted
+    }
+
+    /// Does what is due, where no I/O thread does ([`Waits::Inline`](crate::Waits::Inline)): for a
+    /// program that makes no other call that waits.
+    pub fn turn(&self) {
+        self.slot.port.drive.turn();
+    }
+
+    /// All memory taken for the stream, in bytes: quanta, slots, rings. Its sessions use the same.
+    pub const fn memory_bytes(&self) -> usize {
+        self.slot.memory_bytes
+    }
+
+    /// Counters as of some milliseconds ago.
+    pub fn stats(&self) -> TransmitterSnapshot {
+        self.slot.shared.with_state(|state| state.snapshot)
+    }
+
+    /// A handle on these counters.
+    pub fn stats_handle(&self) -> StatsHandle {
+        StatsHandle { shared: Arc::clone(&self.slot.shared) }
+    }
+
+    /// What ends the stream that is open, whichever that is, from another thread.
+    pub fn canceller(&self) -> Canceller {
+        Canceller { shared: Arc::clone(&self.slot.shared), session: None }
+    }
+
+    /// The next stream that a receiver has opened; `None` when `timeout` passes first. Streams follow
+    /// one another: while the program keeps one, there is no next.
+    ///
+    /// # Errors
+    /// The I/O thread broke.
+    ///
+    /// # Blocking
+    /// At most for `timeout`.
+    pub fn accept(&mut self, timeout: Duration) -> Result<Option<SendStream>, TransmitError> {
+        let Self { seen_session, slot } = self;
+        let accepted = slot.wait_until(timeout, |shared| {
+            let opened = shared.with_state(|state| match &state.failure {
+                Some(failure) => Some(Err(TransmitError::Port(failure.clone()))),
+                None => state.session.filter(|session| session.id > *seen_session).map(Ok),
+            });
+            let session = match opened? {
+                Ok(session) => session,
+                Err(error) => return Some(Err(error)),
+            };
+            Some(Ok((session, slot.claim.take()?)))
+        });
+        let Some((session, submit)) = accepted.transpose()? else { return Ok(None) };
+        *seen_session = session.id;
+        Ok(Some(SendStream::new(session, submit, slot.clone())))
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.slot.shared.close();
+    }
+}

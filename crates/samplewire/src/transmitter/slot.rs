@@ -1,0 +1,105 @@
+//! What the handles of a stream that is sent share: those of a listener, and of each stream it gave.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use samplewire_circuit::Pool;
+
+use super::outflow::Submit;
+use super::shared::Shared;
+use super::{Handle, WAIT_MAX};
+use crate::driver::Port;
+use crate::source::StreamInfo;
+use crate::sync::{Mutex, lock};
+
+/// The program's half of an [`Outflow`](super::Outflow), less the ring that one handle at a time has.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) info: StreamInfo,
+    pub(super) local: SocketAddr,
+    pub(super) memory_bytes: usize,
+    pub(super) pool: Pool,
+    pub(super) shared: Arc<Shared>,
+    /// Before the port: the last handle of that waits for the end of what the claim ends.
+    pub(super) claim: Arc<Claim>,
+    pub(super) port: Port,
+}
+
+/// Held by all handles: the port lets go of its half that sends with the last of them.
+#[derive(Debug)]
+pub(super) struct Claim {
+    shared: Arc<Shared>,
+    /// The ring, while no stream has it. Each stream takes it once and gives it back once.
+    submit: Mutex<Option<rtrb::Producer<Submit>>>,
+}
+
+impl Slot {
+    /// With the ring, for the first handle.
+    pub(super) fn new(
+        handle: Handle,
+        (info, local): (StreamInfo, SocketAddr),
+        batch_bytes: usize,
+        port: Port,
+    ) -> (Self, rtrb::Producer<Submit>) {
+        let Handle { pool, submit, shared, memory_bytes } = handle;
+        let claim = Claim { shared: Arc::clone(&shared), submit: Mutex::new(None) };
+        let (memory_bytes, claim) = (memory_bytes + batch_bytes, Arc::new(claim));
+        (Self { info, local, memory_bytes, pool, shared, claim, port }, submit)
+    }
+
+    /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O
+    /// thread does.
+    pub(super) fn wait_until<T>(
+        &self,
+        timeout: Duration,
+        mut look: impl FnMut(&Shared) -> Option<T>,
+    ) -> Option<T> {
+        if let Some(found) = look(&self.shared) {
+            return Some(found);
+        }
+        let until = Instant::now().checked_add(timeout);
+        loop {
+            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
+            if self.port.granted.waits.is_program_spinning() {
+                self.port.drive.turn();
+                let found = look(&self.shared);
+                if found.is_some() || left.is_zero() {
+                    return found;
+                }
+                std::hint::spin_loop();
+                continue;
+            }
+            if left.is_zero() {
+                return None;
+            }
+            self.shared.bell.announce();
+            if let Some(found) = look(&self.shared) {
+                return Some(found);
+            }
+            self.shared.bell.wait(left.min(WAIT_MAX));
+            if let Some(found) = look(&self.shared) {
+                return Some(found);
+            }
+        }
+    }
+}
+
+impl Claim {
+    /// The ring, where no stream has it.
+    pub(super) fn take(&self) -> Option<rtrb::Producer<Submit>> {
+        lock(&self.submit).take()
+    }
+
+    /// A stream is dropped: the next one may have the ring.
+    pub(super) fn give_back(&self, submit: rtrb::Producer<Submit>) {
+        *lock(&self.submit) = Some(submit);
+        self.shared.bell.ring();
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        self.shared.stop();
+    }
+}
