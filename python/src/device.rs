@@ -9,7 +9,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::TransmitterOptions;
 use samplewire::device::{
-    Device as Port, DeviceConfig, Inlet, PlayCounts, Player, STREAMS_MAX, SampleClock,
+    Device as Port, DeviceConfig, PlayCounts, Player, ReceiveListener, STREAMS_MAX, SampleClock,
 };
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
@@ -155,9 +155,9 @@ impl Device {
                 shared.note(send(transmitter, (&supply, format), overflow, &shared));
             })?);
         }
-        if let (Some(inlet), Some(sink)) = (port.inlet, sink) {
+        if let (Some(receive_listener), Some(sink)) = (port.receive_listener, sink) {
             let shared = Arc::clone(&shared);
-            let work = move || shared.note(play(inlet, sink, clock, &shared));
+            let work = move || shared.note(play(receive_listener, sink, clock, &shared));
             crew.threads.push(spawn(work)?);
         }
         Ok(Self {
@@ -242,7 +242,7 @@ fn send(
 }
 
 fn play(
-    mut inlet: Inlet,
+    mut receive_listener: ReceiveListener,
     mut sink: Box<dyn Sink>,
     clock: Option<SampleClock>,
     shared: &Shared,
@@ -251,7 +251,7 @@ fn play(
     while !is_over {
         // A session that came before the end is played, however short it was.
         is_over = shared.is_over();
-        let incoming = inlet.accept(PAUSE).map_err(|error| error.to_string())?;
+        let incoming = receive_listener.accept(PAUSE).map_err(|error| error.to_string())?;
         let Some(incoming) = incoming else { continue };
         let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
         let (mut played, mut over_at) = (0, None);

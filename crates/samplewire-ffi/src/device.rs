@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig, Inlet, Player, SampleClock};
+use samplewire::device::{Device, DeviceConfig, Player, ReceiveListener, SampleClock};
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
@@ -215,15 +215,18 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let should_stop = Arc::clone(&stop);
     let thread = std::thread::Builder::new().name("samplewire-device".into());
     let canceller = device.listeners.first().map(Listener::canceller);
-    let work: Box<dyn FnOnce() + Send> = match (device.inlet, device.listeners.pop(), sink) {
-        (Some(inlet), _, Some(sink)) => Box::new(move || play(inlet, clock, sink, &should_stop)),
-        (_, Some(listener), _) => {
-            let rate_hz = info.rate_hz();
-            let overflow = if has_clock { Overflow::Lose { rate_hz } } else { Overflow::Wait };
-            Box::new(move || send(listener, source, overflow, &should_stop))
-        }
-        _ => unreachable!("it sends, or plays into a sink"),
-    };
+    let work: Box<dyn FnOnce() + Send> =
+        match (device.receive_listener, device.listeners.pop(), sink) {
+            (Some(receive_listener), _, Some(sink)) => {
+                Box::new(move || play(receive_listener, clock, sink, &should_stop))
+            }
+            (_, Some(listener), _) => {
+                let rate_hz = info.rate_hz();
+                let overflow = if has_clock { Overflow::Lose { rate_hz } } else { Overflow::Wait };
+                Box::new(move || send(listener, source, overflow, &should_stop))
+            }
+            _ => unreachable!("it sends, or plays into a sink"),
+        };
     let thread = thread.spawn(work).map_err(OpenError::from)?;
     Ok(Emulated { address, stop, canceller, thread: Some(thread) })
 }
@@ -262,10 +265,15 @@ fn send(mut listener: Listener, mut source: Counted, overflow: Overflow, stop: &
 }
 
 /// Plays one stream after the other.
-fn play(mut inlet: Inlet, clock: Option<SampleClock>, mut sink: Box<dyn Sink>, stop: &AtomicBool) {
+fn play(
+    mut receive_listener: ReceiveListener,
+    clock: Option<SampleClock>,
+    mut sink: Box<dyn Sink>,
+    stop: &AtomicBool,
+) {
     // Relaxed: joining orders the rest.
     while !stop.load(Ordering::Relaxed) {
-        let incoming = match inlet.accept(LOOK) {
+        let incoming = match receive_listener.accept(LOOK) {
             Ok(Some(incoming)) => incoming,
             Ok(None) => continue,
             Err(_) => break,

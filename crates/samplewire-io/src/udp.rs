@@ -7,10 +7,10 @@
 mod depth;
 mod drops;
 mod lane;
-mod lone;
 mod marking;
 mod options;
 mod runs;
+mod single_packet_mode;
 mod sys;
 
 use std::fmt;
@@ -21,10 +21,10 @@ use std::time::{Duration, Instant};
 use self::depth::Depth;
 use self::drops::Drops;
 use self::lane::{LOOK_MESSAGES_MAX, Lane};
-use self::lone::Lone;
 use self::marking::Marking;
 use self::options::BUFFER_BYTES;
 pub use self::options::UdpOptions;
+use self::single_packet_mode::SinglePacketMode;
 use self::sys::Socket;
 use self::sys::message::{ReceiveHeaders, Received, SendHeaders, Sending};
 use crate::batch::{Batch, JOINED_RECEIVES_MAX, JOINED_STRIDE_BYTES, Meta, Place};
@@ -72,7 +72,7 @@ pub struct Udp {
     marking: Marking,
     depth: Depth,
     /// Of the lane's socket where there is a lane.
-    lone: Lone,
+    single_packet: SinglePacketMode,
     /// Whether the last send found the socket's buffer full.
     blocked: bool,
     kernel_dropped: u32,
@@ -152,7 +152,7 @@ impl Udp {
             receive_headers: ReceiveHeaders::new(options.receive_messages_max, remote),
             marking: Marking::new(),
             depth: Depth::new(),
-            lone: Lone::new(),
+            single_packet: SinglePacketMode::new(),
             blocked: false,
             kernel_dropped: 0,
             drops: Drops::new(local.is_ipv6()),
@@ -216,8 +216,8 @@ impl Udp {
         messages_max: usize,
     ) -> Result<usize, LinkError> {
         let is_due = self.lane.as_mut().is_some_and(|lane| {
-            lane.strangers.note_return(now);
-            lane.strangers.is_due(now)
+            lane.port_limit.note_return(now);
+            lane.port_limit.is_due(now)
         });
         let strangers_max = if is_due { (messages_max / 4).clamp(1, LOOK_MESSAGES_MAX) } else { 0 };
         let asked = self.depth.of(messages_max - strangers_max);
@@ -228,25 +228,25 @@ impl Udp {
             self.receive(batch, false, (taken, strangers_max))?;
             let packets = batch.len() - len_before;
             if let Some(lane) = &mut self.lane {
-                lane.strangers.note_look(Instant::now(), packets);
+                lane.port_limit.note_look(Instant::now(), packets);
             }
         }
         Ok(taken)
     }
 
-    /// Has the kernel count drops with each packet, or not: see [`Lone`].
+    /// Has the kernel count drops with each packet, or not: see [`SinglePacketMode`].
     fn count_drops(&mut self, on: bool) {
         let socket = self.lane.as_ref().map_or(&self.socket, |lane| &lane.socket);
         if socket.count_drops(on).is_ok() {
-            self.lone.set(on);
+            self.single_packet.set(on);
         }
     }
 
     /// What a look that began at `now` and found so many messages says of those to come.
     fn end_look(&mut self, now: Instant, messages: usize) {
-        let change = self.lone.end(now, messages);
+        let change = self.single_packet.end(now, messages);
         let may_join = self.lane.is_none() && !self.is_filtered;
-        if self.joining && !self.joins && may_join && self.lone.is_crowd() {
+        if self.joining && !self.joins && may_join && self.single_packet.is_crowd() {
             self.joins = self.socket.join_received(true);
         }
         if let Some(on) = change
@@ -421,7 +421,7 @@ impl Link for Udp {
         };
         let messages_max = self.receive_messages_max.min(batch.packets_max()).min(slots);
         let now = Instant::now();
-        if self.lone.begin(now, self.capabilities.receive_buffer_bytes) {
+        if self.single_packet.begin(now, self.capabilities.receive_buffer_bytes) {
             self.count_drops(true);
         }
         let came = if self.lane.is_some() {
@@ -442,15 +442,15 @@ impl Link for Udp {
             None => self.waker.wait_with(&[Interest::of(port, true, blocked)], timeout).map(|_| ()),
             Some(lane) => {
                 let now = Instant::now();
-                lane.strangers.note_return(now);
-                let (ends_on_arrival, timeout) = lane.strangers.waits(now, timeout);
+                lane.port_limit.note_return(now);
+                let (ends_on_arrival, timeout) = lane.port_limit.waits(now, timeout);
                 let interests = [
                     Interest::of(port, ends_on_arrival, blocked),
                     Interest::of(lane.socket.fd(), true, false),
                 ];
                 self.waker.wait_with(&interests, timeout).map(|[is_port_ready, _]| {
                     if is_port_ready {
-                        lane.strangers.note_ready(Instant::now());
+                        lane.port_limit.note_ready(Instant::now());
                     }
                 })
             }
@@ -488,7 +488,7 @@ impl Link for Udp {
     /// connected one the kernel drops the others.
     fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
         // A filter drops too, and a lane is another socket.
-        if self.lone.is_spared() {
+        if self.single_packet.is_spared() {
             self.count_drops(true);
         }
         let done = match self.remote {

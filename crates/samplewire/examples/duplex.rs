@@ -75,8 +75,8 @@ impl Side {
             .real_time(RealTime::new().waits(Waits::Inline));
         let mut device = Device::listen(address, config, &options)?;
         let sender = device.listeners[0].accept(Duration::MAX)?.ok_or("no receiver came")?;
-        let inlet = device.inlet.as_mut().expect("it plays");
-        let incoming = inlet.accept(Duration::MAX)?.ok_or("no sender came")?;
+        let receive_listener = device.receive_listener.as_mut().expect("it plays");
+        let incoming = receive_listener.accept(Duration::MAX)?.ok_or("no sender came")?;
         Ok(Self::new(sender, incoming.receiver))
     }
 

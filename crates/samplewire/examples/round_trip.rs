@@ -84,8 +84,8 @@ impl Side {
         let mut device = Device::listen("127.0.0.1:0".parse()?, config, &options)?;
         tell.send(device.address)?;
         let sender = device.listeners[0].accept(PATIENCE)?.ok_or(SILENT)?;
-        let inlet = device.inlet.as_mut().expect("it plays");
-        let receiver = inlet.accept(PATIENCE)?.ok_or(SILENT)?.receiver;
+        let receive_listener = device.receive_listener.as_mut().expect("it plays");
+        let receiver = receive_listener.accept(PATIENCE)?.ok_or(SILENT)?.receiver;
         Ok(Self { sender, receiver })
     }
 

@@ -10,12 +10,12 @@ use samplewire_circuit::Pages;
 use samplewire_io::{Batch, Capabilities, LinkError};
 use samplewire_proto::Nanos;
 
-use crate::calls::Calls;
 use crate::endpoint::{Endpoint, Rest};
 use crate::port::{BATCH_PACKETS, Epoch, PACKET_BYTES_MAX};
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
+use crate::wakeups::Wakeups;
 
 /// What owns a link and its protocol machines, and does what is due.
 pub(crate) trait Engine: Send {
@@ -76,7 +76,7 @@ impl fmt::Debug for Stepped {
 pub(crate) struct Running {
     pub(crate) stepped: Stepped,
     pub(crate) clock: Clock,
-    pub(crate) calls: Arc<Calls>,
+    pub(crate) wakeups: Arc<Wakeups>,
 }
 
 impl Running {
@@ -85,7 +85,7 @@ impl Running {
             Rest::No => Ok(()),
             Rest::Until(at) => {
                 let span = at.since(self.clock.now());
-                self.calls.sleep(self.stepped.endpoint.link(), span, || true)
+                self.wakeups.sleep(self.stepped.endpoint.link(), span, || true)
             }
             Rest::Room(at) => {
                 let span = at.since(self.clock.now());

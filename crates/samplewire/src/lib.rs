@@ -3,7 +3,6 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
-mod calls;
 pub mod device;
 mod driver;
 mod endpoint;
@@ -26,6 +25,7 @@ pub mod storage;
 mod sync;
 pub mod transmitter;
 pub mod verify;
+mod wakeups;
 
 pub use error::OpenError;
 pub use find::find;

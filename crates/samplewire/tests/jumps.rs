@@ -63,10 +63,10 @@ impl Stage {
         let config = DeviceConfig { sends: &[], plays: Some(&info), clock };
         let options = TransmitterOptions::new().window(64).play_jump_max(jump_max);
         let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
-        let mut inlet = device.inlet.expect("it plays");
+        let mut receive_listener = device.receive_listener.expect("it plays");
         let (told, played) = mpsc::channel();
         let thread = std::thread::spawn(move || {
-            while let Ok(Some(incoming)) = inlet.accept(Duration::from_secs(10)) {
+            while let Ok(Some(incoming)) = receive_listener.accept(Duration::from_secs(10)) {
                 let mut tally = Tally::default();
                 let underflow = incoming.underflow;
                 let mut player = Player::new(incoming.receiver, clock, underflow, &mut tally);
@@ -261,8 +261,8 @@ fn zeros_of_a_jump_are_a_hole_of_the_file() {
             }
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(transmitter.finish(0)?)
         });
-        let mut inlet = device.inlet.expect("it plays");
-        let incoming = inlet.accept(Duration::from_secs(10)).expect("the port works");
+        let mut receive_listener = device.receive_listener.expect("it plays");
+        let incoming = receive_listener.accept(Duration::from_secs(10)).expect("the port works");
         let incoming = incoming.expect("it is open");
         let mut player = Player::new(incoming.receiver, None, incoming.underflow, &mut *sink);
         while player.run(TURN, |_| ()).expect("there is room") {}

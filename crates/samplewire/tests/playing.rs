@@ -53,10 +53,11 @@ impl Stage {
         let options = TransmitterOptions::new().window(window);
         let config = DeviceConfig { sends: &[], plays: Some(info), clock };
         let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
-        let mut inlet = device.inlet.expect("it plays");
+        let mut receive_listener = device.receive_listener.expect("it plays");
         let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
         let thread = std::thread::spawn(move || {
-            let incoming = inlet.accept(Duration::from_secs(20)).expect("the port works");
+            let incoming =
+                receive_listener.accept(Duration::from_secs(20)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
             let mut underruns = vec![];
@@ -365,8 +366,8 @@ fn device_sends_and_plays_at_once_on_one_port() {
         DeviceConfig { sends: std::slice::from_ref(&info), plays: Some(&info), clock: Some(clock) };
     let options = TransmitterOptions::new();
     let mut device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
-    let (mut sender, mut inlet) =
-        (device.listeners.pop().expect("it sends"), device.inlet.expect("it plays"));
+    let (mut sender, mut receive_listener) =
+        (device.listeners.pop().expect("it sends"), device.receive_listener.expect("it plays"));
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -378,7 +379,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
             stream.play(&mut source, pace, || false).expect("it plays");
         });
         scope.spawn(|| {
-            let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
+            let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player =
                 Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut *sink);
@@ -422,12 +423,12 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
     let options = TransmitterOptions::new();
     let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
-    let mut inlet = device.inlet.expect("it plays");
+    let mut receive_listener = device.receive_listener.expect("it plays");
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
     let player = std::thread::spawn(move || {
         let mut ends = vec![];
         for _ in 0..2 {
-            let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
+            let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut *sink);
             while player.run(Duration::from_millis(20), |_| ()).expect("the file takes it") {}
@@ -462,11 +463,12 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
     let local = "127.0.0.1:0".parse().expect("an address");
     let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
-    let (address, mut inlet) = (device.address, device.inlet.expect("it plays"));
+    let (address, mut receive_listener) =
+        (device.address, device.receive_listener.expect("it plays"));
     let taker = std::thread::spawn(move || {
-        let incoming = inlet.accept(Duration::from_secs(5)).expect("the port works");
+        let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
         let mut receiver = incoming.expect("a sender comes").receiver;
-        drop(inlet);
+        drop(receive_listener);
         let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
         (samples, receiver)
     });

@@ -93,7 +93,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
     let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
     let options = TransmitterOptions::new().real_time(inline.clone());
     let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
-    let mut inlet = device.inlet.take().unwrap();
+    let mut receive_listener = device.receive_listener.take().unwrap();
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let options = SendOptions::new().real_time(inline);
@@ -114,7 +114,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
             }
             transmitter.finish(0).unwrap()
         });
-        let incoming = look(|| inlet.accept(Duration::ZERO).unwrap());
+        let incoming = look(|| receive_listener.accept(Duration::ZERO).unwrap());
         let mut receiver = incoming.receiver;
         let mut blocks = Vec::new();
         while !receiver.is_over() {
@@ -128,7 +128,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
         // The sender's CLOSE may have to be answered again.
         let until = Instant::now() + Duration::from_secs(10);
         while !sender.is_finished() && Instant::now() < until {
-            assert!(inlet.accept(Duration::from_millis(1)).unwrap().is_none());
+            assert!(receive_listener.accept(Duration::from_millis(1)).unwrap().is_none());
         }
         assert!(matches!(sender.join().unwrap().end, End::Finished { .. }));
     });

@@ -101,7 +101,7 @@ fn listening(
     let mut listeners = device.listeners;
     let listener = listeners.pop();
     let granted = listener.as_ref().map(|it| it.granted().clone());
-    let granted = granted.or(device.inlet.as_ref().map(|it| it.granted().clone()));
+    let granted = granted.or(device.receive_listener.as_ref().map(|it| it.granted().clone()));
     console.line(format_args!(
         "samplewire {VERSION}: a bridge to ZeroMQ, listening on {}",
         device.address
@@ -114,17 +114,17 @@ fn listening(
         sockets: Vec::new(),
         real_time: granted.iter().map(Into::into).collect(),
     };
-    if let Some(inlet) = device.inlet {
-        console.line(format_args!("  takes      {}", stream_words(inlet.info())));
-        let outward = outward(arguments, inlet.info(), (console, &mut start))?;
+    if let Some(receive_listener) = device.receive_listener {
+        console.line(format_args!("  takes      {}", stream_words(receive_listener.info())));
+        let outward = outward(arguments, receive_listener.info(), (console, &mut start))?;
         let about = About {
             device: device.address,
             stream: u16::from(listener.is_some()),
             direction: metrics::Direction::Receive,
-            info: inlet.info().clone(),
+            info: receive_listener.info().clone(),
         };
         let entry = exporter.registry().add(about, View::default);
-        ways.outward = Some((Tap::Listens(Box::new(inlet), entry), outward));
+        ways.outward = Some((Tap::Listens(Box::new(receive_listener), entry), outward));
     }
     if let Some(listener) = listener {
         console.line(format_args!("  gives      {}", stream_words(listener.info())));

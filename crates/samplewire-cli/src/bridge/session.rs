@@ -4,7 +4,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use samplewire::End;
-use samplewire::device::{Incoming, Inlet};
+use samplewire::device::{AcceptedStream, ReceiveListener};
 use samplewire::receiver::Receiver;
 use samplewire::transmitter::{Listener, SendStream, SessionEnd, TransmitError};
 use samplewire_proto::wire::CloseReason;
@@ -28,7 +28,7 @@ pub(super) enum Tap {
     /// A stream that was opened.
     Opened(Box<Receiver>),
     /// Whoever opens this device.
-    Listens(Box<Inlet>, Entry),
+    Listens(Box<ReceiveListener>, Entry),
 }
 
 /// Where samples go that come from ZeroMQ.
@@ -84,10 +84,12 @@ pub(super) fn serve_outward(
             let passed = receive(*receiver, &mut outward, ending, console)?;
             way.push(passed, console);
         }
-        Tap::Listens(mut inlet, told) => {
+        Tap::Listens(mut receive_listener, told) => {
             while !ending.has_come() {
                 outward.turn(Instant::now(), console);
-                let Some(Incoming { receiver, .. }) = inlet.accept(PAUSE)? else { continue };
+                let Some(AcceptedStream { receiver, .. }) = receive_listener.accept(PAUSE)? else {
+                    continue;
+                };
                 console.line(format_args!("{} opened", receiver.info().address));
                 told.set({
                     let (info, stats) = (receiver.info(), receiver.stats_handle());

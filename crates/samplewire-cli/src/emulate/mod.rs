@@ -74,20 +74,22 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         .zip(&device.listeners)
         .map(|(supply, it)| exporter.registry().add_device(supply.stream, it))
         .collect();
-    let granted = match (device.listeners.first(), &device.inlet) {
+    let granted = match (device.listeners.first(), &device.receive_listener) {
         (Some(transmitter), _) => Some(transmitter.granted().clone()),
-        (None, inlet) => inlet.as_ref().map(|inlet| inlet.granted().clone()),
+        (None, receive_listener) => {
+            receive_listener.as_ref().map(|receive_listener| receive_listener.granted().clone())
+        }
     };
-    let stage = device.inlet.map(|inlet| {
+    let stage = device.receive_listener.map(|receive_listener| {
         let about = About {
             device: device.address,
             // What a device plays stands behind what it sends.
             stream: sends.len() as u16,
             direction: metrics::Direction::Receive,
-            info: inlet.info().clone(),
+            info: receive_listener.info().clone(),
         };
         let told = exporter.registry().add(about, metrics::View::default);
-        Stage::open(arguments, (inlet, told), clock, ending.clone())
+        Stage::open(arguments, (receive_listener, told), clock, ending.clone())
     });
     let stage = stage.transpose()?.flatten();
     console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use samplewire::End;
-use samplewire::device::{Incoming, Inlet, PlayCounts, Played, Player, SampleClock};
+use samplewire::device::{
+    AcceptedStream, PlayCounts, Played, Player, ReceiveListener, SampleClock,
+};
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire_proto::wire::CloseReason;
 
@@ -21,7 +23,7 @@ use crate::outcome::Outcome;
 
 /// What plays, and into what.
 pub(super) struct Stage {
-    inlet: Inlet,
+    receive_listener: ReceiveListener,
     told: Entry,
     clock: Option<SampleClock>,
     sink: Box<dyn Sink>,
@@ -36,22 +38,22 @@ impl Stage {
     /// It is there already, or cannot be created.
     pub(super) fn open(
         arguments: &EmulateArguments,
-        (inlet, told): (Inlet, Entry),
+        (receive_listener, told): (ReceiveListener, Entry),
         clock: Option<SampleClock>,
         ending: Ending,
     ) -> Result<Option<Self>, Failure> {
         let Some(file) = &arguments.play else { return Ok(None) };
         let options = SinkOptions::new().overwrite(arguments.overwrite);
-        let sink = sink::open(file, inlet.info(), &options).map_err(Failure::Create)?;
+        let sink = sink::open(file, receive_listener.info(), &options).map_err(Failure::Create)?;
         let file = file.display().to_string();
-        Ok(Some(Self { inlet, told, clock, sink, file, ending }))
+        Ok(Some(Self { receive_listener, told, clock, sink, file, ending }))
     }
 
     /// Plays one session, or one after another until it is interrupted.
     pub(super) fn serve(mut self, once: bool, console: &mut Console) -> Result<Outcome, Failure> {
         let mut outcome = Outcome::Whole;
         while !self.ending.has_come(console) {
-            let incoming = self.inlet.accept(STOP_PAUSE)?;
+            let incoming = self.receive_listener.accept(STOP_PAUSE)?;
             let Some(incoming) = incoming else { continue };
             let played = self.play(incoming, console)?;
             if once {
@@ -72,8 +74,12 @@ impl Stage {
         Ok(outcome)
     }
 
-    fn play(&mut self, incoming: Incoming, console: &mut Console) -> Result<Outcome, Failure> {
-        let Incoming { id, underflow, receiver } = incoming;
+    fn play(
+        &mut self,
+        incoming: AcceptedStream,
+        console: &mut Console,
+    ) -> Result<Outcome, Failure> {
+        let AcceptedStream { id, underflow, receiver } = incoming;
         let info = receiver.info().clone();
         console.line(format_args!(
             "play {id}: {} opened at index {}, packets of {} bytes",

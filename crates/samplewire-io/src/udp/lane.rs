@@ -2,7 +2,7 @@
 //!
 //! Both are bound to the same port; a program in the kernel says which gets a packet. So a flood
 //! fills the port's own buffer and not the lane's. What the port's own socket has is taken more
-//! seldom while there is a lane: see [`Strangers`].
+//! seldom while there is a lane: see [`RateLimit`].
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,7 +18,7 @@ pub(super) struct Lane {
     pub(super) socket: Socket,
     pub(super) kernel_dropped: u32,
     pub(super) drops: Drops,
-    pub(super) strangers: Strangers,
+    pub(super) port_limit: RateLimit,
 }
 
 impl Lane {
@@ -52,7 +52,7 @@ impl Lane {
         socket.bind(local)?;
         port.attach_steering(favoured)?;
         let drops = Drops::new(local.is_ipv6());
-        Ok(Self { socket, kernel_dropped: 0, drops, strangers: Strangers::new() })
+        Ok(Self { socket, kernel_dropped: 0, drops, port_limit: RateLimit::new() })
     }
 }
 
@@ -63,7 +63,7 @@ impl Lane {
 /// [`PACKET_PAUSE`] for each packet: a flood gets a part of the thread and not all of it, also on
 /// a machine that gives the thread little.
 #[derive(Debug)]
-pub(super) struct Strangers {
+pub(super) struct RateLimit {
     due: Instant,
     /// When the last look ended and what it found, until the link is called again.
     looked: Option<(Instant, usize)>,
@@ -71,7 +71,7 @@ pub(super) struct Strangers {
     is_quiet: bool,
 }
 
-impl Strangers {
+impl RateLimit {
     fn new() -> Self {
         Self { due: Instant::now(), looked: None, is_quiet: true }
     }
@@ -125,39 +125,39 @@ mod tests {
 
     #[test]
     fn strangers_are_looked_at_in_proportion_to_what_they_send() {
-        let mut strangers = Strangers::new();
+        let mut port_limit = RateLimit::new();
         let now = Instant::now();
-        assert!(strangers.is_due(now));
-        strangers.note_look(now, 1_000_000);
-        strangers.note_return(now);
-        assert!(!strangers.is_due(now + Duration::from_millis(3_999)));
-        assert!(strangers.is_due(now + Duration::from_secs(4)));
-        let (ends_on_arrival, longest) = strangers.waits(now, Duration::from_secs(60));
+        assert!(port_limit.is_due(now));
+        port_limit.note_look(now, 1_000_000);
+        port_limit.note_return(now);
+        assert!(!port_limit.is_due(now + Duration::from_millis(3_999)));
+        assert!(port_limit.is_due(now + Duration::from_secs(4)));
+        let (ends_on_arrival, longest) = port_limit.waits(now, Duration::from_secs(60));
         assert!(!ends_on_arrival);
         assert_eq!(longest, Duration::from_secs(4));
     }
 
     #[test]
     fn strangers_get_a_fifth_of_the_time_however_long_they_take() {
-        let mut strangers = Strangers::new();
+        let mut port_limit = RateLimit::new();
         let looked_at = Instant::now();
-        strangers.note_look(looked_at, 10);
+        port_limit.note_look(looked_at, 10);
         let returned_at = looked_at + Duration::from_millis(3);
-        strangers.note_return(returned_at);
+        port_limit.note_return(returned_at);
         // A second call is of no stranger.
-        strangers.note_return(returned_at + Duration::from_millis(1));
-        assert!(!strangers.is_due(returned_at + Duration::from_millis(11)));
-        assert!(strangers.is_due(returned_at + Duration::from_millis(12)));
+        port_limit.note_return(returned_at + Duration::from_millis(1));
+        assert!(!port_limit.is_due(returned_at + Duration::from_millis(11)));
+        assert!(port_limit.is_due(returned_at + Duration::from_millis(12)));
     }
 
     #[test]
     fn wait_ends_by_the_first_packet_after_silence() {
-        let mut strangers = Strangers::new();
+        let mut port_limit = RateLimit::new();
         let now = Instant::now();
-        strangers.note_look(now, 0);
-        strangers.note_return(now + Duration::from_secs(1));
-        assert_eq!(strangers.waits(now, Duration::from_secs(60)), (true, Duration::from_secs(60)));
-        strangers.note_ready(now);
-        assert!(strangers.is_due(now));
+        port_limit.note_look(now, 0);
+        port_limit.note_return(now + Duration::from_secs(1));
+        assert_eq!(port_limit.waits(now, Duration::from_secs(60)), (true, Duration::from_secs(60)));
+        port_limit.note_ready(now);
+        assert!(port_limit.is_due(now));
     }
 }

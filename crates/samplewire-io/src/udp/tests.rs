@@ -158,14 +158,14 @@ fn socket_of_lone_packets_takes_many_and_counts_what_it_drops_meanwhile() {
 
     // As after many that came alone. What fills the buffer comes before the next look.
     far.count_drops(false);
-    assert!(far.lone.is_spared());
+    assert!(far.single_packet.is_spared());
     for _ in 0..1_000 {
         assert_eq!(near.send(&[packet]).unwrap(), 1);
     }
     let mut queued = 0;
     loop {
         far.recv(&mut batch).unwrap();
-        assert!(!far.lone.is_spared(), "from the first look on");
+        assert!(!far.single_packet.is_spared(), "from the first look on");
         if batch.is_empty() {
             break;
         }

@@ -1,9 +1,9 @@
 //! A device in software: a port that sends streams, plays another, or both at once.
 
 mod clock;
-mod inlet;
 mod offer;
 mod player;
+mod receive_listener;
 
 use std::io;
 use std::net::SocketAddr;
@@ -15,7 +15,6 @@ use samplewire_io::{Capabilities, Link, Resilient, Udp};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
-use crate::calls::{Caller, Calls};
 use crate::driver::{Clock, Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
@@ -23,14 +22,15 @@ use crate::port::{Epoch, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Listener, TransmitterOptions};
+use crate::wakeups::{WakeHandle, Wakeups};
 
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
-pub(crate) use inlet::{Arrived, Claim, Shared as InletShared};
-pub use inlet::{Incoming, Inlet, PortError};
 pub(crate) use offer::Offer;
 pub use player::{Played, Player};
+pub use receive_listener::{AcceptedStream, PortError, ReceiveListener};
+pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShared};
 
 /// What a device's port does.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,7 +53,7 @@ pub struct Device {
     /// One for each stream that the port sends, in their order.
     pub listeners: Vec<Listener>,
     /// Receives, when the port plays.
-    pub inlet: Option<Inlet>,
+    pub receive_listener: Option<ReceiveListener>,
 }
 
 impl Device {
@@ -90,10 +90,16 @@ impl Device {
         let real_time = &options.real_time;
         let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
         let seeds = [seed()?, seed()?];
-        Self::make(link, config, options, (clock.epoch(), seeds), |link, pages, stepped, calls| {
-            let running = Running { stepped, clock, calls };
-            Port::start(name, link, real_time, pages, running)
-        })
+        Self::make(
+            link,
+            config,
+            options,
+            (clock.epoch(), seeds),
+            |link, pages, stepped, wakeups| {
+                let running = Running { stepped, clock, wakeups };
+                Port::start(name, link, real_time, pages, running)
+            },
+        )
     }
 
     /// A device whose endpoint is stepped. Times count from `epoch`; `seeds` are what it draws from.
@@ -121,7 +127,7 @@ impl Device {
         config: DeviceConfig<'_>,
         options: &TransmitterOptions,
         (epoch, [boot_seed, cookie_seed]): (Epoch, [[u8; 16]; 2]),
-        drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Calls>) -> io::Result<Port>,
+        drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
     ) -> Result<Self, OpenError> {
         let streams = config.sends.len() + usize::from(config.plays.is_some());
         assert_ne!(streams, 0, "a device sends or plays");
@@ -137,32 +143,33 @@ impl Device {
         let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
         let listener =
             session::Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
-        let calls = Calls::new(streams, link.waker(), options.real_time.rests());
+        let wakeups = Wakeups::new(streams, link.waker(), options.real_time.rests());
         let halves = config.sends.iter().enumerate();
-        let halves =
-            halves.map(|(place, info)| half_out(info, options, mtu_bytes, calls.caller(place)));
+        let halves = halves
+            .map(|(place, info)| half_out(info, options, mtu_bytes, wakeups.wake_handle(place)));
         let (mut entries, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
         // The stream that comes in is the last.
-        let caller = calls.caller(streams - 1);
-        let inlet_shared = Arc::new(InletShared::new(caller.clone()));
+        let wake_handle = wakeups.wake_handle(streams - 1);
+        let listener_shared = Arc::new(ReceiveListenerShared::new(wake_handle.clone()));
         let mut pages = handles.first().map(|handle: &Handle| handle.pool.pages());
         let mut pool_bytes = 0;
         if let Some((offer, pool)) = inward {
             (pages, pool_bytes) = (pages.or(Some(pool.pages())), pool.memory_bytes());
             let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
             let jump_max = samples_in(&offer.info, options.play_jump_max);
-            let shared = Arc::clone(&inlet_shared);
-            let playing = Playing::new((epoch, caller), offer, pool, (hold_max, jump_max), shared);
+            let shared = Arc::clone(&listener_shared);
+            let playing =
+                Playing::new((epoch, wake_handle), offer, pool, (hold_max, jump_max), shared);
             entries.push(Entry::Playing(Box::new(playing)));
         }
         let samples = config.clock.map(|samples| (samples, epoch));
         let listening = Listening::new(listener, boot_id, samples, config.sends.len());
         let link = Resilient::new(link);
-        let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&calls));
+        let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
         let stepped = Stepped::new(endpoint);
         let batch_bytes = stepped.batch_bytes();
-        let port = drive(capabilities, pages, stepped, calls)?;
+        let port = drive(capabilities, pages, stepped, wakeups)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let listeners = handles.into_iter().zip(config.sends).zip(batches);
@@ -170,14 +177,14 @@ impl Device {
             Listener::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
         });
         let listeners = listeners.collect();
-        let inlet = config.plays.map(|info| Inlet {
+        let receive_listener = config.plays.map(|info| ReceiveListener {
             info: info.clone(),
             memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
-            claim: Claim::new(Arc::clone(&inlet_shared)),
-            shared: inlet_shared,
+            claim: Claim::new(Arc::clone(&listener_shared)),
+            shared: listener_shared,
             port: port.clone(),
         });
-        Ok(Self { address, listeners, inlet })
+        Ok(Self { address, listeners, receive_listener })
     }
 }
 
@@ -197,14 +204,14 @@ fn half_out(
     info: &StreamInfo,
     options: &TransmitterOptions,
     mtu_bytes: usize,
-    caller: Caller,
+    wake_handle: WakeHandle,
 ) -> Result<(Entry, Handle), OpenError> {
     let offer = Offer::new(info, options, mtu_bytes, HOLD_MAX)?;
     let config = crate::transmitter::sender_config(options.link_bps)?;
     let sizes = (offer.window, offer.quantum_packets, offer.quantum_bytes());
     let huge_pages = options.real_time.wants_huge_pages();
-    let (outflow, handle) = crate::transmitter::outflow(config, sizes, huge_pages, caller)?;
-    let sending = Sending::new(outflow, Side::Listener(offer));
+    let (flow, handle) = crate::transmitter::flow(config, sizes, huge_pages, wake_handle)?;
+    let sending = Sending::new(flow, Side::Listener(offer));
     Ok((Entry::Sending(Box::new(sending)), handle))
 }
 

@@ -7,7 +7,7 @@ use samplewire_proto::Nanos;
 use samplewire_proto::wire::{self, WireError};
 
 use super::guard::tag_of;
-use super::listening::Far;
+use super::listening::OpeningContext;
 use super::{Endpoint, Entry};
 
 impl Endpoint {
@@ -38,7 +38,7 @@ impl Endpoint {
             if place != last
                 && let Some(stream) = place.and_then(|it| self.streams.receiving(it))
             {
-                let (receiver, snapshot) = (&stream.inflow.receiver, &stream.inflow.snapshot);
+                let (receiver, snapshot) = (&stream.flow.receiver, &stream.flow.snapshot);
                 black_box((receiver.next_index(), receiver.promise_end(), receiver.rtt()));
                 black_box((receiver.stats().delivered, receiver.stats().reports, snapshot.rtt_ns));
             }
@@ -55,11 +55,11 @@ impl Endpoint {
         };
         let place = self.streams.find(meta.peer, &header, &packet);
         let is_ours = match place.and_then(|place| self.streams.get_mut(place)) {
-            Some(Entry::Receiving(stream)) if stream.inflow.peer() == meta.peer => {
-                stream.inflow.note_drops(meta);
-                stream.inflow.handle(now, &header, &packet, meta.ecn)
+            Some(Entry::Receiving(stream)) if stream.flow.peer() == meta.peer => {
+                stream.flow.note_drops(meta);
+                stream.flow.handle(now, &header, &packet, meta.ecn)
             }
-            Some(Entry::Sending(stream)) => stream.outflow.handle(now, meta.peer, &header, &packet),
+            Some(Entry::Sending(stream)) => stream.flow.handle(now, meta.peer, &header, &packet),
             Some(Entry::Opening(opening)) if opening.address() == meta.peer => {
                 opening.handle(now, &header, &packet, bytes.len());
                 true
@@ -72,8 +72,8 @@ impl Endpoint {
                 self.strays += 1;
                 match self.streams.only() {
                     // The stream itself has counted it.
-                    Some(stream) if place.is_some() && stream.inflow.peer() == meta.peer => {}
-                    Some(stream) => stream.inflow.snapshot.foreign += 1,
+                    Some(stream) if place.is_some() && stream.flow.peer() == meta.peer => {}
+                    Some(stream) => stream.flow.snapshot.foreign += 1,
                     None => self.counts.foreign += 1,
                 }
             }
@@ -90,10 +90,10 @@ impl Endpoint {
             None => self.streams.only(),
         };
         match (error, stream) {
-            (WireError::Crc, Some(stream)) if stream.inflow.peer() == meta.peer => {
-                stream.inflow.snapshot.corrupted += 1;
+            (WireError::Crc, Some(stream)) if stream.flow.peer() == meta.peer => {
+                stream.flow.snapshot.corrupted += 1;
             }
-            (_, Some(stream)) => stream.inflow.snapshot.foreign += 1,
+            (_, Some(stream)) => stream.flow.snapshot.foreign += 1,
             (WireError::Crc, None) => self.counts.corrupted += 1,
             (_, None) => self.counts.foreign += 1,
         }
@@ -107,7 +107,7 @@ impl Endpoint {
         if let Ok((header, packet)) = &parsed
             && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
             && let Some(sending) = self.streams.sending_mut(place)
-            && sending.outflow.handle(now, meta.peer, header, packet)
+            && sending.flow.handle(now, meta.peer, header, packet)
         {
             self.departures.call(place);
             return Ok(());
@@ -119,13 +119,13 @@ impl Endpoint {
             self.arrivals.call(place);
             return Ok(());
         }
-        let mut far = Far {
+        let mut context = OpeningContext {
             link: &mut self.link,
             last_index: self.departures.last_index(),
             streams: &mut self.streams,
             counts: &mut self.counts,
         };
-        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut far)? {
+        if let Some(place) = listening.handle(now, meta.peer, bytes, &mut context)? {
             self.call(place);
         }
         Ok(())

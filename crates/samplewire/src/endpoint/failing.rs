@@ -26,10 +26,10 @@ impl Endpoint {
         for place in 0..self.streams.len() {
             match self.streams.get_mut(place) {
                 Some(Entry::Receiving(stream)) => {
-                    stream.inflow.fail(Some(error.duplicate()));
+                    stream.flow.fail(Some(error.duplicate()));
                     continue;
                 }
-                Some(Entry::Sending(stream)) => stream.outflow.fail(error),
+                Some(Entry::Sending(stream)) => stream.flow.fail(error),
                 Some(Entry::Playing(stream)) => stream.fail(error),
                 Some(Entry::Opening(opening)) => opening.fail(error.duplicate()),
                 Some(Entry::Accepted { .. }) => {}
@@ -44,9 +44,9 @@ impl Endpoint {
         let counts = self.link.resilient().error_counts();
         for place in 0..self.streams.len() {
             let Some(stream) = self.streams.receiving_mut(place) else { continue };
-            if stream.inflow.fail(None) {
-                stream.inflow.snapshot.note_link(counts);
-                stream.inflow.publish(now);
+            if stream.flow.fail(None) {
+                stream.flow.snapshot.note_link(counts);
+                stream.flow.publish(now);
                 self.streams.release(place);
             }
         }

@@ -38,7 +38,7 @@ impl Favours {
     }
 
     /// Tells the link of the tags of all streams that flow.
-    pub(super) fn tell(
+    pub(super) fn update(
         &mut self,
         now: Nanos,
         tags: impl Iterator<Item = Tag>,
@@ -70,7 +70,7 @@ mod tests {
         assert!(!favours.is_due(start));
         favours.expire();
         assert!(favours.is_due(start));
-        favours.tell(start, [Tag(1), Tag(2)].into_iter(), &mut link);
+        favours.update(start, [Tag(1), Tag(2)].into_iter(), &mut link);
         assert_eq!((favours.is_due(start), favours.due_at()), (false, Nanos(u64::MAX)));
         favours.expire();
         assert_eq!((favours.is_due(start), favours.due_at()), (false, start + PAUSE));

@@ -130,12 +130,12 @@ mod tests {
 
     #[test]
     fn packets_leave_together_in_order_and_large_ones_behind_them() {
-        let (near, mut far) = memory::pair(200, 20_000, 20_000).unwrap();
-        let peer = far.local_addr();
+        let (near, mut context) = memory::pair(200, 20_000, 20_000).unwrap();
+        let peer = context.local_addr();
         let mut gather = Gather::new(Resilient::new(Box::new(near)), 2);
         let mut batch = Batch::new(200, 20_000);
         let mut taken = || {
-            far.recv(&mut batch).unwrap();
+            context.recv(&mut batch).unwrap();
             batch.iter().map(|(bytes, _)| (bytes[0], bytes.len())).collect::<Vec<_>>()
         };
         let send = |gather: &mut Gather, number: u8, len_bytes: usize| {

@@ -66,16 +66,16 @@ impl Listening {
         now: Nanos,
         peer: SocketAddr,
         bytes: &[u8],
-        far: &mut Far<'_>,
+        context: &mut OpeningContext<'_>,
     ) -> Result<Option<usize>, LinkError> {
         match self.listener.handle(now, peer_of(peer), bytes) {
             Ok(()) => {}
-            Err(WireError::Crc) => far.counts.corrupted += 1,
-            Err(_) => far.counts.foreign += 1,
+            Err(WireError::Crc) => context.counts.corrupted += 1,
+            Err(_) => context.counts.foreign += 1,
         }
         let mut begun = None;
         if let Some(ListenEvent::Opening { request, .. }) = self.listener.poll_event() {
-            match self.handle_opening(now, peer, &request, far) {
+            match self.handle_opening(now, peer, &request, context) {
                 Ok(place) => begun = place,
                 Err(Some(reason)) => {
                     let retry_ms = if reason == RefuseReason::Busy { STOPPED_RETRY_MS } else { 0 };
@@ -86,9 +86,9 @@ impl Listening {
             }
         }
         while let Some((_, len)) = self.listener.poll_transmit(now, &mut self.answer) {
-            far.link.send(&[Outgoing::whole(peer, Ecn::NotEct, &self.answer[..len])])?;
+            context.link.send(&[Outgoing::whole(peer, Ecn::NotEct, &self.answer[..len])])?;
         }
-        far.counts.listen = *self.listener.stats();
+        context.counts.listen = *self.listener.stats();
         Ok(begun)
     }
 
@@ -97,7 +97,7 @@ impl Listening {
         now: Nanos,
         peer: SocketAddr,
         request: &OpenRequest,
-        far: &mut Far<'_>,
+        context: &mut OpeningContext<'_>,
     ) -> Result<Option<usize>, Option<RefuseReason>> {
         let place = usize::from(request.stream);
         let is_out = place < self.streams_out;
@@ -111,14 +111,14 @@ impl Listening {
         }
         if request.role != Role::Describe {
             // No program would send or take its samples any more.
-            if far.is_closed(place) {
+            if context.is_closed(place) {
                 return Err(Some(RefuseReason::Busy));
             }
-            if far.is_too_early(now, place) {
+            if context.is_too_early(now, place) {
                 return Err(None);
             }
         }
-        let params = self.params(now, request, far).map_err(Some)?;
+        let params = self.params(now, request, context).map_err(Some)?;
         let accepted = self.listener.accept(now, request, &params);
         // Only a description has no tag.
         let Some(tag) = accepted.map_err(|_| Some(RefuseReason::PacketSize))? else {
@@ -126,9 +126,9 @@ impl Listening {
         };
         self.favours.expire();
         if is_out {
-            begin_out(now, peer, request, &params, tag, far);
-        } else if let Some(playing) = far.streams.playing_mut(place) {
-            playing.begin(now, (request, peer), &params, (tag, self.boot_id), far.link);
+            begin_out(now, peer, request, &params, tag, context);
+        } else if let Some(playing) = context.streams.playing_mut(place) {
+            playing.begin(now, (request, peer), &params, (tag, self.boot_id), context.link);
         }
         Ok(Some(place))
     }
@@ -137,34 +137,34 @@ impl Listening {
         &self,
         now: Nanos,
         request: &OpenRequest,
-        far: &Far<'_>,
+        context: &OpeningContext<'_>,
     ) -> Result<StreamTerms, RefuseReason> {
         let place = usize::from(request.stream);
         let clock_index = self.index_at(now);
         let now_index = clock_index.unwrap_or(0);
         let is_out = place < self.streams_out;
         let (offer, next_index, latest) = if is_out {
-            let sending = far.streams.sending(place).ok_or(RefuseReason::Busy)?;
+            let sending = context.streams.sending(place).ok_or(RefuseReason::Busy)?;
             let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
             let latest = match self.samples {
                 Some((clock, _)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
                 // Streams that begin together begin where the last of them is.
                 None => {
                     let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
-                    far.last_index.saturating_add(ahead as u64)
+                    context.last_index.saturating_add(ahead as u64)
                 }
             };
-            (offer, sending.outflow.next_index(), latest)
+            (offer, sending.flow.next_index(), latest)
         } else {
-            let is_known = place < far.streams.len();
+            let is_known = place < context.streams.len();
             let absent = if is_known { RefuseReason::Busy } else { RefuseReason::NoSuchStream };
-            let playing = far.streams.playing(place).ok_or(absent)?;
+            let playing = context.streams.playing(place).ok_or(absent)?;
             (&playing.offer, playing.next_index(), playing.latest_start(clock_index))
         };
         let bounds = now_index.max(next_index)..=latest;
         let first_index =
             start::first_index(request.start_index, bounds).ok_or(RefuseReason::StartIndex)?;
-        let streams = far.streams.len() as u16;
+        let streams = context.streams.len() as u16;
         offer.params(request, is_out, (first_index, streams)).ok_or(RefuseReason::PacketSize)
     }
 
@@ -172,13 +172,13 @@ impl Listening {
     /// as before.
     pub(super) fn favour(&mut self, now: Nanos, streams: &Streams, link: &mut dyn Link) {
         if self.favours.is_due(now) {
-            self.favours.tell(now, streams.announced_tags(), link);
+            self.favours.update(now, streams.announced_tags(), link);
         }
     }
 }
 
 /// What an opening meets: the link, the streams, and the counts of what is no opening.
-pub(super) struct Far<'a> {
+pub(super) struct OpeningContext<'a> {
     pub(super) link: &'a mut dyn Link,
     pub(super) streams: &'a mut Streams,
     /// The end of the outgoing stream that is furthest.
@@ -186,11 +186,11 @@ pub(super) struct Far<'a> {
     pub(super) counts: &'a mut PortCounts,
 }
 
-impl Far<'_> {
+impl OpeningContext<'_> {
     /// Whether no program would take another session of the stream.
     fn is_closed(&self, place: usize) -> bool {
         match (self.streams.sending(place), self.streams.playing(place)) {
-            (Some(sending), _) => sending.outflow.is_closed(),
+            (Some(sending), _) => sending.flow.is_closed(),
             (None, Some(playing)) => playing.is_closed(),
             (None, None) => place < self.streams.len(),
         }
@@ -200,7 +200,7 @@ impl Far<'_> {
     /// costs the memory of a stream again (`docs/protocol.md#3.14`).
     fn is_too_early(&self, now: Nanos, place: usize) -> bool {
         let waits = match self.streams.sending(place) {
-            Some(sending) => sending.outflow.waits_for_report(now),
+            Some(sending) => sending.flow.waits_for_report(now),
             None => self.streams.playing(place).and_then(|it| it.waits_for_sender(now)),
         };
         waits.is_some_and(|waited| waited < TAKEOVER_PAUSE)
@@ -213,11 +213,11 @@ fn begin_out(
     request: &OpenRequest,
     params: &StreamTerms,
     tag: Tag,
-    far: &mut Far<'_>,
+    context: &mut OpeningContext<'_>,
 ) {
-    let Some(sending) = far.streams.sending_mut(request.stream.into()) else { return };
-    let Sending { outflow, side: Side::Listener(offer), .. } = sending else { return };
-    outflow.end(now, End::PeerRestarted, far.link);
+    let Some(sending) = context.streams.sending_mut(request.stream.into()) else { return };
+    let Sending { flow, side: Side::Listener(offer), .. } = sending else { return };
+    flow.end(now, End::PeerRestarted, context.link);
     let terms = params.at(EndView {
         local_tag: tag,
         peer_tag: request.peer_tag,
@@ -229,8 +229,7 @@ fn begin_out(
     let payload_bytes = usize::from(params.payload_bytes);
     let form =
         Form { payload_bytes, frame_bytes: offer.frame_bytes, granularity_bytes: GRANULARITY };
-    outflow
-        .begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
+    flow.begin(now, terms, form, peer, offer.quantum_packets_at(payload_bytes))
         .expect("the offer was checked when it was made, and the index when it was chosen");
 }
 

@@ -4,8 +4,8 @@
 //! It opens streams in both directions at the requests of handles, or listens and begins those that
 //! others open ([`Listening`]).
 //!
-//! A lost packet is noticed, and credit granted, in [`Inflow`](crate::receiver::Inflow), and a block
-//! is handed over there; repairs leave by [`Outflow`](crate::transmitter::Outflow).
+//! A lost packet is noticed, and credit granted, in [`ReceiveFlow`](crate::receiver::ReceiveFlow), and a block
+//! is handed over there; repairs leave by [`SendFlow`](crate::transmitter::SendFlow).
 
 mod agenda;
 mod arriving;
@@ -27,9 +27,9 @@ use std::sync::mpsc::{self, TryRecvError};
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
-use crate::calls::Calls;
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
 use crate::sync::Mutex;
+use crate::wakeups::Wakeups;
 
 use agenda::{Agenda, VISITS_MAX};
 use gather::Gather;
@@ -38,7 +38,7 @@ pub(crate) use listening::Listening;
 use opening::Progress;
 pub(crate) use opening::{Accepted, Opening};
 pub(crate) use playing::Playing;
-use sending::{Departures, News, Turn, Visits};
+use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 use streams::Streams;
 pub(crate) use streams::{Entry, Opened, Receiving};
@@ -46,7 +46,7 @@ pub(crate) use streams::{Entry, Opened, Receiving};
 /// A link, and the streams over it.
 pub(crate) struct Endpoint {
     link: Gather,
-    calls: Arc<Calls>,
+    wakeups: Arc<Wakeups>,
     commands: mpsc::Receiver<Command>,
     /// What answers openings of others; the streams are then those that it offers.
     listening: Option<Listening>,
@@ -115,12 +115,12 @@ impl Endpoint {
         link: Resilient,
         places: usize,
         spins: bool,
-        calls: Arc<Calls>,
+        wakeups: Arc<Wakeups>,
         commands: mpsc::Receiver<Command>,
         shown: Arc<Counts>,
     ) -> Self {
         let streams = Streams::free(places);
-        Self { commands, shown, is_closed: false, ..Self::new(link, None, streams, spins, calls) }
+        Self { commands, shown, is_closed: false, ..Self::new(link, None, streams, spins, wakeups) }
     }
 
     /// An endpoint that listens for openers of these streams, of which those that go out come first.
@@ -129,10 +129,10 @@ impl Endpoint {
         listening: Listening,
         streams: Vec<Entry>,
         spins: bool,
-        calls: Arc<Calls>,
+        wakeups: Arc<Wakeups>,
     ) -> Self {
         let streams = Streams::of(streams);
-        let mut endpoint = Self::new(link, Some(listening), streams, spins, calls);
+        let mut endpoint = Self::new(link, Some(listening), streams, spins, wakeups);
         // Each shows its counters now and then, also before it is opened.
         (0..endpoint.streams.len()).for_each(|place| endpoint.call(place));
         endpoint
@@ -143,12 +143,12 @@ impl Endpoint {
         listening: Option<Listening>,
         streams: Streams,
         spins: bool,
-        calls: Arc<Calls>,
+        wakeups: Arc<Wakeups>,
     ) -> Self {
         let places = streams.len();
         Self {
             link: Gather::new(link, places),
-            calls,
+            wakeups,
             commands: mpsc::channel().1,
             listening,
             streams,
@@ -221,8 +221,8 @@ impl Endpoint {
     /// Takes the calls of programs, and the commands of handles; returns whether there were any.
     fn take_calls(&mut self, now: Nanos) -> bool {
         let (mut is_called, mut has_commands) = (false, false);
-        let Self { calls, streams, departures, arrivals, .. } = self;
-        calls.take(|place| {
+        let Self { wakeups, streams, departures, arrivals, .. } = self;
+        wakeups.take(|place| {
             is_called = true;
             match place {
                 place if place == streams.len() => has_commands = true,
@@ -251,13 +251,13 @@ impl Endpoint {
         }
         self.counts.link = self.link.resilient().error_counts();
         let Self { listening, streams, departures, link, counts, stopped, .. } = self;
-        let mut tell = |news| match (news, &mut *listening) {
-            (News::Over(tag), Some(listening)) => listening.release(tag),
-            (News::Announced, Some(listening)) => listening.favours.expire(),
-            (News::Stopped, _) => *stopped += 1,
+        let mut on_event = |event| match (event, &mut *listening) {
+            (SendEvent::Over(tag), Some(listening)) => listening.release(tag),
+            (SendEvent::Announced, Some(listening)) => listening.favours.expire(),
+            (SendEvent::Stopped, _) => *stopped += 1,
             (_, None) => {}
         };
-        let mut turn = Turn { now, link: link.resilient(), counts, tell: &mut tell };
+        let mut turn = Turn { now, link: link.resilient(), counts, on_event: &mut on_event };
         departures.visit(streams, &mut turn)
     }
 
@@ -271,7 +271,7 @@ impl Endpoint {
             return Rest::Room(now + LINK_FULL_PAUSE);
         }
         if !is_idle || visits.have_pushed {
-            let pause = visits.dull_pause.filter(|_| !is_idle);
+            let pause = visits.flood_pause.filter(|_| !is_idle);
             return pause
                 .map_or(Rest::No, |pause| Rest::Pause(now + Nanos(pause.as_nanos() as u64)));
         }
@@ -310,7 +310,7 @@ impl Endpoint {
     fn begin(&mut self, place: usize, mut entry: Entry) {
         self.guard.lower(&mut self.link);
         if let (Entry::Receiving(stream), Some(dropped)) = (&mut entry, self.dropped) {
-            stream.inflow.start_drops(dropped);
+            stream.flow.start_drops(dropped);
         }
         self.streams.begin(place, entry);
         let (packets, packet_bytes) = self.streams.room();
@@ -353,23 +353,23 @@ impl Endpoint {
         is_idle: bool,
     ) -> Result<(), LinkError> {
         let Some(stream) = self.streams.receiving_mut(place) else { return Ok(()) };
-        let inflow = &mut stream.inflow;
-        let is_crowded = inflow.is_crowded();
-        inflow.advance(now, &mut self.link)?;
-        if inflow.is_publishing(now, is_idle) {
-            inflow.snapshot.note_link(self.link.resilient().error_counts());
-            inflow.publish(now);
+        let flow = &mut stream.flow;
+        let is_crowded = flow.is_crowded();
+        flow.advance(now, &mut self.link)?;
+        if flow.is_publishing(now, is_idle) {
+            flow.snapshot.note_link(self.link.resilient().error_counts());
+            flow.publish(now);
         }
-        if inflow.is_over() {
-            inflow.publish(now);
+        if flow.is_over() {
+            flow.publish(now);
             self.streams.release(place);
             return Ok(());
         }
         let wakes_at = match (self.spins, is_crowded) {
-            (true, _) => Some(inflow.spins_until(now)).filter(|&at| at > now),
+            (true, _) => Some(flow.spins_until(now)).filter(|&at| at > now),
             // More is likely to have come: when to wake is reckoned once nothing has.
             (false, true) => None,
-            (false, false) => inflow.wakes_at(now),
+            (false, false) => flow.wakes_at(now),
         };
         self.visit_again(place, wakes_at);
         Ok(())

@@ -12,35 +12,35 @@ use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::sending::FIRST_WORD_PATIENCE;
-use crate::calls::Caller;
-use crate::device::{Arrived, InletShared, Offer, RTT_INITIAL};
+use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
 use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES};
-use crate::receiver::{self, Inflow};
+use crate::receiver::{self, ReceiveFlow};
+use crate::wakeups::WakeHandle;
 
 /// What a program gets to play.
 pub(crate) struct Playing {
     epoch: Epoch,
-    caller: Caller,
+    wake_handle: WakeHandle,
     pub(super) offer: Offer,
     pool: Pool,
     stream: Option<Stream>,
     /// A stream of which the program has everything, and whose sender may ask again for the end.
-    lingering: Option<Inflow>,
+    lingering: Option<ReceiveFlow>,
     sessions: u64,
     next_index: SampleIndex,
     /// How far ahead a stream may start and its index may jump, in samples.
     jump_max: u64,
     /// How long samples may wait for their quantum to fill.
     hold_max: Nanos,
-    shared: Arc<InletShared>,
+    shared: Arc<ReceiveListenerShared>,
     /// When the program was seen to be gone.
     stopped_at: Option<Nanos>,
 }
 
 /// An open stream.
 struct Stream {
-    inflow: Inflow,
+    flow: ReceiveFlow,
     tag: Tag,
     opened_at: Nanos,
     /// What the program gets once the sender has spoken.
@@ -49,15 +49,15 @@ struct Stream {
 
 impl Playing {
     pub(crate) fn new(
-        (epoch, caller): (Epoch, Caller),
+        (epoch, wake_handle): (Epoch, WakeHandle),
         offer: Offer,
         pool: Pool,
         (hold_max, jump_max): (Nanos, u64),
-        shared: Arc<InletShared>,
+        shared: Arc<ReceiveListenerShared>,
     ) -> Self {
         Self {
             epoch,
-            caller,
+            wake_handle,
             offer,
             pool,
             stream: None,
@@ -92,9 +92,9 @@ impl Playing {
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
-        let shared = Arc::new(receiver::Shared::new(self.caller.clone()));
+        let shared = Arc::new(receiver::Shared::new(self.wake_handle.clone()));
         let frame_bytes = self.offer.frame_bytes;
-        let (inflow, mut outlet) = receiver::flow(
+        let (flow, mut block_queue) = receiver::flow(
             now,
             (peer, self.epoch),
             (terms, config_of(request).with_jump_max(self.jump_max)),
@@ -109,10 +109,10 @@ impl Playing {
             path_mtu_bytes: request.len_in.saturating_add(request.peer.ip_overhead()),
             ..self.offer.describe(peer, params)
         };
-        outlet.memory_bytes += self.pool.memory_bytes();
+        block_queue.memory_bytes += self.pool.memory_bytes();
         let (id, underflow) = (self.sessions, request.underflow);
-        let arrived = Arrived { id, underflow, info, outlet };
-        self.stream = Some(Stream { inflow, tag, opened_at: now, arrived: Some(arrived) });
+        let arrived = Arrived { id, underflow, info, block_queue };
+        self.stream = Some(Stream { flow, tag, opened_at: now, arrived: Some(arrived) });
     }
 
     pub(super) const fn next_index(&self) -> SampleIndex {
@@ -128,7 +128,7 @@ impl Playing {
     /// The clock of the samples is at `index`.
     pub(super) fn set_clock(&mut self, index: SampleIndex) {
         if let Some(stream) = &mut self.stream {
-            stream.inflow.receiver.set_clock(index);
+            stream.flow.receiver.set_clock(index);
         }
     }
 
@@ -139,19 +139,19 @@ impl Playing {
         meta: &Meta,
         parsed: &Result<(Header, Packet<'_>), WireError>,
     ) -> bool {
-        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
-        let inflows = open.into_iter().chain(&mut self.lingering);
-        for inflow in inflows.filter(|inflow| inflow.peer() == meta.peer) {
-            inflow.note_drops(meta);
+        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
+        let flows = open.into_iter().chain(&mut self.lingering);
+        for flow in flows.filter(|flow| flow.peer() == meta.peer) {
+            flow.note_drops(meta);
             match parsed {
                 Ok((_, Packet::Open(_))) => {}
                 Ok((header, packet)) => {
-                    if inflow.handle(now, header, packet, meta.ecn) {
+                    if flow.handle(now, header, packet, meta.ecn) {
                         return true;
                     }
                 }
-                Err(WireError::Crc) => inflow.snapshot.corrupted += 1,
-                Err(_) => inflow.snapshot.foreign += 1,
+                Err(WireError::Crc) => flow.snapshot.corrupted += 1,
+                Err(_) => flow.snapshot.foreign += 1,
             }
         }
         false
@@ -159,7 +159,7 @@ impl Playing {
 
     /// Whether as much has come since the last visit that more is likely to follow.
     pub(super) fn is_crowded(&self) -> bool {
-        self.stream.as_ref().is_some_and(|stream| stream.inflow.is_crowded())
+        self.stream.as_ref().is_some_and(|stream| stream.flow.is_crowded())
     }
 
     /// How long the open stream has waited for a first word of its sender; `None` when that came.
@@ -176,7 +176,7 @@ impl Playing {
     /// Gives the program a stream whose sender has spoken; says whether it did.
     pub(super) fn announce(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
-        if !stream.inflow.receiver.is_heard() {
+        if !stream.flow.receiver.is_heard() {
             return false;
         }
         let Some(arrived) = stream.arrived.take() else { return false };
@@ -202,7 +202,7 @@ impl Playing {
         link: &mut dyn Link,
     ) -> Result<[Option<Tag>; 2], LinkError> {
         if let Some(stream) = &mut self.stream {
-            stream.inflow.snapshot.note_link(counts);
+            stream.flow.snapshot.note_link(counts);
         }
         let is_late = self.waits_for_sender(now).is_some_and(|it| it > FIRST_WORD_PATIENCE);
         let forgotten = if is_late { self.end(now, link) } else { None };
@@ -211,41 +211,41 @@ impl Playing {
 
     fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
-        if let Some(inflow) = &mut self.lingering {
-            inflow.advance(now, link)?;
-            if inflow.is_over() {
+        if let Some(flow) = &mut self.lingering {
+            flow.advance(now, link)?;
+            if flow.is_over() {
                 self.lingering = None;
             }
         }
         let Some(stream) = &mut self.stream else { return Ok(None) };
         if is_stopped {
-            stream.inflow.receiver.cancel(now);
+            stream.flow.receiver.cancel(now);
         }
-        stream.inflow.advance(now, link)?;
-        if stream.inflow.is_publishing(now, true) {
-            stream.inflow.publish(now);
+        stream.flow.advance(now, link)?;
+        if stream.flow.is_publishing(now, true) {
+            stream.flow.publish(now);
         }
-        if stream.inflow.lingers() && stream.arrived.is_none() {
-            let Stream { mut inflow, tag, .. } = self.stream.take().expect("it is open");
-            inflow.publish(now);
-            self.next_index = self.next_index.max(inflow.next_index());
-            self.lingering = Some(inflow);
+        if stream.flow.lingers() && stream.arrived.is_none() {
+            let Stream { mut flow, tag, .. } = self.stream.take().expect("it is open");
+            flow.publish(now);
+            self.next_index = self.next_index.max(flow.next_index());
+            self.lingering = Some(flow);
             return Ok(Some(tag));
         }
         // What nobody has been told of has nobody to take it.
-        let is_over = stream.inflow.is_over()
-            || (stream.arrived.is_some() || is_stopped) && stream.inflow.receiver.is_ended();
+        let is_over = stream.flow.is_over()
+            || (stream.arrived.is_some() || is_stopped) && stream.flow.receiver.is_ended();
         Ok(if is_over { self.end(now, link) } else { None })
     }
 
     /// Ends the open stream as it stands: what has come in order is still the program's.
     pub(super) fn end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
         let mut stream = self.stream.take()?;
-        stream.inflow.receiver.replaced();
+        stream.flow.receiver.replaced();
         // A link that fails is found out by the next turn.
-        let _failed = stream.inflow.advance(now, link).is_err();
-        stream.inflow.publish(now);
-        self.next_index = self.next_index.max(stream.inflow.next_index());
+        let _failed = stream.flow.advance(now, link).is_err();
+        stream.flow.publish(now);
+        self.next_index = self.next_index.max(stream.flow.next_index());
         Some(stream.tag)
     }
 
@@ -253,7 +253,7 @@ impl Playing {
     pub(super) fn fail(&mut self, error: &LinkError) {
         self.shared.fail(error.to_string());
         if let Some(stream) = &mut self.stream {
-            stream.inflow.fail(Some(error.duplicate()));
+            stream.flow.fail(Some(error.duplicate()));
         }
     }
 
@@ -271,17 +271,17 @@ impl Playing {
 
     /// Until when a turn that finds nothing has nothing to do, where nobody sleeps.
     pub(super) fn spins_until(&mut self, now: Nanos) -> Nanos {
-        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
-        let inflows = open.into_iter().chain(&mut self.lingering);
-        inflows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
+        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
+        let flows = open.into_iter().chain(&mut self.lingering);
+        flows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
     }
 
     /// Until when nothing is to be done unless something comes; `None` when something is at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
-        let open = self.stream.as_mut().map(|stream| &mut stream.inflow);
+        let open = self.stream.as_mut().map(|stream| &mut stream.flow);
         let mut until = now + SLEEP_MAX;
-        for inflow in open.into_iter().chain(&mut self.lingering) {
-            until = until.min(inflow.wakes_at(now)?);
+        for flow in open.into_iter().chain(&mut self.lingering) {
+            until = until.min(flow.wakes_at(now)?);
         }
         Some(until)
     }

@@ -12,11 +12,11 @@ use super::agenda::{Agenda, VISITS_MAX};
 use super::streams::{Opened, Streams};
 use crate::device::Offer;
 use crate::port::{LINGER_MAX, PortCounts};
-use crate::transmitter::{OUTBOX_PACKETS, Outflow};
+use crate::transmitter::{OUTBOX_PACKETS, SendFlow};
 
 /// A stream that goes out.
 pub(crate) struct Sending {
-    pub(crate) outflow: Outflow,
+    pub(crate) flow: SendFlow,
     pub(crate) side: Side,
     /// When the program was seen to have let go of it.
     stopped_at: Option<Nanos>,
@@ -42,12 +42,12 @@ pub(super) struct Turn<'a> {
     pub(super) link: &'a mut dyn Link,
     pub(super) counts: &'a PortCounts,
     /// Takes what has become of the streams.
-    pub(super) tell: &'a mut dyn FnMut(News),
+    pub(super) on_event: &'a mut dyn FnMut(SendEvent),
 }
 
 /// What has become of a stream.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum News {
+pub(super) enum SendEvent {
     /// Its peer has spoken.
     Announced,
     /// It is over; its tag.
@@ -64,12 +64,12 @@ pub(super) struct Visits {
     /// The link took everything.
     pub(super) took_all: bool,
     /// How long to look away from peers whose packets change nothing.
-    pub(super) dull_pause: Option<Duration>,
+    pub(super) flood_pause: Option<Duration>,
 }
 
 impl Visits {
     /// Nothing was to be done.
-    pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, dull_pause: None };
+    pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, flood_pause: None };
 }
 
 impl Departures {
@@ -112,7 +112,7 @@ impl Departures {
             let Some(place) = self.agenda.pop() else { break };
             let Some(sending) = streams.sending_mut(place) else { continue };
             visits.have_pushed |= sending.prepare(turn);
-            packets += sending.outflow.departing();
+            packets += sending.flow.departing();
             filled.push(place as u16);
             if packets >= OUTBOX_PACKETS {
                 self.depart(streams, &mut filled, turn, &mut visits)?;
@@ -132,8 +132,8 @@ impl Departures {
     /// overlap, while those of one visit wait for those of the visit before.
     fn fetch(&self, now: Nanos, streams: &Streams) {
         for place in self.agenda.upcoming().take(FETCHED) {
-            if let Some(Sending { outflow, .. }) = streams.sending(place) {
-                black_box((outflow.is_stopped(), outflow.is_idle(), outflow.wakes_at(now)));
+            if let Some(Sending { flow, .. }) = streams.sending(place) {
+                black_box((flow.is_stopped(), flow.is_idle(), flow.wakes_at(now)));
             }
         }
     }
@@ -150,16 +150,16 @@ impl Departures {
         let now = turn.now;
         for place in filled.drain(..).map(usize::from) {
             let Some(sending) = streams.sending_mut(place) else { continue };
-            let outflow = &mut sending.outflow;
-            let took_all = outflow.depart(sent.take(outflow));
-            if let Some(tag) = outflow.note_end(now, turn.link) {
-                (turn.tell)(News::Over(tag));
+            let flow = &mut sending.flow;
+            let took_all = flow.depart(sent.take(flow));
+            if let Some(tag) = flow.note_end(now, turn.link) {
+                (turn.on_event)(SendEvent::Over(tag));
             }
-            outflow.publish(now, turn.counts);
-            visits.dull_pause = visits.dull_pause.max(outflow.dull_pause(now));
+            flow.publish(now, turn.counts);
+            visits.flood_pause = visits.flood_pause.max(flow.flood_pause(now));
             visits.took_all &= took_all;
-            self.last_index = self.last_index.max(outflow.next_index());
-            let wakes_at = (took_all && outflow.is_idle()).then(|| outflow.wakes_at(now));
+            self.last_index = self.last_index.max(flow.next_index());
+            let wakes_at = (took_all && flow.is_idle()).then(|| flow.wakes_at(now));
             if matches!(sending.side, Side::Opener(_)) && sending.is_over(now) {
                 streams.release(place);
             } else if let Some(at) = wakes_at {
@@ -176,21 +176,21 @@ impl Departures {
 /// of all leave first: between DATA of equal length each would end a message.
 fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent, LinkError> {
     let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
-    let outflows =
-        || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.outflow);
+    let flows =
+        || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.flow);
     let mut controls = 0;
     if filled.len() == 1 {
-        for outflow in outflows() {
-            controls = outflow.controls();
-            packets.extend(outflow.packets());
+        for flow in flows() {
+            controls = flow.controls();
+            packets.extend(flow.packets());
         }
     } else {
-        for outflow in outflows() {
-            packets.extend(outflow.packets().take(outflow.controls()));
+        for flow in flows() {
+            packets.extend(flow.packets().take(flow.controls()));
         }
         controls = packets.len();
-        for outflow in outflows() {
-            packets.extend(outflow.packets().skip(outflow.controls()));
+        for flow in flows() {
+            packets.extend(flow.packets().skip(flow.controls()));
         }
     }
     let sent = if packets.is_empty() { 0 } else { link.send(&packets)? };
@@ -198,8 +198,8 @@ fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent,
 }
 
 impl Sending {
-    pub(crate) const fn new(outflow: Outflow, side: Side) -> Self {
-        Self { outflow, side, stopped_at: None }
+    pub(crate) const fn new(flow: SendFlow, side: Side) -> Self {
+        Self { flow, side, stopped_at: None }
     }
 
     /// What is offered, where this end listens.
@@ -214,28 +214,28 @@ impl Sending {
     /// program.
     fn prepare(&mut self, turn: &mut Turn<'_>) -> bool {
         let Turn { now, .. } = *turn;
-        let outflow = &mut self.outflow;
-        if outflow.announce() {
-            (turn.tell)(News::Announced);
+        let flow = &mut self.flow;
+        if flow.announce() {
+            (turn.on_event)(SendEvent::Announced);
         }
         // Its opener has tried again, or is gone.
         if matches!(self.side, Side::Listener(_))
-            && outflow.waits_for_report(now).is_some_and(|waited| waited > FIRST_WORD_PATIENCE)
-            && let Some(tag) = outflow.end(now, End::PeerSilent, turn.link)
+            && flow.waits_for_report(now).is_some_and(|waited| waited > FIRST_WORD_PATIENCE)
+            && let Some(tag) = flow.end(now, End::PeerSilent, turn.link)
         {
-            (turn.tell)(News::Over(tag));
+            (turn.on_event)(SendEvent::Over(tag));
         }
-        if outflow.is_stopped() {
+        if flow.is_stopped() {
             if self.stopped_at.is_none() {
                 self.stopped_at = Some(now);
-                (turn.tell)(News::Stopped);
+                (turn.on_event)(SendEvent::Stopped);
             }
-            outflow.cancel(now);
+            flow.cancel(now);
         }
-        outflow.recycle();
-        let has_pushed = outflow.push(now);
-        outflow.act_on_time(now);
-        outflow.fill(now);
+        flow.recycle();
+        let has_pushed = flow.push(now);
+        flow.act_on_time(now);
+        flow.fill(now);
         has_pushed
     }
 
@@ -243,7 +243,7 @@ impl Sending {
     pub(super) fn is_over(&self, now: Nanos) -> bool {
         let has_ended = matches!(self.side, Side::Opener(_)) || self.stopped_at.is_some();
         let has_lingered = self.stopped_at.is_some_and(|since| now.since(since) > LINGER_MAX);
-        has_ended && !self.outflow.is_open() || has_lingered
+        has_ended && !self.flow.is_open() || has_lingered
     }
 }
 
@@ -256,9 +256,9 @@ struct Sent {
 
 impl Sent {
     /// How many packets of the next stream are among them.
-    fn take(&mut self, outflow: &Outflow) -> usize {
-        let controls = outflow.controls();
-        let rest = outflow.departing() - controls;
+    fn take(&mut self, flow: &SendFlow) -> usize {
+        let controls = flow.controls();
+        let rest = flow.departing() - controls;
         let taken = (controls.min(self.controls), rest.min(self.rest));
         self.controls -= taken.0;
         self.rest -= taken.1;

@@ -10,14 +10,14 @@ use samplewire_proto::{Nanos, Tag};
 use super::opening::Opening;
 use super::playing::Playing;
 use super::sending::{Sending, Side};
-use crate::receiver::Inflow;
+use crate::receiver::ReceiveFlow;
 
 /// Entries by place. The low bits of a tag of this end are its stream's place.
 pub(super) struct Streams {
     entries: Box<[Entry]>,
     /// Free places, the one that was free longest first.
     free: VecDeque<u16>,
-    /// Places by the device's address and tag, for the one kind of packet that carries no other.
+    /// PayloadRing by the device's address and tag, for the one kind of packet that carries no other.
     /// The keys of its hash are drawn: a device cannot choose tags that are slow to find. It is only
     /// looked up, never walked, so an endpoint does the same whatever was drawn.
     by_peer: HashMap<(SocketAddr, Tag), u16>,
@@ -43,7 +43,7 @@ pub(crate) enum Entry {
 
 /// A stream that this end opened to receive it.
 pub(crate) struct Receiving {
-    pub(crate) inflow: Inflow,
+    pub(crate) flow: ReceiveFlow,
     pub(crate) opened: Opened,
     /// Packets that may be on their way, and the bytes of each.
     pub(crate) room: (u32, usize),
@@ -264,7 +264,7 @@ impl Streams {
     /// The tags of the streams of an end that listens whose peers have spoken.
     pub(super) fn announced_tags(&self) -> impl Iterator<Item = Tag> {
         self.entries.iter().filter_map(|entry| match entry {
-            Entry::Sending(stream) => stream.outflow.announced_tag(),
+            Entry::Sending(stream) => stream.flow.announced_tag(),
             Entry::Playing(stream) => stream.announced_tag(),
             _ => None,
         })
@@ -283,9 +283,9 @@ mod tests {
     use samplewire_proto::stream::Terms;
 
     use super::*;
-    use crate::calls::Calls;
     use crate::port::Epoch;
     use crate::receiver::{Shared, flow};
+    use crate::wakeups::Wakeups;
 
     /// A stream that this end opened and that the device has given this tag.
     fn receiving(tag: Tag) -> Entry {
@@ -307,18 +307,18 @@ mod tests {
             rtt: Nanos::from_micros(50),
         };
         let pool = Pool::new(PoolConfig::new(16, 512)).unwrap();
-        let caller = Calls::new(1, Waker::new().unwrap(), Duration::ZERO).caller(0);
-        let (inflow, _outlet) = flow(
+        let wake_handle = Wakeups::new(1, Waker::new().unwrap(), Duration::ZERO).wake_handle(0);
+        let (flow, _outlet) = flow(
             Nanos(0),
             (peer, Epoch(std::time::Instant::now())),
             (terms, ReceiverConfig::new()),
             (pool, 8),
             (4, Nanos(0)),
-            Arc::new(Shared::new(caller)),
+            Arc::new(Shared::new(wake_handle)),
         )
         .unwrap();
         let opened = Opened { tag, peer_tag: Tag(77), peer };
-        Entry::Receiving(Box::new(Receiving { inflow, opened, room: (64, 86) }))
+        Entry::Receiving(Box::new(Receiving { flow, opened, room: (64, 86) }))
     }
 
     #[test]

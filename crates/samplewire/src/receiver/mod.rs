@@ -2,11 +2,11 @@
 
 mod aligned;
 mod block;
+mod flow;
 mod hold;
-mod inflow;
 mod interrupter;
 mod options;
-mod places;
+mod payload_ring;
 mod port;
 mod shared;
 mod stalls;
@@ -25,7 +25,6 @@ use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, SampleIndex};
 
-use crate::calls::Caller;
 use crate::device::Claim;
 use crate::driver::{self, Drive};
 use crate::error::OpenError;
@@ -34,17 +33,18 @@ use crate::opening;
 use crate::port::Epoch;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
+use crate::wakeups::WakeHandle;
 
 pub use aligned::{
     Aligned, AlignedBlock, AlignedEnd, Interleaved, LaneCounts, Part, Piece, StreamGap,
 };
 pub use block::Block;
 use block::Gaps;
-pub(crate) use inflow::Inflow;
-use inflow::{Item, WAIT_MAX, items_max};
+pub(crate) use flow::ReceiveFlow;
+use flow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
 pub use options::{ReceiverOptions, WINDOW_DEFAULT};
-use places::Places;
+use payload_ring::PayloadRing;
 pub use port::{PendingReceiver, Port, PortStats};
 pub(crate) use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
@@ -145,11 +145,11 @@ impl Receiver {
     /// The program's half of a stream of a port.
     pub(crate) fn of_flow(
         info: DeviceInfo,
-        outlet: Outlet,
+        block_queue: BlockQueue,
         port: driver::Port,
         claim: Option<Arc<Claim>>,
     ) -> Self {
-        let Outlet { items, shared, window, block_samples_max, memory_bytes } = outlet;
+        let BlockQueue { items, shared, window, block_samples_max, memory_bytes } = block_queue;
         let driver::Port { capabilities, granted, drive } = port;
         Self {
             next_index: info.first_index,
@@ -456,8 +456,8 @@ impl Drop for Receiver {
 
 /// A stream that is about to flow, and where its quanta lie.
 struct Begun {
-    inflow: Inflow,
-    outlet: Outlet,
+    flow: ReceiveFlow,
+    block_queue: BlockQueue,
     info: DeviceInfo,
     pages: Pages,
 }
@@ -468,7 +468,7 @@ fn begin(
     (address, epoch): (SocketAddr, Epoch),
     accept: &AcceptInfo,
     options: &ReceiverOptions,
-    caller: Caller,
+    wake_handle: WakeHandle,
 ) -> Result<Begun, OpenError> {
     let info = opening::describe(address, accept)?;
     opening::check_offer(&info, accept)?;
@@ -484,21 +484,21 @@ fn begin(
     let pool = Pool::new(pool.huge_pages(options.real_time.wants_huge_pages()))?;
     let (pool_bytes, pages) = (pool.memory_bytes(), pool.pages());
     let spins = options.real_time.how_it_waits().is_io_spinning();
-    let (mut inflow, mut outlet) = flow(
+    let (mut flow, mut block_queue) = flow(
         now,
         (address, epoch),
         (terms, receiver_config(options)?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
-        Arc::new(Shared::new(caller)),
+        Arc::new(Shared::new(wake_handle)),
     )?;
-    inflow.set_reach(info.window.max(window));
-    outlet.memory_bytes += pool_bytes;
-    Ok(Begun { inflow, outlet, info, pages })
+    flow.set_reach(info.window.max(window));
+    block_queue.memory_bytes += pool_bytes;
+    Ok(Begun { flow, block_queue, info, pages })
 }
 
 /// The program's end of a stream under way.
-pub(crate) struct Outlet {
+pub(crate) struct BlockQueue {
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     window: u32,
@@ -515,15 +515,16 @@ pub(crate) fn flow(
     (pool, quantum_packets): (Pool, u32),
     (frame_bytes, hold_max): (usize, Nanos),
     shared: Arc<Shared>,
-) -> Result<(Inflow, Outlet), TermsError> {
+) -> Result<(ReceiveFlow, BlockQueue), TermsError> {
     let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
     let items_len = items_max(terms.window, quantum_packets);
     let memory_bytes = size_of_val(&slots[..]) + items_len * size_of::<Item>();
     let receiver = proto::Receiver::new(terms, config, slots.into_boxed_slice(), now)?;
     let payload_bytes = usize::from(terms.payload_bytes);
-    let places = Places::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
+    let places =
+        PayloadRing::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
     let (producer, items) = rtrb::RingBuffer::new(items_len);
-    let inflow = Inflow::new(
+    let flow = ReceiveFlow::new(
         (peer, epoch),
         receiver,
         places,
@@ -532,7 +533,7 @@ pub(crate) fn flow(
         (frame_bytes, hold_max),
     );
     let block_samples_max = quantum_packets as usize * terms.packet_samples as usize;
-    Ok((inflow, Outlet { items, shared, window: terms.window, block_samples_max, memory_bytes }))
+    Ok((flow, BlockQueue { items, shared, window: terms.window, block_samples_max, memory_bytes }))
 }
 
 fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {

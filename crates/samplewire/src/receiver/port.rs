@@ -16,7 +16,6 @@ use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
 use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
-use crate::calls::{Caller, Calls};
 use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
@@ -25,6 +24,7 @@ use crate::opening::{self, Limits, first_free};
 use crate::port::{Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::sync::lock;
+use crate::wakeups::{WakeHandle, Wakeups};
 
 /// A port on which streams are opened that share its socket and its I/O thread.
 ///
@@ -68,8 +68,8 @@ use crate::sync::lock;
 /// ```
 pub struct Port {
     commands: Option<mpsc::Sender<Command>>,
-    caller: Caller,
-    calls: Arc<Calls>,
+    wake_handle: WakeHandle,
+    wakeups: Arc<Wakeups>,
     epoch: Epoch,
     local: SocketAddr,
     memory_bytes: usize,
@@ -149,8 +149,8 @@ impl Port {
         places: usize,
     ) -> Result<Self, OpenError> {
         let clock = Clock::start();
-        Self::make(link, real_time, places, clock.epoch(), |capabilities, stepped, calls| {
-            let running = Running { stepped, clock, calls };
+        Self::make(link, real_time, places, clock.epoch(), |capabilities, stepped, wakeups| {
+            let running = Running { stepped, clock, wakeups };
             driver::Port::start(name, capabilities, real_time, None, running)
         })
     }
@@ -181,22 +181,32 @@ impl Port {
         real_time: &RealTime,
         places: usize,
         epoch: Epoch,
-        drive: impl FnOnce(Capabilities, Stepped, Arc<Calls>) -> io::Result<driver::Port>,
+        drive: impl FnOnce(Capabilities, Stepped, Arc<Wakeups>) -> io::Result<driver::Port>,
     ) -> Result<Self, OpenError> {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
         // The last calls for the commands.
-        let calls = Calls::new(places + 1, link.waker(), real_time.rests());
-        let caller = calls.caller(places);
+        let wakeups = Wakeups::new(places + 1, link.waker(), real_time.rests());
+        let wake_handle = wakeups.wake_handle(places);
         let counts = Arc::new(Counts::default());
         let (commands, taken) = mpsc::channel();
         let spins = real_time.how_it_waits().is_io_spinning();
         let shown = Arc::clone(&counts);
-        let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&calls), taken, shown);
+        let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&wakeups), taken, shown);
         let stepped = Stepped::new(endpoint);
         let memory_bytes = stepped.batch_bytes();
-        let drive = drive(capabilities, stepped, Arc::clone(&calls))?;
+        let drive = drive(capabilities, stepped, Arc::clone(&wakeups))?;
         let commands = Some(commands);
-        Ok(Self { commands, caller, calls, epoch, local, memory_bytes, counts, drive, places })
+        Ok(Self {
+            commands,
+            wake_handle,
+            wakeups,
+            epoch,
+            local,
+            memory_bytes,
+            counts,
+            drive,
+            places,
+        })
     }
 
     /// The most streams of a port at a time.
@@ -327,8 +337,8 @@ impl Port {
     }
 
     /// How the program calls for the stream at a place.
-    pub(crate) fn caller(&self, place: usize) -> Caller {
-        self.calls.caller(place)
+    pub(crate) fn wake_handle(&self, place: usize) -> WakeHandle {
+        self.wakeups.wake_handle(place)
     }
 
     /// Asks a device of a stream, without opening it.
@@ -385,29 +395,29 @@ impl Port {
         options: &ReceiverOptions,
     ) -> Result<Receiver, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
-        let caller = self.calls.caller(place);
+        let wake_handle = self.wakeups.wake_handle(place);
         let is_shared = self.places > 1;
         let real_time = &options.real_time;
         let real_time = if is_shared { real_time.of_shared_thread() } else { real_time.clone() };
         let options = options.clone().real_time(real_time);
-        let Begun { inflow, mut outlet, info, pages } =
-            begin(at, (address, self.epoch), accept, &options, caller)?;
+        let Begun { flow, mut block_queue, info, pages } =
+            begin(at, (address, self.epoch), accept, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
-        let room = (outlet.window, packet_bytes);
+        let room = (block_queue.window, packet_bytes);
         let opened = Opened::new(address, accept);
-        let entry = Entry::Receiving(Box::new(Receiving { inflow, opened, room }));
+        let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
         let mut drive = self.serve(place, entry)?;
         if !is_shared {
-            outlet.memory_bytes += self.memory_bytes;
+            block_queue.memory_bytes += self.memory_bytes;
             drive.granted.ask_memory(&options.real_time, pages);
         }
-        Ok(Receiver::of_flow(info, outlet, drive, None))
+        Ok(Receiver::of_flow(info, block_queue, drive, None))
     }
 
     fn send(&self, command: Command) -> Result<(), OpenError> {
         let commands = self.commands.as_ref().expect("it is there until the port is dropped");
         commands.send(command).map_err(|_| self.gone())?;
-        self.caller.call();
+        self.wake_handle.wake();
         Ok(())
     }
 
@@ -424,7 +434,7 @@ impl Drop for Port {
     fn drop(&mut self) {
         // The thread sees that no more is asked.
         self.commands = None;
-        self.caller.call();
+        self.wake_handle.wake();
     }
 }
 

@@ -9,8 +9,8 @@ use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
 use super::stalls::Stalls;
-use crate::calls::Caller;
 use crate::sync::{Mutex, lock};
+use crate::wakeups::WakeHandle;
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     /// Rings when there are items for the program.
     pub(super) bell: Bell,
     snapshot: Mutex<Snapshot>,
-    caller: Caller,
+    wake_handle: WakeHandle,
 }
 
 /// Counters of a receiver at one moment.
@@ -77,13 +77,13 @@ impl Snapshot {
 impl Lender for Shared {
     fn returned(&self) {
         if self.starved.claim() {
-            self.caller.call();
+            self.wake_handle.wake();
         }
     }
 }
 
 impl Shared {
-    pub(crate) fn new(caller: Caller) -> Self {
+    pub(crate) fn new(wake_handle: WakeHandle) -> Self {
         Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
@@ -95,7 +95,7 @@ impl Shared {
             is_missing: AtomicBool::new(false),
             bell: Bell::new(),
             snapshot: Mutex::new(Snapshot::default()),
-            caller,
+            wake_handle,
         }
     }
 
@@ -117,7 +117,7 @@ impl Shared {
     pub(crate) fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.caller.call();
+        self.wake_handle.wake();
     }
 
     pub(super) fn is_stopped(&self) -> bool {

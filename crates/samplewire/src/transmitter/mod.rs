@@ -1,14 +1,14 @@
 //! Sending a stream: the program fills quanta, an I/O thread cuts them into packets and repairs.
 
 mod canceller;
-mod dull;
 mod events;
-mod held;
+mod feedback_flood;
+mod flow;
 mod listener;
 mod options;
 mod outbox;
-mod outflow;
 mod play;
+mod retransmit_buffer;
 mod send_options;
 mod shared;
 mod slicer;
@@ -25,7 +25,6 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
-use crate::calls::Caller;
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
@@ -34,15 +33,16 @@ use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::receiver;
 use crate::source::StreamInfo;
+use crate::wakeups::WakeHandle;
 
 pub use canceller::Canceller;
 pub use events::{PlayEvent, PlayEventKind, PlayEvents};
-use held::Held;
+use flow::Submit;
+pub(crate) use flow::{OUTBOX_PACKETS, SendFlow};
 pub use listener::Listener;
 pub use options::TransmitterOptions;
-use outflow::Submit;
-pub(crate) use outflow::{OUTBOX_PACKETS, Outflow};
 pub use play::{Overflow, PlayError, PlaySummary};
+use retransmit_buffer::RetransmitBuffer;
 pub use send_options::SendOptions;
 pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
 use shared::{Shared, State};
@@ -153,10 +153,10 @@ impl SendStream {
         let quantum_bytes = (quantum_packets as usize + 1) * form.payload_bytes;
         let sizes = (terms.window, quantum_packets, quantum_bytes);
         let huge_pages = options.real_time.wants_huge_pages();
-        let (mut outflow, handle) = outflow(sender_config, sizes, huge_pages, port.caller(place))?;
-        let session = outflow.begin(at, terms, form, address, quantum_packets)?;
+        let (mut flow, handle) = flow(sender_config, sizes, huge_pages, port.wake_handle(place))?;
+        let session = flow.begin(at, terms, form, address, quantum_packets)?;
         let side = Side::Opener(Opened::new(address, &accept));
-        let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(outflow, side))))?;
+        let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
         let about = (device.stream_info(), port.local_addr());
         let (slot, submit) = Slot::new(handle, about, port.memory_bytes(), drive);
@@ -430,7 +430,7 @@ impl Drop for SendStream {
     }
 }
 
-/// The program's half of an [`Outflow`].
+/// The program's half of an [`SendFlow`].
 pub(crate) struct Handle {
     pub(crate) pool: Pool,
     submit: rtrb::Producer<Submit>,
@@ -439,22 +439,22 @@ pub(crate) struct Handle {
 }
 
 /// Makes both halves: a window, the packets and the bytes of a quantum.
-pub(crate) fn outflow(
+pub(crate) fn flow(
     config: SenderConfig,
     (window, quantum_packets, quantum_bytes): (u32, u32, usize),
     huge_pages: bool,
-    caller: Caller,
-) -> Result<(Outflow, Handle), OpenError> {
+    wake_handle: WakeHandle,
+) -> Result<(SendFlow, Handle), OpenError> {
     let quanta = quantum::of_window(window, quantum_packets);
     let pool = Pool::new(PoolConfig::new(quanta, quantum_bytes).huge_pages(huge_pages))?;
-    let held = Held::new(window, quanta);
+    let held = RetransmitBuffer::new(window, quanta);
     let (submit, submitted) = rtrb::RingBuffer::new(quanta + COMMANDS_MAX);
     let slots = (window as usize).next_power_of_two();
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
     let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
-    let shared = Arc::new(Shared::new(caller, ahead_max));
-    let outflow = Outflow::new(config, held, submitted, Arc::clone(&shared));
-    Ok((outflow, Handle { pool, submit, shared, memory_bytes }))
+    let shared = Arc::new(Shared::new(wake_handle, ahead_max));
+    let flow = SendFlow::new(config, held, submitted, Arc::clone(&shared));
+    Ok((flow, Handle { pool, submit, shared, memory_bytes }))
 }
 
 /// The sender's choices.

@@ -7,7 +7,7 @@ use samplewire_io::{Ecn, Outgoing};
 use samplewire_proto::Seq;
 use samplewire_proto::sender::{CONTROL_BYTES, DataTransmit};
 
-use super::held::Held;
+use super::retransmit_buffer::RetransmitBuffer;
 
 /// What leaves with one call, at most; what the link does not take stays in front.
 #[derive(Debug, Default)]
@@ -65,7 +65,7 @@ impl Outbox {
     pub(super) fn packets<'a>(
         &'a self,
         peer: SocketAddr,
-        held: &'a Held,
+        held: &'a RetransmitBuffer,
     ) -> impl Iterator<Item = Outgoing<'a>> {
         self.entries.iter().map(move |entry| match entry {
             Entry::Data(data) => {

@@ -10,8 +10,8 @@ use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
 use super::events::EventQueue;
-use crate::calls::Caller;
 use crate::sync::{Mutex, lock};
+use crate::wakeups::WakeHandle;
 
 /// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Shared {
     state: Mutex<State>,
     /// What a device that plays lacks.
     pub(super) events: EventQueue,
-    caller: Caller,
+    wake_handle: WakeHandle,
 }
 
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ pub struct Snapshot {
 }
 
 impl Shared {
-    pub(super) fn new(caller: Caller, ahead_max: usize) -> Self {
+    pub(super) fn new(wake_handle: WakeHandle, ahead_max: usize) -> Self {
         Self {
             bell: Bell::new(),
             is_closed: AtomicBool::new(false),
@@ -105,7 +105,7 @@ impl Shared {
             ahead_max,
             state: Mutex::new(State::default()),
             events: EventQueue::new(),
-            caller,
+            wake_handle,
         }
     }
 
@@ -116,7 +116,7 @@ impl Shared {
 
     /// The program pushed something into the ring.
     pub(super) fn submitted(&self) {
-        self.caller.call();
+        self.wake_handle.wake();
     }
 
     /// The program wants the session to end with what has departed.
@@ -143,7 +143,7 @@ impl Shared {
     pub(super) fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.caller.call();
+        self.wake_handle.wake();
     }
 
     pub(super) fn is_stopped(&self) -> bool {

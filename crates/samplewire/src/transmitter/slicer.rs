@@ -6,8 +6,8 @@ use samplewire_proto::sender::{NewPacket, PushError, SendSlot, Sender};
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{SampleIndex, Seq};
 
-use super::held::Held;
 use super::outbox::OUTBOX_PACKETS;
+use super::retransmit_buffer::RetransmitBuffer;
 
 /// What packets of a session look like.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(super) struct Slicer {
 impl Slicer {
     /// Starts on `quantum`, which holds `len_bytes` of samples and has room for one payload more.
     pub(super) fn new(
-        held: &mut Held,
+        held: &mut RetransmitBuffer,
         quantum: Quantum,
         len_bytes: usize,
         (index, flags): (SampleIndex, Flags),
@@ -52,7 +52,7 @@ impl Slicer {
     pub(super) fn push<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>>(
         &mut self,
         sender: &mut Sender<S>,
-        held: &mut Held,
+        held: &mut RetransmitBuffer,
     ) -> Result<bool, PushError> {
         while self.left_bytes > 0 || self.ends_burst {
             if !self.form.has_room(sender) {
@@ -71,7 +71,7 @@ impl Slicer {
     fn push_one<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>>(
         &mut self,
         sender: &mut Sender<S>,
-        held: &mut Held,
+        held: &mut RetransmitBuffer,
     ) -> Result<usize, PushError> {
         let payload_bytes = self.form.payload_bytes;
         let (taken_bytes, flags, len_bytes) = if self.left_bytes >= payload_bytes {
@@ -99,7 +99,7 @@ impl Slicer {
     /// Ends the burst in this packet: pads the samples and writes how many are valid. Samples that
     /// do not fit beside their count move to a packet of their own. The bytes of samples, and of
     /// payload.
-    fn end_burst(&self, held: &mut Held) -> (usize, usize) {
+    fn end_burst(&self, held: &mut RetransmitBuffer) -> (usize, usize) {
         let Form { payload_bytes, frame_bytes, granularity_bytes } = self.form;
         let room = (payload_bytes - COUNT_BYTES) / frame_bytes * frame_bytes;
         let taken_bytes = self.left_bytes.min(room);
@@ -165,7 +165,7 @@ mod tests {
         };
         let slots = vec![SendSlot::default(); 8];
         let mut sender = Sender::new(terms, SenderConfig::default(), slots, Nanos(0)).unwrap();
-        let mut held = Held::new(8, 1);
+        let mut held = RetransmitBuffer::new(8, 1);
         let pool = Pool::new(PoolConfig::new(1, 4 * PAYLOAD)).unwrap();
         let mut quantum = pool.take().unwrap();
         quantum.set_len(4 * PAYLOAD);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use failing::{Failing, Plan};
-use samplewire::device::{Device, DeviceConfig, Inlet};
+use samplewire::device::{Device, DeviceConfig, ReceiveListener};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, Receiver, ReceiverOptions};
 use samplewire::source::StreamInfo;
@@ -61,7 +61,7 @@ struct Rig {
     streams: Vec<Stream>,
     /// Of the device's link and of the opener's.
     plans: [Arc<Plan>; 2],
-    inlet: Option<Inlet>,
+    receive_listener: Option<ReceiveListener>,
 }
 
 /// Both ends of a stream.
@@ -88,7 +88,7 @@ impl Rig {
             }
         };
         let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
-        let Device { address, mut listeners, mut inlet } =
+        let Device { address, mut listeners, mut receive_listener } =
             Device::listen_over(near, config, &options).unwrap();
         let options = ReceiverOptions::new().window(16);
         let mut sending = Vec::new();
@@ -112,13 +112,13 @@ impl Rig {
             Stream { sending, receiver: receivers.next(), sent: 0, taken: 0 }
         });
         let mut streams: Vec<_> = streams.collect();
-        if let Some(inlet) = &mut inlet {
+        if let Some(receive_listener) = &mut receive_listener {
             // The device shows a stream once its sender has spoken.
             streams[0].send();
-            let incoming = inlet.accept(PATIENCE).unwrap().expect("it is opened");
+            let incoming = receive_listener.accept(PATIENCE).unwrap().expect("it is opened");
             streams[0].receiver = Some(incoming.receiver);
         }
-        Self { streams, plans: [device_plan, opener_plan], inlet }
+        Self { streams, plans: [device_plan, opener_plan], receive_listener }
     }
 
     /// Sends on all streams, and takes what comes, until `is_done`.
@@ -179,8 +179,8 @@ impl Rig {
             }
         };
         let mut reasons: Vec<_> = self.streams.iter_mut().map(of_stream).collect();
-        if let (Some(inlet), false) = (&mut self.inlet, is_sender) {
-            reasons.push(inlet.accept(PATIENCE).expect_err("an error").to_string());
+        if let (Some(receive_listener), false) = (&mut self.receive_listener, is_sender) {
+            reasons.push(receive_listener.accept(PATIENCE).expect_err("an error").to_string());
         }
         reasons
     }

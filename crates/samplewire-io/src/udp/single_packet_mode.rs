@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 
 /// Follows what the looks at a socket find.
 #[derive(Debug)]
-pub(super) struct Lone {
+pub(super) struct SinglePacketMode {
     /// Drops are not counted.
     is_spared: bool,
     /// When a look began that found nothing.
@@ -28,7 +28,7 @@ pub(super) struct Lone {
     streak: u32,
 }
 
-impl Lone {
+impl SinglePacketMode {
     /// Of a socket whose drops are counted.
     pub(super) fn new() -> Self {
         let now = Instant::now();
@@ -102,14 +102,14 @@ mod tests {
 
     /// A socket, and the time at which it was looked at last.
     struct Bench {
-        lone: Lone,
+        single_packet: SinglePacketMode,
         now: Instant,
     }
 
     impl Bench {
         fn new() -> Self {
-            let lone = Lone::new();
-            Self { now: lone.came_at, lone }
+            let single_packet = SinglePacketMode::new();
+            Self { now: single_packet.came_at, single_packet }
         }
 
         /// Looks so long apart, in ns, that find so many messages; all that was said.
@@ -117,17 +117,17 @@ mod tests {
             let mut said = Vec::new();
             for &(after_ns, messages) in looks {
                 self.now += Duration::from_nanos(after_ns);
-                let first = self.lone.begin(self.now, BUFFER_BYTES).then_some(true);
-                first.into_iter().for_each(|are_counted| self.lone.set(are_counted));
-                let then = self.lone.end(self.now, messages);
-                then.into_iter().for_each(|are_counted| self.lone.set(are_counted));
+                let first = self.single_packet.begin(self.now, BUFFER_BYTES).then_some(true);
+                first.into_iter().for_each(|are_counted| self.single_packet.set(are_counted));
+                let then = self.single_packet.end(self.now, messages);
+                then.into_iter().for_each(|are_counted| self.single_packet.set(are_counted));
                 said.extend(first.into_iter().chain(then));
             }
             said
         }
     }
 
-    /// Lone packets 4 us apart, with looks between them.
+    /// SinglePacketMode packets 4 us apart, with looks between them.
     fn lone_packets(packets: u32) -> Vec<(u64, usize)> {
         [(1_000, 0), (2_000, 0), (1_000, 1)].repeat(packets as usize)
     }
@@ -139,9 +139,9 @@ mod tests {
         assert_eq!(bench.look(&lone_packets(1)), [false]);
         let few = [(2_000, 0), (2_000, 2), (300, FEW - 2), (300, 0), (4_000, FEW), (300, 0)];
         assert!(bench.look(&few).is_empty());
-        assert!(!bench.lone.is_crowd());
+        assert!(!bench.single_packet.is_crowd());
         assert_eq!(bench.look(&[(4_000, 1), (300, 0), (300, FEW)]), [true]);
-        assert!(bench.lone.is_crowd());
+        assert!(bench.single_packet.is_crowd());
         assert!(bench.look(&lone_packets(STREAK - 1)).is_empty(), "from the beginning");
     }
 
@@ -149,14 +149,14 @@ mod tests {
     fn packets_without_a_pause_are_many() {
         let mut bench = Bench::new();
         assert!(bench.look(&[(600, 1), (600, 0)].repeat(1_000)).is_empty());
-        assert!(bench.lone.is_crowd());
+        assert!(bench.single_packet.is_crowd());
     }
 
     #[test]
     fn socket_that_is_never_empty_has_many() {
         let mut bench = Bench::new();
         assert!(bench.look(&[(4_000, 1)].repeat(1_000)).is_empty());
-        assert!(bench.lone.is_crowd());
+        assert!(bench.single_packet.is_crowd());
     }
 
     #[test]

@@ -10,9 +10,9 @@ use samplewire_proto::sender::{
 use samplewire_proto::stream::Terms;
 use samplewire_proto::{Seq, Tag, crc, wire};
 
-use super::super::{Outlet, flow};
+use super::super::{BlockQueue, flow};
 use super::*;
-use crate::calls::Calls;
+use crate::wakeups::Wakeups;
 
 const PACKET_SAMPLES: u32 = 16;
 const PAYLOAD: [u8; 64] = [0x5a; 64];
@@ -23,8 +23,8 @@ const WINDOW: u32 = 64;
 struct Rig {
     now: Nanos,
     sender: Sender<Vec<SendSlot>>,
-    inflow: Inflow,
-    outlet: Outlet,
+    flow: ReceiveFlow,
+    block_queue: BlockQueue,
     near: Memory,
     far: Memory,
     batch: Batch,
@@ -54,23 +54,25 @@ impl Rig {
         let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
         let quantum_bytes = QUANTUM_PACKETS as usize * PAYLOAD.len();
         let pool = Pool::new(PoolConfig::new(32, quantum_bytes)).unwrap();
-        let caller = Calls::new(1, Waker::new().unwrap(), std::time::Duration::ZERO).caller(0);
+        let wake_handle =
+            Wakeups::new(1, Waker::new().unwrap(), std::time::Duration::ZERO).wake_handle(0);
         let terms = Terms {
             local_tag: terms.peer_tag,
             peer_tag: terms.local_tag,
             is_opener: true,
             ..terms
         };
-        let (inflow, outlet) = flow(
+        let (flow, block_queue) = flow(
             now,
             (far.local_addr(), Epoch(std::time::Instant::now())),
             (terms, ReceiverConfig::new()),
             (pool, QUANTUM_PACKETS),
             (4, hold_max),
-            Arc::new(Shared::new(caller)),
+            Arc::new(Shared::new(wake_handle)),
         )
         .unwrap();
-        let mut rig = Self { now, sender, inflow, outlet, near, far, batch: Batch::new(64, 2_000) };
+        let mut rig =
+            Self { now, sender, flow, block_queue, near, far, batch: Batch::new(64, 2_000) };
         // The first REPORT lets DATA depart.
         rig.turn();
         rig
@@ -78,7 +80,7 @@ impl Rig {
 
     /// What a turn of the I/O thread does that finds nothing; REPORTs that left.
     fn turn(&mut self) -> usize {
-        self.inflow.advance(self.now, &mut self.near).unwrap();
+        self.flow.advance(self.now, &mut self.near).unwrap();
         self.far.recv(&mut self.batch).unwrap();
         for (bytes, _) in &self.batch {
             let (header, packet) = wire::parse(bytes).unwrap();
@@ -137,7 +139,7 @@ impl Rig {
     fn arrive(&mut self, packets: &[Vec<u8>]) -> usize {
         for bytes in packets {
             let (header, packet) = wire::parse(bytes).unwrap();
-            assert!(self.inflow.handle(self.now, &header, &packet, Ecn::Ect0));
+            assert!(self.flow.handle(self.now, &header, &packet, Ecn::Ect0));
         }
         self.turn()
     }
@@ -145,7 +147,7 @@ impl Rig {
     /// The packets of each block that the program finds.
     fn taken(&mut self) -> Vec<usize> {
         let mut taken = Vec::new();
-        while let Ok(item) = self.outlet.items.pop() {
+        while let Ok(item) = self.block_queue.items.pop() {
             let Item::Run { run, .. } = item else { panic!("{item:?} is no samples") };
             taken.push(run.len_samples / PACKET_SAMPLES as usize);
         }
@@ -169,7 +171,7 @@ fn packets_of_a_slow_stream_are_handed_over_once_nothing_else_has_come() {
             continue;
         }
         assert!(rig.taken().is_empty(), "more may have come in round {round}");
-        assert_eq!(rig.inflow.wakes_at(rig.now), Some(rig.now), "round {round}");
+        assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now), "round {round}");
         rig.turn();
         assert_eq!(rig.taken(), [1], "round {round}");
     }
@@ -190,7 +192,7 @@ fn packets_of_a_fast_stream_wait_for_their_quantum_to_fill() {
     // The rest is handed over when the stream pauses.
     rig.come(3);
     rig.turn();
-    let ready = rig.inflow.wakes_at(rig.now).unwrap();
+    let ready = rig.flow.wakes_at(rig.now).unwrap();
     assert!(ready <= rig.now + WAIT_MAX, "{ready:?} after {:?}", rig.now);
     rig.taken();
     rig.pass(1_000);
@@ -213,7 +215,7 @@ fn one_that_sends_when_it_is_answered_is_soon_not_held() {
                 break;
             }
             assert!(rig.now <= come + WAIT_MAX, "held since {come:?}");
-            rig.now = rig.inflow.wakes_at(rig.now).unwrap_or(rig.now);
+            rig.now = rig.flow.wakes_at(rig.now).unwrap_or(rig.now);
         }
     }
     let waited = rig.now.since(begun).0 - trips * Nanos::from_micros(trip_us).0;
@@ -238,14 +240,14 @@ fn what_is_put_off_is_done_by_the_next_turn() {
     let mut rig = Rig::new(Nanos(0));
     for round in 0..100 {
         rig.pass(30);
-        let limit = rig.inflow.receiver.limit();
+        let limit = rig.flow.receiver.limit();
         rig.come(1);
         assert_eq!(rig.taken(), [1], "round {round}");
-        assert_eq!(rig.inflow.receiver.limit(), limit, "round {round}");
-        assert_eq!(rig.inflow.spins_until(rig.now), rig.now, "round {round}");
+        assert_eq!(rig.flow.receiver.limit(), limit, "round {round}");
+        assert_eq!(rig.flow.spins_until(rig.now), rig.now, "round {round}");
         rig.turn();
-        assert!(limit.before(rig.inflow.receiver.limit()), "round {round}");
-        assert!(rig.inflow.spins_until(rig.now) > rig.now, "round {round}");
+        assert!(limit.before(rig.flow.receiver.limit()), "round {round}");
+        assert!(rig.flow.spins_until(rig.now) > rig.now, "round {round}");
     }
 }
 
@@ -274,7 +276,7 @@ fn tags_of_a_short_payload_are_its_own_and_not_of_what_lay_there() {
         rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
         rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
         rig.come_with(Flags::META, &many[..24]);
-        while let Ok(item) = rig.outlet.items.pop() {
+        while let Ok(item) = rig.block_queue.items.pop() {
             tags += usize::from(matches!(item, Item::Tag(_)));
         }
     }
@@ -290,6 +292,6 @@ fn answer_to_a_close_is_not_put_off() {
     rig.pass(30);
     departed.extend(rig.departed());
     assert_eq!(rig.arrive(&departed), 1, "it leaves in the turn that hands the samples over");
-    let items: Vec<_> = std::iter::from_fn(|| rig.outlet.items.pop().ok()).collect();
+    let items: Vec<_> = std::iter::from_fn(|| rig.block_queue.items.pop().ok()).collect();
     assert!(matches!(items[..], [Item::Run { .. }, Item::End(Ok(_))]), "{items:?}");
 }

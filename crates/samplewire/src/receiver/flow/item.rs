@@ -1,4 +1,4 @@
-//! What an inflow has for its program.
+//! What a flow hands to its program.
 
 use std::time::Instant;
 

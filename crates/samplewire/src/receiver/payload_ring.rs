@@ -9,7 +9,7 @@ use samplewire_proto::Seq;
 
 /// The quanta that are lent to seqs `[next, attached_end)`.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct PayloadRing {
     /// Those that are laid under a run of seqs.
     ring: Box<[Option<Laid>]>,
     /// The others, of which the last is laid first. One for each run of seqs that has none.
@@ -47,7 +47,7 @@ struct Place {
     packet: u32,
 }
 
-impl Places {
+impl PayloadRing {
     pub(crate) fn new(
         pool: Pool,
         first_seq: Seq,
@@ -199,13 +199,13 @@ mod tests {
     fn quanta_go_round_across_the_seq_wrap() {
         let pool = Pool::new(PoolConfig::new(4, 4 * 8)).unwrap();
         let first = Seq(u32::MAX - 10);
-        let mut places = Places::new(pool.clone(), first, 8, 4, 8);
+        let mut payloads = PayloadRing::new(pool.clone(), first, 8, 4, 8);
         for round in 0..40u8 {
             let seq = first + u32::from(round);
-            assert!(seq.before(places.attach(seq + 8)));
-            places.store(seq, &[round; 8]);
-            assert_eq!(places.next_payload(), [round; 8]);
-            let step = places.advance();
+            assert!(seq.before(payloads.attach(seq + 8)));
+            payloads.store(seq, &[round; 8]);
+            assert_eq!(payloads.next_payload(), [round; 8]);
+            let step = payloads.advance();
             assert_eq!(matches!(step, Step::Past(_)), round % 4 == 3);
             if let Step::Past(quantum) = step {
                 let quantum = quantum.expect("its packets came");
@@ -219,90 +219,90 @@ mod tests {
     #[test]
     fn credit_is_free_quanta() {
         let pool = Pool::new(PoolConfig::new(3, 4 * 8)).unwrap();
-        let mut places = Places::new(pool.clone(), Seq(0), 16, 4, 8);
+        let mut payloads = PayloadRing::new(pool.clone(), Seq(0), 16, 4, 8);
         let held = pool.take();
-        assert_eq!(places.attach(Seq(16)), Seq(8), "two quanta were free");
-        assert!(places.lacks_quanta(Seq(16)));
+        assert_eq!(payloads.attach(Seq(16)), Seq(8), "two quanta were free");
+        assert!(payloads.lacks_quanta(Seq(16)));
         drop(held);
-        assert_eq!(places.attach(Seq(16)), Seq(12));
+        assert_eq!(payloads.attach(Seq(16)), Seq(12));
     }
 
     #[test]
     fn short_payload_is_followed_by_zeros_and_not_by_what_lay_there() {
         let pool = Pool::new(PoolConfig::new(1, 8)).unwrap();
-        let mut places = Places::new(pool, Seq(0), 1, 1, 8);
+        let mut payloads = PayloadRing::new(pool, Seq(0), 1, 1, 8);
         for (seq, len_bytes) in [8, 3, 8, 0, 8, 7].into_iter().enumerate() {
             let seq = Seq(seq as u32);
-            places.attach(seq + 1);
-            places.store(seq, &[0xee; 8][..len_bytes]);
+            payloads.attach(seq + 1);
+            payloads.store(seq, &[0xee; 8][..len_bytes]);
             let mut expected = [0; 8];
             expected[..len_bytes].fill(0xee);
-            assert_eq!(places.next_payload(), expected);
-            drop(places.advance());
+            assert_eq!(payloads.next_payload(), expected);
+            drop(payloads.advance());
         }
     }
 
     #[test]
     fn half_full_quantum_is_exchanged_for_a_free_one() {
         let pool = Pool::new(PoolConfig::new(2, 2 * 8)).unwrap();
-        let mut places = Places::new(pool, Seq(0), 2, 2, 8);
-        places.attach(Seq(2));
-        assert!(matches!(places.exchange(), Step::Past(None)), "nothing was delivered of it");
-        places.store(Seq(0), &[1; 8]);
-        assert!(matches!(places.advance(), Step::Within));
-        let Step::Past(Some(half)) = places.exchange() else { panic!("one was free") };
+        let mut payloads = PayloadRing::new(pool, Seq(0), 2, 2, 8);
+        payloads.attach(Seq(2));
+        assert!(matches!(payloads.exchange(), Step::Past(None)), "nothing was delivered of it");
+        payloads.store(Seq(0), &[1; 8]);
+        assert!(matches!(payloads.advance(), Step::Within));
+        let Step::Past(Some(half)) = payloads.exchange() else { panic!("one was free") };
         assert_eq!(half.data()[..8], [1; 8]);
-        places.store(Seq(1), &[2; 8]);
-        let Step::Past(Some(rest)) = places.advance() else { panic!("the last of its quantum") };
+        payloads.store(Seq(1), &[2; 8]);
+        let Step::Past(Some(rest)) = payloads.advance() else { panic!("the last of its quantum") };
         assert_eq!(rest.data()[8..], [2; 8]);
     }
 
     #[test]
     fn quantum_with_packets_that_wait_for_one_before_them_is_kept() {
         let pool = Pool::new(PoolConfig::new(2, 3 * 8)).unwrap();
-        let mut places = Places::new(pool, Seq(0), 3, 3, 8);
-        places.attach(Seq(3));
-        places.store(Seq(0), &[1; 8]);
-        places.store(Seq(2), &[3; 8]);
-        assert!(matches!(places.advance(), Step::Within));
-        assert!(matches!(places.exchange(), Step::Within), "packet 2 lies in it");
-        places.store(Seq(1), &[2; 8]);
-        assert!(matches!(places.advance(), Step::Within));
-        assert_eq!(places.next_payload(), [3; 8]);
-        let Step::Past(Some(all)) = places.advance() else { panic!("the last of its quantum") };
+        let mut payloads = PayloadRing::new(pool, Seq(0), 3, 3, 8);
+        payloads.attach(Seq(3));
+        payloads.store(Seq(0), &[1; 8]);
+        payloads.store(Seq(2), &[3; 8]);
+        assert!(matches!(payloads.advance(), Step::Within));
+        assert!(matches!(payloads.exchange(), Step::Within), "packet 2 lies in it");
+        payloads.store(Seq(1), &[2; 8]);
+        assert!(matches!(payloads.advance(), Step::Within));
+        assert_eq!(payloads.next_payload(), [3; 8]);
+        let Step::Past(Some(all)) = payloads.advance() else { panic!("the last of its quantum") };
         assert_eq!(all.data(), [[1; 8], [2; 8], [3; 8]].concat());
     }
 
     #[test]
     fn what_is_lost_whole_takes_no_quantum() {
         let pool = Pool::new(PoolConfig::new(3, 2 * 8)).unwrap();
-        let mut places = Places::new(pool.clone(), Seq(0), 4, 2, 8);
-        assert_eq!(places.attach(Seq(4)), Seq(4));
+        let mut payloads = PayloadRing::new(pool.clone(), Seq(0), 4, 2, 8);
+        assert_eq!(payloads.attach(Seq(4)), Seq(4));
         assert_eq!(pool.free(), 1);
-        assert!(matches!(places.advance(), Step::Within));
-        assert!(matches!(places.exchange(), Step::Past(None)), "nothing lies under delivery");
-        assert!(matches!(places.advance(), Step::Past(None)));
+        assert!(matches!(payloads.advance(), Step::Within));
+        assert!(matches!(payloads.exchange(), Step::Past(None)), "nothing lies under delivery");
+        assert!(matches!(payloads.advance(), Step::Past(None)));
         assert_eq!(pool.free(), 2);
-        assert_eq!(places.attach(Seq(6)), Seq(6));
-        places.store(Seq(5), &[5; 8]);
-        places.store(Seq(2), &[2; 8]);
-        assert_eq!(places.attach(Seq(8)), Seq(8), "one more may be lent");
-        places.advance();
+        assert_eq!(payloads.attach(Seq(6)), Seq(6));
+        payloads.store(Seq(5), &[5; 8]);
+        payloads.store(Seq(2), &[2; 8]);
+        assert_eq!(payloads.attach(Seq(8)), Seq(8), "one more may be lent");
+        payloads.advance();
         assert!(
-            matches!(places.advance(), Step::Past(Some(quantum)) if quantum.data()[..8] == [2; 8])
+            matches!(payloads.advance(), Step::Past(Some(quantum)) if quantum.data()[..8] == [2; 8])
         );
     }
 
     #[test]
     fn quantum_that_came_back_last_is_laid_first() {
         let pool = Pool::new(PoolConfig::new(12, 8)).unwrap();
-        let mut places = Places::new(pool, Seq(0), 10, 1, 8);
+        let mut payloads = PayloadRing::new(pool, Seq(0), 10, 1, 8);
         let mut addresses = std::collections::HashSet::new();
         for round in 0..100 {
             let seq = Seq(round);
-            places.attach(seq + 10);
-            places.store(seq, &[0; 8]);
-            let Step::Past(Some(quantum)) = places.advance() else { panic!("it came") };
+            payloads.attach(seq + 10);
+            payloads.store(seq, &[0; 8]);
+            let Step::Past(Some(quantum)) = payloads.advance() else { panic!("it came") };
             addresses.insert(quantum.data().as_ptr() as usize);
         }
         assert!(addresses.len() <= 2, "{} quanta went round", addresses.len());

@@ -14,7 +14,7 @@ use samplewire_proto::wire::{Flags, Header, Packet, TlvKind, Tlvs};
 use samplewire_proto::{Nanos, SampleIndex};
 
 use super::hold::Hold;
-use super::places::{Places, Step};
+use super::payload_ring::{PayloadRing, Step};
 use super::shared::{Shared, Snapshot};
 use super::stalls::Stalls;
 use crate::port::{BATCH_PACKETS, Epoch};
@@ -22,11 +22,11 @@ use item::Part;
 pub(crate) use item::{Item, Run};
 
 /// A receiver, its places, and what waits for the program.
-pub(crate) struct Inflow {
+pub(crate) struct ReceiveFlow {
     peer: SocketAddr,
     epoch: Epoch,
     pub(crate) receiver: Receiver<Box<[RecvSlot]>>,
-    places: Places,
+    payloads: PayloadRing,
     items: rtrb::Producer<Item>,
     shared: Arc<Shared>,
     frame_bytes: usize,
@@ -34,9 +34,9 @@ pub(crate) struct Inflow {
     parts: Vec<Part>,
     /// Quanta handed over since the program was last woken.
     unrung: usize,
-    /// Packets that came since the last [`Inflow::advance`].
+    /// Packets that came since the last [`ReceiveFlow::advance`].
     handled: u32,
-    /// Something was handed over since the last [`Inflow::advance`].
+    /// Something was handed over since the last [`ReceiveFlow::advance`].
     has_handed_over: bool,
     /// All but delivery was left for this turn.
     has_put_off: bool,
@@ -58,22 +58,22 @@ pub(crate) struct Inflow {
     published_at: Nanos,
 }
 
-impl Inflow {
+impl ReceiveFlow {
     pub(crate) fn new(
         (peer, epoch): (SocketAddr, Epoch),
         receiver: Receiver<Box<[RecvSlot]>>,
-        places: Places,
+        payloads: PayloadRing,
         items: rtrb::Producer<Item>,
         shared: Arc<Shared>,
         (frame_bytes, hold_max): (usize, Nanos),
     ) -> Self {
-        let parts = Vec::with_capacity(parts_max(places.quantum_packets()));
+        let parts = Vec::with_capacity(parts_max(payloads.quantum_packets()));
         let stalls = Stalls::new(receiver.window(), receiver.packet_samples());
         Self {
             peer,
             epoch,
             receiver,
-            places,
+            payloads,
             items,
             shared,
             frame_bytes,
@@ -155,12 +155,12 @@ impl Inflow {
         let placement = self.receiver.handle_data(now, header, body, ecn == Ecn::Ce);
         if let Placement::Store { seq, payload_at } = placement {
             self.handled += 1;
-            self.places.store(seq, &body[payload_at..]);
+            self.payloads.store(seq, &body[payload_at..]);
         }
         self.receiver.stats().foreign == foreign
     }
 
-    /// Whether as much has come since the last [`Inflow::advance`] that more is likely to follow.
+    /// Whether as much has come since the last [`ReceiveFlow::advance`] that more is likely to follow.
     pub(crate) const fn is_crowded(&self) -> bool {
         self.handled >= HANDLED_FULL
     }
@@ -235,14 +235,14 @@ impl Inflow {
                     self.parts.push(Part::Gap(gap));
                     continue;
                 }
-                Delivered::Skipped { .. } => self.places.advance(),
+                Delivered::Skipped { .. } => self.payloads.advance(),
                 Delivered::Packet { index, samples, flags, .. } => {
                     if flags.contains(Flags::META) {
                         self.push_meta(index);
                     } else {
                         self.push_packet(now, index, samples, flags);
                     }
-                    self.places.advance()
+                    self.payloads.advance()
                 }
             };
             if let Step::Past(quantum) = step {
@@ -257,7 +257,7 @@ impl Inflow {
 
     /// Appends a packet's samples to the last run, or starts one.
     fn push_packet(&mut self, now: Nanos, index: SampleIndex, samples: u32, flags: Flags) {
-        let (offset_bytes, len_samples) = (self.places.next_offset(), samples as usize);
+        let (offset_bytes, len_samples) = (self.payloads.next_offset(), samples as usize);
         let len_bytes = len_samples * self.frame_bytes;
         let at = self.epoch.instant_of(now);
         if flags.contains(Flags::START) {
@@ -284,7 +284,7 @@ impl Inflow {
     /// Turns the TLVs of a META packet into tags; those of a later version are skipped.
     fn push_meta(&mut self, index: SampleIndex) {
         let mut kinds = arrayvec::ArrayVec::<TagKind, META_TAGS_MAX>::new();
-        if let Ok(tlvs) = Tlvs::parse(self.places.next_payload()) {
+        if let Ok(tlvs) = Tlvs::parse(self.payloads.next_payload()) {
             for (kind, value) in tlvs.iter() {
                 let Some(bits) = value.first_chunk() else { continue };
                 let number = f64::from_be_bytes(*bits);
@@ -324,7 +324,7 @@ impl Inflow {
         if !self.is_burst_over() {
             if sleeps && (has_grown || self.held_until.is_none()) {
                 // Even where nothing is held, what else has come is looked for first.
-                self.held_until = Some(now + self.hold.begin(self.places.lacking()));
+                self.held_until = Some(now + self.hold.begin(self.payloads.lacking()));
                 return;
             }
             if self.receiver.has_waiting() {
@@ -337,7 +337,7 @@ impl Inflow {
             }
             self.hold.expired();
         }
-        match self.places.exchange() {
+        match self.payloads.exchange() {
             Step::Past(quantum) => {
                 self.flush(quantum);
             }
@@ -356,7 +356,7 @@ impl Inflow {
             return;
         }
         if !self.parts.is_empty() {
-            let last = self.places.take_last();
+            let last = self.payloads.take_last();
             if !self.flush(last) {
                 return;
             }
@@ -389,7 +389,7 @@ impl Inflow {
         }
         self.has_handed_over = true;
         self.unrung += 1;
-        if self.unrung >= self.places.quanta().div_ceil(UNRUNG_SHARE).min(UNRUNG_MAX) {
+        if self.unrung >= self.payloads.quanta().div_ceil(UNRUNG_SHARE).min(UNRUNG_MAX) {
             self.ring();
         }
         true
@@ -405,7 +405,7 @@ impl Inflow {
 
     fn grant(&mut self) {
         let promise_end = self.receiver.promise_end();
-        let attached_end = self.places.attach(promise_end);
+        let attached_end = self.payloads.attach(promise_end);
         self.receiver.grant(attached_end.min(promise_end));
     }
 
@@ -458,7 +458,7 @@ impl Inflow {
         let is_blocked = self.blocked.is_some() || self.end.is_some();
         if is_blocked || self.lacks_quanta() {
             self.shared.starve();
-            let attached_end = self.places.attach(self.receiver.promise_end());
+            let attached_end = self.payloads.attach(self.receiver.promise_end());
             let has_more = attached_end.distance(self.receiver.limit()) > 0;
             if has_more && !is_blocked && !self.receiver.is_ended() {
                 return None;
@@ -478,7 +478,7 @@ impl Inflow {
 
     /// Whether a quantum more could be lent to the window if one were free.
     fn lacks_quanta(&self) -> bool {
-        self.places.lacks_quanta(self.receiver.promise_end())
+        self.payloads.lacks_quanta(self.receiver.promise_end())
     }
 
     /// Whether the counters are to be published.

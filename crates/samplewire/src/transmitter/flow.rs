@@ -15,11 +15,11 @@ use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
-use super::dull::Dull;
 use super::events::PlayWatch;
-use super::held::Held;
+use super::feedback_flood::FeedbackFlood;
 pub(crate) use super::outbox::OUTBOX_PACKETS;
 use super::outbox::Outbox;
+use super::retransmit_buffer::RetransmitBuffer;
 use super::shared::{Session, SessionEnd, Shared, Snapshot};
 use super::slicer::{Form, Slicer};
 use crate::port::PortCounts;
@@ -34,14 +34,14 @@ pub(crate) enum Submit {
 }
 
 /// The sender's half of a port.
-pub(crate) struct Outflow {
+pub(crate) struct SendFlow {
     config: SenderConfig,
     stream: Option<Stream>,
     sessions: u64,
     next_index: SampleIndex,
-    held: Held,
+    held: RetransmitBuffer,
     outbox: Outbox,
-    dull: Dull,
+    feedback_flood: FeedbackFlood,
     submitted: rtrb::Consumer<Submit>,
     shared: Arc<Shared>,
     snapshot: Snapshot,
@@ -64,10 +64,10 @@ struct Stream {
     is_announced: bool,
 }
 
-impl Outflow {
+impl SendFlow {
     pub(crate) fn new(
         config: SenderConfig,
-        held: Held,
+        held: RetransmitBuffer,
         submitted: rtrb::Consumer<Submit>,
         shared: Arc<Shared>,
     ) -> Self {
@@ -78,7 +78,7 @@ impl Outflow {
             next_index: 0,
             held,
             outbox: Outbox::default(),
-            dull: Dull::default(),
+            feedback_flood: FeedbackFlood::default(),
             submitted,
             shared,
             snapshot: Snapshot::default(),
@@ -86,7 +86,7 @@ impl Outflow {
         }
     }
 
-    /// Begins a stream; one that is open has ended before ([`Outflow::end`]).
+    /// Begins a stream; one that is open has ended before ([`SendFlow::end`]).
     ///
     /// # Errors
     /// A term is out of range.
@@ -158,7 +158,7 @@ impl Outflow {
         let is_ours = stream.sender.handle(now, header, packet);
         if is_ours {
             let has_reported = stream.sender.stats().reports != before;
-            self.dull.note(now, u64::from(!has_reported));
+            self.feedback_flood.note(now, u64::from(!has_reported));
             if has_reported {
                 stream.tell_events(&self.shared);
             }
@@ -167,8 +167,8 @@ impl Outflow {
     }
 
     /// How long to look away from a peer whose packets change nothing.
-    pub(crate) fn dull_pause(&self, now: Nanos) -> Option<Duration> {
-        self.dull.pause(now)
+    pub(crate) fn flood_pause(&self, now: Nanos) -> Option<Duration> {
+        self.feedback_flood.pause(now)
     }
 
     /// Tells the program of a stream once its receiver has reported; says whether it did.

@@ -7,7 +7,7 @@ use samplewire_proto::Seq;
 
 /// Where the payload of each seq of the window lies.
 #[derive(Debug)]
-pub(crate) struct Held {
+pub(crate) struct RetransmitBuffer {
     quanta: Box<[Option<Quantum>]>,
     /// By seq modulo their number, a power of two.
     places: Box<[Place]>,
@@ -22,7 +22,7 @@ struct Place {
     offset_bytes: u32,
 }
 
-impl Held {
+impl RetransmitBuffer {
     pub(super) fn new(window: u32, quanta: usize) -> Self {
         Self {
             quanta: (0..quanta).map(|_| None).collect(),
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn quantum_returns_when_its_last_packet_is_released() {
         let pool = Pool::new(PoolConfig::new(2, 16)).unwrap();
-        let mut held = Held::new(4, 2);
+        let mut held = RetransmitBuffer::new(4, 2);
         let first = Seq(u32::MAX);
         let mut quantum = pool.take().unwrap();
         quantum.set_len(16);

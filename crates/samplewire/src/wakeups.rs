@@ -20,23 +20,23 @@ use samplewire_proto::Nanos;
 
 /// The I/O thread's side: the calls of all its streams.
 #[derive(Debug)]
-pub(crate) struct Calls {
+pub(crate) struct Wakeups {
     bits: Bits,
     waker: Waker,
     /// How long the thread rests before it waits, whatever comes.
     coalesce: Duration,
 }
 
-impl Calls {
+impl Wakeups {
     /// For streams at `places` places, in the thread that `waker` wakes.
     pub(crate) fn new(places: usize, waker: Waker, coalesce: Duration) -> Arc<Self> {
         Arc::new(Self { bits: Bits::new(places), waker, coalesce })
     }
 
     /// The program's side of the stream at `place`.
-    pub(crate) fn caller(self: &Arc<Self>, place: usize) -> Caller {
+    pub(crate) fn wake_handle(self: &Arc<Self>, place: usize) -> WakeHandle {
         assert!(place < self.bits.words.len() * BITS, "place {place} has no bit");
-        Caller { calls: Arc::clone(self), place }
+        WakeHandle { wakeups: Arc::clone(self), place }
     }
 
     /// Takes the calls of all that have called since the last time.
@@ -84,16 +84,16 @@ impl Calls {
 
 /// A stream's way to call for the I/O thread.
 #[derive(Clone, Debug)]
-pub(crate) struct Caller {
-    calls: Arc<Calls>,
+pub(crate) struct WakeHandle {
+    wakeups: Arc<Wakeups>,
     place: usize,
 }
 
-impl Caller {
+impl WakeHandle {
     /// After a change: the thread looks at the stream, and is woken for that where it sleeps.
-    pub(crate) fn call(&self) {
-        if self.calls.bits.set(self.place) {
-            self.calls.waker.wake();
+    pub(crate) fn wake(&self) {
+        if self.wakeups.bits.set(self.place) {
+            self.wakeups.waker.wake();
         }
     }
 }
@@ -152,39 +152,39 @@ mod tests {
 
     #[test]
     fn calls_are_taken_once_and_end_a_sleep() {
-        let calls = Calls::new(130, Waker::new().unwrap(), Duration::ZERO);
+        let wakeups = Wakeups::new(130, Waker::new().unwrap(), Duration::ZERO);
         let taken = || {
             let mut places = Vec::new();
-            calls.take(|place| places.push(place));
+            wakeups.take(|place| places.push(place));
             places
         };
-        assert!(calls.fall_asleep());
-        calls.awake();
+        assert!(wakeups.fall_asleep());
+        wakeups.awake();
         for place in [129, 0, 64, 0] {
-            calls.caller(place).call();
+            wakeups.wake_handle(place).wake();
         }
-        assert!(!calls.fall_asleep(), "it was called before");
+        assert!(!wakeups.fall_asleep(), "it was called before");
         assert_eq!(taken(), [0, 64, 129]);
         assert!(taken().is_empty());
-        assert!(calls.fall_asleep());
+        assert!(wakeups.fall_asleep());
     }
 
     #[test]
     fn thread_rests_whatever_comes_and_then_does_not_wait() {
         let (mut link, mut other) = samplewire_io::memory::pair(1, 64, 1_500).unwrap();
         let rest = Duration::from_millis(10);
-        let calls = Calls::new(1, link.waker(), rest);
+        let wakeups = Wakeups::new(1, link.waker(), rest);
         let peer = link.local_addr();
         let mut sleeps = |span| {
             let before = Instant::now();
-            calls.sleep(&mut link, Nanos::from_millis(span), || true).unwrap();
+            wakeups.sleep(&mut link, Nanos::from_millis(span), || true).unwrap();
             before.elapsed()
         };
         assert!(sleeps(5) >= Duration::from_millis(5), "the span is shorter");
-        calls.caller(0).call();
+        wakeups.wake_handle(0).wake();
         let called = sleeps(600_000);
         assert!(called >= rest && called < Duration::from_secs(60), "{called:?}");
-        calls.take(|_| {});
+        wakeups.take(|_| {});
         let packet = Outgoing { peer, ecn: Ecn::NotEct, parts: [&[0; 64], &[], &[]] };
         assert_eq!(other.send(&[packet]).unwrap(), 1);
         let came = sleeps(600_000);

@@ -8,21 +8,21 @@ use samplewire_circuit::wait::Bell;
 use samplewire_io::Capabilities;
 use samplewire_proto::stream::Underflow;
 
-use crate::calls::Caller;
 use crate::driver::Port;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
-use crate::receiver::{Outlet, Receiver};
+use crate::receiver::{BlockQueue, Receiver};
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
+use crate::wakeups::WakeHandle;
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///
-/// [`Inlet::accept`], then iterate over the [`Receiver`] that it gives, or let a
-/// [`Player`](super::Player) play it. A stream that was given goes on when the inlet is dropped; no
+/// [`ReceiveListener::accept`], then iterate over the [`Receiver`] that it gives, or let a
+/// [`Player`](super::Player) play it. A stream that was given goes on when the listener is dropped; no
 /// sender can open another.
 #[derive(Debug)]
-pub struct Inlet {
+pub struct ReceiveListener {
     pub(super) info: StreamInfo,
     pub(super) memory_bytes: usize,
     pub(super) shared: Arc<Shared>,
@@ -33,8 +33,8 @@ pub struct Inlet {
 
 /// A stream that somebody sends to this device.
 #[derive(Debug)]
-pub struct Incoming {
-    /// Counts the sessions of an inlet, from 1.
+pub struct AcceptedStream {
+    /// Counts the sessions of a listener, from 1.
     pub id: u64,
     /// What the sender wants when samples are not there in time.
     pub underflow: Underflow,
@@ -47,7 +47,7 @@ pub struct Incoming {
 #[error("the port failed: {0}")]
 pub struct PortError(pub(super) String);
 
-impl Inlet {
+impl ReceiveListener {
     /// The stream that this device takes.
     pub const fn info(&self) -> &StreamInfo {
         &self.info
@@ -75,14 +75,14 @@ impl Inlet {
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn accept(&mut self, timeout: Duration) -> Result<Option<Incoming>, PortError> {
+    pub fn accept(&mut self, timeout: Duration) -> Result<Option<AcceptedStream>, PortError> {
         let until = Instant::now().checked_add(timeout);
         loop {
             if let Some(arrived) = self.shared.take()? {
-                let Arrived { id, underflow, info, outlet } = arrived;
+                let Arrived { id, underflow, info, block_queue } = arrived;
                 let claim = Some(Arc::clone(&self.claim));
-                let receiver = Receiver::of_flow(info, outlet, self.port.clone(), claim);
-                return Ok(Some(Incoming { id, underflow, receiver }));
+                let receiver = Receiver::of_flow(info, block_queue, self.port.clone(), claim);
+                return Ok(Some(AcceptedStream { id, underflow, receiver }));
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
             if self.port.granted.waits.is_program_spinning() {
@@ -103,13 +103,13 @@ impl Inlet {
     }
 }
 
-impl Drop for Inlet {
+impl Drop for ReceiveListener {
     fn drop(&mut self) {
         self.shared.close();
     }
 }
 
-/// Held by an inlet and by the streams that it gave: the port lets go of its half that receives with
+/// Held by a listener and by the streams that it gave: the port lets go of its half that receives with
 /// the last of them.
 #[derive(Debug)]
 pub(crate) struct Claim(Arc<Shared>);
@@ -131,7 +131,7 @@ pub(crate) struct Arrived {
     pub(crate) id: u64,
     pub(crate) underflow: Underflow,
     pub(crate) info: DeviceInfo,
-    pub(crate) outlet: Outlet,
+    pub(crate) block_queue: BlockQueue,
 }
 
 /// What the I/O thread and the program share between streams.
@@ -141,7 +141,7 @@ pub(crate) struct Shared {
     is_closed: AtomicBool,
     stop: AtomicBool,
     state: Mutex<State>,
-    caller: Caller,
+    wake_handle: WakeHandle,
 }
 
 #[derive(Default)]
@@ -151,10 +151,10 @@ struct State {
 }
 
 impl Shared {
-    pub(crate) fn new(caller: Caller) -> Self {
+    pub(crate) fn new(wake_handle: WakeHandle) -> Self {
         let state = Mutex::new(State::default());
         let (is_closed, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { bell: Bell::new(), is_closed, stop, state, caller }
+        Self { bell: Bell::new(), is_closed, stop, state, wake_handle }
     }
 
     /// One that was not taken is replaced: it has ended.
@@ -196,7 +196,7 @@ impl Shared {
     fn stop(&self) {
         // Release: nothing the program did before must be seen later than the request.
         self.stop.store(true, Ordering::Release);
-        self.caller.call();
+        self.wake_handle.wake();
     }
 
     pub(crate) fn is_stopped(&self) -> bool {

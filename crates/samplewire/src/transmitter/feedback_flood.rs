@@ -7,12 +7,12 @@ use samplewire_proto::Nanos;
 /// Counts packets that the stream dropped. Each alone would wake the thread; a flood of them is
 /// left to gather in the socket's buffer instead. An honest receiver sends hardly any.
 #[derive(Debug, Default)]
-pub(super) struct Dull {
+pub(super) struct FeedbackFlood {
     since: Nanos,
     packets: u64,
 }
 
-impl Dull {
+impl FeedbackFlood {
     /// `packets` more were dropped.
     pub(super) fn note(&mut self, now: Nanos, packets: u64) {
         if now.since(self.since) > SPAN {
@@ -40,17 +40,17 @@ mod tests {
 
     #[test]
     fn flood_is_left_to_gather_and_single_packets_are_not() {
-        let mut dull = Dull::default();
+        let mut feedback_flood = FeedbackFlood::default();
         let start = Nanos::from_millis(1_000);
         for millis in 0..1_000 {
             let now = start + Nanos::from_millis(2 * millis);
-            dull.note(now, 32);
-            assert_eq!(dull.pause(now), None);
+            feedback_flood.note(now, 32);
+            assert_eq!(feedback_flood.pause(now), None);
         }
         let now = start + Nanos::from_millis(3_000);
-        dull.note(now, 20);
-        dull.note(now + Nanos(1_000), 20);
-        assert_eq!(dull.pause(now + Nanos(1_000)), Some(PAUSE));
-        assert_eq!(dull.pause(now + Nanos::from_millis(2)), None);
+        feedback_flood.note(now, 20);
+        feedback_flood.note(now + Nanos(1_000), 20);
+        assert_eq!(feedback_flood.pause(now + Nanos(1_000)), Some(PAUSE));
+        assert_eq!(feedback_flood.pause(now + Nanos::from_millis(2)), None);
     }
 }
