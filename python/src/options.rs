@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::format::{self, Format};
-use samplewire::{Delivery, ReceiverOptions, SendOptions, Underflow};
+use samplewire::{Delivery, ReceiveOptions, SendOptions, Underflow};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 use samplewire_proto::Nanos;
@@ -65,8 +65,8 @@ impl Opening {
         }
     }
 
-    pub(crate) fn to_receive(&self) -> PyResult<ReceiverOptions> {
-        Ok(common!(self, ReceiverOptions::new()))
+    pub(crate) fn to_receive(&self) -> PyResult<ReceiveOptions> {
+        Ok(common!(self, ReceiveOptions::new()))
     }
 
     pub(crate) fn to_send(&self) -> PyResult<SendOptions> {

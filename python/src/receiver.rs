@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use samplewire::receiver::{Receiver as Stream, StatsHandle};
+use samplewire::receiver::{ReceiveStream, StatsHandle};
 use samplewire::{DeviceInfo, OpenError};
 
 use crate::block::{Block, Held, Ledger};
@@ -37,7 +37,7 @@ pub(crate) struct Receiver {
 
 struct Inner {
     /// `None` once it was closed.
-    stream: Option<Own<Stream>>,
+    stream: Option<Own<ReceiveStream>>,
     /// A block of which the samples before this number were taken.
     begun: Option<(Arc<Held>, usize)>,
 }
@@ -192,7 +192,7 @@ impl Receiver {
     fn open(py: Python<'_>, opening: options::Opening) -> PyResult<Self> {
         let address = opening.address(py)?;
         let options = opening.to_receive()?;
-        let opened = interruptible(py, move || Stream::open(address, &options))?;
+        let opened = interruptible(py, move || ReceiveStream::open(address, &options))?;
         let stream = opened.map_err(|error| errors::open_error(py, &error))?;
         let info = stream.info().clone();
         let window_bytes =

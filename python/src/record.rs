@@ -8,7 +8,7 @@ use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use samplewire::account::Account;
 use samplewire::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
-use samplewire::{Block, End, Receiver};
+use samplewire::{Block, End, ReceiveStream};
 
 use crate::wait::{SLICE, interruptible, span, stoppable};
 use crate::{errors, options, tables};
@@ -38,7 +38,7 @@ pub(crate) fn record<'py>(
     }
     let duration = seconds.map(|it| span("seconds", it)).transpose()?;
     let (address, options) = (opening.address(py)?, opening.to_receive()?);
-    let opened = interruptible(py, move || Receiver::open(address, &options))?;
+    let opened = interruptible(py, move || ReceiveStream::open(address, &options))?;
     let receiver = opened.map_err(|error| errors::open_error(py, &error))?;
     let of_sink = |error| errors::sink_error(py, &error);
     let stream = receiver.info().stream_info();
@@ -69,7 +69,7 @@ struct Recorded {
 
 /// Records into the writer and finishes it, whatever stops the recording.
 fn run(
-    mut receiver: Receiver,
+    mut receiver: ReceiveStream,
     mut writer: Writer,
     mut account: Account,
     until: Option<Instant>,

@@ -7,7 +7,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::{
-    Block, Listener, RealTime, Receiver, ReceiverOptions, SendStream, TransmitterOptions, Waits,
+    Block, Listener, RealTime, ReceiveOptions, ReceiveStream, SendStream, TransmitterOptions, Waits,
 };
 use samplewire_io::{Link, Udp, UdpOptions, memory};
 use samplewire_proto::wire::Flags;
@@ -18,7 +18,7 @@ use crate::machine;
 /// Both ends of a stream.
 pub(crate) struct Stream {
     pub(crate) sender: SendStream,
-    pub(crate) receiver: Receiver,
+    pub(crate) receiver: ReceiveStream,
     listener: Listener,
     device: Driven,
 }
@@ -68,11 +68,11 @@ impl Closed {
 
     /// Opens the stream; the device runs meanwhile.
     pub(crate) fn open(self) -> Result<Opened, Box<dyn Error>> {
-        let options = ReceiverOptions::new()
+        let options = ReceiveOptions::new()
             .window(WINDOW)
             .mtu(self.mtu_bytes)
             .real_time(RealTime::new().waits(Waits::Inline));
-        let receiver = Receiver::open_over(self.link, self.address, &options)?;
+        let receiver = ReceiveStream::open_over(self.link, self.address, &options)?;
         Ok(Opened { device: self.device, receiver })
     }
 }
@@ -80,7 +80,7 @@ impl Closed {
 /// A stream that is open, while its device still runs when the receiver does.
 pub(crate) struct Opened {
     device: Driven,
-    receiver: Receiver,
+    receiver: ReceiveStream,
 }
 
 impl Opened {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samplewire::{Delivery, RealTime, ReceiverOptions, SendOptions, Underflow, Waits};
+use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::UdpOptions;
 use samplewire_proto::Nanos;
 
@@ -265,12 +265,12 @@ macro_rules! common {
 
 impl sw_receiver_options {
     /// The library's options; it checks the ranges.
-    pub(crate) fn to_options(self) -> Result<ReceiverOptions, Failure> {
+    pub(crate) fn to_options(self) -> Result<ReceiveOptions, Failure> {
         let mut udp = UdpOptions::new();
         if self.receive_buffer_bytes > 0 {
             udp = udp.receive_buffer_bytes(size_of_buffer(self.receive_buffer_bytes));
         }
-        Ok(common!(self, ReceiverOptions::new()).udp(udp))
+        Ok(common!(self, ReceiveOptions::new()).udp(udp))
     }
 
     /// Places for blocks on loan.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::format::convert;
 use samplewire::receiver::{Interrupter, StatsHandle};
-use samplewire::{Block, Granted, Receiver};
+use samplewire::{Block, Granted, ReceiveStream};
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::sw_block;
@@ -41,7 +41,7 @@ struct Receiving {
 
 struct Stream {
     /// `None` once it is closed.
-    receiver: Option<Receiver>,
+    receiver: Option<ReceiveStream>,
     /// A block of which a copy took a part, and how many of its bytes.
     part: Option<(Block, usize)>,
 }
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn sw_receiver_open(
             unsafe { read(options)? }
         };
         let blocks = Loans::new(asked.blocks_max()?);
-        let opened = Receiver::open(address, &asked.to_options()?)?;
+        let opened = ReceiveStream::open(address, &asked.to_options()?)?;
         let lent = Arc::new(Lent { blocks, is_receiver_gone: AtomicBool::new(false) });
         let lent_name = LENT.insert(|_| Arc::clone(&lent));
         let name = RECEIVERS.insert(|_| Receiving {

@@ -6,7 +6,7 @@ mod pair;
 
 use std::collections::BTreeSet;
 
-use samplewire::receiver::ReceiverOptions;
+use samplewire::receiver::ReceiveOptions;
 use samplewire::{Cause, Delivery};
 use samplewire_io::faults::Loss;
 use samplewire_proto::{Nanos, Odds};
@@ -33,7 +33,7 @@ fn every_fault() -> LinkSpec {
 }
 
 fn run(line: LinkSpec, seed: u64, samples: u64, delivery: Delivery) -> Run {
-    let options = ReceiverOptions::new().owner(1).delivery(delivery);
+    let options = ReceiveOptions::new().owner(1).delivery(delivery);
     Pair::new(line, seed, samples, &options).run()
 }
 

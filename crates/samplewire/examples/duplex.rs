@@ -18,7 +18,8 @@ use samplewire::format::Format;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::TransmitError;
 use samplewire::{
-    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream, TransmitterOptions, Waits,
+    Flags, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream, TransmitterOptions,
+    Waits,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
@@ -56,7 +57,7 @@ fn main() -> Result<()> {
 /// One program: what it sends by and receives by.
 struct Side {
     sender: SendStream,
-    receiver: Receiver,
+    receiver: ReceiveStream,
     /// The other side takes samples.
     is_sending: bool,
     sent_bytes: u64,
@@ -82,13 +83,13 @@ impl Side {
 
     fn open(address: SocketAddr, arguments: &Arguments) -> Result<Self> {
         let (window, real_time) = (arguments.window, RealTime::new().waits(Waits::Inline));
-        let options = ReceiverOptions::new().window(window).owner(1).real_time(real_time.clone());
-        let receiver = Receiver::open(address, &options)?;
+        let options = ReceiveOptions::new().window(window).owner(1).real_time(real_time.clone());
+        let receiver = ReceiveStream::open(address, &options)?;
         let options = SendOptions::new().window(window).owner(1).real_time(real_time);
         Ok(Self::new(SendStream::open(address, &options)?, receiver))
     }
 
-    fn new(sender: SendStream, receiver: Receiver) -> Self {
+    fn new(sender: SendStream, receiver: ReceiveStream) -> Self {
         Self { sender, receiver, is_sending: true, sent_bytes: 0, taken_bytes: 0 }
     }
 

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    FaultSpec, Faults, Listener, Receiver, ReceiverOptions, TransmitterOptions, Udp, UdpOptions,
+    FaultSpec, Faults, Listener, ReceiveOptions, ReceiveStream, TransmitterOptions, Udp, UdpOptions,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -33,7 +33,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 fn record(address: SocketAddr, path: &Path) -> Result<(), Box<dyn Error>> {
     let mut file = File::create(path)?;
-    let mut receiver = Receiver::open(address, &ReceiverOptions::new())?;
+    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new())?;
     let (mut samples, mut missing) = (0, 0);
     for block in &mut receiver {
         for gap in block.gaps() {

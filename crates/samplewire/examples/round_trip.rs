@@ -17,7 +17,8 @@ use samplewire::format::Format;
 use samplewire::real_time;
 use samplewire::source::StreamInfo;
 use samplewire::{
-    Flags, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream, TransmitterOptions, Waits,
+    Flags, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream, TransmitterOptions,
+    Waits,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -65,7 +66,7 @@ fn main() -> Result<()> {
 /// One program: what it sends by and receives by.
 struct Side {
     sender: SendStream,
-    receiver: Receiver,
+    receiver: ReceiveStream,
 }
 
 impl Side {
@@ -91,8 +92,8 @@ impl Side {
 
     fn open(address: SocketAddr, waits: Waits) -> Result<Self> {
         let real_time = RealTime::new().waits(waits);
-        let receiver = ReceiverOptions::new().window(WINDOW).owner(1).real_time(real_time.clone());
-        let mut receiver = Receiver::open(address, &receiver)?;
+        let receiver = ReceiveOptions::new().window(WINDOW).owner(1).real_time(real_time.clone());
+        let mut receiver = ReceiveStream::open(address, &receiver)?;
         let sender = SendOptions::new().window(WINDOW).owner(1).real_time(real_time);
         let sender = SendStream::open(address, &sender)?;
         let until = Instant::now() + PATIENCE;

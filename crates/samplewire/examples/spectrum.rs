@@ -17,7 +17,7 @@ use std::time::Duration;
 use num_complex::{Complex, Complex32};
 use samplewire::ends::{Account, ReceiverSource};
 use samplewire::receiver::{ReceiverSnapshot, WINDOW_DEFAULT};
-use samplewire::{RealTime, Receiver, ReceiverOptions};
+use samplewire::{RealTime, ReceiveOptions, ReceiveStream};
 use samplewire_blocks::kernels::Window;
 use samplewire_blocks::{Convert, Filter, PowerSpectrum};
 use samplewire_circuit::{Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work};
@@ -27,11 +27,11 @@ type Sc16 = Complex<i16>;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let mut options = ReceiverOptions::new().window(arguments.window);
+    let mut options = ReceiveOptions::new().window(arguments.window);
     if let Some(rest) = arguments.coalesce {
         options = options.real_time(RealTime::new().coalesce(rest));
     }
-    let source = ReceiverSource::<Sc16>::new(Receiver::open(arguments.address, &options)?)?;
+    let source = ReceiverSource::<Sc16>::new(ReceiveStream::open(arguments.address, &options)?)?;
     let (account, stats) = (source.account(), source.receiver().stats_handle());
     let (found, peaks) = std::sync::mpsc::channel();
 

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
@@ -41,9 +41,9 @@ fn main() -> Result<(), Failure> {
         move || feed(transmitters, &is_over)
     });
     let numbers: Vec<u16> = (0..arguments.streams).collect();
-    let options = ReceiverOptions::new().window(arguments.window).udp(arguments.udp());
+    let options = ReceiveOptions::new().window(arguments.window).udp(arguments.udp());
     let opened = Instant::now();
-    let mut receivers = Receiver::open_many(device.address, &numbers, &options)?;
+    let mut receivers = ReceiveStream::open_many(device.address, &numbers, &options)?;
     let opening = opened.elapsed();
     // Until the windows are open.
     take(&mut receivers, Duration::from_millis(500))?;
@@ -111,7 +111,7 @@ fn told(error: impl std::fmt::Display) -> String {
 }
 
 /// Takes what comes of all for so long.
-fn take(receivers: &mut [Receiver], span: Duration) -> Result<(), Failure> {
+fn take(receivers: &mut [ReceiveStream], span: Duration) -> Result<(), Failure> {
     let until = Instant::now() + span;
     while Instant::now() < until {
         let mut has_taken = false;
@@ -131,7 +131,7 @@ fn take(receivers: &mut [Receiver], span: Duration) -> Result<(), Failure> {
     Ok(())
 }
 
-fn packets(receivers: &[Receiver]) -> u64 {
+fn packets(receivers: &[ReceiveStream]) -> u64 {
     receivers.iter().map(|it| it.stats().stream.delivered).sum()
 }
 

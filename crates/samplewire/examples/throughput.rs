@@ -27,7 +27,9 @@ use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{Source, SourceError, StreamInfo};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Block, Listener, RealTime, Receiver, ReceiverOptions, TransmitterOptions, Waits};
+use samplewire::{
+    Block, Listener, RealTime, ReceiveOptions, ReceiveStream, TransmitterOptions, Waits,
+};
 use samplewire_io::faults::{FaultSpec, Side, parse as parse_fault};
 use samplewire_io::{Faults, Link, Udp, UdpOptions};
 
@@ -62,11 +64,11 @@ fn receive(
     arguments: &Arguments,
     address: SocketAddr,
 ) -> Result<Received, Box<dyn std::error::Error>> {
-    let options = ReceiverOptions::new()
+    let options = ReceiveOptions::new()
         .window(arguments.window)
         .udp(arguments.udp())
         .real_time(RealTime::new().waits(arguments.waits));
-    let mut receiver = Receiver::open(address, &options)?;
+    let mut receiver = ReceiveStream::open(address, &options)?;
     let packet_bytes = usize::from(receiver.info().payload_bytes);
     let mut arrived = Arrived::default();
     for block in &mut receiver {

@@ -33,7 +33,7 @@ pub use info::DeviceInfo;
 pub use opening::{probe, probe_stream};
 pub use port::{DEFAULT_PORT, draw_owner, resolve};
 pub use real_time::{Granted, RealTime, Waits};
-pub use receiver::{Block, Receiver, ReceiverOptions};
+pub use receiver::{Block, ReceiveOptions, ReceiveStream};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
 pub use samplewire_proto::receiver::Delivery;
 pub use samplewire_proto::stream::{End, Underflow};

@@ -32,7 +32,7 @@ pub(crate) fn seed() -> io::Result<[u8; 16]> {
 }
 
 /// A number that names a program to devices, and that nobody else has: see
-/// [`ReceiverOptions::owner`](crate::ReceiverOptions::owner).
+/// [`ReceiveOptions::owner`](crate::ReceiveOptions::owner).
 ///
 /// # Errors
 /// The operating system has no randomness to give.

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use samplewire::device::{Device, DeviceConfig, SampleClock};
 use samplewire::format::Format;
 use samplewire::receiver::{
-    Aligned, AlignedEnd, Interleaved, Piece, Receiver, ReceiverOptions, StreamGap,
+    Aligned, AlignedEnd, Interleaved, Piece, ReceiveOptions, ReceiveStream, StreamGap,
 };
 use samplewire::source::{
     CounterSource, NullSource, PickedSource, Source, StreamInfo, counter_sample,
@@ -146,8 +146,8 @@ fn take(aligned: &mut Aligned, indexes: u64, channel: u16) -> Taken {
     taken
 }
 
-fn options() -> ReceiverOptions {
-    ReceiverOptions::new().mtu(1_500)
+fn options() -> ReceiveOptions {
+    ReceiveOptions::new().mtu(1_500)
 }
 
 #[test]
@@ -204,10 +204,11 @@ fn streams_of_one_device_can_be_opened_by_themselves() {
     let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
     let second = probe_stream(sender.address, 1, Duration::from_secs(3)).expect("it answers");
     assert_eq!((second.stream, second.streams), (1, 2));
-    let receiver = Receiver::open(sender.address, &options().stream(1)).expect("it is free");
+    let receiver = ReceiveStream::open(sender.address, &options().stream(1)).expect("it is free");
     let taken = take(&mut receiver.into(), 100_000, 1);
     assert_eq!(taken.gaps, []);
-    let error = Receiver::open(sender.address, &options().stream(2)).expect_err("there are two");
+    let error =
+        ReceiveStream::open(sender.address, &options().stream(2)).expect_err("there are two");
     assert!(error.to_string().contains("refused stream 2: NoSuchStream"), "{error}");
     let played = sender.finish();
     assert!(played[0].is_none() && played[1].is_some());
@@ -217,7 +218,7 @@ fn streams_of_one_device_can_be_opened_by_themselves() {
 fn start_index_is_honoured_exactly_or_refused() {
     let sender = Sender::start(counters(1e6, &[1]), true, &FaultSpec::new());
     let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
-    let open = |index| Receiver::open(sender.address, &options().start_index(index));
+    let open = |index| ReceiveStream::open(sender.address, &options().start_index(index));
     for passed_or_far in [1, now + 100_000_000, u64::MAX] {
         let refused = open(passed_or_far).expect_err("it has passed, or is far ahead");
         let reason = RefuseReason::StartIndex;
@@ -233,7 +234,7 @@ fn start_index_is_honoured_exactly_or_refused() {
 #[test]
 fn start_index_is_bounded_without_a_clock_too() {
     let sender = Sender::start(counters(1e6, &[1]), false, &FaultSpec::new());
-    let open = |index| Receiver::open(sender.address, &options().start_index(index));
+    let open = |index| ReceiveStream::open(sender.address, &options().start_index(index));
     for far in [60_000_001, 1 << 62, (1 << 63) - 1, 1 << 63, u64::MAX] {
         let refused = open(far).expect_err("it is too far ahead");
         let reason = RefuseReason::StartIndex;
@@ -250,7 +251,8 @@ fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
     let sender = Sender::start(counters(1e6, &[1, 1]), true, &FaultSpec::new());
     let now = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
     let options = options().stream(0);
-    let opened = Receiver::open(sender.address, &options.clone().start_index(now + 50_000_000));
+    let opened =
+        ReceiveStream::open(sender.address, &options.clone().start_index(now + 50_000_000));
     let opened = opened.expect("it lies ahead");
     std::thread::sleep(Duration::from_millis(300));
     opened.close();
@@ -261,7 +263,7 @@ fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
     while !sender.threads[0].is_finished() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let refused = Receiver::open(sender.address, &options).expect_err("nobody sends");
+    let refused = ReceiveStream::open(sender.address, &options).expect_err("nobody sends");
     assert!(
         matches!(refused, OpenError::Refused { reason: RefuseReason::Busy, retry_ms: 1.., .. }),
         "{refused}"
@@ -281,7 +283,8 @@ fn program_that_waits_for_a_start_can_be_stopped() {
     let device = Device::listen_over(link, config, &TransmitterOptions::new()).expect("listens");
     let (address, mut listeners) = (device.address, device.listeners);
     let mut listener = listeners.pop().expect("there is one");
-    let receiver = Receiver::open(address, &options().start_index(50_000_000)).expect("it opens");
+    let receiver =
+        ReceiveStream::open(address, &options().start_index(50_000_000)).expect("it opens");
     let stream = listener.accept(Duration::from_secs(5)).expect("works");
     let mut stream = stream.expect("comes");
     let stop_at = Instant::now() + Duration::from_millis(200);
@@ -384,7 +387,7 @@ fn converter_loses_samples_of_the_stream_that_nobody_takes_and_of_no_other() {
     // Quanta of large packets: full of small ones, they hold 1.25 s.
     let held = TransmitterOptions::new().window(512);
     let sender = Sender::with(counters(1e6, &[1, 1]), true, &FaultSpec::new(), &held);
-    let open = |stream| Receiver::open(sender.address, &options().window(64).stream(stream));
+    let open = |stream| ReceiveStream::open(sender.address, &options().window(64).stream(stream));
     let mut slow = Aligned::from(open(0).expect("it is free"));
     let mut quick = Aligned::from(open(1).expect("it is free"));
     let taken = take(&mut quick, 2_500_000, 1);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use rig::Device;
 use samplewire::device::{self, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Aligned, Piece, Receiver, ReceiverOptions};
+use samplewire::receiver::{Aligned, Piece, ReceiveOptions, ReceiveStream};
 use samplewire::source::{NullSource, Source};
 use samplewire::transmitter::{Overflow, TransmitterOptions};
 use samplewire_io::faults::Direction;
@@ -61,7 +61,7 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
     // The device's thread has taken its own memory by then.
     std::thread::sleep(Duration::from_millis(100));
     let held_before = BYTES_HELD.load(Ordering::Relaxed);
-    let mut receiver = device.receive(&ReceiverOptions::new());
+    let mut receiver = device.receive(&ReceiveOptions::new());
     let mut blocks = 0;
     let mut before = (0, receiver.stats());
     let mut bytes_held = 0;
@@ -109,7 +109,7 @@ fn streams_in_line_with_repairs_allocate_nothing() {
     });
     let threads: Vec<_> = threads.collect();
     let mut aligned =
-        Aligned::open(device.address, &[0, 1], &ReceiverOptions::new()).expect("they open");
+        Aligned::open(device.address, &[0, 1], &ReceiveOptions::new()).expect("they open");
     let (mut blocks, mut before) = (0, 0);
     while blocks < 11_000 {
         match aligned.next_within(Duration::from_secs(5)) {
@@ -150,8 +150,9 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
     });
     let threads: Vec<_> = threads.collect();
     let streams: Vec<u16> = (0..STREAMS as u16).collect();
-    let options = ReceiverOptions::new().window(32);
-    let mut receivers = Receiver::open_many(device.address, &streams, &options).expect("they open");
+    let options = ReceiveOptions::new().window(32);
+    let mut receivers =
+        ReceiveStream::open_many(device.address, &streams, &options).expect("they open");
     let (mut blocks, mut before) = (0, None);
     while blocks < 40_000 {
         for receiver in &mut receivers {

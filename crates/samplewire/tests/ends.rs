@@ -14,7 +14,7 @@ use samplewire::sink::{self, SinkOptions};
 use samplewire::source::{CounterSource, ReaderSource, Source, SourceOptions, StreamInfo};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    Cause, Delivery, End, Listener, Receiver, ReceiverOptions, TransmitterOptions, verify,
+    Cause, Delivery, End, Listener, ReceiveOptions, ReceiveStream, TransmitterOptions, verify,
 };
 use samplewire_circuit::blocks::NullSink;
 use samplewire_circuit::{
@@ -108,7 +108,7 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
     let faults = losses(0.2).delay(Duration::from_micros(400)).jitter(Duration::from_millis(1));
     let device = device(samples, &faults, Overflow::Lose { rate_hz: 20e6 });
     let deadline = Delivery::Deadline(Nanos::from_millis(1));
-    let receiver = device.receive(&ReceiverOptions::new().delivery(deadline).mtu(1_500));
+    let receiver = device.receive(&ReceiveOptions::new().delivery(deadline).mtu(1_500));
     let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
     let (account, ledger) = (source.account(), Checked::default());
     let mut graph = GraphBuilder::new();
@@ -141,7 +141,7 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
 fn best_effort_stream_tells_each_loss_by_its_cause() {
     let samples = 2_000_000;
     let device = device(samples, &losses(0.05), Overflow::Wait);
-    let options = ReceiverOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let options = ReceiveOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
     let source = ReceiverSource::<Sc16>::new(device.receive(&options)).unwrap();
     let (account, ledger) = (source.account(), Checked::default());
     let mut graph = GraphBuilder::new();
@@ -165,7 +165,7 @@ fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sigmf-meta");
     let device = device(3_000_000, &losses(0.02), Overflow::Wait);
-    let receiver = device.receive(&ReceiverOptions::new());
+    let receiver = device.receive(&ReceiveOptions::new());
     let info = receiver.info().stream_info();
     let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
     let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
@@ -208,7 +208,7 @@ fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
     let faults = (&losses(0.02), &losses(0.01));
     let source = counter_of(500_000, 3);
     let device = Device::start("127.0.0.1:0", source, &options, faults, Overflow::Wait);
-    let receiver = device.receive(&ReceiverOptions::new());
+    let receiver = device.receive(&ReceiveOptions::new());
     let info = receiver.info().stream_info();
     let source = ReceiverSource::<[Sc16; 3]>::new(receiver).unwrap();
     let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
@@ -261,14 +261,15 @@ impl InPlace<Sc16> for Holes {
 fn sent(
     quantum_samples: usize,
     block: impl InPlace<Sc16> + 'static,
-    take: impl FnOnce(Receiver) -> u64 + Send + 'static,
+    take: impl FnOnce(ReceiveStream) -> u64 + Send + 'static,
 ) -> (u64, End) {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).unwrap();
     let options = TransmitterOptions::new().window(64);
     let mut listener = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options).unwrap();
     let address = listener.local_addr();
-    let taking =
-        std::thread::spawn(move || take(Receiver::open(address, &ReceiverOptions::new()).unwrap()));
+    let taking = std::thread::spawn(move || {
+        take(ReceiveStream::open(address, &ReceiveOptions::new()).unwrap())
+    });
     let stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
     let sink = TransmitterSink::<Sc16>::new(stream).unwrap();
     let end = sink.end();
@@ -357,7 +358,7 @@ fn source_sleeps_while_nothing_comes() {
     let options = TransmitterOptions::new();
     let lose = Overflow::Lose { rate_hz: 100.0 };
     let device = Device::start("127.0.0.1:0", Box::new(source), &options, (&faults, &faults), lose);
-    let source = ReceiverSource::<Sc16>::new(device.receive(&ReceiverOptions::new())).unwrap();
+    let source = ReceiverSource::<Sc16>::new(device.receive(&ReceiveOptions::new())).unwrap();
     let mut graph = GraphBuilder::new();
     let wire = graph.lent_circuit("wire", 8, source.len_max());
     let stream = graph.lent_source("receiver", source, wire);
@@ -376,7 +377,7 @@ fn source_sleeps_while_nothing_comes() {
 #[test]
 fn stream_of_another_format_is_refused_with_both_names() {
     let device = device(1_000, &losses(0.0), Overflow::Wait);
-    let receiver = device.receive(&ReceiverOptions::new());
+    let receiver = device.receive(&ReceiveOptions::new());
     let error = ReceiverSource::<Complex<f32>>::new(receiver).unwrap_err().to_string();
     assert!(error.starts_with("the stream is sc16, and the block is for complex f32"), "{error}");
     // Its session is gone before it has begun, and nobody waits for another.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use samplewire::format::Format;
-use samplewire::receiver::{Block, Receiver, ReceiverOptions};
+use samplewire::receiver::{Block, ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{Listener, TransmitterOptions};
 use samplewire_proto::Cause;
@@ -32,7 +32,7 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
         let end = stream.finish(0).expect("it works");
         (stream.session().first_index, end.final_index)
     });
-    let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
+    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
     let mut next = receiver.info().first_index;
     let (mut samples, mut gaps, mut crowd) = (0, 0, 0);
     let mut crowds = Vec::new();

@@ -12,7 +12,7 @@ use std::time::Duration;
 use rig::Device;
 use samplewire::device::{Device as ManyDevice, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, Receiver, ReceiverOptions};
+use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::{CounterSource, ReaderSource, SourceOptions, StreamInfo};
 use samplewire::transmitter::{Listener, Overflow, SendStream, TransmitterOptions};
 use samplewire::{RealTime, Waits};
@@ -164,9 +164,9 @@ fn run_with<F>(
     let link = Udp::client(device.address, &udp).expect("a route");
     let fault = fault(device.address, link.local_addr());
     let link = Stalled { link, receives: 0, period };
-    let options = ReceiverOptions::new().delivery(delivery);
+    let options = ReceiveOptions::new().delivery(delivery);
     let mut receiver =
-        Receiver::open_over(Box::new(link), device.address, &options).expect("it answers");
+        ReceiveStream::open_over(Box::new(link), device.address, &options).expect("it answers");
     let (mut delivered, mut overflow, mut not_repaired) = (0, 0, [0; Cause::ALL.len()]);
     for block in &mut receiver {
         delivered += block.len() as u64;
@@ -306,7 +306,7 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     let options = TransmitterOptions::new().window(64);
     let overflow = Overflow::Lose { rate_hz: RATE_HZ };
     let device = Device::start("127.0.0.1:0", source, &options, (&none, &none), overflow);
-    let mut receiver = device.receive(&ReceiverOptions::new().window(64));
+    let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let (mut gaps, mut explained) = (0, 0);
     for stall in 0..5 {
         let before = receiver.stats().starved;
@@ -428,7 +428,7 @@ fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
     let arrived = Batch::new(64, 2_048);
     let link = Box::new(TwoFaults { link: near, arrived, dropped: 0 });
     let port = Port::over(link, &RealTime::new()).expect("it opens");
-    let options = ReceiverOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
+    let options = ReceiveOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
     let numbers: Vec<u16> = (0..STREAMS as u16).collect();
     let receivers = port.open_many(address, &numbers, &options).expect("they open");
     let takers = receivers.into_iter().map(|mut receiver| {

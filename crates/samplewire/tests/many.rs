@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, Receiver, ReceiverOptions};
+use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
 use samplewire::{End, OpenError};
@@ -113,13 +113,13 @@ fn sample(stream: usize, index: u64) -> [u8; 4] {
 /// What came of a stream.
 struct Taken {
     stream: usize,
-    receiver: Receiver,
+    receiver: ReceiveStream,
     samples: u64,
 }
 
 impl Taken {
-    fn of(receivers: Vec<Receiver>) -> Vec<Self> {
-        let of = |receiver: Receiver| Self {
+    fn of(receivers: Vec<ReceiveStream>) -> Vec<Self> {
+        let of = |receiver: ReceiveStream| Self {
             stream: receiver.info().stream.into(),
             receiver,
             samples: 0,
@@ -165,8 +165,8 @@ fn hundred_streams_come_whole_through_loss() {
     const SAMPLES: u64 = 60_000;
     let faults = FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01);
     let device = Many::over_loopback(vec![SAMPLES; 100], &faults.clone().seed(1), &faults.seed(2));
-    let options = ReceiverOptions::new().window(16);
-    let receivers = Receiver::open_many(device.address, &numbers(100), &options);
+    let options = ReceiveOptions::new().window(16);
+    let receivers = ReceiveStream::open_many(device.address, &numbers(100), &options);
     let mut streams = Taken::of(receivers.expect("they open"));
     take_all(&mut streams);
     for it in &streams {
@@ -189,7 +189,7 @@ fn as_many_streams_as_a_port_takes_and_no_more() {
     let device = Many::over_loopback(vec![SAMPLES; Port::STREAMS_MAX], &none, &none);
     let other = Many::over_loopback(vec![SAMPLES], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
-    let options = ReceiverOptions::new().window(8);
+    let options = ReceiveOptions::new().window(8);
     let receivers = port.open_many(device.address, &numbers(Port::STREAMS_MAX), &options);
     let mut streams = Taken::of(receivers.expect("they open"));
     let error = port.open(other.address, &options).expect_err("there is no place");
@@ -215,8 +215,8 @@ fn program_that_takes_nothing_stalls_its_own_stream_alone() {
     const SAMPLES: u64 = 200_000;
     let none = FaultSpec::new();
     let device = Many::over_loopback(vec![SAMPLES; 10], &none, &none);
-    let options = ReceiverOptions::new().window(16);
-    let receivers = Receiver::open_many(device.address, &numbers(10), &options);
+    let options = ReceiveOptions::new().window(16);
+    let receivers = ReceiveStream::open_many(device.address, &numbers(10), &options);
     let mut streams = Taken::of(receivers.expect("they open"));
     let slow = streams.remove(4);
     take_all(&mut streams);
@@ -244,7 +244,7 @@ fn streams_that_end_leave_the_others_alone() {
     samples[3] = 300;
     let device = Many::over_loopback(samples.clone(), &none, &none);
     let port = Port::connect(device.address, &UdpOptions::new()).expect("it opens");
-    let options = ReceiverOptions::new().window(16).owner(7);
+    let options = ReceiveOptions::new().window(16).owner(7);
     // One that the device does not have, among others.
     let error = port.open_many(device.address, &[0, 1, 99, 2], &options).expect_err("no such");
     let is_it = |error: &OpenError| {
@@ -280,7 +280,7 @@ fn device_that_vanishes_takes_only_its_own_streams_along() {
     let gone = Many::start(link, vec![u64::MAX; 5], &OPTIONS());
     let there = Many::over_loopback(vec![SAMPLES; 5], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
-    let options = ReceiverOptions::new().window(16);
+    let options = ReceiveOptions::new().window(16);
     let open = |device: &Many| port.open_many(device.address, &numbers(5), &options);
     let mut lost = Taken::of(open(&gone).expect("they open"));
     while lost.iter().any(|it| it.samples == 0) {
@@ -303,7 +303,7 @@ fn packets_of_unknown_tags_reach_no_stream() {
     let device = Many::start(link, vec![SAMPLES; 20], &OPTIONS());
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
     let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
-    let options = ReceiverOptions::new().window(16);
+    let options = ReceiveOptions::new().window(16);
     let receivers = port.open_many(device.address, &numbers(20), &options);
     let mut streams = Taken::of(receivers.expect("they open"));
     for length in 0..200 {

@@ -9,7 +9,7 @@ use samplewire::device::{
     Device, DeviceConfig, Played, Player, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
 };
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::sink::{self, SinkOptions};
 use samplewire::source::{
     CounterSource, ReaderSource, Repeat, Source, SourceOptions, StreamInfo, counter_mismatch,
@@ -341,7 +341,7 @@ fn start_in_the_past_is_refused_and_one_ahead_taken() {
 fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() {
     let (info, file) = (sc16(1e6), file("role"));
     let stage = Stage::start(&info, true, &file);
-    match Receiver::open(stage.address, &ReceiverOptions::new()) {
+    match ReceiveStream::open(stage.address, &ReceiveOptions::new()) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
@@ -388,7 +388,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
             sink.finish().expect("the file takes it");
         });
         let mut receiver =
-            Receiver::open(device.address, &ReceiverOptions::new()).expect("it answers");
+            ReceiveStream::open(device.address, &ReceiveOptions::new()).expect("it answers");
         let mut transmitter =
             SendStream::open(device.address, &SendOptions::new()).expect("it answers");
         let seen = transmitter.device().expect("it opened").clone();

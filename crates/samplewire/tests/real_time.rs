@@ -6,7 +6,7 @@ use samplewire::device::{Device, DeviceConfig};
 use samplewire::source::{CounterSource, Source, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
 use samplewire::{
-    End, Listener, OpenError, RealTime, Receiver, ReceiverOptions, SendOptions, SendStream,
+    End, Listener, OpenError, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream,
     TransmitterOptions, Waits,
 };
 use samplewire_io::{Udp, UdpOptions};
@@ -28,8 +28,8 @@ fn counted(sender: Waits, receiver: Waits) {
             // Until the receiver closes.
             stream.play(&mut source, Overflow::Wait, || false)
         });
-        let options = ReceiverOptions::new().real_time(RealTime::new().waits(receiver));
-        let mut stream = Receiver::open(address, &options).unwrap();
+        let options = ReceiveOptions::new().real_time(RealTime::new().waits(receiver));
+        let mut stream = ReceiveStream::open(address, &options).unwrap();
         assert_eq!(stream.granted().waits, receiver);
         let mut next = 0;
         let until = Instant::now() + Duration::from_secs(20);
@@ -139,8 +139,8 @@ fn options_that_cannot_be_fail_the_opening_before_anything_is_sent() {
     let nowhere = "127.0.0.1:9".parse().unwrap();
     let wrong = RealTime::new().priority(100);
     let started = Instant::now();
-    let options = ReceiverOptions::new().real_time(wrong.clone());
-    assert!(matches!(Receiver::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    let options = ReceiveOptions::new().real_time(wrong.clone());
+    assert!(matches!(ReceiveStream::open(nowhere, &options), Err(OpenError::RealTime(_))));
     let options = SendOptions::new().real_time(wrong.clone());
     assert!(matches!(SendStream::open(nowhere, &options), Err(OpenError::RealTime(_))));
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();

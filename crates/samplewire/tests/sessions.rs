@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitError, TransmitterOptions};
 use samplewire::{Flags, OpenError, SendStream, probe};
@@ -42,7 +42,7 @@ fn with_device(options: &TransmitterOptions, test: impl FnOnce(SocketAddr)) -> V
 }
 
 /// Takes `blocks` blocks and checks every sample.
-fn take(receiver: &mut Receiver, blocks: usize) -> u64 {
+fn take(receiver: &mut ReceiveStream, blocks: usize) -> u64 {
     let mut next = None;
     for block in receiver.by_ref().take(blocks) {
         assert_eq!(block.gaps(), []);
@@ -67,7 +67,8 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
         let overflow = Overflow::Lose { rate_hz: 20e6 };
         stream.expect("opened").play(&mut source, overflow, || false)
     });
-    let receiver = Receiver::open(address, &ReceiverOptions::new().window(64)).expect("answers");
+    let receiver =
+        ReceiveStream::open(address, &ReceiveOptions::new().window(64)).expect("answers");
     let received = receiver.stats_handle();
     // Nobody takes anything.
     let until = Instant::now() + Duration::from_secs(20);
@@ -90,17 +91,17 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
 #[test]
 fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
     let summaries = with_device(&TransmitterOptions::new(), |address| {
-        let ours = ReceiverOptions::new().owner(1);
-        let mut first = Receiver::open(address, &ours).expect("the stream is free");
+        let ours = ReceiveOptions::new().owner(1);
+        let mut first = ReceiveStream::open(address, &ours).expect("the stream is free");
         take(&mut first, 5);
-        let refused = Receiver::open(address, &ReceiverOptions::new().owner(2));
+        let refused = ReceiveStream::open(address, &ReceiveOptions::new().owner(2));
         match refused {
             Err(OpenError::Refused { reason: RefuseReason::Busy, retry_ms, .. }) => {
                 assert!(retry_ms > 0);
             }
             other => panic!("{other:?}"),
         }
-        let mut second = Receiver::open(address, &ours).expect("the same owner");
+        let mut second = ReceiveStream::open(address, &ours).expect("the same owner");
         take(&mut second, 5);
         let start = Instant::now();
         for _block in first.by_ref() {}
@@ -118,7 +119,7 @@ fn session_after_session_goes_on_where_the_index_was() {
         let mut last = 0;
         for _ in 0..5 {
             let mut receiver =
-                Receiver::open(address, &ReceiverOptions::new()).expect("the stream is free");
+                ReceiveStream::open(address, &ReceiveOptions::new()).expect("the stream is free");
             assert!(receiver.info().first_index >= last);
             last = take(&mut receiver, 3);
             receiver.close();
@@ -129,7 +130,7 @@ fn session_after_session_goes_on_where_the_index_was() {
 #[test]
 fn probe_describes_without_opening() {
     with_device(&TransmitterOptions::new().window(77), |address| {
-        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("free");
+        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("free");
         let info = probe(address, Duration::from_secs(1)).expect("it answers");
         assert_eq!((info.format, info.channels, info.window), (Format::Sc16, 1, 77));
         assert_eq!(info.rate_hz(), 20e6);
@@ -142,8 +143,8 @@ fn probe_describes_without_opening() {
 fn payload_follows_the_mtu_that_was_proved() {
     with_device(&TransmitterOptions::new(), |address| {
         for (mtu, payload) in [(1_280, 1_216), (1_500, 1_408), (4_096, 4_032), (9_000, 8_896)] {
-            let options = ReceiverOptions::new().mtu(mtu);
-            let mut receiver = Receiver::open(address, &options).expect("the stream is free");
+            let options = ReceiveOptions::new().mtu(mtu);
+            let mut receiver = ReceiveStream::open(address, &options).expect("the stream is free");
             assert_eq!(receiver.info().payload_bytes, payload);
             take(&mut receiver, 2);
             receiver.close();
@@ -154,7 +155,7 @@ fn payload_follows_the_mtu_that_was_proved() {
 #[test]
 fn receiver_behind_a_small_mtu_is_refused_a_large_payload_by_name() {
     with_device(&TransmitterOptions::new().payload_bytes(8_000), |address| {
-        let refused = Receiver::open(address, &ReceiverOptions::new().mtu(1_500));
+        let refused = ReceiveStream::open(address, &ReceiveOptions::new().mtu(1_500));
         assert!(
             matches!(refused, Err(OpenError::Refused { reason: RefuseReason::PacketSize, .. })),
             "{refused:?}"
@@ -166,11 +167,11 @@ fn receiver_behind_a_small_mtu_is_refused_a_large_payload_by_name() {
 fn absent_device_is_reported_with_the_time_tried() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("it has one");
-    let options = ReceiverOptions::new().timeout(Duration::from_millis(300));
-    let silent = Receiver::open(address, &options).expect_err("nobody answers").to_string();
+    let options = ReceiveOptions::new().timeout(Duration::from_millis(300));
+    let silent = ReceiveStream::open(address, &options).expect_err("nobody answers").to_string();
     assert!(silent.contains(&address.to_string()) && silent.contains("300 ms"), "{silent}");
     drop(free);
-    let absent = Receiver::open(address, &options).expect_err("nothing listens").to_string();
+    let absent = ReceiveStream::open(address, &options).expect_err("nothing listens").to_string();
     assert!(absent.contains("nothing listens there"), "{absent}");
 }
 
@@ -182,14 +183,14 @@ fn options_out_of_range_are_named_with_their_value() {
         let local = "127.0.0.1:0".parse().expect("an address");
         Listener::listen(local, &info, options).expect_err("out of range").to_string()
     };
-    let open = |options: &ReceiverOptions| {
-        Receiver::open(address, options).expect_err("out of range").to_string()
+    let open = |options: &ReceiveOptions| {
+        ReceiveStream::open(address, options).expect_err("out of range").to_string()
     };
     for (text, value) in [
-        (open(&ReceiverOptions::new().window(0)), "window of 0"),
-        (open(&ReceiverOptions::new().window((1 << 24) + 1)), "window of 16777217"),
-        (open(&ReceiverOptions::new().mtu(100)), "mtu of 100"),
-        (open(&ReceiverOptions::new().mtu(70_000)), "mtu of 70000"),
+        (open(&ReceiveOptions::new().window(0)), "window of 0"),
+        (open(&ReceiveOptions::new().window((1 << 24) + 1)), "window of 16777217"),
+        (open(&ReceiveOptions::new().mtu(100)), "mtu of 100"),
+        (open(&ReceiveOptions::new().mtu(70_000)), "mtu of 70000"),
         (listen(&TransmitterOptions::new().window(0)), "window of 0"),
         (listen(&TransmitterOptions::new().payload_bytes(2_500)), "payload of 2500"),
         (listen(&TransmitterOptions::new().payload_bytes(9_600)), "payload of 9600"),
@@ -213,7 +214,7 @@ fn port_in_use_is_named() {
 #[test]
 fn stranger_who_floods_the_device_harms_nothing() {
     with_device(&TransmitterOptions::new(), |address| {
-        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("free");
+        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("free");
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -254,11 +255,11 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
     let local = "127.0.0.1:0".parse().expect("an address");
     let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
-    let (address, options) = (listener.local_addr(), ReceiverOptions::new().owner(1));
-    let mut receiver = Receiver::open(address, &options).expect("the stream is free");
+    let (address, options) = (listener.local_addr(), ReceiveOptions::new().owner(1));
+    let mut receiver = ReceiveStream::open(address, &options).expect("the stream is free");
     let stream = listener.accept(Duration::from_secs(5)).expect("the port works");
     drop(listener);
-    match Receiver::open(address, &options) {
+    match ReceiveStream::open(address, &options) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("no program gives another stream: {other:?}"),
     }
@@ -275,11 +276,11 @@ fn next_stream_is_given_once_the_last_is_dropped() {
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
     let local = "127.0.0.1:0".parse().expect("an address");
     let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
-    let (address, options) = (listener.local_addr(), ReceiverOptions::new().owner(1));
+    let (address, options) = (listener.local_addr(), ReceiveOptions::new().owner(1));
     let patience = Duration::from_secs(5);
     let mut ends = Vec::new();
     let open = |ends: &mut Vec<_>| {
-        let mut receiver = Receiver::open(address, &options).expect("it is ours");
+        let mut receiver = ReceiveStream::open(address, &options).expect("it is ours");
         let (tell, told) = mpsc::channel();
         ends.push(told);
         std::thread::spawn(move || {

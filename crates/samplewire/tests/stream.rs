@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rig::Device;
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{
     CounterSource, NullSource, ReaderSource, Repeat, Source, SourceOptions, counter_mismatch,
     open_recording,
@@ -38,7 +38,7 @@ fn recording_arrives_whole(seed: u64) {
     let faults = (&every_fault(seed), &every_fault(seed + 1_000));
     let device =
         Device::start("127.0.0.1:0", source, &TransmitterOptions::new(), faults, Overflow::Wait);
-    let mut receiver = device.receive(&ReceiverOptions::new());
+    let mut receiver = device.receive(&ReceiveOptions::new());
     let mut at = 0;
     let mut total = 0;
     for block in &mut receiver {
@@ -82,7 +82,7 @@ struct Run {
 
 /// Streams a counter at 20 Msamples/s and checks each sample that arrives.
 fn run_with_deadline(device: &Device, deadline: Nanos) -> Run {
-    let options = ReceiverOptions::new().delivery(Delivery::Deadline(deadline)).mtu(1_500);
+    let options = ReceiveOptions::new().delivery(Delivery::Deadline(deadline)).mtu(1_500);
     let mut receiver = device.receive(&options);
     let mut run = Run { samples: 0, gaps: vec![], final_index: 0 };
     let mut next = 0;
@@ -155,7 +155,7 @@ fn every_length_of_a_last_packet_arrives() {
             (&FaultSpec::new(), &FaultSpec::new()),
             Overflow::Wait,
         );
-        let mut receiver = device.receive(&ReceiverOptions::new().window(16));
+        let mut receiver = device.receive(&ReceiveOptions::new().window(16));
         let mut next = 0;
         for block in &mut receiver {
             assert_eq!(block.index(), next);
@@ -192,7 +192,7 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
         }
         stream.finish(0).expect("the port works")
     });
-    let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
+    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
     let mut next = 0;
     for block in &mut receiver {
         assert_eq!((block.index(), block.gaps()), (next, &[][..]));
@@ -215,7 +215,7 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Lose { rate_hz: 20e6 },
     );
-    let mut receiver = device.receive(&ReceiverOptions::new().window(64));
+    let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let first = receiver.next().expect("samples");
     std::thread::sleep(std::time::Duration::from_millis(300));
     drop(first);
@@ -257,7 +257,7 @@ fn source_that_fails_is_told_from_one_that_ends() {
         let mut stream = stream.expect("a receiver comes");
         stream.play(&mut source, Overflow::Wait, || false)
     });
-    let mut receiver = Receiver::open(address, &ReceiverOptions::new()).expect("it answers");
+    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
     let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
     assert_eq!(samples, 1_000_000, "what was read before is delivered");
     assert!(
@@ -277,7 +277,7 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Wait,
     );
-    let mut receiver = device.receive(&ReceiverOptions::new().window(64));
+    let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let mut next = 0;
     for block in receiver.by_ref().take(50) {
         assert_eq!(block.index(), next);
@@ -300,7 +300,7 @@ fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Lose { rate_hz },
     );
-    let mut receiver = device.receive(&ReceiverOptions::new());
+    let mut receiver = device.receive(&ReceiveOptions::new());
     let interrupter = receiver.interrupter();
     let thread = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(50));

@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use samplewire::source::StreamInfo;
-use samplewire::{OpenError, Receiver, ReceiverOptions, sink};
+use samplewire::{OpenError, ReceiveOptions, ReceiveStream, sink};
 use samplewire_proto::wire::{
     self, Accept, Challenge, Flags, Format, Header, Open, Packet, PacketType, Role, Tlvs,
 };
@@ -99,8 +99,8 @@ fn errors_of(index: u64, accept: &Accept<'_>) -> [Option<OpenError>; 2] {
             device.answer(index, accept);
         });
         let described = samplewire::probe(address, Duration::from_secs(5)).err();
-        let options = ReceiverOptions::new().timeout(Duration::from_secs(5));
-        [Receiver::open(address, &options).err(), described]
+        let options = ReceiveOptions::new().timeout(Duration::from_secs(5));
+        [ReceiveStream::open(address, &options).err(), described]
     })
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{SendStream, TransmitterOptions};
 use samplewire_io::{
@@ -90,7 +90,7 @@ impl Link for Gated {
 }
 
 /// Streams of a device over such a link, at both ends.
-fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<Receiver>) {
+fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<ReceiveStream>) {
     let udp = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
     let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
     let infos = vec![info; STREAMS.into()];
@@ -99,8 +99,8 @@ fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<Receiver>) {
     let link = Gated { udp, gate: Arc::clone(gate), unsettled: 0 };
     let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
     let streams: Vec<u16> = (0..STREAMS).collect();
-    let options = ReceiverOptions::new().window(16);
-    let receivers = Receiver::open_many(device.address, &streams, &options).unwrap();
+    let options = ReceiveOptions::new().window(16);
+    let receivers = ReceiveStream::open_many(device.address, &streams, &options).unwrap();
     let streams = device
         .listeners
         .iter_mut()

@@ -28,7 +28,7 @@ pub fn run(
     runtime.enable_all().build()?.block_on(async {
         match arguments.end {
             End::Sender(peer) => send(&arguments, peer).await,
-            End::Receiver(at) => receive(&arguments, at).await,
+            End::ReceiveStream(at) => receive(&arguments, at).await,
         }
     })
 }
@@ -64,7 +64,7 @@ impl Taken {
 
 enum End {
     Sender(SocketAddr),
-    Receiver(SocketAddr),
+    ReceiveStream(SocketAddr),
 }
 
 pub struct Arguments {
@@ -84,7 +84,7 @@ impl Arguments {
             let wrong = || format!("{word} {value}: not understood");
             match word.as_str() {
                 "--send-to" => end = Some(End::Sender(value.parse().map_err(|_| wrong())?)),
-                "--receive-at" => end = Some(End::Receiver(value.parse().map_err(|_| wrong())?)),
+                "--receive-at" => end = Some(End::ReceiveStream(value.parse().map_err(|_| wrong())?)),
                 "--certificate" => certificate = Some(PathBuf::from(&value)),
                 "--seconds" => seconds = value.parse().map_err(|_| wrong())?,
                 "--mtu" => mtu_bytes = value.parse().map_err(|_| wrong())?,

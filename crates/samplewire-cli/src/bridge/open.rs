@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::{ConvertError, Format};
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::TransmitterOptions;
 use samplewire::{OpenError, SendOptions, SendStream};
@@ -20,7 +20,7 @@ use crate::zmtp::{Config, Endpoint, Kind, Socket};
 
 /// The streams of a device that were opened.
 pub(super) struct Opened {
-    pub(super) receiver: Option<Receiver>,
+    pub(super) receiver: Option<ReceiveStream>,
     pub(super) sender: Option<SendStream>,
     /// What was done to the packets of each.
     pub(super) faults: Vec<FaultLog>,
@@ -58,7 +58,7 @@ impl Opened {
         };
         let receiver = match arguments.outward() {
             Some(_) => {
-                let mut options = ReceiverOptions::new()
+                let mut options = ReceiveOptions::new()
                     .delivery(arguments.delivery)
                     .window(arguments.window)
                     .timeout(arguments.timeout)
@@ -67,7 +67,7 @@ impl Opened {
                 if let Some(mtu_bytes) = arguments.mtu {
                     options = options.mtu(mtu_bytes);
                 }
-                Some(Receiver::open_over(wire(0, false)?.link, address, &options)?)
+                Some(ReceiveStream::open_over(wire(0, false)?.link, address, &options)?)
             }
             None => None,
         };

@@ -5,7 +5,7 @@ use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use samplewire::SampleIndex;
-use samplewire::receiver::{Block, Receiver};
+use samplewire::receiver::{Block, ReceiveStream};
 use samplewire::sigmf::RecordedGap;
 
 use super::ending::Ending;
@@ -76,7 +76,7 @@ impl Outward {
     /// The system refuses to wait.
     pub(super) fn pump(
         &mut self,
-        receiver: &mut Receiver,
+        receiver: &mut ReceiveStream,
         ending: &Ending,
         console: &mut Console,
     ) -> io::Result<Account> {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::End;
 use samplewire::device::{AcceptedStream, ReceiveListener};
-use samplewire::receiver::Receiver;
+use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::{Listener, SendStream, SessionEnd, TransmitError};
 use samplewire_proto::wire::CloseReason;
 
@@ -26,7 +26,7 @@ use crate::rate::tally;
 /// Where samples come from that go to ZeroMQ.
 pub(super) enum Tap {
     /// A stream that was opened.
-    Opened(Box<Receiver>),
+    Opened(Box<ReceiveStream>),
     /// Whoever opens this device.
     Listens(Box<ReceiveListener>, Entry),
 }
@@ -113,7 +113,7 @@ pub(super) fn serve_outward(
 }
 
 fn receive(
-    mut receiver: Receiver,
+    mut receiver: ReceiveStream,
     outward: &mut Outward,
     ending: &Ending,
     console: &mut Console,

@@ -8,7 +8,7 @@ mod verdict;
 
 use std::time::{Duration, Instant};
 
-use samplewire::{Block, Receiver, ReceiverOptions};
+use samplewire::{Block, ReceiveOptions, ReceiveStream};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 use samplewire_proto::stream::End;
@@ -39,8 +39,8 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     // Made before the stream is open: it takes longer than the window lasts.
     let comparison = Comparison::new(scene(arguments)?);
     let device = Device::start(arguments, &interrupt, exporter.registry())?;
-    let options = ReceiverOptions::new().delivery(arguments.delivery).window(WINDOW);
-    let opened = Receiver::open(device.address, &options);
+    let options = ReceiveOptions::new().delivery(arguments.delivery).window(WINDOW);
+    let opened = ReceiveStream::open(device.address, &options);
     let mut receiver = match opened {
         Ok(receiver) => receiver,
         Err(error) => {
@@ -81,7 +81,7 @@ impl Show {
     /// Receives until the stream ends; says how it ended, where the port did not fail.
     fn run(
         &mut self,
-        receiver: &mut Receiver,
+        receiver: &mut ReceiveStream,
         faults: &FaultLog,
         arguments: &DemoArguments,
         console: &mut Console,
@@ -130,7 +130,7 @@ fn print_start(
     console: &mut Console,
     arguments: &DemoArguments,
     device: &Device,
-    receiver: &Receiver,
+    receiver: &ReceiveStream,
 ) {
     let version = env!("CARGO_PKG_VERSION");
     let info = receiver.info();

@@ -6,7 +6,7 @@ mod trial;
 
 use std::time::Duration;
 
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::{SendOptions, SendStream};
 
 use crate::arguments::LatencyArguments;
@@ -53,12 +53,12 @@ fn measure(
     }
     // One owner: a device that has no second stream then says so, and not that it is busy.
     let owner = samplewire::draw_owner()?;
-    let receiver = ReceiverOptions::new()
+    let receiver = ReceiveOptions::new()
         .owner(owner)
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options());
-    let receiver = Receiver::open(address, &receiver)?;
+    let receiver = ReceiveStream::open(address, &receiver)?;
     let sender = SendOptions::new()
         .owner(owner)
         .timeout(arguments.timeout)
@@ -123,7 +123,7 @@ fn conclude(
 /// Checks that a lead means something: one clock, and bursts of one packet.
 fn check(
     arguments: &LatencyArguments,
-    receiver: &Receiver,
+    receiver: &ReceiveStream,
     stream: &SendStream,
 ) -> Result<(), Failure> {
     let from = receiver.info();

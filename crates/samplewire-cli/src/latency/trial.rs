@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::Receiver;
+use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::TransmitError;
 use samplewire::{SampleIndex, SendStream};
 use samplewire_proto::wire::Flags;
@@ -12,7 +12,7 @@ use crate::interrupt::{Interrupt, wait_ready};
 
 /// Both streams of a device at work.
 pub(super) struct Trial {
-    receiver: Receiver,
+    receiver: ReceiveStream,
     sender: SendStream,
     rate_hz: f64,
     bursts: u64,
@@ -34,7 +34,7 @@ impl From<TransmitError> for Broken {
 
 impl Trial {
     pub(super) fn new(
-        receiver: Receiver,
+        receiver: ReceiveStream,
         sender: SendStream,
         arguments: &LatencyArguments,
         interrupt: &Interrupt,

@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Aligned, Receiver, ReceiverOptions};
+use samplewire::receiver::{Aligned, ReceiveOptions, ReceiveStream};
 use samplewire::{SendOptions, SendStream};
 
 use crate::account;
@@ -204,14 +204,14 @@ fn receiver(
 ) -> Result<Aligned, Failure> {
     let options = receiver_options(arguments).owner(owner);
     let opened = match &arguments.channels[..] {
-        [] => Receiver::open(address, &options).map(Aligned::from),
+        [] => ReceiveStream::open(address, &options).map(Aligned::from),
         streams => Aligned::open(address, streams, &options),
     };
     opened.map_err(|error| Failure::from(error).counted())
 }
 
-fn receiver_options(arguments: &RateArguments) -> ReceiverOptions {
-    let options = ReceiverOptions::new()
+fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {
+    let options = ReceiveOptions::new()
         .delivery(arguments.delivery)
         .window(arguments.window)
         .timeout(arguments.timeout)

@@ -7,7 +7,7 @@ use std::thread::{self, sleep};
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::Interleaved;
-use samplewire::{OpenError, ReceiverOptions};
+use samplewire::{OpenError, ReceiveOptions};
 use samplewire_io::{Capabilities, Udp};
 
 use super::stop::Stop;
@@ -136,9 +136,9 @@ impl<'a> Dialer<'a> {
         check_window(arguments.window, windows as u32, packet_bytes)
     }
 
-    fn options(&self, timeout: Option<Duration>) -> ReceiverOptions {
+    fn options(&self, timeout: Option<Duration>) -> ReceiveOptions {
         let arguments = self.arguments;
-        let mut options = ReceiverOptions::new()
+        let mut options = ReceiveOptions::new()
             .delivery(arguments.delivery)
             .window(arguments.window)
             .real_time(arguments.real_time.options());

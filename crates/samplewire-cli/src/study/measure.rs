@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::{SourceOptions, SourceSpec};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Listener, Receiver, ReceiverOptions, TransmitterOptions};
+use samplewire::{Listener, ReceiveOptions, ReceiveStream, TransmitterOptions};
 use samplewire_io::{FaultSpec, Udp};
 
 use super::results::Point;
@@ -57,11 +57,9 @@ struct Received {
 }
 
 fn receive(address: std::net::SocketAddr, point: &Point) -> Result<Received, Failure> {
-    let options = ReceiverOptions::new()
-        .window(point.window)
-        .mtu(point.mtu.into())
-        .udp(wiring::udp_options());
-    let mut receiver = Receiver::open(address, &options)?;
+    let options =
+        ReceiveOptions::new().window(point.window).mtu(point.mtu.into()).udp(wiring::udp_options());
+    let mut receiver = ReceiveStream::open(address, &options)?;
     let (mut samples, mut bytes) = (0, 0);
     let mut times: Option<(Instant, Instant)> = None;
     for block in &mut receiver {

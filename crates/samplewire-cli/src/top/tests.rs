@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{CounterSource, Source};
 use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
 
@@ -33,7 +33,7 @@ fn streams() -> Vec<Shown> {
             let stop = || is_over.load(std::sync::atomic::Ordering::Relaxed);
             stream.play(&mut source, Overflow::Wait, stop).unwrap();
         });
-        let mut receiver = Receiver::open(address, &ReceiverOptions::new()).unwrap();
+        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).unwrap();
         let _receiver = registry.add_opened([receiver.counters()], None);
         let mut history = History::default();
         let mut look = || {

@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use samplewire::source::counter_sample;
-use samplewire::{Receiver, ReceiverOptions, probe_stream};
+use samplewire::{ReceiveOptions, ReceiveStream, probe_stream};
 use serde_json::Value;
 
 use crate::harness::{Device, Running, folder, run, text};
@@ -191,11 +191,11 @@ fn recording_of_one_stream_is_not_gone_on_with_by_another() {
 }
 
 /// Opens a stream at an index that lies this far ahead, and leaves it a moment later.
-fn open_ahead(device: &Device, stream: u16, samples: u64) -> Receiver {
+fn open_ahead(device: &Device, stream: u16, samples: u64) -> ReceiveStream {
     let address = device.address.parse().unwrap();
     let now = probe_stream(address, stream, Duration::from_secs(3)).unwrap().first_index;
-    let options = ReceiverOptions::new().stream(stream).start_index(now + samples);
-    let receiver = Receiver::open(address, &options).unwrap();
+    let options = ReceiveOptions::new().stream(stream).start_index(now + samples);
+    let receiver = ReceiveStream::open(address, &options).unwrap();
     sleep(Duration::from_millis(300));
     receiver
 }

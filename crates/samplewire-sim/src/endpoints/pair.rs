@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Block, Port, Receiver, ReceiverOptions};
+use samplewire::receiver::{Block, Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::{StreamInfo, counter_mismatch, counter_sample};
 use samplewire::stepped::{PendingReceiver, Rest, Stepped};
 use samplewire::transmitter::{Listener, SendStream, TransmitError, TransmitterOptions};
@@ -57,7 +57,7 @@ struct Consumer {
     is_over: bool,
     port: Option<Port>,
     opening: PendingReceiver,
-    receiver: Option<Receiver>,
+    receiver: Option<ReceiveStream>,
     packet_samples: u64,
     next: u64,
     gaps: Vec<Gap>,
@@ -66,7 +66,7 @@ struct Consumer {
 }
 
 impl Pair {
-    pub(super) fn new(line: LinkSpec, seed: u64, samples: u64, options: &ReceiverOptions) -> Self {
+    pub(super) fn new(line: LinkSpec, seed: u64, samples: u64, options: &ReceiveOptions) -> Self {
         let mut rng = Rng::new(seed);
         let lines = [(line, None), (line, None)];
         let mut net = Net::new(&lines, &[SOCKET_PACKETS; 2], &mut rng);
@@ -202,7 +202,7 @@ impl Consumer {
         wire: &Arc<Mutex<Wire>>,
         epoch: Instant,
         rng: &mut Rng,
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
     ) -> Self {
         let link = Box::new(SimLink::new(HOST, wire).expect("a waker"));
         let (port, endpoint) = Port::stepped(link, 1, epoch).expect("memory");

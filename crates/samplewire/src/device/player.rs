@@ -11,7 +11,7 @@ use samplewire_proto::stream::{End, Underflow};
 use samplewire_proto::wire::CloseReason;
 
 use super::SampleClock;
-use crate::receiver::{Block, Receiver, ReceiverSnapshot};
+use crate::receiver::{Block, ReceiveStream, ReceiverSnapshot};
 use crate::sink::{Sink, SinkError};
 
 /// Plays one stream (`docs/protocol.md#6.10`).
@@ -21,7 +21,7 @@ use crate::sink::{Sink, SinkError};
 /// bursts nothing is played, and the sink sees the index jump. Blocks that wait to be played are the
 /// credit that the sender has not.
 pub struct Player<'a> {
-    receiver: Receiver,
+    receiver: ReceiveStream,
     clock: Option<SampleClock>,
     underflow: Underflow,
     sink: &'a mut dyn Sink,
@@ -53,7 +53,7 @@ pub struct Played {
 impl<'a> Player<'a> {
     /// Plays `receiver` into `sink`; without a clock as fast as it comes.
     pub fn new(
-        mut receiver: Receiver,
+        mut receiver: ReceiveStream,
         clock: Option<SampleClock>,
         underflow: Underflow,
         sink: &'a mut dyn Sink,
@@ -82,7 +82,7 @@ impl<'a> Player<'a> {
     }
 
     /// The stream that is played.
-    pub const fn receiver(&self) -> &Receiver {
+    pub const fn receiver(&self) -> &ReceiveStream {
         &self.receiver
     }
 

@@ -11,14 +11,14 @@ use samplewire_proto::stream::Underflow;
 use crate::driver::Port;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
-use crate::receiver::{BlockQueue, Receiver};
+use crate::receiver::{BlockQueue, ReceiveStream};
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
 use crate::wakeups::WakeHandle;
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///
-/// [`ReceiveListener::accept`], then iterate over the [`Receiver`] that it gives, or let a
+/// [`ReceiveListener::accept`], then iterate over the [`ReceiveStream`] that it gives, or let a
 /// [`Player`](super::Player) play it. A stream that was given goes on when the listener is dropped; no
 /// sender can open another.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ pub struct AcceptedStream {
     /// What the sender wants when samples are not there in time.
     pub underflow: Underflow,
     /// What comes; its `info` tells of the sender.
-    pub receiver: Receiver,
+    pub receiver: ReceiveStream,
 }
 
 /// The port of a device broke.
@@ -81,7 +81,7 @@ impl ReceiveListener {
             if let Some(arrived) = self.shared.take()? {
                 let Arrived { id, underflow, info, block_queue } = arrived;
                 let claim = Some(Arc::clone(&self.claim));
-                let receiver = Receiver::of_flow(info, block_queue, self.port.clone(), claim);
+                let receiver = ReceiveStream::of_flow(info, block_queue, self.port.clone(), claim);
                 return Ok(Some(AcceptedStream { id, underflow, receiver }));
             }
             let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));

@@ -7,10 +7,10 @@
 //! use num_complex::Complex;
 //! use samplewire::ends::{ReceiverSource, SinkBlock};
 //! use samplewire::sink::{self, SinkOptions};
-//! use samplewire::{Receiver, ReceiverOptions};
+//! use samplewire::{ReceiveStream, ReceiveOptions};
 //! use samplewire_circuit::{GraphBuilder, Sequence};
 //!
-//! let receiver = Receiver::open("192.168.10.2:4900".parse()?, &ReceiverOptions::new())?;
+//! let receiver = ReceiveStream::open("192.168.10.2:4900".parse()?, &ReceiveOptions::new())?;
 //! let info = receiver.info().stream_info();
 //! let source = ReceiverSource::<Complex<i16>>::new(receiver)?;
 //! let account = source.account();

@@ -9,9 +9,9 @@ use samplewire_proto::SampleIndex;
 
 use super::account::{AccountHandle, Missing};
 use super::typed::{self, FormError, FormSample};
-use crate::receiver::{Block, Receiver};
+use crate::receiver::{Block, ReceiveStream};
 
-/// Lends what a [`Receiver`] has to a circuit: the samples lie where its I/O thread put them, and
+/// Lends what a [`ReceiveStream`] has to a circuit: the samples lie where its I/O thread put them, and
 /// their credit goes back to the sender when the last block has read them.
 ///
 /// A gap stands as tags of its causes ([`TagKind::Gap`](samplewire_circuit::TagKind::Gap),
@@ -20,7 +20,7 @@ use crate::receiver::{Block, Receiver};
 /// stream; a graph that ends before closes the stream.
 #[derive(Debug)]
 pub struct ReceiverSource<T> {
-    receiver: Receiver,
+    receiver: ReceiveStream,
     rate_hz: f64,
     waker: Waker,
     account: AccountHandle,
@@ -39,7 +39,7 @@ impl<T: FormSample> ReceiverSource<T> {
     ///
     /// # Errors
     /// [`FormError`]: the stream's format is another, or it has other channels.
-    pub fn new(receiver: Receiver) -> Result<Self, FormError> {
+    pub fn new(receiver: ReceiveStream) -> Result<Self, FormError> {
         typed::check::<T>(&receiver.info().stream_info())?;
         let account = AccountHandle::default();
         let first = receiver.info().first_index;
@@ -68,7 +68,7 @@ impl<T: FormSample> ReceiverSource<T> {
     }
 
     /// The receiver, e.g. for a handle on its counters.
-    pub const fn receiver(&self) -> &Receiver {
+    pub const fn receiver(&self) -> &ReceiveStream {
         &self.receiver
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::shared::Shared;
 
-/// Interrupts the thread that waits in [`Receiver::next_within`](super::Receiver::next_within):
+/// Interrupts the thread that waits in [`ReceiveStream::next_within`](super::ReceiveStream::next_within):
 /// that returns `None` at once when it has nothing to give, and so does every later call. The
 /// stream itself goes on until the receiver is closed or dropped.
 #[derive(Clone, Debug)]

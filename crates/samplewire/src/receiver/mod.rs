@@ -43,7 +43,7 @@ use block::Gaps;
 pub(crate) use flow::ReceiveFlow;
 use flow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
-pub use options::{ReceiverOptions, WINDOW_DEFAULT};
+pub use options::{ReceiveOptions, WINDOW_DEFAULT};
 use payload_ring::PayloadRing;
 pub use port::{PendingReceiver, Port, PortStats};
 pub(crate) use shared::Shared;
@@ -52,10 +52,10 @@ pub use stalls::Stalls;
 
 /// The receiving end of a stream.
 ///
-/// Iterating gives [`Block`]s until the stream ends; [`Receiver::end`] then says how it ended.
+/// Iterating gives [`Block`]s until the stream ends; [`ReceiveStream::end`] then says how it ended.
 /// Dropping a receiver before that closes the stream.
 #[derive(Debug)]
-pub struct Receiver {
+pub struct ReceiveStream {
     info: DeviceInfo,
     memory_bytes: usize,
     /// Packets that this end holds: not what the device says that it does.
@@ -89,7 +89,7 @@ impl StatsHandle {
     }
 }
 
-impl Receiver {
+impl ReceiveStream {
     /// Opens the stream of the device at `address` and starts to receive.
     ///
     /// # Errors
@@ -97,22 +97,22 @@ impl Receiver {
     ///
     /// # Blocking
     /// Until the stream is open, at most for the time that the options set.
-    pub fn open(address: SocketAddr, options: &ReceiverOptions) -> Result<Self, OpenError> {
+    pub fn open(address: SocketAddr, options: &ReceiveOptions) -> Result<Self, OpenError> {
         let link = options.link(address)?;
         Self::open_over(Box::new(link), address, options)
     }
 
-    /// Like [`Receiver::open`], over a link of the caller's: with faults, a capture, in memory.
+    /// Like [`ReceiveStream::open`], over a link of the caller's: with faults, a capture, in memory.
     ///
     /// # Errors
-    /// See [`Receiver::open`].
+    /// See [`ReceiveStream::open`].
     ///
     /// # Blocking
-    /// See [`Receiver::open`].
+    /// See [`ReceiveStream::open`].
     pub fn open_over(
         link: Box<dyn Link>,
         address: SocketAddr,
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
     ) -> Result<Self, OpenError> {
         Self::open_on(Resilient::new(link), address, options)
     }
@@ -120,7 +120,7 @@ impl Receiver {
     fn open_on(
         link: Resilient,
         address: SocketAddr,
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
     ) -> Result<Self, OpenError> {
         Port::for_one("samplewire-rx", link, &options.real_time)?.open(address, options)
     }
@@ -129,14 +129,14 @@ impl Receiver {
     /// [`Port::open_many`]. A receiver of each, in this order.
     ///
     /// # Errors
-    /// See [`Receiver::open`].
+    /// See [`ReceiveStream::open`].
     ///
     /// # Blocking
     /// See [`Port::open_many`].
     pub fn open_many(
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
     ) -> Result<Vec<Self>, OpenError> {
         let link = Box::new(options.link(address)?);
         Port::over(link, &options.real_time)?.open_many(address, streams, options)
@@ -349,7 +349,7 @@ impl Receiver {
         self.is_drained()
     }
 
-    /// Like [`Receiver::wait_for_item`], and does what is due where no thread does.
+    /// Like [`ReceiveStream::wait_for_item`], and does what is due where no thread does.
     fn spin_for_item(&self, until: Option<Instant>) -> bool {
         for turn in (0..CLOCK_TURNS).cycle() {
             let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
@@ -431,7 +431,7 @@ impl Receiver {
     }
 }
 
-impl Iterator for Receiver {
+impl Iterator for ReceiveStream {
     type Item = Block;
 
     /// The next block; `None` when the stream has ended, or the receiver is interrupted.
@@ -447,7 +447,7 @@ impl Iterator for Receiver {
     }
 }
 
-impl Drop for Receiver {
+impl Drop for ReceiveStream {
     fn drop(&mut self) {
         // A port of its own is waited for when that is dropped.
         self.shared.stop();
@@ -467,7 +467,7 @@ fn begin(
     now: Nanos,
     (address, epoch): (SocketAddr, Epoch),
     accept: &AcceptInfo,
-    options: &ReceiverOptions,
+    options: &ReceiveOptions,
     wake_handle: WakeHandle,
 ) -> Result<Begun, OpenError> {
     let info = opening::describe(address, accept)?;
@@ -536,14 +536,14 @@ pub(crate) fn flow(
     Ok((flow, BlockQueue { items, shared, window: terms.window, block_samples_max, memory_bytes }))
 }
 
-fn open_config(options: &ReceiverOptions) -> Result<OpenConfig, OpenError> {
+fn open_config(options: &ReceiveOptions) -> Result<OpenConfig, OpenError> {
     let owner = opening::owner(options.owner)?;
     let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery);
     let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
     Ok(config.with_delivery(delivery, deadline_us).with_start_index(options.start_index))
 }
 
-fn receiver_config(options: &ReceiverOptions) -> Result<ReceiverConfig, OpenError> {
+fn receiver_config(options: &ReceiveOptions) -> Result<ReceiverConfig, OpenError> {
     ReceiverConfig::new().with_delivery(options.delivery).map_err(|_| {
         let value = match options.delivery {
             Delivery::Deadline(deadline) => deadline.0 / 1_000,

@@ -10,9 +10,9 @@ use samplewire_proto::receiver::Delivery;
 use crate::opening::Limits;
 use crate::real_time::RealTime;
 
-/// Choices for [`Receiver::open`](super::Receiver::open), with the defaults of the command line.
+/// Choices for [`ReceiveStream::open`](super::ReceiveStream::open), with the defaults of the command line.
 #[derive(Clone, Debug)]
-pub struct ReceiverOptions {
+pub struct ReceiveOptions {
     pub(super) delivery: Delivery,
     pub(super) window: u32,
     pub(super) stream: Option<u16>,
@@ -24,7 +24,7 @@ pub struct ReceiverOptions {
     pub(super) real_time: RealTime,
 }
 
-impl ReceiverOptions {
+impl ReceiveOptions {
     /// Complete delivery, a window of 1,024 packets, the first stream that sends, 3 s to open.
     pub fn new() -> Self {
         Self {
@@ -122,7 +122,7 @@ impl ReceiverOptions {
     }
 }
 
-impl Default for ReceiverOptions {
+impl Default for ReceiveOptions {
     fn default() -> Self {
         Self::new()
     }

@@ -15,7 +15,7 @@ use samplewire_io::{Capabilities, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
-use super::{Begun, Receiver, ReceiverOptions, begin, open_config, receiver_config};
+use super::{Begun, ReceiveOptions, ReceiveStream, begin, open_config, receiver_config};
 use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
@@ -28,12 +28,12 @@ use crate::wakeups::{WakeHandle, Wakeups};
 
 /// A port on which streams are opened that share its socket and its I/O thread.
 ///
-/// Each stream is a [`Receiver`] with a window, quanta and a ring of its own: one whose program is
+/// Each stream is a [`ReceiveStream`] with a window, quanta and a ring of its own: one whose program is
 /// slow runs out of credit, and the others go on. The port may be dropped before its streams; the
 /// thread ends with the last of them.
 ///
 /// ```
-/// use samplewire::receiver::{Port, ReceiverOptions};
+/// use samplewire::receiver::{Port, ReceiveOptions};
 /// use samplewire::device::{Device, DeviceConfig};
 /// use samplewire::source::{CounterSource, Source};
 /// use samplewire::transmitter::{Overflow, TransmitterOptions};
@@ -54,7 +54,7 @@ use crate::wakeups::{WakeHandle, Wakeups};
 /// }
 ///
 /// let port = Port::connect(device.address, &UdpOptions::new())?;
-/// let options = ReceiverOptions::new().window(64);
+/// let options = ReceiveOptions::new().window(64);
 /// let receivers = port.open_many(device.address, &[0, 1, 2], &options)?;
 /// for mut receiver in receivers {
 ///     let samples = receiver.by_ref().map(|block| block.len()).scan(0, |sum, len| {
@@ -92,7 +92,7 @@ pub struct PortStats {
 #[derive(Debug)]
 pub struct PendingReceiver {
     address: SocketAddr,
-    options: ReceiverOptions,
+    options: ReceiveOptions,
     answer: Answer,
 }
 
@@ -216,15 +216,15 @@ impl Port {
     /// sends and is free.
     ///
     /// # Errors
-    /// See [`Receiver::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
+    /// See [`ReceiveStream::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
     ///
     /// # Blocking
     /// Until the stream is open, at most for the time that the options set.
     pub fn open(
         &self,
         address: SocketAddr,
-        options: &ReceiverOptions,
-    ) -> Result<Receiver, OpenError> {
+        options: &ReceiveOptions,
+    ) -> Result<ReceiveStream, OpenError> {
         // An option out of range is an error before a packet is sent.
         receiver_config(options)?;
         let accepted = self.open_first(address, open_config(options)?, options.limits())?;
@@ -240,7 +240,7 @@ impl Port {
     pub fn start_opening(
         &self,
         address: SocketAddr,
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
         seed: [u8; 16],
     ) -> Result<PendingReceiver, OpenError> {
         receiver_config(options)?;
@@ -250,7 +250,10 @@ impl Port {
 
     /// The stream of an opening, or its error, once that is settled.
     #[doc(hidden)]
-    pub fn poll_opening(&self, opening: &PendingReceiver) -> Option<Result<Receiver, OpenError>> {
+    pub fn poll_opening(
+        &self,
+        opening: &PendingReceiver,
+    ) -> Option<Result<ReceiveStream, OpenError>> {
         let accepted = match opening.answer.try_recv() {
             Ok(answer) => answer,
             Err(TryRecvError::Empty) => return None,
@@ -271,8 +274,8 @@ impl Port {
         &self,
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiverOptions,
-    ) -> Result<Vec<Receiver>, OpenError> {
+        options: &ReceiveOptions,
+    ) -> Result<Vec<ReceiveStream>, OpenError> {
         receiver_config(options)?;
         let (config, limits) = (open_config(options)?, options.limits());
         let mut rest = streams.iter();
@@ -392,8 +395,8 @@ impl Port {
         &self,
         address: SocketAddr,
         accepted: &Accepted,
-        options: &ReceiverOptions,
-    ) -> Result<Receiver, OpenError> {
+        options: &ReceiveOptions,
+    ) -> Result<ReceiveStream, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
         let wake_handle = self.wakeups.wake_handle(place);
         let is_shared = self.places > 1;
@@ -411,7 +414,7 @@ impl Port {
             block_queue.memory_bytes += self.memory_bytes;
             drive.granted.ask_memory(&options.real_time, pages);
         }
-        Ok(Receiver::of_flow(info, block_queue, drive, None))
+        Ok(ReceiveStream::of_flow(info, block_queue, drive, None))
     }
 
     fn send(&self, command: Command) -> Result<(), OpenError> {

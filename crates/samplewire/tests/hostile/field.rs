@@ -169,7 +169,7 @@ impl Look {
         };
         let io: Option<Thread> = match target {
             Target::Device | Target::OwnDevice => Some(device.io),
-            Target::Receiver => Some(honest.io),
+            Target::ReceiveStream => Some(honest.io),
             Target::OwnReceiver => None,
         };
         let attacker_cpu_ns = attackers.thread.cpu_ns();
@@ -180,7 +180,7 @@ impl Look {
                 device.counts.taken.load(Ordering::Relaxed) + forged_taken(&moment, target),
                 device.counts.answered_bytes.load(Ordering::Relaxed),
             ),
-            Target::Receiver => (
+            Target::ReceiveStream => (
                 stream.foreign + moment.receiver.foreign + moment.receiver.corrupted,
                 moment.feedback_bytes,
             ),

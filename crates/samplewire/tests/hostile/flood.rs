@@ -26,7 +26,7 @@ pub(crate) enum Target {
     /// The device of the honest stream.
     Device,
     /// The receiver of the honest stream.
-    Receiver,
+    ReceiveStream,
     /// Another device of this host, that the attacker has opened.
     OwnDevice,
     /// Another receiver of this host, that has opened the attacker.
@@ -66,15 +66,19 @@ pub(crate) const ATTACKS: &[Attack] = &[
     // First, while the cookie in the recording is valid.
     attack("recorded session again, from its address", Target::Device, Kind::ReplayAsClient),
     attack("recorded session again, from another", Target::Device, Kind::ReplayToDevice),
-    attack("recorded session again, to the receiver", Target::Receiver, Kind::ReplayAsDevice),
+    attack("recorded session again, to the receiver", Target::ReceiveStream, Kind::ReplayAsDevice),
     attack("random packets, joined, to the device", Target::Device, Kind::Noise),
     attack("random packets of 32 bytes, to the device", Target::Device, Kind::SmallNoise),
     attack("nearly right packets of every type, to the device", Target::Device, Kind::NearlyRight),
     attack("half-open: OPENs from 64 addresses", Target::Device, Kind::HalfOpen),
     attack("forged receiver tries tags", Target::Device, Kind::ForgedPeer),
-    attack("nearly right packets, to the receiver's port", Target::Receiver, Kind::NoiseAtReceiver),
-    attack("forged device tries tags", Target::Receiver, Kind::Tags),
-    attack("forged device sends random packets", Target::Receiver, Kind::NoiseAsDevice),
+    attack(
+        "nearly right packets, to the receiver's port",
+        Target::ReceiveStream,
+        Kind::NoiseAtReceiver,
+    ),
+    attack("forged device tries tags", Target::ReceiveStream, Kind::Tags),
+    attack("forged device sends random packets", Target::ReceiveStream, Kind::NoiseAsDevice),
     attack("OPENs with a valid cookie, 250 a CHALLENGE", Target::OwnDevice, Kind::Openings),
     attack("OPENs that are refused, of a proven address", Target::OwnDevice, Kind::Refused),
     attack("REPORTs of extremes", Target::OwnDevice, Kind::Greedy(Greed::Extremes)),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::TransmitterSnapshot;
-use samplewire::{Listener, Receiver, ReceiverOptions, SendStream, TransmitterOptions};
+use samplewire::{Listener, ReceiveOptions, ReceiveStream, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 
@@ -152,8 +152,8 @@ impl Honest {
         let (link, counts) = Tally::new(Udp::client(device.address, &UdpOptions::new())?);
         let client = samplewire_io::Link::local_addr(&link);
         let before = Thread::named("samplewire-rx");
-        let options = ReceiverOptions::new().owner(OWNER);
-        let receiver = Receiver::open_over(Box::new(link), device.address, &options)?;
+        let options = ReceiveOptions::new().owner(OWNER);
+        let receiver = ReceiveStream::open_over(Box::new(link), device.address, &options)?;
         let io = Thread::newest("samplewire-rx", &before);
         let taken = Arc::<Taken>::default();
         let shared = Arc::clone(&taken);
@@ -190,7 +190,7 @@ impl Honest {
 }
 
 /// Takes all samples and gives the index after the last; anything missing is an error.
-fn receive(mut receiver: Receiver, taken: &Taken) -> Result<u64, String> {
+fn receive(mut receiver: ReceiveStream, taken: &Taken) -> Result<u64, String> {
     let mut expected = receiver.info().first_index;
     while receiver.end().is_none() {
         if let Ok(mut stats) = taken.stats.lock() {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use samplewire::{Receiver, ReceiverOptions};
+use samplewire::{ReceiveOptions, ReceiveStream};
 use samplewire_proto::wire::{
     self, Accept, Challenge, Close, CloseReason, Flags, HEADER_LEN, Header, Mark, Open, Packet,
     PacketType, Tlvs, seal,
@@ -263,8 +263,8 @@ pub(crate) type Outcomes = Arc<Mutex<BTreeMap<String, u64>>>;
 /// Opens the liar once, takes what it gives, and closes; the longest that this may take is
 /// [`OPENING_MAX`] and twice [`PATIENCE`].
 pub(crate) fn open_once(liar: SocketAddr, outcomes: &Outcomes) {
-    let options = ReceiverOptions::new().timeout(OPENING_MAX);
-    let outcome = match Receiver::open(liar, &options) {
+    let options = ReceiveOptions::new().timeout(OPENING_MAX);
+    let outcome = match ReceiveStream::open(liar, &options) {
         Err(error) => {
             let text = error.to_string();
             text.replace(&liar.to_string(), "it")

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use samplewire::{Receiver, ReceiverOptions};
+use samplewire::{ReceiveOptions, ReceiveStream};
 use samplewire_io::{Capture, Link, Udp, UdpOptions};
 
 use crate::honest::OWNER;
@@ -27,8 +27,8 @@ impl Recording {
         let link = Udp::client(device, &UdpOptions::new())?;
         let client = link.local_addr();
         let capture = Capture::new(link, file.clone())?;
-        let options = ReceiverOptions::new().owner(OWNER);
-        let mut receiver = Receiver::open_over(Box::new(capture), device, &options)?;
+        let options = ReceiveOptions::new().owner(OWNER);
+        let mut receiver = ReceiveStream::open_over(Box::new(capture), device, &options)?;
         let until = Instant::now() + Duration::from_millis(50);
         while Instant::now() < until {
             receiver.next_within(Duration::from_millis(10));

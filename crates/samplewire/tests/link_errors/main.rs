@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use failing::{Failing, Plan};
 use samplewire::device::{Device, DeviceConfig, ReceiveListener};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, Receiver, ReceiverOptions};
+use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{SendOptions, SendStream, TransmitError, TransmitterOptions};
 use samplewire::{End, OpenError, RealTime, Waits};
@@ -67,7 +67,7 @@ struct Rig {
 /// Both ends of a stream.
 struct Stream {
     sending: SendStream,
-    receiver: Option<Receiver>,
+    receiver: Option<ReceiveStream>,
     /// Samples that were sent, and that have come.
     sent: u64,
     taken: u64,
@@ -90,7 +90,7 @@ impl Rig {
         let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
         let Device { address, mut listeners, mut receive_listener } =
             Device::listen_over(near, config, &options).unwrap();
-        let options = ReceiverOptions::new().window(16);
+        let options = ReceiveOptions::new().window(16);
         let mut sending = Vec::new();
         let receivers = match roles {
             Roles::Playing => {
@@ -98,7 +98,7 @@ impl Rig {
                 sending.push(SendStream::open_over(far, address, &options).unwrap());
                 Vec::new()
             }
-            Roles::Receiving => vec![Receiver::open_over(far, address, &options).unwrap()],
+            Roles::Receiving => vec![ReceiveStream::open_over(far, address, &options).unwrap()],
             Roles::Port => {
                 let port = Port::over(far, &RealTime::default()).unwrap();
                 port.open_many(address, &[0, 1, 2], &options).unwrap()
@@ -233,9 +233,9 @@ fn link_that_is_broken_before_a_stream_is_open_is_the_reason_given() {
         let address = far.local_addr();
         drop(far);
         let real_time = RealTime::new().waits(waits);
-        let options = ReceiverOptions::new().real_time(real_time);
+        let options = ReceiveOptions::new().real_time(real_time);
         let error =
-            Receiver::open_over(Box::new(near), address, &options).expect_err("it is broken");
+            ReceiveStream::open_over(Box::new(near), address, &options).expect_err("it is broken");
         assert!(matches!(error, OpenError::Link(LinkError::Disconnected)), "{waits:?}: {error}");
     }
 }
@@ -378,8 +378,8 @@ fn opening_that_the_host_refuses_to_send_says_so_and_others_try_again() {
         }
     };
     let timeout = Duration::from_millis(250);
-    let options = ReceiverOptions::new().timeout(timeout);
-    refused(&|link, address| Receiver::open_over(link, address, &options).unwrap_err());
+    let options = ReceiveOptions::new().timeout(timeout);
+    refused(&|link, address| ReceiveStream::open_over(link, address, &options).unwrap_err());
     refused(&|link, address| {
         let port = Port::over(link, &RealTime::default()).unwrap();
         port.open(address, &options).unwrap_err()

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use samplewire::receiver::{Receiver, ReceiverOptions};
+use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::Source;
 use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitterOptions};
 use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
@@ -41,8 +41,8 @@ impl Device {
         Self { address, log, thread }
     }
 
-    pub(crate) fn receive(&self, options: &ReceiverOptions) -> Receiver {
-        Receiver::open(self.address, options).expect("the device answers")
+    pub(crate) fn receive(&self, options: &ReceiveOptions) -> ReceiveStream {
+        ReceiveStream::open(self.address, options).expect("the device answers")
     }
 
     pub(crate) fn finish(self) -> PlaySummary {

@@ -7,11 +7,11 @@ use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum, Tags};
 use samplewire_io::{Capabilities, Link};
 
 use super::super::block::Gaps;
-use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, Receiver};
+use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, ReceiveStream};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
-use crate::receiver::{ReceiverOptions, ReceiverSnapshot, Stalls, StatsHandle};
+use crate::receiver::{ReceiveOptions, ReceiverSnapshot, Stalls, StatsHandle};
 
 /// Several streams of one device, read as one: sample by sample the channels of the first stream,
 /// of the second and so on.
@@ -43,11 +43,11 @@ impl Interleaved {
     pub fn open_over<E: From<OpenError>>(
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
         mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
     ) -> Result<Self, E> {
         let aligned = match streams {
-            [] => Receiver::open_over(link(0)?, address, options)?.into(),
+            [] => ReceiveStream::open_over(link(0)?, address, options)?.into(),
             _ => Aligned::open_over(address, streams, options, link)?,
         };
         let pool = match aligned.receivers.len() {
@@ -170,7 +170,7 @@ impl Interleaved {
 
 /// As much memory as the largest window of a stream has at this end, but for a few packets.
 fn pool(aligned: &Aligned) -> Result<Pool, samplewire_circuit::PoolError> {
-    let of_window = |it: &Receiver| it.window as usize * usize::from(it.info.payload_bytes);
+    let of_window = |it: &ReceiveStream| it.window as usize * usize::from(it.info.payload_bytes);
     let window_bytes = aligned.receivers.iter().map(of_window).max().unwrap_or(0);
     let payload_bytes = usize::from(aligned.info.payload_bytes);
     let frame_bytes = aligned.info.frame_bytes();

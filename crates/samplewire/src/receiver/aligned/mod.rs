@@ -15,7 +15,7 @@ use samplewire_io::{Capabilities, Link, LinkError};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex};
 
-use super::{Block, Receiver, ReceiverOptions, ReceiverSnapshot, StatsHandle};
+use super::{Block, ReceiveOptions, ReceiveStream, ReceiverSnapshot, StatsHandle};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
@@ -35,7 +35,7 @@ use tags::PendingTags;
 /// ```
 /// use std::time::Duration;
 /// use samplewire::device::{Device, DeviceConfig};
-/// use samplewire::receiver::{Aligned, Piece, ReceiverOptions};
+/// use samplewire::receiver::{Aligned, Piece, ReceiveOptions};
 /// use samplewire::source::{CounterSource, Source, counter_sample};
 /// use samplewire::transmitter::{Overflow, TransmitterOptions};
 /// use samplewire_io::{Udp, UdpOptions};
@@ -53,7 +53,7 @@ use tags::PendingTags;
 ///     });
 /// }
 ///
-/// let mut aligned = Aligned::open(device.address, &[0, 1], &ReceiverOptions::new())?;
+/// let mut aligned = Aligned::open(device.address, &[0, 1], &ReceiveOptions::new())?;
 /// let mut samples = 0;
 /// while samples < 100_000 {
 ///     match aligned.next_within(Duration::from_secs(5)) {
@@ -72,7 +72,7 @@ use tags::PendingTags;
 /// ```
 #[derive(Debug)]
 pub struct Aligned {
-    receivers: Box<[Receiver]>,
+    receivers: Box<[ReceiveStream]>,
     info: DeviceInfo,
     line: Line<Block>,
     /// Of each stream.
@@ -101,7 +101,7 @@ pub struct StreamGap {
 /// The same indexes of all streams, without a gap inside.
 #[derive(Clone, Debug)]
 pub struct AlignedBlock<'a> {
-    receivers: &'a [Receiver],
+    receivers: &'a [ReceiveStream],
     line: &'a Line<Block>,
     tags: &'a [PendingTags],
     range: Range<SampleIndex>,
@@ -141,7 +141,7 @@ impl Aligned {
     /// Opens these streams of the device at `address` at one index, as soon as all can begin.
     ///
     /// # Errors
-    /// As [`Receiver::open`], for one of them; or they cannot be aligned: of different runs of the
+    /// As [`ReceiveStream::open`], for one of them; or they cannot be aligned: of different runs of the
     /// device, rates or sample formats, or one that does not begin where it is told to.
     ///
     /// # Panics
@@ -153,7 +153,7 @@ impl Aligned {
     pub fn open(
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
     ) -> Result<Self, OpenError> {
         Self::open_over(address, streams, options, |_| Ok(Box::new(options.link(address)?)))
     }
@@ -172,14 +172,14 @@ impl Aligned {
     pub fn open_over<E: From<OpenError>>(
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiverOptions,
+        options: &ReceiveOptions,
         link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
     ) -> Result<Self, E> {
         let receivers = opening::open(address, streams, options, link)?;
         Ok(Self::of(receivers.into_boxed_slice()))
     }
 
-    fn of(receivers: Box<[Receiver]>) -> Self {
+    fn of(receivers: Box<[ReceiveStream]>) -> Self {
         let info = opening::joined(&receivers);
         let line = Line::new(receivers.len(), info.first_index);
         let tags = receivers.iter().map(|_| PendingTags::default()).collect();
@@ -193,7 +193,7 @@ impl Aligned {
 
     /// What the device said of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
-        self.receivers.iter().map(Receiver::info)
+        self.receivers.iter().map(ReceiveStream::info)
     }
 
     /// What the links were granted, and of the [`RealTime`](crate::RealTime) options: of each stream.
@@ -203,19 +203,19 @@ impl Aligned {
 
     /// All memory taken for the streams, in bytes. None is taken later.
     pub fn memory_bytes(&self) -> usize {
-        self.receivers.iter().map(Receiver::memory_bytes).sum()
+        self.receivers.iter().map(ReceiveStream::memory_bytes).sum()
     }
 
     /// Counters of each stream as of some milliseconds ago, and what became of its indexes.
     pub fn stats(&self) -> impl ExactSizeIterator<Item = (ReceiverSnapshot, LaneCounts)> {
         let stats =
-            |(lane, receiver): (usize, &Receiver)| (receiver.stats(), self.line.counts(lane));
+            |(lane, receiver): (usize, &ReceiveStream)| (receiver.stats(), self.line.counts(lane));
         self.receivers.iter().enumerate().map(stats)
     }
 
     /// What each stream is, and a handle on its counters.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = (&DeviceInfo, StatsHandle)> {
-        self.receivers.iter().map(Receiver::counters)
+        self.receivers.iter().map(ReceiveStream::counters)
     }
 
     /// Why no more comes; `None` while more may come.
@@ -273,7 +273,7 @@ impl Aligned {
         let counts: Vec<_> = (0..self.receivers.len()).map(|lane| self.line.counts(lane)).collect();
         // Its blocks hold quanta.
         drop(self.line);
-        self.receivers.into_iter().map(Receiver::close).zip(counts).collect()
+        self.receivers.into_iter().map(ReceiveStream::close).zip(counts).collect()
     }
 
     /// Takes what has come of the streams that lack something, and waits for it; `false` when the
@@ -335,9 +335,9 @@ impl Aligned {
     }
 }
 
-impl From<Receiver> for Aligned {
+impl From<ReceiveStream> for Aligned {
     /// One stream, which is in line with itself.
-    fn from(receiver: Receiver) -> Self {
+    fn from(receiver: ReceiveStream) -> Self {
         Self::of(Box::new([receiver]))
     }
 }
@@ -375,7 +375,7 @@ impl<'a> AlignedBlock<'a> {
     /// The samples of each stream, in the order in which they were named.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = Part<'a>> + use<'a> {
         let (line, tags, range) = (self.line, self.tags, self.range.clone());
-        let part = move |(lane, receiver): (usize, &'a Receiver)| {
+        let part = move |(lane, receiver): (usize, &'a ReceiveStream)| {
             let (first, block) = line.piece(lane);
             let frame_bytes = receiver.info.frame_bytes();
             let at = |index: SampleIndex| (index - first) as usize * frame_bytes;

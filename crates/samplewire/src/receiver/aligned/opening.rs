@@ -9,7 +9,7 @@ use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::WireText;
 use samplewire_proto::wire::RefuseReason;
 
-use super::super::{Port, Receiver, ReceiverOptions};
+use super::super::{Port, ReceiveOptions, ReceiveStream};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -18,9 +18,9 @@ use crate::opening;
 pub(super) fn open<E: From<OpenError>>(
     address: SocketAddr,
     streams: &[u16],
-    options: &ReceiverOptions,
+    options: &ReceiveOptions,
     mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
-) -> Result<Vec<Receiver>, E> {
+) -> Result<Vec<ReceiveStream>, E> {
     assert!(!streams.is_empty(), "no stream is named");
     let is_twice = |(at, stream)| streams[..at].contains(stream);
     assert!(!streams.iter().enumerate().any(is_twice), "a stream is named twice: {streams:?}");
@@ -51,9 +51,9 @@ pub(super) fn open<E: From<OpenError>>(
 fn open_once(
     address: SocketAddr,
     ports: Vec<(u16, Port)>,
-    options: &ReceiverOptions,
+    options: &ReceiveOptions,
     lead_min: Duration,
-) -> Result<Vec<Receiver>, OpenError> {
+) -> Result<Vec<ReceiveStream>, OpenError> {
     if let [(stream, port)] = &ports[..] {
         // In line with nothing: it begins with the index of now.
         return Ok(vec![port.open(address, &options.clone().stream(*stream))?]);
@@ -72,7 +72,7 @@ fn open_once(
         port.open(address, &options.clone().stream(stream).start_index(start))
     });
     let (open, errors): (Vec<_>, Vec<_>) = receivers.into_iter().partition(Result::is_ok);
-    let receivers: Vec<Receiver> = open.into_iter().flatten().collect();
+    let receivers: Vec<ReceiveStream> = open.into_iter().flatten().collect();
     let checked = match errors.into_iter().find_map(Result::err) {
         Some(error) => Err(error),
         None => check(address, &receivers, start),
@@ -98,13 +98,17 @@ fn at_once<T: Send, R: Send>(
 }
 
 /// Checks that the indexes of all are of one clock, and begin where they should.
-fn check(address: SocketAddr, receivers: &[Receiver], start: SampleIndex) -> Result<(), OpenError> {
+fn check(
+    address: SocketAddr,
+    receivers: &[ReceiveStream],
+    start: SampleIndex,
+) -> Result<(), OpenError> {
     let first = receivers[0].info();
     let channels: u64 = receivers.iter().map(|it| u64::from(it.info().channels)).sum();
     if channels > u64::from(u16::MAX) {
         return Err(OpenError::Offer { address, what: "channels of all streams", value: channels });
     }
-    for info in receivers.iter().map(Receiver::info) {
+    for info in receivers.iter().map(ReceiveStream::info) {
         for ((what, one), (_, other)) in traits(first).into_iter().zip(traits(info)) {
             if one != other {
                 let (streams, values) = ([first.stream, info.stream], [one, other]);
@@ -131,9 +135,9 @@ fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
 }
 
 /// Several streams as one that has the channels of all.
-pub(super) fn joined(receivers: &[Receiver]) -> DeviceInfo {
+pub(super) fn joined(receivers: &[ReceiveStream]) -> DeviceInfo {
     let mut joined = receivers[0].info().clone();
-    for info in receivers[1..].iter().map(Receiver::info) {
+    for info in receivers[1..].iter().map(ReceiveStream::info) {
         let both = [joined.name.as_raw_bytes(), info.name.as_raw_bytes()].join(&b" + "[..]);
         joined.name = WireText::from_raw(&both);
         joined.channels += info.channels;
