@@ -9,7 +9,7 @@ use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
 use samplewire::transmitter::PlayError;
 use samplewire::verify::VerifyError;
-use samplewire::{DeviceInfo, OpenError};
+use samplewire::{DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
@@ -64,6 +64,9 @@ pub(crate) enum Failure {
     /// The stream cannot be opened, or an option is out of range.
     #[error("{}", open_words(.0))]
     Open(#[from] OpenError),
+    /// A stream broke off.
+    #[error(transparent)]
+    Receive(#[from] ReceiveError),
     /// A stream was named that the device does not have.
     #[error("{address} has no stream {stream}: {}", streams_words(*.streams))]
     StreamNumber { address: SocketAddr, stream: u16, streams: u16 },
@@ -135,7 +138,9 @@ impl Failure {
             | Self::StreamNumber { .. }
             | Self::NobodyFound { .. }
             | Self::NoStreams { .. } => Outcome::Unreachable,
-            Self::Play(_) | Self::Port(_) | Self::StudyMissing { .. } => Outcome::Missing,
+            Self::Play(_) | Self::Receive(_) | Self::Port(_) | Self::StudyMissing { .. } => {
+                Outcome::Missing
+            }
             _ => Outcome::Usage,
         }
     }

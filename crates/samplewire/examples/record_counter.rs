@@ -36,6 +36,7 @@ fn record(address: SocketAddr, path: &Path) -> Result<(), Box<dyn Error>> {
     let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new())?;
     let (mut samples, mut missing) = (0, 0);
     for block in &mut receiver {
+        let block = block?;
         for gap in block.gaps() {
             println!("missing {}..{}: {}", gap.first, gap.end(), gap.cause);
             missing += gap.count();

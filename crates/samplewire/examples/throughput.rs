@@ -72,7 +72,7 @@ fn receive(
     let packet_bytes = usize::from(receiver.info().payload_bytes);
     let mut arrived = Arrived::default();
     for block in &mut receiver {
-        arrived.take(&block, packet_bytes)?;
+        arrived.take(&block?, packet_bytes)?;
     }
     if arrived.samples == 0 {
         return Err("no samples came".into());

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use samplewire_circuit::PoolError;
 use samplewire_io::LinkError;
-use samplewire_proto::stream::TermsError;
+use samplewire_proto::stream::{End, TermsError};
 use samplewire_proto::wire::RefuseReason;
 
 use crate::real_time::RealTimeError;
@@ -134,6 +134,36 @@ pub enum OpenError {
     /// The operating system refused a thread or randomness.
     #[error("{0}")]
     System(#[from] io::Error),
+}
+
+/// Why a stream that comes in broke off before its sender closed it. Gaps are no errors: blocks list
+/// them.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReceiveError {
+    /// The sender is silent, has restarted, or broke the protocol.
+    #[error("the stream broke off: {}", end_words(.0))]
+    Broken(End),
+    /// The link failed.
+    #[error(transparent)]
+    Link(#[from] LinkError),
+    /// The I/O thread ended without a reason.
+    #[error("the I/O thread is gone")]
+    ThreadGone,
+    /// An [`Interrupter`](crate::receiver::Interrupter) ended the wait; the stream itself goes on.
+    #[error("the wait was interrupted")]
+    Interrupted,
+}
+
+fn end_words(end: &End) -> String {
+    match end {
+        End::Finished { .. } | End::ClosedByPeer(_) => "the sender closed it".into(),
+        End::Cancelled => "this end closed it".into(),
+        End::PeerRestarted => "the sender is gone, or gave the stream to another".into(),
+        End::PeerSilent => "the sender fell silent".into(),
+        End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
+        End::Violation(violation) => format!("the sender broke the protocol: {violation}"),
+    }
 }
 
 fn unreachable_words(is_unreachable: bool, is_challenged: bool) -> &'static str {

@@ -27,7 +27,7 @@ pub mod transmitter;
 pub mod verify;
 mod wakeups;
 
-pub use error::OpenError;
+pub use error::{OpenError, ReceiveError};
 pub use find::find;
 pub use info::DeviceInfo;
 pub use opening::{probe, probe_stream};

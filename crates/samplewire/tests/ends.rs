@@ -287,7 +287,7 @@ fn sent(
 fn sent_samples_arrive_at_their_indexes_and_losses_as_gaps() {
     let (taken, end) = sent(10_000, Holes::default(), |mut receiver| {
         let (mut next, mut value, mut lost) = (0, 0_u32, 0);
-        for block in &mut receiver {
+        for block in receiver.by_ref().map(Result::unwrap) {
             for gap in block.gaps() {
                 assert_eq!((gap.first, gap.cause), (next, Cause::SourceOverflow));
                 assert_eq!((gap.source_lost, gap.not_repaired), (1_000, 0));
@@ -325,7 +325,7 @@ fn bursts_end_where_their_tags_are_and_at_the_end_of_the_graph() {
         let (taken, _) = sent(quantum_samples, Bursts(9_990), |mut receiver| {
             let mut ends = vec![];
             let mut samples = 0;
-            for block in &mut receiver {
+            for block in receiver.by_ref().map(Result::unwrap) {
                 assert_eq!((block.gaps(), block.index()), ([].as_slice(), samples));
                 samples += block.len() as u64;
                 let is_end = |tag: &&Tag| tag.kind == TagKind::EndOfBurst;

@@ -36,7 +36,7 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
     let mut next = receiver.info().first_index;
     let (mut samples, mut gaps, mut crowd) = (0, 0, 0);
     let mut crowds = Vec::new();
-    for block in &mut receiver {
+    for block in receiver.by_ref().map(Result::unwrap) {
         assert!(block.gaps().len() <= Block::GAPS_MAX);
         for gap in block.gaps() {
             assert_eq!((gap.first, gap.cause), (next, Cause::SourceOverflow));

@@ -168,7 +168,7 @@ fn run_with<F>(
     let mut receiver =
         ReceiveStream::open_over(Box::new(link), device.address, &options).expect("it answers");
     let (mut delivered, mut overflow, mut not_repaired) = (0, 0, [0; Cause::ALL.len()]);
-    for block in &mut receiver {
+    for block in receiver.by_ref().map(Result::unwrap) {
         delivered += block.len() as u64;
         for gap in block.gaps() {
             overflow += gap.source_lost;
@@ -310,11 +310,15 @@ fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     let (mut gaps, mut explained) = (0, 0);
     for stall in 0..5 {
         let before = receiver.stats().starved;
-        let held = receiver.next().expect("samples");
+        let held = receiver.next().expect("samples").unwrap();
         // The pool and the window hold 20 ms.
         std::thread::sleep(Duration::from_millis(100));
         drop(held);
-        let block = receiver.by_ref().find(|block| !block.gaps().is_empty()).expect("a gap");
+        let block = receiver
+            .by_ref()
+            .map(Result::unwrap)
+            .find(|block| !block.gaps().is_empty())
+            .expect("a gap");
         let is_overflow = block.gaps().iter().any(|gap| gap.source_lost > 0);
         if is_overflow {
             gaps += 1;
@@ -434,7 +438,7 @@ fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
     let takers = receivers.into_iter().map(|mut receiver| {
         std::thread::spawn(move || {
             let (mut delivered, mut lost, mut overflow) = (0, [0; Cause::ALL.len()], 0);
-            for block in &mut receiver {
+            for block in receiver.by_ref().map(Result::unwrap) {
                 delivered += block.len() as u64;
                 for gap in block.gaps() {
                     overflow += gap.source_lost;

@@ -205,7 +205,10 @@ fn as_many_streams_as_a_port_takes_and_no_more() {
         }
         std::thread::sleep(Duration::from_millis(10));
     };
-    assert_eq!(receiver.by_ref().map(|block| block.len() as u64).sum::<u64>(), SAMPLES);
+    assert_eq!(
+        receiver.by_ref().map(Result::unwrap).map(|block| block.len() as u64).sum::<u64>(),
+        SAMPLES
+    );
     device.feeder.join().expect("it does not panic");
     other.feeder.join().expect("it does not panic");
 }

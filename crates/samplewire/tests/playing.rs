@@ -399,7 +399,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
         let taker = scope.spawn(move || {
             let mut samples = 0;
             while samples < 2_000_000 {
-                let block = receiver.next().expect("samples");
+                let block = receiver.next().expect("samples").unwrap();
                 assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
                 samples += block.len();
             }
@@ -469,7 +469,7 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
         let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
         let mut receiver = incoming.expect("a sender comes").receiver;
         drop(receive_listener);
-        let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
+        let samples: usize = receiver.by_ref().map(Result::unwrap).map(|block| block.len()).sum();
         (samples, receiver)
     });
     let options = SendOptions::new().owner(7);

@@ -9,7 +9,7 @@ use samplewire::format::Format;
 use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitError, TransmitterOptions};
-use samplewire::{Flags, OpenError, SendStream, probe};
+use samplewire::{Flags, OpenError, ReceiveError, SendStream, probe};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, RefuseReason};
 
@@ -44,7 +44,7 @@ fn with_device(options: &TransmitterOptions, test: impl FnOnce(SocketAddr)) -> V
 /// Takes `blocks` blocks and checks every sample.
 fn take(receiver: &mut ReceiveStream, blocks: usize) -> u64 {
     let mut next = None;
-    for block in receiver.by_ref().take(blocks) {
+    for block in receiver.by_ref().map(Result::unwrap).take(blocks) {
         assert_eq!(block.gaps(), []);
         assert!(next.is_none_or(|next| next == block.index()));
         assert_eq!(counter_mismatch(block.index(), block.bytes()), None);
@@ -104,7 +104,9 @@ fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
         let mut second = ReceiveStream::open(address, &ours).expect("the same owner");
         take(&mut second, 5);
         let start = Instant::now();
-        for _block in first.by_ref() {}
+        let error = first.by_ref().find_map(Result::err).expect("it was taken over");
+        assert!(matches!(error, ReceiveError::Broken(End::PeerRestarted)), "{error:?}");
+        assert!(first.next().is_none(), "the error comes once");
         assert!(matches!(first.end(), Some(Ok(End::PeerRestarted))), "{:?}", first.end());
         assert!(start.elapsed() < Duration::from_secs(1), "a takeover shows at once");
         second.close();
@@ -265,7 +267,10 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     }
     let stream = stream.expect("a receiver has come");
     let sender = std::thread::spawn(move || send_all(stream, 1_000_000));
-    assert_eq!(receiver.by_ref().map(|block| block.len()).sum::<usize>(), 1_000_000);
+    assert_eq!(
+        receiver.by_ref().map(Result::unwrap).map(|block| block.len()).sum::<usize>(),
+        1_000_000
+    );
     // The last handle of the port waits for its thread.
     sender.join().expect("it does not panic");
     UdpSocket::bind(address).expect("the port is free again");

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rig::Device;
+use samplewire::ReceiveError;
 use samplewire::format::Format;
 use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{
@@ -41,7 +42,7 @@ fn recording_arrives_whole(seed: u64) {
     let mut receiver = device.receive(&ReceiveOptions::new());
     let mut at = 0;
     let mut total = 0;
-    for block in &mut receiver {
+    for block in receiver.by_ref().map(Result::unwrap) {
         assert_eq!(block.gaps(), []);
         assert_eq!(block.index() * 2, total);
         let mut bytes = block.bytes();
@@ -86,7 +87,7 @@ fn run_with_deadline(device: &Device, deadline: Nanos) -> Run {
     let mut receiver = device.receive(&options);
     let mut run = Run { samples: 0, gaps: vec![], final_index: 0 };
     let mut next = 0;
-    for block in &mut receiver {
+    for block in receiver.by_ref().map(Result::unwrap) {
         for gap in block.gaps() {
             assert_eq!(gap.first, next, "gaps follow what was delivered");
             next = gap.end();
@@ -157,7 +158,7 @@ fn every_length_of_a_last_packet_arrives() {
         );
         let mut receiver = device.receive(&ReceiveOptions::new().window(16));
         let mut next = 0;
-        for block in &mut receiver {
+        for block in receiver.by_ref().map(Result::unwrap) {
             assert_eq!(block.index(), next);
             assert_eq!(counter_mismatch(next, block.bytes()), None);
             next += block.len() as u64;
@@ -194,7 +195,7 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
     });
     let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
     let mut next = 0;
-    for block in &mut receiver {
+    for block in receiver.by_ref().map(Result::unwrap) {
         assert_eq!((block.index(), block.gaps()), (next, &[][..]));
         assert_eq!(counter_mismatch(next, block.bytes()), None);
         next += block.len() as u64;
@@ -216,12 +217,12 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
         Overflow::Lose { rate_hz: 20e6 },
     );
     let mut receiver = device.receive(&ReceiveOptions::new().window(64));
-    let first = receiver.next().expect("samples");
+    let first = receiver.next().expect("samples").unwrap();
     std::thread::sleep(std::time::Duration::from_millis(300));
     drop(first);
     let mut next = None;
     let mut overflow = 0;
-    for block in receiver.by_ref().take(20_000) {
+    for block in receiver.by_ref().map(Result::unwrap).take(20_000) {
         for gap in block.gaps() {
             assert_eq!((gap.cause, gap.not_repaired), (Cause::SourceOverflow, 0));
             assert!(next.is_none_or(|next| next == gap.first));
@@ -258,7 +259,7 @@ fn source_that_fails_is_told_from_one_that_ends() {
         stream.play(&mut source, Overflow::Wait, || false)
     });
     let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
-    let samples: usize = receiver.by_ref().map(|block| block.len()).sum();
+    let samples: usize = receiver.by_ref().map(Result::unwrap).map(|block| block.len()).sum();
     assert_eq!(samples, 1_000_000, "what was read before is delivered");
     assert!(
         matches!(receiver.end(), Some(Ok(End::ClosedByPeer(CloseReason::DeviceFault)))),
@@ -279,7 +280,7 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
     );
     let mut receiver = device.receive(&ReceiveOptions::new().window(64));
     let mut next = 0;
-    for block in receiver.by_ref().take(50) {
+    for block in receiver.by_ref().map(Result::unwrap).take(50) {
         assert_eq!(block.index(), next);
         assert_eq!(block.gaps(), []);
         next += block.len() as u64;
@@ -310,7 +311,8 @@ fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
     assert!(receiver.next_within(Duration::from_secs(60)).is_none());
     assert!(start.elapsed() < Duration::from_secs(20));
     thread.join().expect("no panic");
-    assert!(receiver.next().is_none(), "for good");
+    assert!(matches!(receiver.next(), Some(Err(ReceiveError::Interrupted))), "for good");
+    assert!(receiver.next().is_none(), "the error comes once");
     assert!(!receiver.is_over());
     receiver.close();
     device.finish();

@@ -95,13 +95,14 @@ impl Outward {
             }
             while self.room() > 0 {
                 if pending.is_empty() {
-                    match receiver.poll_block(self.waiting.waker()) {
+                    match self.waiting.poll_next(receiver) {
                         Poll::Pending => break,
-                        Poll::Ready(None) => {
+                        // How it ended is asked of the stream.
+                        Poll::Ready(None | Some(Err(_))) => {
                             has_more = false;
                             break;
                         }
-                        Poll::Ready(Some(block)) => {
+                        Poll::Ready(Some(Ok(block))) => {
                             for gap in block.gaps() {
                                 let gap = RecordedGap::from(gap);
                                 let is_held_up = held_up.before(&gap, || receiver.stats().stalls);

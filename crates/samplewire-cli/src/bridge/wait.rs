@@ -2,10 +2,12 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Wake, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
+use futures_core::Stream;
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec, eventfd, poll};
 use rustix::io::Errno;
 
@@ -45,6 +47,11 @@ impl Waiting {
     /// What a stream is to wake.
     pub(super) const fn waker(&self) -> &Waker {
         &self.waker
+    }
+
+    /// What `stream` has; where it has nothing yet, it ends the next wait.
+    pub(super) fn poll_next<S: Stream + Unpin>(&self, stream: &mut S) -> Poll<Option<S::Item>> {
+        Pin::new(stream).poll_next(&mut Context::from_waker(&self.waker))
     }
 
     /// Waits until something is to be done, at most for [`PAUSE`]; with each socket stands whether

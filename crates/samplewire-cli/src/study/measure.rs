@@ -63,7 +63,7 @@ fn receive(address: std::net::SocketAddr, point: &Point) -> Result<Received, Fai
     let (mut samples, mut bytes) = (0, 0);
     let mut times: Option<(Instant, Instant)> = None;
     for block in &mut receiver {
-        let now = Instant::now();
+        let (block, now) = (block?, Instant::now());
         samples += block.len() as u64;
         match &mut times {
             // What the first block holds came before the time begins.

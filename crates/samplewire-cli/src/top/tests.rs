@@ -50,7 +50,7 @@ fn streams() -> Vec<Shown> {
         assert!(first.iter().all(|shown| shown.rates.is_none()));
         let shown = look();
         is_over.store(true, std::sync::atomic::Ordering::Relaxed);
-        for _block in receiver.by_ref() {}
+        assert!(receiver.by_ref().all(|block| block.is_ok()));
         shown
     })
 }

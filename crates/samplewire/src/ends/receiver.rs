@@ -1,14 +1,17 @@
 //! A stream from the wire into a circuit, without a copy.
 
 use std::marker::PhantomData;
+use std::pin::Pin;
 use std::task::{Poll, Waker};
 
+use futures_core::Stream;
 use samplewire_circuit::{Context, Failure, Flow, LentSource, Quantum, Tag, Tags, Work};
 
 use samplewire_proto::SampleIndex;
 
 use super::account::{AccountHandle, Missing};
 use super::typed::{self, FormError, FormSample};
+use crate::error::ReceiveError;
 use crate::receiver::{Block, ReceiveStream};
 
 /// Lends what a [`ReceiveStream`] has to a circuit: the samples lie where its I/O thread put them, and
@@ -115,16 +118,13 @@ impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
 
     fn lend(&mut self, quantum: &mut Quantum<T>) -> Work {
         loop {
-            let block = match self.receiver.poll_block(&self.waker) {
+            let mut context = std::task::Context::from_waker(&self.waker);
+            let block = match Pin::new(&mut self.receiver).poll_next(&mut context) {
                 Poll::Pending => return Ok(Flow::Sleep),
-                Poll::Ready(Some(block)) => block,
-                Poll::Ready(None) => {
-                    return match self.receiver.end() {
-                        Some(Ok(_)) => Ok(Flow::End),
-                        Some(Err(error)) => Err(error.to_string().into()),
-                        None => Err("the I/O thread of the receiver is gone".into()),
-                    };
-                }
+                Poll::Ready(Some(Ok(block))) => block,
+                // The account states how the stream ended.
+                Poll::Ready(None | Some(Err(ReceiveError::Broken(_)))) => return Ok(Flow::End),
+                Poll::Ready(Some(Err(error))) => return Err(error.to_string().into()),
             };
             for gap in block.gaps() {
                 self.missing.add(gap);

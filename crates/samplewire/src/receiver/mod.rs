@@ -12,9 +12,10 @@ mod shared;
 mod stalls;
 
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
-use std::task::{Poll, Waker};
+use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
@@ -27,7 +28,7 @@ use samplewire_proto::{Nanos, SampleIndex};
 
 use crate::device::Claim;
 use crate::driver::{self, Drive};
-use crate::error::OpenError;
+use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::port::Epoch;
@@ -52,8 +53,10 @@ pub use stalls::Stalls;
 
 /// The receiving end of a stream.
 ///
-/// Iterating gives [`Block`]s until the stream ends; [`ReceiveStream::end`] then says how it ended.
-/// Dropping a receiver before that closes the stream.
+/// Iterating gives [`Block`]s until the stream ends: after the sender's CLOSE, or with one error
+/// where it broke off. [`ReceiveStream::end`] then states how it ended. In an async program it is a
+/// [`Stream`](futures_core::Stream) of the same items. Dropping a receiver before its end closes the
+/// stream.
 #[derive(Debug)]
 pub struct ReceiveStream {
     info: DeviceInfo,
@@ -72,6 +75,8 @@ pub struct ReceiveStream {
     drive: Option<Arc<Drive>>,
     end: Option<Result<End, LinkError>>,
     next_index: SampleIndex,
+    /// Iterating has given the error with which the stream broke off.
+    is_error_given: bool,
     /// What is played is told by a player, and what is taken is not.
     is_played: bool,
 }
@@ -164,6 +169,7 @@ impl ReceiveStream {
             claim,
             drive: Some(drive),
             end: None,
+            is_error_given: false,
             is_played: false,
         }
     }
@@ -268,30 +274,6 @@ impl ReceiveStream {
         }
     }
 
-    /// The next block, `None` once the stream has ended; where there is none yet, `waker` is woken when
-    /// there may be. One waker at a time, and no other call that waits meanwhile.
-    ///
-    /// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) this does what is due, and
-    /// wakes at once.
-    pub fn poll_block(&mut self, waker: &Waker) -> Poll<Option<Block>> {
-        loop {
-            if let Some(block) = self.next_within(Duration::ZERO) {
-                return Poll::Ready(Some(block));
-            }
-            if self.is_over() {
-                return Poll::Ready(None);
-            }
-            if self.drive.as_ref().is_some_and(|drive| drive.is_inline()) {
-                waker.wake_by_ref();
-                return Poll::Pending;
-            }
-            self.shared.bell.announce_to(waker);
-            if self.items.is_empty() && !self.items.is_abandoned() {
-                return Poll::Pending;
-            }
-        }
-    }
-
     /// The most samples that a block has.
     pub const fn block_samples_max(&self) -> usize {
         self.block_samples_max
@@ -300,6 +282,20 @@ impl ReceiveStream {
     /// Whether nothing more comes: the end has been reached, or its I/O thread is gone.
     pub fn is_over(&self) -> bool {
         self.end.is_some() || self.is_drained()
+    }
+
+    /// Why nothing more comes, once, unless the stream was closed.
+    fn take_error(&mut self) -> Option<ReceiveError> {
+        if std::mem::replace(&mut self.is_error_given, true) {
+            return None;
+        }
+        match &self.end {
+            Some(Ok(End::Finished { .. } | End::Cancelled | End::ClosedByPeer(_))) => None,
+            Some(Ok(end)) => Some(ReceiveError::Broken(*end)),
+            Some(Err(error)) => Some(error.duplicate().into()),
+            None if self.is_drained() => Some(ReceiveError::ThreadGone),
+            None => Some(ReceiveError::Interrupted),
+        }
     }
 
     /// Ends the stream, waits for the other side to know, and returns the final counters.
@@ -432,16 +428,44 @@ impl ReceiveStream {
 }
 
 impl Iterator for ReceiveStream {
-    type Item = Block;
+    type Item = Result<Block, ReceiveError>;
 
-    /// The next block; `None` when the stream has ended, or the receiver is interrupted.
-    fn next(&mut self) -> Option<Block> {
+    /// The next block. One error where the stream broke off or the wait was interrupted; `None`
+    /// after it, and once a stream that was closed has been taken whole.
+    fn next(&mut self) -> Option<Self::Item> {
         loop {
             if let Some(block) = self.next_within(SLEEP_MAX) {
-                return Some(block);
+                return Some(Ok(block));
             }
             if self.is_over() || self.shared.is_interrupted() {
-                return None;
+                return self.take_error().map(Err);
+            }
+        }
+    }
+}
+
+/// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) a poll does what is due, and
+/// wakes at once. No other call may wait meanwhile.
+impl futures_core::Stream for ReceiveStream {
+    type Item = Result<Block, ReceiveError>;
+
+    fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        loop {
+            if let Some(block) = this.next_within(Duration::ZERO) {
+                return Poll::Ready(Some(Ok(block)));
+            }
+            if this.is_over() || this.shared.is_interrupted() {
+                return Poll::Ready(this.take_error().map(Err));
+            }
+            if this.drive.as_ref().is_some_and(|drive| drive.is_inline()) {
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            this.shared.bell.announce_to(context.waker());
+            let is_awaited = this.items.is_empty() && !this.items.is_abandoned();
+            if is_awaited && !this.shared.is_interrupted() {
+                return Poll::Pending;
             }
         }
     }

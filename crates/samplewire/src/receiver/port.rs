@@ -57,11 +57,14 @@ use crate::wakeups::{WakeHandle, Wakeups};
 /// let options = ReceiveOptions::new().window(64);
 /// let receivers = port.open_many(device.address, &[0, 1, 2], &options)?;
 /// for mut receiver in receivers {
-///     let samples = receiver.by_ref().map(|block| block.len()).scan(0, |sum, len| {
-///         *sum += len;
-///         (*sum < 1_000_000).then_some(*sum)
-///     });
-///     assert!(samples.last().is_some());
+///     let mut samples = 0;
+///     for block in receiver.by_ref() {
+///         samples += block?.len();
+///         if samples >= 1_000_000 {
+///             break;
+///         }
+///     }
+///     assert!(samples >= 1_000_000);
 ///     receiver.close();
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
