@@ -4,11 +4,12 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
-use samplewire::transmitter::{SessionEnd, TransmitError};
+use samplewire::transmitter::{SendError, SessionEnd};
 use samplewire::{End, OpenError};
 use samplewire_io::LinkError;
 use samplewire_proto::wire::CloseReason;
@@ -117,10 +118,11 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
     }))
 }
 
-pub(crate) fn transmit_error(py: Python<'_>, transmit: &TransmitError) -> PyErr {
+pub(crate) fn transmit_error(py: Python<'_>, transmit: &SendError) -> PyErr {
     match transmit {
-        TransmitError::Ended(end) => session_error(py, end),
-        TransmitError::Port(_) => error(py, "PortFailedError", transmit.to_string()),
+        SendError::Ended(end) => session_error(py, end),
+        SendError::Port(_) => error(py, "PortFailedError", transmit.to_string()),
+        _ => PyValueError::new_err(transmit.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Instant;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use samplewire::transmitter::{PlayEvents, SendStream, SessionEnd, StatsHandle, TransmitError};
+use samplewire::transmitter::{PlayEvents, SendError, SendStream, SessionEnd, StatsHandle};
 use samplewire::{DeviceInfo, OpenError};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
@@ -69,7 +69,8 @@ impl Inner {
             if is_last {
                 flags = flags | Flags::END_OF_BURST;
             }
-            self.stream.submit(filling, len_bytes, index, flags);
+            let submitted = self.stream.submit(filling, len_bytes, index, flags);
+            submitted.map_err(|error| errors::transmit_error(py, &error))?;
             index += (len_bytes / frame_bytes) as u64;
             (self.next_index, flags) = (index, Flags::NONE);
             if is_last {
@@ -127,7 +128,7 @@ impl Transmitter {
     fn ended<'py>(
         &self,
         py: Python<'py>,
-        end: impl FnOnce(&mut Inner) -> Result<SessionEnd, TransmitError> + Send + 'static,
+        end: impl FnOnce(&mut Inner) -> Result<SessionEnd, SendError> + Send + 'static,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
         let Some(inner) = self.lock(py)?.take() else { return Ok(None) };
         let ended = interruptible(py, move || end(&mut inner.into_inner()))?;
@@ -223,7 +224,7 @@ impl Transmitter {
                 Ok(Some(event)) => return tables::play_event(py, &event).map(Some),
                 Ok(None) if left.is_zero() => return Ok(None),
                 Ok(None) => py.check_signals()?,
-                Err(TransmitError::Ended(ended)) => {
+                Err(SendError::Ended(ended)) => {
                     return errors::end_error(py, &ended.end).map_or(Ok(None), Err);
                 }
                 Err(error) => return Err(errors::transmit_error(py, &error)),

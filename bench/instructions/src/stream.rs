@@ -114,7 +114,7 @@ impl Stream {
             let full_bytes = session.quantum_packets as usize * session.payload_bytes;
             let len_bytes = len_bytes.unwrap_or(full_bytes);
             let index = self.sender.next_index();
-            self.sender.submit(filling, len_bytes, index, Flags::NONE);
+            self.sender.submit(filling, len_bytes, index, Flags::NONE)?;
         }
         self.sender.turn();
         Ok(())

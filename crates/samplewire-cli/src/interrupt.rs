@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::SendStream;
-use samplewire::transmitter::TransmitError;
+use samplewire::transmitter::SendError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
@@ -82,7 +82,7 @@ pub(crate) fn wait_ready(
     stream: &SendStream,
     timeout: Duration,
     mut should_stop: impl FnMut() -> bool,
-) -> Result<bool, TransmitError> {
+) -> Result<bool, SendError> {
     let started = Instant::now();
     while !should_stop() {
         let left = timeout.saturating_sub(started.elapsed());

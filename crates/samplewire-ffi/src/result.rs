@@ -5,7 +5,7 @@ use std::ffi::{CStr, CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use samplewire::OpenError;
-use samplewire::transmitter::TransmitError;
+use samplewire::transmitter::SendError;
 use samplewire_io::LinkError;
 use samplewire_proto::wire::RefuseReason;
 
@@ -227,11 +227,12 @@ impl From<&LinkError> for Failure {
     }
 }
 
-impl From<TransmitError> for Failure {
-    fn from(error: TransmitError) -> Self {
+impl From<SendError> for Failure {
+    fn from(error: SendError) -> Self {
         match &error {
-            TransmitError::Ended(ended) => crate::end::of_end(&ended.end).1,
-            TransmitError::Port(_) => Self::new(sw_result::Port, error.to_string()),
+            SendError::Ended(ended) => crate::end::of_end(&ended.end).1,
+            SendError::Port(_) => Self::new(sw_result::Port, error.to_string()),
+            _ => Self::argument(error.to_string()),
         }
     }
 }

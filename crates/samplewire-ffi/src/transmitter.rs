@@ -5,9 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
-use samplewire::transmitter::{
-    Canceller, Filling, PlayEvents, SessionEnd, StatsHandle, TransmitError,
-};
+use samplewire::transmitter::{Canceller, Filling, PlayEvents, SendError, SessionEnd, StatsHandle};
 use samplewire::{End, SendStream};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
@@ -224,7 +222,7 @@ pub unsafe extern "C" fn sw_transmitter_commit(
             )));
         }
         let filling = sending.rooms.take(seen.handle).ok_or_else(|| stale(seen.handle))?;
-        transmitter.submit(filling, (count * sample_bytes) as usize, index, flags);
+        transmitter.submit(filling, (count * sample_bytes) as usize, index, flags)?;
         // SAFETY: the caller's.
         unsafe { write(room, &sw_room::defaults())? };
         Ok(sw_result::Ok)
@@ -431,7 +429,7 @@ impl Sending {
                 these = these | flags.without(Flags::START);
                 ends_burst = false;
             }
-            transmitter.submit(filling, now.len(), index, these);
+            transmitter.submit(filling, now.len(), index, these)?;
             let samples = (now.len() / sample_bytes) as u64;
             (bytes, index, these) = (later, index + samples, Flags::NONE);
             *taken += samples;
@@ -449,8 +447,8 @@ impl Sending {
         failure
     }
 
-    pub(crate) fn failure(&self, error: TransmitError) -> Failure {
-        if let TransmitError::Ended(ended) = &error {
+    pub(crate) fn failure(&self, error: SendError) -> Failure {
+        if let SendError::Ended(ended) = &error {
             return self.note_end(ended);
         }
         let failure = Failure::from(error);

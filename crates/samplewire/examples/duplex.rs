@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::TransmitError;
+use samplewire::transmitter::SendError;
 use samplewire::{
     Flags, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream, TransmitterOptions,
     Waits,
@@ -111,7 +111,7 @@ impl Side {
     fn send(&mut self) -> Result<()> {
         let mut filling = match self.sender.poll_quantum(Waker::noop()) {
             Poll::Ready(Ok(filling)) => filling,
-            Poll::Ready(Err(TransmitError::Ended(_))) => {
+            Poll::Ready(Err(SendError::Ended(_))) => {
                 self.is_sending = false;
                 return Ok(());
             }
@@ -119,7 +119,7 @@ impl Side {
             Poll::Pending => return Ok(()),
         };
         let len_bytes = filling.bytes_mut().len();
-        self.sender.submit(filling, len_bytes, self.sender.next_index(), Flags::NONE);
+        self.sender.submit(filling, len_bytes, self.sender.next_index(), Flags::NONE)?;
         self.sent_bytes += len_bytes as u64;
         Ok(())
     }

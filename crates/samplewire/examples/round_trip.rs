@@ -109,7 +109,7 @@ impl Side {
         let next = sender.next_index();
         let mut filling = sender.quantum(PATIENCE)?.ok_or(SILENT)?;
         filling.bytes_mut()[..PAYLOAD].fill(next as u8);
-        sender.submit(filling, PAYLOAD, next, Flags::NONE);
+        sender.submit(filling, PAYLOAD, next, Flags::NONE)?;
         Ok(())
     }
 

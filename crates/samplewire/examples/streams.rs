@@ -95,7 +95,8 @@ fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), String> {
                     packet[..8].copy_from_slice(&index.to_le_bytes());
                     *index += (payload_bytes / FRAME_BYTES) as u64;
                 }
-                stream.submit(filling, len_bytes, first, Flags::NONE);
+                let submitted = stream.submit(filling, len_bytes, first, Flags::NONE);
+                submitted.map_err(|error| error.to_string())?;
                 has_fed = true;
             }
         }

@@ -119,6 +119,14 @@ pub enum OpenError {
     /// The quanta cannot be allocated.
     #[error(transparent)]
     Pool(#[from] PoolError),
+    /// A device was to have no stream, or too many.
+    #[error("a device of {streams} streams: it sends at most {max}, or takes one, or both")]
+    Streams {
+        /// How many it was to have.
+        streams: usize,
+        /// How many it sends at most.
+        max: usize,
+    },
     /// The port has room for no more streams.
     #[error("the port has {max} streams, and room for no more: open another port")]
     PortFull {

@@ -486,7 +486,8 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
                 };
                 filling.bytes_mut()[..400].fill(0);
                 let first = it.session().first_index + burst * 10_000;
-                it.submit(filling, 400, first, Flags::START | Flags::END_OF_BURST);
+                it.submit(filling, 400, first, Flags::START | Flags::END_OF_BURST)
+                    .expect("it follows");
                 // So that the end of the burst comes by itself.
                 std::thread::sleep(Duration::from_millis(50));
             }

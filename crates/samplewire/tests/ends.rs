@@ -233,7 +233,7 @@ fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
 fn stream_of_other_channels_is_refused_with_both_numbers() {
     let info = StreamInfo::new(Format::Sc16, 3, 1e6).unwrap();
     let error = SourceBlock::<Sc16>::new(counter_of(10, 3)).err().unwrap().to_string();
-    assert!(error.contains("are 3, and the block is for 1: make it for [T; 3]"), "{error}");
+    assert!(error.contains("are 3, not 1: use [T; 3]"), "{error}");
     let sink = Box::new(sink::NullSink::new(&info));
     assert!(SinkBlock::<[Sc16; 2]>::new(sink, &info).is_err());
 }
@@ -379,7 +379,7 @@ fn stream_of_another_format_is_refused_with_both_names() {
     let device = device(1_000, &losses(0.0), Overflow::Wait);
     let receiver = device.receive(&ReceiveOptions::new());
     let error = ReceiverSource::<Complex<f32>>::new(receiver).unwrap_err().to_string();
-    assert!(error.starts_with("the stream is sc16, and the block is for complex f32"), "{error}");
+    assert!(error.starts_with("the stream is sc16, and complex f32 is fc32"), "{error}");
     // Its session is gone before it has begun, and nobody waits for another.
     drop(device);
 }

@@ -23,7 +23,7 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
         let mut send = |lost: u64, flags| {
             let filling = stream.quantum(WAIT_MAX).expect("it works").expect("room");
             let index = stream.next_index() + lost;
-            stream.submit(filling, SAMPLES as usize * 4, index, flags);
+            stream.submit(filling, SAMPLES as usize * 4, index, flags).expect("it follows");
         };
         for crowd in CROWDS {
             (0..crowd - 1).for_each(|gap| send(gap + 1, Flags::META | Flags::OVERFLOW));

@@ -405,7 +405,8 @@ fn send_rounds(mut listeners: Vec<Listener>) {
             let is_lost = stream == 2 && round % 8 == 7;
             let flags = if is_lost { Flags::OVERFLOW } else { Flags::NONE };
             indexes[stream] += if is_lost { OVERFLOW_SAMPLES } else { 0 };
-            it.submit(filling, ROUND_SAMPLES as usize * 4, indexes[stream], flags);
+            it.submit(filling, ROUND_SAMPLES as usize * 4, indexes[stream], flags)
+                .expect("it follows");
             indexes[stream] += ROUND_SAMPLES;
             it.turn();
         }

@@ -13,7 +13,7 @@ use samplewire::format::Format;
 use samplewire::sigmf::RecordedGap;
 use samplewire::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::TransmitError;
+use samplewire::transmitter::SendError;
 use samplewire::{End, OpenError, SampleIndex, SendOptions, SendStream, TransmitterOptions};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::stream::Violation;
@@ -119,11 +119,11 @@ fn submit(
     transmitter: &mut SendStream,
     index: SampleIndex,
     flags: Flags,
-) -> Result<SampleIndex, TransmitError> {
+) -> Result<SampleIndex, SendError> {
     let filling = transmitter.quantum(Duration::from_secs(5))?;
     let mut filling = filling.expect("there is room");
     filling.bytes_mut()[..400].fill(1);
-    transmitter.submit(filling, 400, index, flags | Flags::END_OF_BURST);
+    transmitter.submit(filling, 400, index, flags | Flags::END_OF_BURST).expect("it follows");
     Ok(index + 100)
 }
 
@@ -190,7 +190,7 @@ fn jump_of_any_kind_beyond_the_bound_ends_the_stream_and_the_next_one_plays() {
             };
             let end = match end {
                 Ok(end) => end.end,
-                Err(TransmitError::Ended(end)) => end.end,
+                Err(SendError::Ended(end)) => end.end,
                 Err(error) => panic!("{kind}: {error}"),
             };
             assert_eq!(end, End::ClosedByPeer(CloseReason::JumpTooFar), "{kind}, {has_clock}");

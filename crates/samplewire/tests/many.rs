@@ -98,7 +98,7 @@ impl Feed {
         for (at, place) in room.chunks_exact_mut(4).take(count as usize).enumerate() {
             place.copy_from_slice(&sample(self.stream, self.index + at as u64));
         }
-        sending.submit(filling, count as usize * 4, self.index, Flags::NONE);
+        sending.submit(filling, count as usize * 4, self.index, Flags::NONE).expect("it follows");
         self.index += count;
         *has_fed = true;
         false

@@ -15,7 +15,7 @@ use samplewire::source::{
     CounterSource, ReaderSource, Repeat, Source, SourceOptions, StreamInfo, counter_mismatch,
     open_recording,
 };
-use samplewire::transmitter::{Overflow, PlayError, TransmitError};
+use samplewire::transmitter::{Overflow, PlayError, SendError};
 use samplewire::{
     Cause, Delivery, End, Listener, OpenError, SampleIndex, SendOptions, SendStream,
     TransmitterOptions, Underflow,
@@ -227,7 +227,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
             std::thread::sleep(Duration::from_secs(3));
         }
     });
-    let Err(PlayError::Transmit(TransmitError::Ended(end))) = end else { panic!("{end:?}") };
+    let Err(PlayError::Transmit(SendError::Ended(end))) = end else { panic!("{end:?}") };
     assert_eq!(end.end, End::ClosedByPeer(CloseReason::Underflow));
     let (played, underruns) = stage.finish();
     assert!(played.is_stopped);
@@ -260,7 +260,7 @@ fn index_beyond_the_largest_is_told_and_not_waited_for() {
     let sent = transmitter.send_burst(&mut *counter(10), INDEX_MAX + 1, |_| false);
     let told = sent.and_then(|_| Ok(transmitter.finish(0)?));
     match told {
-        Err(PlayError::Transmit(TransmitError::Port(words))) => {
+        Err(PlayError::Transmit(SendError::Port(words))) => {
             assert!(words.contains("index 9223372036854775809 lies beyond 2^63"), "{words}");
         }
         other => panic!("{other:?}"),
@@ -441,7 +441,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     assert!(first.wait_ready(Duration::from_secs(5)).expect("it works"));
     let mut filling = first.quantum(Duration::from_secs(1)).expect("open").expect("room");
     filling.bytes_mut().fill(1);
-    first.submit(filling, 4_000, first.session().first_index, Flags::START);
+    first.submit(filling, 4_000, first.session().first_index, Flags::START).expect("it follows");
     std::thread::sleep(Duration::from_millis(100));
     match SendStream::open(device.address, &SendOptions::new().owner(8)) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}

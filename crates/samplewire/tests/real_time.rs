@@ -106,7 +106,7 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
                 let mut filling = transmitter.quantum(Duration::from_secs(10)).unwrap().unwrap();
                 filling.bytes_mut()[..len_bytes].fill(packet as u8);
                 let index = session.first_index + packet * u64::from(session.packet_samples);
-                transmitter.submit(filling, len_bytes, index, Flags::NONE);
+                transmitter.submit(filling, len_bytes, index, Flags::NONE).expect("it follows");
                 let pause = Instant::now();
                 while pause.elapsed() < Duration::from_millis(2) {
                     transmitter.turn();

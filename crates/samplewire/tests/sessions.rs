@@ -5,11 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use num_complex::Complex;
+use samplewire::device::{Device, DeviceConfig, STREAMS_MAX};
 use samplewire::format::Format;
 use samplewire::receiver::{ReceiveOptions, ReceiveStream};
-use samplewire::source::{CounterSource, Source, counter_mismatch};
-use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitError, TransmitterOptions};
+use samplewire::source::{CounterSource, Source, StreamInfo, counter_mismatch};
+use samplewire::transmitter::{Listener, Overflow, PlaySummary, SendError, TransmitterOptions};
 use samplewire::{Flags, OpenError, ReceiveError, SendStream, probe};
+use samplewire_circuit::{Tag, TagKind};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, RefuseReason};
 
@@ -86,6 +89,94 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
     let between = sent.stats();
     assert_eq!((between.credit, between.held, between.window), (0, 0, 0));
     assert_eq!(sent.session(), None);
+}
+
+/// Runs `feed` with a stream to a receiver; what that receives: bytes, and the tags.
+fn received_of(feed: impl FnOnce(&mut SendStream) + Send) -> (Vec<u8>, Vec<Tag>) {
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("terms in range");
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let options = TransmitterOptions::new().payload_bytes(64);
+    let mut listener = Listener::listen(local, &info, &options).expect("listens");
+    let address = listener.local_addr();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let accepted = listener.accept(Duration::from_secs(5)).expect("the port works");
+            let mut stream = accepted.expect("a receiver comes");
+            feed(&mut stream);
+            stream.finish(0).expect("the port works");
+        });
+        let receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
+        let (mut bytes, mut tags) = (Vec::new(), Vec::new());
+        for block in receiver.map(Result::unwrap) {
+            assert!(block.gaps().is_empty() && block.index() == bytes.len() as u64 / 4);
+            bytes.extend_from_slice(block.bytes());
+            tags.extend_from_slice(block.tags());
+        }
+        (bytes, tags)
+    })
+}
+
+#[test]
+fn samples_sent_in_pieces_arrive_as_one_burst() {
+    let samples: Vec<_> = (0..10_001).map(|it| Complex::new(it as i16, -(it as i16))).collect();
+    let (bytes, tags) = received_of(|stream| {
+        let mut left = &samples[..];
+        for len in [0, 1, 7, 16, 33, 4_000].into_iter().cycle() {
+            let (now, later) = left.split_at(len.min(left.len()));
+            stream.send(now).expect("it flows");
+            assert_eq!(stream.next_index(), (samples.len() - later.len()) as u64);
+            left = later;
+            if left.is_empty() {
+                break;
+            }
+        }
+    });
+    assert_eq!(bytes, bytemuck::cast_slice::<_, u8>(&samples));
+    let ends: Vec<_> = tags.iter().filter(|tag| tag.kind == TagKind::EndOfBurst).collect();
+    assert!(matches!(ends[..], [Tag { index: 10_001, .. }]), "{ends:?}");
+}
+
+#[test]
+fn wrong_arguments_of_a_submission_are_errors_and_the_stream_goes_on() {
+    let (bytes, _) = received_of(|stream| {
+        let patience = Duration::from_secs(5);
+        let mut submit = |len_bytes, index, flags| {
+            let filling = stream.quantum(patience).expect("it flows").expect("there is room");
+            stream.submit(filling, len_bytes, index, flags)
+        };
+        let error = submit(1 << 30, 0, Flags::NONE).unwrap_err();
+        assert!(matches!(error, SendError::Length { len_bytes: 0x4000_0000, .. }), "{error}");
+        let error = submit(62, 0, Flags::NONE).unwrap_err();
+        assert_eq!(error, SendError::SplitSample { len_bytes: 62, frame_bytes: 4 });
+        let error = submit(64, 1, Flags::NONE).unwrap_err();
+        assert_eq!(error, SendError::Index { index: 1, expected: 0 });
+        submit(64, 0, Flags::NONE).expect("it follows");
+        let error = submit(64, 15, Flags::START).unwrap_err();
+        assert_eq!(error, SendError::Index { index: 15, expected: 16 });
+        let error = stream.send(&[0.0_f32]).unwrap_err();
+        assert!(matches!(error, SendError::Form(_)), "{error}");
+        let error = stream.send_bytes(&[0; 3]).unwrap_err();
+        assert_eq!(error, SendError::SplitSample { len_bytes: 3, frame_bytes: 4 });
+        stream.send_bytes(&[7; 8]).expect("it flows");
+        assert_eq!(stream.next_index(), 18);
+        // What was sent leaves first.
+        let filling = stream.quantum(patience).expect("it flows").expect("there is room");
+        stream.submit(filling, 64, 18, Flags::NONE).expect("it follows");
+    });
+    assert_eq!((bytes.len(), &bytes[64..72]), (64 + 8 + 64, &[7; 8][..]));
+}
+
+#[test]
+fn device_without_streams_or_with_too_many_is_an_error() {
+    let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("terms in range");
+    for streams in [0, STREAMS_MAX + 1] {
+        let sends = &vec![info.clone(); streams][..];
+        let config = DeviceConfig { sends, ..DeviceConfig::default() };
+        let local = "127.0.0.1:0".parse().expect("an address");
+        let listened = Device::listen(local, config, &TransmitterOptions::new());
+        let error = listened.map(|_| ()).unwrap_err();
+        assert!(matches!(error, OpenError::Streams { streams: it, .. } if it == streams));
+    }
 }
 
 #[test]
@@ -246,7 +337,7 @@ fn send_all(mut stream: SendStream, samples: u64) {
         let filling = stream.quantum(Duration::from_secs(5)).expect("it is open");
         let mut filling = filling.expect("the receiver takes it");
         let len_bytes = filling.bytes_mut().len().min((samples - stream.next_index()) as usize * 4);
-        stream.submit(filling, len_bytes, stream.next_index(), Flags::NONE);
+        stream.submit(filling, len_bytes, stream.next_index(), Flags::NONE).expect("it follows");
     }
     let end = stream.finish(0).expect("the port works").end;
     assert!(matches!(end, End::Finished { .. }), "{end:?}");
@@ -297,9 +388,7 @@ fn next_stream_is_given_once_the_last_is_dropped() {
     let first = listener.accept(patience).expect("the port works").expect("a receiver comes");
     open(&mut ends);
     assert!(listener.accept(Duration::from_millis(50)).expect("the port works").is_none());
-    assert!(
-        matches!(first.check(), Err(TransmitError::Ended(end)) if end.end == End::PeerRestarted)
-    );
+    assert!(matches!(first.check(), Err(SendError::Ended(end)) if end.end == End::PeerRestarted));
     drop(first);
     let second = listener.accept(patience).expect("the port works").expect("it has come");
     assert_eq!(second.session().id, 2);

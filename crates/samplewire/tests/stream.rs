@@ -188,7 +188,7 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
             let mut filling = filling.expect("it is open").expect("the receiver takes it");
             let most = filling.bytes_mut().len().min(rng.within(1..=2_048) as usize * 4);
             let len_bytes = source.read(&mut filling.bytes_mut()[..most]).expect("it counts");
-            stream.submit(filling, len_bytes, index, Flags::NONE);
+            stream.submit(filling, len_bytes, index, Flags::NONE).expect("it follows");
             index = stream.next_index();
         }
         stream.finish(0).expect("the port works")

@@ -118,7 +118,9 @@ fn packets_of_many_streams_leave_in_one_call() {
         let session = *transmitter.session();
         let filling = transmitter.quantum(PATIENCE).unwrap().expect("one is free");
         let len_bytes = session.payload_bytes;
-        transmitter.submit(filling, len_bytes, session.first_index, Flags::END_OF_BURST);
+        transmitter
+            .submit(filling, len_bytes, session.first_index, Flags::END_OF_BURST)
+            .expect("it follows");
     }
     // A link that takes nothing is offered what is ready again and again.
     let until = Instant::now() + PATIENCE;
@@ -153,7 +155,9 @@ fn control_packets_of_a_call_leave_before_its_data() {
             let Some(filling) = transmitter.quantum(Duration::ZERO).unwrap() else {
                 continue;
             };
-            transmitter.submit(filling, session.payload_bytes, indexes[place], Flags::NONE);
+            transmitter
+                .submit(filling, session.payload_bytes, indexes[place], Flags::NONE)
+                .expect("it follows");
             indexes[place] += u64::from(session.packet_samples);
         }
         for receiver in &mut receivers {

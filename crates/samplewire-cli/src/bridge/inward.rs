@@ -4,7 +4,7 @@ use std::io;
 use std::task::Poll;
 use std::time::Instant;
 
-use samplewire::transmitter::{Filling, SendStream, TransmitError};
+use samplewire::transmitter::{Filling, SendError, SendStream};
 use samplewire_proto::wire::Flags;
 
 use super::ending::Ending;
@@ -89,7 +89,7 @@ impl Inward {
                 if flags.contains(Flags::START) {
                     index = index.max(stats.stats().stream.position_of_peer) + lead;
                 }
-                stream.submit(filling, len_bytes, index, flags);
+                stream.submit(filling, len_bytes, index, flags)?;
                 (index, flags) = (stream.next_index(), Flags::NONE);
             }
             if items == 0 {
@@ -166,7 +166,7 @@ impl Inward {
 pub(super) enum PumpError {
     /// The session has ended, or the port broke.
     #[error(transparent)]
-    Transmit(#[from] TransmitError),
+    Transmit(#[from] SendError),
     /// The system refuses to wait.
     #[error(transparent)]
     System(#[from] io::Error),

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use samplewire::End;
 use samplewire::device::{AcceptedStream, ReceiveListener};
 use samplewire::receiver::ReceiveStream;
-use samplewire::transmitter::{Listener, SendStream, SessionEnd, TransmitError};
+use samplewire::transmitter::{Listener, SendError, SendStream, SessionEnd};
 use samplewire_proto::wire::CloseReason;
 
 use super::ending::Ending;
@@ -206,7 +206,7 @@ fn send(
     let started = Instant::now();
     let end = match inward.pump(stream, lead, ending, console) {
         Ok(()) => finish(stream).map_err(port_failure)?,
-        Err(PumpError::Transmit(TransmitError::Ended(end))) => *end,
+        Err(PumpError::Transmit(SendError::Ended(end))) => *end,
         Err(PumpError::Transmit(error)) => return Err(port_failure(error)),
         Err(PumpError::System(error)) => return Err(error.into()),
     };
@@ -240,7 +240,7 @@ fn send(
 
 /// Ends a session when the other end has all, or what has departed by [`FINISH_MAX`]: it may hold
 /// back what nobody takes of it.
-fn finish(stream: &mut SendStream) -> Result<SessionEnd, TransmitError> {
+fn finish(stream: &mut SendStream) -> Result<SessionEnd, SendError> {
     let canceller = stream.canceller();
     std::thread::scope(|scope| {
         let (done, wait) = mpsc::channel::<()>();
@@ -255,7 +255,7 @@ fn finish(stream: &mut SendStream) -> Result<SessionEnd, TransmitError> {
     })
 }
 
-fn port_failure(error: TransmitError) -> Failure {
+fn port_failure(error: SendError) -> Failure {
     Failure::Play(error.into())
 }
 

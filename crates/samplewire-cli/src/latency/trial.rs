@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiveStream;
-use samplewire::transmitter::TransmitError;
+use samplewire::transmitter::SendError;
 use samplewire::{SampleIndex, SendStream};
 use samplewire_proto::wire::Flags;
 
@@ -26,8 +26,8 @@ pub(super) struct Trial {
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
-impl From<TransmitError> for Broken {
-    fn from(error: TransmitError) -> Self {
+impl From<SendError> for Broken {
+    fn from(error: SendError) -> Self {
         Self(format!("sending: {error}"))
     }
 }
@@ -106,7 +106,7 @@ impl Trial {
         let len_bytes = self.samples as usize * self.sender.info().frame_bytes();
         filling.bytes_mut()[..len_bytes].fill(0);
         let flags = Flags::START | Flags::END_OF_BURST;
-        self.sender.submit(filling, len_bytes, first, flags);
+        self.sender.submit(filling, len_bytes, first, flags)?;
         self.next = first + self.samples;
         Ok(())
     }

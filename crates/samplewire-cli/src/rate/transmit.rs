@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::source::{NullSource, Source, SourceError, StreamInfo};
-use samplewire::transmitter::{PlayError, StatsHandle, TransmitError};
+use samplewire::transmitter::{PlayError, SendError, StatsHandle};
 use samplewire::{End, SendStream};
 
 use super::tally::Sent;
@@ -77,7 +77,7 @@ impl Transmitting {
                 return Ok(None);
             }
             let text = format!("the device took nothing for {timeout:?}");
-            return Err(PlayError::Transmit(TransmitError::Port(text)));
+            return Err(PlayError::Transmit(SendError::Port(text)));
         }
         let info = stream.info();
         let zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
@@ -108,7 +108,7 @@ impl Transmitting {
             End::Finished { .. } => Ok(Some(end.stats.underflow_at_peer)),
             other => {
                 let text = format!("the stream ended with {other:?}");
-                Err(PlayError::Transmit(TransmitError::Port(text)))
+                Err(PlayError::Transmit(SendError::Port(text)))
             }
         }
     }

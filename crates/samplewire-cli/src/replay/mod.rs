@@ -9,7 +9,7 @@ mod summary;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::source::{ConvertingSource, Source, SourceOptions, open_recording};
-use samplewire::transmitter::{PlayError, SessionEnd, TransmitError};
+use samplewire::transmitter::{PlayError, SendError, SessionEnd};
 use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
@@ -145,7 +145,7 @@ impl Replay<'_> {
                 self.stream.finish(0).map_err(PlayError::from)?;
                 return Err(error.into());
             }
-            Err(PlayError::Transmit(TransmitError::Ended(end))) => {
+            Err(PlayError::Transmit(SendError::Ended(end))) => {
                 return Ok((Stop::Broken(end.end), Some(*end)));
             }
             Err(PlayError::Transmit(error)) => return Ok((Stop::Port(error.to_string()), None)),

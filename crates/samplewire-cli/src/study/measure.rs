@@ -79,7 +79,7 @@ fn receive(address: std::net::SocketAddr, point: &Point) -> Result<Received, Fai
     Ok(Received { samples, goodput_bps })
 }
 
-fn lost(error: samplewire::transmitter::TransmitError) -> Failure {
+fn lost(error: samplewire::transmitter::SendError) -> Failure {
     Failure::Play(error.into())
 }
 

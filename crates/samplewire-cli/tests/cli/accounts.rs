@@ -38,7 +38,7 @@ fn account(end: &Value) -> [u64; 5] {
 
 fn send(it: &mut SendStream, index: u64, samples: usize, flags: Flags) {
     let filling = it.quantum(Duration::from_secs(9)).unwrap().expect("a free quantum");
-    it.submit(filling, samples * 4, index, flags);
+    it.submit(filling, samples * 4, index, flags).expect("it follows");
 }
 
 /// A device that starts 500 indexes after its offer, leaves 700 out on purpose, loses 300 at its

@@ -162,7 +162,9 @@ fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
         // 288 GB.
         for (index, flags) in [(0, Flags::START), (71_999_999_000, Flags::OVERFLOW)] {
             let filling = transmitter.quantum(Duration::from_secs(5)).unwrap();
-            transmitter.submit(filling.expect("there is room"), 400, index, flags);
+            transmitter
+                .submit(filling.expect("there is room"), 400, index, flags)
+                .expect("it follows");
         }
         std::thread::sleep(MOMENT);
         let stopped_after = device.stops_after();

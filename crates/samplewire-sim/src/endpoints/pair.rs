@@ -9,7 +9,7 @@ use samplewire::format::Format;
 use samplewire::receiver::{Block, Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::{StreamInfo, counter_mismatch, counter_sample};
 use samplewire::stepped::{PendingReceiver, Rest, Stepped};
-use samplewire::transmitter::{Listener, SendStream, TransmitError, TransmitterOptions};
+use samplewire::transmitter::{Listener, SendError, SendStream, TransmitterOptions};
 use samplewire::{End, Gap};
 use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Nanos, Rng};
@@ -178,7 +178,7 @@ impl Converter {
                 (index..).zip(frames).for_each(|(index, frame)| {
                     frame.copy_from_slice(&counter_sample(index, 0));
                 });
-                stream.submit(filling, len_bytes, index, Flags::NONE);
+                stream.submit(filling, len_bytes, index, Flags::NONE).expect("it follows");
                 continue;
             }
             if !std::mem::replace(&mut self.is_finishing, true) {
@@ -186,7 +186,7 @@ impl Converter {
             }
             match stream.check() {
                 Ok(()) => {}
-                Err(TransmitError::Ended(end)) => {
+                Err(SendError::Ended(end)) => {
                     assert_eq!(end.end, End::Finished { final_index: self.samples });
                     (self.listener, self.stream) = (None, None);
                 }

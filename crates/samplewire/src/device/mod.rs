@@ -61,9 +61,6 @@ impl Device {
     ///
     /// # Errors
     /// The port is in use, or see [`Device::listen_over`].
-    ///
-    /// # Panics
-    /// See [`Device::listen_over`].
     pub fn listen(
         address: SocketAddr,
         config: DeviceConfig<'_>,
@@ -76,10 +73,8 @@ impl Device {
     /// Like [`Device::listen`], over a link of the caller's: with faults, a capture, in memory.
     ///
     /// # Errors
-    /// An option is out of range, or the system refuses memory or a thread.
-    ///
-    /// # Panics
-    /// When the port does neither, or sends more than [`STREAMS_MAX`] streams.
+    /// The port neither sends nor plays, or sends more than [`STREAMS_MAX`] streams; an option is out of
+    /// range, or the system refuses memory or a thread.
     pub fn listen_over(
         link: Box<dyn Link>,
         config: DeviceConfig<'_>,
@@ -130,8 +125,9 @@ impl Device {
         drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
     ) -> Result<Self, OpenError> {
         let streams = config.sends.len() + usize::from(config.plays.is_some());
-        assert_ne!(streams, 0, "a device sends or plays");
-        assert!(config.sends.len() <= STREAMS_MAX, "{streams} streams of one device");
+        if streams == 0 || config.sends.len() > STREAMS_MAX {
+            return Err(OpenError::Streams { streams, max: STREAMS_MAX });
+        }
         let address = link.local_addr();
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;

@@ -30,7 +30,7 @@ mod receiver;
 mod sink;
 mod source;
 mod transmitter;
-mod typed;
+pub(crate) mod typed;
 
 pub use account::{Account, AccountHandle};
 pub use receiver::ReceiverSource;

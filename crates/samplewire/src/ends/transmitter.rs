@@ -10,7 +10,7 @@ use samplewire_proto::wire::Flags;
 
 use super::account;
 use super::typed::{self, FormError, FormSample};
-use crate::transmitter::{Filling, SendStream, SessionEnd, TransmitError};
+use crate::transmitter::{Filling, SendError, SendStream, SessionEnd};
 
 /// Sends what comes over a [`SendStream`], each sample at its index, copied once: into the
 /// quanta that packets are cut from.
@@ -80,7 +80,7 @@ impl<T: FormSample> TransmitterSink<T> {
         if index < next {
             return Err(format!("sample {index} comes after sample {next}").into());
         }
-        self.submit(Flags::NONE);
+        self.submit(Flags::NONE)?;
         let is_lost = |kind| account::missing(kind).is_some();
         let is_lost = quantum.tags().iter().any(|tag| tag.index == index && is_lost(&tag.kind));
         self.flags = if is_lost { Flags::OVERFLOW } else { Flags::START };
@@ -105,7 +105,7 @@ impl<T: FormSample> TransmitterSink<T> {
             self.next_index += len as u64;
             self.may_end = true;
             if is_full {
-                self.submit(Flags::NONE);
+                self.submit(Flags::NONE)?;
             }
         }
         Ok(None)
@@ -122,7 +122,7 @@ impl<T: FormSample> TransmitterSink<T> {
                 self.filling = Some(Part { filling, len_bytes: 0, index: self.next_index });
                 Ok(None)
             }
-            Poll::Ready(Err(TransmitError::Ended(end))) => {
+            Poll::Ready(Err(SendError::Ended(end))) => {
                 self.end.get_or_init(|| *end);
                 Ok(Some(Flow::End))
             }
@@ -131,12 +131,13 @@ impl<T: FormSample> TransmitterSink<T> {
     }
 
     /// Sends what is filled.
-    fn submit(&mut self, flags: Flags) {
+    fn submit(&mut self, flags: Flags) -> Result<(), Failure> {
         if let Some(Part { filling, len_bytes, index }) = self.filling.take() {
             let flags = std::mem::replace(&mut self.flags, Flags::NONE) | flags;
             self.may_end &= !flags.contains(Flags::END_OF_BURST);
-            self.stream.submit(filling, len_bytes, index, flags);
+            self.stream.submit(filling, len_bytes, index, flags)?;
         }
+        Ok(())
     }
 }
 
@@ -155,7 +156,7 @@ impl<T: FormSample> Sink<T> for TransmitterSink<T> {
                 if let Some(flow) = self.begin()? {
                     return Ok(flow);
                 }
-                self.submit(Flags::END_OF_BURST);
+                self.submit(Flags::END_OF_BURST)?;
             }
             self.jump(quantum)?;
         }
@@ -177,7 +178,7 @@ impl<T: FormSample> Sink<T> for TransmitterSink<T> {
             part.filling.bytes_mut()[at..at + size_of::<T>()].copy_from_slice(sample);
             part.len_bytes += size_of::<T>();
             (self.taken, self.next_index) = (end, self.next_index + 1);
-            self.submit(Flags::END_OF_BURST);
+            self.submit(Flags::END_OF_BURST)?;
         }
         if let Some(flow) = self.take(quantum, quantum.len())? {
             return Ok(flow);
@@ -190,7 +191,7 @@ impl<T: FormSample> Sink<T> for TransmitterSink<T> {
         if self.end.get().is_some() {
             return Ok(());
         }
-        self.submit(Flags::END_OF_BURST);
+        self.submit(Flags::END_OF_BURST)?;
         let end = self.stream.finish(0)?;
         self.end.get_or_init(|| end);
         Ok(())

@@ -42,8 +42,7 @@ forms! {
 pub enum FormError {
     /// Its format is another.
     #[error(
-        "the stream is {found}, and the block is for {sample}, which is {wanted}: make the block for \
-         the stream's format and convert behind it"
+        "the stream is {found}, and {sample} is {wanted}: use the stream's format and convert it"
     )]
     Format {
         /// The stream's format.
@@ -54,10 +53,7 @@ pub enum FormError {
         wanted: Format,
     },
     /// It has another number of channels.
-    #[error(
-        "the stream's channels of {sample} are {found}, and the block is for {wanted}: make it for \
-         [T; {found}], and take channels behind it"
-    )]
+    #[error("the stream's channels of {sample} are {found}, not {wanted}: use [T; {found}]")]
     Channels {
         /// How many it has.
         found: u16,
@@ -75,7 +71,7 @@ pub enum FormError {
 }
 
 /// Refuses a stream of which a sample is no `T`.
-pub(super) fn check<T: FormSample>(info: &StreamInfo) -> Result<(), FormError> {
+pub(crate) fn check<T: FormSample>(info: &StreamInfo) -> Result<(), FormError> {
     if info.format != T::FORMAT {
         let (found, sample, wanted) = (info.format, T::NAME, T::FORMAT);
         return Err(FormError::Format { found, sample, wanted });
@@ -99,7 +95,7 @@ mod tests {
         let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
         assert_eq!(check::<Complex<i16>>(&info), Ok(()));
         let error = check::<Complex<f32>>(&info).unwrap_err().to_string();
-        assert!(error.contains("sc16") && error.contains("complex f32, which is fc32"), "{error}");
+        assert!(error.contains("sc16, and complex f32 is fc32"), "{error}");
         let info = StreamInfo::new(Format::R16, 4, 1e6).unwrap();
         assert_eq!(check::<[i16; 4]>(&info), Ok(()));
         assert_eq!(check::<[[i16; 2]; 2]>(&info), Ok(()));

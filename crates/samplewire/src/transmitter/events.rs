@@ -9,7 +9,7 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 
 use super::shared::Shared;
-use super::{TransmitError, WAIT_MAX};
+use super::{SendError, WAIT_MAX};
 use crate::sync::{Mutex, lock};
 
 /// What happened to samples that a device was to play (`docs/protocol.md#6.10`).
@@ -58,7 +58,7 @@ impl PlayEvents {
     /// # Blocking
     /// At most for `timeout`. Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) events
     /// come with the calls of the thread that sends.
-    pub fn next_within(&self, timeout: Duration) -> Result<Option<PlayEvent>, TransmitError> {
+    pub fn next_within(&self, timeout: Duration) -> Result<Option<PlayEvent>, SendError> {
         let until = Instant::now().checked_add(timeout);
         let events = &self.shared.events;
         loop {
@@ -77,7 +77,7 @@ impl PlayEvents {
         }
     }
 
-    fn look(&self) -> Option<Result<PlayEvent, TransmitError>> {
+    fn look(&self) -> Option<Result<PlayEvent, SendError>> {
         // The end is looked at first: all events come before it.
         let error = super::session_error(&self.shared, FIRST_SESSION);
         self.shared.events.pop().map(Ok).or(error.map(Err))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use samplewire_io::{Capabilities, Link, Udp};
 
 use super::{
-    Canceller, Handle, SendStream, Slot, StatsHandle, TransmitError, TransmitterOptions,
+    Canceller, Handle, SendError, SendStream, Slot, StatsHandle, TransmitterOptions,
     TransmitterSnapshot,
 };
 use crate::device::{Device, DeviceConfig};
@@ -121,11 +121,11 @@ impl Listener {
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn accept(&mut self, timeout: Duration) -> Result<Option<SendStream>, TransmitError> {
+    pub fn accept(&mut self, timeout: Duration) -> Result<Option<SendStream>, SendError> {
         let Self { seen_session, slot } = self;
         let accepted = slot.wait_until(timeout, |shared| {
             let opened = shared.with_state(|state| match &state.failure {
-                Some(failure) => Some(Err(TransmitError::Port(failure.clone()))),
+                Some(failure) => Some(Err(SendError::Port(failure.clone()))),
                 None => state.session.filter(|session| session.id > *seen_session).map(Ok),
             });
             let session = match opened? {

@@ -26,6 +26,7 @@ use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
+use crate::ends::typed::{self, FormError, FormSample};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
@@ -52,9 +53,9 @@ use slot::Slot;
 /// The sending end of an open stream: of a device that a receiver has opened
 /// ([`Listener::accept`]), or of a program that opened a device which plays ([`SendStream::open`]).
 ///
-/// [`SendStream::play`] or [`SendStream::send_burst`] a source, or fill quanta with
-/// [`SendStream::quantum`] and [`SendStream::submit`]; end with [`SendStream::finish`]. Dropping it
-/// before that ends the stream with what has departed.
+/// [`SendStream::send`] samples, [`SendStream::play`] or [`SendStream::send_burst`] a source, or fill
+/// quanta in place with [`SendStream::quantum`] and [`SendStream::submit`]; end with
+/// [`SendStream::finish`]. Dropping it before that ends the stream with what has departed.
 #[derive(Debug)]
 pub struct SendStream {
     session: Session,
@@ -62,6 +63,8 @@ pub struct SendStream {
     device: Option<DeviceInfo>,
     /// The index after what was submitted last.
     next_index: SampleIndex,
+    /// What [`SendStream::send`] fills, and how many bytes of it are.
+    begun: Option<(Filling, usize)>,
     /// `None` only while it is dropped.
     submit: Option<rtrb::Producer<Submit>>,
     slot: Slot,
@@ -100,15 +103,43 @@ impl StatsHandle {
     }
 }
 
-/// Why samples can no longer be sent.
+/// Why samples were not sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum TransmitError {
+#[non_exhaustive]
+pub enum SendError {
     /// The session has ended.
     #[error("the session has ended: {:?}", .0.end)]
     Ended(Box<SessionEnd>),
     /// The I/O thread broke.
     #[error("the port failed: {0}")]
     Port(String),
+    /// A quantum has less room.
+    #[error("{len_bytes} bytes exceed the {room_bytes} of the quantum")]
+    Length {
+        /// How many there were to be.
+        len_bytes: usize,
+        /// The room.
+        room_bytes: usize,
+    },
+    /// The bytes end within a sample.
+    #[error("{len_bytes} bytes are no whole number of samples of {frame_bytes} bytes")]
+    SplitSample {
+        /// How many there were.
+        len_bytes: usize,
+        /// A sample of all channels.
+        frame_bytes: usize,
+    },
+    /// An index lies before the end of what was sent, or after it without a reason.
+    #[error("index {index} does not follow {expected}")]
+    Index {
+        /// The index given.
+        index: SampleIndex,
+        /// The end of what was sent.
+        expected: SampleIndex,
+    },
+    /// The samples are not of the stream's format.
+    #[error(transparent)]
+    Form(#[from] FormError),
 }
 
 impl SendStream {
@@ -168,7 +199,7 @@ impl SendStream {
     /// The program's end of an open session.
     fn new(session: Session, submit: rtrb::Producer<Submit>, slot: Slot) -> Self {
         let (next_index, submit) = (session.first_index, Some(submit));
-        Self { session, device: None, next_index, submit, slot }
+        Self { session, device: None, next_index, begun: None, submit, slot }
     }
 
     /// The terms of the stream, and its peer.
@@ -232,9 +263,10 @@ impl SendStream {
         self.device.is_some().then(|| PlayEvents { shared: Arc::clone(&self.slot.shared) })
     }
 
-    /// The index after what was submitted last, or the session's first.
-    pub const fn next_index(&self) -> SampleIndex {
-        self.next_index
+    /// The index after what was sent or submitted last, or the session's first.
+    pub fn next_index(&self) -> SampleIndex {
+        let begun_bytes = self.begun.as_ref().map_or(0, |(_, len_bytes)| *len_bytes);
+        self.next_index + (begun_bytes / self.slot.info.frame_bytes()) as u64
     }
 
     /// Waits until the receiver has reported how much it takes; `false` when `timeout` passes first.
@@ -245,7 +277,7 @@ impl SendStream {
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn wait_ready(&self, timeout: Duration) -> Result<bool, TransmitError> {
+    pub fn wait_ready(&self, timeout: Duration) -> Result<bool, SendError> {
         let id = self.session.id;
         let found = self.slot.wait_until(timeout, |shared| {
             let is_open = |state: &mut State| state.session.is_some_and(|open| open.id == id);
@@ -259,8 +291,61 @@ impl SendStream {
     ///
     /// # Errors
     /// The stream has ended, or the I/O thread broke.
-    pub fn check(&self) -> Result<(), TransmitError> {
+    pub fn check(&self) -> Result<(), SendError> {
         session_error(&self.slot.shared, self.session.id).map_or(Ok(()), Err)
+    }
+
+    /// Sends samples that follow on those before, copied into quanta. They depart by full quanta; the
+    /// rest waits for the next call, [`SendStream::flush`] or [`SendStream::finish`].
+    ///
+    /// # Errors
+    /// `T` is not the stream's format, or the stream has ended: what was copied before is not taken
+    /// back.
+    ///
+    /// # Blocking
+    /// While the receiver takes no more.
+    pub fn send<T: FormSample>(&mut self, samples: &[T]) -> Result<(), SendError> {
+        typed::check::<T>(&self.slot.info)?;
+        self.send_bytes(bytemuck::cast_slice(samples))
+    }
+
+    /// Like [`SendStream::send`], of samples as they go over the wire: little-endian, channels
+    /// interleaved.
+    ///
+    /// # Errors
+    /// The bytes end within a sample, or see [`SendStream::send`].
+    ///
+    /// # Blocking
+    /// See [`SendStream::send`].
+    pub fn send_bytes(&mut self, mut bytes: &[u8]) -> Result<(), SendError> {
+        self.check_whole(bytes.len())?;
+        while !bytes.is_empty() {
+            let (mut filling, begun_bytes) = match self.begun.take() {
+                Some(begun) => begun,
+                None => match self.quantum(WAIT_MAX)? {
+                    Some(filling) => (filling, 0),
+                    None => continue,
+                },
+            };
+            let room = &mut filling.bytes_mut()[begun_bytes..];
+            let (now, later) = bytes.split_at(bytes.len().min(room.len()));
+            let is_full = now.len() == room.len();
+            room[..now.len()].copy_from_slice(now);
+            self.begun = Some((filling, begun_bytes + now.len()));
+            if is_full {
+                self.flush();
+            }
+            bytes = later;
+        }
+        Ok(())
+    }
+
+    /// Hands what [`SendStream::send`] has in a quantum that is not full over to be sent. Where that
+    /// is no whole number of packets, it ends a burst.
+    pub fn flush(&mut self) {
+        if let Some((filling, len_bytes)) = self.begun.take() {
+            self.push_samples(filling, len_bytes, self.next_index, Flags::NONE);
+        }
     }
 
     /// A quantum to fill; `None` when none becomes free within `timeout`: the
@@ -274,7 +359,7 @@ impl SendStream {
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn quantum(&mut self, timeout: Duration) -> Result<Option<Filling>, TransmitError> {
+    pub fn quantum(&mut self, timeout: Duration) -> Result<Option<Filling>, SendError> {
         self.slot.wait_until(timeout, |_| self.take(!timeout.is_zero())).transpose()
     }
 
@@ -286,7 +371,7 @@ impl SendStream {
     ///
     /// # Errors
     /// The session has ended.
-    pub fn poll_quantum(&mut self, waker: &Waker) -> Poll<Result<Filling, TransmitError>> {
+    pub fn poll_quantum(&mut self, waker: &Waker) -> Poll<Result<Filling, SendError>> {
         if let Some(taken) = self.take(true) {
             return Poll::Ready(taken);
         }
@@ -300,7 +385,7 @@ impl SendStream {
     }
 
     /// A free quantum, or the stream's error; none for who waits while enough is ready to be sent.
-    fn take(&self, waits: bool) -> Option<Result<Filling, TransmitError>> {
+    fn take(&self, waits: bool) -> Option<Result<Filling, SendError>> {
         let (session, shared) = (&self.session, &self.slot.shared);
         if let Some(error) = session_error(shared, session.id) {
             return Some(Err(error));
@@ -322,26 +407,54 @@ impl SendStream {
     /// lost at the source) or [`Flags::START`] (set on purpose). Less than whole packets ends a
     /// burst, and so does [`Flags::END_OF_BURST`], also without samples.
     ///
-    /// # Panics
-    /// When `len_bytes` exceeds the quantum or is no whole number of samples, or the index lies
-    /// before the end of the last quantum of the session, or after it without a reason.
-    pub fn submit(&mut self, filling: Filling, len_bytes: usize, index: SampleIndex, flags: Flags) {
-        assert!(len_bytes <= filling.room_bytes, "{len_bytes} bytes exceed the quantum");
-        assert!(
-            len_bytes.is_multiple_of(self.slot.info.frame_bytes()),
-            "{len_bytes} bytes split a sample"
-        );
-        let expected = self.next_index;
-        let may_jump = flags.contains(Flags::START) || flags.contains(Flags::OVERFLOW);
-        assert!(
-            index == expected || (index > expected && may_jump),
-            "index {index} does not follow {expected}"
-        );
-        if len_bytes > 0 || flags.contains(Flags::END_OF_BURST) {
-            self.next_index = index + (len_bytes / self.slot.info.frame_bytes()) as u64;
-            let Filling { quantum, session, .. } = filling;
-            self.push(Submit::Samples { session, quantum, len_bytes, index, flags });
+    /// What [`SendStream::send`] has begun leaves before it.
+    ///
+    /// # Errors
+    /// `len_bytes` exceeds the quantum or is no whole number of samples, or the index lies before the
+    /// end of what was sent, or after it without a reason. The quantum is free again, and nothing of
+    /// it is sent.
+    pub fn submit(
+        &mut self,
+        filling: Filling,
+        len_bytes: usize,
+        index: SampleIndex,
+        flags: Flags,
+    ) -> Result<(), SendError> {
+        let room_bytes = filling.room_bytes;
+        if len_bytes > room_bytes {
+            return Err(SendError::Length { len_bytes, room_bytes });
         }
+        self.check_whole(len_bytes)?;
+        let expected = self.next_index();
+        let may_jump = flags.contains(Flags::START) || flags.contains(Flags::OVERFLOW);
+        if index < expected || (index > expected && !may_jump) {
+            return Err(SendError::Index { index, expected });
+        }
+        self.flush();
+        if len_bytes > 0 || flags.contains(Flags::END_OF_BURST) {
+            self.push_samples(filling, len_bytes, index, flags);
+        }
+        Ok(())
+    }
+
+    fn check_whole(&self, len_bytes: usize) -> Result<(), SendError> {
+        let frame_bytes = self.slot.info.frame_bytes();
+        if !len_bytes.is_multiple_of(frame_bytes) {
+            return Err(SendError::SplitSample { len_bytes, frame_bytes });
+        }
+        Ok(())
+    }
+
+    fn push_samples(
+        &mut self,
+        filling: Filling,
+        len_bytes: usize,
+        index: SampleIndex,
+        flags: Flags,
+    ) {
+        self.next_index = index + (len_bytes / self.slot.info.frame_bytes()) as u64;
+        let Filling { quantum, session, .. } = filling;
+        self.push(Submit::Samples { session, quantum, len_bytes, index, flags });
     }
 
     /// Ends the stream after all that was submitted, and waits until the receiver has it all.
@@ -352,7 +465,7 @@ impl SendStream {
     ///
     /// # Blocking
     /// Until the receiver has everything, or is dead.
-    pub fn finish(&mut self, lost: u64) -> Result<SessionEnd, TransmitError> {
+    pub fn finish(&mut self, lost: u64) -> Result<SessionEnd, SendError> {
         self.finish_for(lost, CloseReason::Finished)
     }
 
@@ -363,11 +476,7 @@ impl SendStream {
     ///
     /// # Blocking
     /// See [`SendStream::finish`].
-    pub fn finish_for(
-        &mut self,
-        lost: u64,
-        reason: CloseReason,
-    ) -> Result<SessionEnd, TransmitError> {
+    pub fn finish_for(&mut self, lost: u64, reason: CloseReason) -> Result<SessionEnd, SendError> {
         self.start_finish(lost, reason);
         self.wait_end()
     }
@@ -375,6 +484,7 @@ impl SendStream {
     /// Ends the stream after all that was submitted; [`SendStream::check`] fails with its end.
     #[doc(hidden)]
     pub fn start_finish(&mut self, lost: u64, reason: CloseReason) {
+        self.flush();
         self.push(Submit::Close { session: self.session.id, lost, reason });
     }
 
@@ -385,16 +495,16 @@ impl SendStream {
     ///
     /// # Blocking
     /// Until the receiver has that, or is dead.
-    pub fn cancel(&mut self) -> Result<SessionEnd, TransmitError> {
+    pub fn cancel(&mut self) -> Result<SessionEnd, SendError> {
         self.slot.shared.cancel(self.session.id);
         self.wait_end()
     }
 
-    fn wait_end(&mut self) -> Result<SessionEnd, TransmitError> {
+    fn wait_end(&mut self) -> Result<SessionEnd, SendError> {
         let id = self.session.id;
         loop {
             match self.slot.wait_until(WAIT_MAX, |shared| session_error(shared, id)) {
-                Some(TransmitError::Ended(end)) => return Ok(*end),
+                Some(SendError::Ended(end)) => return Ok(*end),
                 Some(error) => return Err(error),
                 None => {}
             }
@@ -466,14 +576,14 @@ pub(crate) fn sender_config(link_bps: u64) -> Result<SenderConfig, OpenError> {
 }
 
 /// Why `session` takes no more samples, if it does not.
-fn session_error(shared: &Shared, session: u64) -> Option<TransmitError> {
+fn session_error(shared: &Shared, session: u64) -> Option<SendError> {
     shared.with_state(|state| {
         if let Some(failure) = &state.failure {
-            return Some(TransmitError::Port(failure.clone()));
+            return Some(SendError::Port(failure.clone()));
         }
         match (&state.session, state.ended) {
             (Some(open), _) if open.id == session => None,
-            (_, Some((_, end))) => Some(TransmitError::Ended(Box::new(end))),
+            (_, Some((_, end))) => Some(SendError::Ended(Box::new(end))),
             (_, None) => None,
         }
     })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::{CloseReason, Flags};
 
-use super::{Filling, SendStream, Session, SessionEnd, TransmitError};
+use super::{Filling, SendError, SendStream, Session, SessionEnd};
 use crate::device::SampleClock;
 use crate::source::{Source, SourceError};
 
@@ -44,7 +44,7 @@ pub enum PlayError {
     Source(#[from] SourceError),
     /// The port failed.
     #[error(transparent)]
-    Transmit(#[from] TransmitError),
+    Transmit(#[from] SendError),
 }
 
 /// The state of one performance.
@@ -85,7 +85,7 @@ impl SendStream {
         let result = self.play_on(source, overflow, &mut should_stop, &mut play);
         let end = match result {
             Ok(()) => self.finish(play.lost_before)?,
-            Err(PlayError::Transmit(TransmitError::Ended(end))) => *end,
+            Err(PlayError::Transmit(SendError::Ended(end))) => *end,
             Err(PlayError::Source(error)) => {
                 self.finish_for(play.lost_before, CloseReason::DeviceFault)?;
                 return Err(error.into());
@@ -101,10 +101,8 @@ impl SendStream {
     /// stopped has no end, and its caller [cancels](SendStream::cancel) the stream.
     ///
     /// # Errors
-    /// The source or the port failed, or the stream has ended.
-    ///
-    /// # Panics
-    /// When `first` lies before the end of what was sent before.
+    /// The source or the port failed, the stream has ended, or `first` lies before the end of what was
+    /// sent.
     ///
     /// # Blocking
     /// Until all is handed over to be sent: the last window of it may not have departed.
@@ -122,12 +120,13 @@ impl SendStream {
             if !has_more {
                 // What was sent is a whole burst, also when its source has failed.
                 let flags = if play.is_start { Flags::START } else { Flags::NONE };
-                self.submit(filling, 0, play.index, flags | Flags::END_OF_BURST);
+                self.submit(filling, 0, play.index, flags | Flags::END_OF_BURST)?;
                 break;
             }
             match self.fill(source, filling, &mut play) {
                 Ok(is_filled) => has_more = is_filled,
-                Err(error) => (has_more, result) = (false, Err(error.into())),
+                Err(error @ PlayError::Transmit(_)) => return Err(error),
+                Err(error) => (has_more, result) = (false, Err(error)),
             }
         }
         result.map(|()| play.index)
@@ -146,7 +145,7 @@ impl SendStream {
         &mut self,
         index: SampleIndex,
         mut should_stop: impl FnMut() -> bool,
-    ) -> Result<bool, TransmitError> {
+    ) -> Result<bool, SendError> {
         let mut waited = Duration::ZERO;
         let (mut reports, mut changes) = (0, 0);
         loop {
@@ -241,7 +240,7 @@ impl SendStream {
         &self,
         at: Instant,
         should_stop: &mut dyn FnMut() -> bool,
-    ) -> Result<bool, TransmitError> {
+    ) -> Result<bool, SendError> {
         loop {
             let left = at.saturating_duration_since(Instant::now());
             self.pause(left.min(STOP_PAUSE));
@@ -262,7 +261,7 @@ impl SendStream {
         source: &mut dyn Source,
         mut filling: Filling,
         play: &mut Play,
-    ) -> Result<bool, SourceError> {
+    ) -> Result<bool, PlayError> {
         let room = filling.bytes_mut();
         let mut len_bytes = 0;
         let mut result = Ok(true);
@@ -287,11 +286,11 @@ impl SendStream {
         if len_bytes > 0 {
             (play.lost_before, play.is_start) = (0, false);
         }
-        self.submit(filling, len_bytes, play.index, flags);
+        self.submit(filling, len_bytes, play.index, flags)?;
         let samples = (len_bytes / self.slot.info.frame_bytes()) as u64;
         play.index += samples;
         play.samples += samples;
-        result
+        Ok(result?)
     }
 }
 

@@ -97,7 +97,7 @@ fn play(
             Ok(Some(mut filling)) => {
                 let room = filling.bytes_mut();
                 let len_bytes = source.read(room).map_err(|error| error.to_string())?;
-                stream.submit(filling, len_bytes, index, Flags::NONE);
+                stream.submit(filling, len_bytes, index, Flags::NONE).expect("it follows");
                 let samples = (len_bytes / frame_bytes) as u64;
                 index += samples;
                 // A source that was held up for longer does not catch up: what the stream did not

@@ -12,7 +12,7 @@ use samplewire::device::{Device, DeviceConfig, ReceiveListener};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{SendOptions, SendStream, TransmitError, TransmitterOptions};
+use samplewire::transmitter::{SendError, SendOptions, SendStream, TransmitterOptions};
 use samplewire::{End, OpenError, RealTime, Waits};
 use samplewire_io::{Call, Link, LinkError, memory};
 use samplewire_proto::session::{OpenConfig, Opener};
@@ -167,8 +167,8 @@ impl Rig {
                 let receiver = stream.receiver.as_mut().expect("it is open");
                 if is_sender {
                     match stream.sending.quantum(Duration::from_millis(1)) {
-                        Err(TransmitError::Port(text)) => return text,
-                        Err(TransmitError::Ended(end)) => panic!("{end:?}"),
+                        Err(SendError::Port(text)) => return text,
+                        Err(error) => panic!("{error}"),
                         Ok(_) => {}
                     }
                 } else if receiver.next_within(Duration::from_millis(1)).is_none()
@@ -196,7 +196,7 @@ impl Stream {
                 for (index, place) in (sent..).zip(room.chunks_exact_mut(4)) {
                     place.copy_from_slice(&sample(index));
                 }
-                self.sending.submit(filling, len_bytes, sent, Flags::NONE);
+                self.sending.submit(filling, len_bytes, sent, Flags::NONE).expect("it follows");
                 self.sent += len_bytes as u64 / 4;
                 true
             }
