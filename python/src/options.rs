@@ -9,7 +9,6 @@ use samplewire::format::{self, Format};
 use samplewire::{Delivery, ReceiveOptions, SendOptions, Underflow};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
-use samplewire_proto::Nanos;
 
 use crate::errors;
 use crate::wait::span;
@@ -59,7 +58,7 @@ impl Opening {
 
     fn delivery(&self) -> Delivery {
         match self.delivery.as_str() {
-            "deadline" => Delivery::Deadline(Nanos(self.deadline_ns)),
+            "deadline" => Delivery::Deadline(Duration::from_nanos(self.deadline_ns)),
             "best-effort" => Delivery::BestEffort,
             _ => Delivery::Complete,
         }

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::UdpOptions;
-use samplewire_proto::Nanos;
 
 use crate::arguments::{one_of, switch};
 use crate::result::{Failure, guard, sw_result};
@@ -301,7 +300,7 @@ impl sw_transmitter_options {
 fn delivery(number: u32, deadline_ns: u64) -> Result<Delivery, Failure> {
     let all = [
         (0, Delivery::Complete),
-        (1, Delivery::Deadline(Nanos(deadline_ns))),
+        (1, Delivery::Deadline(Duration::from_nanos(deadline_ns))),
         (2, Delivery::BestEffort),
     ];
     one_of("delivery", number, &all, "see sw_delivery")

@@ -5,6 +5,7 @@ mod link;
 mod pair;
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use samplewire::receiver::ReceiveOptions;
 use samplewire::{Cause, Delivery};
@@ -39,7 +40,7 @@ fn run(line: LinkSpec, seed: u64, samples: u64, delivery: Delivery) -> Run {
 
 #[test]
 fn gaps_of_thirty_percent_loss_both_ways_are_of_packets_that_the_wire_lost() {
-    let deadline = Delivery::Deadline(Nanos::from_micros(500));
+    let deadline = Delivery::Deadline(Duration::from_micros(500));
     let run = run(lossy(30), 6, 15_000_000, deadline);
     let delivered: BTreeSet<u64> = run.delivered_packets().collect();
     for packet in 0..run.samples.div_ceil(run.packet_samples) {
@@ -84,7 +85,7 @@ fn best_effort_delivers_what_came_and_lists_the_rest() {
 
 #[test]
 fn same_seed_is_the_same_run_to_the_nanosecond() {
-    let deadline = Delivery::Deadline(Nanos::from_millis(2));
+    let deadline = Delivery::Deadline(Duration::from_millis(2));
     let runs = [1, 1, 2].map(|seed| run(every_fault(), seed, 1_000_000, deadline).trace);
     assert!(runs[0] == runs[1], "an endpoint knows more than it is given");
     assert!(runs[0] != runs[2]);

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+mod delivery;
 pub mod device;
 mod driver;
 mod endpoint;
@@ -27,6 +28,7 @@ pub mod transmitter;
 pub mod verify;
 mod wakeups;
 
+pub use delivery::Delivery;
 pub use error::{OpenError, ReceiveError};
 pub use find::find;
 pub use info::DeviceInfo;
@@ -35,7 +37,6 @@ pub use port::{DEFAULT_PORT, draw_owner, resolve};
 pub use real_time::{Granted, RealTime, Waits};
 pub use receiver::{Block, ReceiveOptions, ReceiveStream};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
-pub use samplewire_proto::receiver::Delivery;
 pub use samplewire_proto::stream::{End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, SampleIndex};

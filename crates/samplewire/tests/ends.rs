@@ -23,7 +23,6 @@ use samplewire_circuit::{
 };
 use samplewire_io::FaultSpec;
 use samplewire_io::faults::Direction;
-use samplewire_proto::Nanos;
 
 type Sc16 = Complex<i16>;
 
@@ -107,7 +106,7 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
     // A repeat that is lost or waits long comes too late.
     let faults = losses(0.2).delay(Duration::from_micros(400)).jitter(Duration::from_millis(1));
     let device = device(samples, &faults, Overflow::Lose { rate_hz: 20e6 });
-    let deadline = Delivery::Deadline(Nanos::from_millis(1));
+    let deadline = Delivery::Deadline(Duration::from_millis(1));
     let receiver = device.receive(&ReceiveOptions::new().delivery(deadline).mtu(1_500));
     let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
     let (account, ledger) = (source.account(), Checked::default());

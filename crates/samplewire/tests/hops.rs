@@ -10,6 +10,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use rig::Device;
+use samplewire::Delivery;
 use samplewire::device::{Device as ManyDevice, DeviceConfig};
 use samplewire::format::Format;
 use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
@@ -21,9 +22,8 @@ use samplewire_io::memory::{self, Memory};
 use samplewire_io::{
     Batch, Capabilities, FaultSpec, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
-use samplewire_proto::receiver::Delivery;
+use samplewire_proto::Cause;
 use samplewire_proto::wire::{Flags, Packet, parse};
-use samplewire_proto::{Cause, Nanos};
 
 /// A socket whose thread is held up now and then, so that it overflows.
 struct Stalled {
@@ -238,7 +238,7 @@ fn wire_alone_is_told_packet_by_packet() {
 #[test]
 fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
     // Shorter than a round trip: a repair would hide the loss that this test is about.
-    let delivery = Delivery::Deadline(Nanos::from_micros(20));
+    let delivery = Delivery::Deadline(Duration::from_micros(20));
     for joining in [false, true] {
         for (loss, seed) in [(0.0, 1), (0.02, 2), (0.1, 3)] {
             let lost = run(delivery, joining, loss, 200 + seed, seed);

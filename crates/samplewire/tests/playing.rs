@@ -21,7 +21,6 @@ use samplewire::{
     TransmitterOptions, Underflow,
 };
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
-use samplewire_proto::Nanos;
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 
@@ -436,7 +435,8 @@ fn same_owner_takes_a_stream_to_the_device_over() {
         }
         ends
     });
-    let options = SendOptions::new().owner(7).delivery(Delivery::Deadline(Nanos(1_000_000)));
+    let options =
+        SendOptions::new().owner(7).delivery(Delivery::Deadline(Duration::from_millis(1)));
     let mut first = SendStream::open(device.address, &options).expect("it is free");
     assert!(first.wait_ready(Duration::from_secs(5)).expect("it works"));
     let mut filling = first.quantum(Duration::from_secs(1)).expect("open").expect("room");

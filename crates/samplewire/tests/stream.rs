@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rig::Device;
+use samplewire::Delivery;
 use samplewire::ReceiveError;
 use samplewire::format::Format;
 use samplewire::receiver::{ReceiveOptions, ReceiveStream};
@@ -17,10 +18,9 @@ use samplewire::source::{
 use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
-use samplewire_proto::receiver::Delivery;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags};
-use samplewire_proto::{Cause, Gap, Nanos, Rng};
+use samplewire_proto::{Cause, Gap, Rng};
 
 fn every_fault(seed: u64) -> FaultSpec {
     FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01).seed(seed)
@@ -82,7 +82,7 @@ struct Run {
 }
 
 /// Streams a counter at 20 Msamples/s and checks each sample that arrives.
-fn run_with_deadline(device: &Device, deadline: Nanos) -> Run {
+fn run_with_deadline(device: &Device, deadline: Duration) -> Run {
     let options = ReceiveOptions::new().delivery(Delivery::Deadline(deadline)).mtu(1_500);
     let mut receiver = device.receive(&options);
     let mut run = Run { samples: 0, gaps: vec![], final_index: 0 };
@@ -135,7 +135,7 @@ fn samples_late_at_2_ms(samples: u64) -> u64 {
         (&data, &FaultSpec::new()),
         Overflow::Lose { rate_hz: 20e6 },
     );
-    let run = run_with_deadline(&device, Nanos::from_millis(2));
+    let run = run_with_deadline(&device, Duration::from_millis(2));
     let missing =
         |cause| -> u64 { run.gaps.iter().filter(|gap| gap.cause == cause).map(Gap::count).sum() };
     let (late, overflow) = (missing(Cause::Deadline), missing(Cause::SourceOverflow));

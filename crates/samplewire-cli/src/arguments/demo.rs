@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use samplewire_proto::receiver::Delivery;
+use samplewire::Delivery;
 
 use super::MetricsOption;
 use super::values;

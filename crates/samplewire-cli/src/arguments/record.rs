@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use samplewire::Delivery;
 use samplewire::format::Format;
 use samplewire::receiver::WINDOW_DEFAULT;
-use samplewire_proto::receiver::Delivery;
 
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};

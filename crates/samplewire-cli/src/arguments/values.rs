@@ -3,11 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use samplewire::Delivery;
 use samplewire::Underflow;
 use samplewire::format::{self, Format};
 use samplewire::source::parse_quantity;
-use samplewire_proto::Nanos;
-use samplewire_proto::receiver::Delivery;
 
 /// How fast a device plays its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -139,7 +138,7 @@ pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
             if !allowed.contains(&deadline) {
                 return Err(format!("a deadline of {deadline:?}: must be 1us to 30s"));
             }
-            Ok(Delivery::Deadline(Nanos(deadline.as_nanos() as u64)))
+            Ok(Delivery::Deadline(deadline))
         }
         _ => Err(format!("`{text}` is none of complete, deadline:TIME, best-effort")),
     }
@@ -149,7 +148,7 @@ pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
 pub(crate) fn delivery_words(delivery: Delivery) -> String {
     match delivery {
         Delivery::Complete => "complete".into(),
-        Delivery::Deadline(deadline) => format!("deadline:{:?}", Duration::from_nanos(deadline.0)),
+        Delivery::Deadline(deadline) => format!("deadline:{deadline:?}"),
         Delivery::BestEffort => "best-effort".into(),
     }
 }

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
 use samplewire_io::{Capabilities, Link, LinkError, Resilient};
-use samplewire_proto::receiver::{self as proto, Delivery, ReceiverConfig, RecvSlot};
+use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::{AcceptInfo, OpenConfig};
 use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Role};
@@ -562,19 +562,14 @@ pub(crate) fn flow(
 
 fn open_config(options: &ReceiveOptions) -> Result<OpenConfig, OpenError> {
     let owner = opening::owner(options.owner)?;
-    let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery);
+    let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery.checked()?);
     let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
     Ok(config.with_delivery(delivery, deadline_us).with_start_index(options.start_index))
 }
 
 fn receiver_config(options: &ReceiveOptions) -> Result<ReceiverConfig, OpenError> {
-    ReceiverConfig::new().with_delivery(options.delivery).map_err(|_| {
-        let value = match options.delivery {
-            Delivery::Deadline(deadline) => deadline.0 / 1_000,
-            _ => 0,
-        };
-        OpenError::OptionRange { option: "deadline in us", value, range: "1..=30000000" }
-    })
+    let delivery = options.delivery.checked()?;
+    Ok(ReceiverConfig::new().with_delivery(delivery).expect("its range was checked"))
 }
 
 /// The longest sleep of a waiting program: it looks whether the I/O thread still runs.

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use samplewire_io::UdpOptions;
 use samplewire_proto::SampleIndex;
-use samplewire_proto::receiver::Delivery;
 
+use crate::delivery::Delivery;
 use crate::opening::Limits;
 use crate::real_time::RealTime;
 

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use samplewire_io::UdpOptions;
 use samplewire_proto::SampleIndex;
-use samplewire_proto::receiver::Delivery;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 
+use crate::delivery::Delivery;
 use crate::error::OpenError;
 use crate::opening::{self, Limits};
 use crate::port::RANGES_MAX;
@@ -144,7 +144,7 @@ impl SendOptions {
 
     pub(super) fn open_config(&self) -> Result<OpenConfig, OpenError> {
         let owner = opening::owner(self.owner)?;
-        let (delivery, deadline_us) = opening::delivery_on_the_wire(self.delivery);
+        let (delivery, deadline_us) = opening::delivery_on_the_wire(self.delivery.checked()?);
         Ok(OpenConfig::new(Role::Send, self.stream.unwrap_or(0), owner)
             .with_delivery(delivery, deadline_us)
             .with_start_index(self.start_index)
