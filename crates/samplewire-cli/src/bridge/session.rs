@@ -84,14 +84,14 @@ pub(super) fn serve_outward(
             let passed = receive(*receiver, &mut outward, ending, console)?;
             way.push(passed, console);
         }
-        Tap::Listens(mut receive_listener, told) => {
+        Tap::Listens(mut receive_listener, entry) => {
             while !ending.has_come() {
                 outward.turn(Instant::now(), console);
                 let Some(AcceptedStream { receiver, .. }) = receive_listener.accept(PAUSE)? else {
                     continue;
                 };
                 console.line(format_args!("{} opened", receiver.info().address));
-                told.set({
+                entry.set({
                     let (info, stats) = (receiver.info(), receiver.stats_handle());
                     let (peer, packet_samples) = (Some(info.address), info.packet_samples);
                     let view = View { peer, packet_samples, ..View::default() };
@@ -100,7 +100,7 @@ pub(super) fn serve_outward(
                 let passed = receive(receiver, &mut outward, ending, console)?;
                 if let Passed { received: Some(received), .. } = &passed {
                     let last = Some(ended(&received.tally.snapshot));
-                    told.set(move || View { receiver: last, ..View::default() });
+                    entry.set(move || View { receiver: last, ..View::default() });
                 }
                 way.push(passed, console);
             }

@@ -88,8 +88,8 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
             direction: metrics::Direction::Receive,
             info: receive_listener.info().clone(),
         };
-        let told = exporter.registry().add(about, metrics::View::default);
-        Stage::open(arguments, (receive_listener, told), clock, ending.clone())
+        let entry = exporter.registry().add(about, metrics::View::default);
+        Stage::open(arguments, receive_listener, entry, clock, ending.clone())
     });
     let stage = stage.transpose()?.flatten();
     console.line(format_args!("samplewire {VERSION}: a device, listening on {}", device.address));

@@ -24,7 +24,7 @@ use crate::outcome::Outcome;
 /// What plays, and into what.
 pub(super) struct Stage {
     receive_listener: ReceiveListener,
-    told: Entry,
+    entry: Entry,
     clock: Option<SampleClock>,
     sink: Box<dyn Sink>,
     file: String,
@@ -38,7 +38,8 @@ impl Stage {
     /// It is there already, or cannot be created.
     pub(super) fn open(
         arguments: &EmulateArguments,
-        (receive_listener, told): (ReceiveListener, Entry),
+        receive_listener: ReceiveListener,
+        entry: Entry,
         clock: Option<SampleClock>,
         ending: Ending,
     ) -> Result<Option<Self>, Failure> {
@@ -46,7 +47,7 @@ impl Stage {
         let options = SinkOptions::new().overwrite(arguments.overwrite);
         let sink = sink::open(file, receive_listener.info(), &options).map_err(Failure::Create)?;
         let file = file.display().to_string();
-        Ok(Some(Self { receive_listener, told, clock, sink, file, ending }))
+        Ok(Some(Self { receive_listener, entry, clock, sink, file, ending }))
     }
 
     /// Plays one session, or one after another until it is interrupted.
@@ -91,7 +92,7 @@ impl Stage {
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
         let mut lines = UnderrunLines::new(self.clock.map_or(0.0, |_| info.rate_hz()));
         let told = Told::new(PlayCounts::default());
-        self.told.set({
+        self.entry.set({
             let (stats, told) = (receiver.stats_handle(), told.clone());
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
             move || View {
@@ -129,7 +130,7 @@ impl Stage {
         let played = player.finish();
         let (receiver, player) = (Some(ended(&played.stats)), Some(played.counts));
         let last = View { receiver, player, ..View::default() };
-        self.told.set(move || last.clone());
+        self.entry.set(move || last.clone());
         print(console, id, &played, info.frame_bytes(), started.elapsed());
         let beyond_credit = played.stats.stream.beyond_credit;
         if beyond_credit > 0 {

@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// SinglePacketMode packets 4 us apart, with looks between them.
+    /// Single packets 4 us apart, with looks between them.
     fn lone_packets(packets: u32) -> Vec<(u64, usize)> {
         [(1_000, 0), (2_000, 0), (1_000, 1)].repeat(packets as usize)
     }

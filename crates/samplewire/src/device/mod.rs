@@ -156,7 +156,7 @@ impl Device {
             let jump_max = samples_in(&offer.info, options.play_jump_max);
             let shared = Arc::clone(&listener_shared);
             let playing =
-                Playing::new((epoch, wake_handle), offer, pool, (hold_max, jump_max), shared);
+                Playing::new(epoch, wake_handle, offer, pool, (hold_max, jump_max), shared);
             entries.push(Entry::Playing(Box::new(playing)));
         }
         let samples = config.clock.map(|samples| (samples, epoch));

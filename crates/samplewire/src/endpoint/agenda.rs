@@ -37,7 +37,7 @@ impl Agenda {
         self.deadlines.set(place, at);
     }
 
-    /// Wakeups for all that are due at `now`.
+    /// Calls for all that are due at `now`.
     pub(crate) fn call_due(&mut self, now: Nanos) {
         while let Some((place, at)) = self.deadlines.first()
             && at <= now

@@ -49,7 +49,8 @@ struct Stream {
 
 impl Playing {
     pub(crate) fn new(
-        (epoch, wake_handle): (Epoch, WakeHandle),
+        epoch: Epoch,
+        wake_handle: WakeHandle,
         offer: Offer,
         pool: Pool,
         (hold_max, jump_max): (Nanos, u64),

@@ -17,7 +17,7 @@ pub(super) struct Streams {
     entries: Box<[Entry]>,
     /// Free places, the one that was free longest first.
     free: VecDeque<u16>,
-    /// PayloadRing by the device's address and tag, for the one kind of packet that carries no other.
+    /// Places by the device's address and tag, for the one kind of packet that carries no other.
     /// The keys of its hash are drawn: a device cannot choose tags that are slow to find. It is only
     /// looked up, never walked, so an endpoint does the same whatever was drawn.
     by_peer: HashMap<(SocketAddr, Tag), u16>,

@@ -231,7 +231,7 @@ mod tests {
         };
         report(&mut watch, stats(150, 0, 0), 900);
         report(&mut watch, stats(250, 3, 0), 240);
-        // RetransmitBuffer at 250, and due; the second count is of what came before it was told of.
+        // Held at 250, and due; the second count is of what came before the first report of it.
         report(&mut watch, stats(350, 65_535, 0), 900);
         report(&mut watch, stats(360, 2, 0), 900);
         watch.note_absent(300);

@@ -540,7 +540,7 @@ impl Drop for SendStream {
     }
 }
 
-/// The program's half of an [`SendFlow`].
+/// The program's half of a [`SendFlow`].
 pub(crate) struct Handle {
     pub(crate) pool: Pool,
     submit: rtrb::Producer<Submit>,

@@ -13,7 +13,7 @@ use crate::driver::Port;
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
 
-/// The program's half of an [`SendFlow`](super::SendFlow), less the ring that one handle at a time has.
+/// The program's half of a [`SendFlow`](super::SendFlow), less the ring that one handle at a time has.
 #[derive(Clone, Debug)]
 pub(super) struct Slot {
     pub(super) info: StreamInfo,
@@ -26,7 +26,7 @@ pub(super) struct Slot {
     pub(super) port: Port,
 }
 
-/// RetransmitBuffer by all handles: the port lets go of its half that sends with the last of them.
+/// Held by all handles: the port lets go of its half that sends with the last of them.
 #[derive(Debug)]
 pub(super) struct Claim {
     shared: Arc<Shared>,
