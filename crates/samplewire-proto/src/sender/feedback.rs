@@ -11,6 +11,8 @@ pub(super) struct LastReport {
     pub(super) number: Seq,
     pub(super) departure: Departure,
     pub(super) at: Nanos,
+    /// DATA that arrived with congestion experienced, as the receiver counts.
+    marked: u32,
 }
 
 impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
@@ -53,7 +55,10 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         if !is_newer {
             return;
         }
-        self.last_report = Some(LastReport { number, departure: header.departure, at: now });
+        let (departure, marked) = (header.departure, fields.marked);
+        let marked_before = self.last_report.map_or(0, |last| last.marked);
+        self.stats.congestion += u64::from(marked != marked_before);
+        self.last_report = Some(LastReport { number, departure, at: now, marked });
         if self.marks_sent > 0 || self.stats.packets > 0 {
             self.rtt.take_echo(now, fields.echo, fields.hold);
         }

@@ -42,16 +42,11 @@ pub struct SenderStats {
     /// Samples that were not there when the device was to play them, as it said when the stream
     /// closed; only at an opener.
     pub underflow_at_peer: u64,
-    marked: u32,
 }
 
 impl SenderStats {
     pub(crate) fn take_report(&mut self, position: SampleIndex, fields: &ReportFields) {
         self.position_of_peer = position;
-        if self.marked != fields.marked {
-            self.congestion += 1;
-            self.marked = fields.marked;
-        }
         self.received_by_peer = fields.received;
         self.skipped_by_peer = fields.skipped;
         self.late_at_peer = fields.late;
