@@ -14,6 +14,7 @@ pub mod format;
 mod info;
 mod opening;
 mod port;
+mod published;
 mod quantum;
 pub mod real_time;
 pub mod receiver;

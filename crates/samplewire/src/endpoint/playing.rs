@@ -93,7 +93,6 @@ impl Playing {
         let payload_bytes = usize::from(params.payload_bytes);
         let quantum_packets = self.offer.quantum_packets_at(payload_bytes);
         link.make_room(terms.window, payload_bytes + PACKET_OVERHEAD_BYTES);
-        let shared = Arc::new(receiver::Shared::new(self.wake_handle.clone()));
         let frame_bytes = self.offer.frame_bytes;
         let (flow, mut block_queue) = receiver::flow(
             now,
@@ -101,7 +100,7 @@ impl Playing {
             (terms, config_of(request).with_jump_max(self.jump_max)),
             (self.pool.clone(), quantum_packets),
             (frame_bytes, self.hold_max),
-            shared,
+            self.wake_handle.clone(),
         )
         .expect("the offer was checked when it was made, and the index when it was chosen");
         self.sessions += 1;

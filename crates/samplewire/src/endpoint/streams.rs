@@ -273,7 +273,6 @@ impl Streams {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::time::Duration;
 
     use samplewire_circuit::{Pool, PoolConfig};
@@ -284,7 +283,7 @@ mod tests {
 
     use super::*;
     use crate::port::Epoch;
-    use crate::receiver::{Shared, flow};
+    use crate::receiver::flow;
     use crate::wakeups::Wakeups;
 
     /// A stream that this end opened and that the device has given this tag.
@@ -314,7 +313,7 @@ mod tests {
             (terms, ReceiverConfig::new()),
             (pool, 8),
             (4, Nanos(0)),
-            Arc::new(Shared::new(wake_handle)),
+            wake_handle,
         )
         .unwrap();
         let opened = Opened { tag, peer_tag: Tag(77), peer };

@@ -6,7 +6,7 @@ mod item;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use samplewire_circuit::{Quantum, Tag, TagKind};
+use samplewire_circuit::{Publisher, Quantum, Tag, TagKind};
 use samplewire_io::{Ecn, Link, LinkError, Meta, Outgoing};
 use samplewire_proto::receiver::{Delivered, Phase, Placement, REPORT_BYTES, Receiver, RecvSlot};
 use samplewire_proto::stream::End;
@@ -55,6 +55,7 @@ pub(crate) struct ReceiveFlow {
     /// Room for a packet to the sender.
     out: Box<[u8; REPORT_BYTES]>,
     pub(crate) snapshot: Snapshot,
+    publisher: Publisher<Snapshot>,
     published_at: Nanos,
 }
 
@@ -65,6 +66,7 @@ impl ReceiveFlow {
         payloads: PayloadRing,
         items: rtrb::Producer<Item>,
         shared: Arc<Shared>,
+        publisher: Publisher<Snapshot>,
         (frame_bytes, hold_max): (usize, Nanos),
     ) -> Self {
         let parts = Vec::with_capacity(parts_max(payloads.quantum_packets()));
@@ -92,6 +94,7 @@ impl ReceiveFlow {
             end: None,
             out: Box::new([0; REPORT_BYTES]),
             snapshot: Snapshot::default(),
+            publisher,
             published_at: Nanos(0),
         }
     }
@@ -496,7 +499,7 @@ impl ReceiveFlow {
         self.snapshot.window = self.receiver.window();
         self.snapshot.silent_ns = self.receiver.silence(now).0;
         self.snapshot.dead_after_ns = self.receiver.dead_after().0;
-        self.shared.publish(&self.snapshot);
+        self.publisher.publish(&self.snapshot);
     }
 }
 

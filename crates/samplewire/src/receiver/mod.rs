@@ -47,7 +47,7 @@ pub use interrupter::Interrupter;
 pub use options::{ReceiveOptions, WINDOW_DEFAULT};
 use payload_ring::PayloadRing;
 pub use port::{PendingReceiver, Port, PortStats};
-pub(crate) use shared::Shared;
+use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
 pub use stalls::Stalls;
 
@@ -514,7 +514,7 @@ fn begin(
         (terms, receiver_config(options)?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
-        Arc::new(Shared::new(wake_handle)),
+        wake_handle,
     )?;
     flow.set_reach(info.window.max(window));
     block_queue.memory_bytes += pool_bytes;
@@ -538,7 +538,7 @@ pub(crate) fn flow(
     (terms, config): (Terms, ReceiverConfig),
     (pool, quantum_packets): (Pool, u32),
     (frame_bytes, hold_max): (usize, Nanos),
-    shared: Arc<Shared>,
+    wake_handle: WakeHandle,
 ) -> Result<(ReceiveFlow, BlockQueue), TermsError> {
     let slots = vec![RecvSlot::default(); (terms.window as usize).next_power_of_two()];
     let items_len = items_max(terms.window, quantum_packets);
@@ -548,12 +548,15 @@ pub(crate) fn flow(
     let places =
         PayloadRing::new(pool, terms.first_seq, terms.window, quantum_packets, payload_bytes);
     let (producer, items) = rtrb::RingBuffer::new(items_len);
+    let (shared, publisher) = Shared::new(wake_handle);
+    let shared = Arc::new(shared);
     let flow = ReceiveFlow::new(
         (peer, epoch),
         receiver,
         places,
         producer,
         Arc::clone(&shared),
+        publisher,
         (frame_bytes, hold_max),
     );
     let block_samples_max = quantum_packets as usize * terms.packet_samples as usize;

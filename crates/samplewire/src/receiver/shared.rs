@@ -2,14 +2,14 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
-use samplewire_circuit::Lender;
 use samplewire_circuit::wait::{Bell, WaitFlag};
+use samplewire_circuit::{Lender, Published, Publisher};
 use samplewire_io::ErrorCounts;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
 use super::stalls::Stalls;
-use crate::sync::{Mutex, lock};
+use crate::published::{publisher, words};
 use crate::wakeups::WakeHandle;
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
@@ -30,7 +30,7 @@ pub(crate) struct Shared {
     is_missing: AtomicBool,
     /// Rings when there are items for the program.
     pub(super) bell: Bell,
-    snapshot: Mutex<Snapshot>,
+    snapshot: Published<Snapshot>,
     wake_handle: WakeHandle,
 }
 
@@ -66,6 +66,22 @@ pub struct Snapshot {
     pub dead_after_ns: u64,
 }
 
+words!(Snapshot {
+    stream,
+    corrupted,
+    foreign,
+    send_errors,
+    receive_errors,
+    socket_dropped,
+    starved,
+    stalls,
+    rtt_ns,
+    credit,
+    window,
+    silent_ns,
+    dead_after_ns,
+});
+
 impl Snapshot {
     /// Takes over what the port's link has counted.
     pub(crate) const fn note_link(&mut self, counts: ErrorCounts) {
@@ -83,8 +99,10 @@ impl Lender for Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(wake_handle: WakeHandle) -> Self {
-        Self {
+    /// With what publishes the snapshot.
+    pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<Snapshot>) {
+        let publisher = publisher(&Snapshot::default());
+        let shared = Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
             is_interrupted: AtomicBool::new(false),
@@ -94,9 +112,10 @@ impl Shared {
             underflow_samples: AtomicU64::new(0),
             is_missing: AtomicBool::new(false),
             bell: Bell::new(),
-            snapshot: Mutex::new(Snapshot::default()),
+            snapshot: publisher.reader(),
             wake_handle,
-        }
+        };
+        (shared, publisher)
     }
 
     /// The I/O thread is about to wait for a quantum; it looks at the pool once more after this.
@@ -165,11 +184,7 @@ impl Shared {
         self.is_missing.load(Ordering::Relaxed)
     }
 
-    pub(super) fn publish(&self, snapshot: &Snapshot) {
-        *lock(&self.snapshot) = *snapshot;
-    }
-
     pub(super) fn snapshot(&self) -> Snapshot {
-        *lock(&self.snapshot)
+        self.snapshot.read()
     }
 }

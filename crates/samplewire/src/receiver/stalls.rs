@@ -2,6 +2,8 @@
 
 use samplewire_proto::SampleIndex;
 
+use crate::published::words;
+
 /// The last times that the program held all memory of a stream, so that its sender had no credit.
 ///
 /// A loss of the source can come of such a stall only where it lies near it: a sender without credit
@@ -15,6 +17,8 @@ pub struct Stalls {
     end_index: SampleIndex,
     lasted_ns: u64,
 }
+
+words!(Stalls { reach_samples, first_index, end_index, lasted_ns });
 
 impl Stalls {
     /// No stall yet, of a stream whose ends hold `window` packets each at most.

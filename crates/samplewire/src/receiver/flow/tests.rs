@@ -68,7 +68,7 @@ impl Rig {
             (terms, ReceiverConfig::new()),
             (pool, QUANTUM_PACKETS),
             (4, hold_max),
-            Arc::new(Shared::new(wake_handle)),
+            wake_handle,
         )
         .unwrap();
         let mut rig =

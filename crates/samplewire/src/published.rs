@@ -1,0 +1,309 @@
+//! What the I/O thread publishes for programs: values as the words of a
+//! [`Published`](samplewire_circuit::Published).
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
+
+use samplewire_circuit::{Codec, Publisher};
+use samplewire_proto::receiver::ReceiverStats;
+use samplewire_proto::sender::SenderStats;
+use samplewire_proto::session::ListenStats;
+use samplewire_proto::stream::{End, Violation};
+use samplewire_proto::wire::CloseReason;
+use samplewire_proto::{Nanos, Seq};
+
+/// A publisher whose first value is `initial`.
+pub(crate) fn publisher<T: Words>(initial: &T) -> Publisher<T> {
+    Publisher::new(initial, Codec { words: T::COUNT, encode: T::put, decode: T::take })
+}
+
+/// A value that is some words; what the functions must do is in [`Codec`].
+pub(crate) trait Words: Sized {
+    /// The most words of a value.
+    const COUNT: usize;
+
+    fn put(&self, put: &mut dyn FnMut(u64));
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self;
+}
+
+/// Makes the words of a struct those of its fields, of which all are to be listed.
+macro_rules! words {
+    ($type:ident { $($field:tt),* $(,)? }) => {
+        impl $crate::published::Words for $type {
+            const COUNT: usize = 0 $(+ $crate::published::words_of(|it: &Self| &it.$field))*;
+
+            fn put(&self, put: &mut dyn FnMut(u64)) {
+                $($crate::published::Words::put(&self.$field, put);)*
+            }
+
+            fn take(take: &mut dyn FnMut() -> u64) -> Self {
+                Self { $($field: $crate::published::Words::take(take)),* }
+            }
+        }
+    };
+}
+pub(crate) use words;
+
+/// The words of a field.
+pub(crate) const fn words_of<S, T: Words>(_field: fn(&S) -> &T) -> usize {
+    T::COUNT
+}
+
+/// Makes the words of an enum a number and those of the variant's fields.
+macro_rules! variant_words {
+    ($type:ident, $count:expr, {
+        $($number:literal => $variant:ident { $($field:tt: $name:ident),* },)*
+        _ => $last:ident { $($last_field:tt: $last_name:ident),* },
+    }) => {
+        impl Words for $type {
+            const COUNT: usize = $count;
+
+            fn put(&self, put: &mut dyn FnMut(u64)) {
+                match self {
+                    $(Self::$variant { $($field: $name),* } => {
+                        put($number);
+                        $($name.put(put);)*
+                    })*
+                    Self::$last { $($last_field: $last_name),* } => {
+                        put(u64::MAX);
+                        $($last_name.put(put);)*
+                    }
+                }
+            }
+
+            fn take(take: &mut dyn FnMut() -> u64) -> Self {
+                match take() {
+                    $($number => Self::$variant { $($field: Words::take(take)),* },)*
+                    _ => Self::$last { $($last_field: Words::take(take)),* },
+                }
+            }
+        }
+    };
+}
+
+macro_rules! integers {
+    ($($type:ident),*) => {
+        $(impl Words for $type {
+            const COUNT: usize = 1;
+
+            fn put(&self, put: &mut dyn FnMut(u64)) {
+                put(*self as u64);
+            }
+
+            fn take(take: &mut dyn FnMut() -> u64) -> Self {
+                take() as Self
+            }
+        })*
+    };
+}
+
+integers!(u16, u32, u64, usize);
+words!(Nanos { 0 });
+words!(Seq { 0 });
+words!(ReceiverStats {
+    received,
+    delivered,
+    samples_delivered,
+    repaired,
+    reordered,
+    reordered_beyond,
+    reorder_tolerance,
+    duplicates,
+    late,
+    late_to_play,
+    underflow_samples,
+    skipped,
+    gaps,
+    gap_samples,
+    beyond_credit,
+    marked,
+    refused,
+    foreign,
+    unexpected,
+    reports,
+    ranges,
+    source_lost,
+});
+words!(SenderStats {
+    packets,
+    retransmissions,
+    bytes,
+    reports,
+    reports_refused,
+    requests_refused,
+    closes_refused,
+    credit_stalls,
+    budget_stalls,
+    foreign,
+    unexpected,
+    congestion,
+    received_by_peer,
+    skipped_by_peer,
+    late_at_peer,
+    position_of_peer,
+    underflow_at_peer,
+});
+words!(ListenStats {
+    challenged,
+    accepted,
+    repeated,
+    refused,
+    late,
+    unknown,
+    unanswered,
+    unanswerable,
+});
+variant_words!(End, 1 + Violation::COUNT, {
+    0 => Finished { final_index: index },
+    1 => ClosedByPeer { 0: reason },
+    2 => PeerRestarted {},
+    3 => PeerSilent {},
+    4 => CircuitBreaker {},
+    5 => Violation { 0: violation },
+    _ => Cancelled {},
+});
+variant_words!(Violation, 4, {
+    0 => PayloadLength { seq: seq, len_bytes: len_bytes, expected: expected },
+    1 => IndexRetreats { seq: seq, index: index, expected: expected },
+    2 => IndexJumps { seq: seq, index: index, expected: expected },
+    3 => JumpTooFar { index: index, expected: expected, latest: latest },
+    4 => IndexTooLarge { seq: seq, index: index },
+    5 => FinalIndexRetreats { final_index: index, expected: expected },
+    _ => BurstLength { seq: seq, samples: samples },
+});
+
+impl Words for CloseReason {
+    const COUNT: usize = 1;
+
+    fn put(&self, put: &mut dyn FnMut(u64)) {
+        self.number().put(put);
+    }
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self {
+        Self::from_number(Words::take(take))
+    }
+}
+
+impl<T: Words, const N: usize> Words for [T; N] {
+    const COUNT: usize = N * T::COUNT;
+
+    fn put(&self, put: &mut dyn FnMut(u64)) {
+        self.iter().for_each(|it| it.put(put));
+    }
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self {
+        std::array::from_fn(|_| T::take(take))
+    }
+}
+
+impl<A: Words, B: Words> Words for (A, B) {
+    const COUNT: usize = A::COUNT + B::COUNT;
+
+    fn put(&self, put: &mut dyn FnMut(u64)) {
+        self.0.put(put);
+        self.1.put(put);
+    }
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self {
+        (A::take(take), B::take(take))
+    }
+}
+
+impl<T: Words> Words for Option<T> {
+    const COUNT: usize = 1 + T::COUNT;
+
+    fn put(&self, put: &mut dyn FnMut(u64)) {
+        put(self.is_some().into());
+        self.iter().for_each(|it| it.put(put));
+    }
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self {
+        (take() != 0).then(|| T::take(take))
+    }
+}
+
+impl Words for SocketAddr {
+    const COUNT: usize = 6;
+
+    fn put(&self, put: &mut dyn FnMut(u64)) {
+        let (bits, flow, scope) = match self {
+            Self::V4(it) => (u128::from(it.ip().to_bits()), 0, 0),
+            Self::V6(it) => (it.ip().to_bits(), it.flowinfo(), it.scope_id()),
+        };
+        put(self.is_ipv6().into());
+        ((bits >> 64) as u64, bits as u64).put(put);
+        (self.port(), (flow, scope)).put(put);
+    }
+
+    fn take(take: &mut dyn FnMut() -> u64) -> Self {
+        let is_v6 = take() != 0;
+        let (high, low) = <(u64, u64)>::take(take);
+        let (port, (flow, scope)) = Words::take(take);
+        if is_v6 {
+            let ip = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
+            SocketAddrV6::new(ip, port, flow, scope).into()
+        } else {
+            (IpAddr::from(Ipv4Addr::from_bits(low as u32)), port).into()
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Debug;
+
+    use super::*;
+
+    fn come_back<T: Words + PartialEq + Debug>(values: &[T]) {
+        let mut publisher = publisher(&values[0]);
+        let published = publisher.reader();
+        for value in values {
+            publisher.publish(value);
+            assert_eq!(&published.read(), value);
+        }
+    }
+
+    #[test]
+    fn values_come_back_whatever_was_published_before() {
+        let (seq, index, expected) = (Seq(u32::MAX), u64::MAX, u64::MAX - 1);
+        let violations = [
+            Violation::PayloadLength { seq, len_bytes: usize::MAX, expected: u16::MAX },
+            Violation::IndexRetreats { seq, index, expected },
+            Violation::IndexJumps { seq, index, expected },
+            Violation::JumpTooFar { index, expected, latest: 7 },
+            Violation::IndexTooLarge { seq, index },
+            Violation::FinalIndexRetreats { final_index: index, expected },
+            Violation::BurstLength { seq, samples: index },
+        ];
+        let ends = [
+            End::Finished { final_index: index },
+            End::Cancelled,
+            End::PeerRestarted,
+            End::PeerSilent,
+            End::CircuitBreaker,
+        ];
+        let reasons = (0..10).map(CloseReason::from_number).map(End::ClosedByPeer);
+        let ends = ends.into_iter().chain(reasons).chain(violations.map(End::Violation));
+        let ends: Vec<_> = ends.flat_map(|end| [Some((end, index)), None]).collect();
+        come_back(&ends);
+
+        let peers = ["192.168.10.2:4900", "[::1]:65535", "0.0.0.0:0", "[fe80::2%7]:4900"];
+        let mut peers = peers.map(|it| it.parse::<SocketAddr>().unwrap());
+        let ip = Ipv6Addr::from_bits(u128::MAX);
+        peers[0] = SocketAddrV6::new(ip, u16::MAX, u32::MAX, u32::MAX).into();
+        come_back(&peers);
+    }
+
+    #[test]
+    fn each_counter_comes_back_in_its_place() {
+        let mut next = 0;
+        let mut count = || {
+            next += 1;
+            next
+        };
+        come_back(&[ReceiverStats::default(), ReceiverStats::take(&mut count)]);
+        come_back(&[SenderStats::default(), SenderStats::take(&mut count)]);
+        come_back(&[ListenStats::default(), ListenStats::take(&mut count)]);
+        assert_eq!(next, 26 + 17 + 8);
+    }
+}
