@@ -16,8 +16,7 @@ pub struct Canceller {
 impl Canceller {
     /// Ends the stream with what has departed; does nothing where none is open.
     pub fn cancel(&self) {
-        let open = || self.shared.with_state(|state| state.session).map(|session| session.id);
-        if let Some(session) = self.session.or_else(open) {
+        if let Some(session) = self.session.or_else(|| self.shared.open_session()) {
             self.shared.cancel(session);
         }
     }

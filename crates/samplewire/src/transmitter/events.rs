@@ -1,7 +1,7 @@
 //! Events of a device that plays: what it did not have at its time.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::wait::Bell;
@@ -60,7 +60,7 @@ impl PlayEvents {
     /// come with the calls of the thread that sends.
     pub fn next_within(&self, timeout: Duration) -> Result<Option<PlayEvent>, SendError> {
         let until = Instant::now().checked_add(timeout);
-        let events = &self.shared.events;
+        let bell = &self.shared.events.notices.bell;
         loop {
             if let Some(found) = self.look() {
                 return found.map(Some);
@@ -69,11 +69,11 @@ impl PlayEvents {
             if left.is_zero() {
                 return Ok(None);
             }
-            events.bell.announce();
+            bell.announce();
             if let Some(found) = self.look() {
                 return found.map(Some);
             }
-            events.bell.wait(left.min(WAIT_MAX));
+            bell.wait(left.min(WAIT_MAX));
         }
     }
 
@@ -87,45 +87,75 @@ impl PlayEvents {
 /// Events that wait for the program.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    waiting: Mutex<Waiting>,
-    /// Rings when an event comes, or the session ends.
-    pub(super) bell: Bell,
+    /// Only programs' threads lock it: the I/O thread has the other end of the ring.
+    waiting: Mutex<rtrb::Consumer<PlayEvent>>,
+    notices: Arc<Notices>,
 }
 
+/// The I/O thread's end of an [`EventQueue`].
 #[derive(Debug)]
-struct Waiting {
-    events: VecDeque<PlayEvent>,
-    lost: u64,
+pub(super) struct EventSender {
+    ring: rtrb::Producer<PlayEvent>,
+    notices: Arc<Notices>,
+}
+
+/// What both ends of the ring share besides it.
+#[derive(Debug)]
+struct Notices {
+    /// Events that found no room since the program took one.
+    lost: AtomicU64,
+    /// Rings when an event comes, or the session ends.
+    bell: Bell,
 }
 
 impl EventQueue {
-    pub(super) fn new() -> Self {
-        let waiting = Waiting { events: VecDeque::with_capacity(EVENTS_MAX), lost: 0 };
-        Self { waiting: Mutex::new(waiting), bell: Bell::new() }
+    pub(super) fn new() -> (EventSender, Self) {
+        let (ring, waiting) = rtrb::RingBuffer::new(EVENTS_MAX);
+        let notices = Arc::new(Notices { lost: AtomicU64::new(0), bell: Bell::new() });
+        let sender = EventSender { ring, notices: Arc::clone(&notices) };
+        (sender, Self { waiting: Mutex::new(waiting), notices })
     }
 
-    /// Adds an event, to the newest where that goes on, and counts it where there is no room.
-    pub(super) fn push(&self, event: PlayEvent) {
-        let mut waiting = lock(&self.waiting);
-        let goes_on = |last: &&mut PlayEvent| {
-            event.kind == PlayEventKind::Underflow
-                && (last.kind, last.end) == (event.kind, event.index)
-        };
-        if let Some(last) = waiting.events.back_mut().filter(goes_on) {
-            (last.end, last.count) = (event.end, last.count + event.count);
-        } else if waiting.events.len() < EVENTS_MAX {
-            waiting.events.push_back(event);
-        } else {
-            waiting.lost += 1;
-        }
-        drop(waiting);
-        self.bell.ring();
-    }
-
+    /// The oldest event, together with those that follow on it where it is an underflow.
     fn pop(&self) -> Option<PlayEvent> {
         let mut waiting = lock(&self.waiting);
-        let event = waiting.events.pop_front()?;
-        Some(PlayEvent { lost: std::mem::take(&mut waiting.lost), ..event })
+        let mut event = waiting.pop().ok()?;
+        let goes_on = |event: &PlayEvent, next: &PlayEvent| {
+            event.kind == PlayEventKind::Underflow
+                && (next.kind, next.index) == (event.kind, event.end)
+        };
+        while waiting.peek().is_ok_and(|next| goes_on(&event, next))
+            && let Ok(next) = waiting.pop()
+        {
+            (event.end, event.count) = (next.end, event.count + next.count);
+        }
+        // Relaxed: a count, which orders nothing.
+        event.lost = self.notices.lost.swap(0, Ordering::Relaxed);
+        Some(event)
+    }
+}
+
+impl EventSender {
+    /// Adds an event; `false` where there is no room.
+    fn push(&mut self, event: PlayEvent) -> bool {
+        let has_room = self.ring.push(event).is_ok();
+        if has_room {
+            self.ring_bell();
+        }
+        has_room
+    }
+
+    /// Adds an event, and counts it where there is no room.
+    pub(super) fn push_or_count(&mut self, event: PlayEvent) {
+        if !self.push(event) {
+            // Relaxed: a count, which orders nothing.
+            self.notices.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Wakes a program that waits for an event: one has come, or the session has ended.
+    pub(super) fn ring_bell(&self) {
+        self.notices.bell.ring();
     }
 }
 
@@ -165,7 +195,7 @@ impl PlayWatch {
         stats: &SenderStats,
         oldest: SampleIndex,
         (sent_end, is_in_burst): (SampleIndex, bool),
-        mut tell: impl FnMut(PlayEvent),
+        events: &mut EventSender,
     ) {
         let position = stats.position_of_peer;
         let late_packets = stats.late_at_peer.wrapping_sub(self.late_seen);
@@ -175,7 +205,8 @@ impl PlayWatch {
             // What came late by less than a REPORT's time was not known to.
             let index = newer.into_iter().chain(older).min().unwrap_or(self.positions[0]);
             self.late_from = [None, newer];
-            tell(event(PlayEventKind::Late, index, position, late_packets.into()));
+            let late = event(PlayEventKind::Late, index, position, late_packets.into());
+            events.push_or_count(late);
         }
         self.positions = [self.positions[1], position];
         if oldest < sent_end {
@@ -184,8 +215,10 @@ impl PlayWatch {
         let lacks_from = self.told_to.max(sent_end);
         if is_in_burst && lacks_from < position {
             let samples = position - lacks_from;
-            (self.told_to, self.told_samples) = (position, self.told_samples + samples);
-            tell(event(PlayEventKind::Underflow, lacks_from, position, samples));
+            // Where there is no room, a later event counts these samples too.
+            if events.push(event(PlayEventKind::Underflow, lacks_from, position, samples)) {
+                (self.told_to, self.told_samples) = (position, self.told_samples + samples);
+            }
         }
     }
 
@@ -225,9 +258,9 @@ mod tests {
     #[test]
     fn late_packets_lie_between_what_was_absent_and_what_is_played() {
         let mut watch = PlayWatch::new(100);
-        let mut told = vec![];
+        let (mut events, queue) = EventQueue::new();
         let mut report = |watch: &mut PlayWatch, stats: SenderStats, oldest| {
-            watch.take_report(&stats, oldest, (900, false), |event| told.push(event));
+            watch.take_report(&stats, oldest, (900, false), &mut events);
         };
         report(&mut watch, stats(150, 0, 0), 900);
         report(&mut watch, stats(250, 3, 0), 240);
@@ -240,6 +273,7 @@ mod tests {
         report(&mut watch, stats(550, 4, 0), 900);
         report(&mut watch, stats(650, 5, 0), 900);
         report(&mut watch, stats(750, 6, 0), 900);
+        let told: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(
             told,
             [
@@ -257,7 +291,7 @@ mod tests {
     #[test]
     fn underflow_is_told_once_in_pieces_and_the_rest_at_the_end() {
         let mut watch = PlayWatch::new(0);
-        let queue = EventQueue::new();
+        let (mut events, queue) = EventQueue::new();
         let reports = [
             (50, (100, true)),
             (120, (100, true)),
@@ -267,9 +301,9 @@ mod tests {
             (300, (270, true)),
         ];
         for (position, sent) in reports {
-            watch.take_report(&stats(position, 0, 0), 0, sent, |event| queue.push(event));
+            watch.take_report(&stats(position, 0, 0), 0, sent, &mut events);
         }
-        queue.push(watch.take_end(&stats(300, 0, 90), 280).expect("10 were not told"));
+        events.push_or_count(watch.take_end(&stats(300, 0, 90), 280).expect("10 were not told"));
         assert!(watch.take_end(&stats(300, 0, 80), 280).is_none());
         let told: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(
@@ -281,11 +315,25 @@ mod tests {
 
     #[test]
     fn events_beyond_the_bound_are_counted_with_the_next() {
-        let queue = EventQueue::new();
+        let (mut events, queue) = EventQueue::new();
         for at in 0..EVENTS_MAX as u64 + 3 {
-            queue.push(event(PlayEventKind::Late, at, at + 1, 1));
+            events.push_or_count(event(PlayEventKind::Late, at, at + 1, 1));
         }
         assert_eq!(queue.pop().map(|event| (event.index, event.lost)), Some((0, 3)));
         assert_eq!(queue.pop().map(|event| (event.index, event.lost)), Some((1, 0)));
+    }
+
+    #[test]
+    fn underflow_that_found_no_room_is_part_of_the_next_event() {
+        let mut watch = PlayWatch::new(0);
+        let (mut events, queue) = EventQueue::new();
+        (0..EVENTS_MAX as u64)
+            .for_each(|at| events.push_or_count(event(PlayEventKind::Late, at, at + 1, 1)));
+        watch.take_report(&stats(120, 0, 0), 0, (100, true), &mut events);
+        watch.take_report(&stats(140, 0, 0), 0, (100, true), &mut events);
+        assert_eq!(std::iter::from_fn(|| queue.pop()).count(), EVENTS_MAX);
+        watch.take_report(&stats(160, 0, 0), 0, (100, true), &mut events);
+        assert_eq!(queue.pop(), Some(event(PlayEventKind::Underflow, 100, 160, 60)));
+        assert!(watch.take_end(&stats(160, 0, 60), 100).is_none(), "all was told");
     }
 }

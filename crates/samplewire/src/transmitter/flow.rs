@@ -3,7 +3,6 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::Duration;
 
 use samplewire_circuit::Quantum;
@@ -15,12 +14,12 @@ use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::{CloseReason, Flags, Header, Packet};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
-use super::events::PlayWatch;
+use super::events::{EventSender, PlayWatch};
 use super::feedback_flood::FeedbackFlood;
 pub(crate) use super::outbox::OUTBOX_PACKETS;
 use super::outbox::Outbox;
 use super::retransmit_buffer::RetransmitBuffer;
-use super::shared::{Session, SessionEnd, Shared, Snapshot};
+use super::shared::{Session, SessionEnd, SharedWriter, Snapshot};
 use super::slicer::{Form, Slicer};
 use crate::port::PortCounts;
 
@@ -43,7 +42,7 @@ pub(crate) struct SendFlow {
     outbox: Outbox,
     feedback_flood: FeedbackFlood,
     submitted: rtrb::Consumer<Submit>,
-    shared: Arc<Shared>,
+    writer: SharedWriter,
     snapshot: Snapshot,
     published_at: Nanos,
 }
@@ -65,11 +64,11 @@ struct Stream {
 }
 
 impl SendFlow {
-    pub(crate) fn new(
+    pub(super) fn new(
         config: SenderConfig,
         held: RetransmitBuffer,
         submitted: rtrb::Consumer<Submit>,
-        shared: Arc<Shared>,
+        writer: SharedWriter,
     ) -> Self {
         Self {
             config,
@@ -80,7 +79,7 @@ impl SendFlow {
             outbox: Outbox::default(),
             feedback_flood: FeedbackFlood::default(),
             submitted,
-            shared,
+            writer,
             snapshot: Snapshot::default(),
             published_at: Nanos(0),
         }
@@ -160,7 +159,7 @@ impl SendFlow {
             let has_reported = stream.sender.stats().reports != before;
             self.feedback_flood.note(now, u64::from(!has_reported));
             if has_reported {
-                stream.tell_events(&self.shared);
+                stream.tell_events(&mut self.writer.events);
             }
         }
         is_ours
@@ -178,9 +177,7 @@ impl SendFlow {
             return false;
         }
         stream.is_announced = true;
-        let session = stream.session;
-        self.shared.with_state(|state| state.session = Some(session));
-        self.shared.bell.ring();
+        self.writer.announce(stream.session);
         true
     }
 
@@ -197,7 +194,7 @@ impl SendFlow {
     /// Takes what is submitted while it can depart soon; says whether anything was pushed.
     pub(crate) fn push(&mut self, now: Nanos) -> bool {
         if let Some(stream) = &mut self.stream
-            && self.shared.is_cancelled(stream.session.id)
+            && self.writer.shared.is_cancelled(stream.session.id)
         {
             stream.sender.cancel(now);
         }
@@ -212,8 +209,8 @@ impl SendFlow {
     /// Wakes the program if it waits for a quantum, or for what it submitted to be sent: once half
     /// of what it may be ahead has been, and it has some to fill at once.
     fn ring(&self) {
-        if self.submitted.slots() <= self.shared.ahead_max / 2 {
-            self.shared.bell.ring();
+        if self.submitted.slots() <= self.writer.shared.ahead_max / 2 {
+            self.writer.shared.bell.ring();
         }
     }
 
@@ -344,20 +341,13 @@ impl SendFlow {
         let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
         self.snapshot.stream = session_end.stats;
         (self.snapshot.credit, self.snapshot.held, self.snapshot.window) = (0, 0, 0);
-        let snapshot = self.snapshot;
         if let Some(event) =
             stream.watch.and_then(|watch| watch.take_end(sender.stats(), final_index))
         {
-            self.shared.events.push(event);
+            self.writer.events.push_or_count(event);
         }
         if is_known {
-            self.shared.with_state(|state| {
-                state.session = None;
-                state.ended = Some((stream.session.id, session_end));
-                state.snapshot = snapshot;
-            });
-            self.shared.bell.ring();
-            self.shared.events.bell.ring();
+            self.writer.end(session_end, &self.snapshot);
         }
         Some(stream.tag)
     }
@@ -371,22 +361,17 @@ impl SendFlow {
 
     /// The port broke, or was given what cannot be sent, and why.
     pub(crate) fn fail(&self, error: &dyn Error) {
-        self.shared.with_state(|state| {
-            // What fails after the first, fails of it.
-            state.failure.get_or_insert_with(|| error.to_string());
-        });
-        self.shared.bell.ring();
-        self.shared.events.bell.ring();
+        self.writer.fail(error);
     }
 
     /// Whether no program takes another session.
     pub(crate) fn is_closed(&self) -> bool {
-        self.shared.is_closed()
+        self.writer.shared.is_closed()
     }
 
     /// Whether the program is gone.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.shared.is_stopped()
+        self.writer.shared.is_stopped()
     }
 
     /// Until when nothing is to be done unless something comes or is submitted.
@@ -427,20 +412,19 @@ impl SendFlow {
             let submitted = self.submitted.slots() as u32 * stream.session.quantum_packets;
             self.snapshot.held = (pushed + submitted).min(self.snapshot.window);
         }
-        let snapshot = self.snapshot;
-        self.shared.with_state(|state| state.snapshot = snapshot);
+        self.writer.publish(&self.snapshot);
     }
 }
 
 impl Stream {
     /// After a REPORT.
-    fn tell_events(&mut self, shared: &Shared) {
+    fn tell_events(&mut self, events: &mut EventSender) {
         let Some(watch) = &mut self.watch else { return };
         let sender = &self.sender;
         // A quantum that is cut has more of its burst.
         let is_in_burst = self.is_in_burst || self.slicer.is_some();
         let sent = (sender.next_index(), is_in_burst);
-        watch.take_report(sender.stats(), sender.oldest_index(), sent, |it| shared.events.push(it));
+        watch.take_report(sender.stats(), sender.oldest_index(), sent, events);
     }
 
     /// Where the next stream starts when this one follows one that ended before `before`: an index

@@ -100,7 +100,7 @@ impl Listener {
 
     /// Counters as of some milliseconds ago.
     pub fn stats(&self) -> TransmitterSnapshot {
-        self.slot.shared.with_state(|state| state.snapshot)
+        self.slot.shared.snapshot()
     }
 
     /// A handle on these counters.
@@ -124,14 +124,10 @@ impl Listener {
     pub fn accept(&mut self, timeout: Duration) -> Result<Option<SendStream>, SendError> {
         let Self { seen_session, slot } = self;
         let accepted = slot.wait_until(timeout, |shared| {
-            let opened = shared.with_state(|state| match &state.failure {
-                Some(failure) => Some(Err(SendError::Port(failure.clone()))),
-                None => state.session.filter(|session| session.id > *seen_session).map(Ok),
-            });
-            let session = match opened? {
-                Ok(session) => session,
-                Err(error) => return Some(Err(error)),
-            };
+            if let Some(failure) = shared.failure() {
+                return Some(Err(SendError::Port(failure.to_owned())));
+            }
+            let session = shared.session().filter(|session| session.id > *seen_session)?;
             Some(Ok((session, slot.claim.take()?)))
         });
         let Some((session, submit)) = accepted.transpose()? else { return Ok(None) };

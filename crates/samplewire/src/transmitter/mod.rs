@@ -46,7 +46,7 @@ pub use play::{Overflow, PlayError, PlaySummary};
 use retransmit_buffer::RetransmitBuffer;
 pub use send_options::SendOptions;
 pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
-use shared::{Shared, State};
+use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
 use slot::Slot;
 
@@ -94,12 +94,12 @@ pub struct StatsHandle {
 impl StatsHandle {
     /// Counters as of some milliseconds ago.
     pub fn stats(&self) -> TransmitterSnapshot {
-        self.shared.with_state(|state| state.snapshot)
+        self.shared.snapshot()
     }
 
     /// The open session, when there is one.
     pub fn session(&self) -> Option<Session> {
-        self.shared.with_state(|state| state.session)
+        self.shared.session()
     }
 }
 
@@ -245,7 +245,7 @@ impl SendStream {
 
     /// Counters as of some milliseconds ago.
     pub fn stats(&self) -> TransmitterSnapshot {
-        self.slot.shared.with_state(|state| state.snapshot)
+        self.slot.shared.snapshot()
     }
 
     /// A handle on these counters, for a look at them while the stream is in use.
@@ -280,8 +280,7 @@ impl SendStream {
     pub fn wait_ready(&self, timeout: Duration) -> Result<bool, SendError> {
         let id = self.session.id;
         let found = self.slot.wait_until(timeout, |shared| {
-            let is_open = |state: &mut State| state.session.is_some_and(|open| open.id == id);
-            let ready = || shared.with_state(is_open).then_some(Ok(true));
+            let ready = || (shared.open_session() == Some(id)).then_some(Ok(true));
             session_error(shared, id).map(Err).or_else(ready)
         });
         found.unwrap_or(Ok(false))
@@ -562,8 +561,9 @@ pub(crate) fn flow(
     let slots = (window as usize).next_power_of_two();
     let memory_bytes = pool.memory_bytes() + held.memory_bytes() + slots * size_of::<SendSlot>();
     let ahead_max = (AHEAD_BYTES / quantum_bytes).max(AHEAD_QUANTA_MIN);
-    let shared = Arc::new(Shared::new(wake_handle, ahead_max));
-    let flow = SendFlow::new(config, held, submitted, Arc::clone(&shared));
+    let writer = SharedWriter::new(wake_handle, ahead_max);
+    let shared = Arc::clone(&writer.shared);
+    let flow = SendFlow::new(config, held, submitted, writer);
     Ok((flow, Handle { pool, submit, shared, memory_bytes }))
 }
 
@@ -577,16 +577,14 @@ pub(crate) fn sender_config(link_bps: u64) -> Result<SenderConfig, OpenError> {
 
 /// Why `session` takes no more samples, if it does not.
 fn session_error(shared: &Shared, session: u64) -> Option<SendError> {
-    shared.with_state(|state| {
-        if let Some(failure) = &state.failure {
-            return Some(SendError::Port(failure.clone()));
-        }
-        match (&state.session, state.ended) {
-            (Some(open), _) if open.id == session => None,
-            (_, Some((_, end))) => Some(SendError::Ended(Box::new(end))),
-            (_, None) => None,
-        }
-    })
+    if let Some(failure) = shared.failure() {
+        return Some(SendError::Port(failure.to_owned()));
+    }
+    // It may have ended since; the next look sees that.
+    if shared.open_session() == Some(session) {
+        return None;
+    }
+    shared.ended().map(|end| SendError::Ended(Box::new(end)))
 }
 
 /// What a program that can wait is ahead of the link: some milliseconds at 1 Gb/s, and no more than

@@ -1,19 +1,23 @@
 //! What the I/O thread and the program share besides the ring of quanta.
 
+use std::error::Error;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use samplewire_circuit::wait::Bell;
+use samplewire_circuit::{Published, Publisher};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
-use super::events::EventQueue;
-use crate::sync::{Mutex, lock};
+use super::events::{EventQueue, EventSender};
+use crate::published::{publisher, words};
 use crate::wakeups::WakeHandle;
 
-/// Flags, the session's terms and a snapshot of counters; nothing here is touched per packet.
+/// Flags, the session's terms and a snapshot of counters. Nothing here is touched per packet, and the
+/// I/O thread takes no lock of it.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// Rings when a session opens or ends, or quanta come back.
@@ -26,20 +30,28 @@ pub(crate) struct Shared {
     /// Quanta that wait to be sent while the program, if it can, waits with more: what lies in a
     /// cache until it departs.
     pub(super) ahead_max: usize,
-    state: Mutex<State>,
+    /// The session that is open and that the program knows of; 0 where there is none.
+    open_session: AtomicU64,
+    /// The terms of that session, or of the last.
+    session: Published<Option<Session>>,
+    /// How the last session ended.
+    ended: Published<Option<SessionEnd>>,
+    /// The I/O thread broke, and why. It sets this once and waits for no one: no one else sets it.
+    failure: OnceLock<String>,
+    snapshot: Published<Snapshot>,
     /// What a device that plays lacks.
     pub(super) events: EventQueue,
     wake_handle: WakeHandle,
 }
 
-#[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) session: Option<Session>,
-    /// How the last session ended.
-    pub(super) ended: Option<(u64, SessionEnd)>,
-    /// The I/O thread broke, and why.
-    pub(super) failure: Option<String>,
-    pub(super) snapshot: Snapshot,
+/// The I/O thread's side of what it publishes.
+#[derive(Debug)]
+pub(super) struct SharedWriter {
+    pub(super) shared: Arc<Shared>,
+    pub(super) events: EventSender,
+    session: Publisher<Option<Session>>,
+    ended: Publisher<Option<SessionEnd>>,
+    snapshot: Publisher<Snapshot>,
 }
 
 /// The terms of an open stream, as the sending program needs them.
@@ -59,6 +71,8 @@ pub struct Session {
     pub quantum_packets: u32,
 }
 
+words!(Session { id, peer, first_index, payload_bytes, packet_samples, quantum_packets });
+
 /// How a session ended, and its final counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SessionEnd {
@@ -69,6 +83,8 @@ pub struct SessionEnd {
     /// The index after the last sample that was sent or lost.
     pub final_index: SampleIndex,
 }
+
+words!(SessionEnd { end, stats, final_index });
 
 /// Counters of a stream that is sent, at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -95,23 +111,103 @@ pub struct Snapshot {
     pub window: u32,
 }
 
-impl Shared {
+words!(Snapshot {
+    stream,
+    listen,
+    corrupted,
+    foreign,
+    send_errors,
+    receive_errors,
+    rtt_ns,
+    credit,
+    held,
+    window,
+});
+
+impl SharedWriter {
+    /// With what it shares with the program.
     pub(super) fn new(wake_handle: WakeHandle, ahead_max: usize) -> Self {
-        Self {
+        let (session, ended) = (publisher(&None), publisher(&None));
+        let snapshot = publisher(&Snapshot::default());
+        let (events, event_queue) = EventQueue::new();
+        let shared = Arc::new(Shared {
             bell: Bell::new(),
             is_closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             cancelled: AtomicU64::new(0),
             ahead_max,
-            state: Mutex::new(State::default()),
-            events: EventQueue::new(),
+            open_session: AtomicU64::new(0),
+            session: session.reader(),
+            ended: ended.reader(),
+            failure: OnceLock::new(),
+            snapshot: snapshot.reader(),
+            events: event_queue,
             wake_handle,
-        }
+        });
+        Self { shared, events, session, ended, snapshot }
     }
 
-    /// Looks at or changes the state; short, never per packet.
-    pub(super) fn with_state<T>(&self, change: impl FnOnce(&mut State) -> T) -> T {
-        change(&mut lock(&self.state))
+    /// A stream is open, and its receiver has reported.
+    pub(super) fn announce(&mut self, session: Session) {
+        self.session.publish(&Some(session));
+        // Release: who sees the session as open sees its terms.
+        self.shared.open_session.store(session.id, Ordering::Release);
+        self.shared.bell.ring();
+    }
+
+    /// A stream that the program knows of has ended.
+    pub(super) fn end(&mut self, end: SessionEnd, snapshot: &Snapshot) {
+        self.snapshot.publish(snapshot);
+        self.ended.publish(&Some(end));
+        // Release: who sees that the session is not open any more sees its end and its counters.
+        self.shared.open_session.store(0, Ordering::Release);
+        self.ring();
+    }
+
+    /// The port broke, or was given what cannot be sent, and why. What fails after the first, fails
+    /// of it.
+    pub(super) fn fail(&self, error: &dyn Error) {
+        self.shared.failure.get_or_init(|| error.to_string());
+        self.ring();
+    }
+
+    pub(super) fn publish(&mut self, snapshot: &Snapshot) {
+        self.snapshot.publish(snapshot);
+    }
+
+    /// Wakes the program, whatever it waits for.
+    fn ring(&self) {
+        self.shared.bell.ring();
+        self.events.ring_bell();
+    }
+}
+
+impl Shared {
+    /// The id of the open session that the program knows of.
+    pub(super) fn open_session(&self) -> Option<u64> {
+        // Acquire: pairs with the stores of `SharedWriter`.
+        Some(self.open_session.load(Ordering::Acquire)).filter(|&id| id != 0)
+    }
+
+    /// The terms of that session.
+    pub(super) fn session(&self) -> Option<Session> {
+        let open = self.open_session()?;
+        // Another session may have followed meanwhile: it is as good as open.
+        self.session.read().filter(|session| session.id >= open)
+    }
+
+    /// How the last session ended.
+    pub(super) fn ended(&self) -> Option<SessionEnd> {
+        self.ended.read()
+    }
+
+    /// Why the I/O thread broke, if it did.
+    pub(super) fn failure(&self) -> Option<&str> {
+        self.failure.get().map(String::as_str)
+    }
+
+    pub(super) fn snapshot(&self) -> Snapshot {
+        self.snapshot.read()
     }
 
     /// The program pushed something into the ring.
