@@ -121,7 +121,7 @@ pub(crate) struct Port {
 /// Whoever calls an engine's steps; dropping it waits for the engine's end.
 pub(crate) enum Drive {
     Thread(Option<JoinHandle<()>>),
-    /// The program's calls, while they wait.
+    /// The program's calls, while they wait. There is no I/O thread: only the program's threads lock it.
     Inline(Mutex<Option<Box<dyn Engine>>>),
     /// Whoever has the [`Stepped`] endpoint. Handles never wait for it.
     Stepped,

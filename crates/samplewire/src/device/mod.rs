@@ -29,6 +29,7 @@ pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 pub use clock::SampleClock;
 pub(crate) use offer::Offer;
 pub use player::{Played, Player};
+use receive_listener::ARRIVALS_MAX;
 pub use receive_listener::{AcceptedStream, PortError, ReceiveListener};
 pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShared};
 
@@ -148,6 +149,7 @@ impl Device {
         // The stream that comes in is the last.
         let wake_handle = wakeups.wake_handle(streams - 1);
         let listener_shared = Arc::new(ReceiveListenerShared::new(wake_handle.clone()));
+        let (arrived, arrivals) = rtrb::RingBuffer::new(ARRIVALS_MAX);
         let mut pages = handles.first().map(|handle: &Handle| handle.pool.pages());
         let mut pool_bytes = 0;
         if let Some((offer, pool)) = inward {
@@ -155,8 +157,8 @@ impl Device {
             let hold_max = if spins { Nanos(0) } else { Nanos(hold_max.as_nanos() as u64) };
             let jump_max = samples_in(&offer.info, options.play_jump_max);
             let shared = Arc::clone(&listener_shared);
-            let playing =
-                Playing::new(epoch, wake_handle, offer, pool, (hold_max, jump_max), shared);
+            let times = (hold_max, jump_max);
+            let playing = Playing::new(epoch, wake_handle, offer, pool, times, shared, arrived);
             entries.push(Entry::Playing(Box::new(playing)));
         }
         let samples = config.clock.map(|samples| (samples, epoch));
@@ -178,6 +180,7 @@ impl Device {
             memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
             claim: Claim::new(Arc::clone(&listener_shared)),
             shared: listener_shared,
+            arrivals,
             port: port.clone(),
         });
         Ok(Self { address, listeners, receive_listener })

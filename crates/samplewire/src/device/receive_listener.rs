@@ -1,11 +1,12 @@
 //! The program's handle on streams that are sent to this device.
 
-use std::sync::Arc;
+use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::wait::Bell;
-use samplewire_io::Capabilities;
+use samplewire_io::{Capabilities, LinkError};
 use samplewire_proto::stream::Underflow;
 
 use crate::driver::Port;
@@ -13,7 +14,6 @@ use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{BlockQueue, ReceiveStream};
 use crate::source::StreamInfo;
-use crate::sync::{Mutex, lock};
 use crate::wakeups::WakeHandle;
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
@@ -26,6 +26,7 @@ pub struct ReceiveListener {
     pub(super) info: StreamInfo,
     pub(super) memory_bytes: usize,
     pub(super) shared: Arc<Shared>,
+    pub(super) arrivals: rtrb::Consumer<Arrived>,
     /// Before the port: the last handle of that waits for the end of what the claim ends.
     pub(super) claim: Arc<Claim>,
     pub(super) port: Port,
@@ -78,7 +79,7 @@ impl ReceiveListener {
     pub fn accept(&mut self, timeout: Duration) -> Result<Option<AcceptedStream>, PortError> {
         let until = Instant::now().checked_add(timeout);
         loop {
-            if let Some(arrived) = self.shared.take()? {
+            if let Some(arrived) = self.take()? {
                 let Arrived { id, underflow, info, block_queue } = arrived;
                 let claim = Some(Arc::clone(&self.claim));
                 let receiver = ReceiveStream::of_flow(info, block_queue, self.port.clone(), claim);
@@ -88,7 +89,7 @@ impl ReceiveListener {
             if self.port.granted.waits.is_program_spinning() {
                 self.port.drive.turn();
                 std::hint::spin_loop();
-                if !left.is_zero() || self.shared.has_news() {
+                if !left.is_zero() || self.has_news() {
                     continue;
                 }
             }
@@ -96,16 +97,30 @@ impl ReceiveListener {
                 return Ok(None);
             }
             self.shared.bell.announce();
-            if !self.shared.has_news() {
+            if !self.has_news() {
                 self.shared.bell.wait(left.min(WAIT_MAX));
             }
         }
+    }
+
+    /// The stream that was opened last; those before it have ended, and are dropped.
+    fn take(&mut self) -> Result<Option<Arrived>, PortError> {
+        if let Some(failure) = self.shared.failure.get() {
+            return Err(PortError(failure.clone()));
+        }
+        Ok(std::iter::from_fn(|| self.arrivals.pop().ok()).last())
+    }
+
+    fn has_news(&self) -> bool {
+        !self.arrivals.is_empty() || self.shared.failure.get().is_some()
     }
 }
 
 impl Drop for ReceiveListener {
     fn drop(&mut self) {
         self.shared.close();
+        // A stream that was not taken is dropped here, and not with the ring's other end.
+        while self.arrivals.pop().is_ok() {}
     }
 }
 
@@ -134,59 +149,44 @@ pub(crate) struct Arrived {
     pub(crate) block_queue: BlockQueue,
 }
 
-/// What the I/O thread and the program share between streams.
+impl fmt::Debug for Arrived {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arrived").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+/// What the I/O thread and the program share between streams, besides the ring of those that have
+/// arrived.
+#[derive(Debug)]
 pub(crate) struct Shared {
     bell: Bell,
     /// No program takes another stream.
     is_closed: AtomicBool,
     stop: AtomicBool,
-    state: Mutex<State>,
+    /// The port broke, and why. The I/O thread sets this once and waits for no one: no one else does.
+    failure: OnceLock<String>,
     wake_handle: WakeHandle,
-}
-
-#[derive(Default)]
-struct State {
-    arrived: Option<Arrived>,
-    failure: Option<String>,
 }
 
 impl Shared {
     pub(crate) fn new(wake_handle: WakeHandle) -> Self {
-        let state = Mutex::new(State::default());
         let (is_closed, stop) = (AtomicBool::new(false), AtomicBool::new(false));
-        Self { bell: Bell::new(), is_closed, stop, state, wake_handle }
+        Self { bell: Bell::new(), is_closed, stop, failure: OnceLock::new(), wake_handle }
     }
 
-    /// One that was not taken is replaced: it has ended.
-    pub(crate) fn put(&self, arrived: Arrived) {
-        lock(&self.state).arrived = Some(arrived);
+    /// Wakes the program: a stream has arrived.
+    pub(crate) fn ring(&self) {
         self.bell.ring();
     }
 
-    fn take(&self) -> Result<Option<Arrived>, PortError> {
-        let mut state = lock(&self.state);
-        match &state.failure {
-            Some(failure) => Err(PortError(failure.clone())),
-            None => Ok(state.arrived.take()),
-        }
-    }
-
-    fn has_news(&self) -> bool {
-        let state = lock(&self.state);
-        state.arrived.is_some() || state.failure.is_some()
-    }
-
-    pub(crate) fn fail(&self, failure: String) {
-        lock(&self.state).failure = Some(failure);
+    pub(crate) fn fail(&self, error: &LinkError) {
+        self.failure.get_or_init(|| error.to_string());
         self.bell.ring();
     }
 
     fn close(&self) {
         // Relaxed: it orders nothing, and an opening that just misses it ends with the claim.
         self.is_closed.store(true, Ordering::Relaxed);
-        // A stream that was not taken is dropped here, and not with the last stream that was.
-        let arrived = lock(&self.state).arrived.take();
-        drop(arrived);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
@@ -204,11 +204,9 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Shared {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("stop", &self.stop).finish_non_exhaustive()
-    }
-}
+/// Streams that were opened one after another while the program took none. A further one waits in the
+/// I/O thread until it does.
+pub(super) const ARRIVALS_MAX: usize = 4;
 
 /// The longest sleep of a waiting program.
 const WAIT_MAX: Duration = Duration::from_millis(200);

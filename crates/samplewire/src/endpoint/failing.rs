@@ -6,7 +6,6 @@ use samplewire_io::LinkError;
 use samplewire_proto::Nanos;
 
 use super::{Command, Endpoint, Entry, Rest};
-use crate::sync::lock;
 
 impl Endpoint {
     /// The link has failed, in a turn or while the driver waited on it: streams that are received end
@@ -14,7 +13,8 @@ impl Endpoint {
     pub(crate) fn fail(&mut self, error: &LinkError) {
         self.is_broken = true;
         self.is_closed = true;
-        *lock(&self.shown.failure) = Some(error.duplicate());
+        // No one else sets it, so this waits for no one.
+        self.shown.failure.get_or_init(|| error.duplicate());
         // Handles see that no command is taken any more.
         let commands = std::mem::replace(&mut self.commands, mpsc::channel().1);
         for command in commands.try_iter() {

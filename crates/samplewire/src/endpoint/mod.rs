@@ -20,15 +20,14 @@ mod sending;
 mod start;
 mod streams;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
+use std::sync::{Arc, OnceLock};
 
 use samplewire_io::{Batch, Link, LinkError, Resilient};
 use samplewire_proto::{Nanos, Tag};
 
 use crate::port::{IP_BYTES_MAX, LINK_FULL_PAUSE, PortCounts};
-use crate::sync::Mutex;
 use crate::wakeups::Wakeups;
 
 use agenda::{Agenda, VISITS_MAX};
@@ -92,7 +91,7 @@ pub(crate) struct Counts {
     pub(crate) corrupted: AtomicU64,
     pub(crate) foreign: AtomicU64,
     /// Why the link has failed, if it has.
-    pub(crate) failure: Mutex<Option<LinkError>>,
+    pub(crate) failure: OnceLock<LinkError>,
 }
 
 /// What the driver does between two turns.

@@ -34,6 +34,7 @@ pub(crate) struct Playing {
     /// How long samples may wait for their quantum to fill.
     hold_max: Nanos,
     shared: Arc<ReceiveListenerShared>,
+    arrivals: rtrb::Producer<Arrived>,
     /// When the program was seen to be gone.
     stopped_at: Option<Nanos>,
 }
@@ -55,6 +56,7 @@ impl Playing {
         pool: Pool,
         (hold_max, jump_max): (Nanos, u64),
         shared: Arc<ReceiveListenerShared>,
+        arrivals: rtrb::Producer<Arrived>,
     ) -> Self {
         Self {
             epoch,
@@ -68,6 +70,7 @@ impl Playing {
             jump_max,
             hold_max,
             shared,
+            arrivals,
             stopped_at: None,
         }
     }
@@ -164,7 +167,7 @@ impl Playing {
 
     /// How long the open stream has waited for a first word of its sender; `None` when that came.
     pub(super) fn waits_for_sender(&self, now: Nanos) -> Option<Nanos> {
-        let stream = self.stream.as_ref().filter(|stream| stream.arrived.is_some())?;
+        let stream = self.stream.as_ref().filter(|stream| !stream.flow.receiver.is_heard())?;
         Some(now.since(stream.opened_at))
     }
 
@@ -173,14 +176,19 @@ impl Playing {
         self.stream.as_ref().filter(|stream| stream.arrived.is_none()).map(|stream| stream.tag)
     }
 
-    /// Gives the program a stream whose sender has spoken; says whether it did.
+    /// Gives the program a stream whose sender has spoken, once there is room in the ring; says whether
+    /// it did.
     pub(super) fn announce(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         if !stream.flow.receiver.is_heard() {
             return false;
         }
         let Some(arrived) = stream.arrived.take() else { return false };
-        self.shared.put(arrived);
+        if let Err(rtrb::PushError::Full(arrived)) = self.arrivals.push(arrived) {
+            stream.arrived = Some(arrived);
+            return false;
+        }
+        self.shared.ring();
         true
     }
 
@@ -251,7 +259,7 @@ impl Playing {
 
     /// The port broke, and why.
     pub(super) fn fail(&mut self, error: &LinkError) {
-        self.shared.fail(error.to_string());
+        self.shared.fail(error);
         if let Some(stream) = &mut self.stream {
             stream.flow.fail(Some(error.duplicate()));
         }

@@ -1,13 +1,10 @@
 //! Which samples of a received stream are in a graph, and why others are not.
 
-use std::sync::Arc;
-
-use samplewire_circuit::{Tag, TagKind, Tags};
+use samplewire_circuit::{Published, Tag, TagKind, Tags};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, Gap, SampleIndex};
 
-use crate::sync::Mutex;
-use crate::sync::lock;
+use crate::published::words;
 
 /// The gaps of a stream by cause, and how far it has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -27,7 +24,14 @@ pub struct Account {
     by_cause: [(u64, u64); Cause::ALL.len()],
 }
 
+words!(Account { first_index, next_index, end, missing_at_end, tags_lost, by_cause });
+
 impl Account {
+    /// Of a stream whose first sample has this index.
+    pub(super) fn from_index(first_index: SampleIndex) -> Self {
+        Self { first_index, next_index: first_index, ..Self::default() }
+    }
+
     /// Gaps of this cause, and the samples in them.
     pub fn of(&self, cause: Cause) -> (u64, u64) {
         self.by_cause[place(cause)]
@@ -43,33 +47,27 @@ impl Account {
         self.by_cause.iter().map(|of| of.1).sum()
     }
 
-    fn count(&mut self, cause: Cause, samples: u64) {
+    /// Counts a gap.
+    pub(super) fn count(&mut self, gap: &Gap) {
+        self.count_of(gap.cause, gap.not_repaired);
+        self.count_of(Cause::SourceOverflow, gap.source_lost);
+        self.next_index = gap.end();
+    }
+
+    fn count_of(&mut self, cause: Cause, samples: u64) {
         let of = &mut self.by_cause[place(cause)];
         *of = (of.0 + u64::from(samples > 0), of.1 + samples);
     }
 }
 
 /// Reads an [`Account`] while the graph runs, and when it has ended.
-#[derive(Clone, Debug, Default)]
-pub struct AccountHandle(Arc<Mutex<Account>>);
+#[derive(Clone, Debug)]
+pub struct AccountHandle(pub(super) Published<Account>);
 
 impl AccountHandle {
     /// The account as of the last gap or the end.
     pub fn read(&self) -> Account {
-        *lock(&self.0)
-    }
-
-    pub(super) fn with(&self, change: impl FnOnce(&mut Account)) {
-        change(&mut lock(&self.0));
-    }
-
-    /// Counts a gap.
-    pub(super) fn count(&self, gap: &Gap) {
-        self.with(|account| {
-            account.count(gap.cause, gap.not_repaired);
-            account.count(Cause::SourceOverflow, gap.source_lost);
-            account.next_index = gap.end();
-        });
+        self.0.read()
     }
 }
 
@@ -132,14 +130,14 @@ mod tests {
 
     #[test]
     fn gaps_between_two_samples_are_one_tag_for_each_cause() {
-        let (handle, mut at_hand) = (AccountHandle::default(), Missing::default());
+        let (mut account, mut at_hand) = (Account::default(), Missing::default());
         let gaps = [
             Gap { first: 10, not_repaired: 5, source_lost: 0, cause: Cause::Deadline },
             Gap { first: 15, not_repaired: 2, source_lost: 3, cause: Cause::Deadline },
             Gap { first: 20, not_repaired: 1, source_lost: 0, cause: Cause::ReceiverBehind },
         ];
         for gap in &gaps {
-            handle.count(gap);
+            account.count(gap);
             at_hand.add(gap);
         }
         assert_eq!(at_hand.samples(), 11);
@@ -150,7 +148,6 @@ mod tests {
             [(Cause::SourceOverflow, 3), (Cause::Deadline, 7), (Cause::ReceiverBehind, 1)]
         );
         assert!(at_hand.samples() == 0 && at_hand.take_tags(21).is_empty());
-        let account = handle.read();
         assert_eq!((account.missing_samples(), account.next_index), (11, 21));
         assert_eq!(account.of(Cause::Deadline), (2, 7));
     }

@@ -5,13 +5,14 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 
 use futures_core::Stream;
-use samplewire_circuit::{Context, Failure, Flow, LentSource, Quantum, Tag, Tags, Work};
+use samplewire_circuit::{Context, Failure, Flow, LentSource, Publisher, Quantum, Tag, Tags, Work};
 
 use samplewire_proto::SampleIndex;
 
-use super::account::{AccountHandle, Missing};
+use super::account::{Account, AccountHandle, Missing};
 use super::typed::{self, FormError, FormSample};
 use crate::error::ReceiveError;
+use crate::published::publisher;
 use crate::receiver::{Block, ReceiveStream};
 
 /// Lends what a [`ReceiveStream`] has to a circuit: the samples lie where its I/O thread put them, and
@@ -26,7 +27,8 @@ pub struct ReceiverSource<T> {
     receiver: ReceiveStream,
     rate_hz: f64,
     waker: Waker,
-    account: AccountHandle,
+    account: Account,
+    publisher: Publisher<Account>,
     /// What is missing before the next sample.
     missing: Missing,
     /// Tags that came without samples.
@@ -44,14 +46,14 @@ impl<T: FormSample> ReceiverSource<T> {
     /// [`FormError`]: the stream's format is another, or it has other channels.
     pub fn new(receiver: ReceiveStream) -> Result<Self, FormError> {
         typed::check::<T>(&receiver.info().stream_info())?;
-        let account = AccountHandle::default();
         let first = receiver.info().first_index;
-        account.with(|account| (account.first_index, account.next_index) = (first, first));
+        let account = Account::from_index(first);
         Ok(Self {
             rate_hz: receiver.info().rate_hz(),
             receiver,
             waker: Waker::noop().clone(),
             account,
+            publisher: publisher(&account),
             missing: Missing::default(),
             early: Tags::default(),
             tags_lost: 0,
@@ -67,7 +69,7 @@ impl<T: FormSample> ReceiverSource<T> {
 
     /// What is missing, and why.
     pub fn account(&self) -> AccountHandle {
-        self.account.clone()
+        AccountHandle(self.publisher.reader())
     }
 
     /// The receiver, e.g. for a handle on its counters.
@@ -101,12 +103,11 @@ impl<T: FormSample> ReceiverSource<T> {
 
     fn settle(&mut self) {
         let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
-        self.account.with(|account| {
-            account.next_index = self.next_index;
-            account.missing_at_end = self.missing.samples();
-            account.tags_lost = self.tags_lost;
-            account.end = end;
-        });
+        self.account.next_index = self.next_index;
+        self.account.missing_at_end = self.missing.samples();
+        self.account.tags_lost = self.tags_lost;
+        self.account.end = end;
+        self.publisher.publish(&self.account);
     }
 }
 
@@ -130,6 +131,9 @@ impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
                 self.missing.add(gap);
                 self.account.count(gap);
                 self.next_index = gap.end();
+            }
+            if !block.gaps().is_empty() {
+                self.publisher.publish(&self.account);
             }
             if block.is_empty() {
                 self.keep(block.tags());

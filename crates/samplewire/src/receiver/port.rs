@@ -23,7 +23,6 @@ use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
 use crate::port::{Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
-use crate::sync::lock;
 use crate::wakeups::{WakeHandle, Wakeups};
 
 /// A port on which streams are opened that share its socket and its I/O thread.
@@ -429,7 +428,7 @@ impl Port {
 
     /// Why no command is taken any more.
     fn gone(&self) -> OpenError {
-        match &*lock(&self.counts.failure) {
+        match self.counts.failure.get() {
             Some(error) => OpenError::Link(error.duplicate()),
             None => OpenError::PortGone { local: self.local },
         }

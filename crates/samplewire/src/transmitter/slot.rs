@@ -30,7 +30,8 @@ pub(super) struct Slot {
 #[derive(Debug)]
 pub(super) struct Claim {
     shared: Arc<Shared>,
-    /// The ring, while no stream has it. Each stream takes it once and gives it back once.
+    /// The ring, while no stream has it. Each stream takes it once and gives it back once, in threads of
+    /// the program: the I/O thread never locks this.
     submit: Mutex<Option<rtrb::Producer<Submit>>>,
 }
 
