@@ -6,7 +6,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::device::{
-    Device, DeviceConfig, Played, Player, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
+    Device, DeviceConfig, Played, Player, ReceiveListener, STREAMS_MAX, SampleClock, Underrun,
+    UnderrunCause,
 };
 use samplewire::format::Format;
 use samplewire::receiver::{ReceiveOptions, ReceiveStream};
@@ -485,4 +486,45 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     // The last handle of the port waits for its thread.
     drop(receiver);
     Udp::bind(address, &UdpOptions::new()).expect("the port is free again");
+}
+
+/// Opens the device's stream, so often that each takes the last over; the program has taken none.
+fn opened_and_not_taken(times: usize) -> (Vec<SendStream>, ReceiveListener) {
+    let info = sc16(1e6);
+    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
+    let local = "127.0.0.1:0".parse().expect("an address");
+    let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
+    let options = SendOptions::new().owner(7);
+    let open = |_| {
+        let mut transmitter = SendStream::open(device.address, &options).expect("it answers");
+        transmitter.wait_ready(Duration::from_secs(5)).expect("the port works");
+        transmitter.send_bytes(&[0; 4]).expect("the stream is open");
+        transmitter.flush();
+        let until = Instant::now() + Duration::from_secs(5);
+        while transmitter.stats().stream.received_by_peer == 0 && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        transmitter
+    };
+    let transmitters = (0..times).map(open).collect();
+    (transmitters, device.receive_listener.expect("it plays"))
+}
+
+#[test]
+fn accept_gives_the_last_of_the_streams_that_were_opened_before() {
+    let (transmitters, mut receive_listener) = opened_and_not_taken(3);
+    let mut accept = || receive_listener.accept(Duration::ZERO).expect("the port works");
+    assert_eq!(accept().map(|accepted| accepted.id), Some(3));
+    assert!(accept().is_none(), "those before have ended");
+    drop(transmitters);
+}
+
+/// The ring of streams that wait has room for four.
+#[test]
+fn stream_that_is_opened_while_four_wait_is_accepted_after_them() {
+    let (transmitters, mut receive_listener) = opened_and_not_taken(6);
+    let mut accept = || receive_listener.accept(Duration::from_secs(5)).expect("the port works");
+    assert_eq!(accept().map(|accepted| accepted.id), Some(4));
+    assert_eq!(accept().map(|accepted| accepted.id), Some(6), "the fifth ended meanwhile");
+    drop(transmitters);
 }
