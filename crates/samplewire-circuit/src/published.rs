@@ -1,20 +1,6 @@
 //! A value that one thread publishes and any number of threads read, without a lock: a sequence lock
 //! over two copies.
 //!
-//! ```
-//! use samplewire_circuit::{Codec, Publisher};
-//!
-//! let codec = Codec {
-//!     words: 2,
-//!     encode: |value: &[u64; 2], put| value.iter().for_each(|&word| put(word)),
-//!     decode: |take| [take(), take()],
-//! };
-//! let mut publisher = Publisher::new(&[0, 0], codec);
-//! let published = publisher.reader();
-//! publisher.publish(&[3, 4]);
-//! assert_eq!(published.read(), [3, 4]);
-//! ```
-//!
 //! The version counts the publications, and the latest value lies in the copy `version % 2`. The writer
 //! fills the other copy and then raises the version, so it never waits for a reader. A reader copies
 //! the latest value and starts again if the version has moved meanwhile. It never waits for the writer
@@ -29,7 +15,21 @@ use std::sync::Arc;
 
 use crate::atomic::{AtomicU64, Ordering, fence};
 
-/// The writer's side. There is one, and [`Publisher::publish`] needs it exclusively.
+/// The writer's side of a value that one thread publishes and any number read, without a lock.
+///
+/// ```
+/// use samplewire_circuit::{Codec, Publisher};
+///
+/// let codec = Codec {
+///     words: 2,
+///     encode: |value: &[u64; 2], put| value.iter().for_each(|&word| put(word)),
+///     decode: |take| [take(), take()],
+/// };
+/// let mut publisher = Publisher::new(&[0, 0], codec);
+/// let published = publisher.reader();
+/// publisher.publish(&[3, 4]);
+/// assert_eq!(published.read(), [3, 4]);
+/// ```
 #[derive(Debug)]
 pub struct Publisher<T> {
     shared: Arc<Shared<T>>,
@@ -37,7 +37,7 @@ pub struct Publisher<T> {
     version: u64,
 }
 
-/// A reader's side; clones read the same value.
+/// A reader's side of a [`Publisher`]; clones read the same value.
 #[derive(Debug)]
 pub struct Published<T> {
     shared: Arc<Shared<T>>,
