@@ -72,7 +72,7 @@ pub use pages::Pages;
 pub use parameter::{Parameter, ParameterFull, ParameterHandle};
 pub use pool::Pool;
 pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCircuit};
-pub use published::{Codec, Published, Publisher};
+pub use published::{Codec, Published, Publisher, WordReader, WordWriter};
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Bit, Sample, ViewError, view};
 pub use schedule::{Async, Automatic, ByQuantum, ByStage, Scheduler, Sequence, Waiting};

@@ -11,6 +11,7 @@
 //! The copies are atomic words, because a reader may load them while they are written. The loom tests
 //! below run with `RUSTFLAGS="--cfg loom" cargo test -p samplewire-circuit --lib loom`.
 
+use std::slice;
 use std::sync::Arc;
 
 use crate::atomic::{AtomicU64, Ordering, fence};
@@ -22,8 +23,8 @@ use crate::atomic::{AtomicU64, Ordering, fence};
 ///
 /// let codec = Codec {
 ///     words: 2,
-///     encode: |value: &[u64; 2], put| value.iter().for_each(|&word| put(word)),
-///     decode: |take| [take(), take()],
+///     encode: |value: &[u64; 2], to| value.iter().for_each(|&word| to.put(word)),
+///     decode: |from| [from.take(), from.take()],
 /// };
 /// let mut publisher = Publisher::new(&[0, 0], codec);
 /// let published = publisher.reader();
@@ -49,16 +50,25 @@ pub struct Codec<T> {
     /// The most words of a value.
     pub words: usize,
     /// Puts the words of a value one by one, at most `words` of them.
-    pub encode: fn(&T, &mut dyn FnMut(u64)),
+    pub encode: fn(&T, &mut WordWriter<'_>),
     /// Makes a value of the words, which it takes in the order of `encode`. It may be given words of
     /// two values, or more than were put: it does not panic then, and the result is dropped.
-    pub decode: fn(&mut dyn FnMut() -> u64) -> T,
+    pub decode: fn(&mut WordReader<'_>) -> T,
 }
+
+/// Takes the words of a value from [`Codec::encode`].
+#[derive(Debug)]
+pub struct WordWriter<'a>(slice::Iter<'a, AtomicU64>);
+
+/// Gives the words of a value to [`Codec::decode`].
+#[derive(Debug)]
+pub struct WordReader<'a>(slice::Iter<'a, AtomicU64>);
 
 #[derive(Debug)]
 struct Shared<T> {
     version: AtomicU64,
-    copies: [Box<[AtomicU64]>; 2],
+    /// The two copies, one behind the other.
+    words: Box<[AtomicU64]>,
     codec: Codec<T>,
 }
 
@@ -68,8 +78,8 @@ impl<T> Publisher<T> {
     /// # Panics
     /// When a value has more words than the codec states, here and in [`Publisher::publish`].
     pub fn new(initial: &T, codec: Codec<T>) -> Self {
-        let copies = [(); 2].map(|()| (0..codec.words).map(|_| AtomicU64::new(0)).collect());
-        let shared = Shared { version: AtomicU64::new(0), copies, codec };
+        let words = (0..2 * codec.words).map(|_| AtomicU64::new(0)).collect();
+        let shared = Shared { version: AtomicU64::new(0), words, codec };
         shared.store(0, initial);
         Self { shared: Arc::new(shared), version: 0 }
     }
@@ -115,24 +125,40 @@ impl<T> Clone for Published<T> {
     }
 }
 
+impl WordWriter<'_> {
+    /// Adds a word.
+    ///
+    /// # Panics
+    /// When the value has more words than its codec states.
+    #[inline]
+    pub fn put(&mut self, word: u64) {
+        let next = self.0.next().expect("a codec states the most words of its values");
+        // Relaxed: ordered by the fence before, and by the store of the version after.
+        next.store(word, Ordering::Relaxed);
+    }
+}
+
+impl WordReader<'_> {
+    /// The next word; 0 after the last that a value may have.
+    #[inline]
+    pub fn take(&mut self) -> u64 {
+        // Relaxed: ordered by the load of the version before, and by the fence after.
+        self.0.next().map_or(0, |word| word.load(Ordering::Relaxed))
+    }
+}
+
 impl<T> Shared<T> {
-    fn copy(&self, version: u64) -> &[AtomicU64] {
-        &self.copies[(version % 2) as usize]
+    fn copy(&self, version: u64) -> slice::Iter<'_, AtomicU64> {
+        let (even, odd) = self.words.split_at(self.codec.words);
+        if version.is_multiple_of(2) { even.iter() } else { odd.iter() }
     }
 
     fn store(&self, version: u64, value: &T) {
-        let mut words = self.copy(version).iter();
-        (self.codec.encode)(value, &mut |word| {
-            let next = words.next().expect("a codec states the most words of its values");
-            // Relaxed: ordered by the fence before, and by the store of the version after.
-            next.store(word, Ordering::Relaxed);
-        });
+        (self.codec.encode)(value, &mut WordWriter(self.copy(version)));
     }
 
     fn load(&self, version: u64) -> T {
-        let mut words = self.copy(version).iter();
-        // Relaxed: ordered by the load of the version before, and by the fence after.
-        (self.codec.decode)(&mut || words.next().map_or(0, |word| word.load(Ordering::Relaxed)))
+        (self.codec.decode)(&mut WordReader(self.copy(version)))
     }
 }
 
@@ -141,8 +167,8 @@ impl<T> Shared<T> {
 fn equal_words<const N: usize>() -> Publisher<[u64; N]> {
     let codec = Codec {
         words: N,
-        encode: |value: &[u64; N], put| value.iter().for_each(|&word| put(word)),
-        decode: |take| std::array::from_fn(|_| take()),
+        encode: |value: &[u64; N], to| value.iter().for_each(|&word| to.put(word)),
+        decode: |from| std::array::from_fn(|_| from.take()),
     };
     Publisher::new(&[0; N], codec)
 }
@@ -179,11 +205,11 @@ mod tests {
     fn value_may_have_fewer_words_than_its_codec_states() {
         let codec = Codec {
             words: 3,
-            encode: |value: &Vec<u64>, put| {
-                put(value.len() as u64);
-                value.iter().for_each(|&word| put(word));
+            encode: |value: &Vec<u64>, to| {
+                to.put(value.len() as u64);
+                value.iter().for_each(|&word| to.put(word));
             },
-            decode: |take| (0..take()).map(|_| take()).collect(),
+            decode: |from| (0..from.take()).map(|_| from.take()).collect(),
         };
         let mut publisher = Publisher::new(&vec![1, 2], codec);
         let published = publisher.reader();

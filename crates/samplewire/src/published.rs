@@ -3,7 +3,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
-use samplewire_circuit::{Codec, Publisher};
+use samplewire_circuit::{Codec, Publisher, WordReader, WordWriter};
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
@@ -21,9 +21,9 @@ pub(crate) trait Words: Sized {
     /// The most words of a value.
     const COUNT: usize;
 
-    fn put(&self, put: &mut dyn FnMut(u64));
+    fn put(&self, to: &mut WordWriter<'_>);
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self;
+    fn take(from: &mut WordReader<'_>) -> Self;
 }
 
 /// Makes the words of a struct those of its fields, of which all are to be listed.
@@ -32,12 +32,12 @@ macro_rules! words {
         impl $crate::published::Words for $type {
             const COUNT: usize = 0 $(+ $crate::published::words_of(|it: &Self| &it.$field))*;
 
-            fn put(&self, put: &mut dyn FnMut(u64)) {
-                $($crate::published::Words::put(&self.$field, put);)*
+            fn put(&self, to: &mut samplewire_circuit::WordWriter<'_>) {
+                $($crate::published::Words::put(&self.$field, to);)*
             }
 
-            fn take(take: &mut dyn FnMut() -> u64) -> Self {
-                Self { $($field: $crate::published::Words::take(take)),* }
+            fn take(from: &mut samplewire_circuit::WordReader<'_>) -> Self {
+                Self { $($field: $crate::published::Words::take(from)),* }
             }
         }
     };
@@ -58,23 +58,23 @@ macro_rules! variant_words {
         impl Words for $type {
             const COUNT: usize = $count;
 
-            fn put(&self, put: &mut dyn FnMut(u64)) {
+            fn put(&self, to: &mut WordWriter<'_>) {
                 match self {
                     $(Self::$variant { $($field: $name),* } => {
-                        put($number);
-                        $($name.put(put);)*
+                        to.put($number);
+                        $($name.put(to);)*
                     })*
                     Self::$last { $($last_field: $last_name),* } => {
-                        put(u64::MAX);
-                        $($last_name.put(put);)*
+                        to.put(u64::MAX);
+                        $($last_name.put(to);)*
                     }
                 }
             }
 
-            fn take(take: &mut dyn FnMut() -> u64) -> Self {
-                match take() {
-                    $($number => Self::$variant { $($field: Words::take(take)),* },)*
-                    _ => Self::$last { $($last_field: Words::take(take)),* },
+            fn take(from: &mut WordReader<'_>) -> Self {
+                match from.take() {
+                    $($number => Self::$variant { $($field: Words::take(from)),* },)*
+                    _ => Self::$last { $($last_field: Words::take(from)),* },
                 }
             }
         }
@@ -86,12 +86,12 @@ macro_rules! integers {
         $(impl Words for $type {
             const COUNT: usize = 1;
 
-            fn put(&self, put: &mut dyn FnMut(u64)) {
-                put(*self as u64);
+            fn put(&self, to: &mut WordWriter<'_>) {
+                to.put(*self as u64);
             }
 
-            fn take(take: &mut dyn FnMut() -> u64) -> Self {
-                take() as Self
+            fn take(from: &mut WordReader<'_>) -> Self {
+                from.take() as Self
             }
         })*
     };
@@ -175,70 +175,70 @@ variant_words!(Violation, 4, {
 impl Words for CloseReason {
     const COUNT: usize = 1;
 
-    fn put(&self, put: &mut dyn FnMut(u64)) {
-        self.number().put(put);
+    fn put(&self, to: &mut WordWriter<'_>) {
+        self.number().put(to);
     }
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self {
-        Self::from_number(Words::take(take))
+    fn take(from: &mut WordReader<'_>) -> Self {
+        Self::from_number(Words::take(from))
     }
 }
 
 impl<T: Words, const N: usize> Words for [T; N] {
     const COUNT: usize = N * T::COUNT;
 
-    fn put(&self, put: &mut dyn FnMut(u64)) {
-        self.iter().for_each(|it| it.put(put));
+    fn put(&self, to: &mut WordWriter<'_>) {
+        self.iter().for_each(|it| it.put(to));
     }
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self {
-        std::array::from_fn(|_| T::take(take))
+    fn take(from: &mut WordReader<'_>) -> Self {
+        std::array::from_fn(|_| T::take(from))
     }
 }
 
 impl<A: Words, B: Words> Words for (A, B) {
     const COUNT: usize = A::COUNT + B::COUNT;
 
-    fn put(&self, put: &mut dyn FnMut(u64)) {
-        self.0.put(put);
-        self.1.put(put);
+    fn put(&self, to: &mut WordWriter<'_>) {
+        self.0.put(to);
+        self.1.put(to);
     }
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self {
-        (A::take(take), B::take(take))
+    fn take(from: &mut WordReader<'_>) -> Self {
+        (A::take(from), B::take(from))
     }
 }
 
 impl<T: Words> Words for Option<T> {
     const COUNT: usize = 1 + T::COUNT;
 
-    fn put(&self, put: &mut dyn FnMut(u64)) {
-        put(self.is_some().into());
-        self.iter().for_each(|it| it.put(put));
+    fn put(&self, to: &mut WordWriter<'_>) {
+        to.put(self.is_some().into());
+        self.iter().for_each(|it| it.put(to));
     }
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self {
-        (take() != 0).then(|| T::take(take))
+    fn take(from: &mut WordReader<'_>) -> Self {
+        (from.take() != 0).then(|| T::take(from))
     }
 }
 
 impl Words for SocketAddr {
     const COUNT: usize = 6;
 
-    fn put(&self, put: &mut dyn FnMut(u64)) {
+    fn put(&self, to: &mut WordWriter<'_>) {
         let (bits, flow, scope) = match self {
             Self::V4(it) => (u128::from(it.ip().to_bits()), 0, 0),
             Self::V6(it) => (it.ip().to_bits(), it.flowinfo(), it.scope_id()),
         };
-        put(self.is_ipv6().into());
-        ((bits >> 64) as u64, bits as u64).put(put);
-        (self.port(), (flow, scope)).put(put);
+        to.put(self.is_ipv6().into());
+        ((bits >> 64) as u64, bits as u64).put(to);
+        (self.port(), (flow, scope)).put(to);
     }
 
-    fn take(take: &mut dyn FnMut() -> u64) -> Self {
-        let is_v6 = take() != 0;
-        let (high, low) = <(u64, u64)>::take(take);
-        let (port, (flow, scope)) = Words::take(take);
+    fn take(from: &mut WordReader<'_>) -> Self {
+        let is_v6 = from.take() != 0;
+        let (high, low) = <(u64, u64)>::take(from);
+        let (port, (flow, scope)) = Words::take(from);
         if is_v6 {
             let ip = Ipv6Addr::from_bits(u128::from(high) << 64 | u128::from(low));
             SocketAddrV6::new(ip, port, flow, scope).into()
@@ -294,16 +294,19 @@ mod tests {
         come_back(&peers);
     }
 
+    /// A value of the words 1, 2 and so on.
+    fn counting<T: Words + Default>() -> T {
+        let encode =
+            |_: &T, to: &mut WordWriter<'_>| (1..=T::COUNT as u64).for_each(|it| to.put(it));
+        let codec = Codec { words: T::COUNT, encode, decode: T::take };
+        Publisher::new(&T::default(), codec).reader().read()
+    }
+
     #[test]
     fn each_counter_comes_back_in_its_place() {
-        let mut next = 0;
-        let mut count = || {
-            next += 1;
-            next
-        };
-        come_back(&[ReceiverStats::default(), ReceiverStats::take(&mut count)]);
-        come_back(&[SenderStats::default(), SenderStats::take(&mut count)]);
-        come_back(&[ListenStats::default(), ListenStats::take(&mut count)]);
-        assert_eq!(next, 26 + 17 + 8);
+        come_back(&[ReceiverStats::default(), counting()]);
+        come_back(&[SenderStats::default(), counting()]);
+        come_back(&[ListenStats::default(), counting()]);
+        assert_eq!(counting::<SenderStats>().underflow_at_peer, SenderStats::COUNT as u64);
     }
 }
