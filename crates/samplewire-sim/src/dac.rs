@@ -67,7 +67,12 @@ impl Dac {
     }
 
     pub(crate) fn has_room(&self) -> bool {
-        self.line.room() > 0
+        self.has_room_for(1)
+    }
+
+    /// Whether so many pieces and gaps may come.
+    pub(crate) fn has_room_for(&self, entries: usize) -> bool {
+        self.line.room() >= entries
     }
 
     pub(crate) const fn is_stopped(&self) -> bool {
@@ -83,11 +88,19 @@ impl Dac {
         let piece = Piece { first, end, in_time: self.due_end(now), is_start };
         self.line.push(piece).expect("there is room");
         self.waiting.push_back(piece);
-        if self.anchor.is_none() && self.waiting.len() >= self.prefill as usize {
+        if self.anchor.is_none() && self.waiting_samples() >= self.prefill_samples() {
             let first = self.line.next_at().expect("something waits");
             self.anchor = Some((now + self.interval, first));
             self.next = first;
         }
+    }
+
+    fn waiting_samples(&self) -> u64 {
+        self.waiting.iter().map(|piece| piece.end - piece.first).sum()
+    }
+
+    fn prefill_samples(&self) -> u64 {
+        u64::from(self.prefill) * u64::from(self.packet_samples)
     }
 
     /// Samples that are not delivered, before those that come next.

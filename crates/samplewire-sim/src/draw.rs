@@ -66,7 +66,17 @@ pub(crate) fn mixture(seed: u64) -> Plan {
     let heals_at = Nanos(rng.spread(20_000_000..=2_000_000_000));
     let faults = faults(rng, kind, heals_at, &links, count, clients.len());
     let ends_by = heals_at + Nanos::from_millis(300_000);
-    Plan { host, devices, clients, links, hostile: None, faults, heals_at, ends_by }
+    Plan {
+        host,
+        devices,
+        clients,
+        links,
+        is_shipped: false,
+        hostile: None,
+        faults,
+        heals_at,
+        ends_by,
+    }
 }
 
 pub(crate) fn link(rng: &mut Rng, kind: Kind) -> LinkSpec {

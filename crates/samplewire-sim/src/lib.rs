@@ -30,6 +30,7 @@ mod repair;
 mod scenes;
 mod search;
 mod sending;
+mod shipped;
 mod soak;
 mod source;
 mod stream_end;

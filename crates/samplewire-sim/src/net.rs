@@ -1,7 +1,6 @@
 //! What lies between processes: packets, links, routes, sockets, and when each part acts next.
 
 use std::collections::VecDeque;
-#[cfg(test)]
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use samplewire_proto::session::Peer;
@@ -187,10 +186,30 @@ pub(crate) const fn peer_of(process: ProcessId) -> Peer {
 }
 
 /// The same, as a link has it.
-#[cfg(test)]
 pub(crate) const fn address_of(process: ProcessId) -> SocketAddr {
     let [high, low] = process.to_be_bytes();
     SocketAddr::new(IpAddr::V4(Ipv4Addr::new(10, 0, high, low)), PORT)
+}
+
+/// An address of the network, as a link has it.
+pub(crate) fn address_of_peer(&Peer([.., a, b, c, d, high, low]): &Peer) -> SocketAddr {
+    SocketAddr::new(IpAddr::V4(Ipv4Addr::new(a, b, c, d)), u16::from_be_bytes([high, low]))
+}
+
+/// The same the other way round.
+pub(crate) fn peer_at(address: SocketAddr) -> Peer {
+    match address.ip() {
+        IpAddr::V4(ip) => Peer::v4(ip.octets(), address.port()),
+        IpAddr::V6(_) => unreachable!("the network has addresses of version 4 alone"),
+    }
+}
+
+/// The process at an address of a link, if one is there.
+pub(crate) fn process_at(address: SocketAddr) -> Option<ProcessId> {
+    let IpAddr::V4(ip) = address.ip() else { return None };
+    let [_, _, high, low] = ip.octets();
+    let process = u16::from_be_bytes([high, low]);
+    (address == address_of(process)).then_some(process)
 }
 
 /// The process at an address, if one is there.

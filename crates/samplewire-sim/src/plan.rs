@@ -19,6 +19,8 @@ pub(crate) struct Plan {
     pub(crate) clients: Vec<ClientSpec>,
     /// Links, each with the one that takes what comes out of it.
     pub(crate) links: Vec<(LinkSpec, Option<usize>)>,
+    /// Whether its processes run the endpoint that ships.
+    pub(crate) is_shipped: bool,
     /// Packets that nobody in the world has sent, until it heals.
     pub(crate) hostile: Option<HostileSpec>,
     /// In order of time.

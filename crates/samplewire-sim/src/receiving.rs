@@ -257,7 +257,8 @@ impl ReceiveEnd {
         let placement = self.receiver.handle_data(turn.now, header, body, is_marked);
         if takes_data {
             let session = &mut turn.checker.sessions[self.session];
-            let held = session.data_handed(turn.now, header, &placement);
+            let held =
+                session.data_handed(turn.now, header, matches!(placement, Placement::Store { .. }));
             match held {
                 Ok(true) => turn.checker.measure_arrival(self.session, header, turn.net.now),
                 _ => turn.checker.tally.unneeded += 1,

@@ -56,6 +56,31 @@ pub(crate) fn plan(seed: u64) -> Plan {
     plan
 }
 
+/// The plan with processes that run the endpoint that ships.
+pub(crate) fn ship(mut plan: Plan) -> Plan {
+    plan.is_shipped = true;
+    let as_shipped = |source: &mut SourceSpec| (source.meta, source.breach) = (Odds::NEVER, None);
+    for (_, device, _) in &mut plan.devices {
+        as_shipped(&mut device.source);
+    }
+    let mut has_sender = vec![false; plan.devices.len()];
+    for client in &mut plan.clients {
+        as_shipped(&mut client.source);
+        client.is_foreign = false;
+        let number = usize::from(client.device);
+        let streams = plan.devices[number].1.streams;
+        let sends = client.role == Role::Send && !std::mem::replace(&mut has_sender[number], true);
+        client.role = if sends { Role::Send } else { Role::Receive };
+        client.stream = match client.stream {
+            // The last stream is the one that the device plays.
+            stream if stream >= streams => streams + 1,
+            _ if sends => streams,
+            stream => stream,
+        };
+    }
+    plan
+}
+
 /// The plan of a seed, but for hostile packets.
 fn peaceful(seed: u64) -> Plan {
     // Drawn apart from the plan: a seed of the mixture keeps it, whatever scenes there are.
@@ -217,6 +242,7 @@ impl Stage {
         let mut host = draw::machine(rng, true);
         host.pool_places = clients.iter().map(|client| 2 * client.window).sum();
         Plan {
+            is_shipped: false,
             hostile: None,
             host,
             devices: vec![(draw::machine(rng, false), self.device, cable)],

@@ -14,7 +14,7 @@ use crate::check::{
 };
 use crate::packets::ProcessId;
 use crate::process::Turn;
-use crate::source::{Source, SourceSpec};
+use crate::source::{Pushed, Source, SourceSpec};
 use crate::stream_end::{Facts, Observed, Place};
 
 /// A sender, its source and its peer.
@@ -175,7 +175,8 @@ impl SendEnd {
         }
         let from = self.sender.phase();
         let session = &mut turn.checker.sessions[self.session];
-        let pushed = self.source.run(turn.now, &mut self.sender, session);
+        let mut pushed = Pushed { sender: &mut self.sender, session };
+        let pushed = self.source.run(turn.now, &mut pushed);
         turn.checker.note(self.session, pushed);
         self.count(turn, from, self.source.end_event());
         self.transmit(turn);
@@ -192,7 +193,7 @@ impl SendEnd {
     /// When something is due, by the machine's clock; `None` when the stream has ended.
     pub(crate) fn wakes_at(&self, now: Nanos) -> Option<Nanos> {
         let at = self.sender.poll_timeout(now)?;
-        let source_at = self.source.next_at(self.sender.free_slots());
+        let source_at = self.source.next_at(self.sender.free_slots() > 0);
         Some(source_at.map_or(at, |source_at| at.min(source_at)))
     }
 

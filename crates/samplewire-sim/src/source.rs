@@ -93,13 +93,13 @@ impl Source {
     }
 
     /// When the source makes its next packet, by its clock; `None` while it waits for room.
-    pub(crate) fn next_at(&self, free_slots: u32) -> Option<Nanos> {
+    pub(crate) fn next_at(&self, has_room: bool) -> Option<Nanos> {
         let is_over = self.is_done || (self.left == 0 && self.spec.ends == Ending::Never);
         match self.spec.pace {
             _ if is_over => self.cancels_at,
             Pace::Converter(_) => Some(self.next_at),
-            Pace::Paced(_) | Pace::Bursts { .. } if free_slots > 0 => Some(self.next_at),
-            Pace::Greedy if free_slots > 0 => Some(Nanos(0)),
+            Pace::Paced(_) | Pace::Bursts { .. } if has_room => Some(self.next_at),
+            Pace::Greedy if has_room => Some(Nanos(0)),
             Pace::Paced(_) | Pace::Bursts { .. } | Pace::Greedy => None,
         }
     }
@@ -115,25 +115,20 @@ impl Source {
     }
 
     /// Makes the packets that are due and pushes those that find room.
-    pub(crate) fn run(
-        &mut self,
-        now: Nanos,
-        sender: &mut Sender<Vec<SendSlot>>,
-        session: &mut Session,
-    ) -> Result<(), String> {
-        if sender.is_ended() {
+    pub(crate) fn run(&mut self, now: Nanos, outlet: &mut impl Outlet) -> Result<(), String> {
+        if outlet.is_ended() {
             self.cancels_at = None;
             return Ok(());
         }
         if self.is_done {
             if self.cancels_at.is_some_and(|at| now >= at) {
                 self.cancels_at = None;
-                self.cancel(now, sender, session);
+                self.cancel(now, outlet);
             }
             return Ok(());
         }
         while self.left > 0 {
-            let has_room = sender.free_slots() > 0;
+            let has_room = outlet.has_room();
             match self.spec.pace {
                 Pace::Greedy if !has_room => break,
                 Pace::Greedy => {}
@@ -162,13 +157,13 @@ impl Source {
             }
             self.left -= 1;
             if has_room {
-                self.push(sender, session)?;
+                self.push(outlet)?;
             } else {
                 self.lose(self.spec.samples.into());
             }
         }
         if self.left == 0 {
-            self.finish(now, sender, session);
+            self.finish(now, outlet);
         }
         Ok(())
     }
@@ -178,11 +173,7 @@ impl Source {
         self.lost_in_all += samples;
     }
 
-    fn push(
-        &mut self,
-        sender: &mut Sender<Vec<SendSlot>>,
-        session: &mut Session,
-    ) -> Result<(), String> {
+    fn push(&mut self, outlet: &mut impl Outlet) -> Result<(), String> {
         if self.rng.chance(self.spec.overflow) {
             let samples = self.rng.within(1..=5_000);
             self.lose(samples);
@@ -206,7 +197,66 @@ impl Source {
             samples = self.rng.within(0..=u64::from(self.spec.samples / 2)) as u32;
             self.sets_index = true;
         }
-        let bytes = payload::of(session.agreed.key, index, samples, flags);
+        self.next_index = index + u64::from(samples);
+        outlet.push(index, flags, samples)
+    }
+
+    fn finish(&mut self, now: Nanos, outlet: &mut impl Outlet) {
+        if self.spec.ends == Ending::Never {
+            return;
+        }
+        self.is_done = true;
+        match self.spec.ends {
+            Ending::Cancel => return self.cancel(now, outlet),
+            Ending::CloseThenCancel(span) => self.cancels_at = Some(now + span),
+            Ending::Fail | Ending::Close | Ending::Never => {}
+        }
+        let is_failed = self.spec.ends == Ending::Fail;
+        let reason = if is_failed { CloseReason::DeviceFault } else { CloseReason::Finished };
+        outlet.close(now, self.lost, reason);
+    }
+
+    fn cancel(&mut self, now: Nanos, outlet: &mut impl Outlet) {
+        self.end_event = "cancel";
+        outlet.cancel(now);
+    }
+}
+
+/// Where a source puts its packets.
+pub(crate) trait Outlet {
+    /// Whether the stream has ended.
+    fn is_ended(&self) -> bool;
+
+    /// Whether there is room for a packet.
+    fn has_room(&mut self) -> bool;
+
+    /// Takes a packet; of one that ends a burst, so many samples are valid.
+    fn push(&mut self, index: SampleIndex, flags: Flags, samples: u32) -> Result<(), String>;
+
+    /// Ends the stream after what was pushed, and so many samples that were lost after it.
+    fn close(&mut self, now: Nanos, lost: u64, reason: CloseReason);
+
+    /// Ends the stream with what has departed.
+    fn cancel(&mut self, now: Nanos);
+}
+
+/// A sender that takes packets at once.
+pub(crate) struct Pushed<'a> {
+    pub(crate) sender: &'a mut Sender<Vec<SendSlot>>,
+    pub(crate) session: &'a mut Session,
+}
+
+impl Outlet for Pushed<'_> {
+    fn is_ended(&self) -> bool {
+        self.sender.is_ended()
+    }
+
+    fn has_room(&mut self) -> bool {
+        self.sender.free_slots() > 0
+    }
+
+    fn push(&mut self, index: SampleIndex, flags: Flags, samples: u32) -> Result<(), String> {
+        let bytes = payload::of(self.session.agreed.key, index, samples, flags);
         let packet = NewPacket {
             index,
             flags,
@@ -214,37 +264,19 @@ impl Source {
             len_bytes: payload::BYTES as u16,
             payload_crc: crc32c(&bytes),
         };
-        let seq = sender.push(packet).map_err(|error| format!("push refused: {error}"))?;
-        self.next_index = index + u64::from(samples);
-        session.pushed(seq, &packet)
+        let seq = self.sender.push(packet).map_err(|error| format!("push refused: {error}"))?;
+        self.session.pushed(seq, &packet)
     }
 
-    fn finish(&mut self, now: Nanos, sender: &mut Sender<Vec<SendSlot>>, session: &mut Session) {
-        if self.spec.ends == Ending::Never {
-            return;
-        }
-        self.is_done = true;
-        if self.spec.ends == Ending::Cancel {
-            return self.cancel(now, sender, session);
-        }
-        sender.lose_at_source(self.lost);
-        session.lost_at_end(self.lost);
-        match self.spec.ends {
-            Ending::Fail => {
-                session.is_failed = true;
-                sender.close_for(now, CloseReason::DeviceFault);
-            }
-            Ending::CloseThenCancel(span) => {
-                self.cancels_at = Some(now + span);
-                sender.close(now);
-            }
-            Ending::Close | Ending::Cancel | Ending::Never => sender.close(now),
-        }
+    fn close(&mut self, now: Nanos, lost: u64, reason: CloseReason) {
+        self.sender.lose_at_source(lost);
+        self.session.lost_at_end(lost);
+        self.session.is_failed = reason == CloseReason::DeviceFault;
+        self.sender.close_for(now, reason);
     }
 
-    fn cancel(&mut self, now: Nanos, sender: &mut Sender<Vec<SendSlot>>, session: &mut Session) {
-        self.end_event = "cancel";
-        sender.cancel(now);
-        session.cut(sender.next_seq());
+    fn cancel(&mut self, now: Nanos) {
+        self.sender.cancel(now);
+        self.session.cut(self.sender.next_seq());
     }
 }

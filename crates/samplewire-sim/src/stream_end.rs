@@ -63,7 +63,7 @@ impl Observed {
         self.state == before.state && self.refused == before.refused + refused
     }
 
-    pub(crate) fn send(sender: &Sender<Vec<SendSlot>>) -> Self {
+    pub(crate) fn send<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>>(sender: &Sender<S>) -> Self {
         let mut stats = *sender.stats();
         let refused = stats.reports_refused + stats.closes_refused + stats.unexpected;
         (stats.reports_refused, stats.closes_refused, stats.unexpected) = (0, 0, 0);
@@ -73,13 +73,25 @@ impl Observed {
         Self { state: State::Send { phase, released, credit, rtt, stats }, refused }
     }
 
-    pub(crate) fn receive(receiver: &Receiver<Vec<RecvSlot>>) -> Self {
+    pub(crate) fn receive<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>>(
+        receiver: &Receiver<S>,
+    ) -> Self {
         let mut stats = *receiver.stats();
         let refused = stats.refused + stats.beyond_credit + stats.unexpected;
         (stats.refused, stats.beyond_credit, stats.unexpected, stats.foreign) = (0, 0, 0, 0);
         let (phase, released) = (receiver.phase(), receiver.released());
         let (credit, rtt) = (receiver.credit(), receiver.rtt());
         Self { state: State::Receive { phase, released, credit, rtt, stats }, refused }
+    }
+}
+
+impl Facts {
+    /// Whether a packet carries what only its peer knows.
+    pub(crate) fn is_named_by(&self, header: &Header, packet: &Packet<'_>) -> bool {
+        match packet {
+            Packet::CloseAck(ack) if header.tag == Tag::NONE => ack.echoed_tag == self.peer_tag,
+            _ => header.tag == self.local_tag,
+        }
     }
 }
 
@@ -96,15 +108,6 @@ impl StreamEnd {
         match self {
             Self::Send(end) => end.observe(),
             Self::Receive(end) => end.observe(),
-        }
-    }
-
-    /// Whether a packet carries what only its peer knows.
-    pub(crate) fn is_named_by(&self, header: &Header, packet: &Packet<'_>) -> bool {
-        let facts = self.facts();
-        match packet {
-            Packet::CloseAck(ack) if header.tag == Tag::NONE => ack.echoed_tag == facts.peer_tag,
-            _ => header.tag == facts.local_tag,
         }
     }
 

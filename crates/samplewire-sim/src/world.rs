@@ -4,6 +4,7 @@ mod attack;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
 use samplewire_proto::{Nanos, Rng};
 
@@ -16,6 +17,7 @@ use crate::net::{Net, peer_of};
 use crate::packets::ProcessId;
 use crate::plan::{Fault, MachineSpec, Plan};
 use crate::process::{Arrival, Pool, Turn};
+use crate::shipped;
 use crate::tape::Tape;
 
 /// A world under way.
@@ -57,6 +59,8 @@ struct Process {
 enum Role {
     Device(Device),
     Client(Client),
+    ShippedDevice(shipped::Device),
+    ShippedClient(shipped::Client),
 }
 
 impl Role {
@@ -64,6 +68,8 @@ impl Role {
         match self {
             Self::Device(device) => device.handle(turn, arrival, bytes),
             Self::Client(client) => client.handle(turn, arrival, bytes),
+            Self::ShippedDevice(device) => device.handle(turn, arrival, bytes),
+            Self::ShippedClient(client) => client.handle(turn, arrival, bytes),
         }
     }
 }
@@ -84,12 +90,26 @@ impl World {
             poll: spec.poll,
             paused_until: Nanos(0),
         };
+        let epoch = Instant::now();
+        let mut checker = Checker::default();
         let mut machines = vec![machine(&plan.host)];
         let mut processes = vec![];
         for (spec, device, _) in &plan.devices {
             let seed = u128::from(rng.draw()) << 64 | u128::from(rng.draw());
             machines.push(machine(spec));
-            let role = Role::Device(Device::new(*device, seed));
+            let role = if plan.is_shipped {
+                let mut turn = Turn {
+                    now: spec.clock.local(Nanos(0)),
+                    net: &mut net,
+                    checker: &mut checker,
+                    pool: &mut Pool::new(0),
+                    rng: &mut rng,
+                    me: processes.len() as ProcessId,
+                };
+                Role::ShippedDevice(shipped::Device::new(&mut turn, *device, epoch))
+            } else {
+                Role::Device(Device::new(*device, seed))
+            };
             processes.push(Process { machine: machines.len() - 1, role });
         }
         for client in &plan.clients {
@@ -99,7 +119,12 @@ impl World {
             net.set_route(from, client.device, cable.down);
             net.set_route(client.device, from, cable.up);
             net.agenda.set(net.part_of(from), Some(Nanos(0)));
-            processes.push(Process { machine: 0, role: Role::Client(Client::new(*client, now)) });
+            let role = if plan.is_shipped {
+                Role::ShippedClient(shipped::Client::new(*client, now, epoch))
+            } else {
+                Role::Client(Client::new(*client, now))
+            };
+            processes.push(Process { machine: 0, role });
         }
         let mut faults = plan.faults.clone();
         faults.reverse();
@@ -109,7 +134,7 @@ impl World {
         let hostile = plan.hostile.map(|spec| Hostile::new(spec, Rng::new(seed ^ HOSTILE_SALT)));
         let mut world = Self {
             net,
-            checker: Checker::default(),
+            checker,
             machines,
             processes,
             faults,
@@ -203,6 +228,14 @@ impl World {
                 client.run(&mut turn);
                 client.wakes_at(turn.now)
             }
+            Role::ShippedDevice(device) => {
+                device.run(&mut turn);
+                Some(device.wakes_at())
+            }
+            Role::ShippedClient(client) => {
+                client.run(&mut turn);
+                client.wakes_at()
+            }
         };
         let machine = &self.machines[machine];
         self.net.sockets[number].looks_at = self.net.now + machine.poll;
@@ -252,8 +285,10 @@ impl World {
             self.heals_at = None;
             self.net.links.iter_mut().for_each(|link| link.heal(now));
             for process in &mut self.processes {
-                if let Role::Client(client) = &mut process.role {
-                    client.retire();
+                match &mut process.role {
+                    Role::Client(client) => client.retire(),
+                    Role::ShippedClient(client) => client.retire(),
+                    Role::Device(_) | Role::ShippedDevice(_) => {}
                 }
             }
         }
@@ -276,6 +311,8 @@ impl World {
         match role {
             Role::Device(device) => device.restart(&mut turn),
             Role::Client(client) => client.restart(&mut turn, pause),
+            Role::ShippedDevice(device) => device.restart(&mut turn),
+            Role::ShippedClient(client) => client.restart(&mut turn, pause),
         }
         let part = self.net.part_of(number as ProcessId);
         let now = self.net.now;
@@ -287,6 +324,8 @@ impl World {
             && self.processes.iter().all(|process| match &process.role {
                 Role::Device(device) => device.is_idle(),
                 Role::Client(client) => client.is_done(),
+                Role::ShippedDevice(device) => device.is_idle(),
+                Role::ShippedClient(client) => client.is_done(),
             })
     }
 
@@ -315,8 +354,10 @@ impl World {
         for (number, process) in self.processes.iter().enumerate() {
             let standing = match &process.role {
                 Role::Client(client) => client.standing(),
+                Role::ShippedClient(client) => client.standing(),
+                Role::ShippedDevice(device) if device.is_idle() => continue,
                 Role::Device(device) if device.is_idle() => continue,
-                Role::Device(_) => "has open streams",
+                Role::Device(_) | Role::ShippedDevice(_) => "has open streams",
             };
             text += &format!("process {number} {standing}; ");
         }

@@ -10,7 +10,7 @@ use samplewire_circuit::Pages;
 use samplewire_io::{Batch, Capabilities, LinkError};
 use samplewire_proto::Nanos;
 
-use crate::endpoint::{Endpoint, Rest};
+use crate::endpoint::{Endpoint, Rest, View};
 use crate::port::{BATCH_PACKETS, Epoch, PACKET_BYTES_MAX};
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
@@ -59,6 +59,11 @@ impl Stepped {
     pub fn turn(&mut self, now: Nanos) -> Option<Rest> {
         let rest = self.endpoint.turn(now, &mut self.batch);
         (!self.endpoint.is_over()).then_some(rest)
+    }
+
+    /// All streams, as the checker of a simulator sees them.
+    pub fn views(&self) -> impl Iterator<Item = View<'_>> {
+        self.endpoint.views()
     }
 
     pub(crate) fn batch_bytes(&self) -> usize {

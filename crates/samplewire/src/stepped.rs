@@ -2,5 +2,6 @@
 //! wait; give them no timeout.
 
 pub use crate::driver::Stepped;
-pub use crate::endpoint::Rest;
+pub use crate::endpoint::{Machine, Rest, View};
 pub use crate::receiver::PendingReceiver;
+pub use crate::transmitter::PendingSender;

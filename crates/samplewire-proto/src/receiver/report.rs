@@ -11,7 +11,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     pub(super) fn present(&self, now: Nanos) -> Present {
         let rtt = self.rtt.get();
         let repairs = self.delivery != Delivery::BestEffort;
-        let fresh = if repairs { self.ring.fresh_marker() } else { None };
+        let rtt_units = Departure::units(rtt);
+        let markers = if repairs { self.ring.markers(rtt_units) } else { [None; 2] };
+        let settles_at = |marker: Departure| self.settled.time_of(marker);
         let settled = self.settled.at(now);
         Present {
             rtt,
@@ -20,8 +22,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             window: self.terms.window,
             per_rtt: self.promise.per_rtt_most(),
             marked: self.stats.marked as u32,
-            is_listable: repairs && self.ring.has_listable(settled, Departure::units(rtt)),
-            settles_at: fresh.and_then(|marker| self.settled.time_of(marker)),
+            is_listable: repairs && self.ring.has_listable(settled, rtt_units),
+            settles_at: markers.into_iter().flatten().filter_map(settles_at).min(),
             is_opening: self.stats.received == 0,
         }
     }

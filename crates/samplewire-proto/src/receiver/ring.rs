@@ -77,6 +77,15 @@ enum Stage {
 
 impl Stage {
     const COUNT: usize = Self::Waiting as usize + 1;
+
+    /// What must be settled before a hole with this marker is listed.
+    const fn due(self, marker: Departure, rtt_units: u32) -> Departure {
+        match self {
+            Self::Fresh | Self::Once | Self::Twice => marker,
+            // More than a round trip after its last listing.
+            Self::Waiting => marker.plus(rtt_units.wrapping_add(1)),
+        }
+    }
 }
 
 /// Slots and lists; seqs given to it lie within the window.
@@ -141,10 +150,13 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Ring<S> {
             || self.is_head_due(Stage::Fresh, settled, rtt_units)
     }
 
-    /// The departure after which the first unlisted hole is settled.
-    pub(super) fn fresh_marker(&self) -> Option<Departure> {
-        let head = self.lists[Stage::Fresh as usize].head;
-        (head != NIL).then(|| self.hole(head).marker)
+    /// The departures that must be settled before the first unlisted hole can be listed, and before
+    /// the one that was listed longest ago can be listed again.
+    pub(super) fn markers(&self, rtt_units: u32) -> [Option<Departure>; 2] {
+        [Stage::Fresh, Stage::Waiting].map(|stage| {
+            let head = self.lists[stage as usize].head;
+            (head != NIL).then(|| stage.due(self.hole(head).marker, rtt_units))
+        })
     }
 
     /// Writes the ranges of one REPORT to `ranges` and says how many; `base` is the lowest seq of
@@ -182,11 +194,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Ring<S> {
         if head == NIL {
             return false;
         }
-        let marker = self.hole(head).marker;
         match stage {
-            Stage::Fresh => !settled.before(marker),
             Stage::Once | Stage::Twice => true,
-            Stage::Waiting => marker.plus(rtt_units).before(settled),
+            Stage::Fresh | Stage::Waiting => {
+                !settled.before(stage.due(self.hole(head).marker, rtt_units))
+            }
         }
     }
 

@@ -37,7 +37,8 @@ impl SenderConfig {
         Ok(self)
     }
 
-    pub(crate) const fn link_bps(&self) -> u64 {
+    /// Bits a second of wire time, 0 where departures are not paced.
+    pub const fn link_bps(&self) -> u64 {
         self.link_bps
     }
 

@@ -26,6 +26,26 @@ impl Checker {
         self.note(id, held);
     }
 
+    /// Holds the end that a program was handed, after all that came before it; `now` is its clock.
+    pub(crate) fn handed_end(
+        &mut self,
+        id: SessionId,
+        now: Nanos,
+        end: End,
+        stats: &ReceiverStats,
+    ) {
+        self.tally.closings += 1;
+        let session = &mut self.sessions[id];
+        session.receiver = Side::Ended(end);
+        session.awaits_program = false;
+        let held = session
+            .is_drained()
+            .and_then(|()| session.check_receiver_end(now, end))
+            .and_then(|()| session.check_counts(stats));
+        session.let_go();
+        self.note(id, held);
+    }
+
     /// Holds the end that a sender states against what happened; `now` is its clock.
     pub(crate) fn sender_ended(&mut self, id: SessionId, now: Nanos, end: End) {
         self.tally.closings += 1;
@@ -36,9 +56,19 @@ impl Checker {
         self.note(id, held);
     }
 
+    /// Notes that a receiver is gone; its program may have more to take.
+    pub(crate) fn receiver_gone(&mut self, id: SessionId) {
+        let session = &mut self.sessions[id];
+        if session.receiver == Side::Live {
+            session.receiver = Side::Gone;
+        }
+        session.let_go();
+    }
+
     /// Notes that an end is gone without a word.
     pub(crate) fn vanished(&mut self, id: SessionId, is_sender: bool) {
         let session = &mut self.sessions[id];
+        session.awaits_program &= is_sender;
         let side = if is_sender { &mut session.sender } else { &mut session.receiver };
         if matches!(side, Side::Live | Side::Absent) {
             *side = Side::Gone;
@@ -86,7 +116,12 @@ impl Session {
             gaps: stats.gaps,
             gap_samples: stats.gap_samples,
         };
-        let told = self.account.told;
+        let mut told = self.account.told;
+        if self.is_forged && self.front.next_seq != self.account.next_seq {
+            // Its packets are not known to the program.
+            (told.packets, told.skipped) = (counted.packets, counted.skipped);
+            told.samples = counted.samples;
+        }
         let heard = self.feedback.source_lost_heard;
         if counted == told && (stats.source_lost == heard || self.is_forged) {
             return Ok(());
@@ -100,8 +135,8 @@ impl Session {
         }
         match end {
             End::Finished { final_index } => {
-                let has_all = self.account.next_seq == self.pushed_end
-                    && (self.account.next_index == final_index || self.breach.is_some());
+                let has_all = self.front.next_seq == self.pushed_end
+                    && (self.front.next_index == final_index || self.breach.is_some());
                 // Best effort releases what has departed before it is accounted for.
                 let is_excused =
                     self.receiver.is_over() && matches!(self.agreed.delivery, Delivery::BestEffort);
@@ -110,7 +145,7 @@ impl Session {
                 } else {
                     Err(format!(
                         "the sender finished at {final_index}, the receiver is at packet {} of {}",
-                        self.account.next_seq, self.pushed_end
+                        self.front.next_seq, self.pushed_end
                     ))
                 }
             }
@@ -136,10 +171,10 @@ impl Session {
         if final_index != sent {
             return Err(format!("the stream ended at {final_index}, but {sent} was its end"));
         }
-        if self.account.next_index != final_index || self.account.next_seq != self.pushed_end {
+        if self.account.next_index != final_index || self.front.next_seq != self.pushed_end {
             return Err(format!(
                 "accounted for up to packet {} index {}, of {} and {final_index}",
-                self.account.next_seq, self.account.next_index, self.pushed_end
+                self.front.next_seq, self.account.next_index, self.pushed_end
             ));
         }
         Ok(())

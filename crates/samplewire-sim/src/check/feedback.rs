@@ -156,6 +156,9 @@ impl Session {
             return Ok(());
         }
         self.feedback.stamp(header.departure)?;
+        if let Packet::Close(close) = packet {
+            self.note_cut(header.index, close.source_lost);
+        }
         let Feedback { oldest, sent, source_lost, .. } = self.feedback;
         let final_index = self.pushed_index + self.lost_at_end;
         let is_true = match packet {
@@ -179,6 +182,16 @@ impl Session {
         ))
     }
 
+    /// A program that has ended its stream and then cancels it may have cut its end off, too.
+    fn note_cut(&mut self, index: SampleIndex, source_lost: u64) {
+        let lost = self.lost_at_end;
+        let without = (self.pushed_index, self.feedback.source_lost.wrapping_sub(lost));
+        if self.is_cut && (index, source_lost) == without {
+            self.lost_at_end = 0;
+            self.feedback.source_lost -= lost;
+        }
+    }
+
     /// What a receiver that flows or drains must do with a packet of its stream.
     pub(crate) fn receiver_judges(&mut self, header: &Header, packet: &Packet<'_>) -> Verdict {
         if self.is_forged {
@@ -191,7 +204,7 @@ impl Session {
             Packet::Close(_) => match self.feedback.final_seq {
                 Some(known) => seq == known,
                 None => {
-                    let indexes = self.account.next_index..=FINAL_INDEX_MAX;
+                    let indexes = self.front.next_index..=FINAL_INDEX_MAX;
                     let is_within = !seq.before(self.highest_end) && !self.granted.before(seq);
                     is_within && indexes.contains(&header.index)
                 }
@@ -223,12 +236,12 @@ impl Session {
         }
         let released = match self.agreed.delivery {
             Delivery::BestEffort => self.highest_end,
-            Delivery::Complete | Delivery::Deadline(_) => self.account.next_seq,
+            Delivery::Complete | Delivery::Deadline(_) => self.front.next_seq,
         };
         let is_true = match packet {
             Packet::Report(report) => return self.check_report(now, header, report, released),
-            Packet::Close(_) => (header.seq, header.index) == (released, self.account.next_index),
-            Packet::CloseAck(_) => header.seq == self.account.next_seq,
+            Packet::Close(_) => (header.seq, header.index) == (released, self.front.next_index),
+            Packet::CloseAck(_) => header.seq == self.front.next_seq,
             _ => false,
         };
         if is_true { Ok(()) } else { Err(format!("{header:?} {packet:?} at {released}")) }
@@ -246,7 +259,7 @@ impl Session {
         let said = (header.seq, fields.released, fields.limit, fields.highest_end);
         let known = (self.feedback.number_sent, released, self.granted, self.highest_end);
         let counts = (fields.received, fields.skipped);
-        let counted = (self.feedback.received as u32, self.account.told.skipped as u32);
+        let counted = (self.feedback.received as u32, self.front.skipped as u32);
         if said != known || counts != counted {
             return Err(format!("REPORT {said:?}, {counts:?} for {known:?}, {counted:?}"));
         }
@@ -273,7 +286,7 @@ impl Session {
     /// Whether a REPORT may ask for `seq` (`docs/protocol.md#4.4`).
     fn check_asked(&self, seq: Seq, settled: i64) -> Result<(), String> {
         let record = self.record(seq);
-        let is_hole = seq.within(self.account.next_seq, self.highest_end) && !record.has_arrived;
+        let is_hole = seq.within(self.front.next_seq, self.highest_end) && !record.has_arrived;
         let may_ask = self.agreed.delivery != Delivery::BestEffort;
         if may_ask && is_hole && record.revealed_by <= settled {
             return Ok(());

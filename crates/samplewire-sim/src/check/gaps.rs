@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use samplewire_proto::receiver::Delivery;
 use samplewire_proto::wire::Flags;
 use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex, Seq};
 
+use super::front::Expectation;
 use super::session::{Record, Session};
 use crate::payload;
 
@@ -16,6 +16,8 @@ pub(super) struct Account {
     pub(super) next_index: SampleIndex,
     /// Packets given up since the last delivery that no gap has told yet.
     pub(super) given_up: VecDeque<Cause>,
+    /// What follows the packets given up, as it was known when the machine told of them.
+    after_gap: Option<(SampleIndex, bool)>,
     /// A gap said that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
     /// What was reported, for the receiver's own counts.
@@ -34,20 +36,40 @@ pub(super) struct Told {
 
 /// The extent of a gap: samples not repaired, and samples lost at the source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Extent {
+pub(super) struct Extent {
     not_repaired: u64,
     source_lost: u64,
 }
 
 impl Extent {
-    const NONE: Self = Self { not_repaired: 0, source_lost: 0 };
+    pub(super) const NONE: Self = Self { not_repaired: 0, source_lost: 0 };
+
+    /// What a gap at index `first` must be by what truly was sent (`docs/protocol.md#6.2`): `packets`
+    /// that were given up count as full ones as far as the `next` index has room for them.
+    pub(super) fn between(
+        first: SampleIndex,
+        packet_samples: u32,
+        packets: usize,
+        next: Option<(SampleIndex, bool)>,
+    ) -> Result<Self, String> {
+        let sent = packets as u64 * u64::from(packet_samples);
+        let Some((next, is_set)) = next else {
+            return Ok(Self { not_repaired: sent, source_lost: 0 });
+        };
+        let Some(missing) = next.checked_sub(first) else {
+            return Err(format!("indexes up to {first} are told, the next is {next}"));
+        };
+        let not_repaired = missing.min(sent);
+        let source_lost = if is_set { 0 } else { missing - not_repaired };
+        Ok(Self { not_repaired, source_lost })
+    }
 }
 
 impl Account {
     pub(super) fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
         let given_up = VecDeque::new();
         let told = Told::default();
-        Self { next_seq, next_index, given_up, says_gone: false, told }
+        Self { next_seq, next_index, given_up, after_gap: None, says_gone: false, told }
     }
 }
 
@@ -130,29 +152,71 @@ impl Session {
         if record.has_arrived {
             return Err(format!("packet {seq} given up after it came"));
         }
-        self.waiting.pass(now);
-        let cause = match self.agreed.delivery {
-            Delivery::BestEffort => {
-                if !is_breaking && record.revealed_by > self.waiting.settled() {
-                    return Err(format!("packet {seq} given up before it had settled"));
-                }
-                Cause::NeverAsked
-            }
-            Delivery::Complete | Delivery::Deadline(_) if is_breaking => Cause::GoneAtSender,
-            Delivery::Complete => return Err(format!("packet {seq} given up")),
-            Delivery::Deadline(deadline) => {
-                let is_old = self.waiting.age_of(record.revealed_by) > deadline;
-                if !is_old || now.since(record.revealed_at) + CLOCK_UNIT <= deadline {
-                    return Err(format!("packet {seq} given up before its deadline"));
-                }
-                Cause::Deadline
-            }
-        };
+        let cause = self.judge_skip(seq, now, is_breaking)?;
         let is_own = self.drops.take(seq, true) && cause != Cause::GoneAtSender;
         self.account.given_up.push_back(if is_own { Cause::ReceiverBehind } else { cause });
         self.account.told.skipped += 1;
         self.account.next_seq += 1;
         Ok(())
+    }
+
+    /// Takes a gap that a program was handed.
+    pub(crate) fn take_handed_gap(&mut self, gap: &Gap) -> Result<(), String> {
+        if gap.first != self.account.next_index || gap.count() == 0 {
+            return Err(format!("{gap:?} does not follow index {}", self.account.next_index));
+        }
+        if self.breach.is_none() && !self.is_forged {
+            if self.account.given_up.is_empty() {
+                let Some(Expectation { causes, next }) = self.expected_gap() else {
+                    return Err(format!("{gap:?} where a packet comes next, or nothing"));
+                };
+                (self.account.given_up, self.account.after_gap) = (causes, next);
+            }
+            let packets = self.account.given_up.len();
+            let (first, next) = (self.account.next_index, self.account.after_gap);
+            let known = Extent::between(first, self.agreed.packet_samples, packets, next)?;
+            let packets = self.check_extent(gap, known)?;
+            if packets > 0 {
+                self.check_cause(gap, packets)?;
+            } else if gap.cause != Cause::SourceOverflow {
+                return Err(format!("{gap:?} without a packet that was given up"));
+            }
+            self.account.told.skipped += packets as u64;
+            drop(self.account.given_up.drain(..packets));
+        }
+        self.note_gap(gap);
+        Ok(())
+    }
+
+    /// Follows samples whose packets are not known.
+    pub(super) fn follow_samples(&mut self, index: SampleIndex, count: u64) -> Result<(), String> {
+        let expected = self.account.next_index;
+        if index < expected {
+            return Err(format!("index {index} is handed over after {expected}"));
+        }
+        self.account.next_index = index + count;
+        Ok(())
+    }
+
+    /// Holds the extent of a gap against what is `known`; how many of the packets given up it tells.
+    fn check_extent(&self, gap: &Gap, known: Extent) -> Result<usize, String> {
+        let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
+        let first_run = self.first_run();
+        if first_run.is_some_and(|run| self.is_of(run, told, known)) {
+            return Ok(first_run.unwrap_or_default());
+        }
+        if told == known {
+            return Ok(self.account.given_up.len());
+        }
+        Err(format!("{gap:?}, but it is {known:?}: {:?}", self.account.given_up))
+    }
+
+    fn note_gap(&mut self, gap: &Gap) {
+        let sums = &mut self.account.told;
+        sums.gaps += 1;
+        sums.gap_samples[gap.cause as usize] += gap.not_repaired;
+        sums.gap_samples[Cause::SourceOverflow as usize] += gap.source_lost;
+        self.account.next_index = gap.end();
     }
 
     pub(super) fn take_gap(&mut self, gap: &Gap, is_cut_short: bool) -> Result<(), String> {
@@ -161,17 +225,8 @@ impl Session {
         }
         // Of a sender that breaks the rules only the order is known.
         if self.breach.is_none() && !self.is_forged {
-            let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
             let known = self.extent(is_cut_short)?;
-            let first_run = self.first_run();
-            let packets = if first_run.is_some_and(|run| self.is_of(run, told, known)) {
-                first_run.unwrap_or_default()
-            } else if told == known {
-                self.account.given_up.len()
-            } else {
-                let given_up = &self.account.given_up;
-                return Err(format!("{gap:?}, but it is {known:?}: {given_up:?}"));
-            };
+            let packets = self.check_extent(gap, known)?;
             match self.account.given_up.front() {
                 None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
                 None => return Err(format!("{gap:?} without a packet that was given up")),
@@ -179,11 +234,7 @@ impl Session {
             }
             drop(self.account.given_up.drain(..packets));
         }
-        let sums = &mut self.account.told;
-        sums.gaps += 1;
-        sums.gap_samples[gap.cause as usize] += gap.not_repaired;
-        sums.gap_samples[Cause::SourceOverflow as usize] += gap.source_lost;
-        self.account.next_index = gap.end();
+        self.note_gap(gap);
         Ok(())
     }
 
@@ -214,21 +265,14 @@ impl Session {
     /// (`docs/protocol.md#6.2`): packets that were given up count as full ones as far as the next
     /// index, or the final one, has room for them.
     fn extent(&self, is_cut_short: bool) -> Result<Extent, String> {
-        let packets = self.account.given_up.len() as u64;
-        let sent = packets * u64::from(self.agreed.packet_samples);
-        let (next_index, is_set) = match self.next_arrived() {
-            _ if is_cut_short => return Ok(Extent { not_repaired: sent, source_lost: 0 }),
-            Some(record) => (record.index, record.flags.contains(Flags::START)),
-            None if self.is_close_taken => (self.pushed_index + self.lost_at_end, false),
-            None => return Ok(Extent { not_repaired: sent, source_lost: 0 }),
+        let next = match self.next_arrived() {
+            _ if is_cut_short => None,
+            Some(record) => Some((record.index, record.flags.contains(Flags::START))),
+            None if self.is_close_taken => Some((self.final_index(), false)),
+            None => None,
         };
-        let Some(missing) = next_index.checked_sub(self.account.next_index) else {
-            let told = self.account.next_index;
-            return Err(format!("indexes up to {told} are told, the next is {next_index}"));
-        };
-        let not_repaired = missing.min(sent);
-        let source_lost = if is_set { 0 } else { missing - not_repaired };
-        Ok(Extent { not_repaired, source_lost })
+        let packets = self.account.given_up.len();
+        Extent::between(self.account.next_index, self.agreed.packet_samples, packets, next)
     }
 
     /// The next packet in order, when it has arrived.
@@ -268,6 +312,6 @@ impl Session {
 }
 
 /// The receiver's clock as departures show it.
-const CLOCK_UNIT: Nanos = Nanos(2 * Departure::UNIT_NS);
+pub(super) const CLOCK_UNIT: Nanos = Nanos(2 * Departure::UNIT_NS);
 /// Runs of one cause that a receiver tells apart.
 const RUNS_MAX: usize = 8;

@@ -7,6 +7,7 @@
 mod drops;
 mod ends;
 mod feedback;
+mod front;
 mod gaps;
 mod openings;
 mod persistence;
@@ -26,7 +27,7 @@ use crate::packets::ProcessId;
 
 pub(crate) use feedback::{FINAL_INDEX_MAX, Verdict};
 use openings::Openings;
-pub(crate) use openings::{At, Done};
+pub(crate) use openings::{At, Done, Duty};
 pub(crate) use session::{Agreed, Breach, HasRefused, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
@@ -126,6 +127,7 @@ impl Checker {
                 self.tally.indexes_in_gaps += counts;
             }),
         };
+        session.catch_up();
         if let Delivered::Packet { seq, .. } | Delivered::Skipped { seq } = delivered {
             self.tally.wraps += u64::from(*seq == Seq(u32::MAX));
         }

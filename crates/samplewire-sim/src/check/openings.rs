@@ -190,6 +190,22 @@ impl Openings {
         stream.open = Some(Accepted { tag, peer, nonce, owner, departure, at: at.now });
     }
 
+    /// A listener has accepted an OPEN that came under `header`.
+    pub(crate) fn accepted_open(
+        &mut self,
+        at: At,
+        peer: Peer,
+        open: &Open<'_>,
+        header: &Header,
+        tag: Tag,
+    ) {
+        let Open { nonce, owner, .. } = *open;
+        let stream = self.of(at.listener).stream(open.stream);
+        stream.end();
+        let departure = header.departure;
+        stream.open = Some(Accepted { tag, peer, nonce, owner, departure, at: at.now });
+    }
+
     /// A stream of a listener has ended.
     pub(crate) fn ended(&mut self, listener: ProcessId, stream: u16) {
         self.of(listener).stream(stream).end();

@@ -1,6 +1,8 @@
 //! One stream: what was put into it, what departed and what arrived.
 
-use samplewire_proto::receiver::{Delivery, Placement};
+use std::collections::VecDeque;
+
+use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::NewPacket;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, Flags, Header, PacketType};
@@ -9,6 +11,7 @@ use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 use super::deadline_of;
 use super::drops::SocketDrops;
 use super::feedback::Feedback;
+use super::front::Front;
 use super::gaps::Account;
 use super::persistence::Persistence;
 use super::waiting::Waiting;
@@ -101,6 +104,10 @@ pub(crate) struct Record {
 pub(crate) struct Session {
     pub(crate) agreed: Agreed,
     records: Vec<Record>,
+    /// What the program has submitted and the sender has not taken.
+    submitted: VecDeque<NewPacket>,
+    /// What was lost at the source after the last packet, until the sender has taken the end.
+    lost_with_close: u64,
     pub(super) pushed_end: Seq,
     pub(super) pushed_index: SampleIndex,
     /// Indexes lost at the source after the last packet.
@@ -115,7 +122,9 @@ pub(crate) struct Session {
     pub(super) is_cut: bool,
     /// The sender's source failed.
     pub(crate) is_failed: bool,
+    /// What the receiver's program has, and how far its machine is ahead.
     pub(super) account: Account,
+    pub(super) front: Front,
     pub(super) highest_end: Seq,
     pub(super) waiting: Waiting,
     pub(super) drops: SocketDrops,
@@ -126,6 +135,8 @@ pub(crate) struct Session {
     pub(super) sender_heard_at: Nanos,
     /// How its sender breaks the rules, if it does.
     pub(crate) breach: Option<Breach>,
+    /// A program is to be handed what the receiver has delivered.
+    pub(crate) awaits_program: bool,
     /// Somebody on the path has put packets of his own into it: then only its account is held.
     pub(crate) is_forged: bool,
     pub(crate) has_refused: HasRefused,
@@ -141,6 +152,8 @@ impl Session {
         let records = (agreed.send_window + agreed.receive_window).next_power_of_two();
         Self {
             records: vec![Record::default(); records as usize],
+            submitted: VecDeque::new(),
+            lost_with_close: 0,
             pushed_end: agreed.first_seq,
             pushed_index: agreed.first_index,
             lost_at_end: 0,
@@ -151,6 +164,7 @@ impl Session {
             is_cut: false,
             is_failed: false,
             account: Account::new(agreed.first_seq, agreed.first_index),
+            front: Front::new(agreed.first_seq, agreed.first_index),
             highest_end: agreed.first_seq,
             waiting: Waiting::new(agreed.reorder_tolerance, deadline_of(agreed.delivery)),
             drops: SocketDrops::default(),
@@ -158,6 +172,7 @@ impl Session {
             receiver_heard_at: Nanos(0),
             sender_heard_at: Nanos(0),
             breach: None,
+            awaits_program: false,
             is_forged: false,
             has_refused: HasRefused::default(),
             is_close_taken: false,
@@ -194,7 +209,7 @@ impl Session {
         // What the sender may have been told to be released: in best effort all that has departed.
         let released = match self.agreed.delivery {
             Delivery::BestEffort => self.highest_end,
-            Delivery::Complete | Delivery::Deadline(_) => self.account.next_seq,
+            Delivery::Complete | Delivery::Deadline(_) => self.front.next_seq,
         };
         if seq - released >= self.agreed.send_window && !self.is_forged {
             return Err(format!("packet {seq} is beyond the sender's window from {released}"));
@@ -212,6 +227,47 @@ impl Session {
         self.pushed_index = packet.index + u64::from(samples);
         self.feedback.source_lost += if is_lost { jump } else { 0 };
         Ok(())
+    }
+
+    /// Notes a packet that a program has submitted.
+    pub(crate) fn submitted(&mut self, packet: NewPacket) {
+        self.submitted.push_back(packet);
+    }
+
+    /// Notes that a program has ended its stream, and what was lost at the source at its end.
+    pub(crate) const fn closed_with(&mut self, lost: u64) {
+        self.lost_with_close = lost;
+    }
+
+    /// Notes that the sender has taken the packets before `end`, or has cut those from there on.
+    pub(crate) fn push_up_to(&mut self, end: Seq, is_closing: bool) -> Result<(), String> {
+        if self.is_forged {
+            return Ok(());
+        }
+        while self.pushed_end.before(end) {
+            let Some(packet) = self.submitted.pop_front() else {
+                return Err(format!("the sender has packet {} of nowhere", self.pushed_end));
+            };
+            self.pushed(self.pushed_end, &packet)?;
+        }
+        if end.before(self.pushed_end) {
+            self.cut(end);
+        }
+        if is_closing {
+            let lost = std::mem::take(&mut self.lost_with_close);
+            self.lost_at_end(lost);
+        }
+        Ok(())
+    }
+
+    /// Whether the sender has not taken the packets before `end`, as far as is known.
+    pub(crate) fn is_ahead(&self, end: Seq) -> bool {
+        self.pushed_end.before(end)
+    }
+
+    /// The program has cancelled its stream.
+    pub(crate) const fn cut_short(&mut self) {
+        self.is_cut = true;
     }
 
     /// Notes samples that the source lost after its last packet.
@@ -278,14 +334,13 @@ impl Session {
         &mut self,
         now: Nanos,
         header: &Header,
-        placement: &Placement,
+        is_stored: bool,
     ) -> Result<bool, String> {
         if self.is_forged {
             return Ok(true);
         }
         let seq = header.seq;
-        let is_accounted = seq.before(self.account.next_seq);
-        let is_stored = matches!(placement, Placement::Store { .. });
+        let is_accounted = seq.before(self.front.next_seq);
         if !seq.before(self.granted) {
             // No sender sends it: see there.
             let held = if is_stored {
@@ -357,7 +412,7 @@ impl Session {
 
     /// Lets go of the records when nobody can ask for them.
     pub(crate) fn let_go(&mut self) {
-        if self.sender.is_over() && self.receiver.is_over() {
+        if self.sender.is_over() && self.receiver.is_over() && !self.awaits_program {
             self.records = vec![Record::default()];
         }
     }
@@ -394,12 +449,25 @@ impl Session {
             return Ok(());
         }
         self.granted = limit;
-        let places = limit - self.account.next_seq;
+        let places = limit - self.front.next_seq;
         if places > self.agreed.receive_window {
             return Err(format!("{places} places promised, more than the window"));
         }
         if places + uses != borrowed {
             return Err(format!("{places} places promised, {uses} in use, {borrowed} borrowed"));
+        }
+        Ok(())
+    }
+
+    /// Notes how far the receiver has promised to take packets.
+    pub(crate) fn promised_up_to(&mut self, limit: Seq) -> Result<(), String> {
+        if self.is_forged {
+            return Ok(());
+        }
+        self.granted = limit;
+        let places = limit.distance(self.front.next_seq).max(0) as u32;
+        if places > self.agreed.receive_window {
+            return Err(format!("{places} places promised, more than the window"));
         }
         Ok(())
     }

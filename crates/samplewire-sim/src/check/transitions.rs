@@ -61,6 +61,42 @@ impl Transitions {
         self.taken.keys().filter(|row| !TABLE.contains(row))
     }
 
+    /// Counts what a machine has done that is seen before and after alone: the packet `event`, if one
+    /// came, and then whatever happens by itself.
+    pub(crate) fn infer(
+        &mut self,
+        machine: Machine,
+        from: &'static str,
+        event: Option<&'static str>,
+        to: &'static str,
+    ) {
+        if from == to {
+            return;
+        }
+        let rows = || TABLE.iter().filter(|row| row.machine == machine);
+        let is_own = |row: &&Transition| !PACKETS.contains(&row.event);
+        let first = |row: &&Transition| row.from == from && event.is_none_or(|it| it == row.event);
+        let by_event = rows().filter(first).filter(|row| event.is_some() || is_own(row));
+        // What happens by itself may also be all that happens.
+        let alone = rows().filter(|row| row.from == from).filter(is_own);
+        for row in by_event.chain(alone) {
+            if row.to == to {
+                return self.count(machine, from, row.event, to);
+            }
+            if let Some(next) = rows().filter(is_own).find(|it| it.from == row.to && it.to == to) {
+                self.count(machine, from, row.event, row.to);
+                return self.count(machine, next.from, next.event, to);
+            }
+        }
+        self.count(machine, from, event.unwrap_or("time"), to);
+    }
+
+    /// Counts the end of a machine of which the last packet is not known.
+    pub(crate) fn infer_end(&mut self, machine: Machine, from: &'static str, to: &'static str) {
+        let row = TABLE.iter().find(|row| (row.machine, row.from, row.to) == (machine, from, to));
+        self.count(machine, from, row.map_or("time", |row| row.event), to);
+    }
+
     pub(crate) fn count(
         &mut self,
         machine: Machine,
@@ -136,3 +172,7 @@ pub(crate) const fn event_of(kind: PacketType, is_unknown: bool) -> &'static str
         _ => kind.name(),
     }
 }
+
+/// Events that are packets.
+const PACKETS: [&str; 7] =
+    ["CLOSE", "CLOSE_ACK", "CLOSE_ACK unknown", "REPORT", "CHALLENGE", "ACCEPT", "REFUSE"];

@@ -150,6 +150,7 @@ impl Scene {
             )],
             clients: vec![self.client()],
             links: vec![(up, None), (down, None)],
+            is_shipped: false,
             hostile: None,
             faults,
             heals_at: end_at + Nanos::from_millis(1),

@@ -25,6 +25,42 @@ fn first_seeds_hold() {
     assert!(tally.hostile_opens >= 15_000, "{tally:?}");
 }
 
+#[test]
+fn shipped_probe() {
+    let parse =
+        |name: &str, or: u64| std::env::var(name).ok().and_then(|it| it.parse().ok()).unwrap_or(or);
+    let (first, count) = (parse("FIRST", 0), parse("COUNT", 20));
+    let is_hostile = parse("HOSTILE", 0) == 1;
+    let trace = parse("TRACE", 0) == 1;
+    let mut failures = 0;
+    let mut tally = Tally::default();
+    let mut transitions = Transitions::default();
+    let started = Instant::now();
+    for seed in first..first + count {
+        let mut plan = scenes::ship(scenes::plan(seed));
+        if !is_hostile {
+            plan.hostile = None;
+        }
+        let run = run_plan(plan, seed, trace, None);
+        tally += run.tally;
+        transitions.add(&run.transitions);
+        if trace {
+            eprintln!("{}", run.trace);
+        }
+        if let Some(what) = run.failure {
+            failures += 1;
+            eprintln!("seed {seed}: {}", &what[..]);
+            if failures > 12 {
+                break;
+            }
+        }
+    }
+    eprintln!("{tally:?}");
+    eprintln!("{:?}", transitions.unknown().collect::<Vec<_>>());
+    eprintln!("{:.0} data packets/s", tally.data_packets as f64 / started.elapsed().as_secs_f64());
+    assert_eq!(failures, 0);
+}
+
 /// Each once showed something that did not hold; `docs/testing.md` says what.
 #[test]
 fn seeds_that_once_failed_hold() {

@@ -11,6 +11,7 @@ use crate::hostile::{Hostile, Intent};
 use crate::net::peer_of;
 use crate::packets::{Meta, ProcessId};
 use crate::process::Arrival;
+use crate::shipped;
 use crate::stream_end::{Facts, Observed, Place, StreamEnd};
 
 /// All that a packet may change of a process.
@@ -42,10 +43,13 @@ impl World {
         let Some(mut hostile) = self.hostile.take() else { return };
         self.net.now = self.net.now + COOKIE_LIFE;
         for device in 0..self.processes.len() {
-            let Role::Device(_) = self.processes[device].role else { continue };
+            let (Role::Device(_) | Role::ShippedDevice(_)) = self.processes[device].role else {
+                continue;
+            };
             for _ in 0..VOID_COOKIES {
                 let Some(tape) = &self.net.tape else { return };
                 if hostile.draw_opening(device as ProcessId, tape) {
+                    self.settle(device);
                     self.hand(&hostile, device as ProcessId, Intent::Nothing);
                 }
             }
@@ -56,10 +60,11 @@ impl World {
     /// can put packets into a stream can stall it: its ends hear each other, and wait.
     pub(super) fn give_up(&mut self) {
         for number in 0..self.processes.len() {
-            let is_forged = |end: &StreamEnd| {
-                self.checker.sessions[end.facts().session].is_forged && !end.is_ended()
+            let is_forged = |end: &Facts| {
+                let is_over = matches!(end.place, Place::Over);
+                self.checker.sessions[end.session].is_forged && !is_over
             };
-            let is_stalled = self.processes[number].role.ends().any(is_forged);
+            let is_stalled = self.processes[number].role.facts().any(|end| is_forged(&end));
             if is_stalled {
                 self.restart(number, Nanos(0));
             }
@@ -67,7 +72,8 @@ impl World {
     }
 
     fn strike(&mut self, hostile: &mut Hostile, target: ProcessId) {
-        let ends = self.processes[usize::from(target)].role.ends().count();
+        self.settle(target.into());
+        let ends = self.processes[usize::from(target)].role.facts().count();
         let chosen = hostile.pick(ends);
         let facts = self.facts(target, chosen);
         if hostile.strikes_openings() && self.strike_opening(hostile, target) {
@@ -81,15 +87,26 @@ impl World {
         self.hand(hostile, target, intent);
     }
 
+    /// Lets a process do what is due, so that what follows comes of the next packet alone.
+    fn settle(&mut self, number: usize) {
+        let (role, mut turn) = self.split(number);
+        match role {
+            Role::ShippedDevice(device) => device.run(&mut turn),
+            Role::ShippedClient(client) => client.run(&mut turn),
+            Role::Device(_) | Role::Client(_) => {}
+        }
+    }
+
     /// Hands an ACCEPT to a client that opens, or a changed OPEN to a device; `false` where there is
     /// none to make it of.
     fn strike_opening(&mut self, hostile: &mut Hostile, target: ProcessId) -> bool {
         let Some(tape) = &self.net.tape else { return false };
         let intent = match &self.processes[usize::from(target)].role {
             Role::Device(_) => hostile.draw_changed_open(target, tape),
-            Role::Client(client) => client.opening().and_then(|(phase, tag)| {
-                let open = tape.newest_open(target, client.device(), tag)?;
-                hostile.draw_accept(client.device(), open, phase)
+            Role::ShippedDevice(_) => hostile.draw_changed_open(target, tape),
+            role => role.opening().zip(role.device()).and_then(|((phase, tag), device)| {
+                let open = tape.newest_open(target, device, tag)?;
+                hostile.draw_accept(device, open, phase)
             }),
         };
         let Some(intent) = intent else { return false };
@@ -97,8 +114,8 @@ impl World {
             self.taint(target, &hostile.bytes);
         }
         match self.processes[usize::from(target)].role {
-            Role::Device(_) => self.checker.tally.hostile_opens += 1,
-            Role::Client(_) => self.checker.tally.hostile_accepts += 1,
+            Role::Device(_) | Role::ShippedDevice(_) => self.checker.tally.hostile_opens += 1,
+            Role::Client(_) | Role::ShippedClient(_) => self.checker.tally.hostile_accepts += 1,
         }
         self.hand(hostile, target, intent);
         true
@@ -109,12 +126,13 @@ impl World {
         let Ok((header, packet)) = wire::parse(bytes) else { return };
         let (device, opener_tag) = match (&packet, &self.processes[usize::from(target)].role) {
             (Packet::Open(open), _) => (target, open.tag),
-            (_, Role::Client(client)) => (client.device(), header.tag),
-            (_, Role::Device(_)) => return,
+            (_, role) => match role.device() {
+                Some(device) => (device, header.tag),
+                None => return,
+            },
         };
         self.checker.taint(device, opener_tag);
-        let of_tag = self.processes.iter().flat_map(|process| process.role.ends());
-        let of_tag = of_tag.map(StreamEnd::facts);
+        let of_tag = self.processes.iter().flat_map(|process| process.role.facts());
         let of_tag = of_tag.filter(|it| it.local_tag == opener_tag || it.peer_tag == opener_tag);
         let sessions: Vec<_> = of_tag.map(|it| it.session).collect();
         for session in sessions {
@@ -125,12 +143,12 @@ impl World {
     /// What is known of an end at a process.
     fn facts(&self, target: ProcessId, chosen: usize) -> Option<Facts> {
         let Process { machine, role } = &self.processes[usize::from(target)];
-        let facts = role.ends().nth(chosen)?.facts();
+        let facts = role.facts().nth(chosen)?;
         let now = self.machines[*machine].clock.local(self.net.now);
         let is_sender = matches!(facts.place, Place::Sender { .. });
         let is_closing = matches!(facts.place, Place::Sender { is_closing: true, .. });
         let session = &self.checker.sessions[facts.session];
-        let is_opener = matches!(role, Role::Client(_));
+        let is_opener = role.device().is_some();
         let denial_is_early = is_opener && !is_closing && session.is_heard_lately(now, is_sender);
         Some(Facts { denial_is_early, has_refused: session.has_refused, ..facts })
     }
@@ -142,7 +160,7 @@ impl World {
         let role = &self.processes[number].role;
         // By chance it may carry what it should miss.
         let is_lucky = |(header, packet): &(Header, Packet<'_>)| {
-            let is_of_end = role.ends().any(|end| end.is_named_by(header, packet));
+            let is_of_end = role.facts().any(|end| end.is_named_by(header, packet));
             let is_of_opening = role.opening().is_some_and(|(_, tag)| header.tag == tag);
             is_of_end || is_of_opening
         };
@@ -191,8 +209,8 @@ impl World {
     fn observe(&self, number: usize) -> Before {
         let role = &self.processes[number].role;
         let mut ends = [const { None }; ENDS_MAX];
-        for (place, end) in ends.iter_mut().zip(role.ends()) {
-            *place = Some(end.observe());
+        for (place, end) in ends.iter_mut().zip(role.observe()) {
+            *place = Some(end);
         }
         Before { ends, opening: role.opening(), sessions: self.checker.sessions.len() }
     }
@@ -220,21 +238,49 @@ impl Role {
         let (device, client) = match self {
             Self::Device(device) => (Some(device.ends()), None),
             Self::Client(client) => (None, client.end()),
+            Self::ShippedDevice(_) | Self::ShippedClient(_) => (None, None),
         };
         device.into_iter().flatten().chain(client)
     }
 
+    fn endpoint(&self) -> Option<&shipped::Endpoint> {
+        match self {
+            Self::Device(_) | Self::Client(_) => None,
+            Self::ShippedDevice(device) => Some(device.endpoint()),
+            Self::ShippedClient(client) => client.endpoint(),
+        }
+    }
+
+    fn facts(&self) -> impl Iterator<Item = Facts> {
+        let shipped = self.endpoint().into_iter().flat_map(shipped::Endpoint::facts);
+        self.ends().map(StreamEnd::facts).chain(shipped)
+    }
+
+    fn observe(&self) -> impl Iterator<Item = Observed> {
+        let shipped = self.endpoint().into_iter().flat_map(shipped::Endpoint::observe);
+        self.ends().map(StreamEnd::observe).chain(shipped)
+    }
+
     fn opening(&self) -> Option<(OpenPhase, Tag)> {
         match self {
-            Self::Device(_) => None,
             Self::Client(client) => client.opening(),
+            _ => self.endpoint()?.opening(),
+        }
+    }
+
+    /// The device that a client opens.
+    const fn device(&self) -> Option<ProcessId> {
+        match self {
+            Self::Client(client) => Some(client.device()),
+            Self::ShippedClient(client) => Some(client.device()),
+            Self::Device(_) | Self::ShippedDevice(_) => None,
         }
     }
 
     fn is_peer(&self, from: &Peer) -> bool {
-        match self {
-            Self::Device(_) => self.ends().any(|end| peer_of(end.facts().peer) == *from),
-            Self::Client(client) => *from == peer_of(client.device()),
+        match self.device() {
+            Some(device) => *from == peer_of(device),
+            None => self.facts().any(|end| peer_of(end.peer) == *from),
         }
     }
 
@@ -242,6 +288,8 @@ impl Role {
         match self {
             Self::Device(device) => device.dropped_noted(),
             Self::Client(client) => client.dropped_noted(),
+            Self::ShippedDevice(device) => device.endpoint().dropped(),
+            Self::ShippedClient(client) => client.dropped_noted(),
         }
     }
 }

@@ -100,6 +100,7 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
         devices: vec![(machine, device, Cable { up: 0, down: 1 })],
         clients: vec![client],
         links: vec![(LINE, None), (LINE, None)],
+        is_shipped: false,
         hostile: None,
         faults,
         heals_at: Nanos::from_millis(1_000),

@@ -26,6 +26,8 @@ pub(crate) struct Offer {
     payload_bytes: Option<u16>,
     pub(crate) payload_bytes_max: usize,
     pub(crate) reorder_tolerance: u32,
+    dead_ms: u16,
+    idle_ms: u16,
     /// Packets of a quantum when payloads are the largest.
     pub(crate) quantum_packets: u32,
 }
@@ -90,6 +92,8 @@ impl Offer {
             payload_bytes: options.payload_bytes,
             payload_bytes_max,
             reorder_tolerance: (options.reorder_tolerance_ns / 16) as u32,
+            dead_ms: options.dead_ms,
+            idle_ms: options.idle_ms,
             quantum_packets,
         })
     }
@@ -138,8 +142,8 @@ impl Offer {
             trailer_kind: 0,
             window: self.window,
             reorder_tolerance: self.reorder_tolerance,
-            dead_ms: DEAD_MS,
-            idle_ms: IDLE_MS,
+            dead_ms: self.dead_ms,
+            idle_ms: self.idle_ms,
             ranges_max: crate::port::RANGES_MAX,
             granularity_bytes: 8,
             time_ns: 0,
@@ -190,9 +194,6 @@ fn lcm(a: usize, b: usize) -> usize {
     }
     a / x * b
 }
-
-const DEAD_MS: u16 = 15_000;
-const IDLE_MS: u16 = 100;
 
 #[cfg(test)]
 mod tests {

@@ -19,6 +19,7 @@ mod playing;
 mod sending;
 mod start;
 mod streams;
+mod view;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, TryRecvError};
@@ -41,6 +42,7 @@ use sending::{Departures, SendEvent, Turn, Visits};
 pub(crate) use sending::{Sending, Side};
 use streams::Streams;
 pub(crate) use streams::{Entry, Opened, Receiving};
+pub use view::{Machine, View};
 
 /// A link, and the streams over it.
 pub(crate) struct Endpoint {

@@ -59,6 +59,11 @@ impl Opening {
         Self { address, timeout, config, seed, told, under_way: None }
     }
 
+    /// The machine, once the opening has a place.
+    pub(super) fn opener(&self) -> Option<&Opener> {
+        self.under_way.as_ref().map(|under_way| &under_way.opener)
+    }
+
     pub(super) const fn address(&self) -> SocketAddr {
         self.address
     }

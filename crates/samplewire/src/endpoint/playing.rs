@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use samplewire_circuit::Pool;
 use samplewire_io::{ErrorCounts, Link, LinkError, Meta};
-use samplewire_proto::receiver::{Delivery, ReceiverConfig};
+use samplewire_proto::receiver::{Delivery, Receiver, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
@@ -26,7 +26,7 @@ pub(crate) struct Playing {
     pool: Pool,
     stream: Option<Stream>,
     /// A stream of which the program has everything, and whose sender may ask again for the end.
-    lingering: Option<ReceiveFlow>,
+    lingering: Option<Lingering>,
     sessions: u64,
     next_index: SampleIndex,
     /// How far ahead a stream may start and its index may jump, in samples.
@@ -46,6 +46,12 @@ struct Stream {
     opened_at: Nanos,
     /// What the program gets once the sender has spoken.
     arrived: Option<Arrived>,
+}
+
+/// A stream of which the program has everything.
+struct Lingering {
+    flow: ReceiveFlow,
+    tag: Tag,
 }
 
 impl Playing {
@@ -143,7 +149,8 @@ impl Playing {
         parsed: &Result<(Header, Packet<'_>), WireError>,
     ) -> bool {
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let flows = open.into_iter().chain(&mut self.lingering);
+        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
+        let flows = open.into_iter().chain(lingering);
         for flow in flows.filter(|flow| flow.peer() == meta.peer) {
             flow.note_drops(meta);
             match parsed {
@@ -158,6 +165,13 @@ impl Playing {
             }
         }
         false
+    }
+
+    /// The machines of the open stream and of one that lingers, each with its tag.
+    pub(super) fn machines(&self) -> [Option<(Tag, &Receiver<Box<[RecvSlot]>>)>; 2] {
+        let open = self.stream.as_ref().map(|stream| (stream.tag, &stream.flow.receiver));
+        let lingering = self.lingering.as_ref();
+        [open, lingering.map(|lingering| (lingering.tag, &lingering.flow.receiver))]
     }
 
     /// Whether as much has come since the last visit that more is likely to follow.
@@ -219,7 +233,7 @@ impl Playing {
 
     fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<Option<Tag>, LinkError> {
         let is_stopped = self.shared.is_stopped();
-        if let Some(flow) = &mut self.lingering {
+        if let Some(Lingering { flow, .. }) = &mut self.lingering {
             flow.advance(now, link)?;
             if flow.is_over() {
                 self.lingering = None;
@@ -237,7 +251,7 @@ impl Playing {
             let Stream { mut flow, tag, .. } = self.stream.take().expect("it is open");
             flow.publish(now);
             self.next_index = self.next_index.max(flow.next_index());
-            self.lingering = Some(flow);
+            self.lingering = Some(Lingering { flow, tag });
             return Ok(Some(tag));
         }
         // What nobody has been told of has nobody to take it.
@@ -280,7 +294,8 @@ impl Playing {
     /// Until when a turn that finds nothing has nothing to do, where nobody sleeps.
     pub(super) fn spins_until(&mut self, now: Nanos) -> Nanos {
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
-        let flows = open.into_iter().chain(&mut self.lingering);
+        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
+        let flows = open.into_iter().chain(lingering);
         flows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
     }
 
@@ -288,7 +303,8 @@ impl Playing {
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
         let mut until = now + SLEEP_MAX;
-        for flow in open.into_iter().chain(&mut self.lingering) {
+        let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
+        for flow in open.into_iter().chain(lingering) {
             until = until.min(flow.wakes_at(now)?);
         }
         Some(until)

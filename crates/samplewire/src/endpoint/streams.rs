@@ -99,6 +99,10 @@ impl Streams {
         self.free.pop_front().map(usize::from)
     }
 
+    pub(super) fn get(&self, place: usize) -> Option<&Entry> {
+        self.entries.get(place)
+    }
+
     pub(super) fn get_mut(&mut self, place: usize) -> Option<&mut Entry> {
         self.entries.get_mut(place)
     }

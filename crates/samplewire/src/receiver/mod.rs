@@ -46,6 +46,7 @@ use flow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
 pub use options::{ReceiveOptions, WINDOW_DEFAULT};
 use payload_ring::PayloadRing;
+pub(crate) use port::Answer;
 pub use port::{PendingReceiver, Port, PortStats};
 use shared::Shared;
 pub use shared::Snapshot as ReceiverSnapshot;
@@ -387,7 +388,8 @@ impl ReceiveStream {
 
     /// States what has been played of the stream: the index that is played now, packets that came
     /// late, and samples that were not there at their time (`docs/protocol.md#6.10`).
-    pub(crate) fn note_play(&self, now: SampleIndex, late_packets: u64, underflow_samples: u64) {
+    #[doc(hidden)]
+    pub fn note_play(&self, now: SampleIndex, late_packets: u64, underflow_samples: u64) {
         self.shared.set_consumed(now);
         self.shared.set_played(late_packets, underflow_samples);
     }
@@ -398,7 +400,8 @@ impl ReceiveStream {
     }
 
     /// Asks for the end of the stream, and says why.
-    pub(crate) fn stop_for(&self, reason: CloseReason) {
+    #[doc(hidden)]
+    pub fn stop_for(&self, reason: CloseReason) {
         self.shared.stop_for(reason);
     }
 
@@ -567,7 +570,10 @@ fn open_config(options: &ReceiveOptions) -> Result<OpenConfig, OpenError> {
     let owner = opening::owner(options.owner)?;
     let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery.checked()?);
     let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
-    Ok(config.with_delivery(delivery, deadline_us).with_start_index(options.start_index))
+    Ok(config
+        .with_delivery(delivery, deadline_us)
+        .with_start_index(options.start_index)
+        .with_first_seq(options.first_seq))
 }
 
 fn receiver_config(options: &ReceiveOptions) -> Result<ReceiverConfig, OpenError> {

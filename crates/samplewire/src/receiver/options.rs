@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire_io::UdpOptions;
-use samplewire_proto::SampleIndex;
+use samplewire_proto::{SampleIndex, Seq};
 
 use crate::delivery::Delivery;
 use crate::opening::Limits;
@@ -17,6 +17,7 @@ pub struct ReceiveOptions {
     pub(super) window: u32,
     pub(super) stream: Option<u16>,
     pub(super) start_index: SampleIndex,
+    pub(super) first_seq: Seq,
     pub(super) owner: Option<u64>,
     pub(super) timeout: Duration,
     pub(super) packet_bytes_max: usize,
@@ -32,6 +33,7 @@ impl ReceiveOptions {
             window: WINDOW_DEFAULT,
             stream: None,
             start_index: 0,
+            first_seq: Seq(0),
             owner: None,
             timeout: Duration::from_secs(3),
             packet_bytes_max: 9_000,
@@ -68,6 +70,14 @@ impl ReceiveOptions {
     #[must_use]
     pub const fn start_index(mut self, index: SampleIndex) -> Self {
         self.start_index = index;
+        self
+    }
+
+    /// The seq of the first packet, for tests of its wrap; default 0.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn first_seq(mut self, seq: Seq) -> Self {
+        self.first_seq = seq;
         self
     }
 

@@ -99,7 +99,7 @@ pub struct PendingReceiver {
 }
 
 /// The answer to an opening.
-type Answer = mpsc::Receiver<Result<Accepted, OpenError>>;
+pub(crate) type Answer = mpsc::Receiver<Result<Accepted, OpenError>>;
 
 impl Port {
     /// A port for any number of devices, at `local`; port 0 lets the system choose.
@@ -256,12 +256,17 @@ impl Port {
         &self,
         opening: &PendingReceiver,
     ) -> Option<Result<ReceiveStream, OpenError>> {
-        let accepted = match opening.answer.try_recv() {
-            Ok(answer) => answer,
-            Err(TryRecvError::Empty) => return None,
-            Err(TryRecvError::Disconnected) => Err(self.gone()),
-        };
+        let accepted = self.poll_answer(&opening.answer)?;
         Some(accepted.and_then(|it| self.begin(opening.address, &it, &opening.options)))
+    }
+
+    /// The answer to an opening, once there is one.
+    pub(crate) fn poll_answer(&self, answer: &Answer) -> Option<Result<Accepted, OpenError>> {
+        match answer.try_recv() {
+            Ok(answer) => Some(answer),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Err(self.gone())),
+        }
     }
 
     /// Opens streams of the device at `address`, some at a time; their receivers in this order.
@@ -359,7 +364,7 @@ impl Port {
     }
 
     /// Asks the endpoint to open a stream.
-    fn ask(
+    pub(crate) fn ask(
         &self,
         address: SocketAddr,
         config: OpenConfig,

@@ -127,6 +127,11 @@ impl SendFlow {
         self.stream.as_ref().map_or(self.next_index, |stream| stream.next_index(self.next_index))
     }
 
+    /// The machine of the open stream, and its tag.
+    pub(crate) fn machine(&self) -> Option<(Tag, &Sender<Box<[SendSlot]>>)> {
+        self.stream.as_ref().map(|stream| (stream.tag, &stream.sender))
+    }
+
     pub(crate) const fn is_open(&self) -> bool {
         self.stream.is_some()
     }

@@ -70,6 +70,14 @@ pub struct SendStream {
     slot: Slot,
 }
 
+/// A stream that is being opened over an endpoint that is stepped.
+#[derive(Debug)]
+pub struct PendingSender {
+    address: SocketAddr,
+    options: SendOptions,
+    answer: receiver::Answer,
+}
+
 /// A quantum to fill: [`Filling::bytes_mut`] is room for whole packets of the session.
 #[derive(Debug)]
 pub struct Filling {
@@ -168,15 +176,54 @@ impl SendStream {
         address: SocketAddr,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
-        let sender_config = sender_config(options.link_bps)?;
+        sender_config(options.link_bps)?;
         let config = options.open_config()?;
         let link = Resilient::new(link);
         let port = receiver::Port::for_one("samplewire-tx", link, &options.real_time)?;
-        let Accepted { place, accept, at } = port.open_first(address, config, options.limits())?;
-        let device = opening::describe(address, &accept)?;
-        opening::check_offer(&device, &accept)?;
-        let form = opening::form(&device, &accept);
-        let terms = opening::terms(&accept, options.window);
+        let accepted = port.open_first(address, config, options.limits())?;
+        Self::begin(&port, address, &accepted, options)
+    }
+
+    /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may draw
+    /// from.
+    ///
+    /// # Errors
+    /// An option is out of range, or the port has failed.
+    #[doc(hidden)]
+    pub fn start_opening(
+        port: &receiver::Port,
+        address: SocketAddr,
+        options: &SendOptions,
+        seed: [u8; 16],
+    ) -> Result<PendingSender, OpenError> {
+        sender_config(options.link_bps)?;
+        let answer = port.ask(address, options.open_config()?, options.limits(), seed)?;
+        Ok(PendingSender { address, options: options.clone(), answer })
+    }
+
+    /// The stream of an opening, or its error, once that is settled.
+    #[doc(hidden)]
+    pub fn poll_opening(
+        port: &receiver::Port,
+        opening: &PendingSender,
+    ) -> Option<Result<Self, OpenError>> {
+        let accepted = port.poll_answer(&opening.answer)?;
+        Some(accepted.and_then(|it| Self::begin(port, opening.address, &it, &opening.options)))
+    }
+
+    /// Begins a stream that a device has accepted.
+    fn begin(
+        port: &receiver::Port,
+        address: SocketAddr,
+        accepted: &Accepted,
+        options: &SendOptions,
+    ) -> Result<Self, OpenError> {
+        let &Accepted { place, ref accept, at } = accepted;
+        let sender_config = sender_config(options.link_bps)?;
+        let device = opening::describe(address, accept)?;
+        opening::check_offer(&device, accept)?;
+        let form = opening::form(&device, accept);
+        let terms = opening::terms(accept, options.window);
         let held = (HOLD_MAX, device.rate_hz());
         let packet_samples = terms.packet_samples as usize;
         let quantum_packets =
@@ -186,7 +233,7 @@ impl SendStream {
         let huge_pages = options.real_time.wants_huge_pages();
         let (mut flow, handle) = flow(sender_config, sizes, huge_pages, port.wake_handle(place))?;
         let session = flow.begin(at, terms, form, address, quantum_packets)?;
-        let side = Side::Opener(Opened::new(address, &accept));
+        let side = Side::Opener(Opened::new(address, accept));
         let mut drive = port.serve(place, Entry::Sending(Box::new(Sending::new(flow, side))))?;
         drive.granted.ask_memory(&options.real_time, handle.pool.pages());
         let about = (device.stream_info(), port.local_addr());

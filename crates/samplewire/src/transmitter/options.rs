@@ -21,6 +21,8 @@ pub struct TransmitterOptions {
     pub(crate) udp: UdpOptions,
     pub(crate) real_time: RealTime,
     pub(crate) play_jump_max: Duration,
+    pub(crate) dead_ms: u16,
+    pub(crate) idle_ms: u16,
 }
 
 impl TransmitterOptions {
@@ -35,6 +37,8 @@ impl TransmitterOptions {
             udp: UdpOptions::new(),
             real_time: RealTime::new(),
             play_jump_max: PLAY_JUMP_MAX,
+            dead_ms: DEAD_MS,
+            idle_ms: IDLE_MS,
         }
     }
 
@@ -98,6 +102,15 @@ impl TransmitterOptions {
         self
     }
 
+    /// After how long a silence a peer counts as gone, and how often an idle stream reports, in
+    /// milliseconds; for tests of silence. Default 15,000 and 100.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn silence(mut self, dead_ms: u16, idle_ms: u16) -> Self {
+        (self.dead_ms, self.idle_ms) = (dead_ms, idle_ms);
+        self
+    }
+
     /// What the I/O thread and the quanta may have of the machine; default nothing.
     #[must_use]
     pub fn real_time(mut self, options: RealTime) -> Self {
@@ -115,3 +128,6 @@ impl Default for TransmitterOptions {
 /// A minute: senders plan bursts seconds ahead, as far as a stream out may be told to start; and the
 /// longest that a sender which is gone can hold a device.
 pub(crate) const PLAY_JUMP_MAX: Duration = Duration::from_secs(60);
+
+const DEAD_MS: u16 = 15_000;
+const IDLE_MS: u16 = 100;

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use samplewire_io::UdpOptions;
-use samplewire_proto::SampleIndex;
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
+use samplewire_proto::{SampleIndex, Seq};
 
 use crate::delivery::Delivery;
 use crate::error::OpenError;
@@ -27,6 +27,7 @@ pub struct SendOptions {
     packet_bytes_max: usize,
     pub(super) link_bps: u64,
     start_index: SampleIndex,
+    first_seq: Seq,
     underflow: Underflow,
     pub(super) udp: UdpOptions,
     pub(super) real_time: RealTime,
@@ -45,6 +46,7 @@ impl SendOptions {
             packet_bytes_max: 9_000,
             link_bps: 0,
             start_index: 0,
+            first_seq: Seq(0),
             underflow: Underflow::Zeros,
             udp: UdpOptions::new(),
             real_time: RealTime::new(),
@@ -112,6 +114,14 @@ impl SendOptions {
         self
     }
 
+    /// The seq of the first packet, for tests of its wrap; default 0.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn first_seq(mut self, seq: Seq) -> Self {
+        self.first_seq = seq;
+        self
+    }
+
     /// What the device does when samples are not there in time; default zeros.
     #[must_use]
     pub const fn underflow(mut self, underflow: Underflow) -> Self {
@@ -148,6 +158,7 @@ impl SendOptions {
         Ok(OpenConfig::new(Role::Send, self.stream.unwrap_or(0), owner)
             .with_delivery(delivery, deadline_us)
             .with_start_index(self.start_index)
+            .with_first_seq(self.first_seq)
             .with_ranges_max(RANGES_MAX)
             .with_underflow(self.underflow))
     }

@@ -1,0 +1,127 @@
+//! A process's end of the network, as its endpoint sees it: one packet arrives in a turn at most, and
+//! what departs is taken when the turn is over.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use samplewire_io::{Batch, Capabilities, Ecn, Link, LinkError, Meta, Outgoing, Waker};
+
+use crate::net::address_of;
+use crate::packets::ProcessId;
+
+/// What lies between an endpoint and the network.
+#[derive(Debug, Default)]
+pub(super) struct Mailbox {
+    arriving: Option<Meta>,
+    arriving_bytes: Vec<u8>,
+    departing: Vec<Departing>,
+    departing_bytes: Vec<u8>,
+}
+
+/// A packet that departs.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Departing {
+    pub(super) to: SocketAddr,
+    pub(super) is_ect: bool,
+    start: usize,
+    end: usize,
+}
+
+/// Packets that departed in a turn.
+#[derive(Debug, Default)]
+pub(super) struct Departed {
+    packets: Vec<Departing>,
+    bytes: Vec<u8>,
+}
+
+impl Departed {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&Departing, &[u8])> {
+        self.packets.iter().map(|it| (it, &self.bytes[it.start..it.end]))
+    }
+}
+
+impl Mailbox {
+    /// Puts a packet where the endpoint finds it in its next turn.
+    pub(super) fn put(&mut self, bytes: &[u8], meta: Meta) {
+        self.arriving_bytes.clear();
+        self.arriving_bytes.extend_from_slice(bytes);
+        self.arriving = Some(meta);
+    }
+
+    /// Takes what has departed, in exchange for what was taken before.
+    pub(super) fn take(&mut self, departed: &mut Departed) {
+        departed.packets.clear();
+        departed.bytes.clear();
+        std::mem::swap(&mut departed.packets, &mut self.departing);
+        std::mem::swap(&mut departed.bytes, &mut self.departing_bytes);
+    }
+}
+
+/// The link of one process.
+#[derive(Debug)]
+pub(super) struct MailLink {
+    me: ProcessId,
+    mailbox: Arc<Mutex<Mailbox>>,
+    waker: Waker,
+}
+
+impl MailLink {
+    pub(super) fn new(me: ProcessId, mailbox: &Arc<Mutex<Mailbox>>) -> io::Result<Self> {
+        Ok(Self { me, mailbox: Arc::clone(mailbox), waker: Waker::new()? })
+    }
+}
+
+impl Link for MailLink {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            kind: "simulated",
+            mtu_bytes: BYTES_MAX,
+            receive_buffer_bytes: 0,
+            send_buffer_bytes: 0,
+            segmentation: false,
+            ecn: true,
+        }
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        address_of(self.me)
+    }
+
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        let Mailbox { departing, departing_bytes, .. } = &mut *lock(&self.mailbox);
+        for packet in packets {
+            let start = departing_bytes.len();
+            packet.parts.iter().for_each(|part| departing_bytes.extend_from_slice(part));
+            let (to, is_ect) = (packet.peer, packet.ecn != Ecn::NotEct);
+            departing.push(Departing { to, is_ect, start, end: departing_bytes.len() });
+        }
+        Ok(packets.len())
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        batch.clear();
+        let mut mailbox = lock(&self.mailbox);
+        if let Some(meta) = mailbox.arriving.take() {
+            batch.push(&mailbox.arriving_bytes, meta).expect("a batch has room for one packet");
+        }
+        Ok(())
+    }
+
+    fn wait(&mut self, _timeout: Duration) -> Result<(), LinkError> {
+        unreachable!("an endpoint that is stepped does not wait")
+    }
+
+    fn waker(&self) -> Waker {
+        self.waker.clone()
+    }
+}
+
+pub(super) fn lock(mailbox: &Mutex<Mailbox>) -> MutexGuard<'_, Mailbox> {
+    // What panicked is the failure of its run.
+    mailbox.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The largest packet.
+const BYTES_MAX: usize = 9_000;

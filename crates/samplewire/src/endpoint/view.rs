@@ -1,0 +1,74 @@
+//! What a simulator may see of an endpoint's streams: their machines, which it cannot change.
+
+use samplewire_proto::Tag;
+use samplewire_proto::receiver::{Receiver, RecvSlot};
+use samplewire_proto::sender::{SendSlot, Sender};
+use samplewire_proto::session::Opener;
+
+use super::{Endpoint, Entry, Opened, Side};
+
+/// A stream's machine, the place of the stream and its tags.
+#[derive(Clone, Copy)]
+pub struct View<'a> {
+    /// The place in the endpoint's table; of an end that listens, the number of the stream.
+    pub place: usize,
+    /// The tag of packets to this end.
+    pub tag: Tag,
+    /// The tag of packets to the peer, where this end has opened the stream.
+    pub peer_tag: Option<Tag>,
+    /// The program has everything of it, and only its end is still answered.
+    pub is_lingering: bool,
+    /// What runs the stream.
+    pub machine: Machine<'a>,
+}
+
+/// A machine of the protocol.
+#[derive(Clone, Copy)]
+pub enum Machine<'a> {
+    /// The stream is being opened.
+    Opening(&'a Opener),
+    /// The stream is received.
+    Receiving(&'a Receiver<Box<[RecvSlot]>>),
+    /// The stream goes out.
+    Sending(&'a Sender<Box<[SendSlot]>>),
+}
+
+impl Endpoint {
+    /// All streams. One that came in and of which the program has everything may share its place
+    /// with the next.
+    pub(crate) fn views(&self) -> impl Iterator<Item = View<'_>> {
+        (0..self.streams.len()).flat_map(|place| {
+            let view =
+                |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
+            let receiving = |(tag, receiver)| view(tag, Machine::Receiving(receiver));
+            match self.streams.get(place) {
+                Some(Entry::Opening(opening)) => {
+                    let opener = opening.opener();
+                    [opener.map(|opener| view(opener.tag(), Machine::Opening(opener))), None]
+                }
+                Some(Entry::Receiving(stream)) => {
+                    let Opened { tag, peer_tag, .. } = stream.opened;
+                    let machine = Machine::Receiving(&stream.flow.receiver);
+                    [Some(View { peer_tag: Some(peer_tag), ..view(tag, machine) }), None]
+                }
+                Some(Entry::Sending(stream)) => {
+                    let peer_tag = match stream.side {
+                        Side::Opener(opened) => Some(opened.peer_tag),
+                        Side::Listener(_) => None,
+                    };
+                    let machine = stream.flow.machine();
+                    let sending =
+                        |(tag, sender)| View { peer_tag, ..view(tag, Machine::Sending(sender)) };
+                    [machine.map(sending), None]
+                }
+                Some(Entry::Playing(stream)) => {
+                    let [open, lingering] = stream.machines().map(|it| it.map(receiving));
+                    [open, lingering.map(|view| View { is_lingering: true, ..view })]
+                }
+                Some(Entry::Free | Entry::Accepted { .. }) | None => [None, None],
+            }
+            .into_iter()
+            .flatten()
+        })
+    }
+}
