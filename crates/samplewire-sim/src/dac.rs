@@ -66,10 +66,6 @@ impl Dac {
         }
     }
 
-    pub(crate) fn has_room(&self) -> bool {
-        self.has_room_for(1)
-    }
-
     /// Whether so many pieces and gaps may come.
     pub(crate) fn has_room_for(&self, entries: usize) -> bool {
         self.line.room() >= entries
@@ -139,7 +135,8 @@ impl Dac {
         Some(at + Nanos((span / u128::from(self.packet_samples)) as u64))
     }
 
-    pub(crate) fn held(&self) -> u32 {
+    #[cfg(test)]
+    fn held(&self) -> u32 {
         self.waiting.len() as u32
     }
 
@@ -168,12 +165,6 @@ impl Dac {
         tally.indexes_late += counts.late_samples;
         tally.zeros_played += self.zeros;
         tally.underruns += counts.underruns;
-    }
-
-    pub(crate) fn end(&mut self) {
-        self.line.stop();
-        self.waiting.clear();
-        self.anchor = None;
     }
 
     /// Plays all before `due_end`.

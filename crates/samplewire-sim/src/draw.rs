@@ -7,13 +7,11 @@ use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos, Odds, Rng, Seq};
 
-use crate::client::ClientSpec;
 use crate::clock::Clock;
-use crate::consumer::ConsumerSpec;
-use crate::device::DeviceSpec;
 use crate::link::LinkSpec;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
+use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
 
 /// What a run dwells on.
@@ -60,23 +58,14 @@ pub(crate) fn mixture(seed: u64) -> Plan {
             }
         }
     }
-    let mut host = machine(rng, true);
-    host.pool_places = share(rng, &mut clients);
+    let host = machine(rng, true);
     bound_packets(&mut devices, &mut clients);
     let heals_at = Nanos(rng.spread(20_000_000..=2_000_000_000));
     let faults = faults(rng, kind, heals_at, &links, count, clients.len());
     let ends_by = heals_at + Nanos::from_millis(300_000);
-    Plan {
-        host,
-        devices,
-        clients,
-        links,
-        is_shipped: false,
-        hostile: None,
-        faults,
-        heals_at,
-        ends_by,
-    }
+    let mut plan = Plan { host, devices, clients, links, hostile: None, faults, heals_at, ends_by };
+    place(&mut plan);
+    plan
 }
 
 pub(crate) fn link(rng: &mut Rng, kind: Kind) -> LinkSpec {
@@ -127,7 +116,6 @@ pub(crate) fn machine(rng: &mut Rng, is_host: bool) -> MachineSpec {
     let drift_ppb = rng.within(0..=200_000) as i64 - 100_000;
     MachineSpec {
         clock: Clock::new(Nanos(offset_ns), drift_ppb),
-        pool_places: 1 << 20,
         poll: if is_host { Nanos(rng.spread(100..=50_000)) } else { Nanos(0) },
         socket_packets: if is_host { rng.spread(64..=16_384) as usize } else { 1 << 16 },
     }
@@ -141,16 +129,12 @@ pub(crate) fn device(rng: &mut Rng, kind: Kind, up: &LinkSpec, mtu_bytes: u32) -
         streams: rng.spread(1..=3) as u16,
         packet_bytes_max: 9_000,
         packet_bytes,
-        packet_bytes_min: 0,
-        packet_samples: rng.within(2..=128) as u32,
-        payload_offset: rng.within(22..=64) as u8,
+        packet_samples: rng.pick(&[2, 4, 8, 16]),
         window: rng.spread(2..=4_096) as u32,
         reorder_tolerance: Departure::units(tolerance),
         dead_ms: rng.pick(&[400, 1_000, 3_000]),
         idle_ms: rng.within(20..=100) as u16,
         ranges_max: rng.spread(1..=128) as u16,
-        first_seq: first_seq(rng),
-        first_index: rng.pick(&[0, (1 << 32) - 2_000, 1 << 50]),
         source: source(rng, kind, up.wire_time(full)),
         consumer: consumer(rng, up.wire_time(full), true),
         sender: sender(rng, up, full),
@@ -197,7 +181,6 @@ fn source(rng: &mut Rng, kind: Kind, wire_time: Nanos) -> SourceSpec {
         ]),
         samples: 1,
         end_of_burst: rare(rng),
-        meta: rare(rng),
         overflow: rare(rng),
         ends: rng.pick(&[Ending::Close, Ending::Close, Ending::Close, Ending::Cancel]),
         breach: None,
@@ -247,7 +230,6 @@ pub(crate) fn client(
         owner: 1,
         delivery,
         window: rng.spread(2..=4_096) as u32,
-        credit_floor: u32::MAX,
         packet_bytes_max: rng.pick(&[1_280, 1_500, 9_000, 9_000]),
         first_seq: first_seq(rng),
         sessions: sessions as u32,
@@ -262,24 +244,30 @@ pub(crate) fn client(
     }
 }
 
-/// The pool of the host: ample, or one that its streams must share.
-fn share(rng: &mut Rng, clients: &mut [ClientSpec]) -> u32 {
-    if rng.one_in(2) {
-        return clients.iter().map(|client| 2 * client.window).sum();
+/// A device sends its first streams, and plays the last: one client of each sends to that.
+pub(crate) fn place(plan: &mut Plan) {
+    let mut has_sender = vec![false; plan.devices.len()];
+    for client in &mut plan.clients {
+        let number = usize::from(client.device);
+        let streams = plan.devices[number].1.streams;
+        let is_unknown = client.stream >= streams;
+        if client.role == Role::Send && std::mem::replace(&mut has_sender[number], true) {
+            client.role = Role::Receive;
+        }
+        client.stream = match client.role {
+            _ if is_unknown => streams + 1,
+            Role::Send => streams,
+            _ => client.stream,
+        };
     }
-    for client in clients.iter_mut() {
-        client.credit_floor = (client.window / 8).max(1);
-    }
-    let floors: u32 = clients.iter().map(|client| client.credit_floor).sum();
-    floors + rng.spread(1..=1_000) as u32
 }
 
-/// No source has more packets than its windows, or the least credit, can move in some hundred
+/// No source has more packets than its windows can move in some hundred
 /// round trips.
 fn bound_packets(devices: &mut [(MachineSpec, DeviceSpec, Cable)], clients: &mut [ClientSpec]) {
     for client in clients {
         let (_, device, _) = &mut devices[usize::from(client.device)];
-        let window = u64::from(client.window.min(device.window).min(client.credit_floor));
+        let window = u64::from(client.window.min(device.window));
         for source in [&mut device.source, &mut client.source] {
             source.packets = source.packets.map(|packets| packets.min(window * ROUND_TRIPS_MAX));
         }
@@ -325,4 +313,4 @@ fn faults(
 const ROUND_TRIPS_MAX: u64 = 500;
 
 /// A DATA packet without padding on the wire, as the sender's pacer counts it.
-pub(crate) const BARE_FRAME_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8 + 24 + 16 + 4;
+pub(crate) const BARE_FRAME_BYTES: u32 = 8 + 12 + 14 + 4 + 20 + 8 + 22 + 16 + 4;

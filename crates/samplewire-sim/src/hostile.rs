@@ -15,7 +15,7 @@ use samplewire_proto::{Nanos, Rng, crc};
 
 use crate::net::{peer_of, stranger};
 use crate::packets::ProcessId;
-use crate::stream_end::Facts;
+use crate::process::Facts;
 use crate::tape::{Recorded, Tape};
 
 /// How much of it, and of which kind.

@@ -9,15 +9,10 @@
 
 mod agenda;
 mod check;
-mod client;
 mod clock;
-mod consumer;
 mod dac;
-mod device;
 mod dialect;
 mod draw;
-#[cfg(test)]
-mod endpoints;
 mod hostile;
 mod link;
 mod net;
@@ -25,15 +20,11 @@ mod packets;
 mod payload;
 mod plan;
 mod process;
-mod receiving;
 mod repair;
 mod scenes;
 mod search;
-mod sending;
-mod shipped;
 mod soak;
 mod source;
-mod stream_end;
 mod swarm;
 mod tap;
 mod tape;

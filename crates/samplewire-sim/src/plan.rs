@@ -2,12 +2,11 @@
 
 use samplewire_proto::Nanos;
 
-use crate::client::ClientSpec;
 use crate::clock::Clock;
-use crate::device::DeviceSpec;
 use crate::hostile::HostileSpec;
 use crate::link::LinkSpec;
 use crate::packets::ProcessId;
+use crate::process::{ClientSpec, DeviceSpec};
 
 /// A world: a host (machine 0) with clients, and devices, each a machine of its own.
 ///
@@ -19,8 +18,6 @@ pub(crate) struct Plan {
     pub(crate) clients: Vec<ClientSpec>,
     /// Links, each with the one that takes what comes out of it.
     pub(crate) links: Vec<(LinkSpec, Option<usize>)>,
-    /// Whether its processes run the endpoint that ships.
-    pub(crate) is_shipped: bool,
     /// Packets that nobody in the world has sent, until it heals.
     pub(crate) hostile: Option<HostileSpec>,
     /// In order of time.
@@ -35,8 +32,6 @@ pub(crate) struct Plan {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MachineSpec {
     pub(crate) clock: Clock,
-    /// Places for packets that its receiving streams share.
-    pub(crate) pool_places: u32,
     /// How often its processes look at their sockets at most.
     pub(crate) poll: Nanos,
     pub(crate) socket_packets: usize,

@@ -13,14 +13,12 @@ use samplewire_proto::wire::Role;
 use samplewire_proto::{Departure, Nanos, Odds, Rng};
 
 use crate::check::Breach;
-use crate::client::ClientSpec;
-use crate::consumer::ConsumerSpec;
-use crate::device::DeviceSpec;
 use crate::draw::{self, BARE_FRAME_BYTES, Kind};
 use crate::hostile::HostileSpec;
 use crate::link::LinkSpec;
 use crate::packets::ProcessId;
 use crate::plan::{Cable, Fault, Plan};
+use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
 
 /// What a scene dwells on.
@@ -56,31 +54,6 @@ pub(crate) fn plan(seed: u64) -> Plan {
     plan
 }
 
-/// The plan with processes that run the endpoint that ships.
-pub(crate) fn ship(mut plan: Plan) -> Plan {
-    plan.is_shipped = true;
-    let as_shipped = |source: &mut SourceSpec| (source.meta, source.breach) = (Odds::NEVER, None);
-    for (_, device, _) in &mut plan.devices {
-        as_shipped(&mut device.source);
-    }
-    let mut has_sender = vec![false; plan.devices.len()];
-    for client in &mut plan.clients {
-        as_shipped(&mut client.source);
-        client.is_foreign = false;
-        let number = usize::from(client.device);
-        let streams = plan.devices[number].1.streams;
-        let sends = client.role == Role::Send && !std::mem::replace(&mut has_sender[number], true);
-        client.role = if sends { Role::Send } else { Role::Receive };
-        client.stream = match client.stream {
-            // The last stream is the one that the device plays.
-            stream if stream >= streams => streams + 1,
-            _ if sends => streams,
-            stream => stream,
-        };
-    }
-    plan
-}
-
 /// The plan of a seed, but for hostile packets.
 fn peaceful(seed: u64) -> Plan {
     // Drawn apart from the plan: a seed of the mixture keeps it, whatever scenes there are.
@@ -100,7 +73,7 @@ fn peaceful(seed: u64) -> Plan {
     }
 }
 
-/// The mixture with sources that change their mind, devices that want large packets, programs of
+/// The mixture with sources that change their mind, programs of
 /// another version, converters that play as fast as their source goes, and small socket buffers.
 fn twist(mut plan: Plan, rng: &mut Rng) -> Plan {
     // A host that stops reading, and has little room meanwhile.
@@ -112,11 +85,7 @@ fn twist(mut plan: Plan, rng: &mut Rng) -> Plan {
     }
     plan.faults.sort_by_key(|(at, _)| *at);
     for (_, device, _) in &mut plan.devices {
-        device.packet_samples = device.packet_samples.min(SAMPLES_MAX);
         device.source.ends = ending(rng);
-        if rng.one_in(4) {
-            device.packet_bytes_min = rng.pick(&[1_400, 1_500, 4_096, 9_000]);
-        }
     }
     for client in &mut plan.clients {
         client.source.ends = ending(rng);
@@ -213,7 +182,6 @@ impl Stage {
         let packets = rng.spread(1..=32);
         let device = DeviceSpec {
             packet_bytes: 1_280,
-            packet_samples: device.packet_samples.min(SAMPLES_MAX),
             window: rng.spread(32..=256) as u32,
             // A half-open stream is forgotten before its peer is dead.
             dead_ms: if matches!(scene, Scene::Refusals) { 15_000 } else { 400 },
@@ -239,10 +207,8 @@ impl Stage {
             _ => {}
         }
         let faults = self.faults(rng);
-        let mut host = draw::machine(rng, true);
-        host.pool_places = clients.iter().map(|client| 2 * client.window).sum();
-        Plan {
-            is_shipped: false,
+        let host = draw::machine(rng, true);
+        let mut plan = Plan {
             hostile: None,
             host,
             devices: vec![(draw::machine(rng, false), self.device, cable)],
@@ -251,7 +217,9 @@ impl Stage {
             faults,
             heals_at: self.heals_at,
             ends_by: self.heals_at + Nanos::from_millis(300_000),
-        }
+        };
+        draw::place(&mut plan);
+        plan
     }
 
     /// Many short streams, most of them whole; some senders break the rules.
@@ -304,7 +272,6 @@ impl Stage {
 
     /// Openings that cannot come to pass.
     fn refuse(&mut self, rng: &mut Rng, clients: &mut [ClientSpec]) {
-        self.device.packet_bytes_min = rng.pick(&[0, 1_500, 9_000, 9_000]);
         for client in clients {
             client.packet_bytes_max = rng.pick(&[1_500, 4_096, 9_000, 9_000]);
             client.open_timeout = Nanos(rng.spread(50_000_000..=2_000_000_000));
@@ -366,7 +333,6 @@ fn short_source(rng: &mut Rng, packets: u64) -> SourceSpec {
         pace: if rng.one_in(2) { Pace::Greedy } else { Pace::Paced(Nanos(rng.below(20_000_000))) },
         samples: 1,
         end_of_burst: Odds::NEVER,
-        meta: Odds::NEVER,
         overflow: Odds::NEVER,
         ends: ending(rng),
         breach,
@@ -387,9 +353,6 @@ const SCENE_PERCENT: u64 = 65;
 /// The device is the first process of a scene, its clients follow.
 const DEVICE: ProcessId = 0;
 const CLIENT: ProcessId = 1;
-
-/// One sample more than these still fits the payload's bits.
-const SAMPLES_MAX: u32 = 100;
 
 /// Packets that a slow sender through loss does not get across before its breaker trips.
 const PERSISTENT_PACKETS: u64 = 3_000;

@@ -1,12 +1,9 @@
 //! What stands behind a sender: a converter that cannot be stopped, or a program.
 
-use samplewire_proto::crc::crc32c;
-use samplewire_proto::sender::{NewPacket, SendSlot, Sender};
 use samplewire_proto::wire::{CloseReason, Flags};
 use samplewire_proto::{Nanos, Odds, Rng, SampleIndex};
 
-use crate::check::{Breach, Session};
-use crate::payload;
+use crate::check::Breach;
 
 /// How a source makes packets.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +14,6 @@ pub(crate) struct SourceSpec {
     pub(crate) samples: u32,
     /// How often a packet ends a burst; the next then sets its index.
     pub(crate) end_of_burst: Odds,
-    pub(crate) meta: Odds,
     /// How often samples are lost in front of the window besides what finds it full.
     pub(crate) overflow: Odds,
     /// What happens after the last packet.
@@ -69,8 +65,6 @@ pub(crate) struct Source {
     sets_index: bool,
     is_done: bool,
     cancels_at: Option<Nanos>,
-    /// The last event that it was to its sender.
-    end_event: &'static str,
     rng: Rng,
 }
 
@@ -87,7 +81,6 @@ impl Source {
             sets_index: false,
             is_done: false,
             cancels_at: None,
-            end_event: "close",
             rng,
         }
     }
@@ -104,14 +97,14 @@ impl Source {
         }
     }
 
+    /// Whether it makes packets that nobody can put off.
+    pub(crate) const fn is_converter(&self) -> bool {
+        matches!(self.spec.pace, Pace::Converter(_))
+    }
+
     /// How many samples it has lost.
     pub(crate) const fn lost_in_all(&self) -> u64 {
         self.lost_in_all
-    }
-
-    /// The event that the source's end is to its sender.
-    pub(crate) const fn end_event(&self) -> &'static str {
-        self.end_event
     }
 
     /// Makes the packets that are due and pushes those that find room.
@@ -188,10 +181,7 @@ impl Source {
             index += self.rng.within(0..=5_000);
         }
         let mut samples = self.spec.samples;
-        if self.rng.chance(self.spec.meta) {
-            flags = flags | Flags::META;
-            samples = 0;
-        } else if self.rng.chance(self.spec.end_of_burst) {
+        if self.rng.chance(self.spec.end_of_burst) {
             flags = flags | Flags::END_OF_BURST;
             // The count takes half of the payload.
             samples = self.rng.within(0..=u64::from(self.spec.samples / 2)) as u32;
@@ -217,7 +207,6 @@ impl Source {
     }
 
     fn cancel(&mut self, now: Nanos, outlet: &mut impl Outlet) {
-        self.end_event = "cancel";
         outlet.cancel(now);
     }
 }
@@ -238,45 +227,4 @@ pub(crate) trait Outlet {
 
     /// Ends the stream with what has departed.
     fn cancel(&mut self, now: Nanos);
-}
-
-/// A sender that takes packets at once.
-pub(crate) struct Pushed<'a> {
-    pub(crate) sender: &'a mut Sender<Vec<SendSlot>>,
-    pub(crate) session: &'a mut Session,
-}
-
-impl Outlet for Pushed<'_> {
-    fn is_ended(&self) -> bool {
-        self.sender.is_ended()
-    }
-
-    fn has_room(&mut self) -> bool {
-        self.sender.free_slots() > 0
-    }
-
-    fn push(&mut self, index: SampleIndex, flags: Flags, samples: u32) -> Result<(), String> {
-        let bytes = payload::of(self.session.agreed.key, index, samples, flags);
-        let packet = NewPacket {
-            index,
-            flags,
-            burst_samples: samples,
-            len_bytes: payload::BYTES as u16,
-            payload_crc: crc32c(&bytes),
-        };
-        let seq = self.sender.push(packet).map_err(|error| format!("push refused: {error}"))?;
-        self.session.pushed(seq, &packet)
-    }
-
-    fn close(&mut self, now: Nanos, lost: u64, reason: CloseReason) {
-        self.sender.lose_at_source(lost);
-        self.session.lost_at_end(lost);
-        self.session.is_failed = reason == CloseReason::DeviceFault;
-        self.sender.close_for(now, reason);
-    }
-
-    fn cancel(&mut self, now: Nanos) {
-        self.sender.cancel(now);
-        self.session.cut(self.sender.next_seq());
-    }
 }

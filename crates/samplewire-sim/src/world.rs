@@ -9,15 +9,12 @@ use std::time::Instant;
 use samplewire_proto::{Nanos, Rng};
 
 use crate::check::Checker;
-use crate::client::Client;
 use crate::clock::Clock;
-use crate::device::Device;
 use crate::hostile::Hostile;
 use crate::net::{Net, peer_of};
 use crate::packets::ProcessId;
 use crate::plan::{Fault, MachineSpec, Plan};
-use crate::process::{Arrival, Pool, Turn};
-use crate::shipped;
+use crate::process::{Arrival, Client, Device, Turn};
 use crate::tape::Tape;
 
 /// A world under way.
@@ -43,7 +40,6 @@ pub(crate) struct World {
 #[derive(Debug)]
 struct Machine {
     clock: Clock,
-    pool: Pool,
     poll: Nanos,
     paused_until: Nanos,
 }
@@ -59,8 +55,6 @@ struct Process {
 enum Role {
     Device(Device),
     Client(Client),
-    ShippedDevice(shipped::Device),
-    ShippedClient(shipped::Client),
 }
 
 impl Role {
@@ -68,8 +62,6 @@ impl Role {
         match self {
             Self::Device(device) => device.handle(turn, arrival, bytes),
             Self::Client(client) => client.handle(turn, arrival, bytes),
-            Self::ShippedDevice(device) => device.handle(turn, arrival, bytes),
-            Self::ShippedClient(client) => client.handle(turn, arrival, bytes),
         }
     }
 }
@@ -86,7 +78,6 @@ impl World {
         let mut net = Net::new(&plan.links, &depths, &mut rng);
         let machine = |spec: &MachineSpec| Machine {
             clock: spec.clock,
-            pool: Pool::new(spec.pool_places),
             poll: spec.poll,
             paused_until: Nanos(0),
         };
@@ -95,21 +86,15 @@ impl World {
         let mut machines = vec![machine(&plan.host)];
         let mut processes = vec![];
         for (spec, device, _) in &plan.devices {
-            let seed = u128::from(rng.draw()) << 64 | u128::from(rng.draw());
             machines.push(machine(spec));
-            let role = if plan.is_shipped {
-                let mut turn = Turn {
-                    now: spec.clock.local(Nanos(0)),
-                    net: &mut net,
-                    checker: &mut checker,
-                    pool: &mut Pool::new(0),
-                    rng: &mut rng,
-                    me: processes.len() as ProcessId,
-                };
-                Role::ShippedDevice(shipped::Device::new(&mut turn, *device, epoch))
-            } else {
-                Role::Device(Device::new(*device, seed))
+            let mut turn = Turn {
+                now: spec.clock.local(Nanos(0)),
+                net: &mut net,
+                checker: &mut checker,
+                rng: &mut rng,
+                me: processes.len() as ProcessId,
             };
+            let role = Role::Device(Device::new(&mut turn, *device, epoch));
             processes.push(Process { machine: machines.len() - 1, role });
         }
         for client in &plan.clients {
@@ -119,11 +104,7 @@ impl World {
             net.set_route(from, client.device, cable.down);
             net.set_route(client.device, from, cable.up);
             net.agenda.set(net.part_of(from), Some(Nanos(0)));
-            let role = if plan.is_shipped {
-                Role::ShippedClient(shipped::Client::new(*client, now, epoch))
-            } else {
-                Role::Client(Client::new(*client, now))
-            };
+            let role = Role::Client(Client::new(*client, now, epoch));
             processes.push(Process { machine: 0, role });
         }
         let mut faults = plan.faults.clone();
@@ -222,17 +203,9 @@ impl World {
         let wakes_at = match role {
             Role::Device(device) => {
                 device.run(&mut turn);
-                device.wakes_at(turn.now)
-            }
-            Role::Client(client) => {
-                client.run(&mut turn);
-                client.wakes_at(turn.now)
-            }
-            Role::ShippedDevice(device) => {
-                device.run(&mut turn);
                 Some(device.wakes_at())
             }
-            Role::ShippedClient(client) => {
+            Role::Client(client) => {
                 client.run(&mut turn);
                 client.wakes_at()
             }
@@ -250,7 +223,6 @@ impl World {
             now: machine.clock.local(self.net.now),
             net: &mut self.net,
             checker: &mut self.checker,
-            pool: &mut machine.pool,
             rng: &mut self.rng,
             me: number as ProcessId,
         };
@@ -285,10 +257,8 @@ impl World {
             self.heals_at = None;
             self.net.links.iter_mut().for_each(|link| link.heal(now));
             for process in &mut self.processes {
-                match &mut process.role {
-                    Role::Client(client) => client.retire(),
-                    Role::ShippedClient(client) => client.retire(),
-                    Role::Device(_) | Role::ShippedDevice(_) => {}
+                if let Role::Client(client) = &mut process.role {
+                    client.retire();
                 }
             }
         }
@@ -311,8 +281,6 @@ impl World {
         match role {
             Role::Device(device) => device.restart(&mut turn),
             Role::Client(client) => client.restart(&mut turn, pause),
-            Role::ShippedDevice(device) => device.restart(&mut turn),
-            Role::ShippedClient(client) => client.restart(&mut turn, pause),
         }
         let part = self.net.part_of(number as ProcessId);
         let now = self.net.now;
@@ -324,8 +292,6 @@ impl World {
             && self.processes.iter().all(|process| match &process.role {
                 Role::Device(device) => device.is_idle(),
                 Role::Client(client) => client.is_done(),
-                Role::ShippedDevice(device) => device.is_idle(),
-                Role::ShippedClient(client) => client.is_done(),
             })
     }
 
@@ -333,9 +299,6 @@ impl World {
     pub(crate) fn close(&mut self) {
         if self.is_over() && self.checker.failure().is_none() {
             self.offer_void_cookies();
-        }
-        if self.is_over() && !self.machines.iter().all(|machine| machine.pool.is_whole()) {
-            self.checker.fail("places are lent though every stream has ended".into());
         }
         let tally = &mut self.checker.tally;
         tally.virtual_ns = self.net.now.0;
@@ -354,10 +317,8 @@ impl World {
         for (number, process) in self.processes.iter().enumerate() {
             let standing = match &process.role {
                 Role::Client(client) => client.standing(),
-                Role::ShippedClient(client) => client.standing(),
-                Role::ShippedDevice(device) if device.is_idle() => continue,
                 Role::Device(device) if device.is_idle() => continue,
-                Role::Device(_) | Role::ShippedDevice(_) => "has open streams",
+                Role::Device(_) => "has open streams",
             };
             text += &format!("process {number} {standing}; ");
         }

@@ -10,22 +10,6 @@ use super::session::{Session, Side};
 use super::{Checker, SessionId};
 
 impl Checker {
-    /// Holds the end that a receiver states against what happened; `now` is its clock.
-    pub(crate) fn receiver_ended(
-        &mut self,
-        id: SessionId,
-        now: Nanos,
-        end: End,
-        stats: &ReceiverStats,
-    ) {
-        self.tally.closings += 1;
-        let session = &mut self.sessions[id];
-        session.receiver = Side::Ended(end);
-        let held = session.check_receiver_end(now, end).and_then(|()| session.check_counts(stats));
-        session.let_go();
-        self.note(id, held);
-    }
-
     /// Holds the end that a program was handed, after all that came before it; `now` is its clock.
     pub(crate) fn handed_end(
         &mut self,
@@ -117,8 +101,8 @@ impl Session {
             gap_samples: stats.gap_samples,
         };
         let mut told = self.account.told;
-        if self.is_forged && self.front.next_seq != self.account.next_seq {
-            // Its packets are not known to the program.
+        if !self.is_known() {
+            // Which packets they were is not.
             (told.packets, told.skipped) = (counted.packets, counted.skipped);
             told.samples = counted.samples;
         }
@@ -150,11 +134,7 @@ impl Session {
                 }
             }
             End::ClosedByPeer(reason) if self.cancelled == Some(reason) => Ok(()),
-            End::ClosedByPeer(CloseReason::Protocol)
-                if matches!(self.receiver, Side::Ended(End::Violation(_)) | Side::Gone) =>
-            {
-                if self.breach.is_some() { Ok(()) } else { Err("closed for no breach".into()) }
-            }
+            End::ClosedByPeer(CloseReason::Protocol) if self.breach.is_some() => Ok(()),
             End::PeerRestarted if self.receiver.is_over() => Ok(()),
             End::PeerSilent => self.check_silence(now, self.sender_heard_at),
             End::CircuitBreaker if self.persistence.is_lasting() => Ok(()),

@@ -40,6 +40,18 @@ pub(super) struct Expectation {
     pub(super) next: Option<(SampleIndex, bool)>,
 }
 
+/// How far a receiver's machine has come.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Progress {
+    /// Packets delivered and given up since the first.
+    pub(crate) delivered: u64,
+    pub(crate) skipped: u64,
+    /// Where its account stands; not known where the machine has ended.
+    pub(crate) next_index: Option<SampleIndex>,
+    /// What is missing is gone.
+    pub(crate) is_breaking: bool,
+}
+
 impl Front {
     pub(super) const fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
         let expected = VecDeque::new();
@@ -48,18 +60,19 @@ impl Front {
 }
 
 impl Session {
-    /// The machine has delivered or given up all before `end`, and its account stands at `next_index`.
-    /// `now` is the receiver's clock; the index is not known where the machine has ended.
-    /// How often the seq has wrapped.
-    pub(crate) fn advance_to(
-        &mut self,
-        end: Seq,
-        next_index: Option<SampleIndex>,
-        now: Nanos,
-        is_breaking: bool,
-    ) -> Result<u64, String> {
-        if self.is_forged {
-            self.front.next_seq = end;
+    /// Whether all that was sent is known: of a sender that breaks the rules, and of a session that
+    /// somebody on the path has a hand in, only the order is.
+    pub(super) const fn is_known(&self) -> bool {
+        !self.is_forged && self.breach.is_none()
+    }
+
+    /// Notes what the machine has delivered or given up; `now` is the receiver's clock. How often the
+    /// seq has wrapped.
+    pub(crate) fn advance_to(&mut self, now: Nanos, progress: &Progress) -> Result<u64, String> {
+        let Progress { next_index, is_breaking, .. } = *progress;
+        let end = self.agreed.first_seq + (progress.delivered + progress.skipped) as u32;
+        if !self.is_known() {
+            (self.front.next_seq, self.front.skipped) = (end, progress.skipped);
             self.front.next_index = next_index.unwrap_or(self.front.next_index);
             return Ok(0);
         }
@@ -88,7 +101,6 @@ impl Session {
         }
         let next = self.is_close_taken.then(|| (self.final_index(), false));
         match next_index {
-            _ if self.breach.is_some() => {}
             Some(index) if index == self.front.next_index => {}
             Some(index) => {
                 self.expect_gap(next);
@@ -136,7 +148,7 @@ impl Session {
         samples: usize,
         bytes: &[u8],
     ) -> Result<u64, String> {
-        if self.is_forged {
+        if !self.is_known() {
             return self.follow_samples(index, samples as u64).map(|()| 0);
         }
         self.take_empty_packets();
@@ -175,16 +187,8 @@ impl Session {
         }
     }
 
-    /// A program that takes each delivery at once is where its machine is.
-    pub(super) fn catch_up(&mut self) {
-        self.front.next_seq = self.account.next_seq;
-        self.front.next_index = self.account.next_index;
-        self.front.skipped = self.account.told.skipped;
-    }
-
     /// What is known of the gap that comes next.
     pub(super) fn expected_gap(&mut self) -> Option<Expectation> {
-        self.take_empty_packets();
         match self.front.expected.pop_front()? {
             Expected::Gap(expectation) => Some(expectation),
             packet @ Expected::Packet { .. } => {
@@ -197,7 +201,7 @@ impl Session {
     /// Whether the program has been handed all that the machine has delivered.
     pub(crate) fn is_drained(&mut self) -> Result<(), String> {
         self.take_empty_packets();
-        if self.is_forged || self.breach.is_some() || self.front.expected.is_empty() {
+        if !self.is_known() || self.front.expected.is_empty() {
             return Ok(());
         }
         Err(format!("never handed over: {:?}", self.front.expected))

@@ -2,17 +2,14 @@
 
 use std::collections::VecDeque;
 
-use samplewire_proto::wire::Flags;
-use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex, Seq};
+use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex};
 
 use super::front::Expectation;
-use super::session::{Record, Session};
-use crate::payload;
+use super::session::Session;
 
 /// Where a receiver's deliveries stand.
 #[derive(Debug)]
 pub(super) struct Account {
-    pub(super) next_seq: Seq,
     pub(super) next_index: SampleIndex,
     /// Packets given up since the last delivery that no gap has told yet.
     pub(super) given_up: VecDeque<Cause>,
@@ -66,106 +63,29 @@ impl Extent {
 }
 
 impl Account {
-    pub(super) fn new(next_seq: Seq, next_index: SampleIndex) -> Self {
+    pub(super) const fn new(next_index: SampleIndex) -> Self {
         let given_up = VecDeque::new();
-        let told = Told::default();
-        Self { next_seq, next_index, given_up, after_gap: None, says_gone: false, told }
+        let told = Told {
+            packets: 0,
+            samples: 0,
+            skipped: 0,
+            gaps: 0,
+            gap_samples: [0; Cause::ALL.len()],
+        };
+        Self { next_index, given_up, after_gap: None, says_gone: false, told }
     }
 }
 
 impl Session {
-    pub(super) fn take_packet(
-        &mut self,
-        seq: Seq,
-        index: SampleIndex,
-        samples: u32,
-        flags: Flags,
-        bytes: &[u8; payload::BYTES],
-    ) -> Result<(), String> {
-        if self.is_forged {
-            return self.follow(index, samples, flags);
-        }
-        let record = *self.record(seq);
-        if seq != self.account.next_seq || !self.is_pushed(seq) {
-            return Err(format!("packet {seq} delivered instead of {}", self.account.next_seq));
-        }
-        if !record.has_arrived {
-            return Err(format!("packet {seq} delivered before it arrived"));
-        }
-        let sent_flags = flags.without(Flags::RETRANSMISSION | Flags::FROM_OPENER);
-        if (index, samples, sent_flags) != (record.index, record.samples, record.flags) {
-            return Err(format!("packet {seq} delivered as {index}+{samples}, sent as {record:?}"));
-        }
-        let may_jump = record.flags.contains(Flags::START);
-        if index != self.account.next_index && !may_jump {
-            let expected = self.account.next_index;
-            return Err(format!("indexes {expected}..{index} are neither delivered nor in a gap"));
-        }
-        if !self.account.given_up.is_empty() || may_jump {
-            let owed = self.extent(false)?;
-            if owed != Extent::NONE && self.breach.is_none() {
-                return Err(format!("packet {seq} was not preceded by a gap of {owed:?}"));
-            }
-        }
-        if *bytes != payload::of(self.agreed.key, index, samples, record.flags) {
-            return Err(format!("packet {seq} delivered with wrong bytes"));
-        }
-        self.account.given_up.clear();
-        self.account.next_seq += 1;
-        self.account.next_index = index + u64::from(samples);
-        self.account.told.packets += 1;
-        self.account.told.samples += u64::from(samples);
-        self.drops.take(seq, record.came_again);
-        self.held_packets -= 1;
-        Ok(())
-    }
-
-    /// Holds only that each index is delivered or told, in order: of the packets of a session that
-    /// somebody on the path has a hand in, nothing else is known.
-    fn follow(&mut self, index: SampleIndex, samples: u32, flags: Flags) -> Result<(), String> {
-        let expected = self.account.next_index;
-        if index < expected || (index > expected && !flags.contains(Flags::START)) {
-            return Err(format!("indexes {expected}..{index} are neither delivered nor in a gap"));
-        }
-        self.account.told.packets += 1;
-        self.account.told.samples += u64::from(samples);
-        self.account.next_index = index + u64::from(samples);
-        Ok(())
-    }
-
-    /// Holds that a packet which is given up has been waited for as long as its delivery asks, and
-    /// finds why it is missing. `now` is the receiver's clock.
-    pub(super) fn take_skipped(
-        &mut self,
-        seq: Seq,
-        now: Nanos,
-        is_breaking: bool,
-    ) -> Result<(), String> {
-        if self.is_forged {
-            self.account.told.skipped += 1;
-            return Ok(());
-        }
-        if seq != self.account.next_seq || !self.is_pushed(seq) {
-            return Err(format!("packet {seq} given up instead of {}", self.account.next_seq));
-        }
-        let record = *self.record(seq);
-        if record.has_arrived {
-            return Err(format!("packet {seq} given up after it came"));
-        }
-        let cause = self.judge_skip(seq, now, is_breaking)?;
-        let is_own = self.drops.take(seq, true) && cause != Cause::GoneAtSender;
-        self.account.given_up.push_back(if is_own { Cause::ReceiverBehind } else { cause });
-        self.account.told.skipped += 1;
-        self.account.next_seq += 1;
-        Ok(())
-    }
-
     /// Takes a gap that a program was handed.
     pub(crate) fn take_handed_gap(&mut self, gap: &Gap) -> Result<(), String> {
+        if self.account.given_up.is_empty() {
+            self.take_empty_packets();
+        }
         if gap.first != self.account.next_index || gap.count() == 0 {
             return Err(format!("{gap:?} does not follow index {}", self.account.next_index));
         }
-        if self.breach.is_none() && !self.is_forged {
+        if self.is_known() {
             if self.account.given_up.is_empty() {
                 let Some(Expectation { causes, next }) = self.expected_gap() else {
                     return Err(format!("{gap:?} where a packet comes next, or nothing"));
@@ -219,25 +139,6 @@ impl Session {
         self.account.next_index = gap.end();
     }
 
-    pub(super) fn take_gap(&mut self, gap: &Gap, is_cut_short: bool) -> Result<(), String> {
-        if gap.first != self.account.next_index || gap.count() == 0 {
-            return Err(format!("{gap:?} does not follow index {}", self.account.next_index));
-        }
-        // Of a sender that breaks the rules only the order is known.
-        if self.breach.is_none() && !self.is_forged {
-            let known = self.extent(is_cut_short)?;
-            let packets = self.check_extent(gap, known)?;
-            match self.account.given_up.front() {
-                None if gap.cause == Cause::SourceOverflow => self.check_overflow(gap)?,
-                None => return Err(format!("{gap:?} without a packet that was given up")),
-                Some(_) => self.check_cause(gap, packets)?,
-            }
-            drop(self.account.given_up.drain(..packets));
-        }
-        self.note_gap(gap);
-        Ok(())
-    }
-
     /// How many of the packets given up come first with one cause, where others follow.
     fn first_run(&self) -> Option<usize> {
         let mut causes = self.account.given_up.iter();
@@ -259,36 +160,6 @@ impl Session {
         let causes = &self.account.given_up;
         let changes = causes.iter().zip(causes.iter().skip(1)).filter(|(a, b)| a != b).count();
         changes >= RUNS_MAX
-    }
-
-    /// What the gap before the next delivery must be, by what truly was sent
-    /// (`docs/protocol.md#6.2`): packets that were given up count as full ones as far as the next
-    /// index, or the final one, has room for them.
-    fn extent(&self, is_cut_short: bool) -> Result<Extent, String> {
-        let next = match self.next_arrived() {
-            _ if is_cut_short => None,
-            Some(record) => Some((record.index, record.flags.contains(Flags::START))),
-            None if self.is_close_taken => Some((self.final_index(), false)),
-            None => None,
-        };
-        let packets = self.account.given_up.len();
-        Extent::between(self.account.next_index, self.agreed.packet_samples, packets, next)
-    }
-
-    /// The next packet in order, when it has arrived.
-    fn next_arrived(&self) -> Option<&Record> {
-        let seq = self.account.next_seq;
-        let record = self.record(seq);
-        (self.is_pushed(seq) && record.has_arrived).then_some(record)
-    }
-
-    /// No packet was given up: then the source lost exactly these.
-    fn check_overflow(&self, gap: &Gap) -> Result<(), String> {
-        let lost = self.next_arrived().map_or(self.lost_at_end, |record| record.lost_before);
-        if gap.source_lost == lost {
-            return Ok(());
-        }
-        Err(format!("{gap:?}, but the source lost {lost} and no packet"))
     }
 
     /// Holds the cause against those of the first `packets` given up, of which it is that of most,

@@ -19,21 +19,20 @@ mod waiting;
 
 use std::collections::HashSet;
 
-use samplewire_proto::receiver::{Delivered, Delivery, Phase};
+use samplewire_proto::receiver::Delivery;
 use samplewire_proto::wire::{Flags, Header};
-use samplewire_proto::{Nanos, Seq, Tag};
+use samplewire_proto::{Nanos, Tag};
 
 use crate::packets::ProcessId;
 
 pub(crate) use feedback::{FINAL_INDEX_MAX, Verdict};
+pub(crate) use front::Progress;
 use openings::Openings;
 pub(crate) use openings::{At, Done, Duty};
 pub(crate) use session::{Agreed, Breach, HasRefused, Session};
 pub use tally::Tally;
 pub use transitions::{Machine, Transition, Transitions};
-pub(crate) use transitions::{
-    done_state, ended_state, event_of, opener_state, receiver_state, sender_state,
-};
+pub(crate) use transitions::{ended_state, event_of, opener_state, receiver_state, sender_state};
 
 /// A session's number.
 pub(crate) type SessionId = usize;
@@ -92,46 +91,6 @@ impl Checker {
         self.sessions
             .iter()
             .rposition(|session| session.agreed.tag == tag && session.agreed.listener == listener)
-    }
-
-    /// Holds a delivery against what was sent. `now` is the receiver's clock, and `phase` where it
-    /// stands: one that has been cut short knows nothing of what follows.
-    pub(crate) fn delivered(
-        &mut self,
-        id: SessionId,
-        now: Nanos,
-        delivered: &Delivered,
-        payload: Option<&[u8; 16]>,
-        phase: Phase,
-    ) {
-        let is_cut_short = matches!(phase, Phase::Cancelling { .. });
-        let is_breaking = matches!(phase, Phase::Breaking(_));
-        let session = &mut self.sessions[id];
-        // Forged indexes are no samples of anybody's.
-        let counted = |samples: u64| if session.is_forged { 0 } else { samples };
-        let counts = match delivered {
-            Delivered::Packet { samples, .. } => counted((*samples).into()),
-            Delivered::Gap(gap) => counted(gap.count()),
-            Delivered::Skipped { .. } => 0,
-        };
-        let held = match delivered {
-            Delivered::Packet { seq, index, samples, flags } => {
-                let payload = payload.expect("a packet has a payload");
-                session.take_packet(*seq, *index, *samples, *flags, payload).map(|()| {
-                    self.tally.indexes_delivered += counts;
-                })
-            }
-            Delivered::Skipped { seq } => session.take_skipped(*seq, now, is_breaking),
-            Delivered::Gap(gap) => session.take_gap(gap, is_cut_short).map(|()| {
-                self.tally.gaps += 1;
-                self.tally.indexes_in_gaps += counts;
-            }),
-        };
-        session.catch_up();
-        if let Delivered::Packet { seq, .. } | Delivered::Skipped { seq } = delivered {
-            self.tally.wraps += u64::from(*seq == Seq(u32::MAX));
-        }
-        self.note(id, held);
     }
 
     /// Measures the repair of a packet that was needed and has come.

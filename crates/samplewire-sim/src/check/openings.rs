@@ -4,7 +4,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 
-use samplewire_proto::session::{OpenRequest, Peer};
+use samplewire_proto::session::Peer;
 use samplewire_proto::wire::{
     self, CloseAckReason, Header, Open, Packet, RefuseReason, Role, TRAILER_CRC32C,
 };
@@ -181,17 +181,8 @@ impl Openings {
         Err(format!("the listener must do {duty}; it asked {asks:?} and answered {said:?}"))
     }
 
-    /// A listener has accepted an OPEN.
-    pub(crate) fn accepted(&mut self, at: At, request: &OpenRequest, bytes: &[u8], tag: Tag) {
-        let OpenRequest { stream, peer, nonce, owner, .. } = *request;
-        let departure = wire::parse(bytes).map_or(Departure(0), |(header, _)| header.departure);
-        let stream = self.of(at.listener).stream(stream);
-        stream.end();
-        stream.open = Some(Accepted { tag, peer, nonce, owner, departure, at: at.now });
-    }
-
     /// A listener has accepted an OPEN that came under `header`.
-    pub(crate) fn accepted_open(
+    pub(crate) fn accepted(
         &mut self,
         at: At,
         peer: Peer,

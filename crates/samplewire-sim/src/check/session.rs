@@ -17,6 +17,7 @@ use super::persistence::Persistence;
 use super::waiting::Waiting;
 use crate::packets::ProcessId;
 use crate::payload;
+use crate::process::shifted;
 
 /// What an opening settled.
 #[derive(Clone, Copy, Debug)]
@@ -163,7 +164,7 @@ impl Session {
             cancelled: None,
             is_cut: false,
             is_failed: false,
-            account: Account::new(agreed.first_seq, agreed.first_index),
+            account: Account::new(agreed.first_index),
             front: Front::new(agreed.first_seq, agreed.first_index),
             highest_end: agreed.first_seq,
             waiting: Waiting::new(agreed.reorder_tolerance, deadline_of(agreed.delivery)),
@@ -248,7 +249,9 @@ impl Session {
             let Some(packet) = self.submitted.pop_front() else {
                 return Err(format!("the sender has packet {} of nowhere", self.pushed_end));
             };
-            self.pushed(self.pushed_end, &packet)?;
+            let packets = self.pushed_end - self.agreed.first_seq;
+            let index = self.breach.map_or(packet.index, |it| shifted(it, packet.index, packets));
+            self.pushed(self.pushed_end, &NewPacket { index, ..packet })?;
         }
         if end.before(self.pushed_end) {
             self.cut(end);
@@ -405,11 +408,6 @@ impl Session {
         }
     }
 
-    /// Whether `seq` lies in what was pushed and not yet accounted for.
-    pub(super) fn is_pushed(&self, seq: Seq) -> bool {
-        seq.before(self.pushed_end) && self.record(seq).seq == seq
-    }
-
     /// Lets go of the records when nobody can ask for them.
     pub(crate) fn let_go(&mut self) {
         if self.sender.is_over() && self.receiver.is_over() && !self.awaits_program {
@@ -440,23 +438,6 @@ impl Session {
 
     pub(crate) fn sender_heard(&mut self, now: Nanos) {
         self.sender_heard_at = now;
-    }
-
-    /// Notes what the receiver has promised, with the places that it has borrowed for that and for
-    /// what its consumer `uses`.
-    pub(crate) fn promised(&mut self, limit: Seq, borrowed: u32, uses: u32) -> Result<(), String> {
-        if self.is_forged {
-            return Ok(());
-        }
-        self.granted = limit;
-        let places = limit - self.front.next_seq;
-        if places > self.agreed.receive_window {
-            return Err(format!("{places} places promised, more than the window"));
-        }
-        if places + uses != borrowed {
-            return Err(format!("{places} places promised, {uses} in use, {borrowed} borrowed"));
-        }
-        Ok(())
     }
 
     /// Notes how far the receiver has promised to take packets.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samplewire_proto::session::{OpenEvent, OpenPhase};
+use samplewire_proto::session::OpenPhase;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::PacketType;
 use samplewire_proto::{receiver, sender};
@@ -152,16 +152,6 @@ pub(crate) const fn opener_state(phase: OpenPhase) -> &'static str {
         OpenPhase::Asking => "Asking",
         OpenPhase::Trying => "Trying",
         OpenPhase::Done => "Done",
-    }
-}
-
-/// The name of an opener that has ended so.
-pub(crate) const fn done_state(event: &OpenEvent) -> &'static str {
-    match event {
-        OpenEvent::Accepted(_) => "Done(accepted)",
-        OpenEvent::Refused { .. } => "Done(refused)",
-        OpenEvent::Contradicted(_) => "Done(contradicted)",
-        OpenEvent::TimedOut { .. } => "Done(timed out)",
     }
 }
 

@@ -7,7 +7,7 @@ use samplewire_proto::wire::{
 };
 use samplewire_proto::{Departure, Rng, SampleIndex, Seq, Tag};
 
-use crate::stream_end::{Facts, Place};
+use crate::process::{Facts, Place};
 
 /// Writes a packet that the end must refuse; `false` where its state refuses none for certain.
 pub(super) fn refused(facts: &Facts, rng: &mut Rng, bytes: &mut Vec<u8>) -> bool {

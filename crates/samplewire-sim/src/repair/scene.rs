@@ -9,13 +9,11 @@ use samplewire_proto::{Departure, Nanos, Odds, Seq};
 
 use super::{RepairOptions, RepairRow};
 use crate::check::{Repair, Tally};
-use crate::client::ClientSpec;
 use crate::clock::Clock;
-use crate::consumer::ConsumerSpec;
-use crate::device::DeviceSpec;
 use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
 use crate::plan::{Cable, Fault, MachineSpec, Plan};
+use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
 use crate::world::World;
 
@@ -131,7 +129,6 @@ impl Scene {
         let down = LinkSpec { loss: self.report_loss, ..clean };
         let machine = MachineSpec {
             clock: Clock::default(),
-            pool_places: 2 * self.window,
             poll: Nanos((self.rtt.0 / 256).min(20_000)),
             socket_packets: 1 << 16,
         };
@@ -150,7 +147,6 @@ impl Scene {
             )],
             clients: vec![self.client()],
             links: vec![(up, None), (down, None)],
-            is_shipped: false,
             hostile: None,
             faults,
             heals_at: end_at + Nanos::from_millis(1),
@@ -165,22 +161,17 @@ impl Scene {
             streams: 1,
             packet_bytes_max: 9_000,
             packet_bytes: self.packet_bytes as u16,
-            packet_bytes_min: 0,
             packet_samples: PACKET_SAMPLES,
-            payload_offset: 24,
             window: self.window,
             reorder_tolerance: Departure::units(self.tolerance),
             dead_ms: 15_000,
             idle_ms: 1_000,
             ranges_max: 128,
-            first_seq: Seq(0),
-            first_index: 0,
             source: SourceSpec {
                 packets: None,
                 pace: self.pace,
                 samples: PACKET_SAMPLES,
                 end_of_burst: Odds::NEVER,
-                meta: Odds::NEVER,
                 overflow: Odds::NEVER,
                 ends: Ending::Never,
                 breach: None,
@@ -201,7 +192,6 @@ impl Scene {
             owner: 1,
             delivery: Delivery::Complete,
             window: self.window,
-            credit_floor: u32::MAX,
             packet_bytes_max: self.packet_bytes as u16,
             first_seq: Seq(0),
             sessions: 1,
@@ -261,7 +251,7 @@ impl Measured {
     }
 }
 
-const PACKET_SAMPLES: u32 = 64;
+const PACKET_SAMPLES: u32 = 16;
 
 /// Round trips until a stream has settled.
 const WARM_RTTS: u64 = 20;

@@ -37,7 +37,7 @@ fn shipped_probe() {
     let mut transitions = Transitions::default();
     let started = Instant::now();
     for seed in first..first + count {
-        let mut plan = scenes::ship(scenes::plan(seed));
+        let mut plan = scenes::plan(seed);
         if !is_hostile {
             plan.hostile = None;
         }

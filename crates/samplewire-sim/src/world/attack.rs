@@ -10,9 +10,7 @@ use super::{Process, Role, World};
 use crate::hostile::{Hostile, Intent};
 use crate::net::peer_of;
 use crate::packets::{Meta, ProcessId};
-use crate::process::Arrival;
-use crate::shipped;
-use crate::stream_end::{Facts, Observed, Place, StreamEnd};
+use crate::process::{Arrival, Endpoint, Facts, Observed, Place};
 
 /// All that a packet may change of a process.
 #[derive(Debug)]
@@ -43,9 +41,7 @@ impl World {
         let Some(mut hostile) = self.hostile.take() else { return };
         self.net.now = self.net.now + COOKIE_LIFE;
         for device in 0..self.processes.len() {
-            let (Role::Device(_) | Role::ShippedDevice(_)) = self.processes[device].role else {
-                continue;
-            };
+            let Role::Device(_) = self.processes[device].role else { continue };
             for _ in 0..VOID_COOKIES {
                 let Some(tape) = &self.net.tape else { return };
                 if hostile.draw_opening(device as ProcessId, tape) {
@@ -91,9 +87,8 @@ impl World {
     fn settle(&mut self, number: usize) {
         let (role, mut turn) = self.split(number);
         match role {
-            Role::ShippedDevice(device) => device.run(&mut turn),
-            Role::ShippedClient(client) => client.run(&mut turn),
-            Role::Device(_) | Role::Client(_) => {}
+            Role::Device(device) => device.run(&mut turn),
+            Role::Client(client) => client.run(&mut turn),
         }
     }
 
@@ -103,7 +98,6 @@ impl World {
         let Some(tape) = &self.net.tape else { return false };
         let intent = match &self.processes[usize::from(target)].role {
             Role::Device(_) => hostile.draw_changed_open(target, tape),
-            Role::ShippedDevice(_) => hostile.draw_changed_open(target, tape),
             role => role.opening().zip(role.device()).and_then(|((phase, tag), device)| {
                 let open = tape.newest_open(target, device, tag)?;
                 hostile.draw_accept(device, open, phase)
@@ -114,8 +108,8 @@ impl World {
             self.taint(target, &hostile.bytes);
         }
         match self.processes[usize::from(target)].role {
-            Role::Device(_) | Role::ShippedDevice(_) => self.checker.tally.hostile_opens += 1,
-            Role::Client(_) | Role::ShippedClient(_) => self.checker.tally.hostile_accepts += 1,
+            Role::Device(_) => self.checker.tally.hostile_opens += 1,
+            Role::Client(_) => self.checker.tally.hostile_accepts += 1,
         }
         self.hand(hostile, target, intent);
         true
@@ -234,46 +228,30 @@ impl Before {
 }
 
 impl Role {
-    fn ends(&self) -> impl Iterator<Item = &StreamEnd> {
-        let (device, client) = match self {
-            Self::Device(device) => (Some(device.ends()), None),
-            Self::Client(client) => (None, client.end()),
-            Self::ShippedDevice(_) | Self::ShippedClient(_) => (None, None),
-        };
-        device.into_iter().flatten().chain(client)
-    }
-
-    fn endpoint(&self) -> Option<&shipped::Endpoint> {
+    const fn endpoint(&self) -> Option<&Endpoint> {
         match self {
-            Self::Device(_) | Self::Client(_) => None,
-            Self::ShippedDevice(device) => Some(device.endpoint()),
-            Self::ShippedClient(client) => client.endpoint(),
+            Self::Device(device) => Some(device.endpoint()),
+            Self::Client(client) => client.endpoint(),
         }
     }
 
     fn facts(&self) -> impl Iterator<Item = Facts> {
-        let shipped = self.endpoint().into_iter().flat_map(shipped::Endpoint::facts);
-        self.ends().map(StreamEnd::facts).chain(shipped)
+        self.endpoint().into_iter().flat_map(Endpoint::facts)
     }
 
     fn observe(&self) -> impl Iterator<Item = Observed> {
-        let shipped = self.endpoint().into_iter().flat_map(shipped::Endpoint::observe);
-        self.ends().map(StreamEnd::observe).chain(shipped)
+        self.endpoint().into_iter().flat_map(Endpoint::observe)
     }
 
     fn opening(&self) -> Option<(OpenPhase, Tag)> {
-        match self {
-            Self::Client(client) => client.opening(),
-            _ => self.endpoint()?.opening(),
-        }
+        self.endpoint()?.opening()
     }
 
     /// The device that a client opens.
     const fn device(&self) -> Option<ProcessId> {
         match self {
             Self::Client(client) => Some(client.device()),
-            Self::ShippedClient(client) => Some(client.device()),
-            Self::Device(_) | Self::ShippedDevice(_) => None,
+            Self::Device(_) => None,
         }
     }
 
@@ -286,10 +264,8 @@ impl Role {
 
     fn dropped_noted(&self) -> u32 {
         match self {
-            Self::Device(device) => device.dropped_noted(),
+            Self::Device(device) => device.endpoint().dropped(),
             Self::Client(client) => client.dropped_noted(),
-            Self::ShippedDevice(device) => device.endpoint().dropped(),
-            Self::ShippedClient(client) => client.dropped_noted(),
         }
     }
 }

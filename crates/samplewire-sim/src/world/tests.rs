@@ -9,17 +9,15 @@ use samplewire_proto::{Nanos, Odds, Seq};
 
 use super::*;
 use crate::check::Tally;
-use crate::client::ClientSpec;
-use crate::consumer::ConsumerSpec;
-use crate::device::DeviceSpec;
 use crate::draw::BARE_FRAME_BYTES;
 use crate::link::{ETHERNET_BYTES, LinkSpec};
 use crate::plan::Cable;
+use crate::process::{ClientSpec, ConsumerSpec, DeviceSpec};
 use crate::source::{Ending, Pace, SourceSpec};
 
 const LINE: LinkSpec = LinkSpec::clean(10_000_000_000, Nanos::from_micros(20));
 const PACKET_BYTES: u32 = 1_500;
-const PACKET_SAMPLES: u32 = 64;
+const PACKET_SAMPLES: u32 = 16;
 const PACKETS: u64 = 200_000;
 const PAUSE: Nanos = Nanos::from_millis(3);
 
@@ -39,7 +37,6 @@ fn source() -> SourceSpec {
         pace: Pace::Converter(converter()),
         samples: PACKET_SAMPLES,
         end_of_burst: Odds::NEVER,
-        meta: Odds::NEVER,
         overflow: Odds::NEVER,
         ends: Ending::Close,
         breach: None,
@@ -50,26 +47,17 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
     let line_bps =
         10_000_000_000 * u64::from(BARE_FRAME_BYTES) / u64::from(PACKET_BYTES + ETHERNET_BYTES);
     let sender = SenderConfig::default().with_link_bps(line_bps).expect("a rate of a pacer");
-    let machine = MachineSpec {
-        clock: Clock::default(),
-        pool_places: 1 << 16,
-        poll: Nanos(0),
-        socket_packets: 1 << 16,
-    };
+    let machine = MachineSpec { clock: Clock::default(), poll: Nanos(0), socket_packets: 1 << 16 };
     let device = DeviceSpec {
         streams: 1,
         packet_bytes_max: 9_000,
         packet_bytes: PACKET_BYTES as u16,
-        packet_bytes_min: 0,
         packet_samples: PACKET_SAMPLES,
-        payload_offset: 24,
         window: ring,
         reorder_tolerance: 0,
         dead_ms: 15_000,
         idle_ms: 1_000,
         ranges_max: 128,
-        first_seq: Seq(0),
-        first_index: 0,
         source: source(),
         consumer,
         sender,
@@ -77,12 +65,12 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
     let client = ClientSpec {
         underflow: Underflow::Zeros,
         device: 0,
-        stream: 0,
+        // A device plays the stream behind those that it sends.
+        stream: u16::from(role == Role::Send),
         role,
         owner: 1,
         delivery: Delivery::Complete,
         window: ring,
-        credit_floor: u32::MAX,
         packet_bytes_max: PACKET_BYTES as u16,
         first_seq: Seq(0),
         sessions: 1,
@@ -100,7 +88,6 @@ fn plan(role: Role, ring: u32, consumer: ConsumerSpec, faults: Vec<(Nanos, Fault
         devices: vec![(machine, device, Cable { up: 0, down: 1 })],
         clients: vec![client],
         links: vec![(LINE, None), (LINE, None)],
-        is_shipped: false,
         hostile: None,
         faults,
         heals_at: Nanos::from_millis(1_000),
@@ -143,7 +130,9 @@ fn adc_before_too_small_a_ring_names_exactly_the_overflow() {
     assert_eq!(tally.gaps, 5, "one for each pause");
     // What a pause makes less what the ring holds; of the ring an eighth may be delivered and not
     // yet reported (`docs/protocol.md#4.5`), and two round trips are under way.
-    let least = PAUSE.0 / converter().0 - u64::from(ring);
+    // The pool has as many quanta to spare, of a millisecond each, besides those of the window.
+    let spare = 8 * 1_000 / u64::from(PACKET_SAMPLES);
+    let least = PAUSE.0 / converter().0 - u64::from(ring) - spare;
     let under_way = 4 * LINE.delay.0 / converter().0;
     let bounds = least..=least + u64::from(ring / 8) + under_way;
     let lost = tally.lost_at_source / u64::from(PACKET_SAMPLES) / tally.gaps;
@@ -164,6 +153,9 @@ fn deadline_of_2_ms_repairs_ten_percent_loss_but_one_in_a_thousand() {
     assert!(tally.losses > PACKETS / 11, "{} were lost", tally.losses);
     assert!(tally.indexes_in_gaps * 1_000 <= samples, "{} missed it", tally.indexes_in_gaps);
 }
+
+/// Some quanta, and less than a stall.
+const PREFILL: u32 = 256;
 
 fn dac(prefill: u32, underflow: Underflow, faults: Vec<(Nanos, Fault)>) -> Tally {
     let consumer =
@@ -190,14 +182,14 @@ fn dac_plays_every_index_at_its_time_when_enough_came_before_a_stall() {
 
 #[test]
 fn dac_that_underruns_plays_zeros_and_counts_as_late_what_missed_its_time() {
-    let tally = dac(8, Underflow::Zeros, stall());
+    let tally = dac(PREFILL, Underflow::Zeros, stall());
     assert_eq!(tally.indexes_delivered, PACKETS * u64::from(PACKET_SAMPLES));
     assert!(tally.underruns >= 1);
     // The grid is kept: each zero stands for an index that came too late, and for no other.
     assert_eq!(tally.zeros_played, tally.indexes_late);
     // The line catches up at a fifth of its rate, so five times what the stall left out is late.
     let stall_samples = Nanos::from_millis(2).0 * u64::from(PACKET_SAMPLES) / converter().0;
-    let held = 8 * u64::from(PACKET_SAMPLES);
+    let held = u64::from(PREFILL * PACKET_SAMPLES);
     assert!(
         (5 * (stall_samples - 2 * held)..=5 * stall_samples).contains(&tally.indexes_late),
         "{} late, {stall_samples} in the stall",
@@ -207,10 +199,10 @@ fn dac_that_underruns_plays_zeros_and_counts_as_late_what_missed_its_time() {
 
 #[test]
 fn dac_that_is_to_stop_when_it_runs_dry_ends_the_stream_there() {
-    let tally = dac(8, Underflow::Stop, stall());
+    let tally = dac(PREFILL, Underflow::Stop, stall());
     assert_eq!((tally.underruns, tally.zeros_played, tally.closings), (1, 0, 2));
     let before_the_stall = Nanos::from_millis(100).0 / converter().0 * u64::from(PACKET_SAMPLES);
-    let slack = 64 * u64::from(PACKET_SAMPLES);
+    let slack = 2 * u64::from(PREFILL * PACKET_SAMPLES);
     let bounds = before_the_stall - slack..before_the_stall + slack;
     assert!(bounds.contains(&tally.indexes_played), "{} not in {bounds:?}", tally.indexes_played);
 }

@@ -13,7 +13,7 @@ use crate::info::DeviceInfo;
 use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
 use crate::quantum;
 use crate::source::StreamInfo;
-use crate::transmitter::TransmitterOptions;
+use crate::transmitter::{DrawnTerms, TransmitterOptions};
 
 /// The stream and the choices, checked against each other.
 #[derive(Clone, Debug)]
@@ -26,8 +26,7 @@ pub(crate) struct Offer {
     payload_bytes: Option<u16>,
     pub(crate) payload_bytes_max: usize,
     pub(crate) reorder_tolerance: u32,
-    dead_ms: u16,
-    idle_ms: u16,
+    drawn: DrawnTerms,
     /// Packets of a quantum when payloads are the largest.
     pub(crate) quantum_packets: u32,
 }
@@ -92,8 +91,7 @@ impl Offer {
             payload_bytes: options.payload_bytes,
             payload_bytes_max,
             reorder_tolerance: (options.reorder_tolerance_ns / 16) as u32,
-            dead_ms: options.dead_ms,
-            idle_ms: options.idle_ms,
+            drawn: options.drawn,
             quantum_packets,
         })
     }
@@ -142,9 +140,9 @@ impl Offer {
             trailer_kind: 0,
             window: self.window,
             reorder_tolerance: self.reorder_tolerance,
-            dead_ms: self.dead_ms,
-            idle_ms: self.idle_ms,
-            ranges_max: crate::port::RANGES_MAX,
+            dead_ms: self.drawn.dead_ms,
+            idle_ms: self.drawn.idle_ms,
+            ranges_max: self.drawn.ranges_max,
             granularity_bytes: 8,
             time_ns: 0,
             centre_frequency_hz: self.info.centre_frequency_hz,

@@ -41,6 +41,8 @@ pub use events::{PlayEvent, PlayEventKind, PlayEvents};
 use flow::Submit;
 pub(crate) use flow::{OUTBOX_PACKETS, SendFlow};
 pub use listener::Listener;
+#[doc(hidden)]
+pub use options::DrawnTerms;
 pub use options::TransmitterOptions;
 pub use play::{Overflow, PlayError, PlaySummary};
 use retransmit_buffer::RetransmitBuffer;

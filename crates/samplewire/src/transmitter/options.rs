@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use samplewire_io::UdpOptions;
 
+use crate::port::RANGES_MAX;
 use crate::real_time::RealTime;
 use crate::receiver::WINDOW_DEFAULT;
 
@@ -21,8 +22,22 @@ pub struct TransmitterOptions {
     pub(crate) udp: UdpOptions,
     pub(crate) real_time: RealTime,
     pub(crate) play_jump_max: Duration,
-    pub(crate) dead_ms: u16,
-    pub(crate) idle_ms: u16,
+    pub(crate) drawn: DrawnTerms,
+}
+
+/// Terms of a stream that programs do not choose.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnTerms {
+    /// After how long a silence a peer counts as gone, in milliseconds.
+    pub dead_ms: u16,
+    /// How often an idle stream reports, in milliseconds.
+    pub idle_ms: u16,
+    /// How many ranges of a REPORT this end takes.
+    pub ranges_max: u16,
+}
+
+impl DrawnTerms {
+    const DEFAULT: Self = Self { dead_ms: 15_000, idle_ms: 100, ranges_max: RANGES_MAX };
 }
 
 impl TransmitterOptions {
@@ -37,8 +52,7 @@ impl TransmitterOptions {
             udp: UdpOptions::new(),
             real_time: RealTime::new(),
             play_jump_max: PLAY_JUMP_MAX,
-            dead_ms: DEAD_MS,
-            idle_ms: IDLE_MS,
+            drawn: DrawnTerms::DEFAULT,
         }
     }
 
@@ -102,12 +116,11 @@ impl TransmitterOptions {
         self
     }
 
-    /// After how long a silence a peer counts as gone, and how often an idle stream reports, in
-    /// milliseconds; for tests of silence. Default 15,000 and 100.
+    /// Terms that programs do not choose, for tests of each.
     #[doc(hidden)]
     #[must_use]
-    pub const fn silence(mut self, dead_ms: u16, idle_ms: u16) -> Self {
-        (self.dead_ms, self.idle_ms) = (dead_ms, idle_ms);
+    pub const fn drawn(mut self, drawn: DrawnTerms) -> Self {
+        self.drawn = drawn;
         self
     }
 
@@ -128,6 +141,3 @@ impl Default for TransmitterOptions {
 /// A minute: senders plan bursts seconds ahead, as far as a stream out may be told to start; and the
 /// longest that a sender which is gone can hold a device.
 pub(crate) const PLAY_JUMP_MAX: Duration = Duration::from_secs(60);
-
-const DEAD_MS: u16 = 15_000;
-const IDLE_MS: u16 = 100;

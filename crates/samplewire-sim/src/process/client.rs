@@ -6,19 +6,50 @@ use samplewire::receiver::{Port, ReceiveOptions};
 use samplewire::stepped::{Machine as StreamMachine, PendingReceiver, PendingSender};
 use samplewire::transmitter::{SendOptions, SendStream};
 use samplewire::{Delivery, OpenError};
-use samplewire_proto::receiver;
+use samplewire_proto::receiver as proto;
+use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::OpenPhase;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{CloseReason, Role};
-use samplewire_proto::{Nanos, Tag};
+use samplewire_proto::{Nanos, Seq, Tag};
 
 use super::endpoint::{Begun, Endpoint};
 use super::sending::SendProgram;
-use super::taking::TakeProgram;
+use super::taking::{ConsumerSpec, TakeProgram};
+use super::{Arrival, Turn};
 use crate::check::{Agreed, Machine, SessionId, opener_state};
-use crate::client::ClientSpec;
 use crate::net::address_of;
 use crate::packets::ProcessId;
-use crate::process::{Arrival, Turn};
+use crate::source::SourceSpec;
+
+/// What a client does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClientSpec {
+    pub(crate) device: ProcessId,
+    pub(crate) stream: u16,
+    pub(crate) role: Role,
+    pub(crate) owner: u64,
+    pub(crate) delivery: proto::Delivery,
+    pub(crate) window: u32,
+    pub(crate) packet_bytes_max: u16,
+    pub(crate) first_seq: Seq,
+    /// Streams opened one after another.
+    pub(crate) sessions: u32,
+    pub(crate) opens_at: Nanos,
+    /// Between the end of a stream and the next opening.
+    pub(crate) pause: Nanos,
+    /// After how long it ends a stream itself.
+    pub(crate) cancels_after: Option<Nanos>,
+    pub(crate) open_timeout: Nanos,
+    /// It speaks another version of the protocol.
+    pub(crate) is_foreign: bool,
+    pub(crate) consumer: ConsumerSpec,
+    /// What is done where samples are not there at their time, when it sends.
+    pub(crate) underflow: Underflow,
+    /// When it sends.
+    pub(crate) source: SourceSpec,
+    pub(crate) sender: SenderConfig,
+}
 
 /// A client and where it stands.
 #[derive(Debug)]
@@ -195,8 +226,9 @@ impl Client {
     fn open(&mut self, turn: &mut Turn<'_>) {
         let (spec, epoch) = (self.spec, self.epoch);
         let seed = (u128::from(turn.rng.draw()) << 64 | u128::from(turn.rng.draw())).to_be_bytes();
-        let (port, endpoint) =
-            Endpoint::new(turn, |link| Port::stepped(link, 1, epoch).expect("a port of one place"));
+        let (port, endpoint) = Endpoint::new(turn, spec.is_foreign, |link| {
+            Port::stepped(link, 1, epoch).expect("a port of one place")
+        });
         let (address, timeout) =
             (address_of(spec.device), Duration::from_nanos(spec.open_timeout.0));
         let pending = if spec.role == Role::Send {
@@ -294,7 +326,8 @@ impl Client {
                 return;
             };
             let peer = self.spec.device;
-            endpoint.know(turn, &Begun { session, at: *accepted_at, tag, peer_tag, peer });
+            let (at, breach) = (*accepted_at, self.spec.source.breach);
+            endpoint.know(turn, &Begun { session, at, tag, peer_tag, peer, breach });
             endpoint.check_first(turn, &departed);
             *program = match opened {
                 Opened::Receive(stream) => {
@@ -423,9 +456,9 @@ fn agreed_by(spec: &ClientSpec, peer_tag: Tag, opened: &Opened) -> Agreed {
 
 fn delivery_of(spec: &ClientSpec) -> Delivery {
     match spec.delivery {
-        receiver::Delivery::Complete => Delivery::Complete,
-        receiver::Delivery::Deadline(at) => Delivery::Deadline(Duration::from_nanos(at.0)),
-        receiver::Delivery::BestEffort => Delivery::BestEffort,
+        proto::Delivery::Complete => Delivery::Complete,
+        proto::Delivery::Deadline(at) => Delivery::Deadline(Duration::from_nanos(at.0)),
+        proto::Delivery::BestEffort => Delivery::BestEffort,
     }
 }
 

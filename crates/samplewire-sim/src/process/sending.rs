@@ -8,9 +8,9 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::NewPacket;
 use samplewire_proto::wire::{CloseReason, Flags};
 
+use super::Turn;
 use crate::check::{Session, SessionId};
 use crate::payload;
-use crate::process::Turn;
 use crate::source::{Outlet, Source, SourceSpec};
 
 /// The program's half of a stream that goes out.
@@ -52,7 +52,10 @@ impl SendProgram {
         let Self { stream, begun, spare, .. } = self;
         let mut outlet = Submitted { stream, begun, spare, session };
         let held = self.source.run(turn.now, &mut outlet);
-        outlet.flush(Flags::NONE);
+        // A converter fills its quanta.
+        if !self.source.is_converter() {
+            outlet.flush(Flags::NONE);
+        }
         self.has_room = outlet.has_room();
         turn.checker.note(self.session, held);
     }

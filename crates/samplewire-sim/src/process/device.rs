@@ -5,9 +5,10 @@ use std::time::{Duration, Instant};
 use samplewire::device::{self, DeviceConfig, ReceiveListener};
 use samplewire::format::Format;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Listener, TransmitterOptions};
+use samplewire::transmitter::{DrawnTerms, Listener, TransmitterOptions};
 use samplewire_proto::random::mix;
 use samplewire_proto::receiver::Delivery;
+use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::Peer;
 use samplewire_proto::wire::{
     self, Accept, Header, Open, Packet, PacketType, RefuseReason, Role, TRAILER_LEN,
@@ -16,12 +17,31 @@ use samplewire_proto::{Nanos, Tag};
 
 use super::endpoint::{Begun, Endpoint, Known};
 use super::sending::SendProgram;
-use super::taking::TakeProgram;
+use super::taking::{ConsumerSpec, TakeProgram};
+use super::{Arrival, Turn};
 use crate::check::{Agreed, At, Done, Duty, Machine, SessionId};
-use crate::device::DeviceSpec;
 use crate::net::{peer_of, process_of};
 use crate::payload;
-use crate::process::{Arrival, Turn};
+use crate::source::SourceSpec;
+
+/// What a device offers: so many streams that it sends, and one that it plays, all alike.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DeviceSpec {
+    pub(crate) streams: u16,
+    pub(crate) packet_bytes_max: u16,
+    /// The size that a full packet has as an IP packet, where the path carries it.
+    pub(crate) packet_bytes: u16,
+    /// About how many samples a packet has.
+    pub(crate) packet_samples: u32,
+    pub(crate) window: u32,
+    pub(crate) reorder_tolerance: u32,
+    pub(crate) dead_ms: u16,
+    pub(crate) idle_ms: u16,
+    pub(crate) ranges_max: u16,
+    pub(crate) source: SourceSpec,
+    pub(crate) consumer: ConsumerSpec,
+    pub(crate) sender: SenderConfig,
+}
 
 /// A device and its programs. The streams that it sends have the first numbers; it plays the last.
 #[derive(Debug)]
@@ -53,15 +73,16 @@ impl Device {
     pub(crate) fn new(turn: &mut Turn<'_>, spec: DeviceSpec, epoch: Instant) -> Self {
         let info = info_of(&spec);
         let infos = vec![info.clone(); usize::from(spec.streams)];
+        let DeviceSpec { dead_ms, idle_ms, ranges_max, .. } = spec;
         let options = TransmitterOptions::new()
             .window(spec.window)
             .payload_bytes(payload::BYTES as u16)
             .mtu(spec.packet_bytes_max.into())
             .link_bps(spec.sender.link_bps())
             .reorder_tolerance_ns(u64::from(spec.reorder_tolerance) * 16)
-            .silence(spec.dead_ms, spec.idle_ms);
+            .drawn(DrawnTerms { dead_ms, idle_ms, ranges_max });
         let seeds = [seed(turn), seed(turn)];
-        let (made, endpoint) = Endpoint::new(turn, |link| {
+        let (made, endpoint) = Endpoint::new(turn, false, |link| {
             let config = DeviceConfig { sends: &infos, plays: Some(&info), clock: None };
             device::Device::stepped(link, config, &options, (epoch, seeds))
                 .expect("the plan draws choices in their range")
@@ -218,7 +239,7 @@ impl Device {
     /// Begins to check a stream that was accepted.
     fn begin(&mut self, turn: &mut Turn<'_>, opening: &Opening<'_>) {
         let Opening { at, open, accept, accept_header, .. } = *opening;
-        turn.checker.openings.accepted_open(at, opening.peer, open, opening.departure, accept.tag);
+        turn.checker.openings.accepted(at, opening.peer, open, opening.departure, accept.tag);
         let place = usize::from(open.stream);
         // What was open before is over without a word.
         for known in self.endpoint.known().iter().filter(|it| it.place == place) {
@@ -258,7 +279,8 @@ impl Device {
         turn.checker.sessions[session].is_forged |= is_forged;
         let Some(peer) = process_of(&opening.peer) else { return };
         let (tag, peer_tag) = (accept.tag, open.tag);
-        self.endpoint.know(turn, &Begun { session, at: turn.now, tag, peer_tag, peer });
+        let (at, breach) = (turn.now, self.spec.source.breach);
+        self.endpoint.know(turn, &Begun { session, at, tag, peer_tag, peer, breach });
         self.open[place] = Some(accept.tag);
     }
 

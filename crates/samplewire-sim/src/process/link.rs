@@ -42,6 +42,20 @@ impl Departed {
     }
 }
 
+impl Departed {
+    /// Lets `change` change packets, and says of each whether it did.
+    pub(super) fn change(&mut self, mut change: impl FnMut(SocketAddr, &mut Vec<u8>) -> bool) {
+        for packet in &mut self.packets {
+            let mut bytes = self.bytes[packet.start..packet.end].to_vec();
+            if change(packet.to, &mut bytes) {
+                packet.start = self.bytes.len();
+                self.bytes.extend_from_slice(&bytes);
+                packet.end = self.bytes.len();
+            }
+        }
+    }
+}
+
 impl Mailbox {
     /// Puts a packet where the endpoint finds it in its next turn.
     pub(super) fn put(&mut self, bytes: &[u8], meta: Meta) {

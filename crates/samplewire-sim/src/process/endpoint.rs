@@ -12,15 +12,16 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::{self, CloseAckReason, Header, Packet, WireError};
 use samplewire_proto::{Departure, Nanos, Tag};
 
+use super::breach;
 use super::link::{Departed, MailLink, Mailbox, lock};
+use super::{Arrival, Facts, Observed, Place, Turn};
 use crate::check::{
-    FINAL_INDEX_MAX, HasRefused, Machine, Session, SessionId, Verdict, ended_state, event_of,
-    receiver_state, sender_state,
+    Breach, FINAL_INDEX_MAX, HasRefused, Machine, Progress, Session, SessionId, Verdict,
+    ended_state, event_of, receiver_state, sender_state,
 };
+use crate::dialect;
 use crate::net::{address_of_peer, peer_at, process_at, process_of};
 use crate::packets::ProcessId;
-use crate::process::{Arrival, Turn};
-use crate::stream_end::{Facts, Observed, Place};
 
 /// What runs, and what is known of it.
 #[derive(Debug)]
@@ -34,6 +35,8 @@ pub(crate) struct Endpoint {
     due_at: Nanos,
     /// What its socket had dropped when the last packet came.
     dropped: Option<u32>,
+    /// It speaks another version of the protocol.
+    is_foreign: bool,
 }
 
 /// A stream of the endpoint, as the checker knows it.
@@ -65,6 +68,8 @@ pub(crate) struct Begun {
     pub(crate) tag: Tag,
     pub(crate) peer_tag: Tag,
     pub(crate) peer: ProcessId,
+    /// How the end breaks the rules, if it sends and does.
+    pub(crate) breach: Option<Breach>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -131,6 +136,7 @@ impl Endpoint {
     /// An endpoint that `make` makes over its link.
     pub(crate) fn new<T>(
         turn: &Turn<'_>,
+        is_foreign: bool,
         make: impl FnOnce(Box<dyn Link>) -> (T, Stepped),
     ) -> (T, Self) {
         let mailbox = Arc::new(Mutex::new(Mailbox::default()));
@@ -143,6 +149,7 @@ impl Endpoint {
             known: vec![],
             due_at: turn.now,
             dropped: None,
+            is_foreign,
         };
         (made, endpoint)
     }
@@ -176,7 +183,7 @@ impl Endpoint {
         known.dropped = self.dropped.filter(|_| view.peer_tag.is_some());
         let session = &mut turn.checker.sessions[begun.session];
         match known.state {
-            State::Sending(_) => session.sender_begins(begun.at, None),
+            State::Sending(_) => session.sender_begins(begun.at, begun.breach),
             State::Receiving(_) => {
                 session.agreed.receive_window = window;
                 session.awaits_program = true;
@@ -217,7 +224,7 @@ impl Endpoint {
             };
             // Times are reckoned from departures, in their units.
             let is_early = |at: &Nanos| *at + Nanos(Departure::UNIT_NS) < self.due_at;
-            let is_to_come = self.due_at.since(turn.now) > Nanos(Departure::UNIT_NS);
+            let is_to_come = self.due_at.since(turn.now) > Nanos(2 * Departure::UNIT_NS);
             if let Some(at) = at.filter(|at| is_to_come && is_early(at)) {
                 let what = format!("rests until {} and is due at {}", self.due_at.0, at.0);
                 return turn.checker.note(known.session, Err(what));
@@ -264,6 +271,12 @@ impl Endpoint {
         bytes: &[u8],
         on_other: &mut dyn FnMut(&mut Turn<'_>, Peer, &[u8]),
     ) {
+        let translated = self.is_foreign.then(|| {
+            let mut own = bytes.to_vec();
+            dialect::translate(&mut own);
+            own
+        });
+        let bytes = translated.as_deref().unwrap_or(bytes);
         let parsed = wire::parse(bytes).ok();
         self.turn(turn, Some(Came { arrival, bytes, parsed: parsed.as_ref() }), on_other);
     }
@@ -295,6 +308,7 @@ impl Endpoint {
                 None => known.is_ended = true,
             }
         }
+        self.break_rules(turn, &mut departed);
         self.check_senders(turn, &departed);
         let stepped = self.stepped.as_ref().expect("it was there");
         if let Some(came) = &came {
@@ -337,6 +351,21 @@ impl Endpoint {
 }
 
 impl Endpoint {
+    /// Changes what is sent by senders that break the rules.
+    fn break_rules(&self, turn: &Turn<'_>, departed: &mut Departed) {
+        for known in self.known.iter().filter(|known| known.is_sender()) {
+            let session = &turn.checker.sessions[known.session];
+            let Some(breach) = session.breach else { continue };
+            departed.change(|to, bytes| {
+                let is_of = wire::parse(bytes).is_ok_and(|(header, packet)| {
+                    let names = (process_at(to), header.tag);
+                    is_of_stream(&packet) && names == (Some(known.peer), known.peer_tag)
+                });
+                is_of && breach::change(breach, session.agreed.first_seq, bytes)
+            });
+        }
+    }
+
     /// Holds what senders have sent against what they may send: they send before they look at what
     /// has come.
     fn check_senders(&mut self, turn: &mut Turn<'_>, departed: &Departed) {
@@ -421,6 +450,12 @@ impl Endpoint {
                 }
                 _ => 0,
             };
+            if self.is_foreign {
+                let mut own = bytes.to_vec();
+                dialect::translate(&mut own);
+                turn.net.send(turn.me, to, [&own, &[], &[]], padding_bytes, packet.is_ect);
+                continue;
+            }
             turn.net.send(turn.me, to, [bytes, &[], &[]], padding_bytes, packet.is_ect);
         }
     }
@@ -769,11 +804,13 @@ fn check_verdict(
 fn advance_receiver(turn: &mut Turn<'_>, known: &Known, receiver: &Receiver<Box<[RecvSlot]>>) {
     let session = &mut turn.checker.sessions[known.session];
     let stats = receiver.stats();
-    let end = session.agreed.first_seq + (stats.delivered + stats.skipped) as u32;
     let (before, after) = (known.state, receiver.phase());
     let is_breaking = matches!(before, State::Receiving(receiver::Phase::Breaking(_)))
         || matches!(after, receiver::Phase::Breaking(_) | receiver::Phase::Ended);
-    let advanced = session.advance_to(end, Some(receiver.next_index()), turn.now, is_breaking);
+    let (delivered, skipped) = (stats.delivered, stats.skipped);
+    let next_index = Some(receiver.next_index());
+    let progress = Progress { delivered, skipped, next_index, is_breaking };
+    let advanced = session.advance_to(turn.now, &progress);
     turn.checker.tally.wraps += *advanced.as_ref().unwrap_or(&0);
     let mut held = advanced.map(|_| ());
     if held.is_ok() {
@@ -815,6 +852,14 @@ fn note_transition(
         }
         (State::Receiving(from), Some(StreamMachine::Receiving(receiver))) => {
             let to = receiver.phase();
+            let session = &turn.checker.sessions[known.session];
+            let cause = match (to, session.breach) {
+                (receiver::Phase::Cancelling { .. }, _) if session.cancelled.is_some() => "cancel",
+                (receiver::Phase::Cancelling { .. }, Some(Breach::Form)) => "DATA of another form",
+                (receiver::Phase::Cancelling { .. }, _) => "account violated",
+                _ => event.unwrap_or("time"),
+            };
+            let event = event.map(|_| cause).or(Some(cause).filter(|it| *it != "time"));
             transitions.infer(Machine::Receiver, receiver_state(from), event, receiver_state(to));
             known.state = State::Receiving(to);
         }

@@ -6,13 +6,35 @@ use std::time::Duration;
 
 use samplewire::receiver::{Block, ReceiveStream};
 use samplewire_circuit::TagKind;
+use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, Rng};
 
-use crate::check::SessionId;
-use crate::consumer::ConsumerSpec;
+use super::Turn;
+use crate::check::{Progress, SessionId};
 use crate::dac::Dac;
-use crate::process::Turn;
+
+/// How packets are taken.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum ConsumerSpec {
+    /// At once.
+    #[default]
+    Immediate,
+    /// One in so many nanoseconds, now and then with a pause.
+    Slow { interval: Nanos, pause: Nanos, pause_one_in: u64 },
+    /// A full one in so many nanoseconds, delivered or not, once so many have come: a DAC.
+    Player { interval: Nanos, prefill: u32, underflow: Underflow },
+}
+
+impl ConsumerSpec {
+    /// A player does as the sender wishes where samples are not there at their time.
+    pub(crate) const fn with_underflow(self, underflow: Underflow) -> Self {
+        match self {
+            Self::Player { interval, prefill, .. } => Self::Player { interval, prefill, underflow },
+            Self::Immediate | Self::Slow { .. } => self,
+        }
+    }
+}
 
 /// The program's half of a stream that comes in.
 #[derive(Debug)]
@@ -65,8 +87,9 @@ impl TakeProgram {
             },
             ConsumerSpec::Player { interval, prefill, underflow } => {
                 // A player that waits for more than the quanta hold waits for ever.
-                let prefill = prefill.min(window / PREFILL_SHARE).max(1);
-                let dac = Dac::new((interval, packet_samples), prefill, window, underflow);
+                let prefill = prefill.min(window - window / UNFILLED_SHARE).max(1);
+                let room = window + Block::GAPS_MAX as u32 + 1;
+                let dac = Dac::new((interval, packet_samples), prefill, room, underflow);
                 Consumer::Player(Box::new(dac), VecDeque::new())
             }
         };
@@ -92,8 +115,9 @@ impl TakeProgram {
         if is_gone && !self.is_over {
             let stats = self.stream.stats().stream;
             let session = &mut turn.checker.sessions[self.session];
-            let end = session.agreed.first_seq + (stats.delivered + stats.skipped) as u32;
-            let held = session.advance_to(end, None, turn.now, true);
+            let (delivered, skipped) = (stats.delivered, stats.skipped);
+            let progress = Progress { delivered, skipped, next_index: None, is_breaking: true };
+            let held = session.advance_to(turn.now, &progress);
             turn.checker.note(self.session, held.map(|_| ()));
         }
         while self.has_room()
@@ -206,5 +230,5 @@ fn play(dac: &mut Dac, now: Nanos, block: &Block) {
     tell(dac, false);
 }
 
-/// Blocks may be shorter than their quanta: of a window so large a share fits nevertheless.
-const PREFILL_SHARE: u32 = 4;
+/// Blocks may be shorter than their quanta: so large a share of a window is not waited for.
+const UNFILLED_SHARE: u32 = 4;
