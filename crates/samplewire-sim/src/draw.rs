@@ -257,7 +257,7 @@ pub(crate) fn place(plan: &mut Plan) {
         client.stream = match client.role {
             _ if is_unknown => streams + 1,
             Role::Send => streams,
-            _ => client.stream,
+            Role::Receive | Role::Describe => client.stream,
         };
     }
 }

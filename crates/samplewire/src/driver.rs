@@ -11,7 +11,7 @@ use samplewire_io::{Batch, Capabilities, LinkError};
 use samplewire_proto::Nanos;
 
 use crate::endpoint::{Endpoint, Rest, View};
-use crate::port::{BATCH_PACKETS, Epoch, PACKET_BYTES_MAX};
+use crate::port::{Epoch, PACKET_BYTES_MAX};
 use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
@@ -51,8 +51,9 @@ pub struct Stepped {
 }
 
 impl Stepped {
-    pub(crate) fn new(endpoint: Endpoint) -> Self {
-        Self { endpoint, batch: Batch::new(BATCH_PACKETS, PACKET_BYTES_MAX) }
+    /// Takes so many packets in a turn at most.
+    pub(crate) fn new(endpoint: Endpoint, batch_packets: usize) -> Self {
+        Self { endpoint, batch: Batch::new(batch_packets, PACKET_BYTES_MAX) }
     }
 
     /// Takes what has come and does what is due at `now`; `None` when nothing is left to do.

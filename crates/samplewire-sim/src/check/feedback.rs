@@ -224,6 +224,11 @@ impl Session {
         Verdict::Taken
     }
 
+    /// Whether a REPORT with this number is the receiver's next.
+    pub(crate) fn is_next_report(&self, number: Seq) -> bool {
+        number == self.feedback.number_sent + 1 || self.is_forged
+    }
+
     /// Holds what a receiver says against what it has heard; `now` is its clock.
     pub(crate) fn receiver_says(
         &mut self,

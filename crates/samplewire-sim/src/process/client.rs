@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::{Port, ReceiveOptions};
 use samplewire::stepped::{Machine as StreamMachine, PendingReceiver, PendingSender};
 use samplewire::transmitter::{SendOptions, SendStream};
-use samplewire::{Delivery, OpenError};
+use samplewire::{Delivery, DeviceInfo, OpenError, ReceiveStream};
 use samplewire_proto::receiver as proto;
 use samplewire_proto::sender::SenderConfig;
 use samplewire_proto::session::OpenPhase;
@@ -13,7 +13,8 @@ use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::{CloseReason, Role};
 use samplewire_proto::{Nanos, Seq, Tag};
 
-use super::endpoint::{Begun, Endpoint};
+use super::endpoint::Endpoint;
+use super::known::Begun;
 use super::sending::SendProgram;
 use super::taking::{ConsumerSpec, TakeProgram};
 use super::{Arrival, Turn};
@@ -86,6 +87,7 @@ enum State {
 #[derive(Debug)]
 enum Pending {
     Receive(PendingReceiver),
+    Describe(PendingReceiver),
     Send(PendingSender),
 }
 
@@ -102,8 +104,10 @@ enum Program {
 
 #[derive(Debug)]
 enum Opened {
-    Receive(samplewire::ReceiveStream),
+    Receive(ReceiveStream),
     Send(SendStream),
+    /// The device has described a stream: none is open.
+    Described(DeviceInfo),
 }
 
 impl Client {
@@ -170,7 +174,8 @@ impl Client {
     /// Takes a packet.
     pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
         self.dropped_noted = arrival.dropped;
-        self.run(turn);
+        self.settle(turn);
+        self.note_opening(turn, None);
         if let State::Opening { endpoint, .. } | State::Streaming { endpoint, .. } = &mut self.state
         {
             endpoint.take(turn, arrival, bytes, &mut |_, _, _| {});
@@ -252,7 +257,11 @@ impl Client {
                 .timeout(timeout)
                 .mtu(spec.packet_bytes_max.into())
                 .first_seq(spec.first_seq);
-            port.start_opening(address, &options, seed).map(Pending::Receive)
+            if spec.role == Role::Describe {
+                port.start_describing(address, &options, seed).map(Pending::Describe)
+            } else {
+                port.start_opening(address, &options, seed).map(Pending::Receive)
+            }
         };
         let pending = pending.expect("the plan draws choices in their range");
         turn.checker.tally.openings_tried += 1;
@@ -275,6 +284,9 @@ impl Client {
             Pending::Receive(pending) => {
                 port.poll_opening(pending).map(|opened| opened.map(Opened::Receive))
             }
+            Pending::Describe(pending) => {
+                port.poll_describing(pending).map(|described| described.map(Opened::Described))
+            }
             Pending::Send(pending) => {
                 SendStream::poll_opening(port, pending).map(|opened| opened.map(Opened::Send))
             }
@@ -295,6 +307,9 @@ impl Client {
         };
         turn.checker.transitions.infer(Machine::Opener, opener_state(*phase), kind, to);
         let Ok(opened) = opened else { return self.finish(turn.now) };
+        if let Opened::Described(_) = opened {
+            return self.finish(turn.now);
+        }
         let State::Opening { endpoint, .. } = std::mem::replace(&mut self.state, State::Done)
         else {
             return;
@@ -334,6 +349,7 @@ impl Client {
                     *cancels_at = self.spec.cancels_after.map(|span| turn.now + span);
                     Program::Taking(TakeProgram::new(turn, stream, session, self.spec.consumer))
                 }
+                Opened::Described(_) => unreachable!("a stream has begun"),
                 Opened::Send(stream) => {
                     Program::Sending(SendProgram::new(turn, stream, session, self.spec.source))
                 }
@@ -436,6 +452,7 @@ fn agreed_by(spec: &ClientSpec, peer_tag: Tag, opened: &Opened) -> Agreed {
     let (packet_samples, first_index) = match opened {
         Opened::Receive(stream) => (stream.info().packet_samples, stream.info().first_index),
         Opened::Send(stream) => (stream.session().packet_samples, stream.session().first_index),
+        Opened::Described(info) => (info.packet_samples, info.first_index),
     };
     Agreed {
         listener: spec.device,

@@ -15,7 +15,8 @@ use samplewire_proto::wire::{
 };
 use samplewire_proto::{Nanos, Tag};
 
-use super::endpoint::{Begun, Endpoint, Known};
+use super::endpoint::Endpoint;
+use super::known::{Begun, Known};
 use super::sending::SendProgram;
 use super::taking::{ConsumerSpec, TakeProgram};
 use super::{Arrival, Turn};
@@ -125,7 +126,8 @@ impl Device {
 
     /// Takes a packet.
     pub(crate) fn handle(&mut self, turn: &mut Turn<'_>, arrival: &Arrival, bytes: &[u8]) {
-        self.run(turn);
+        self.endpoint.settle(turn);
+        self.note_ends(turn);
         let parsed = wire::parse(bytes).ok();
         let is_of_stream = parsed.as_ref().is_some_and(|(header, packet)| {
             let is_named = |it: &Known| it.is_named_by(header, packet);

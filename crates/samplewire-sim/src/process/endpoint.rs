@@ -3,25 +3,19 @@
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
-use samplewire::stepped::{Machine as StreamMachine, Rest, Stepped, View};
+use samplewire::stepped::{Machine, Rest, Stepped, View};
 use samplewire_io::{Ecn, Link, Meta};
-use samplewire_proto::receiver::{self, Receiver, RecvSlot};
-use samplewire_proto::sender::{self, SendSlot, Sender};
 use samplewire_proto::session::{OpenPhase, Peer};
-use samplewire_proto::stream::End;
-use samplewire_proto::wire::{self, CloseAckReason, Header, Packet, WireError};
-use samplewire_proto::{Departure, Nanos, Tag};
+use samplewire_proto::wire::{self, Header, Packet, PacketType, WireError};
+use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
-use super::breach;
+use super::judge::{self, Came, Counts};
+use super::known::{Begun, Known, is_of_stream, machine_of, sender_of};
 use super::link::{Departed, MailLink, Mailbox, lock};
-use super::{Arrival, Facts, Observed, Place, Turn};
-use crate::check::{
-    Breach, FINAL_INDEX_MAX, HasRefused, Machine, Progress, Session, SessionId, Verdict,
-    ended_state, event_of, receiver_state, sender_state,
-};
+use super::{Arrival, Facts, Observed, Place, Turn, breach};
+use crate::check::HasRefused;
 use crate::dialect;
 use crate::net::{address_of_peer, peer_at, process_at, process_of};
-use crate::packets::ProcessId;
 
 /// What runs, and what is known of it.
 #[derive(Debug)]
@@ -37,99 +31,6 @@ pub(crate) struct Endpoint {
     dropped: Option<u32>,
     /// It speaks another version of the protocol.
     is_foreign: bool,
-}
-
-/// A stream of the endpoint, as the checker knows it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Known {
-    pub(crate) session: SessionId,
-    pub(crate) place: usize,
-    pub(crate) tag: Tag,
-    pub(crate) peer_tag: Tag,
-    pub(crate) peer: ProcessId,
-    /// The newest departure: a sender's own, or of what has come to a receiver.
-    newest: Departure,
-    state: State,
-    /// What the socket had dropped when the last packet of the stream came.
-    dropped: Option<u32>,
-    /// Its machine has ended.
-    is_ended: bool,
-    /// The endpoint has let go of it.
-    pub(crate) is_gone: bool,
-}
-
-/// One end of a session that begins.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
-    pub(crate) session: SessionId,
-    /// By the machine's clock.
-    pub(crate) at: Nanos,
-    /// The tags of packets to this end and from it.
-    pub(crate) tag: Tag,
-    pub(crate) peer_tag: Tag,
-    pub(crate) peer: ProcessId,
-    /// How the end breaks the rules, if it sends and does.
-    pub(crate) breach: Option<Breach>,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum State {
-    Sending(sender::Phase),
-    Receiving(receiver::Phase),
-}
-
-/// A packet that comes, and what it says.
-#[derive(Clone, Copy)]
-struct Came<'a> {
-    arrival: &'a Arrival,
-    bytes: &'a [u8],
-    parsed: Option<&'a (Header, Packet<'a>)>,
-}
-
-impl Known {
-    fn new(view: &View<'_>, begun: &Begun) -> Self {
-        let (state, newest) = match view.machine {
-            StreamMachine::Sending(it) => (State::Sending(it.phase()), Departure::at(begun.at)),
-            StreamMachine::Receiving(it) => (State::Receiving(it.phase()), Departure(0)),
-            StreamMachine::Opening(_) => unreachable!("an opening has no session"),
-        };
-        let View { place, tag, .. } = *view;
-        let Begun { session, peer_tag, peer, .. } = *begun;
-        Self {
-            session,
-            place,
-            tag,
-            peer_tag,
-            peer,
-            newest,
-            state,
-            dropped: None,
-            is_ended: false,
-            is_gone: false,
-        }
-    }
-
-    pub(crate) const fn is_sender(&self) -> bool {
-        matches!(self.state, State::Sending(_))
-    }
-
-    /// Counts how a sender has ended that the endpoint has let go of.
-    pub(crate) fn count_end(&self, turn: &mut Turn<'_>, end: End) {
-        if let State::Sending(from) = self.state {
-            let (from, to) = (sender_state(from), ended_state(end));
-            turn.checker.transitions.infer_end(Machine::Sender, from, to);
-        }
-    }
-
-    /// Whether a packet carries what only its peer knows.
-    pub(crate) fn is_named_by(&self, header: &Header, packet: &Packet<'_>) -> bool {
-        match packet {
-            Packet::CloseAck(ack) if ack.reason == CloseAckReason::UnknownTag => {
-                ack.echoed_tag == self.peer_tag
-            }
-            _ => header.tag == self.tag,
-        }
-    }
 }
 
 impl Endpoint {
@@ -177,18 +78,17 @@ impl Endpoint {
         let Some(view) = self.views().find(|view| view.tag == begun.tag) else { return };
         let mut known = Known::new(&view, begun);
         let window = match view.machine {
-            StreamMachine::Receiving(receiver) => receiver.window(),
+            Machine::Receiving(receiver) => receiver.window(),
             _ => 0,
         };
         known.dropped = self.dropped.filter(|_| view.peer_tag.is_some());
         let session = &mut turn.checker.sessions[begun.session];
-        match known.state {
-            State::Sending(_) => session.sender_begins(begun.at, begun.breach),
-            State::Receiving(_) => {
-                session.agreed.receive_window = window;
-                session.awaits_program = true;
-                session.receiver_begins(begun.at);
-            }
+        if known.is_sender() {
+            session.sender_begins(begun.at, begun.breach);
+        } else {
+            session.agreed.receive_window = window;
+            session.awaits_program = true;
+            session.receiver_begins(begun.at);
         }
         self.known.push(known);
     }
@@ -218,9 +118,9 @@ impl Endpoint {
     fn check_rest(&self, turn: &mut Turn<'_>) {
         for (known, machine) in self.open() {
             let at = match machine {
-                StreamMachine::Sending(sender) => sender.poll_timeout(turn.now),
-                StreamMachine::Receiving(receiver) => receiver.poll_timeout(turn.now),
-                StreamMachine::Opening(_) => None,
+                Machine::Sending(sender) => sender.poll_timeout(turn.now),
+                Machine::Receiving(receiver) => receiver.poll_timeout(turn.now),
+                Machine::Opening(_) => None,
             };
             // Times are reckoned from departures, in their units.
             let is_early = |at: &Nanos| *at + Nanos(Departure::UNIT_NS) < self.due_at;
@@ -247,11 +147,12 @@ impl Endpoint {
             let Ok((header, packet)) = wire::parse(bytes) else { continue };
             let to = process_of(to).filter(|_| is_of_stream(&packet));
             let is_of = |it: &&Known| to == Some(it.peer) && it.peer_tag == header.tag;
-            let Some(known) = self.known.iter().find(is_of) else { continue };
-            if let Some(StreamMachine::Receiving(receiver)) =
+            // The newest of those that bear the same tag.
+            let Some(known) = self.known.iter().rfind(is_of) else { continue };
+            if let Some(Machine::Receiving(receiver)) =
                 self.stepped.as_ref().and_then(|it| machine_of(it, known))
             {
-                advance_receiver(turn, known, receiver);
+                judge::advance_receiver(turn, known, receiver);
             }
             let session = &mut turn.checker.sessions[known.session];
             let held = if known.is_sender() {
@@ -294,15 +195,16 @@ impl Endpoint {
             let meta = Meta { peer, ecn, dropped, packets_per_drop: 1 };
             lock(&self.mailbox).put(came.bytes, meta);
         }
-        let before: Vec<Counts> = self.known.iter().map(|it| Counts::of(stepped, it)).collect();
+        let judged = if came.is_some() { &self.known[..] } else { &[] };
+        let before: Vec<Counts> = judged.iter().map(|it| Counts::of(stepped, it)).collect();
         let rest = stepped.turn(turn.now);
         let mut departed = std::mem::take(&mut self.departed);
         lock(&self.mailbox).take(&mut departed);
         for known in &mut self.known {
             match machine_of(stepped, known) {
-                Some(StreamMachine::Sending(sender)) => {
+                Some(Machine::Sending(sender)) => {
                     known.is_ended = sender.is_ended();
-                    note_pushed(turn, known, sender);
+                    judge::note_pushed(turn, known, sender);
                 }
                 Some(_) => {}
                 None => known.is_ended = true,
@@ -318,12 +220,14 @@ impl Endpoint {
                     continue;
                 }
                 let after = Counts::of(stepped, known);
-                check_arrival(turn, known, came, machine_of(stepped, known), before, &after);
+                judge::check_arrival(turn, known, came, machine_of(stepped, known), before, &after);
             }
         }
         for known in &mut self.known {
             match machine_of(stepped, known) {
-                Some(StreamMachine::Receiving(receiver)) => advance_receiver(turn, known, receiver),
+                Some(Machine::Receiving(receiver)) => {
+                    judge::advance_receiver(turn, known, receiver)
+                }
                 Some(_) => {}
                 None => known.is_gone = true,
             }
@@ -332,7 +236,7 @@ impl Endpoint {
         let event = came.as_ref().and_then(|came| came.parsed);
         let stepped = self.stepped.as_ref().expect("it was there");
         for known in &mut self.known {
-            note_transition(turn, known, machine_of(stepped, known), event);
+            known.note_transition(turn, machine_of(stepped, known), event);
         }
         self.send(turn, &departed);
         self.departed = departed;
@@ -421,19 +325,40 @@ impl Endpoint {
                 on_other(turn, peer_at(packet.to), bytes);
                 continue;
             };
-            let to = process_at(packet.to);
-            let is_of = |it: &&Known| to == Some(it.peer) && it.peer_tag == header.tag;
-            let known = self.known.iter().find(is_of);
+            let known = self.receiver_of(turn, packet.to, &header);
             match known.filter(|_| is_of_stream(&body)) {
-                Some(known) if known.is_sender() || known.is_gone => {}
+                Some(known) if known.is_gone => {}
                 Some(known) => {
                     let session = &mut turn.checker.sessions[known.session];
                     let held = session.receiver_says(turn.now, &header, &body);
                     turn.checker.note(known.session, held);
                 }
+                None if self.is_of_sender(packet.to, &header) && is_of_stream(&body) => {}
                 None => on_other(turn, peer_at(packet.to), bytes),
             }
         }
+    }
+
+    /// The stream whose receiver has sent a packet: of two that bear the same tag, the one whose
+    /// REPORT comes next.
+    fn receiver_of(&self, turn: &Turn<'_>, to: SocketAddr, header: &Header) -> Option<&Known> {
+        let to = process_at(to)?;
+        let mut all = self
+            .known
+            .iter()
+            .filter(|it| !it.is_sender() && (it.peer, it.peer_tag) == (to, header.tag));
+        if header.kind != PacketType::Report {
+            return all.next();
+        }
+        let is_next = |it: &&Known| {
+            it.is_gone || turn.checker.sessions[it.session].is_next_report(header.seq)
+        };
+        all.clone().find(is_next).or_else(|| all.find(|_| header.seq != Seq(1)))
+    }
+
+    fn is_of_sender(&self, to: SocketAddr, header: &Header) -> bool {
+        let is_of = |it: &Known| Some(it.peer) == process_at(to) && it.peer_tag == header.tag;
+        self.known.iter().any(|it| it.is_sender() && is_of(it))
     }
 
     fn send(&self, turn: &mut Turn<'_>, departed: &Departed) {
@@ -464,9 +389,9 @@ impl Endpoint {
     pub(crate) fn facts(&self) -> impl Iterator<Item = Facts> + '_ {
         self.open().map(|(known, machine)| {
             let place = match machine {
-                StreamMachine::Sending(sender) => place_of_sender(sender),
-                StreamMachine::Receiving(receiver) => place_of_receiver(receiver),
-                StreamMachine::Opening(_) => Place::Over,
+                Machine::Sending(sender) => judge::place_of_sender(sender),
+                Machine::Receiving(receiver) => judge::place_of_receiver(receiver),
+                Machine::Opening(_) => Place::Over,
             };
             Facts {
                 session: known.session,
@@ -484,16 +409,16 @@ impl Endpoint {
     /// All that packets may change of each stream.
     pub(crate) fn observe(&self) -> impl Iterator<Item = Observed> + '_ {
         self.open().filter_map(|(_, machine)| match machine {
-            StreamMachine::Sending(sender) => Some(Observed::send(sender)),
-            StreamMachine::Receiving(receiver) => Some(Observed::receive(receiver)),
-            StreamMachine::Opening(_) => None,
+            Machine::Sending(sender) => Some(Observed::send(sender)),
+            Machine::Receiving(receiver) => Some(Observed::receive(receiver)),
+            Machine::Opening(_) => None,
         })
     }
 
     /// The phase and the tag of the opening under way.
     pub(crate) fn opening(&self) -> Option<(OpenPhase, Tag)> {
         self.views().find_map(|view| match view.machine {
-            StreamMachine::Opening(opener) => Some((opener.phase(), opener.tag())),
+            Machine::Opening(opener) => Some((opener.phase(), opener.tag())),
             _ => None,
         })
     }
@@ -503,371 +428,9 @@ impl Endpoint {
         self.dropped.unwrap_or(0)
     }
 
-    fn open(&self) -> impl Iterator<Item = (&Known, StreamMachine<'_>)> {
+    fn open(&self) -> impl Iterator<Item = (&Known, Machine<'_>)> {
         let stepped = self.stepped.as_ref();
         self.known.iter().filter_map(move |known| Some((known, machine_of(stepped?, known)?)))
-    }
-}
-
-/// The machine of a stream that is known, until the endpoint lets go of it.
-fn machine_of<'a>(stepped: &'a Stepped, known: &Known) -> Option<StreamMachine<'a>> {
-    if known.is_gone {
-        return None;
-    }
-    let is_of = |view: &View<'a>| (view.place, view.tag) == (known.place, known.tag);
-    stepped.views().find(is_of).map(|view| view.machine)
-}
-
-/// The stream whose sender has sent a packet. Somebody hostile may have opened two whose packets bear
-/// the same tag.
-fn sender_of<'a>(
-    known: &'a mut [Known],
-    sessions: &[Session],
-    to: SocketAddr,
-    (header, packet): (&Header, &Packet<'_>),
-) -> Option<&'a mut Known> {
-    let to = process_at(to).filter(|_| is_of_stream(packet))?;
-    let is_of = |it: &Known| it.is_sender() && (it.peer, it.peer_tag) == (to, header.tag);
-    known.iter_mut().filter(|it| is_of(it)).for_each(|it| it.newest = header.departure);
-    let is_within = |it: &Known| {
-        let (oldest, sent) = sessions[it.session].sender_positions();
-        header.seq.within(oldest, sent + 1)
-    };
-    let place = known.iter().position(|it| is_of(it) && is_within(it));
-    known.get_mut(place.or_else(|| known.iter().position(is_of))?)
-}
-
-/// Whether a packet is one of a stream that its sender knows.
-const fn is_of_stream(packet: &Packet<'_>) -> bool {
-    match packet {
-        Packet::Open(_) | Packet::Challenge(_) | Packet::Accept(_) | Packet::Refuse(_) => false,
-        Packet::CloseAck(ack) => !matches!(ack.reason, CloseAckReason::UnknownTag),
-        _ => true,
-    }
-}
-
-/// What packets make a machine count, and where it stands.
-#[derive(Clone, Copy, Debug)]
-struct Counts {
-    refused: u64,
-    requests_refused: u64,
-    /// DATA that was taken, and of it what was not needed.
-    received: u64,
-    unneeded: u64,
-    place: Place,
-}
-
-impl Counts {
-    fn of(stepped: &Stepped, known: &Known) -> Self {
-        let none =
-            Self { refused: 0, requests_refused: 0, received: 0, unneeded: 0, place: Place::Over };
-        match machine_of(stepped, known) {
-            Some(StreamMachine::Sending(sender)) => {
-                let stats = sender.stats();
-                let refused = stats.reports_refused + stats.closes_refused + stats.unexpected;
-                let place = place_of_sender(sender);
-                Self { refused, requests_refused: stats.requests_refused, place, ..none }
-            }
-            Some(StreamMachine::Receiving(receiver)) => {
-                let stats = receiver.stats();
-                let (received, unneeded) = (stats.received, stats.duplicates + stats.late);
-                let place = place_of_receiver(receiver);
-                Self { refused: stats.refused, received, unneeded, place, ..none }
-            }
-            Some(StreamMachine::Opening(_)) | None => none,
-        }
-    }
-}
-
-fn place_of_sender(sender: &Sender<Box<[SendSlot]>>) -> Place {
-    let (oldest, next) = (sender.released(), sender.next_seq());
-    let sent = next - sender.waiting();
-    match sender.phase() {
-        sender::Phase::Ended => Place::Over,
-        phase => {
-            let is_closing = matches!(phase, sender::Phase::Closing(_));
-            Place::Sender { oldest, sent, next, is_closing }
-        }
-    }
-}
-
-fn place_of_receiver(receiver: &Receiver<Box<[RecvSlot]>>) -> Place {
-    let limit = receiver.limit();
-    match receiver.phase() {
-        phase @ (receiver::Phase::Flowing | receiver::Phase::Draining { .. }) => Place::Receiver {
-            highest_end: limit - receiver.credit(),
-            limit,
-            next_index: receiver.next_index(),
-            is_draining: matches!(phase, receiver::Phase::Draining { .. }),
-        },
-        _ => Place::Over,
-    }
-}
-
-/// Notes what a sender has taken of its program.
-fn note_pushed(turn: &mut Turn<'_>, known: &Known, sender: &Sender<Box<[SendSlot]>>) {
-    let is_closing = matches!(sender.phase(), sender::Phase::Closing(_) | sender::Phase::Ended);
-    let held = turn.checker.sessions[known.session].push_up_to(sender.next_seq(), is_closing);
-    turn.checker.note(known.session, held);
-    if !sender.is_ended() {
-        let held = turn.checker.sessions[known.session].check_patience(turn.now, true);
-        turn.checker.note(known.session, held);
-    }
-}
-
-/// Holds what became of a packet of a stream against the rules.
-fn check_arrival(
-    turn: &mut Turn<'_>,
-    known: &mut Known,
-    came: &Came<'_>,
-    machine: Option<StreamMachine<'_>>,
-    before: &Counts,
-    after: &Counts,
-) {
-    if process_of(&came.arrival.from) != Some(known.peer) {
-        return;
-    }
-    note_drops(turn, known, came);
-    let Some((header, packet)) = came.parsed else { return };
-    if !known.is_named_by(header, packet) {
-        return;
-    }
-    let is_refused = after.refused != before.refused && machine.is_some();
-    let held = match (known.state, machine) {
-        (State::Sending(_), _) if matches!(before.place, Place::Over) => Ok(()),
-        (State::Sending(_), None) => Ok(()),
-        (State::Sending(_), Some(StreamMachine::Sending(sender))) => {
-            turn.checker.tally.requests_refused += after.requests_refused - before.requests_refused;
-            let session = &mut turn.checker.sessions[known.session];
-            let held = judge_sender(turn.now, session, sender, (header, packet), is_refused);
-            if header.tag != Tag::NONE && !is_refused {
-                session.sender_heard(turn.now);
-            }
-            held
-        }
-        (State::Receiving(phase), machine) => {
-            let is_open =
-                matches!(phase, receiver::Phase::Flowing | receiver::Phase::Draining { .. });
-            if let Packet::Data(_) = packet {
-                known.newest = header.departure;
-                if is_open { take_data(turn, known, header, before, after) } else { Ok(()) }
-            } else if is_open {
-                let is_breaking = match machine {
-                    Some(StreamMachine::Receiving(receiver)) => {
-                        matches!(receiver.phase(), receiver::Phase::Breaking(_))
-                    }
-                    _ => true,
-                };
-                let session = &mut turn.checker.sessions[known.session];
-                let outcome = Outcome { is_refused, is_breaking, place: before.place };
-                judge_receiver(turn.now, session, (header, packet), &outcome)
-            } else {
-                Ok(())
-            }
-        }
-        (State::Sending(_), Some(_)) => Err("a sender became something else".into()),
-    };
-    turn.checker.note(known.session, held);
-}
-
-/// Notes what the socket dropped before a packet, where the endpoint counts it with the stream.
-fn note_drops(turn: &mut Turn<'_>, known: &mut Known, came: &Came<'_>) {
-    // An end that was opened counts all packets of the peer; one that has opened those with a tag.
-    let session = &turn.checker.sessions[known.session];
-    let is_opener = session.agreed.listener != turn.me;
-    let counts = match came.parsed {
-        Some((header, packet)) => {
-            !is_opener || header.tag != Tag::NONE || known.is_named_by(header, packet)
-        }
-        None => !is_opener,
-    };
-    if known.is_sender() || !counts {
-        return;
-    }
-    let dropped = came.arrival.dropped;
-    let before = known.dropped.replace(dropped).unwrap_or(dropped);
-    let fresh = dropped.wrapping_sub(before);
-    turn.checker.sessions[known.session].note_drops(fresh);
-}
-
-fn take_data(
-    turn: &mut Turn<'_>,
-    known: &Known,
-    header: &Header,
-    before: &Counts,
-    after: &Counts,
-) -> Result<(), String> {
-    let is_stored = after.received > before.received && after.unneeded == before.unneeded;
-    let session = &mut turn.checker.sessions[known.session];
-    let held = session.data_handed(turn.now, header, is_stored);
-    match held {
-        Ok(true) => turn.checker.measure_arrival(known.session, header, turn.net.now),
-        _ => turn.checker.tally.unneeded += 1,
-    }
-    held.map(|_| ())
-}
-
-fn judge_sender(
-    now: Nanos,
-    session: &mut Session,
-    sender: &Sender<Box<[SendSlot]>>,
-    (header, packet): (&Header, &Packet<'_>),
-    is_refused: bool,
-) -> Result<(), String> {
-    let verdict = session.sender_judges(header, packet);
-    let is_right = match verdict {
-        Verdict::Open => true,
-        _ => is_refused == (verdict == Verdict::Refused),
-    };
-    let positions = (sender.released(), sender.credit());
-    let known = (session.sender_positions().0, session.sender_credit());
-    let is_moved = verdict != Verdict::Open && positions != known && !sender.is_ended();
-    if !is_right || is_moved {
-        return Err(format!(
-            "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?}; the sender is at \
-             {positions:?}, must be at {known:?}"
-        ));
-    }
-    if sender.phase() == sender::Phase::Ended {
-        return session.check_denial(now, packet, true);
-    }
-    Ok(())
-}
-
-/// What became of a packet.
-struct Outcome {
-    is_refused: bool,
-    is_breaking: bool,
-    /// Where the receiver was before.
-    place: Place,
-}
-
-/// Holds what became of a packet, of a receiver that flowed or drained, against the rules.
-fn judge_receiver(
-    now: Nanos,
-    session: &mut Session,
-    (header, packet): (&Header, &Packet<'_>),
-    outcome: &Outcome,
-) -> Result<(), String> {
-    let is_refused = outcome.is_refused;
-    if session.is_forged {
-        // What the sender has sent is not known, where the receiver stands is.
-        let verdict = forged_verdict(outcome.place, header, packet);
-        return check_verdict(header, packet, is_refused, verdict);
-    }
-    let verdict = session.receiver_judges(header, packet);
-    if verdict == Verdict::Open {
-        return if outcome.is_breaking { session.check_denial(now, packet, false) } else { Ok(()) };
-    }
-    check_verdict(header, packet, is_refused, verdict)?;
-    match packet {
-        Packet::Mark(mark) if !is_refused => session.end_shown(now, header, mark.source_lost),
-        Packet::Close(close) if !is_refused => session.end_shown(now, header, close.source_lost),
-        _ => {}
-    }
-    Ok(())
-}
-
-/// What a receiver that flows must do with a MARK or CLOSE, by where it stands.
-fn forged_verdict(place: Place, header: &Header, packet: &Packet<'_>) -> Verdict {
-    let Place::Receiver { highest_end, limit, next_index, is_draining: false } = place else {
-        return Verdict::Open;
-    };
-    let seq = header.seq;
-    let is_taken = match packet {
-        Packet::Mark(mark) => !limit.before(seq) && !seq.before(mark.oldest),
-        Packet::Close(_) => {
-            let is_within = !seq.before(highest_end) && !limit.before(seq);
-            is_within && (next_index..=FINAL_INDEX_MAX).contains(&header.index)
-        }
-        _ => return Verdict::Open,
-    };
-    if is_taken { Verdict::Taken } else { Verdict::Refused }
-}
-
-fn check_verdict(
-    header: &Header,
-    packet: &Packet<'_>,
-    is_refused: bool,
-    verdict: Verdict,
-) -> Result<(), String> {
-    let rule = if matches!(packet, Packet::Close(_)) { "7.2" } else { "7.12" };
-    if verdict == Verdict::Open || is_refused == (verdict == Verdict::Refused) {
-        return Ok(());
-    }
-    Err(format!(
-        "{header:?} {packet:?}: refused {is_refused}, must be {verdict:?} by docs/protocol.md#{rule}"
-    ))
-}
-
-/// Notes what a receiver has delivered, given up and promised.
-fn advance_receiver(turn: &mut Turn<'_>, known: &Known, receiver: &Receiver<Box<[RecvSlot]>>) {
-    let session = &mut turn.checker.sessions[known.session];
-    let stats = receiver.stats();
-    let (before, after) = (known.state, receiver.phase());
-    let is_breaking = matches!(before, State::Receiving(receiver::Phase::Breaking(_)))
-        || matches!(after, receiver::Phase::Breaking(_) | receiver::Phase::Ended);
-    let (delivered, skipped) = (stats.delivered, stats.skipped);
-    let next_index = Some(receiver.next_index());
-    let progress = Progress { delivered, skipped, next_index, is_breaking };
-    let advanced = session.advance_to(turn.now, &progress);
-    turn.checker.tally.wraps += *advanced.as_ref().unwrap_or(&0);
-    let mut held = advanced.map(|_| ());
-    if held.is_ok() {
-        held = session.promised_up_to(receiver.limit());
-    }
-    if held.is_ok() && matches!(after, receiver::Phase::Flowing | receiver::Phase::Draining { .. })
-    {
-        held = session.check_patience(turn.now, false);
-    }
-    turn.checker.note(known.session, held);
-}
-
-/// Counts what the state of a stream has become in a turn.
-fn note_transition(
-    turn: &mut Turn<'_>,
-    known: &mut Known,
-    machine: Option<StreamMachine<'_>>,
-    came: Option<&(Header, Packet<'_>)>,
-) {
-    let came = came.filter(|(header, packet)| known.is_named_by(header, packet));
-    let event = came.map(|(header, packet)| {
-        let is_unknown = matches!(packet, Packet::CloseAck(ack)
-            if ack.reason == CloseAckReason::UnknownTag);
-        event_of(header.kind, is_unknown)
-    });
-    let transitions = &mut turn.checker.transitions;
-    match (known.state, machine) {
-        (State::Sending(from), Some(StreamMachine::Sending(sender))) => {
-            let to = sender.phase();
-            // How it has ended is known once the endpoint lets go of it.
-            if to != sender::Phase::Ended && from != to {
-                let to_name = match (from, to) {
-                    (sender::Phase::Closing(_), _) => "Closing(cancelled)",
-                    _ => sender_state(to),
-                };
-                transitions.infer(Machine::Sender, sender_state(from), event, to_name);
-                known.state = State::Sending(to);
-            }
-        }
-        (State::Receiving(from), Some(StreamMachine::Receiving(receiver))) => {
-            let to = receiver.phase();
-            let session = &turn.checker.sessions[known.session];
-            let cause = match (to, session.breach) {
-                (receiver::Phase::Cancelling { .. }, _) if session.cancelled.is_some() => "cancel",
-                (receiver::Phase::Cancelling { .. }, Some(Breach::Form)) => "DATA of another form",
-                (receiver::Phase::Cancelling { .. }, _) => "account violated",
-                _ => event.unwrap_or("time"),
-            };
-            let event = event.map(|_| cause).or(Some(cause).filter(|it| *it != "time"));
-            transitions.infer(Machine::Receiver, receiver_state(from), event, receiver_state(to));
-            known.state = State::Receiving(to);
-        }
-        (State::Receiving(from), None) => {
-            transitions.infer(Machine::Receiver, receiver_state(from), event, "Ended");
-            known.state = State::Receiving(receiver::Phase::Ended);
-        }
-        _ => {}
     }
 }
 

@@ -6,6 +6,8 @@ mod client;
 mod device;
 mod endpoint;
 mod facts;
+mod judge;
+mod known;
 mod link;
 mod sending;
 mod taking;

@@ -274,8 +274,8 @@ const fn is_open(parsed: &(Header, Packet<'_>)) -> bool {
     matches!(parsed.1, Packet::Open(_))
 }
 
-/// Streams of a device at most.
-const ENDS_MAX: usize = 4;
+/// Streams of a device at most: those that it sends, one that it plays, and those before it that linger.
+const ENDS_MAX: usize = 8;
 
 /// OPENs that each device is offered at the end of a run, when every cookie has become void.
 const VOID_COOKIES: u32 = 4;

@@ -18,7 +18,7 @@ use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 use crate::driver::{Clock, Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
-use crate::port::{Epoch, seed};
+use crate::port::{BATCH_PACKETS, Epoch, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
 use crate::transmitter::{Handle, Listener, TransmitterOptions};
@@ -91,6 +91,7 @@ impl Device {
             config,
             options,
             (clock.epoch(), seeds),
+            BATCH_PACKETS,
             |link, pages, stepped, wakeups| {
                 let running = Running { stepped, clock, wakeups };
                 Port::start(name, link, real_time, pages, running)
@@ -98,7 +99,7 @@ impl Device {
         )
     }
 
-    /// A device whose endpoint is stepped. Times count from `epoch`; `seeds` are what it draws from.
+    /// A device whose endpoint is stepped, and takes a packet in a turn. Times count from `epoch`; `seeds` are what it draws from.
     ///
     /// # Errors
     /// An option is out of range, or the system refuses memory.
@@ -111,7 +112,7 @@ impl Device {
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
         let origin = (Epoch(epoch), seeds);
-        let device = Self::make(link, config, options, origin, |link, _, stepped, _| {
+        let device = Self::make(link, config, options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
             Ok(Port::stepped(link))
         })?;
@@ -123,6 +124,7 @@ impl Device {
         config: DeviceConfig<'_>,
         options: &TransmitterOptions,
         (epoch, [boot_seed, cookie_seed]): (Epoch, [[u8; 16]; 2]),
+        batch_packets: usize,
         drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
     ) -> Result<Self, OpenError> {
         let streams = config.sends.len() + usize::from(config.plays.is_some());
@@ -165,7 +167,7 @@ impl Device {
         let listening = Listening::new(listener, boot_id, samples, config.sends.len());
         let link = Resilient::new(link);
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
-        let stepped = Stepped::new(endpoint);
+        let stepped = Stepped::new(endpoint, batch_packets);
         let batch_bytes = stepped.batch_bytes();
         let port = drive(capabilities, pages, stepped, wakeups)?;
         // The batch is the port's: the first stream says so.

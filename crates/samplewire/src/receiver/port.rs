@@ -21,7 +21,7 @@ use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Openin
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
-use crate::port::{Epoch, PACKET_OVERHEAD_BYTES, seed};
+use crate::port::{BATCH_PACKETS, Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
@@ -151,13 +151,14 @@ impl Port {
         places: usize,
     ) -> Result<Self, OpenError> {
         let clock = Clock::start();
-        Self::make(link, real_time, places, clock.epoch(), |capabilities, stepped, wakeups| {
+        let drive = |capabilities, stepped, wakeups| {
             let running = Running { stepped, clock, wakeups };
             driver::Port::start(name, capabilities, real_time, None, running)
-        })
+        };
+        Self::make(link, real_time, places, clock.epoch(), BATCH_PACKETS, drive)
     }
 
-    /// A port whose endpoint is stepped, with `places` for streams, a power of two. Times count from
+    /// A port whose endpoint is stepped, takes a packet in a turn, and has `places` for streams, a power of two. Times count from
     /// `epoch`.
     ///
     /// # Errors
@@ -171,7 +172,7 @@ impl Port {
         let (link, real_time) = (Resilient::new(link), RealTime::default());
         let mut made = None;
         let port =
-            Self::make(link, &real_time, places, Epoch(epoch), |capabilities, stepped, _| {
+            Self::make(link, &real_time, places, Epoch(epoch), 1, |capabilities, stepped, _| {
                 made = Some(stepped);
                 Ok(driver::Port::stepped(capabilities))
             })?;
@@ -183,6 +184,7 @@ impl Port {
         real_time: &RealTime,
         places: usize,
         epoch: Epoch,
+        batch_packets: usize,
         drive: impl FnOnce(Capabilities, Stepped, Arc<Wakeups>) -> io::Result<driver::Port>,
     ) -> Result<Self, OpenError> {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
@@ -194,7 +196,7 @@ impl Port {
         let spins = real_time.how_it_waits().is_io_spinning();
         let shown = Arc::clone(&counts);
         let endpoint = Endpoint::opener(link, places, spins, Arc::clone(&wakeups), taken, shown);
-        let stepped = Stepped::new(endpoint);
+        let stepped = Stepped::new(endpoint, batch_packets);
         let memory_bytes = stepped.batch_bytes();
         let drive = drive(capabilities, stepped, Arc::clone(&wakeups))?;
         let commands = Some(commands);
@@ -248,6 +250,33 @@ impl Port {
         receiver_config(options)?;
         let answer = self.ask(address, open_config(options)?, options.limits(), seed)?;
         Ok(PendingReceiver { address, options: options.clone(), answer })
+    }
+
+    /// Starts to ask a device of the stream that the options name, without opening it; see
+    /// [`Port::start_opening`].
+    ///
+    /// # Errors
+    /// See [`Port::start_opening`].
+    #[doc(hidden)]
+    pub fn start_describing(
+        &self,
+        address: SocketAddr,
+        options: &ReceiveOptions,
+        seed: [u8; 16],
+    ) -> Result<PendingReceiver, OpenError> {
+        let config = OpenConfig::new(Role::Describe, options.stream.unwrap_or(0), 0);
+        let answer = self.ask(address, config, options.limits(), seed)?;
+        Ok(PendingReceiver { address, options: options.clone(), answer })
+    }
+
+    /// What the device says of a stream, or the error, once that is settled.
+    #[doc(hidden)]
+    pub fn poll_describing(
+        &self,
+        asked: &PendingReceiver,
+    ) -> Option<Result<DeviceInfo, OpenError>> {
+        let described = self.poll_answer(&asked.answer)?;
+        Some(described.and_then(|it| opening::describe(asked.address, &it.accept)))
     }
 
     /// The stream of an opening, or its error, once that is settled.
