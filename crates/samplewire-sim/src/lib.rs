@@ -1,6 +1,6 @@
 //! Samplewire's deterministic simulator.
 //!
-//! The protocol code of `samplewire-proto`, unchanged, on virtual time: devices and a host, links
+//! The endpoint of `samplewire`, unchanged, on virtual time: devices and hosts, links
 //! between them, and every fault that can be drawn from a seed. A checker knows all that happened
 //! and accounts for every sample index. Nothing sleeps, one seed decides everything, and a failure
 //! replays. `docs/testing.md` says what each check catches.

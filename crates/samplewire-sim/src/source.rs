@@ -121,7 +121,7 @@ impl Source {
             return Ok(());
         }
         while self.left > 0 {
-            let has_room = outlet.has_room();
+            let has_room = outlet.has_room(self.may_break());
             match self.spec.pace {
                 Pace::Greedy if !has_room => break,
                 Pace::Greedy => {}
@@ -159,6 +159,11 @@ impl Source {
             self.finish(now, outlet);
         }
         Ok(())
+    }
+
+    /// Whether the next packet may not follow the last.
+    pub(crate) fn may_break(&self) -> bool {
+        self.lost > 0 || self.sets_index || self.spec.overflow != Odds::NEVER
     }
 
     const fn lose(&mut self, samples: u64) {
@@ -216,8 +221,8 @@ pub(crate) trait Outlet {
     /// Whether the stream has ended.
     fn is_ended(&self) -> bool;
 
-    /// Whether there is room for a packet.
-    fn has_room(&mut self) -> bool;
+    /// Whether there is room for a packet, also for one that does not follow the last.
+    fn has_room(&mut self, may_break: bool) -> bool;
 
     /// Takes a packet; of one that ends a burst, so many samples are valid.
     fn push(&mut self, index: SampleIndex, flags: Flags, samples: u32) -> Result<(), String>;

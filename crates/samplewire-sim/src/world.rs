@@ -51,7 +51,6 @@ struct Process {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a few in a world")]
 enum Role {
     Device(Device),
     Client(Client),

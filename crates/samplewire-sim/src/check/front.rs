@@ -115,6 +115,11 @@ impl Session {
         Ok(wraps)
     }
 
+    /// The index up to which the receiver's machine has accounted for samples.
+    pub(crate) const fn accounted(&self) -> SampleIndex {
+        self.front.next_index
+    }
+
     /// The index after the last sample that is sent or lost.
     pub(super) const fn final_index(&self) -> SampleIndex {
         self.pushed_index + self.lost_at_end

@@ -56,7 +56,7 @@ impl SendProgram {
         if !self.source.is_converter() {
             outlet.flush(Flags::NONE);
         }
-        self.has_room = outlet.has_room();
+        self.has_room = outlet.has_room(self.source.may_break());
         turn.checker.note(self.session, held);
     }
 
@@ -144,11 +144,14 @@ impl Outlet for Submitted<'_> {
         self.stream.check().is_err()
     }
 
-    fn has_room(&mut self) -> bool {
+    fn has_room(&mut self, may_break: bool) -> bool {
         if !self.begin() {
             return false;
         }
-        if self.begun.as_ref().is_some_and(|begun| begun.len_bytes > 0) && self.spare.is_none() {
+        if may_break
+            && self.begun.as_ref().is_some_and(|begun| begun.len_bytes > 0)
+            && self.spare.is_none()
+        {
             *self.spare = quantum_of(self.stream);
             return self.spare.is_some();
         }

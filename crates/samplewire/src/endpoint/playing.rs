@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use samplewire_circuit::Pool;
 use samplewire_io::{ErrorCounts, Link, LinkError, Meta};
-use samplewire_proto::receiver::{Delivery, Receiver, ReceiverConfig, RecvSlot};
+use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
 use samplewire_proto::{Nanos, SampleIndex, Tag};
 
 use super::sending::FIRST_WORD_PATIENCE;
+use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
 use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES};
@@ -168,10 +169,10 @@ impl Playing {
     }
 
     /// The machines of the open stream and of one that lingers, each with its tag.
-    pub(super) fn machines(&self) -> [Option<(Tag, &Receiver<Box<[RecvSlot]>>)>; 2] {
-        let open = self.stream.as_ref().map(|stream| (stream.tag, &stream.flow.receiver));
-        let lingering = self.lingering.as_ref();
-        [open, lingering.map(|lingering| (lingering.tag, &lingering.flow.receiver))]
+    pub(super) fn machines(&self) -> [Option<(Tag, Machine<'_>)>; 2] {
+        let open = self.stream.as_ref().map(|stream| (stream.tag, &stream.flow));
+        let lingering = self.lingering.as_ref().map(|lingering| (lingering.tag, &lingering.flow));
+        [open, lingering].map(|it| it.map(|(tag, flow)| (tag, Machine::Receiving(&flow.receiver))))
     }
 
     /// Whether as much has come since the last visit that more is likely to follow.

@@ -40,7 +40,6 @@ impl Endpoint {
         (0..self.streams.len()).flat_map(|place| {
             let view =
                 |tag, machine| View { place, tag, peer_tag: None, is_lingering: false, machine };
-            let receiving = |(tag, receiver)| view(tag, Machine::Receiving(receiver));
             match self.streams.get(place) {
                 Some(Entry::Opening(opening)) => {
                     let opener = opening.opener();
@@ -62,7 +61,8 @@ impl Endpoint {
                     [machine.map(sending), None]
                 }
                 Some(Entry::Playing(stream)) => {
-                    let [open, lingering] = stream.machines().map(|it| it.map(receiving));
+                    let [open, lingering] =
+                        stream.machines().map(|it| it.map(|(tag, machine)| view(tag, machine)));
                     [open, lingering.map(|view| View { is_lingering: true, ..view })]
                 }
                 Some(Entry::Free | Entry::Accepted { .. }) | None => [None, None],
