@@ -184,10 +184,12 @@ impl Session {
 
     /// A program that has ended its stream and then cancels it may have cut its end off, too.
     fn note_cut(&mut self, index: SampleIndex, source_lost: u64) {
-        let lost = self.lost_at_end;
-        let without = (self.pushed_index, self.feedback.source_lost.wrapping_sub(lost));
+        let lost = self.closed_with;
+        let without =
+            (self.final_index().wrapping_sub(lost), self.feedback.source_lost.wrapping_sub(lost));
         if self.is_cut && (index, source_lost) == without {
-            self.lost_at_end = 0;
+            self.closed_with = 0;
+            self.lost_at_end -= lost;
             self.feedback.source_lost -= lost;
         }
     }

@@ -133,7 +133,8 @@ impl Session {
         let first = self.front.next_index;
         let extent = Extent::between(first, self.agreed.packet_samples, packets, next);
         if extent.as_ref().is_ok_and(|extent| *extent == Extent::NONE) {
-            // Samples may have been set apart on purpose just there.
+            // What is missing had no samples, or samples were set apart on purpose just there.
+            self.account.told.skipped += packets as u64;
             return;
         }
         self.front.expected.push_back(Expected::Gap(expectation));
@@ -185,6 +186,9 @@ impl Session {
 
     /// Takes the packets without samples that come next: a program sees none of them.
     pub(crate) fn take_empty_packets(&mut self) {
+        if !self.is_known() {
+            return;
+        }
         while let Some(Expected::Packet { index, samples: 0, .. }) = self.front.expected.front() {
             let index = *index;
             self.front.expected.pop_front();
@@ -205,8 +209,16 @@ impl Session {
 
     /// Whether the program has been handed all that the machine has delivered.
     pub(crate) fn is_drained(&mut self) -> Result<(), String> {
+        if !self.is_known() {
+            return Ok(());
+        }
+        // What is missing at the end may have had no samples.
+        if !self.front.given_up.is_empty() {
+            let next = self.is_close_taken.then(|| (self.final_index(), false));
+            self.expect_gap(next);
+        }
         self.take_empty_packets();
-        if !self.is_known() || self.front.expected.is_empty() {
+        if self.front.expected.is_empty() {
             return Ok(());
         }
         Err(format!("never handed over: {:?}", self.front.expected))

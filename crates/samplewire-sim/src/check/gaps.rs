@@ -111,11 +111,20 @@ impl Session {
     /// Follows samples whose packets are not known.
     pub(super) fn follow_samples(&mut self, index: SampleIndex, count: u64) -> Result<(), String> {
         let expected = self.account.next_index;
-        if index < expected {
-            return Err(format!("index {index} is handed over after {expected}"));
+        if index != expected {
+            return Err(format!(
+                "indexes {expected}..{index} are neither handed over nor in a gap"
+            ));
         }
         self.account.next_index = index + count;
         Ok(())
+    }
+
+    /// Follows an index that was set on purpose, in a session whose packets are not known.
+    pub(crate) fn follow_start(&mut self, index: SampleIndex) {
+        if !self.is_known() && index >= self.account.next_index {
+            self.account.next_index = index;
+        }
     }
 
     /// Holds the extent of a gap against what is `known`; how many of the packets given up it tells.

@@ -107,8 +107,10 @@ pub(crate) struct Session {
     records: Vec<Record>,
     /// What the program has submitted and the sender has not taken.
     submitted: VecDeque<NewPacket>,
-    /// What was lost at the source after the last packet, until the sender has taken the end.
+    /// What was lost at the source after the last packet, until the sender has taken the end, and
+    /// from then on.
     lost_with_close: u64,
+    pub(super) closed_with: u64,
     pub(super) pushed_end: Seq,
     pub(super) pushed_index: SampleIndex,
     /// Indexes lost at the source after the last packet.
@@ -155,6 +157,7 @@ impl Session {
             records: vec![Record::default(); records as usize],
             submitted: VecDeque::new(),
             lost_with_close: 0,
+            closed_with: 0,
             pushed_end: agreed.first_seq,
             pushed_index: agreed.first_index,
             lost_at_end: 0,
@@ -258,6 +261,7 @@ impl Session {
         }
         if is_closing {
             let lost = std::mem::take(&mut self.lost_with_close);
+            self.closed_with += lost;
             self.lost_at_end(lost);
         }
         Ok(())

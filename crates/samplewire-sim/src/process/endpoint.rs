@@ -339,14 +339,12 @@ impl Endpoint {
         }
     }
 
-    /// The stream whose receiver has sent a packet: of two that bear the same tag, the one whose
-    /// REPORT comes next.
+    /// The stream whose receiver has sent a packet: of two that bear the same tag, the newer one, or
+    /// the one whose REPORT comes next.
     fn receiver_of(&self, turn: &Turn<'_>, to: SocketAddr, header: &Header) -> Option<&Known> {
         let to = process_at(to)?;
-        let mut all = self
-            .known
-            .iter()
-            .filter(|it| !it.is_sender() && (it.peer, it.peer_tag) == (to, header.tag));
+        let is_of = |it: &&Known| (it.peer, it.peer_tag) == (to, header.tag) && !it.is_sender();
+        let mut all = self.known.iter().rev().filter(is_of);
         if header.kind != PacketType::Report {
             return all.next();
         }

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use samplewire::receiver::{Block, ReceiveStream};
-use samplewire_circuit::TagKind;
+use samplewire_circuit::{Tag, TagKind};
 use samplewire_proto::stream::Underflow;
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, Rng};
@@ -154,10 +154,15 @@ impl TakeProgram {
             checker.tally.gaps += 1;
             checker.tally.indexes_in_gaps += if is_forged { 0 } else { gap.count() };
         }
+        let is_leading = |index: u64| !block.is_empty() && index == block.index();
+        let is_start = |tag: &&Tag| tag.kind == TagKind::Start;
+        let starts = || block.tags().iter().filter(is_start).map(|tag| tag.index);
+        starts().filter(|&at| is_leading(at)).for_each(|at| session.follow_start(at));
         if !block.is_empty() {
             let taken = session.take_samples(block.index(), block.len(), block.bytes())?;
             checker.tally.indexes_delivered += taken;
         }
+        starts().filter(|&at| !is_leading(at)).for_each(|at| session.follow_start(at));
         match &mut self.consumer {
             Consumer::Immediate => {}
             Consumer::Slow { spec, held, next_at } => {
@@ -231,4 +236,4 @@ fn play(dac: &mut Dac, now: Nanos, block: &Block) {
 }
 
 /// Blocks may be shorter than their quanta: so large a share of a window is not waited for.
-const UNFILLED_SHARE: u32 = 4;
+const UNFILLED_SHARE: u32 = 2;

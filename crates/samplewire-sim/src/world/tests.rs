@@ -160,7 +160,7 @@ const PREFILL: u32 = 256;
 fn dac(prefill: u32, underflow: Underflow, faults: Vec<(Nanos, Fault)>) -> Tally {
     let consumer =
         ConsumerSpec::Player { interval: converter(), prefill, underflow: Underflow::Zeros };
-    let mut plan = plan(Role::Send, 4_096, consumer, faults);
+    let mut plan = plan(Role::Send, 8_192, consumer, faults);
     plan.clients[0].underflow = underflow;
     run(&plan)
 }
