@@ -106,6 +106,12 @@ impl Session {
                 self.expect_gap(next);
                 self.front.next_index = index;
             }
+            // A stream that was cut short tells of what it had given up, and of nothing after it.
+            None if self.cancelled.is_some() => {
+                if !self.front.given_up.is_empty() {
+                    self.expect_gap(None);
+                }
+            }
             // The machine is gone, and has told of everything.
             None => {
                 self.expect_gap(next);
