@@ -97,7 +97,7 @@ impl Source {
         }
     }
 
-    /// Whether it makes packets that nobody can put off.
+    /// Whether its packets cannot wait.
     pub(crate) const fn is_converter(&self) -> bool {
         matches!(self.spec.pace, Pace::Converter(_))
     }

@@ -10,11 +10,8 @@ use crate::wire::{
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     pub(super) fn present(&self, now: Nanos) -> Present {
         let rtt = self.rtt.get();
-        let repairs = self.delivery != Delivery::BestEffort;
-        let rtt_units = Departure::units(rtt);
-        let markers = if repairs { self.ring.markers(rtt_units) } else { [None; 2] };
-        let settles_at = |marker: Departure| self.settled.time_of(marker);
-        let settled = self.settled.at(now);
+        let has_holes = self.delivery != Delivery::BestEffort && self.ring.has_holes();
+        let (is_listable, settles_at) = if has_holes { self.listing(now) } else { (false, None) };
         Present {
             rtt,
             limit: self.limit,
@@ -22,10 +19,18 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
             window: self.terms.window,
             per_rtt: self.promise.per_rtt_most(),
             marked: self.stats.marked as u32,
-            is_listable: repairs && self.ring.has_listable(settled, rtt_units),
-            settles_at: markers.into_iter().flatten().filter_map(settles_at).min(),
+            is_listable,
+            settles_at,
             is_opening: self.stats.received == 0,
         }
+    }
+
+    /// Whether a hole can be listed, and when one will be if nothing more arrives.
+    fn listing(&self, now: Nanos) -> (bool, Option<Nanos>) {
+        let rtt_units = Departure::units(self.rtt.get());
+        let is_listable = self.ring.has_listable(self.settled.at(now), rtt_units);
+        let markers = self.ring.markers(rtt_units).into_iter().flatten();
+        (is_listable, markers.filter_map(|marker| self.settled.time_of(marker)).min())
     }
 
     pub(super) fn emit_report(&mut self, now: Nanos, present: &Present, out: &mut [u8]) -> usize {

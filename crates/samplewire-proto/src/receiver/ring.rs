@@ -150,6 +150,11 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Ring<S> {
             || self.is_head_due(Stage::Fresh, settled, rtt_units)
     }
 
+    /// Whether a hole is open.
+    pub(super) fn has_holes(&self) -> bool {
+        self.lists.iter().any(|list| list.head != NIL)
+    }
+
     /// The departures that must be settled before the first unlisted hole can be listed, and before
     /// the one that was listed longest ago can be listed again.
     pub(super) fn markers(&self, rtt_units: u32) -> [Option<Departure>; 2] {

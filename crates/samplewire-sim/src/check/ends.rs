@@ -5,7 +5,7 @@ use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
-use super::gaps::Told;
+use super::gaps::Totals;
 use super::session::{Session, Side};
 use super::{Checker, SessionId};
 
@@ -93,24 +93,24 @@ impl Session {
 
     /// Compares a receiver's own counts with what it delivered and reported.
     fn check_counts(&self, stats: &ReceiverStats) -> Result<(), String> {
-        let counted = Told {
+        let counted = Totals {
             packets: stats.delivered,
             samples: stats.samples_delivered,
             skipped: stats.skipped,
             gaps: stats.gaps,
             gap_samples: stats.gap_samples,
         };
-        let mut told = self.account.told;
+        let mut totals = self.account.totals;
         if !self.is_known() {
             // Which packets they were is not.
-            (told.packets, told.skipped) = (counted.packets, counted.skipped);
-            told.samples = counted.samples;
+            (totals.packets, totals.skipped) = (counted.packets, counted.skipped);
+            totals.samples = counted.samples;
         }
         let heard = self.feedback.source_lost_heard;
-        if counted == told && (stats.source_lost == heard || self.is_forged) {
+        if counted == totals && (stats.source_lost == heard || self.is_forged) {
             return Ok(());
         }
-        Err(format!("counted {counted:?}, {}, told {told:?}, {heard}", stats.source_lost))
+        Err(format!("counted {counted:?}, {}, reported {totals:?}, {heard}", stats.source_lost))
     }
 
     fn check_sender_end(&self, now: Nanos, end: End) -> Result<(), String> {

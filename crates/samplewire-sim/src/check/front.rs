@@ -106,13 +106,13 @@ impl Session {
                 self.expect_gap(next);
                 self.front.next_index = index;
             }
-            // A stream that was cut short tells of what it had given up, and of nothing after it.
+            // A stream that was cut short reports what it had given up, and nothing after it.
             None if self.cancelled.is_some() => {
                 if !self.front.given_up.is_empty() {
                     self.expect_gap(None);
                 }
             }
-            // The machine is gone, and has told of everything.
+            // The machine is gone, and has reported everything.
             None => {
                 self.expect_gap(next);
                 self.front.next_index = next.map_or(self.front.next_index, |(index, _)| index);
@@ -140,7 +140,7 @@ impl Session {
         let extent = Extent::between(first, self.agreed.packet_samples, packets, next);
         if extent.as_ref().is_ok_and(|extent| *extent == Extent::NONE) {
             // What is missing had no samples, or samples were set apart on purpose just there.
-            self.account.told.skipped += packets as u64;
+            self.account.totals.skipped += packets as u64;
             return;
         }
         self.front.expected.push_back(Expected::Gap(expectation));
@@ -174,8 +174,10 @@ impl Session {
             };
             let may_jump = flags.contains(Flags::START) && index > self.account.next_index;
             if index != at || (index != self.account.next_index && !may_jump) {
-                let told = self.account.next_index;
-                return Err(format!("samples {at}..{end} handed over, {index} must follow {told}"));
+                let end_before = self.account.next_index;
+                return Err(format!(
+                    "samples {at}..{end} handed over, {index} must follow {end_before}"
+                ));
             }
             let len_bytes = samples as usize * frame_bytes;
             let right = payload::of(self.agreed.key, index, samples, flags);
@@ -232,8 +234,8 @@ impl Session {
 
     const fn note_packet(&mut self, end: SampleIndex, samples: u32) {
         self.account.next_index = end;
-        self.account.told.packets += 1;
-        self.account.told.samples += samples as u64;
+        self.account.totals.packets += 1;
+        self.account.totals.samples += samples as u64;
     }
 
     /// The delivery allows that a packet is given up now.

@@ -13,17 +13,17 @@ pub(super) struct Account {
     pub(super) next_index: SampleIndex,
     /// Packets given up since the last delivery that no gap has told yet.
     pub(super) given_up: VecDeque<Cause>,
-    /// What follows the packets given up, as it was known when the machine told of them.
+    /// What follows the packets given up, as it was known when the machine reported them.
     after_gap: Option<(SampleIndex, bool)>,
     /// A gap said that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
     /// What was reported, for the receiver's own counts.
-    pub(super) told: Told,
+    pub(super) totals: Totals,
 }
 
 /// What was delivered, given up and reported in gaps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Totals {
     pub(super) packets: u64,
     pub(super) samples: u64,
     pub(super) skipped: u64,
@@ -54,7 +54,7 @@ impl Extent {
             return Ok(Self { not_repaired: sent, source_lost: 0 });
         };
         let Some(missing) = next.checked_sub(first) else {
-            return Err(format!("indexes up to {first} are told, the next is {next}"));
+            return Err(format!("indexes up to {first} are accounted for, the next is {next}"));
         };
         let not_repaired = missing.min(sent);
         let source_lost = if is_set { 0 } else { missing - not_repaired };
@@ -65,14 +65,14 @@ impl Extent {
 impl Account {
     pub(super) const fn new(next_index: SampleIndex) -> Self {
         let given_up = VecDeque::new();
-        let told = Told {
+        let totals = Totals {
             packets: 0,
             samples: 0,
             skipped: 0,
             gaps: 0,
             gap_samples: [0; Cause::ALL.len()],
         };
-        Self { next_index, given_up, after_gap: None, says_gone: false, told }
+        Self { next_index, given_up, after_gap: None, says_gone: false, totals }
     }
 }
 
@@ -101,7 +101,7 @@ impl Session {
             } else if gap.cause != Cause::SourceOverflow {
                 return Err(format!("{gap:?} without a packet that was given up"));
             }
-            self.account.told.skipped += packets as u64;
+            self.account.totals.skipped += packets as u64;
             drop(self.account.given_up.drain(..packets));
         }
         self.note_gap(gap);
@@ -127,21 +127,21 @@ impl Session {
         }
     }
 
-    /// Holds the extent of a gap against what is `known`; how many of the packets given up it tells.
+    /// Holds the extent of a gap against what is `known`; how many of the packets given up it covers.
     fn check_extent(&self, gap: &Gap, known: Extent) -> Result<usize, String> {
-        let told = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
+        let extent = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
         let first_run = self.first_run();
-        if first_run.is_some_and(|run| self.is_of(run, told, known)) {
+        if first_run.is_some_and(|run| self.is_of(run, extent, known)) {
             return Ok(first_run.unwrap_or_default());
         }
-        if told == known {
+        if extent == known {
             return Ok(self.account.given_up.len());
         }
         Err(format!("{gap:?}, but it is {known:?}: {:?}", self.account.given_up))
     }
 
     fn note_gap(&mut self, gap: &Gap) {
-        let sums = &mut self.account.told;
+        let sums = &mut self.account.totals;
         sums.gaps += 1;
         sums.gap_samples[gap.cause as usize] += gap.not_repaired;
         sums.gap_samples[Cause::SourceOverflow as usize] += gap.source_lost;

@@ -62,7 +62,7 @@ impl Transitions {
     }
 
     /// Counts what a machine has done that is seen before and after alone: the packet `event`, if one
-    /// came, and then whatever happens by itself.
+    /// came, and then what follows without a packet.
     pub(crate) fn infer(
         &mut self,
         machine: Machine,
@@ -77,7 +77,7 @@ impl Transitions {
         let is_own = |row: &&Transition| !PACKETS.contains(&row.event);
         let first = |row: &&Transition| row.from == from && event.is_none_or(|it| it == row.event);
         let by_event = rows().filter(first).filter(|row| event.is_some() || is_own(row));
-        // What happens by itself may also be all that happens.
+        // Perhaps the packet changed nothing, and the change came without it.
         let alone = rows().filter(|row| row.from == from).filter(is_own);
         for row in by_event.chain(alone) {
             if row.to == to {

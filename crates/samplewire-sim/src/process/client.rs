@@ -122,7 +122,7 @@ impl Client {
         matches!(self.state, State::Done)
     }
 
-    /// What it is at, for a run that does not end.
+    /// What it does, for a run that does not end.
     pub(crate) const fn standing(&self) -> &'static str {
         match self.state {
             State::Waiting { .. } => "waits",

@@ -286,7 +286,7 @@ impl Endpoint {
                 }
             };
             let sessions = &turn.checker.sessions;
-            let Some(known) = sender_of(&mut self.known, sessions, packet.to, (&header, &body))
+            let Some(known) = sender_of(&mut self.known, sessions, packet.to, &header, &body)
             else {
                 continue;
             };

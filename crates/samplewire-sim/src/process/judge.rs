@@ -11,7 +11,7 @@ use super::{Arrival, Place, Turn};
 use crate::check::{FINAL_INDEX_MAX, Progress, Session, Verdict};
 use crate::net::process_of;
 
-/// A packet that comes, and what it says.
+/// A packet that comes, parsed.
 #[derive(Clone, Copy)]
 pub(super) struct Came<'a> {
     pub(super) arrival: &'a Arrival,
@@ -112,7 +112,7 @@ pub(super) fn check_arrival(
         (State::Sending(_), Some(Machine::Sending(sender))) => {
             turn.checker.tally.requests_refused += after.requests_refused - before.requests_refused;
             let session = &mut turn.checker.sessions[known.session];
-            let held = judge_sender(turn.now, session, sender, (header, packet), is_refused);
+            let held = judge_sender(turn.now, session, sender, header, packet, is_refused);
             if header.tag != Tag::NONE && !is_refused {
                 session.sender_heard(turn.now);
             }
@@ -133,7 +133,7 @@ pub(super) fn check_arrival(
                 };
                 let session = &mut turn.checker.sessions[known.session];
                 let outcome = Outcome { is_refused, is_breaking, place: before.place };
-                judge_receiver(turn.now, session, (header, packet), &outcome)
+                judge_receiver(turn.now, session, header, packet, &outcome)
             } else {
                 Ok(())
             }
@@ -184,7 +184,8 @@ fn judge_sender(
     now: Nanos,
     session: &mut Session,
     sender: &Sender<Box<[SendSlot]>>,
-    (header, packet): (&Header, &Packet<'_>),
+    header: &Header,
+    packet: &Packet<'_>,
     is_refused: bool,
 ) -> Result<(), String> {
     let verdict = session.sender_judges(header, packet);
@@ -219,7 +220,8 @@ struct Outcome {
 fn judge_receiver(
     now: Nanos,
     session: &mut Session,
-    (header, packet): (&Header, &Packet<'_>),
+    header: &Header,
+    packet: &Packet<'_>,
     outcome: &Outcome,
 ) -> Result<(), String> {
     let is_refused = outcome.is_refused;

@@ -171,7 +171,8 @@ pub(super) fn sender_of<'a>(
     known: &'a mut [Known],
     sessions: &[Session],
     to: SocketAddr,
-    (header, packet): (&Header, &Packet<'_>),
+    header: &Header,
+    packet: &Packet<'_>,
 ) -> Option<&'a mut Known> {
     let to = process_at(to).filter(|_| is_of_stream(packet))?;
     let is_of = |it: &Known| it.is_sender() && (it.peer, it.peer_tag) == (to, header.tag);

@@ -219,7 +219,7 @@ fn play(dac: &mut Dac, now: Nanos, block: &Block) {
         return;
     }
     let is_leading = |index: u64| !block.is_empty() && index == block.index();
-    let tell = |dac: &mut Dac, leads: bool| {
+    let pass_tags = |dac: &mut Dac, leads: bool| {
         for tag in block.tags().iter().filter(|tag| is_leading(tag.index) == leads) {
             match tag.kind {
                 TagKind::Start => dac.start(tag.index),
@@ -228,11 +228,11 @@ fn play(dac: &mut Dac, now: Nanos, block: &Block) {
             }
         }
     };
-    tell(dac, true);
+    pass_tags(dac, true);
     if !block.is_empty() {
         dac.take(now, block.index(), block.len() as u32);
     }
-    tell(dac, false);
+    pass_tags(dac, false);
 }
 
 /// Blocks may be shorter than their quanta: so large a share of a window is not waited for.
