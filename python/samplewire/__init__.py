@@ -7,9 +7,11 @@
 10000
 """
 
+from collections.abc import Sequence
 from os import PathLike
 
 from samplewire import _native
+from samplewire._aligned import AlignedBlock, AlignedReceiver
 from samplewire._emulate import Device, emulate
 from samplewire._errors import (
     AddressError,
@@ -17,6 +19,7 @@ from samplewire._errors import (
     CircuitBreakerError,
     ClosedByPeerError,
     ClosedError,
+    ContradictionError,
     EndedError,
     Error,
     ForkError,
@@ -39,12 +42,16 @@ from samplewire._errors import (
     SinkError,
     SourceError,
     StartError,
+    StreamsApartError,
+    StreamTwiceError,
     SystemCallError,
     TermsError,
     ViolationError,
     WaitTimeoutError,
 )
+from samplewire._listen import Listener, listen
 from samplewire._options import opening, unsigned
+from samplewire._real_time import Granted, Lack, RealTime
 from samplewire._receive import Block, Receiver, receive, sample_dtype
 from samplewire._records import (
     Account,
@@ -59,10 +66,12 @@ from samplewire._records import (
     ReceiverStats,
     Recording,
     SessionEnd,
+    StreamCounts,
+    StreamGap,
     Tag,
     TransmitterStats,
 )
-from samplewire._transmit import Transmitter, transmit, wire_bytes
+from samplewire._transmit import SendStream, Transmitter, transmit, wire_bytes
 
 __version__ = _native.__version__
 
@@ -84,6 +93,8 @@ def record(
     owner: int | None = None,
     timeout: float = 3.0,
     mtu: int = 9_000,
+    streams: Sequence[int] | None = None,
+    real_time: RealTime | None = None,
 ) -> Recording:
     """Record a stream, by the library's own sinks: no sample passes through Python.
 
@@ -105,8 +116,11 @@ def record(
         The format of the samples in the file; default the stream's.
     overwrite, compress, sha512 : bool
         Whether files that exist are emptied, the data compressed, and their hash taken.
-    delivery, window, stream, start_index, owner, timeout, mtu
+    delivery, window, stream, start_index, owner, timeout, mtu, real_time
         See `receive`.
+    streams : sequence of int, optional
+        Several aligned streams of the device, recorded as one that has the channels of all: sample
+        by sample those of the first, of the second and so on.
 
     Returns
     -------
@@ -135,6 +149,8 @@ def record(
         owner=owner,
         timeout=timeout,
         mtu=mtu,
+        streams=streams,
+        real_time=real_time,
     )
     return _native.record(
         options,
@@ -200,11 +216,14 @@ def find(*, port: int = 9_100, timeout: float = 1.0) -> Found:
 __all__ = [
     "Account",
     "AddressError",
+    "AlignedBlock",
+    "AlignedReceiver",
     "ApartError",
     "Block",
     "CircuitBreakerError",
     "ClosedByPeerError",
     "ClosedError",
+    "ContradictionError",
     "Device",
     "DeviceInfo",
     "EndedError",
@@ -215,8 +234,11 @@ __all__ = [
     "Found",
     "FoundDevice",
     "Gap",
+    "Granted",
     "HeldMemoryWarning",
+    "Lack",
     "LinkError",
+    "Listener",
     "NoAnswerError",
     "OfferError",
     "OpenError",
@@ -230,16 +252,22 @@ __all__ = [
     "PortFullError",
     "PortGoneError",
     "Reading",
+    "RealTime",
     "RealTimeError",
     "Receiver",
     "ReceiverStats",
     "Recording",
     "RefusedError",
     "ReleasedError",
+    "SendStream",
     "SessionEnd",
     "SinkError",
     "SourceError",
     "StartError",
+    "StreamCounts",
+    "StreamGap",
+    "StreamTwiceError",
+    "StreamsApartError",
     "SystemCallError",
     "Tag",
     "TermsError",
@@ -249,6 +277,7 @@ __all__ = [
     "WaitTimeoutError",
     "emulate",
     "find",
+    "listen",
     "probe",
     "receive",
     "record",

@@ -61,7 +61,7 @@ class OfferError(OpenError):
 
 
 class ApartError(OpenError):
-    """Streams that were to be read in line are not of one clock, or of one kind."""
+    """Streams cannot be aligned: they are of different runs, sample rates or formats."""
 
 
 class StartError(OpenError):
@@ -90,6 +90,34 @@ class OptionError(OpenError, ValueError):
     range: str
 
 
+class ContradictionError(OpenError, ValueError):
+    """Two choices exclude each other.
+
+    Attributes
+    ----------
+    one, other : str
+        The two, with their values.
+    hint : str
+        What to do instead.
+    """
+
+    one: str
+    other: str
+    hint: str
+
+
+class StreamTwiceError(OpenError, ValueError):
+    """A stream was named more than once.
+
+    Attributes
+    ----------
+    stream : int
+        Its number.
+    """
+
+    stream: int
+
+
 class RealTimeError(OpenError, ValueError):
     """Real-time options are out of range, or contradict each other."""
 
@@ -115,7 +143,15 @@ class LinkError(Error):
 
 
 class EndedError(Error):
-    """A stream ended, and was not to."""
+    """A stream broke off.
+
+    Attributes
+    ----------
+    stream : int or None
+        The number of the stream, where it is one of several that are aligned.
+    """
+
+    stream: int | None = None
 
 
 class ClosedByPeerError(EndedError):
@@ -144,6 +180,24 @@ class CircuitBreakerError(EndedError):
 
 class ViolationError(EndedError):
     """The peer broke a rule without which samples cannot be placed."""
+
+
+class StreamsApartError(EndedError):
+    """One of several aligned streams set its index on purpose, apart from the others.
+
+    Attributes
+    ----------
+    stream : int
+        The number of the stream.
+    next : int
+        The index that was to come.
+    at : int
+        The index at which the stream continued.
+    """
+
+    stream: int
+    next: int
+    at: int
 
 
 class PortFailedError(Error):

@@ -1,7 +1,10 @@
 """Options of an opening, as the native half takes them."""
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from samplewire._real_time import RealTime
 
 
 @dataclass(slots=True)
@@ -13,11 +16,14 @@ class Opening:
     deadline_ns: int
     window: int
     stream: int | None
+    streams: list[int]
     start_index: int
     owner: int | None
     timeout: float
     mtu: int
     underflow: str
+    link_bps: int
+    real_time: RealTime
 
 
 def read_delivery(text: str) -> tuple[str, int]:
@@ -55,13 +61,24 @@ def opening(
     owner: int | None,
     timeout: float,
     mtu: int,
+    real_time: RealTime | None,
+    streams: Sequence[int] | None = None,
     underflow: str = "zeros",
+    link_bps: int = 0,
 ) -> Opening:
     """Check what the library does not."""
+    if streams is not None and stream is not None:
+        raise ValueError(f"stream {stream} and streams {list(streams)}: choose one of them")
+    if streams is not None and len(streams) == 0:
+        raise ValueError("streams are none: name at least one")
+    for number in streams or ():
+        unsigned(streams=(number, 16))
     if underflow not in ("zeros", "stop"):
         raise ValueError(f"underflow {underflow!r} is neither zeros nor stop")
     unsigned(window=(window, 32), start_index=(start_index, 64), mtu=(mtu, 64))
-    unsigned(stream=(stream or 0, 16), owner=(owner or 0, 64))
+    unsigned(stream=(stream or 0, 16), owner=(owner or 0, 64), link_bps=(link_bps, 64))
+    chosen = RealTime() if real_time is None else real_time
+    unsigned(cpu=(chosen.cpu or 0, 32), priority=(chosen.priority or 0, 32))
     name, deadline_ns = read_delivery(delivery)
     return Opening(
         address,
@@ -69,11 +86,14 @@ def opening(
         deadline_ns,
         window,
         stream,
+        list(streams or ()),
         start_index,
         owner,
         timeout,
         mtu,
         underflow,
+        link_bps,
+        chosen,
     )
 
 

@@ -1,14 +1,15 @@
 """Receiving a stream."""
 
-import asyncio
-from collections.abc import AsyncIterator, Iterator
-from types import TracebackType
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, overload
 
 import numpy as np
 
 from samplewire import _native
+from samplewire._aligned import AlignedReceiver
+from samplewire._blocks import BlockReceiver
 from samplewire._options import opening, unsigned
+from samplewire._real_time import Granted, RealTime
 from samplewire._records import DeviceInfo, Reading, ReceiverStats
 
 Block = _native.Block
@@ -55,18 +56,19 @@ def sample_dtype(format: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     return np.dtype(name), tail
 
 
-class Receiver:
+class Receiver(BlockReceiver[Block]):
     """The receiving end of a stream; `receive` makes it.
 
-    Iterate over it, or over `blocks`, to get each `Block` where it lies; `read` copies. It is its
-    own context manager. One thread takes blocks at a time, others wait for their turn; `stats` and
+    Iterate over it, or over `blocks`, to get each `Block` where it lies; `read` copies. The
+    iteration ends where the stream is complete, and raises where it broke off. It is its own
+    context manager. One thread takes blocks at a time, others wait for their turn; `stats` and
     `close` are free for any.
     """
 
     def __init__(self, native: _native.Receiver) -> None:
+        super().__init__(native)
         self._native = native
         self._info = native.info
-        self._streak = 0
 
     @property
     def info(self) -> DeviceInfo:
@@ -74,33 +76,14 @@ class Receiver:
         return self._info
 
     @property
+    def granted(self) -> Granted:
+        """What was granted of the real-time choices."""
+        return self._native.granted
+
+    @property
     def memory_bytes(self) -> int:
         """All memory taken for the stream, in bytes; none is taken later."""
         return self._native.memory_bytes
-
-    def blocks(self, timeout: float | None = None) -> Iterator[Block]:
-        """Iterate over blocks until the stream ends.
-
-        Parameters
-        ----------
-        timeout : float, optional
-            How long to wait for each, in seconds; default without end.
-
-        Yields
-        ------
-        Block
-            A run of samples without a gap inside.
-
-        Raises
-        ------
-        WaitTimeoutError
-            Nothing came within `timeout`.
-        EndedError
-            The stream ended, and was not to.
-        """
-        if timeout is None:
-            return iter(self._native)
-        return iter(lambda: self._native.take(timeout), None)
 
     def read(self, count: int, *, timeout: float | None = None) -> Reading:
         """Copy samples that follow each other without a gap.
@@ -135,40 +118,6 @@ class Receiver:
         """Counters as of some milliseconds ago; after the end, the final ones."""
         return self._native.stats()
 
-    def close(self) -> None:
-        """End the stream; blocks that are held stay good. Waits about a second at most."""
-        self._native.close()
-
-    def __iter__(self) -> Iterator[Block]:
-        return iter(self._native)
-
-    def __aiter__(self) -> AsyncIterator[Block]:
-        return self
-
-    async def __anext__(self) -> Block:
-        # A stream that is never empty leaves others their turns.
-        self._streak = (self._streak + 1) % _STREAK_MAX
-        if self._streak == 0:
-            await asyncio.sleep(0)
-        while not self._native.wait_ready(0.0):
-            # A wait that is cancelled ends soon after by itself, and what it found is kept.
-            await asyncio.get_running_loop().run_in_executor(None, self._native.wait_ready, 0.05)
-        block = self._native.take(None)
-        if block is None:
-            raise StopAsyncIteration
-        return block
-
-    def __enter__(self) -> "Receiver":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         info = self._info
         return (
@@ -177,18 +126,46 @@ class Receiver:
         )
 
 
+@overload
+def receive(
+    address: str,
+    *,
+    delivery: str = ...,
+    window: int = ...,
+    stream: int | None = ...,
+    streams: None = ...,
+    start_index: int = ...,
+    owner: int | None = ...,
+    timeout: float = ...,
+    mtu: int = ...,
+    real_time: RealTime | None = ...,
+) -> Receiver: ...
+@overload
+def receive(
+    address: str,
+    *,
+    delivery: str = ...,
+    window: int = ...,
+    streams: Sequence[int],
+    owner: int | None = ...,
+    timeout: float = ...,
+    mtu: int = ...,
+    real_time: RealTime | None = ...,
+) -> AlignedReceiver: ...
 def receive(
     address: str,
     *,
     delivery: str = "complete",
     window: int = 1_024,
     stream: int | None = None,
+    streams: Sequence[int] | None = None,
     start_index: int = 0,
     owner: int | None = None,
     timeout: float = 3.0,
     mtu: int = 9_000,
-) -> Receiver:
-    """Open the stream of a device and start to receive.
+    real_time: RealTime | None = None,
+) -> Receiver | AlignedReceiver:
+    """Open a stream of a device, or several aligned ones, and start to receive.
 
     Parameters
     ----------
@@ -202,18 +179,25 @@ def receive(
         payload.
     stream : int, optional
         The device's stream; default its first that sends.
+    streams : sequence of int, optional
+        Several of the device's streams, in the order of the results, over one socket and in one I/O
+        thread. All begin at one index, which the opening chooses.
     start_index : int
-        The index of the first sample to come; 0 means that of now.
+        The index of the first sample to come; 0 means that of now. Not with several streams.
     owner : int, optional
         Names this program to the device: the same owner takes a stream over at once.
     timeout : float
         How long to try to open, in seconds.
     mtu : int
         The largest IP packet to ask for, headers included, in bytes.
+    real_time : RealTime, optional
+        CPU, priority, memory and waiting of the I/O thread; `granted` of the receiver states what
+        the system granted.
 
     Returns
     -------
-    Receiver
+    Receiver or AlignedReceiver
+        `AlignedReceiver` where `streams` is given, also of one stream.
 
     Raises
     ------
@@ -227,19 +211,24 @@ def receive(
     ...     with sw.receive(device.address) as rx:
     ...         sum(len(block) for block in rx)
     5000
+    >>> with sw.emulate("counter", rate_hz=1e6, streams=2, samples=5_000) as device:
+    ...     with sw.receive(device.address, streams=[0, 1]) as rx:
+    ...         block = next(iter(rx))
+    >>> [samples.dtype.name for samples in block.samples]
+    ['int16', 'int16']
     """
     options = opening(
         address,
         delivery=delivery,
         window=window,
         stream=stream,
+        streams=streams,
         start_index=start_index,
         owner=owner,
         timeout=timeout,
         mtu=mtu,
+        real_time=real_time,
     )
+    if streams is not None:
+        return AlignedReceiver(_native.AlignedReceiver(options))
     return Receiver(_native.Receiver(options))
-
-
-_STREAK_MAX = 64
-"""Blocks that an asynchronous iteration takes before others have their turn."""

@@ -108,6 +108,41 @@ class Gap:
 
 
 @dataclass(frozen=True, slots=True)
+class StreamGap(Gap):
+    """A gap of one of several aligned streams, at which all have none.
+
+    Attributes
+    ----------
+    stream : int
+        The number of the stream that misses the samples.
+    """
+
+    stream: int
+
+
+@dataclass(frozen=True, slots=True)
+class StreamCounts:
+    """What became of the indexes of one of several aligned streams.
+
+    Attributes
+    ----------
+    stream : int
+        The number of the stream.
+    gaps : int
+        Its own gaps.
+    missing : int
+        Samples that it misses.
+    discarded : int
+        Samples that it has, and that were left out because another stream misses theirs.
+    """
+
+    stream: int
+    gaps: int
+    missing: int
+    discarded: int
+
+
+@dataclass(frozen=True, slots=True)
 class Tag:
     """What changed at an index.
 
@@ -116,15 +151,31 @@ class Tag:
     index : int
         The index.
     kind : str
-        `start`, `end of burst`, `overflow` (of samples), `frequency` and `rate` (in hertz), `gain`
-        (in decibels), or `other`.
-    value : float or None
-        How much, in the unit of the kind.
+        `start`: the index was set on purpose, as a stream or a burst begins. `end of burst`: the
+        sample before the index is the last of a burst. `overflow`: the source lost samples before
+        the index. `gap`: a block did not pass on samples before the index. `sync`: a sync word ends
+        in the byte at the index. `frequency`, `gain`, `rate`: the centre frequency, the gain or the
+        sample rate changed. `other`: a kind of a later version.
+    value : int, float or None
+        Of `overflow` and `gap` how many samples, 0 where they were fewer than one; of `sync` the
+        bit of the byte, from the highest, 0, to the lowest, 7; of `frequency` and `rate` hertz, of
+        `gain` decibels; `None` of the others.
+    cause : str or None
+        Why, of `gap`.
+    wrong_bits : int or None
+        How many bits of the sync word are wrong, of `sync`.
+
+    Examples
+    --------
+    >>> Tag(index=1_000, kind="overflow", value=64).value
+    64
     """
 
     index: int
     kind: str
-    value: float | None
+    value: float | None = None
+    cause: str | None = None
+    wrong_bits: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,24 @@
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeGuard, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samplewire import _native
 from samplewire._options import opening, unsigned
+from samplewire._real_time import Granted, RealTime
 from samplewire._receive import sample_dtype
 from samplewire._records import DeviceInfo, PlayEvent, SessionEnd, TransmitterStats
+
+S = TypeVar("S", bound="SendStream")
+
+Buffer = bytes | bytearray | memoryview
+"""Samples as they go over the wire: little-endian, I and Q and channels interleaved."""
+
+Samples = NDArray[Any] | Buffer
+"""What can be sent."""
 
 
 def wire_bytes(samples: NDArray[Any], format: str, channels: int) -> bytes:
@@ -44,42 +53,79 @@ def wire_bytes(samples: NDArray[Any], format: str, channels: int) -> bytes:
     >>> wire_bytes(np.array([0.5 - 1j], np.complex64), "sc16", 1).hex()
     '00400080'
     """
+    data, source = _as_bytes(samples, format, channels)
+    return data.tobytes() if source == format else _native.convert(source, format, data.tobytes())
+
+
+def _as_bytes(samples: Samples, format: str, channels: int) -> tuple[NDArray[np.uint8], str]:
+    """Samples as bytes, without a copy where they are contiguous, and the format of these."""
     dtype, tail = sample_dtype(format)
+    if not hasattr(samples, "__array__"):
+        data = np.frombuffer(samples, np.uint8) if len(memoryview(samples)) else _NO_BYTES
+        frame_bytes = dtype.itemsize * (2 if tail else 1) * channels
+        if len(data) % frame_bytes:
+            raise ValueError(
+                f"a buffer of {len(data)} bytes: {format} of {channels} channels takes "
+                f"{frame_bytes} for each sample"
+            )
+        return data, format
+    array = np.asarray(samples)
     is_complex = bool(tail) or dtype.kind == "c"
     floats = np.dtype("complex64" if is_complex else "float32")
-    if samples.dtype == dtype:
+    if array.dtype == dtype:
         tail_given, source = tail, format
-    elif samples.dtype == floats:
+    elif array.dtype == floats:
         tail_given, source = (), "fc32" if is_complex else "rf32"
     else:
         raise TypeError(
-            f"samples are {samples.dtype}: {format} takes {dtype} shaped (n, channels"
+            f"samples are {array.dtype}: {format} takes {dtype} shaped (n, channels"
             f"{', 2' if tail else ''}), or {floats}"
         )
-    shape = samples.shape
+    shape = array.shape
     if shape[1:] != (channels, *tail_given) and not (channels == 1 and shape[1:] == tail_given):
         expected = ("n", channels, *tail_given)
         raise ValueError(f"samples are shaped {shape}: {format} of {channels} channels, {expected}")
-    data = np.ascontiguousarray(samples).tobytes()
-    return data if source == format else _native.convert(source, format, data)
+    return np.ascontiguousarray(array).reshape(-1).view(np.uint8), source
 
 
-class Transmitter:
-    """The sending end of a stream that this program opened; `transmit` makes it.
+def _is_one(samples: Samples | Iterable[Samples]) -> TypeGuard[Samples]:
+    """Whether these are samples themselves, and not parts that follow each other."""
+    if hasattr(samples, "__array__"):
+        return True
+    try:
+        memoryview(samples)  # type: ignore[arg-type]
+    except TypeError:
+        return False
+    return True
 
-    It is its own context manager: leaving that waits until the device has everything, or gives up
+
+class SendStream:
+    """The sending end of a stream that a receiver opened; `Listener.accept` gives it.
+
+    It is its own context manager: leaving that waits until the peer has everything, or gives up
     what has not departed when an exception passes through.
     """
 
     def __init__(self, native: _native.Transmitter) -> None:
         self._native = native
-        self._info = native.info
+        self._format = native.format
+        self._channels = native.channels
         self._end: SessionEnd | None = None
 
     @property
-    def info(self) -> DeviceInfo:
-        """What the device said of the stream."""
-        return self._info
+    def peer(self) -> str:
+        """The address of the other end."""
+        return self._native.peer
+
+    @property
+    def first_index(self) -> int:
+        """The index of the first sample that can be sent."""
+        return self._native.first_index
+
+    @property
+    def granted(self) -> Granted:
+        """What was granted of the real-time choices."""
+        return self._native.granted
 
     @property
     def next_index(self) -> int:
@@ -93,16 +139,23 @@ class Transmitter:
 
     def send(
         self,
-        samples: NDArray[Any] | Iterable[NDArray[Any]],
+        samples: Samples | Iterable[Samples],
         *,
         index: int | None = None,
     ) -> int:
         """Send samples as one burst.
 
+        Samples are copied once, from where they lie into the memory that the network reads, and
+        converted on the way where they have another type; an array that is not contiguous is copied
+        once more. The GIL is released while the call waits for memory, and held while it copies.
+        Memory that another thread writes meanwhile is sent as it is at that moment.
+
         Parameters
         ----------
-        samples : numpy.ndarray or iterable of numpy.ndarray
-            See `wire_bytes` for types and shapes; the parts of an iterable follow each other.
+        samples : numpy.ndarray, buffer or iterable of them
+            Arrays have the types and shapes of `wire_bytes`. Any other contiguous buffer (bytes,
+            bytearray, memoryview) has samples as they go over the wire: little-endian, I and Q and
+            the channels interleaved. The parts of an iterable follow each other.
         index : int, optional
             The index of the first, which is its time where the device has a clock; default
             `next_index`.
@@ -117,14 +170,69 @@ class Transmitter:
         ------
         ValueError
             The index lies before the end of what was sent, the samples go beyond index 2^63, or
-            they have another shape.
+            they have another shape or end within a sample.
+        TypeError
+            The samples have another type.
+        BufferError
+            The buffer is not contiguous.
         EndedError
             The stream is over.
         """
-        parts = [samples] if isinstance(samples, np.ndarray) else samples
+        parts = [samples] if _is_one(samples) else cast(Iterable[Samples], samples)
         first = self.next_index if index is None else index
         unsigned(index=(first, 64))
         return self._native.send(self._pieces(parts), first)
+
+    def stats(self) -> TransmitterStats:
+        """Counters as of some milliseconds ago."""
+        return self._native.stats()
+
+    def finish(self) -> SessionEnd | None:
+        """End the stream after all that was sent, and wait until the device has it.
+
+        Raises
+        ------
+        PortFailedError
+            The I/O thread broke.
+        """
+        self._end = self._native.finish() or self._end
+        return self._end
+
+    def cancel(self) -> SessionEnd | None:
+        """End the stream with what has departed."""
+        self._end = self._native.cancel() or self._end
+        return self._end
+
+    def _pieces(self, parts: Iterable[Samples]) -> Iterator[tuple[NDArray[np.uint8], str]]:
+        for part in parts:
+            yield _as_bytes(part, self._format, self._channels)
+
+    def __enter__(self: S) -> S:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is None:
+            self.finish()
+        else:
+            self.cancel()
+
+
+class Transmitter(SendStream):
+    """The sending end of a stream that this program opened; `transmit` makes it."""
+
+    def __init__(self, native: _native.Transmitter, info: DeviceInfo) -> None:
+        super().__init__(native)
+        self._info = info
+
+    @property
+    def info(self) -> DeviceInfo:
+        """What the device said of the stream."""
+        return self._info
 
     def wait_played(self, index: int | None = None, *, timeout: float | None = None) -> bool:
         """Wait until the device has played what lies before an index.
@@ -167,44 +275,6 @@ class Transmitter:
         """
         return iter(lambda: self._native.next_event(timeout), None)
 
-    def stats(self) -> TransmitterStats:
-        """Counters as of some milliseconds ago."""
-        return self._native.stats()
-
-    def finish(self) -> SessionEnd | None:
-        """End the stream after all that was sent, and wait until the device has it.
-
-        Raises
-        ------
-        PortFailedError
-            The I/O thread broke.
-        """
-        self._end = self._native.finish() or self._end
-        return self._end
-
-    def cancel(self) -> SessionEnd | None:
-        """End the stream with what has departed."""
-        self._end = self._native.cancel() or self._end
-        return self._end
-
-    def _pieces(self, parts: Iterable[NDArray[Any]]) -> Iterator[bytes]:
-        for part in parts:
-            yield wire_bytes(part, self._info.format, self._info.channels)
-
-    def __enter__(self) -> "Transmitter":
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if error is None:
-            self.finish()
-        else:
-            self.cancel()
-
 
 def transmit(
     address: str,
@@ -217,6 +287,8 @@ def transmit(
     timeout: float = 3.0,
     mtu: int = 9_000,
     underflow: str = "zeros",
+    link_bps: int = 0,
+    real_time: RealTime | None = None,
 ) -> Transmitter:
     """Open the stream of a device that plays.
 
@@ -224,7 +296,7 @@ def transmit(
     ----------
     address : str
         `HOST[:PORT]`; port 9100 unless given.
-    delivery, window, stream, owner, mtu
+    delivery, window, stream, owner, mtu, real_time
         See `receive`.
     timeout : float
         How long to try to open, and then how long to wait until the device says how much it takes,
@@ -233,6 +305,8 @@ def transmit(
         The index of the first sample; 0 means what the device plays when it is opened.
     underflow : str
         What the device does when samples are not there in time: play `zeros`, or `stop`.
+    link_bps : int
+        Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 does not pace.
 
     Returns
     -------
@@ -261,6 +335,14 @@ def transmit(
         owner=owner,
         timeout=timeout,
         mtu=mtu,
+        real_time=real_time,
         underflow=underflow,
+        link_bps=link_bps,
     )
-    return Transmitter(_native.Transmitter(options))
+    native = _native.Transmitter(options)
+    info = native.info
+    assert info is not None
+    return Transmitter(native, info)
+
+
+_NO_BYTES = np.empty(0, np.uint8)

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use numpy::PyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -236,6 +236,22 @@ pub(crate) fn convert<'py>(
         let converted = format::convert(from, to, data, out);
         converted.map(drop).map_err(|error| PyValueError::new_err(error.to_string()))
     })
+}
+
+/// Samples in bytes, as numbers of float32 at full scale 1.0: two for each of a complex format.
+#[pyfunction]
+pub(crate) fn to_floats<'py>(
+    py: Python<'py>,
+    from_format: &str,
+    data: PyReadonlyArray1<'py, u8>,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let from = format_named(from_format)?;
+    let (to, parts) = if from.is_complex() { (Format::Fc32, 2) } else { (Format::Rf32, 1) };
+    let bytes = data.as_slice()?;
+    let mut out = vec![0_f32; bytes.len() / from.sample_bytes() * parts];
+    let converted = format::convert(from, to, bytes, bytemuck::cast_slice_mut(&mut out));
+    converted.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Ok(PyArray1::from_vec(py, out))
 }
 
 const DLPACK_CPU: i32 = 1;

@@ -7,10 +7,8 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use samplewire::TransmitterOptions;
-use samplewire::device::{
-    Device as Port, DeviceConfig, PlayCounts, Player, ReceiveListener, STREAMS_MAX, SampleClock,
-};
+use samplewire::DeviceOptions;
+use samplewire::device::{PlayCounts, Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{Source, StreamInfo};
@@ -132,14 +130,20 @@ impl Device {
         // What a device that only plays sends is feedback.
         let data = if sends.is_empty() { Direction::Receive } else { Direction::Transmit };
         let (link, log) = options::device_link(py, (address, data), &faults)?;
-        let mut port_options = TransmitterOptions::new().window(window);
+        let mut port_options = DeviceOptions::new().window(window);
         if let Some(payload_bytes) = payload_bytes {
             port_options = port_options.payload_bytes(payload_bytes);
         }
         let clocked = inward.as_ref().or(sends.first().filter(|_| sends.len() > 1));
         let clock = clocked.filter(|_| paced).map(|it| SampleClock::start(it, Instant::now()));
-        let config = DeviceConfig { sends: &sends, plays: inward.as_ref(), clock };
-        let port = Port::listen_over(link, config, &port_options);
+        port_options = sends.iter().cloned().fold(port_options, DeviceOptions::sends);
+        if let Some(info) = &inward {
+            port_options = port_options.plays(info.clone());
+        }
+        if let Some(clock) = clock {
+            port_options = port_options.clock(clock);
+        }
+        let port = port_options.listen_over(link);
         let port = port.map_err(|error| errors::open_error(py, &error))?;
         let shared = Arc::new(Shared::default());
         let mut crew = Crew::default();

@@ -10,7 +10,7 @@ use pyo3::types::PyDict;
 use samplewire::sink::SinkError;
 use samplewire::source::SourceError;
 use samplewire::transmitter::{SendError, SessionEnd};
-use samplewire::{End, OpenError};
+use samplewire::{End, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_proto::wire::CloseReason;
 
@@ -27,6 +27,7 @@ pub(crate) fn error(py: Python<'_>, name: &str, message: String) -> PyErr {
 pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
     let name = match error {
         OpenError::Link(error) => return link_error(py, error),
+        OpenError::Address { .. } => "AddressError",
         OpenError::NoAnswer { .. } => "NoAnswerError",
         OpenError::Refused { .. } => "RefusedError",
         OpenError::Format { .. } => "FormatError",
@@ -34,7 +35,9 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
         OpenError::Apart { .. } => "ApartError",
         OpenError::Start { .. } => "StartError",
         OpenError::Terms(_) => "TermsError",
-        OpenError::OptionRange { .. } => "OptionError",
+        OpenError::OptionRange { .. } | OpenError::Streams { .. } => "OptionError",
+        OpenError::Contradiction { .. } => "ContradictionError",
+        OpenError::StreamTwice { .. } => "StreamTwiceError",
         OpenError::RealTime(_) => "RealTimeError",
         OpenError::Pool(_) => "PoolError",
         OpenError::PortFull { .. } => "PortFullError",
@@ -57,6 +60,17 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
             fields.set_item("value", value)?;
             fields.set_item("range", range)
         }
+        OpenError::Streams { streams, max } => {
+            fields.set_item("option", "streams")?;
+            fields.set_item("value", streams)?;
+            fields.set_item("range", format!("1..={max}"))
+        }
+        OpenError::Contradiction { one, other, hint } => {
+            fields.set_item("one", one)?;
+            fields.set_item("other", other)?;
+            fields.set_item("hint", hint)
+        }
+        OpenError::StreamTwice { stream } => fields.set_item("stream", stream),
         _ => Ok(()),
     })
 }
@@ -116,6 +130,35 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
         End::ClosedByPeer(reason) => fields.set_item("reason", format!("{reason:?}")),
         _ => Ok(()),
     }))
+}
+
+/// Why no block comes any more; `None` where the stream is complete.
+pub(crate) fn receive_error(py: Python<'_>, receive: &ReceiveError) -> Option<PyErr> {
+    match receive {
+        ReceiveError::Closed(end) | ReceiveError::Broken(end) => end_error(py, end),
+        ReceiveError::Link(link) => Some(link_error(py, link)),
+        ReceiveError::Stream { stream, error } => {
+            receive_error(py, error).map(|error| of_stream(py, error, *stream))
+        }
+        ReceiveError::Apart { stream, next, at } => {
+            Some(with(py, "StreamsApartError", receive.to_string(), |fields| {
+                fields.set_item("stream", stream)?;
+                fields.set_item("next", next)?;
+                fields.set_item("at", at)
+            }))
+        }
+        _ => Some(error(py, "PortFailedError", receive.to_string())),
+    }
+}
+
+/// The same exception, of one of several streams.
+fn of_stream(py: Python<'_>, error: PyErr, stream: u16) -> PyErr {
+    let exception = error.value(py);
+    let name = || {
+        exception.setattr("args", (format!("stream {stream}: {exception}"),))?;
+        exception.setattr("stream", stream)
+    };
+    name().err().unwrap_or(error.clone_ref(py))
 }
 
 pub(crate) fn transmit_error(py: Python<'_>, transmit: &SendError) -> PyErr {

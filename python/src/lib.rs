@@ -1,10 +1,13 @@
 //! The native half of the Python package `samplewire`: streams whose samples NumPy looks at where
 //! they lie. `docs/python.md` tells what is promised; the package's Python half is in `samplewire/`.
 
+mod aligned;
 mod block;
+mod chunk;
 mod copied;
 mod device;
 mod errors;
+mod listener;
 mod options;
 mod own;
 mod receiver;
@@ -24,9 +27,13 @@ mod _native {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::block::{Block, Lease, convert};
+    use super::aligned::AlignedReceiver;
+    #[pymodule_export]
+    use super::block::{Block, Lease, convert, to_floats};
     #[pymodule_export]
     use super::device::Device;
+    #[pymodule_export]
+    use super::listener::Listener;
     #[pymodule_export]
     use super::receiver::{Receiver, find, probe};
     #[pymodule_export]

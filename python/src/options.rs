@@ -6,7 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::format::{self, Format};
-use samplewire::{Delivery, ReceiveOptions, SendOptions, Underflow};
+use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
 
@@ -21,11 +21,51 @@ pub(crate) struct Opening {
     deadline_ns: u64,
     pub(crate) window: u32,
     stream: Option<u16>,
+    /// Several that are to be aligned, in their order; empty where they are not.
+    streams: Vec<u16>,
     start_index: u64,
     owner: Option<u64>,
     timeout: f64,
     mtu: usize,
     underflow: String,
+    link_bps: u64,
+    real_time: RealTimeChoices,
+}
+
+/// Choices for the I/O thread and the memory (`samplewire/_real_time.py`).
+#[derive(Debug, FromPyObject)]
+pub(crate) struct RealTimeChoices {
+    cpu: Option<usize>,
+    priority: Option<u32>,
+    lock_memory: bool,
+    huge_pages: bool,
+    timer_slack_s: Option<f64>,
+    coalesce_s: Option<f64>,
+    waits: String,
+}
+
+impl RealTimeChoices {
+    pub(crate) fn to_options(&self) -> PyResult<RealTime> {
+        let waits = self
+            .waits
+            .parse::<Waits>()
+            .map_err(|error| PyValueError::new_err(format!("waits: {error}")))?;
+        let mut options =
+            RealTime::new().waits(waits).lock_memory(self.lock_memory).huge_pages(self.huge_pages);
+        if let Some(cpu) = self.cpu {
+            options = options.cpu(cpu);
+        }
+        if let Some(priority) = self.priority {
+            options = options.priority(priority);
+        }
+        if let Some(seconds) = self.timer_slack_s {
+            options = options.timer_slack(span("timer_slack_s", seconds)?);
+        }
+        if let Some(seconds) = self.coalesce_s {
+            options = options.coalesce(span("coalesce_s", seconds)?);
+        }
+        Ok(options)
+    }
 }
 
 /// Sets what both options know, under the same names.
@@ -36,7 +76,8 @@ macro_rules! common {
             .window($opening.window)
             .start_index($opening.start_index)
             .timeout($opening.timeout()?)
-            .mtu($opening.mtu);
+            .mtu($opening.mtu)
+            .real_time($opening.real_time.to_options()?);
         if let Some(stream) = $opening.stream {
             options = options.stream(stream);
         }
@@ -65,12 +106,16 @@ impl Opening {
     }
 
     pub(crate) fn to_receive(&self) -> PyResult<ReceiveOptions> {
-        Ok(common!(self, ReceiveOptions::new()))
+        let options = common!(self, ReceiveOptions::new());
+        Ok(match &self.streams[..] {
+            [] => options,
+            streams => options.streams(streams.iter().copied()),
+        })
     }
 
     pub(crate) fn to_send(&self) -> PyResult<SendOptions> {
         let underflow = if self.underflow == "stop" { Underflow::Stop } else { Underflow::Zeros };
-        Ok(common!(self, SendOptions::new()).underflow(underflow))
+        Ok(common!(self, SendOptions::new()).underflow(underflow).link_bps(self.link_bps))
     }
 }
 

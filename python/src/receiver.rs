@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use samplewire::receiver::{ReceiveStream, StatsHandle};
-use samplewire::{DeviceInfo, OpenError};
+use samplewire::{DeviceInfo, Granted, OpenError, ReceiveError};
 
 use crate::block::{Block, Held, Ledger};
 use crate::copied::{Copied, Part};
@@ -26,6 +26,7 @@ pub(crate) struct Receiver {
     kept: Mutex<VecDeque<Copied>>,
     info: DeviceInfo,
     stats: StatsHandle,
+    granted: Granted,
     shape: Shape,
     ledger: Arc<Ledger>,
     /// Bytes that may be held before somebody is warned.
@@ -40,18 +41,22 @@ struct Inner {
     stream: Option<Own<ReceiveStream>>,
     /// A block of which the samples before this number were taken.
     begun: Option<(Arc<Held>, usize)>,
+    /// Why no block comes any more.
+    end: Option<ReceiveError>,
 }
 
 impl Inner {
     /// Waits for a block and keeps it; whether there is something to tell.
     fn fetch(&mut self, timeout: Duration, ledger: &Arc<Ledger>) -> bool {
-        if self.begun.is_some() {
+        if self.begun.is_some() || self.end.is_some() {
             return true;
         }
         let Some(stream) = &mut self.stream else { return true };
-        let block = stream.next_within(timeout);
-        self.begun = block.map(|block| (Arc::new(Held::new(block, ledger)), 0));
-        self.begun.is_some() || stream.is_over()
+        match stream.next_within(timeout) {
+            Ok(block) => self.begun = block.map(|block| (Arc::new(Held::new(block, ledger)), 0)),
+            Err(error) => self.end = Some(error),
+        }
+        self.begun.is_some() || self.end.is_some()
     }
 }
 
@@ -147,14 +152,10 @@ impl Receiver {
 
     /// Nothing comes any more: an error, unless that is as it should be.
     fn over(&self, py: Python<'_>, inner: &Inner) -> PyResult<()> {
-        let Some(stream) = &inner.stream else { return self.closed(py) };
-        match stream.end() {
-            Some(Ok(end)) => errors::end_error(py, end).map_or(Ok(()), Err),
-            Some(Err(link)) => Err(errors::link_error(py, link)),
-            None => {
-                let message = "the I/O thread of the stream is gone".to_owned();
-                Err(errors::error(py, "PortFailedError", message))
-            }
+        match &inner.end {
+            _ if inner.stream.is_none() => self.closed(py),
+            Some(error) => errors::receive_error(py, error).map_or(Ok(()), Err),
+            None => Ok(()),
         }
     }
 
@@ -192,7 +193,7 @@ impl Receiver {
     fn open(py: Python<'_>, opening: options::Opening) -> PyResult<Self> {
         let address = opening.address(py)?;
         let options = opening.to_receive()?;
-        let opened = interruptible(py, move || ReceiveStream::open(address, &options))?;
+        let opened = interruptible(py, move || options.open(address))?;
         let stream = opened.map_err(|error| errors::open_error(py, &error))?;
         let info = stream.info().clone();
         let window_bytes =
@@ -200,11 +201,12 @@ impl Receiver {
         Ok(Self {
             home: Home::here(),
             stats: stream.stats_handle(),
+            granted: stream.granted().clone(),
             shape: Shape { format: info.format, channels: info.channels },
             ledger: Arc::default(),
             held_bytes_max: window_bytes / 2,
             memory_bytes: stream.memory_bytes(),
-            inner: Mutex::new(Inner { stream: Some(Own::new(stream)), begun: None }),
+            inner: Mutex::new(Inner { stream: Some(Own::new(stream)), begun: None, end: None }),
             kept: Mutex::default(),
             info,
             is_closed: AtomicBool::new(false),
@@ -215,6 +217,12 @@ impl Receiver {
     #[getter]
     fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         tables::device_info(py, &self.info)
+    }
+
+    /// What was granted of the real-time options.
+    #[getter]
+    fn granted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        tables::granted(py, &self.granted)
     }
 
     #[getter]

@@ -7,13 +7,15 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use samplewire::account::Account;
+use samplewire::receiver::{AlignedItem, Interleaved, StreamGap};
+use samplewire::sigmf::RecordedGap;
 use samplewire::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
-use samplewire::{Block, End, ReceiveStream};
+use samplewire::{Block, ReceiveError};
 
 use crate::wait::{SLICE, interruptible, span, stoppable};
 use crate::{errors, options, tables};
 
-/// Records a stream until it ends, `samples` indexes are there or `seconds` are over.
+/// Records a stream, or several as one that has the channels of all, until it ends, `samples` indexes are there or `seconds` are over.
 #[pyfunction]
 #[pyo3(signature = (opening, path, *, samples, seconds, format, overwrite, compress, sha512))]
 #[expect(clippy::too_many_arguments, reason = "Python's half names each")]
@@ -38,7 +40,7 @@ pub(crate) fn record<'py>(
     }
     let duration = seconds.map(|it| span("seconds", it)).transpose()?;
     let (address, options) = (opening.address(py)?, opening.to_receive()?);
-    let opened = interruptible(py, move || ReceiveStream::open(address, &options))?;
+    let opened = interruptible(py, move || options.open_interleaved(address))?;
     let receiver = opened.map_err(|error| errors::open_error(py, &error))?;
     let of_sink = |error| errors::sink_error(py, &error);
     let stream = receiver.info().stream_info();
@@ -48,11 +50,7 @@ pub(crate) fn record<'py>(
     let until = duration.and_then(|it| Instant::now().checked_add(it));
     let recorded = stoppable(py, move |stop| run(receiver, writer, account, until, stop))?;
     let Recorded { summary, account, silent_s, end } = recorded.map_err(of_sink)?;
-    match end {
-        Some(Ok(end)) => errors::end_error(py, &end).map_or(Ok(()), Err)?,
-        Some(Err(link)) => return Err(errors::error(py, "LinkError", link)),
-        None => {}
-    }
+    end.and_then(|error| errors::receive_error(py, &error)).map_or(Ok(()), Err)?;
     let defect = |defect| PyRuntimeError::new_err(format!("the account does not add up: {defect}"));
     let balance = account.balance(summary.samples).map_err(defect)?;
     tables::recording(py, &summary, &balance, silent_s)
@@ -64,12 +62,12 @@ struct Recorded {
     account: Account,
     /// For how long the device had been silent at the end, where it was.
     silent_s: Option<f64>,
-    end: Option<Result<End, String>>,
+    end: Option<ReceiveError>,
 }
 
 /// Records into the writer and finishes it, whatever stops the recording.
 fn run(
-    mut receiver: ReceiveStream,
+    mut receiver: Interleaved,
     mut writer: Writer,
     mut account: Account,
     until: Option<Instant>,
@@ -84,16 +82,25 @@ fn run(
             break;
         }
         match receiver.next_within(left.map_or(SLICE, |left| left.min(SLICE))) {
-            Some(block) => result = take(block, &mut writer, &mut account),
-            None if receiver.is_over() => {
-                let told = receiver.end().map(Result::as_ref);
-                end = told.map(|end| end.copied().map_err(ToString::to_string));
+            Ok(Some(AlignedItem::Samples(block))) => {
+                result = take(block, &mut writer, &mut account);
+            }
+            Ok(Some(AlignedItem::Gap(gap))) => {
+                result = note(&gap, receiver.infos().len() > 1, &mut writer, &mut account);
+            }
+            Ok(None) => {}
+            Err(ReceiveError::Stream { error, .. }) if receiver.infos().len() == 1 => {
+                end = Some(*error);
                 break;
             }
-            None => {}
+            Err(error) => {
+                end = Some(error);
+                break;
+            }
         }
     }
-    let silent_ns = receiver.stats().silent_ns;
+    let silences = receiver.stats().map(|(stats, _)| stats.silent_ns);
+    let silent_ns = silences.max().unwrap_or(0);
     let silent_s = (silent_ns > 0).then(|| Duration::from_nanos(silent_ns).as_secs_f64());
     receiver.close();
     let (summary, unheard) = writer.finish();
@@ -102,13 +109,19 @@ fn run(
     Ok(Recorded { summary, account, silent_s, end })
 }
 
+/// Accounts for a gap, and for the stream that has it where there are several.
+fn note(
+    StreamGap { stream, gap }: &StreamGap,
+    are_several: bool,
+    writer: &mut Writer,
+    account: &mut Account,
+) -> Result<(), SinkError> {
+    let gap = RecordedGap { stream: are_several.then_some(*stream), ..RecordedGap::from(gap) };
+    account.take_gap(&gap, false).map_or(Ok(()), |gap| writer.gap(&gap))
+}
+
 /// Writes what of the block is still wanted.
 fn take(block: Block, writer: &mut Writer, account: &mut Account) -> Result<(), SinkError> {
-    for gap in block.gaps() {
-        if let Some(gap) = account.take_gap(&gap.into(), false) {
-            writer.gap(&gap)?;
-        }
-    }
     let index = block.index();
     let samples = account.take_samples(index, block.len());
     if samples > 0 {

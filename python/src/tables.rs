@@ -5,10 +5,12 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use samplewire::account::Balance;
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
+use samplewire::real_time::{Granted, Lack, Pages};
 use samplewire::receiver::ReceiverSnapshot;
+use samplewire::receiver::{LaneCounts, StreamGap};
 use samplewire::sink::SinkSummary;
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
-use samplewire::{Cause, DeviceInfo, Gap};
+use samplewire::{Cause, DeviceInfo, Gap, Waits};
 use samplewire_circuit::{Tag, TagKind};
 use samplewire_io::faults::Counts;
 use samplewire_proto::sender::SenderStats;
@@ -61,28 +63,99 @@ pub(crate) fn device_info<'py>(py: Python<'py>, info: &DeviceInfo) -> PyResult<B
     record("DeviceInfo", &fields)
 }
 
-pub(crate) fn gap<'py>(py: Python<'py>, gap: &Gap) -> PyResult<Bound<'py, PyAny>> {
+fn gap_fields<'py>(py: Python<'py>, gap: &Gap) -> PyResult<Fields<'py>> {
     let fields = PyDict::new(py);
     copy!(fields, gap, first, not_repaired, source_lost);
     fields.set_item("cause", gap.cause.as_str())?;
-    record("Gap", &fields)
+    Ok(fields)
+}
+
+pub(crate) fn gap<'py>(py: Python<'py>, gap: &Gap) -> PyResult<Bound<'py, PyAny>> {
+    record("Gap", &gap_fields(py, gap)?)
+}
+
+pub(crate) fn stream_gap<'py>(py: Python<'py>, of: &StreamGap) -> PyResult<Bound<'py, PyAny>> {
+    let fields = gap_fields(py, &of.gap)?;
+    fields.set_item("stream", of.stream)?;
+    record("StreamGap", &fields)
+}
+
+pub(crate) fn stream_counts<'py>(
+    py: Python<'py>,
+    stream: u16,
+    counts: &LaneCounts,
+) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, counts, gaps, missing, discarded);
+    fields.set_item("stream", stream)?;
+    record("StreamCounts", &fields)
+}
+
+pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, granted, cpu, priority, locked_bytes);
+    let pages = granted.pages.map(|pages| match pages {
+        Pages::Huge => "huge",
+        Pages::Transparent { huge_bytes: 1.. } => "transparent",
+        Pages::Transparent { huge_bytes: 0 } | Pages::Small => "small",
+    });
+    let waits = match granted.waits {
+        Waits::Asleep => "asleep",
+        Waits::Spinning => "spinning",
+        Waits::BothSpinning => "both-spinning",
+        Waits::Inline => "inline",
+    };
+    fields.set_item("pages", pages)?;
+    fields.set_item("timer_slack_s", granted.timer_slack.map(|it| it.as_secs_f64()))?;
+    fields.set_item("coalesce_s", granted.coalesce.map(|it| it.as_secs_f64()))?;
+    fields.set_item("waits", waits)?;
+    fields.set_item("lacks", tuple(py, granted.lacks.iter().map(|it| lack(py, it)))?)?;
+    fields.set_item("summary", granted.to_string())?;
+    py.import("samplewire._real_time")?.getattr("Granted")?.call((), Some(&fields))
+}
+
+fn lack<'py>(py: Python<'py>, lack: &Lack) -> PyResult<Bound<'py, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, lack, what, why, capability, command);
+    py.import("samplewire._real_time")?.getattr("Lack")?.call((), Some(&fields))
 }
 
 pub(crate) fn tag<'py>(py: Python<'py>, tag: &Tag) -> PyResult<Bound<'py, PyAny>> {
-    let (kind, value) = match tag.kind {
-        TagKind::Start => ("start", None),
-        TagKind::EndOfBurst => ("end of burst", None),
-        TagKind::Overflow { lost_samples } => ("overflow", Some(lost_samples as f64)),
-        TagKind::Frequency { hz } => ("frequency", Some(hz)),
-        TagKind::Gain { db } => ("gain", Some(db)),
-        TagKind::Rate { hz } => ("rate", Some(hz)),
-        // Of a later version of the library.
-        _ => ("other", None),
-    };
     let fields = PyDict::new(py);
     fields.set_item("index", tag.index)?;
+    let kind = match tag.kind {
+        TagKind::Start => "start",
+        TagKind::EndOfBurst => "end of burst",
+        TagKind::Overflow { lost_samples } => {
+            fields.set_item("value", lost_samples)?;
+            "overflow"
+        }
+        TagKind::Gap { lost_samples, cause } => {
+            fields.set_item("value", lost_samples)?;
+            fields.set_item("cause", cause)?;
+            "gap"
+        }
+        TagKind::Sync { bit, wrong_bits } => {
+            fields.set_item("value", bit)?;
+            fields.set_item("wrong_bits", wrong_bits)?;
+            "sync"
+        }
+        TagKind::Frequency { hz } => {
+            fields.set_item("value", hz)?;
+            "frequency"
+        }
+        TagKind::Gain { db } => {
+            fields.set_item("value", db)?;
+            "gain"
+        }
+        TagKind::Rate { hz } => {
+            fields.set_item("value", hz)?;
+            "rate"
+        }
+        // A kind that a later version of the library adds.
+        _ => "other",
+    };
     fields.set_item("kind", kind)?;
-    fields.set_item("value", value)?;
     record("Tag", &fields)
 }
 

@@ -1,28 +1,38 @@
 //! Sending to a device that plays, as Python does it.
 
+use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
+use samplewire::format::{self, Format};
 use samplewire::transmitter::{PlayEvents, SendError, SendStream, SessionEnd, StatsHandle};
-use samplewire::{DeviceInfo, OpenError};
+use samplewire::{DeviceInfo, Granted, OpenError};
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
 use crate::own::{Home, Own};
+use crate::view::Shape;
 use crate::wait::{SLICE, interruptible, until, without_gil};
 use crate::{errors, options, tables};
 
-/// The sending end of a stream that this program opened.
+/// The sending end of a stream, which this program opened or a receiver did.
 #[pyclass(frozen, module = "samplewire")]
 pub(crate) struct Transmitter {
     home: Home,
     inner: Mutex<Option<Own<Inner>>>,
-    info: DeviceInfo,
+    /// The samples.
+    shape: Shape,
+    peer: SocketAddr,
+    first_index: u64,
+    /// Of a stream that this end opened.
+    info: Option<DeviceInfo>,
+    events: Option<PlayEvents>,
     stats: StatsHandle,
-    events: PlayEvents,
+    granted: Granted,
 }
 
 struct Inner {
@@ -49,16 +59,17 @@ impl Inner {
         let py = pieces.py();
         let frame_bytes = self.stream.info().frame_bytes();
         let (mut index, mut flags) = (first, Flags::START);
-        let mut piece = Piece { bytes: Vec::new(), at: 0, frame_bytes, end: first };
+        let format = self.stream.info().format;
+        let mut piece = Piece { part: None, at: 0, format, frame_bytes, end: first };
         loop {
             let mut filling = self.quantum(py)?;
             let room = filling.bytes_mut();
             let mut len_bytes = 0;
             let mut sent = py.check_signals();
             while sent.is_ok() && len_bytes < room.len() {
-                match piece.read(pieces, &mut room[len_bytes..]) {
+                match piece.fill(pieces, &mut room[len_bytes..]) {
                     Ok(0) => break,
-                    Ok(read_bytes) => len_bytes += read_bytes,
+                    Ok(filled_bytes) => len_bytes += filled_bytes,
                     Err(error) => sent = Err(error),
                 }
             }
@@ -80,30 +91,45 @@ impl Inner {
     }
 }
 
-/// Bytes of an array that wait to be sent.
-struct Piece {
-    bytes: Vec<u8>,
+/// An array that is being sent, where it lies.
+struct Piece<'py> {
+    /// Its memory as bytes, and the format of what is in it.
+    part: Option<(PyReadonlyArray1<'py, u8>, Format)>,
+    /// How many of its bytes have been taken.
     at: usize,
+    /// The stream's format.
+    format: Format,
     frame_bytes: usize,
     /// The index after its last sample.
     end: u64,
 }
 
-impl Piece {
-    /// Fills `out` from the piece, and from the next when it is used up; 0 when there is none.
-    fn read(&mut self, pieces: &Bound<'_, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
-        while self.at == self.bytes.len() {
+impl<'py> Piece<'py> {
+    /// Copies samples into `out`, in the stream's format, from the piece, and from the next when it
+    /// is used up; 0 when there is none. The GIL is held meanwhile: it keeps the array as it is.
+    fn fill(&mut self, pieces: &Bound<'py, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
+        loop {
+            if let Some((array, format)) = &self.part {
+                let bytes = array.as_slice()?;
+                if self.at < bytes.len() {
+                    let samples = (bytes.len() - self.at) / format.sample_bytes();
+                    let samples = samples.min(out.len() / self.format.sample_bytes());
+                    let end = self.at + samples * format.sample_bytes();
+                    let filled = format::convert(*format, self.format, &bytes[self.at..end], out);
+                    self.at = end;
+                    return filled.map_err(|error| PyTypeError::new_err(error.to_string()));
+                }
+            }
             let Some(next) = pieces.clone().next() else { return Ok(0) };
-            let bytes = next?.extract::<Vec<u8>>()?;
-            let (first, samples) = (self.end, (bytes.len() / self.frame_bytes) as u64);
+            let (array, name) = next?.extract::<(PyReadonlyArray1<'py, u8>, String)>()?;
+            let format = options::format_named(&name)?;
+            let channels = self.frame_bytes / self.format.sample_bytes();
+            let (first, len_bytes) = (self.end, array.as_slice()?.len());
+            let samples = (len_bytes / (format.sample_bytes() * channels)) as u64;
             let end = first.checked_add(samples).filter(|end| *end <= INDEX_MAX);
             self.end = end.ok_or_else(|| too_large(first, samples))?;
-            (self.bytes, self.at) = (bytes, 0);
+            (self.part, self.at) = (Some((array, format)), 0);
         }
-        let len_bytes = out.len().min(self.bytes.len() - self.at);
-        out[..len_bytes].copy_from_slice(&self.bytes[self.at..self.at + len_bytes]);
-        self.at += len_bytes;
-        Ok(len_bytes)
     }
 }
 
@@ -113,6 +139,21 @@ fn too_large(first: u64, samples: u64) -> PyErr {
 }
 
 impl Transmitter {
+    pub(crate) fn of(stream: SendStream) -> Self {
+        let (samples, next_index) = (stream.info(), stream.next_index());
+        Self {
+            home: Home::here(),
+            shape: Shape { format: samples.format, channels: samples.channels },
+            peer: stream.session().peer,
+            first_index: next_index,
+            info: stream.device().cloned(),
+            events: stream.play_events(),
+            stats: stream.stats_handle(),
+            granted: stream.granted().clone(),
+            inner: Mutex::new(Some(Own::new(Inner { stream, next_index }))),
+        }
+    }
+
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Option<Own<Inner>>>> {
         self.home.check(py)?;
         self.inner.try_lock().map_err(|_| {
@@ -121,7 +162,7 @@ impl Transmitter {
     }
 
     fn closed(&self, py: Python<'_>) -> PyErr {
-        let message = format!("the transmitter to {} is closed", self.info.address);
+        let message = format!("the transmitter to {} is closed", self.peer);
         errors::error(py, "ClosedError", message)
     }
 
@@ -144,7 +185,7 @@ impl Transmitter {
         let (address, options) = (opening.address(py)?, opening.to_send()?);
         let timeout = opening.timeout()?;
         let opened = interruptible(py, move || {
-            let stream = SendStream::open(address, &options)?;
+            let stream = options.open(address)?;
             let ready = stream.wait_ready(timeout);
             Ok::<_, OpenError>((stream, ready))
         })?;
@@ -156,17 +197,40 @@ impl Transmitter {
                 Ok(_) => errors::no_credit(py, address, timeout),
             });
         }
-        let info = stream.device().expect("this end opened it").clone();
-        let stats = stream.stats_handle();
-        let events = stream.play_events().expect("this end opened it");
-        let next_index = stream.next_index();
-        let inner = Mutex::new(Some(Own::new(Inner { stream, next_index })));
-        Ok(Self { home: Home::here(), inner, info, stats, events })
+        Ok(Self::of(stream))
+    }
+
+    /// What the device said of the stream; `None` where a receiver opened it.
+    #[getter]
+    fn info<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
+        self.info.as_ref().map(|info| tables::device_info(py, info)).transpose()
     }
 
     #[getter]
-    fn info<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        tables::device_info(py, &self.info)
+    fn peer(&self) -> String {
+        self.peer.to_string()
+    }
+
+    #[getter]
+    fn format(&self) -> &'static str {
+        self.shape.format.as_str()
+    }
+
+    #[getter]
+    const fn channels(&self) -> u16 {
+        self.shape.channels
+    }
+
+    /// The index of the first sample that can be sent.
+    #[getter]
+    const fn first_index(&self) -> u64 {
+        self.first_index
+    }
+
+    /// What was granted of the real-time options.
+    #[getter]
+    fn granted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        tables::granted(py, &self.granted)
     }
 
     /// The index after the last that was sent.
@@ -176,7 +240,7 @@ impl Transmitter {
         inner.as_ref().map(|inner| inner.next_index).ok_or_else(|| self.closed(py))
     }
 
-    /// Sends an iterator of bytes as one burst.
+    /// Sends an iterator of arrays of bytes, with the format of each, as one burst.
     fn send(&self, py: Python<'_>, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<u64> {
         let mut inner = self.lock(py)?;
         let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
@@ -220,7 +284,8 @@ impl Transmitter {
         let end = until("timeout", timeout)?;
         loop {
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            match py.detach(|| self.events.next_within(left.min(SLICE))) {
+            let Some(events) = &self.events else { return Ok(None) };
+            match py.detach(|| events.next_within(left.min(SLICE))) {
                 Ok(Some(event)) => return tables::play_event(py, &event).map(Some),
                 Ok(None) if left.is_zero() => return Ok(None),
                 Ok(None) => py.check_signals()?,

@@ -7,7 +7,17 @@ from pathlib import Path
 import pytest
 import samplewire
 
-MODULES = ["", "._emulate", "._options", ".plot", "._receive", "._records", "._transmit"]
+MODULES = [
+    "",
+    "._emulate",
+    "._listen",
+    "._options",
+    ".plot",
+    "._real_time",
+    "._receive",
+    "._records",
+    "._transmit",
+]
 
 
 @pytest.mark.parametrize("module", MODULES)

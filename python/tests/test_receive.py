@@ -59,6 +59,14 @@ def test_every_index_of_best_effort_is_in_a_block_or_a_gap() -> None:
         assert rx.stats().samples_missing == missing > 0
 
 
+def test_tag_names_the_end_of_the_burst() -> None:
+    source = sw.emulate("counter", rate_hz=1e6, samples=20_000)
+    with source as device, sw.receive(device.address) as rx:
+        end = rx.info.first_index + 20_000
+        tags = [tag for block in rx for tag in block.tags]
+    assert tags == [sw.Tag(index=end, kind="end of burst")]
+
+
 @pytest.mark.parametrize(
     ("format", "dtype", "shape"),
     [

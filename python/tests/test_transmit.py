@@ -150,6 +150,113 @@ def test_floats_are_converted_at_full_scale_and_saturate() -> None:
     assert as_words.tolist() == [16_384, -32_768, 32_767, 0]
 
 
+def test_buffers_and_arrays_of_any_layout_are_played_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "played"
+    rng = np.random.default_rng(4)
+    words = rng.integers(-(1 << 15), 1 << 15, (90_000, 2), np.int16)
+    frozen = words[:10_000].copy()
+    frozen.setflags(write=False)
+    strided = np.empty((20_000, 2, 2), np.int16)
+    strided[:, 0] = words[10_000:30_000]
+    parts: list[Any] = [
+        frozen,
+        strided[:, 0],
+        words[30_000:50_000].tobytes(),
+        bytearray(words[50_000:60_000].tobytes()),
+        b"",
+        memoryview(words[60_000:70_000].tobytes()),
+        words[70_000:].reshape(-1, 1, 2),
+    ]
+    with (
+        sw.emulate(plays=path, paced=False, rate_hz=1e6) as device,
+        sw.transmit(device.address) as tx,
+    ):
+        first = tx.next_index
+        assert tx.send(parts) == first + 90_000
+        assert tx.send(words[:5].tobytes()) == first + 90_005, "one buffer is one burst"
+    assert device.failures == []
+    data = np.fromfile(path.with_suffix(".sigmf-data"), np.int16).reshape(-1, 2)
+    assert np.array_equal(data, np.concatenate([words, words[:5]]))
+
+
+def test_floats_of_several_channels_are_converted_where_they_are_sent(tmp_path: Path) -> None:
+    path = tmp_path / "played"
+    rng = np.random.default_rng(5)
+    values = (rng.standard_normal((30_000, 2, 2)) / 4).astype(np.float32)
+    samples = values.view(np.complex64).reshape(-1, 2)
+    with (
+        sw.emulate(plays=path, paced=False, rate_hz=1e6, channels=2) as device,
+        sw.transmit(device.address) as tx,
+    ):
+        tx.send(samples)
+    data = path.with_suffix(".sigmf-data").read_bytes()
+    assert data == sw.wire_bytes(samples, "sc16", 2)
+
+
+def test_array_that_a_generator_fills_again_is_sent_as_it_was(tmp_path: Path) -> None:
+    path = tmp_path / "played"
+    room = np.empty((7_001, 2), np.int16)
+
+    def parts() -> Iterator[NDArray[Any]]:
+        for number in range(20):
+            room[:] = number
+            yield room
+
+    with (
+        sw.emulate(plays=path, paced=False, rate_hz=1e6) as device,
+        sw.transmit(device.address) as tx,
+    ):
+        tx.send(parts())
+    data = np.fromfile(path.with_suffix(".sigmf-data"), np.int16)
+    assert np.array_equal(data, np.repeat(np.arange(20, dtype=np.int16), 14_002))
+
+
+@pytest.mark.parametrize(
+    ("samples", "error", "words"),
+    [
+        (np.zeros(3, np.float64), TypeError, "samples are float64: sc16 takes int16"),
+        (np.zeros((3, 3), np.int16), ValueError, "samples are shaped"),
+        (b"1234567", ValueError, "a buffer of 7 bytes: sc16 of 1 channels takes 4"),
+        (memoryview(bytes(16))[::2], BufferError, "not C-contiguous"),
+        (7, TypeError, "not iterable"),
+    ],
+)
+def test_what_is_no_samples_is_named_and_nothing_is_sent(
+    samples: Any,  # noqa: ANN401 - it is wrong on purpose
+    error: type[Exception],
+    words: str,
+) -> None:
+    source = sw.emulate(plays="null", paced=False, rate_hz=1e6)
+    with source as device, sw.transmit(device.address) as tx:
+        first = tx.next_index
+        with pytest.raises(error, match=words):
+            tx.send(samples)
+        assert tx.next_index == first
+        assert tx.send(np.zeros(10, np.complex64)) == first + 10
+    assert [it.played for it in device.played()] == [10]
+
+
+def test_other_threads_run_while_the_device_takes_no_more() -> None:
+    with (
+        sw.emulate(plays="null", rate_hz=1e6, window=64) as device,
+        sw.transmit(device.address, window=64) as tx,
+    ):
+        is_over, turns = threading.Event(), 0
+
+        def count() -> None:
+            nonlocal turns
+            while not is_over.wait(0.001):
+                turns += 1
+
+        thread = threading.Thread(target=count)
+        thread.start()
+        # Half a second of the device's clock, and a window of a fraction of that.
+        tx.send(np.zeros(500_000, np.complex64), index=tx.info.first_index + 100_000)
+        is_over.set()
+        thread.join()
+    assert turns > 50
+
+
 @contextmanager
 def way_without_reports(address: str) -> Iterator[str]:
     """An address of the device on the way to which its REPORTs are lost, and so its credit."""

@@ -3,11 +3,9 @@
 use std::error::Error;
 use std::time::Duration;
 
-use samplewire::device::{Device, DeviceConfig};
-use samplewire::format::Format;
-use samplewire::source::StreamInfo;
 use samplewire::{
-    Block, Listener, RealTime, ReceiveOptions, ReceiveStream, SendStream, TransmitterOptions, Waits,
+    Block, DeviceOptions, Listener, RealTime, ReceiveOptions, ReceiveStream, SendStream, StreamInfo,
+    Waits,
 };
 use samplewire_io::{Link, Udp, UdpOptions, memory};
 use samplewire_proto::wire::Flags;
@@ -51,14 +49,12 @@ impl Closed {
         payload_bytes: u16,
         near: impl FnOnce(std::net::SocketAddr) -> Result<L, Box<dyn Error>>,
     ) -> Result<Self, Box<dyn Error>> {
-        let info = StreamInfo::new(Format::Sc16, 1, 1e9)?;
-        let sends = std::slice::from_ref(&info);
-        let options = TransmitterOptions::new()
+        let options = DeviceOptions::new()
+            .sends(StreamInfo::sc16("", 1e9)?)
             .window(WINDOW)
             .payload_bytes(payload_bytes)
             .real_time(RealTime::new().waits(Waits::Inline));
-        let config = DeviceConfig { sends, plays: None, clock: None };
-        let mut device = Device::listen_over(far, config, &options)?;
+        let mut device = options.listen_over(far)?;
         let driven = Driven::default();
         let link = Box::new(Coupled::new(near(device.address)?, &driven));
         driven.lend(device.listeners.remove(0));
@@ -72,7 +68,7 @@ impl Closed {
             .window(WINDOW)
             .mtu(self.mtu_bytes)
             .real_time(RealTime::new().waits(Waits::Inline));
-        let receiver = ReceiveStream::open_over(self.link, self.address, &options)?;
+        let receiver = options.open_over(self.link, self.address)?;
         Ok(Opened { device: self.device, receiver })
     }
 }
@@ -89,7 +85,7 @@ impl Opened {
         let Self { device, mut receiver } = self;
         let mut listener = device.take_back();
         for _ in 0..OPENING_TURNS {
-            let is_silent = receiver.next_within(Duration::ZERO).is_none();
+            let is_silent = receiver.next_within(Duration::ZERO)?.is_none();
             assert!(is_silent, "nothing was sent");
             if let Some(sender) = listener.accept(Duration::ZERO)? {
                 return Ok(Stream { sender, receiver, listener, device });
@@ -129,7 +125,7 @@ impl Stream {
     /// Waits for a block.
     pub(crate) fn next(&mut self) -> Block {
         loop {
-            if let Some(block) = self.receiver.next_within(Duration::ZERO) {
+            if let Ok(Some(block)) = self.receiver.next_within(Duration::ZERO) {
                 return block;
             }
         }
@@ -138,7 +134,7 @@ impl Stream {
     /// Takes all blocks that are there; how many samples they have.
     pub(crate) fn receive(&mut self) -> usize {
         let mut samples = 0;
-        while let Some(block) = self.receiver.next_within(Duration::ZERO) {
+        while let Ok(Some(block)) = self.receiver.next_within(Duration::ZERO) {
             assert!(block.gaps().is_empty(), "nothing is lost here: {:?}", block.gaps());
             samples += block.len();
         }

@@ -106,6 +106,11 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
+    /// Why a device does not listen. A choice that cannot be is no trouble of the port.
+    pub(crate) fn of_listening(error: OpenError) -> Self {
+        if is_usage(&error) { Self::Open(error) } else { Self::Listen(error) }
+    }
+
     /// Asks the device how many streams it has, where it does not have the one that was named.
     pub(crate) fn counted(self) -> Self {
         let Self::Open(OpenError::Refused {
@@ -131,9 +136,7 @@ impl Failure {
             Self::Address { source, .. } if source.kind() != io::ErrorKind::InvalidInput => {
                 Outcome::Unreachable
             }
-            Self::Open(
-                OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_),
-            ) => Outcome::Usage,
+            Self::Open(error) if is_usage(error) => Outcome::Usage,
             Self::Open(_)
             | Self::StreamNumber { .. }
             | Self::NobodyFound { .. }
@@ -224,6 +227,18 @@ impl Failure {
             _ => None,
         }
     }
+}
+
+/// Whether the command line is at fault.
+const fn is_usage(error: &OpenError) -> bool {
+    matches!(
+        error,
+        OpenError::OptionRange { .. }
+            | OpenError::Contradiction { .. }
+            | OpenError::StreamTwice { .. }
+            | OpenError::RealTime(_)
+            | OpenError::Pool(_)
+    )
 }
 
 /// Options by their names on the command line.

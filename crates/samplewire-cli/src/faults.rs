@@ -86,21 +86,6 @@ pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
     ));
 }
 
-/// What was done on several links.
-pub(crate) fn total(counts: impl Iterator<Item = Counts>) -> Counts {
-    counts.fold(Counts::default(), |all, one| Counts {
-        packets: all.packets + one.packets,
-        lost: all.lost + one.lost,
-        queue_full: all.queue_full + one.queue_full,
-        corrupted: all.corrupted + one.corrupted,
-        duplicated: all.duplicated + one.duplicated,
-        reordered: all.reordered + one.reordered,
-        delayed: all.delayed + one.delayed,
-        undelayed: all.undelayed + one.undelayed,
-        refused: all.refused + one.refused,
-    })
-}
-
 /// What was done since `before`.
 pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
     Counts {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use samplewire::receiver::{LaneCounts, ReceiverSnapshot};
+use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot};
 use serde::Serialize;
 
 use crate::console::Console;
@@ -34,13 +34,23 @@ impl Lane {
     }
 }
 
-/// The sums of all; of the round trips and silences the longest.
-pub(crate) fn total(streams: impl Iterator<Item = ReceiverSnapshot>) -> ReceiverSnapshot {
-    streams.fold(ReceiverSnapshot::default(), |all, one| {
-        let rtt_ns = all.rtt_ns.max(one.rtt_ns);
-        let silent_ns = all.silent_ns.max(one.silent_ns);
-        ReceiverSnapshot { rtt_ns, silent_ns, ..sum(&all, &one) }
-    })
+/// The sums of all streams of a port, and of what it counted besides; of the round trips and silences
+/// the longest. What is counted of their socket, each stream has seen all of, or all but the latest.
+pub(crate) fn total(
+    streams: impl Iterator<Item = ReceiverSnapshot>,
+    port: PortStats,
+) -> ReceiverSnapshot {
+    let mut total = streams.fold(ReceiverSnapshot::default(), |all, one| ReceiverSnapshot {
+        rtt_ns: all.rtt_ns.max(one.rtt_ns),
+        silent_ns: all.silent_ns.max(one.silent_ns),
+        socket_dropped: all.socket_dropped.max(one.socket_dropped),
+        send_errors: all.send_errors.max(one.send_errors),
+        receive_errors: all.receive_errors.max(one.receive_errors),
+        ..sum(&all, &one)
+    });
+    total.corrupted += port.corrupted;
+    total.foreign += port.foreign;
+    total
 }
 
 /// How long the device has been silent, where one that lives is not.

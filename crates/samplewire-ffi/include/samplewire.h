@@ -94,6 +94,10 @@ typedef enum sw_result {
     SW_RESULT_PORT_GONE = 112,
     // The operating system refused a thread or randomness.
     SW_RESULT_SYSTEM = 113,
+    // Two choices exclude each other; the text says which, and what to do instead.
+    SW_RESULT_CONTRADICTION = 114,
+    // A stream was named more than once.
+    SW_RESULT_STREAM_TWICE = 115,
     // The device refused: another owner has the stream.
     SW_RESULT_REFUSED_BUSY = 121,
     // The device refused: it has no stream of that number.
@@ -128,6 +132,8 @@ typedef enum sw_result {
     SW_RESULT_VIOLATION = 145,
     // The I/O thread broke; the text says why.
     SW_RESULT_PORT = 146,
+    // A stream of several aligned ones broke off: it set its index on purpose, apart from the others.
+    SW_RESULT_STREAMS_APART = 147,
 } sw_result;
 
 // Why samples were not delivered.
@@ -200,6 +206,12 @@ typedef enum sw_tag_kind {
     SW_TAG_KIND_GAIN = 5,
     // The sample rate changed: `value` is in hertz.
     SW_TAG_KIND_RATE = 6,
+    // A block of a circuit did not pass on samples just before the tag's index: `value` says how
+    // many.
+    SW_TAG_KIND_GAP = 7,
+    // A sync word ends in the byte at the tag's index: `value` is the bit, from the highest, 0, to
+    // the lowest, 7.
+    SW_TAG_KIND_SYNC = 8,
 } sw_tag_kind;
 
 // What a device that plays does when samples are not there in time.
@@ -222,6 +234,10 @@ typedef enum sw_waits {
     SW_WAITS_INLINE = 3,
 } sw_waits;
 
+// Several streams of one device that begin at one index. One thread at a time may be in
+// `sw_aligned_next`.
+typedef struct sw_aligned sw_aligned;
+
 // A device in software: it sends a counter, or plays into a file. Any thread may use it.
 typedef struct sw_device sw_device;
 
@@ -234,107 +250,45 @@ typedef struct sw_receiver sw_receiver;
 // The sending end of a stream. One thread at a time may be in the functions that send or wait.
 typedef struct sw_transmitter sw_transmitter;
 
-// A range of sample indexes that was not delivered.
-typedef struct sw_gap {
-    // The first index that is missing.
-    uint64_t first;
-    // How many are.
-    uint64_t count;
-    // How many of these were sent and not repaired.
-    uint64_t not_repaired;
-    // How many of these were lost at the source.
-    uint64_t source_lost;
-    // A `sw_cause`.
-    uint32_t cause;
-    // 0.
-    uint32_t reserved;
-} sw_gap;
-
-// An event at one sample index.
-typedef struct sw_tag {
-    // The sample index from which it holds.
-    uint64_t index;
-    // See `kind`.
-    double value;
-    // A `sw_tag_kind`.
-    uint32_t kind;
-    // 0.
-    uint32_t reserved;
-} sw_tag;
-
-// A run of samples without a gap inside, on loan: release it, in any order and from any thread, also
-// after the receiver was freed. The samples must not be looked at afterwards; gaps and tags are a
-// copy. While a program holds all memory, the sender has to wait.
-typedef struct sw_block {
-    // Set it to `sizeof(sw_block)` before the call.
+// Options of a receiver. `sw_receiver_options_init` sets all of them to their defaults.
+typedef struct sw_receiver_options {
+    // `sizeof(sw_receiver_options)`; `sw_receiver_options_init` sets it.
     size_t struct_size;
-    // Of the library: whose it is.
-    void *owner;
-    // Of the library: which loan. 0 where there is nothing to release.
-    uint64_t handle;
-    // Little-endian, channels interleaved, aligned for their format; NULL with gaps or tags alone.
-    const void *samples;
-    // Their length in bytes.
-    size_t len_bytes;
-    // How many samples, of all channels each.
-    uint64_t count;
-    // The index of the first; of a block without samples, the index after its gaps.
-    uint64_t index;
-    // How many of `gaps` are there.
-    uint32_t gaps_len;
-    // How many of `tags` are there.
-    uint32_t tags_len;
-    // The gaps just before the first sample, in order.
-    struct sw_gap gaps[SW_GAPS_MAX];
-    // What changed at which of these samples, and at the index after the last.
-    struct sw_tag tags[SW_TAGS_MAX];
-} sw_block;
-
-// Options of a device in software. `sw_device_options_init` sets all of them to their defaults.
-typedef struct sw_device_options {
-    // `sizeof(sw_device_options)`; `sw_device_options_init` sets it.
-    size_t struct_size;
-    // Where it listens; default NULL: 127.0.0.1 and a free port.
-    const char *address;
-    // A file that it plays sc16 into, whose name ends with `.raw`; default NULL: it sends.
-    const char *plays_into;
-    // Faults as of `samplewire emulate --fault`, with blanks between; default NULL: nothing goes wrong.
-    const char *faults;
-    // Samples a second; default 1e6.
-    double rate_hz;
-    // How many samples it sends to each peer; default 0: without an end.
-    uint64_t samples;
-    // Channels; default 1. Sample `i` of a channel that it sends is the low 32 bits of `i`, plus
-    // 0x9E3779B9 times the channel's number; as sc16, I is the low half.
-    uint32_t channels;
-    // Packets held for repair, or that may wait to be played; default 1024.
+    // A `sw_delivery`; default complete.
+    uint32_t delivery;
+    // Packets that may be on the way or wait for a repair, 1 to 2^24; default 1024.
     uint32_t window;
-    // Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
-    uint32_t has_clock;
-    // 0.
-    uint32_t reserved;
-} sw_device_options;
-
-// Samples that a device did not have at their time. An underflow is told at once, and exactly, where
-// samples of an open burst were not sent, a long one in pieces. What lacked for other reasons, as a
-// repair that came too late, is one event at the end of the stream.
-typedef struct sw_play_event {
-    // Set it to `sizeof(sw_play_event)` before the call.
-    size_t struct_size;
-    // It happened to samples of this index or later ones.
-    uint64_t index;
-    // And to samples before this index: what the device played when it said so, or that after the
-    // last. What is late is so by about `end_index - index` samples at most.
-    uint64_t end_index;
-    // How many packets were late, or samples lacked.
-    uint64_t count;
-    // Events after this one that were lost, since 256 waited for the program.
-    uint64_t lost;
-    // A `sw_play_event_kind`.
-    uint32_t kind;
-    // 0.
-    uint32_t reserved;
-} sw_play_event;
+    // With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
+    uint64_t deadline_ns;
+    // The device's stream; default -1: its first that sends.
+    int32_t stream;
+    // The largest IP packet to ask for, 576 to 9000; default 9000, or what the first hop takes.
+    uint32_t mtu_bytes;
+    // The index of the first sample to come; default 0: that of now.
+    uint64_t start_index;
+    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
+    uint64_t owner;
+    // How long to try to open, 1 ms to 1 h; default 3 s.
+    uint64_t timeout_ns;
+    // The socket's receive buffer in bytes; default 0: what the window takes.
+    uint64_t receive_buffer_bytes;
+    // The CPU that the I/O thread stays on; default -1: where the system puts it.
+    int32_t cpu;
+    // Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    uint32_t priority;
+    // 1 keeps the memory of the process in memory; default 0.
+    uint32_t lock_memory;
+    // 1 asks for huge pages; default 0.
+    uint32_t huge_pages;
+    // How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    uint64_t timer_slack_ns;
+    // A `sw_waits`; default asleep.
+    uint32_t waits;
+    // Blocks that may be on loan at once, 1 to 65536; default 1024. The window bounds their memory.
+    uint32_t blocks_max;
+    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    uint64_t coalesce_ns;
+} sw_receiver_options;
 
 // A stream of a device.
 typedef struct sw_stream_info {
@@ -385,88 +339,6 @@ typedef struct sw_stream_info {
     // Memory that this end took for the stream in bytes; 0 where it was not opened.
     uint64_t memory_bytes;
 } sw_stream_info;
-
-// Options of a receiver. `sw_receiver_options_init` sets all of them to their defaults.
-typedef struct sw_receiver_options {
-    // `sizeof(sw_receiver_options)`; `sw_receiver_options_init` sets it.
-    size_t struct_size;
-    // A `sw_delivery`; default complete.
-    uint32_t delivery;
-    // Packets that may be on the way or wait for a repair, 1 to 2^24; default 1024.
-    uint32_t window;
-    // With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
-    uint64_t deadline_ns;
-    // The device's stream; default -1: its first that sends.
-    int32_t stream;
-    // The largest IP packet to ask for, 576 to 9000; default 9000, or what the first hop takes.
-    uint32_t mtu_bytes;
-    // The index of the first sample to come; default 0: that of now.
-    uint64_t start_index;
-    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
-    uint64_t owner;
-    // How long to try to open, 1 ms to 1 h; default 3 s.
-    uint64_t timeout_ns;
-    // The socket's receive buffer in bytes; default 0: what the window takes.
-    uint64_t receive_buffer_bytes;
-    // The CPU that the I/O thread stays on; default -1: where the system puts it.
-    int32_t cpu;
-    // Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
-    uint32_t priority;
-    // 1 keeps the memory of the process in memory; default 0.
-    uint32_t lock_memory;
-    // 1 asks for huge pages; default 0.
-    uint32_t huge_pages;
-    // How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
-    uint64_t timer_slack_ns;
-    // A `sw_waits`; default asleep.
-    uint32_t waits;
-    // Blocks that may be on loan at once, 1 to 65536; default 1024. The window bounds their memory.
-    uint32_t blocks_max;
-    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
-    uint64_t coalesce_ns;
-} sw_receiver_options;
-
-// Options of a transmitter. `sw_transmitter_options_init` sets all of them to their defaults.
-typedef struct sw_transmitter_options {
-    // `sizeof(sw_transmitter_options)`; `sw_transmitter_options_init` sets it.
-    size_t struct_size;
-    // What the device does about a lost packet: a `sw_delivery`; default complete.
-    uint32_t delivery;
-    // Packets held for repair, 1 to 2^24; default 1024.
-    uint32_t window;
-    // With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
-    uint64_t deadline_ns;
-    // The device's stream; default -1: its first that takes samples.
-    int32_t stream;
-    // The largest IP packet to send, 576 to 9000; default 9000, or what the first hop takes.
-    uint32_t mtu_bytes;
-    // The index of the first sample; default 0: what the device plays when it is opened.
-    uint64_t start_index;
-    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
-    uint64_t owner;
-    // How long to try to open, 1 ms to 1 h; default 3 s.
-    uint64_t timeout_ns;
-    // Paces departures to this many bits a second of wire time, 10^4 to 10^13; default 0: no pace.
-    uint64_t link_bps;
-    // The socket's send buffer in bytes; default 0: 8 MiB.
-    uint64_t send_buffer_bytes;
-    // What the device does when samples are not there in time: a `sw_underflow`; default zeros.
-    uint32_t underflow;
-    // A `sw_waits`; default asleep.
-    uint32_t waits;
-    // The CPU that the I/O thread stays on; default -1: where the system puts it.
-    int32_t cpu;
-    // Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
-    uint32_t priority;
-    // 1 keeps the memory of the process in memory; default 0.
-    uint32_t lock_memory;
-    // 1 asks for huge pages; default 0.
-    uint32_t huge_pages;
-    // How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
-    uint64_t timer_slack_ns;
-    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
-    uint64_t coalesce_ns;
-} sw_transmitter_options;
 
 // Counters of a receiver, as of some milliseconds ago; after the end, the final ones.
 typedef struct sw_receiver_stats {
@@ -520,6 +392,67 @@ typedef struct sw_receiver_stats {
     uint64_t window;
 } sw_receiver_stats;
 
+// An event at one sample index.
+typedef struct sw_tag {
+    // The sample index from which it holds.
+    uint64_t index;
+    // See `kind`.
+    double value;
+    // A `sw_tag_kind`.
+    uint32_t kind;
+    // 0.
+    uint32_t reserved;
+} sw_tag;
+
+// The samples of one stream.
+typedef struct sw_stream_samples {
+    // Little-endian, channels interleaved, aligned for their format.
+    const void *samples;
+    // Their length in bytes.
+    size_t len_bytes;
+    // What changed at which of these samples, and at the index after the last.
+    const struct sw_tag *tags;
+    // How many tags there are.
+    size_t tags_len;
+} sw_stream_samples;
+
+// A range of sample indexes that was not delivered.
+typedef struct sw_gap {
+    // The first index that is missing.
+    uint64_t first;
+    // How many are.
+    uint64_t count;
+    // How many of these were sent and not repaired.
+    uint64_t not_repaired;
+    // How many of these were lost at the source.
+    uint64_t source_lost;
+    // A `sw_cause`.
+    uint32_t cause;
+    // 0.
+    uint32_t reserved;
+} sw_gap;
+
+// The same indexes of all streams, without a gap inside; or a gap of one of them, which is one for
+// all. Pointers are good until the next call of `sw_aligned_next`, `_close` or `_free`.
+typedef struct sw_aligned_block {
+    // Set it to `sizeof(sw_aligned_block)` before the call.
+    size_t struct_size;
+    // The samples of each stream, in the order in which they were named; NULL with a gap.
+    const struct sw_stream_samples *streams;
+    // How many streams there are.
+    size_t streams_len;
+    // How many samples of each, of all its channels each; 0 with a gap.
+    uint64_t count;
+    // The index of the first; of a gap, the index after it.
+    uint64_t index;
+    // The gap, where `count` is 0.
+    struct sw_gap gap;
+    // The number of the stream that has the gap.
+    uint32_t gap_stream;
+    // 0.
+    uint32_t reserved;
+} sw_aligned_block;
+
 // How a stream ended.
 typedef struct sw_end {
     // Set it to `sizeof(sw_end)` before the call.
@@ -532,6 +465,122 @@ typedef struct sw_end {
     // The index after the last sample, where the end is `SW_RESULT_END`; of a transmitter always.
     uint64_t final_index;
 } sw_end;
+
+// A run of samples without a gap inside, on loan: release it, in any order and from any thread, also
+// after the receiver was freed. The samples must not be looked at afterwards; gaps and tags are a
+// copy. While a program holds all memory, the sender has to wait.
+typedef struct sw_block {
+    // Set it to `sizeof(sw_block)` before the call.
+    size_t struct_size;
+    // Of the library: whose it is.
+    void *owner;
+    // Of the library: which loan. 0 where there is nothing to release.
+    uint64_t handle;
+    // Little-endian, channels interleaved, aligned for their format; NULL with gaps or tags alone.
+    const void *samples;
+    // Their length in bytes.
+    size_t len_bytes;
+    // How many samples, of all channels each.
+    uint64_t count;
+    // The index of the first; of a block without samples, the index after its gaps.
+    uint64_t index;
+    // How many of `gaps` are there.
+    uint32_t gaps_len;
+    // How many of `tags` are there.
+    uint32_t tags_len;
+    // The gaps just before the first sample, in order.
+    struct sw_gap gaps[SW_GAPS_MAX];
+    // What changed at which of these samples, and at the index after the last.
+    struct sw_tag tags[SW_TAGS_MAX];
+} sw_block;
+
+// Options of a device in software. `sw_device_options_init` sets all of them to their defaults.
+typedef struct sw_device_options {
+    // `sizeof(sw_device_options)`; `sw_device_options_init` sets it.
+    size_t struct_size;
+    // Where it listens; default NULL: 127.0.0.1 and a free port.
+    const char *address;
+    // A file that it plays sc16 into, whose name ends with `.raw`; default NULL: it sends.
+    const char *plays_into;
+    // Faults as of `samplewire emulate --fault`, with blanks between; default NULL: nothing goes wrong.
+    const char *faults;
+    // Samples a second; default 1e6.
+    double rate_hz;
+    // How many samples it sends to each peer; default 0: without an end.
+    uint64_t samples;
+    // Channels; default 1. Sample `i` of a channel that it sends is the low 32 bits of `i`, plus
+    // 0x9E3779B9 times the channel's number; as sc16, I is the low half.
+    uint32_t channels;
+    // Packets held for repair, or that may wait to be played; default 1024.
+    uint32_t window;
+    // Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
+    uint32_t has_clock;
+    // How many streams it sends, 1 to 1024, each a counter; default 1, and 0 is 1 too.
+    uint32_t streams;
+} sw_device_options;
+
+// Samples that a device did not have at their time. An underflow is told at once, and exactly, where
+// samples of an open burst were not sent, a long one in pieces. What lacked for other reasons, as a
+// repair that came too late, is one event at the end of the stream.
+typedef struct sw_play_event {
+    // Set it to `sizeof(sw_play_event)` before the call.
+    size_t struct_size;
+    // It happened to samples of this index or later ones.
+    uint64_t index;
+    // And to samples before this index: what the device played when it said so, or that after the
+    // last. What is late is so by about `end_index - index` samples at most.
+    uint64_t end_index;
+    // How many packets were late, or samples lacked.
+    uint64_t count;
+    // Events after this one that were lost, since 256 waited for the program.
+    uint64_t lost;
+    // A `sw_play_event_kind`.
+    uint32_t kind;
+    // 0.
+    uint32_t reserved;
+} sw_play_event;
+
+// Options of a transmitter. `sw_transmitter_options_init` sets all of them to their defaults.
+typedef struct sw_transmitter_options {
+    // `sizeof(sw_transmitter_options)`; `sw_transmitter_options_init` sets it.
+    size_t struct_size;
+    // What the device does about a lost packet: a `sw_delivery`; default complete.
+    uint32_t delivery;
+    // Packets held for repair, 1 to 2^24; default 1024.
+    uint32_t window;
+    // With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
+    uint64_t deadline_ns;
+    // The device's stream; default -1: its first that takes samples.
+    int32_t stream;
+    // The largest IP packet to send, 576 to 9000; default 9000, or what the first hop takes.
+    uint32_t mtu_bytes;
+    // The index of the first sample; default 0: what the device plays when it is opened.
+    uint64_t start_index;
+    // Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
+    uint64_t owner;
+    // How long to try to open, 1 ms to 1 h; default 3 s.
+    uint64_t timeout_ns;
+    // Paces departures to this many bits a second of wire time, 10^4 to 10^13; default 0: no pace.
+    uint64_t link_bps;
+    // The socket's send buffer in bytes; default 0: 8 MiB.
+    uint64_t send_buffer_bytes;
+    // What the device does when samples are not there in time: a `sw_underflow`; default zeros.
+    uint32_t underflow;
+    // A `sw_waits`; default asleep.
+    uint32_t waits;
+    // The CPU that the I/O thread stays on; default -1: where the system puts it.
+    int32_t cpu;
+    // Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    uint32_t priority;
+    // 1 keeps the memory of the process in memory; default 0.
+    uint32_t lock_memory;
+    // 1 asks for huge pages; default 0.
+    uint32_t huge_pages;
+    // How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    uint64_t timer_slack_ns;
+    // How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    uint64_t coalesce_ns;
+} sw_transmitter_options;
 
 // Counters of a transmitter, as of some milliseconds ago; after the end, the final ones.
 typedef struct sw_transmitter_stats {
@@ -598,6 +647,54 @@ const char *sw_version(void);
 
 // The library's version as a number that grows: major * 1000000 + minor * 1000 + patch.
 uint32_t sw_version_number(void);
+
+// Opens `streams_len` streams of the device at `address`, over one socket and in one I/O thread, at
+// one index, and waits until they are open. `options` may be NULL: the defaults. They leave `stream`
+// and `start_index` at their defaults; `blocks_max` has no effect.
+enum sw_result sw_aligned_open(const char *address,
+                               const uint16_t *streams,
+                               size_t streams_len,
+                               const struct sw_receiver_options *options,
+                               struct sw_aligned **aligned);
+
+// What the device said of the stream at `position`, counted from 0 in the order in which they were
+// named; `memory_bytes` is that of all of them.
+enum sw_result sw_aligned_get_info(const struct sw_aligned *aligned,
+                                   size_t position,
+                                   struct sw_stream_info *info);
+
+// Counters of the stream at `position` as of some milliseconds ago; after the end, the final ones.
+enum sw_result sw_aligned_get_stats(const struct sw_aligned *aligned,
+                                    size_t position,
+                                    struct sw_receiver_stats *stats);
+
+// What was granted of the real-time options, and what not and why, as a text for people.
+enum sw_result sw_aligned_get_granted(const struct sw_aligned *aligned,
+                                      char *text,
+                                      size_t size_bytes);
+
+// What all streams have next, or one of them misses. `SW_RESULT_END` after the last of the stream
+// that ends first, `SW_RESULT_CANCELLED` after `sw_aligned_cancel`, an error when a stream broke: its
+// text names the stream.
+enum sw_result sw_aligned_next(struct sw_aligned *aligned,
+                               uint64_t timeout_ns,
+                               struct sw_aligned_block *block);
+
+// How the streams ended; `SW_RESULT_STILL_OPEN` before a call has come to their end. `stream` may be
+// NULL, else it is set to the number of the stream that ended first.
+enum sw_result sw_aligned_get_end(const struct sw_aligned *aligned,
+                                  struct sw_end *end,
+                                  uint16_t *stream);
+
+// Makes a thread that waits for samples, within 50 ms, and all later calls return
+// `SW_RESULT_CANCELLED`.
+enum sw_result sw_aligned_cancel(struct sw_aligned *aligned);
+
+// Ends the streams; waits about a second for the device to know. Counters are final then.
+enum sw_result sw_aligned_close(struct sw_aligned *aligned);
+
+// Closes the streams where they are open, and frees them with the memory of the last block.
+enum sw_result sw_aligned_free(struct sw_aligned *aligned);
 
 // Gives a block back, and clears it; `SW_RESULT_STALE` when it was, also through a copy.
 enum sw_result sw_block_release(struct sw_block *block);

@@ -240,6 +240,104 @@ class receiver {
     sw_result last_ = SW_RESULT_OK;
 };
 
+/// The same indexes of several streams, or a gap of one of them. It points into the `aligned` that
+/// gave it, until the next call of that which receives.
+class aligned_block {
+  public:
+    explicit aligned_block(const sw_aligned_block &block) noexcept : block_(block) {}
+
+    /// Whether these are missing samples; then there are none, and `gap` names them.
+    bool is_gap() const noexcept { return block_.count == 0; }
+    const sw_gap &gap() const noexcept { return block_.gap; }
+    /// The number of the stream that has the gap.
+    std::uint32_t gap_stream() const noexcept { return block_.gap_stream; }
+
+    std::uint64_t index() const noexcept { return block_.index; }
+    std::uint64_t count() const noexcept { return block_.count; }
+    /// How many streams have samples here.
+    std::size_t size() const noexcept { return is_gap() ? 0 : block_.streams_len; }
+
+    /// The samples of the stream at `position`, in the order in which they were named.
+    template <class T> view<const T> samples(std::size_t position) const {
+        static_assert(std::is_trivially_copyable_v<T>);
+        const sw_stream_samples &stream = at(position);
+        if (stream.len_bytes % sizeof(T) != 0) {
+            throw error(SW_RESULT_ARGUMENT, "the block is no whole number of such samples");
+        }
+        return {static_cast<const T *>(stream.samples), stream.len_bytes / sizeof(T)};
+    }
+    view<const sw_tag> tags(std::size_t position) const {
+        const sw_stream_samples &stream = at(position);
+        return {stream.tags, stream.tags_len};
+    }
+
+  private:
+    const sw_stream_samples &at(std::size_t position) const {
+        if (position >= size()) {
+            throw error(SW_RESULT_ARGUMENT, "the block has no stream at this position");
+        }
+        return block_.streams[position];
+    }
+
+    sw_aligned_block block_;
+};
+
+/// The receiving end of several streams of one device that begin at one index.
+class aligned {
+  public:
+    aligned(const std::string &address, const std::vector<std::uint16_t> &streams,
+            const receiver_options &options = {}) {
+        detail::checked(sw_aligned_open(address.c_str(), streams.data(), streams.size(), &options,
+                                        name_.out()));
+    }
+
+    /// What comes next; nothing when `timeout` is over, or the streams are: `last()` says which.
+    std::optional<aligned_block> next(nanoseconds timeout = forever) {
+        auto block = detail::sized<sw_aligned_block>();
+        last_ = detail::checked(sw_aligned_next(name_.get(), detail::timeout_ns(timeout), &block));
+        return last_ == SW_RESULT_OK ? std::make_optional<aligned_block>(block) : std::nullopt;
+    }
+
+    /// What the last `next` came to: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
+    sw_result last() const noexcept { return last_; }
+    /// Whether nothing more comes.
+    bool is_over() const noexcept {
+        return last_ == SW_RESULT_END || last_ == SW_RESULT_CANCELLED;
+    }
+
+    sw_stream_info info(std::size_t position) const {
+        auto info = detail::sized<sw_stream_info>();
+        detail::checked(sw_aligned_get_info(name_.get(), position, &info));
+        return info;
+    }
+    sw_receiver_stats stats(std::size_t position) const {
+        auto stats = detail::sized<sw_receiver_stats>();
+        detail::checked(sw_aligned_get_stats(name_.get(), position, &stats));
+        return stats;
+    }
+    sw_end end() const {
+        auto end = detail::sized<sw_end>();
+        detail::checked(sw_aligned_get_end(name_.get(), &end, nullptr));
+        return end;
+    }
+    /// What was granted of the real-time options.
+    std::string granted() const {
+        char text[1024];
+        detail::checked(sw_aligned_get_granted(name_.get(), text, sizeof text));
+        return text;
+    }
+
+    /// From any thread but a signal handler.
+    void cancel() { detail::checked(sw_aligned_cancel(name_.get())); }
+    /// Ends the streams; the counters are then final.
+    void close() { detail::checked(sw_aligned_close(name_.get())); }
+    sw_aligned *get() const noexcept { return name_.get(); }
+
+  private:
+    detail::handle<sw_aligned, sw_aligned_free> name_;
+    sw_result last_ = SW_RESULT_OK;
+};
+
 /// Memory to fill with samples, on loan from a transmitter, which must outlive it; discarded where it
 /// is not committed.
 class room {

@@ -70,6 +70,12 @@ pub enum sw_tag_kind {
     Gain = 5,
     /// The sample rate changed: `value` is in hertz.
     Rate = 6,
+    /// A block of a circuit did not pass on samples just before the tag's index: `value` says how
+    /// many.
+    Gap = 7,
+    /// A sync word ends in the byte at the tag's index: `value` is the bit, from the highest, 0, to
+    /// the lowest, 7.
+    Sync = 8,
 }
 
 /// An event at one sample index.
@@ -177,9 +183,6 @@ pub extern "C" fn sw_cause_str(cause: u32) -> *const c_char {
 impl sw_block {
     /// Nothing, at `index`.
     pub(crate) const fn empty(index: u64) -> Self {
-        let gap =
-            sw_gap { first: 0, count: 0, not_repaired: 0, source_lost: 0, cause: 0, reserved: 0 };
-        let tag = sw_tag { index: 0, value: 0.0, kind: 0, reserved: 0 };
         Self {
             struct_size: size_of::<Self>(),
             owner: std::ptr::null_mut(),
@@ -190,8 +193,8 @@ impl sw_block {
             index,
             gaps_len: 0,
             tags_len: 0,
-            gaps: [gap; SW_GAPS_MAX],
-            tags: [tag; SW_TAGS_MAX],
+            gaps: [sw_gap::NONE; SW_GAPS_MAX],
+            tags: [sw_tag::NONE; SW_TAGS_MAX],
         }
     }
 
@@ -228,7 +231,10 @@ impl sw_block {
 }
 
 impl sw_gap {
-    const fn of(gap: &Gap) -> Self {
+    pub(crate) const NONE: Self =
+        Self { first: 0, count: 0, not_repaired: 0, source_lost: 0, cause: 0, reserved: 0 };
+
+    pub(crate) const fn of(gap: &Gap) -> Self {
         Self {
             first: gap.first,
             count: gap.count(),
@@ -241,11 +247,15 @@ impl sw_gap {
 }
 
 impl sw_tag {
-    const fn of(tag: &Tag) -> Self {
+    pub(crate) const NONE: Self = Self { index: 0, value: 0.0, kind: 0, reserved: 0 };
+
+    pub(crate) const fn of(tag: &Tag) -> Self {
         let (kind, value) = match tag.kind {
             TagKind::Start => (sw_tag_kind::Start, 0.0),
             TagKind::EndOfBurst => (sw_tag_kind::EndOfBurst, 0.0),
             TagKind::Overflow { lost_samples } => (sw_tag_kind::Overflow, lost_samples as f64),
+            TagKind::Gap { lost_samples, .. } => (sw_tag_kind::Gap, lost_samples as f64),
+            TagKind::Sync { bit, .. } => (sw_tag_kind::Sync, bit as f64),
             TagKind::Frequency { hz } => (sw_tag_kind::Frequency, hz),
             TagKind::Gain { db } => (sw_tag_kind::Gain, db),
             TagKind::Rate { hz } => (sw_tag_kind::Rate, hz),
@@ -258,6 +268,21 @@ impl sw_tag {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn tags_keep_their_index_and_value() {
+        let of = |kind| {
+            let tag = sw_tag::of(&Tag { index: 5, kind });
+            assert_eq!(tag.index, 5);
+            (tag.kind, tag.value)
+        };
+        assert_eq!(of(TagKind::Start), (sw_tag_kind::Start as u32, 0.0));
+        assert_eq!(of(TagKind::Overflow { lost_samples: 7 }), (sw_tag_kind::Overflow as u32, 7.0));
+        let gap = TagKind::Gap { lost_samples: 9, cause: "decimation" };
+        assert_eq!(of(gap), (sw_tag_kind::Gap as u32, 9.0));
+        assert_eq!(of(TagKind::Sync { bit: 3, wrong_bits: 1 }), (sw_tag_kind::Sync as u32, 3.0));
+        assert_eq!(of(TagKind::Gain { db: -2.5 }), (sw_tag_kind::Gain as u32, -2.5));
+    }
 
     #[test]
     fn causes_have_the_numbers_and_words_of_the_library() {

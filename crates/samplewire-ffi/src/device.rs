@@ -8,12 +8,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig, Player, ReceiveListener, SampleClock};
+use samplewire::device::{Player, ReceiveListener, SampleClock};
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
 use samplewire::transmitter::{Canceller, Overflow};
-use samplewire::{Listener, OpenError, SampleIndex, TransmitterOptions};
+use samplewire::{DeviceOptions, Listener, OpenError, SampleIndex};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 
@@ -51,8 +51,8 @@ pub struct sw_device_options {
     pub window: u32,
     /// Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
     pub has_clock: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How many streams it sends, 1 to 1024, each a counter; default 1, and 0 is 1 too.
+    pub streams: u32,
 }
 
 sized!(
@@ -65,7 +65,7 @@ sized!(
         channels: u32,
         window: u32,
         has_clock: u32,
-        reserved: u32,
+        streams: u32,
     },
     sw_device_options {
         struct_size: size_of::<sw_device_options>(),
@@ -77,7 +77,7 @@ sized!(
         channels: 1,
         window: 1_024,
         has_clock: 1,
-        reserved: 0,
+        streams: 1,
     }
 );
 
@@ -85,9 +85,9 @@ sized!(
 struct Emulated {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    /// What ends a session in which it sends.
-    canceller: Option<Canceller>,
-    thread: Option<JoinHandle<()>>,
+    /// What ends sessions in which it sends.
+    cancellers: Vec<Canceller>,
+    threads: Vec<JoinHandle<()>>,
 }
 
 static DEVICES: Registry<Emulated> = Registry::new("sw_device");
@@ -157,14 +157,14 @@ impl Drop for Emulated {
         // Relaxed: joining orders the rest.
         self.stop.store(true, Ordering::Relaxed);
         let patient_until = Instant::now() + PATIENCE;
-        if let Some(thread) = self.thread.take() {
-            while !thread.is_finished() {
-                if Instant::now() >= patient_until {
-                    self.canceller.iter().for_each(Canceller::cancel);
-                }
-                std::thread::sleep(LOOK);
+        while !self.threads.iter().all(JoinHandle::is_finished) {
+            if Instant::now() >= patient_until {
+                self.cancellers.iter().for_each(Canceller::cancel);
             }
-            // What it panicked of has been printed; nobody waits for it any more.
+            std::thread::sleep(LOOK);
+        }
+        for thread in self.threads.drain(..) {
+            // What it panicked of has been printed; no one waits for it any more.
             drop(thread.join());
         }
     }
@@ -195,40 +195,57 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     // The device of a counter sends the data; that which plays, the feedback.
     let (out, back) = if file.is_some() { (&feedback, &data) } else { (&data, &feedback) };
     let link = Faults::new(udp, out, back).map_err(|error| Failure::argument(error.to_string()))?;
-    let of_rate = |error: SourceError| Failure::argument(error.to_string());
-    let source = CounterSource::new(asked.rate_hz, 0).map_err(of_rate)?.with_channels(channels);
-    let source = Counted { source, left: 0, total: asked.samples };
-    let info = source.info().clone();
-    let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
-    let options = TransmitterOptions::new().window(asked.window);
-    let (sends, plays) = match &file {
-        None => (std::slice::from_ref(&info), None),
-        Some(_) => (&[][..], Some(&info)),
+    let of_source = |error: SourceError| Failure::argument(error.to_string());
+    let (rate_hz, total) = (asked.rate_hz, asked.samples);
+    let counter = || -> Result<Counted, SourceError> {
+        let source = CounterSource::new(rate_hz, 0)?.with_channels(channels);
+        Ok(Counted { source, left: 0, total })
     };
+    let info = counter().map_err(of_source)?.info().clone();
+    let streams = asked.streams.max(1) as usize;
+    let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
+    // One stream alone keeps its rate; of several, one clock keeps the indexes of all together.
+    let port_clock = clock.filter(|_| file.is_some() || streams > 1);
+    let mut options = DeviceOptions::new().window(asked.window);
+    options = match &file {
+        None => std::iter::repeat_n(info.clone(), streams).fold(options, DeviceOptions::sends),
+        Some(_) => options.plays(info.clone()),
+    };
+    if let Some(clock) = port_clock {
+        options = options.clock(clock);
+    }
     let sink = file.map(|file| sink::open(&file, &info, &SinkOptions::new().overwrite(true)));
     let sink = sink.transpose().map_err(|error| Failure::argument(error.to_string()))?;
-    let clock_of_port = plays.and(clock);
-    let config = DeviceConfig { sends, plays, clock: clock_of_port };
-    let mut device = Device::listen_over(Box::new(link), config, &options)?;
-    let address = device.address;
-    let stop = Arc::new(AtomicBool::new(false));
-    let should_stop = Arc::clone(&stop);
-    let thread = std::thread::Builder::new().name("samplewire-device".into());
-    let canceller = device.listeners.first().map(Listener::canceller);
-    let work: Box<dyn FnOnce() + Send> =
-        match (device.receive_listener, device.listeners.pop(), sink) {
-            (Some(receive_listener), _, Some(sink)) => {
-                Box::new(move || play(receive_listener, clock, sink, &should_stop))
-            }
-            (_, Some(listener), _) => {
-                let rate_hz = info.rate_hz();
-                let overflow = if has_clock { Overflow::Lose { rate_hz } } else { Overflow::Wait };
-                Box::new(move || send(listener, source, overflow, &should_stop))
-            }
-            _ => unreachable!("it sends, or plays into a sink"),
-        };
-    let thread = thread.spawn(work).map_err(OpenError::from)?;
-    Ok(Emulated { address, stop, canceller, thread: Some(thread) })
+    let device = options.listen_over(Box::new(link))?;
+    let mut emulated = Emulated {
+        address: device.address,
+        stop: Arc::new(AtomicBool::new(false)),
+        cancellers: device.listeners.iter().map(Listener::canceller).collect(),
+        threads: Vec::new(),
+    };
+    let overflow = match (clock, port_clock) {
+        (None, _) => Overflow::Wait,
+        (Some(_), None) => Overflow::Lose { rate_hz: info.rate_hz() },
+        (Some(_), Some(clock)) => Overflow::Keep(clock),
+    };
+    for listener in device.listeners {
+        let source = counter().map_err(of_source)?;
+        let should_stop = Arc::clone(&emulated.stop);
+        emulated.spawn(move || send(listener, source, overflow, &should_stop))?;
+    }
+    if let (Some(receive_listener), Some(sink)) = (device.receive_listener, sink) {
+        let should_stop = Arc::clone(&emulated.stop);
+        emulated.spawn(move || play(receive_listener, clock, sink, &should_stop))?;
+    }
+    Ok(emulated)
+}
+
+impl Emulated {
+    fn spawn(&mut self, work: impl FnOnce() + Send + 'static) -> Result<(), OpenError> {
+        let thread = std::thread::Builder::new().name("samplewire-device".into());
+        self.threads.push(thread.spawn(work)?);
+        Ok(())
+    }
 }
 
 /// What goes wrong with data, and with feedback.

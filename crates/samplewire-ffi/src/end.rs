@@ -1,6 +1,6 @@
 //! How a stream ended.
 
-use samplewire::End;
+use samplewire::{End, ReceiveError};
 use samplewire_proto::wire::CloseReason;
 
 use crate::result::{Failure, sw_result};
@@ -59,6 +59,17 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
     let result_number = result as u32;
     let end = sw_end { result: result_number, close_reason, final_index, ..defaults() };
     (end, Failure::new(result, text))
+}
+
+/// Why no block comes any more, as numbers, and as what a call that meets it returns.
+pub(crate) fn of_receive_error(error: &ReceiveError) -> (sw_end, Failure) {
+    let failure = match error {
+        ReceiveError::Closed(end) | ReceiveError::Broken(end) => return of_end(end),
+        ReceiveError::Link(error) => Failure::from(error),
+        ReceiveError::Apart { .. } => Failure::new(sw_result::StreamsApart, error.to_string()),
+        _ => Failure::new(sw_result::Port, error.to_string()),
+    };
+    (of_failure(&failure), failure)
 }
 
 /// The end of a stream whose link or thread broke.

@@ -17,6 +17,7 @@
 #![expect(non_camel_case_types, reason = "the types have the names that C sees")]
 #![expect(clippy::missing_safety_doc, reason = "it is the same for all, and stands above")]
 
+mod aligned;
 mod arguments;
 mod block;
 mod convert;
@@ -34,6 +35,11 @@ mod sized;
 mod stats;
 mod transmitter;
 
+pub use aligned::{
+    sw_aligned, sw_aligned_block, sw_aligned_cancel, sw_aligned_close, sw_aligned_free,
+    sw_aligned_get_end, sw_aligned_get_granted, sw_aligned_get_info, sw_aligned_get_stats,
+    sw_aligned_next, sw_aligned_open, sw_stream_samples,
+};
 pub use block::{SW_GAPS_MAX, SW_TAGS_MAX, sw_block, sw_block_release, sw_cause, sw_gap, sw_tag};
 pub use block::{sw_cause_str, sw_tag_kind};
 pub use convert::sw_convert;

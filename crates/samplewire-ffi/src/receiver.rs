@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use samplewire::format::convert;
 use samplewire::receiver::{Interrupter, StatsHandle};
-use samplewire::{Block, Granted, ReceiveStream};
+use samplewire::{Block, Granted, ReceiveError, ReceiveStream};
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::sw_block;
-use crate::end::{of_end, of_failure, sw_end};
+use crate::end::{of_end, of_failure, of_receive_error, sw_end};
 use crate::find::address_of;
 use crate::info::{format_of, sw_stream_info};
 use crate::loans::Loans;
@@ -74,7 +74,7 @@ pub unsafe extern "C" fn sw_receiver_open(
             unsafe { read(options)? }
         };
         let blocks = Loans::new(asked.blocks_max()?);
-        let opened = ReceiveStream::open(address, &asked.to_options()?)?;
+        let opened = asked.to_options()?.open(address)?;
         let lent = Arc::new(Lent { blocks, is_receiver_gone: AtomicBool::new(false) });
         let lent_name = LENT.insert(|_| Arc::clone(&lent));
         let name = RECEIVERS.insert(|_| Receiving {
@@ -298,25 +298,14 @@ impl Stream {
         if receiving.interrupter.is_interrupted() {
             return Err(sw_result::Cancelled.into());
         }
-        if let Some(block) = receiver.next_within(timeout) {
-            return Ok(block);
-        }
-        let failure = match receiver.end() {
-            Some(Ok(end)) => {
-                let (end, failure) = of_end(end);
-                lock(&receiving.end).get_or_insert(end);
-                return Err(failure);
-            }
-            Some(Err(error)) => Failure::from(error),
-            None if receiver.is_over() => {
-                Failure::new(sw_result::Port, "the I/O thread is gone without a word")
-            }
-            None if receiving.interrupter.is_interrupted() => {
-                return Err(sw_result::Cancelled.into());
-            }
-            None => return Err(sw_result::Timeout.into()),
+        let error = match receiver.next_within(timeout) {
+            Ok(Some(block)) => return Ok(block),
+            Ok(None) => return Err(sw_result::Timeout.into()),
+            Err(ReceiveError::Interrupted) => return Err(sw_result::Cancelled.into()),
+            Err(error) => error,
         };
-        lock(&receiving.end).get_or_insert(of_failure(&failure));
+        let (end, failure) = of_receive_error(&error);
+        lock(&receiving.end).get_or_insert(end);
         Err(failure)
     }
 

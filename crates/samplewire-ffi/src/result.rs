@@ -71,6 +71,10 @@ pub enum sw_result {
     PortGone = 112,
     /// The operating system refused a thread or randomness.
     System = 113,
+    /// Two choices exclude each other; the text says which, and what to do instead.
+    Contradiction = 114,
+    /// A stream was named more than once.
+    StreamTwice = 115,
 
     /// The device refused: another owner has the stream.
     RefusedBusy = 121,
@@ -107,6 +111,8 @@ pub enum sw_result {
     Violation = 145,
     /// The I/O thread broke; the text says why.
     Port = 146,
+    /// A stream of several aligned ones broke off: it set its index on purpose, apart from the others.
+    StreamsApart = 147,
 }
 
 /// A name for a result, e.g. `timeout`; "unknown result" for a number that is none. Never NULL.
@@ -186,6 +192,7 @@ impl From<OpenError> for Failure {
         use sw_result as R;
         let result = match &error {
             OpenError::Link(_) => R::Link,
+            OpenError::Address { .. } => R::Resolve,
             OpenError::NoAnswer { .. } => R::NoAnswer,
             OpenError::Refused { reason, .. } => of_refusal(*reason),
             OpenError::Format { .. } => R::Format,
@@ -199,6 +206,9 @@ impl From<OpenError> for Failure {
             OpenError::PortFull { .. } => R::PortFull,
             OpenError::PortGone { .. } => R::PortGone,
             OpenError::System(_) => R::System,
+            OpenError::Contradiction { .. } => R::Contradiction,
+            OpenError::StreamTwice { .. } => R::StreamTwice,
+            OpenError::Streams { .. } => R::Argument,
             _ => R::Other,
         };
         Self::new(result, error.to_string())
@@ -275,6 +285,8 @@ names! {
     PortFull c"the port is full",
     PortGone c"the port is gone",
     System c"the operating system refused",
+    Contradiction c"two choices exclude each other",
+    StreamTwice c"a stream is named twice",
     RefusedBusy c"refused: busy",
     RefusedNoSuchStream c"refused: no such stream",
     RefusedRole c"refused: role",
@@ -292,6 +304,7 @@ names! {
     CircuitBreaker c"too many repeats",
     Violation c"the peer broke a rule",
     Port c"the I/O thread broke",
+    StreamsApart c"the streams are apart",
 }
 
 #[cfg(test)]

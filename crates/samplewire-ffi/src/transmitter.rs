@@ -97,7 +97,7 @@ pub unsafe extern "C" fn sw_transmitter_open(
             // SAFETY: the caller's.
             unsafe { read(options)? }
         };
-        let opened = SendStream::open(address, &asked.to_options()?)?;
+        let opened = asked.to_options()?.open(address)?;
         if !opened.wait_ready(Duration::from_nanos(asked.timeout_ns))? {
             let text = format!("{address} opened the stream, and did not say how much it takes");
             return Err(Failure::new(sw_result::NoAnswer, text));

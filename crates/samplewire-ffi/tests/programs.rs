@@ -17,6 +17,11 @@ fn received_samples_are_checked_in_c() {
 }
 
 #[test]
+fn aligned_streams_are_checked_in_c() {
+    Program::c("aligned").run_also_under_valgrind(&[]);
+}
+
+#[test]
 fn wrong_arguments_are_named_in_c() {
     Program::c("arguments").run_also_under_valgrind(&[]);
 }

@@ -9,186 +9,103 @@
 //! `--cpus` keeps each side's program on a CPU; its I/O threads stay where the system puts them.
 //! Prints one JSON object.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig};
-use samplewire::format::Format;
-use samplewire::real_time;
-use samplewire::source::StreamInfo;
 use samplewire::{
-    Flags, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream, TransmitterOptions,
-    Waits,
+    Device, Flags, RealTime, ReceiveStream, SendStream, StreamInfo, Waits, real_time,
 };
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
-fn main() -> Result<()> {
-    let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let info = StreamInfo::new(Format::Sc16, 1, 1e6)?;
-    let rounds = arguments.rounds + WARMING;
-    let (tell, told) = std::sync::mpsc::channel();
-    let times = std::thread::scope(|scope| {
-        let echo = scope.spawn(|| {
-            pin(arguments.cpus.map(|(_, far)| far));
-            let mut far = Side::listen(&info, arguments.waits, &tell)?;
-            for _ in 0..rounds {
-                far.await_samples()?;
-                far.send()?;
-            }
-            // The near side has them all when it closes.
-            while far.receiver.next_within(Duration::from_millis(10)).is_some()
-                || !far.receiver.is_over()
-            {
-                far.sender.turn();
-            }
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(())
-        });
-        pin(arguments.cpus.map(|(near, _)| near));
-        let mut near = Side::open(told.recv()?, arguments.waits)?;
-        let mut times = Vec::with_capacity(arguments.rounds);
-        for round in 0..rounds {
-            let start = Instant::now();
-            near.send()?;
-            near.await_samples()?;
-            if round >= WARMING {
-                times.push(start.elapsed());
-            }
+fn main() {
+    if let Err(error) = run(pico_args::Arguments::from_env()) {
+        eprintln!("round_trip: {error}");
+        std::process::exit(1);
+    }
+}
+
+fn run(mut words: pico_args::Arguments) -> Result<()> {
+    let word = words.opt_value_from_str("--waits")?.unwrap_or("asleep".to_owned());
+    let cpus = words.opt_value_from_fn("--cpus", cpu_pair)?;
+    let rounds = words.opt_value_from_str("--rounds")?.unwrap_or(20_000_usize);
+    let unknown = words.finish();
+    if !unknown.is_empty() {
+        return Err(format!("unknown: {unknown:?}").into());
+    }
+    if !(1..=10_000_000).contains(&rounds) {
+        return Err(format!("--rounds {rounds} is not 1 to 10000000").into());
+    }
+    let real_time = RealTime::new().waits(word.parse::<Waits>()?);
+    let info = StreamInfo::sc16("", 1e6)?;
+    let device = samplewire::device().sends(info.clone()).plays(info).window(WINDOW);
+    let device = device.payload_bytes(PAYLOAD as u16).real_time(real_time.clone());
+    let device = device.listen("127.0.0.1:0")?;
+    let address = device.address;
+    let echo = std::thread::spawn(move || echo(device, rounds + WARMING, cpus.map(|it| it.1)));
+
+    let options = samplewire::receive().window(WINDOW).owner(1).real_time(real_time.clone());
+    let mut receiver = options.open(address)?;
+    let options = samplewire::send().window(WINDOW).owner(1).real_time(real_time);
+    let mut sender = options.open(address)?;
+    // Inline, both need their turns.
+    while !sender.wait_ready(Duration::from_millis(1))? {
+        receiver.next_within(Duration::from_millis(1))?;
+    }
+    cpus.map_or(Ok(()), |it| real_time::pin(it.0))?;
+    let mut times = Vec::with_capacity(rounds);
+    for round in 0..rounds + WARMING {
+        let start = Instant::now();
+        send(&mut sender)?;
+        take(&mut receiver)?;
+        if round >= WARMING {
+            times.push(start.elapsed().as_nanos());
         }
-        drop(near);
-        echo.join().expect("it does not panic")?;
-        Ok::<_, Box<dyn std::error::Error + Send + Sync>>(times)
-    })?;
-    report(&format!("stream {}", arguments.word), times);
+    }
+    drop((sender, receiver));
+    echo.join().expect("it does not panic")?;
+    times.sort_unstable();
+    let [p50, p99, p999] =
+        [0.5, 0.99, 0.999].map(|share| times[((rounds - 1) as f64 * share).round() as usize]);
+    println!(
+        "{{\"what\":\"stream {word}\",\"rounds\":{rounds},\
+         \"p50_ns\":{p50},\"p99_ns\":{p99},\"p999_ns\":{p999}}}"
+    );
     Ok(())
 }
 
-/// One program: what it sends by and receives by.
-struct Side {
-    sender: SendStream,
-    receiver: ReceiveStream,
+/// The device: sends back as much as comes, as soon as it comes.
+fn echo(mut device: Device, rounds: usize, cpu: Option<usize>) -> Result<()> {
+    let (mut sender, mut receiver) = (device.accept()?, device.accept_sender()?.receiver);
+    cpu.map_or(Ok(()), real_time::pin)?;
+    for _ in 0..rounds {
+        take(&mut receiver)?;
+        send(&mut sender)?;
+    }
+    // The near side has them all when it closes.
+    receiver.next().transpose()?;
+    Ok(())
 }
 
-impl Side {
-    /// The device.
-    fn listen(
-        info: &StreamInfo,
-        waits: Waits,
-        tell: &std::sync::mpsc::Sender<SocketAddr>,
-    ) -> Result<Self> {
-        let sends = std::slice::from_ref(info);
-        let config = DeviceConfig { sends, plays: Some(info), clock: None };
-        let options = TransmitterOptions::new()
-            .window(WINDOW)
-            .payload_bytes(PAYLOAD as u16)
-            .real_time(RealTime::new().waits(waits));
-        let mut device = Device::listen("127.0.0.1:0".parse()?, config, &options)?;
-        tell.send(device.address)?;
-        let sender = device.listeners[0].accept(PATIENCE)?.ok_or(SILENT)?;
-        let receive_listener = device.receive_listener.as_mut().expect("it plays");
-        let receiver = receive_listener.accept(PATIENCE)?.ok_or(SILENT)?.receiver;
-        Ok(Self { sender, receiver })
-    }
-
-    fn open(address: SocketAddr, waits: Waits) -> Result<Self> {
-        let real_time = RealTime::new().waits(waits);
-        let receiver = ReceiveOptions::new().window(WINDOW).owner(1).real_time(real_time.clone());
-        let mut receiver = ReceiveStream::open(address, &receiver)?;
-        let sender = SendOptions::new().window(WINDOW).owner(1).real_time(real_time);
-        let sender = SendStream::open(address, &sender)?;
-        let until = Instant::now() + PATIENCE;
-        while !sender.wait_ready(SHORT)? {
-            assert!(receiver.next_within(SHORT).is_none(), "no sample was sent");
-            check(until)?;
-        }
-        Ok(Self { sender, receiver })
-    }
-
-    fn send(&mut self) -> Result<()> {
-        let sender = &mut self.sender;
-        let next = sender.next_index();
-        let mut filling = sender.quantum(PATIENCE)?.ok_or(SILENT)?;
-        filling.bytes_mut()[..PAYLOAD].fill(next as u8);
-        sender.submit(filling, PAYLOAD, next, Flags::NONE)?;
-        Ok(())
-    }
-
-    fn await_samples(&mut self) -> Result<()> {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            if let Some(block) = self.receiver.next_within(PATIENCE) {
-                assert_eq!(block.len(), PAYLOAD / 4, "one packet after another");
-                return Ok(());
-            }
-            check(until)?;
-        }
-    }
+fn send(sender: &mut SendStream) -> Result<()> {
+    let next = sender.next_index();
+    let mut quantum = sender.quantum(PATIENCE)?.ok_or("the other side takes nothing")?;
+    quantum.bytes_mut()[..PAYLOAD].fill(next as u8);
+    Ok(sender.submit(quantum, PAYLOAD, next, Flags::NONE)?)
 }
 
-fn check(until: Instant) -> Result<()> {
-    if Instant::now() > until { Err(SILENT.into()) } else { Ok(()) }
+fn take(receiver: &mut ReceiveStream) -> Result<()> {
+    let block = receiver.next_within(PATIENCE)?.ok_or("the other side is silent")?;
+    assert_eq!(block.len(), PAYLOAD / 4, "one packet after another");
+    Ok(())
 }
 
-fn pin(cpu: Option<usize>) {
-    if let Some(cpu) = cpu {
-        real_time::pin(cpu).expect("the CPU is there");
-    }
-}
-
-fn report(what: &str, mut times: Vec<Duration>) {
-    times.sort_unstable();
-    let at = |share: f64| times[((times.len() - 1) as f64 * share).round() as usize].as_nanos();
-    println!(
-        "{{\"what\":\"{what}\",\"rounds\":{},\"p50_ns\":{},\"p99_ns\":{},\"p999_ns\":{}}}",
-        times.len(),
-        at(0.5),
-        at(0.99),
-        at(0.999)
-    );
-}
-
-struct Arguments {
-    waits: Waits,
-    word: String,
-    /// Of the near side, and of the far one.
-    cpus: Option<(usize, usize)>,
-    rounds: usize,
-}
-
-impl Arguments {
-    fn parse(mut words: impl Iterator<Item = String>) -> Result<Self> {
-        let mut arguments =
-            Self { waits: Waits::Asleep, word: "asleep".into(), cpus: None, rounds: 20_000 };
-        while let Some(word) = words.next() {
-            let value = words.next().ok_or(format!("{word} takes a value"))?;
-            match word.as_str() {
-                "--waits" => {
-                    arguments.waits = value.parse()?;
-                    arguments.word = value;
-                }
-                "--cpus" => {
-                    let pair = value.split_once(',').map(|(a, b)| (a.parse(), b.parse()));
-                    match pair {
-                        Some((Ok(near), Ok(far))) => arguments.cpus = Some((near, far)),
-                        _ => return Err(format!("--cpus {value}: not two numbers, as 0,1").into()),
-                    }
-                }
-                "--rounds" => match value.parse() {
-                    Ok(rounds @ 1..=10_000_000) => arguments.rounds = rounds,
-                    _ => return Err(format!("--rounds {value}: not 1 to 10000000").into()),
-                },
-                _ => return Err(format!("unknown argument {word}").into()),
-            }
-        }
-        Ok(arguments)
-    }
+fn cpu_pair(text: &str) -> Result<(usize, usize)> {
+    let (near, far) = text.split_once(',').ok_or("not two numbers, as 0,1")?;
+    Ok((near.parse()?, far.parse()?))
 }
 
 /// Rounds before those that count.
 const WARMING: usize = 1_000;
-
 const PAYLOAD: usize = 64;
 const WINDOW: u32 = 64;
 const PATIENCE: Duration = Duration::from_secs(5);
-const SILENT: &str = "the other side is silent";
-const SHORT: Duration = Duration::from_millis(1);

@@ -16,8 +16,9 @@ use std::time::Duration;
 
 use num_complex::{Complex, Complex32};
 use samplewire::ends::{Account, ReceiverSource};
-use samplewire::receiver::{ReceiverSnapshot, WINDOW_DEFAULT};
-use samplewire::{RealTime, ReceiveOptions, ReceiveStream};
+use samplewire::options::WINDOW_DEFAULT;
+use samplewire::receiver::ReceiverSnapshot;
+use samplewire::{RealTime, ReceiveOptions};
 use samplewire_blocks::kernels::Window;
 use samplewire_blocks::{Convert, Filter, PowerSpectrum};
 use samplewire_circuit::{Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work};
@@ -31,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     if let Some(rest) = arguments.coalesce {
         options = options.real_time(RealTime::new().coalesce(rest));
     }
-    let source = ReceiverSource::<Sc16>::new(ReceiveStream::open(arguments.address, &options)?)?;
+    let source = ReceiverSource::<Sc16>::new(options.open(arguments.address)?)?;
     let (account, stats) = (source.account(), source.receiver().stats_handle());
     let (found, peaks) = std::sync::mpsc::channel();
 

@@ -16,34 +16,27 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig};
-use samplewire::format::Format;
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
-use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
-use samplewire_io::{Udp, UdpOptions};
-use samplewire_proto::wire::Flags;
+use samplewire::transmitter::SendError;
+use samplewire::{
+    DeviceOptions, Flags, Listener, ReceiveStream, SendStream, StreamInfo, UdpOptions,
+};
 
 type Failure = Box<dyn std::error::Error>;
 
 fn main() -> Result<(), Failure> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
-    let info = StreamInfo::new(Format::Sc16, 1, 1e9)?;
-    let infos = vec![info; usize::from(arguments.streams)];
-    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-    let udp = Udp::bind("127.0.0.1:0".parse()?, &arguments.udp())?;
-    let options =
-        TransmitterOptions::new().window(arguments.window).payload_bytes(arguments.payload_bytes);
-    let device = Device::listen_over(Box::new(udp), config, &options)?;
+    let infos = vec![StreamInfo::sc16("", 1e9)?; arguments.streams.into()];
+    let options = infos.into_iter().fold(samplewire::device(), DeviceOptions::sends);
+    let options = options.window(arguments.window).payload_bytes(arguments.payload_bytes);
+    let device = options.udp(arguments.udp()).listen("127.0.0.1:0")?;
     let is_over = Arc::new(AtomicBool::new(false));
     let feeder = std::thread::spawn({
         let (transmitters, is_over) = (device.listeners, Arc::clone(&is_over));
         move || feed(transmitters, &is_over)
     });
-    let numbers: Vec<u16> = (0..arguments.streams).collect();
-    let options = ReceiveOptions::new().window(arguments.window).udp(arguments.udp());
+    let options = samplewire::receive().window(arguments.window).udp(arguments.udp());
     let opened = Instant::now();
-    let mut receivers = ReceiveStream::open_many(device.address, &numbers, &options)?;
+    let mut receivers = options.streams(0..arguments.streams).open_each(device.address)?;
     let opening = opened.elapsed();
     // Until the windows are open.
     take(&mut receivers, Duration::from_millis(500))?;
@@ -77,14 +70,14 @@ fn main() -> Result<(), Failure> {
 }
 
 /// Fills what is free of each stream in turn.
-fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), String> {
+fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), SendError> {
     let mut streams: Vec<(Listener, Option<SendStream>, u64)> =
         listeners.into_iter().map(|it| (it, None, 0)).collect();
     while !is_over.load(Ordering::Relaxed) {
         let mut has_fed = false;
         for (listener, stream, index) in &mut streams {
             let Some(stream) = stream else {
-                *stream = listener.accept(Duration::ZERO).map_err(told)?;
+                *stream = listener.accept(Duration::ZERO)?;
                 continue;
             };
             let payload_bytes = stream.session().payload_bytes;
@@ -95,8 +88,7 @@ fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), String> {
                     packet[..8].copy_from_slice(&index.to_le_bytes());
                     *index += (payload_bytes / FRAME_BYTES) as u64;
                 }
-                let submitted = stream.submit(filling, len_bytes, first, Flags::NONE);
-                submitted.map_err(|error| error.to_string())?;
+                stream.submit(filling, len_bytes, first, Flags::NONE)?;
                 has_fed = true;
             }
         }
@@ -107,17 +99,13 @@ fn feed(listeners: Vec<Listener>, is_over: &AtomicBool) -> Result<(), String> {
     Ok(())
 }
 
-fn told(error: impl std::fmt::Display) -> String {
-    error.to_string()
-}
-
 /// Takes what comes of all for so long.
 fn take(receivers: &mut [ReceiveStream], span: Duration) -> Result<(), Failure> {
     let until = Instant::now() + span;
     while Instant::now() < until {
         let mut has_taken = false;
         for receiver in receivers.iter_mut() {
-            while let Some(block) = receiver.next_within(Duration::ZERO) {
+            while let Some(block) = receiver.next_within(Duration::ZERO)? {
                 has_taken = true;
                 let stamp = block.bytes().first_chunk().map(|stamp| u64::from_le_bytes(*stamp));
                 if !block.gaps().is_empty() || stamp != Some(block.index()) {

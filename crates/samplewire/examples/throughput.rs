@@ -1,5 +1,5 @@
-//! How fast a stream is: a transmitter and a receiver, two threads each unless they wait `inline`, with the whole protocol
-//! between them, in one process over loopback or as two programs.
+//! How fast a stream is: a device that sends and a receiver, with the whole protocol between them, in
+//! one process over loopback or as two programs. Each has two threads, or one with `--waits inline`.
 //!
 //! ```text
 //! cargo run --release -p samplewire --example throughput -- \
@@ -23,15 +23,11 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::source::{Source, SourceError, StreamInfo};
+use samplewire::source::{Source, SourceError};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{
-    Block, Listener, RealTime, ReceiveOptions, ReceiveStream, TransmitterOptions, Waits,
-};
-use samplewire_io::faults::{FaultSpec, Side, parse as parse_fault};
-use samplewire_io::{Faults, Link, Udp, UdpOptions};
+use samplewire::{Block, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits};
+use samplewire_io::faults::{Side, parse as parse_fault};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments = Arguments::parse(std::env::args().skip(1))?;
@@ -64,11 +60,11 @@ fn receive(
     arguments: &Arguments,
     address: SocketAddr,
 ) -> Result<Received, Box<dyn std::error::Error>> {
-    let options = ReceiveOptions::new()
+    let options = samplewire::receive()
         .window(arguments.window)
         .udp(arguments.udp())
         .real_time(RealTime::new().waits(arguments.waits));
-    let mut receiver = ReceiveStream::open(address, &options)?;
+    let mut receiver = options.open(address)?;
     let packet_bytes = usize::from(receiver.info().payload_bytes);
     let mut arrived = Arrived::default();
     for block in &mut receiver {
@@ -87,8 +83,9 @@ fn start_device(
     arguments: &Arguments,
     at: SocketAddr,
 ) -> Result<(SocketAddr, Device), Box<dyn std::error::Error>> {
-    let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ)?;
-    let options = TransmitterOptions::new()
+    let info = StreamInfo::sc16("", RATE_HZ)?;
+    let options = samplewire::device()
+        .sends(info.clone())
         .window(arguments.window)
         .payload_bytes(arguments.payload_bytes)
         .real_time(RealTime::new().waits(arguments.waits));
@@ -97,11 +94,11 @@ fn start_device(
         Some((data, feedback)) => Box::new(Faults::new(udp, data, feedback)?),
         None => Box::new(udp),
     };
-    let mut listener = Listener::listen_over(link, &info, &options)?;
-    let address = listener.local_addr();
+    let mut device = options.listen_over(link)?;
+    let address = device.address;
     let (limit, samples) = (arguments.duration, arguments.samples);
     let device = std::thread::spawn(move || {
-        let mut stream = listener
+        let mut stream = device.listeners[0]
             .accept(OPEN_TIMEOUT)
             .map_err(|error| error.to_string())?
             .ok_or("no receiver came")?;

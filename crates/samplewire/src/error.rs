@@ -18,6 +18,14 @@ pub enum OpenError {
     /// The link failed.
     #[error(transparent)]
     Link(#[from] LinkError),
+    /// The text is no address.
+    #[error("address {text}: {error}")]
+    Address {
+        /// The text.
+        text: String,
+        /// Why not.
+        error: io::Error,
+    },
     /// Nothing answered.
     #[error(
         "no answer from {address} within {} ms{}",
@@ -113,6 +121,22 @@ pub enum OpenError {
         /// What is allowed.
         range: &'static str,
     },
+    /// Two choices exclude each other.
+    #[error("{one} contradicts {other}: {hint}")]
+    Contradiction {
+        /// One of them, with its value.
+        one: String,
+        /// The other.
+        other: String,
+        /// What to do instead.
+        hint: String,
+    },
+    /// A stream was named more than once.
+    #[error("stream {stream} is named twice")]
+    StreamTwice {
+        /// Its number.
+        stream: u16,
+    },
     /// Real-time options are out of range, or contradict each other.
     #[error(transparent)]
     RealTime(#[from] RealTimeError),
@@ -144,11 +168,14 @@ pub enum OpenError {
     System(#[from] io::Error),
 }
 
-/// Why a stream that comes in broke off before its sender closed it. Gaps are no errors: blocks list
-/// them.
+/// Why no block comes. Gaps are no errors: blocks list them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
+    /// The stream is complete: a CLOSE ended it, and all blocks have been taken. Iterators end here
+    /// without an error.
+    #[error("the stream is complete: {}", end_words(.0))]
+    Closed(End),
     /// The sender is silent, has restarted, or broke the protocol.
     #[error("the stream broke off: {}", end_words(.0))]
     Broken(End),
@@ -161,6 +188,53 @@ pub enum ReceiveError {
     /// An [`Interrupter`](crate::receiver::Interrupter) ended the wait; the stream itself goes on.
     #[error("the wait was interrupted")]
     Interrupted,
+    /// One of several aligned streams has ended; the others are closed.
+    #[error("stream {stream}: {error}")]
+    Stream {
+        /// Its number.
+        stream: u16,
+        /// Why it ended.
+        error: Box<Self>,
+    },
+    /// One of several aligned streams set its index on purpose, apart from the others; all are closed.
+    #[error(
+        "stream {stream} continued at index {at} instead of {next}: streams that set their index \
+         apart cannot be aligned"
+    )]
+    Apart {
+        /// Its number.
+        stream: u16,
+        /// The index that was to come.
+        next: u64,
+        /// The index at which the stream continued.
+        at: u64,
+    },
+}
+
+impl ReceiveError {
+    /// Whether a CLOSE ended the stream, so that nothing is missing after its last block.
+    pub fn is_closed(&self) -> bool {
+        match self {
+            Self::Closed(_) => true,
+            Self::Stream { error, .. } => error.is_closed(),
+            _ => false,
+        }
+    }
+
+    /// The same error once more.
+    pub(crate) fn duplicate(&self) -> Self {
+        match self {
+            Self::Closed(end) => Self::Closed(*end),
+            Self::Broken(end) => Self::Broken(*end),
+            Self::Link(error) => Self::Link(error.duplicate()),
+            Self::ThreadGone => Self::ThreadGone,
+            Self::Interrupted => Self::Interrupted,
+            Self::Stream { stream, error } => {
+                Self::Stream { stream: *stream, error: Box::new(error.duplicate()) }
+            }
+            &Self::Apart { stream, next, at } => Self::Apart { stream, next, at },
+        }
+    }
 }
 
 fn end_words(end: &End) -> String {

@@ -13,6 +13,7 @@ pub mod find;
 pub mod format;
 mod info;
 mod opening;
+pub mod options;
 mod port;
 mod published;
 mod quantum;
@@ -30,16 +31,24 @@ pub mod verify;
 mod wakeups;
 
 pub use delivery::Delivery;
+pub use device::Device;
 pub use error::{OpenError, ReceiveError};
 pub use find::find;
+pub use format::Format;
 pub use info::DeviceInfo;
+pub use num_complex::{Complex, Complex32};
 pub use opening::{probe, probe_stream};
-pub use port::{DEFAULT_PORT, draw_owner, resolve};
+pub use options::{
+    DEFAULT_PORT, DeviceOptions, OpenOptions, ReceiveOptions, SendOptions, ToAddress, device,
+    receive, resolve, send,
+};
+pub use port::draw_owner;
 pub use real_time::{Granted, RealTime, Waits};
-pub use receiver::{Block, ReceiveOptions, ReceiveStream};
+pub use receiver::{AlignedStreams, Block, ReceiveStream};
 pub use samplewire_io::{Capabilities, FaultSpec, Faults, Link, LinkError, Udp, UdpOptions};
 pub use samplewire_proto::stream::{End, Underflow};
 pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, SampleIndex};
-pub use transmitter::{Listener, SendOptions, SendStream, TransmitterOptions};
+pub use source::StreamInfo;
+pub use transmitter::{Listener, SendStream};
 pub use verify::verify;

@@ -43,7 +43,8 @@ pub fn probe_stream(
     let port = Port::connect(address, &UdpOptions::new())?;
     let limits =
         Limits { packet_bytes_max: IP_BYTES_MAX, window: 1, timeout, is_stream_chosen: true };
-    port.describe(address, stream, limits)
+    let infos = port.describe_each(address, &[stream], limits)?;
+    Ok(infos.into_iter().next().expect("one was asked for"))
 }
 
 /// Opens the stream that the configuration names, or where none was chosen the first after it that

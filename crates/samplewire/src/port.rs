@@ -1,7 +1,7 @@
 //! What both ends need of the host: instants, randomness and addresses; and the sizes of packets.
 
 use std::io;
-use std::net::{SocketAddr, ToSocketAddrs};
+use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire_io::{ErrorCounts, Word};
@@ -58,23 +58,6 @@ pub(crate) const fn echoed_tag_word(tags: &[u32]) -> Word<'_> {
     Word { offset_bytes: HEADER_LEN as u16 + 4, values: tags }
 }
 
-/// Resolves `HOST[:PORT]`, with [`DEFAULT_PORT`] where there is none.
-///
-/// # Errors
-/// The name does not resolve to an address.
-pub fn resolve(text: &str) -> io::Result<SocketAddr> {
-    let mut addresses = match text.to_socket_addrs() {
-        Ok(addresses) => addresses,
-        Err(error) => {
-            let bare = text.trim_start_matches('[').trim_end_matches(']');
-            let found = (bare, DEFAULT_PORT).to_socket_addrs();
-            // Of a name alone, the first attempt only says that it has no port.
-            found.map_err(|of_bare| if text.contains(':') { error } else { of_bare })?
-        }
-    };
-    addresses.next().ok_or_else(|| io::Error::other(format!("{text} has no address")))
-}
-
 /// What a port counts besides its streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PortCounts {
@@ -97,9 +80,6 @@ pub(crate) const LINK_FULL_PAUSE: Nanos = Nanos::from_millis(1);
 /// Ranges of a REPORT that a host takes; hardware takes 32.
 pub(crate) const RANGES_MAX: u16 = 128;
 
-/// The port on which devices listen.
-pub const DEFAULT_PORT: u16 = 9100;
-
 /// Packets in one batch from or to a link.
 pub(crate) const BATCH_PACKETS: usize = 64;
 
@@ -118,14 +98,6 @@ mod tests {
     use samplewire_proto::{Departure, Seq, Tag};
 
     use super::*;
-
-    #[test]
-    fn address_without_a_port_gets_the_default() {
-        assert_eq!(resolve("127.0.0.1").unwrap(), "127.0.0.1:9100".parse().unwrap());
-        assert_eq!(resolve("127.0.0.1:7").unwrap(), "127.0.0.1:7".parse().unwrap());
-        assert_eq!(resolve("[::1]").unwrap(), "[::1]:9100".parse().unwrap());
-        assert!(resolve("127.0.0.1:port").is_err());
-    }
 
     #[test]
     fn words_stand_where_the_wire_has_the_tags() {

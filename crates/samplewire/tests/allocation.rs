@@ -8,11 +8,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rig::Device;
-use samplewire::device::{self, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Aligned, Piece, ReceiveOptions, ReceiveStream};
+use samplewire::receiver::AlignedItem;
 use samplewire::source::{NullSource, Source};
-use samplewire::transmitter::{Overflow, TransmitterOptions};
+use samplewire::transmitter::Overflow;
+use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 
@@ -54,7 +54,7 @@ fn flowing_stream_with_repairs_allocates_nothing_and_holds_what_it_says() {
     let device = Device::start(
         "127.0.0.1:0",
         Box::new(NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range")),
-        &TransmitterOptions::new(),
+        &DeviceOptions::new(),
         (&faults, &faults),
         Overflow::Wait,
     );
@@ -97,9 +97,11 @@ fn streams_in_line_with_repairs_allocate_nothing() {
     let link = Faults::new(udp, &faults, &faults).expect("good faults");
     let null = || NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range");
     let infos = [null().info().clone(), null().info().clone()];
-    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-    let device =
-        device::Device::listen_over(Box::new(link), config, &TransmitterOptions::new()).unwrap();
+    let device = infos
+        .into_iter()
+        .fold(DeviceOptions::new(), DeviceOptions::sends)
+        .listen_over(Box::new(link))
+        .unwrap();
     let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
             let stream = listener.accept(Duration::from_secs(5));
@@ -109,11 +111,11 @@ fn streams_in_line_with_repairs_allocate_nothing() {
     });
     let threads: Vec<_> = threads.collect();
     let mut aligned =
-        Aligned::open(device.address, &[0, 1], &ReceiveOptions::new()).expect("they open");
+        ReceiveOptions::new().streams([0, 1]).open_aligned(device.address).expect("they open");
     let (mut blocks, mut before) = (0, 0);
     while blocks < 11_000 {
         match aligned.next_within(Duration::from_secs(5)) {
-            Some(Piece::Samples(_)) => blocks += 1,
+            Ok(Some(AlignedItem::Samples(_))) => blocks += 1,
             other => panic!("{other:?}"),
         }
         if blocks == 1_000 {
@@ -138,9 +140,9 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
     let link = Faults::new(udp, &faults, &faults).expect("good faults");
     let null = || NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range");
     let infos = vec![null().info().clone(); STREAMS];
-    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-    let options = TransmitterOptions::new().window(32).payload_bytes(1_024);
-    let device = device::Device::listen_over(Box::new(link), config, &options).unwrap();
+    let options = DeviceOptions::new().window(32).payload_bytes(1_024);
+    let device =
+        infos.into_iter().fold(options, DeviceOptions::sends).listen_over(Box::new(link)).unwrap();
     let threads = device.listeners.into_iter().map(|mut listener| {
         std::thread::spawn(move || {
             let stream = listener.accept(Duration::from_secs(5));
@@ -149,14 +151,13 @@ fn streams_over_one_port_with_repairs_allocate_nothing() {
         })
     });
     let threads: Vec<_> = threads.collect();
-    let streams: Vec<u16> = (0..STREAMS as u16).collect();
     let options = ReceiveOptions::new().window(32);
     let mut receivers =
-        ReceiveStream::open_many(device.address, &streams, &options).expect("they open");
+        options.streams(0..STREAMS as u16).open_each(device.address).expect("they open");
     let (mut blocks, mut before) = (0, None);
     while blocks < 40_000 {
         for receiver in &mut receivers {
-            while let Some(block) = receiver.next_within(Duration::ZERO) {
+            while let Some(block) = receiver.next_within(Duration::ZERO).expect("it flows") {
                 blocks += usize::from(!block.is_empty());
             }
         }

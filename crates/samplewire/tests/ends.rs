@@ -13,9 +13,7 @@ use samplewire::format::Format;
 use samplewire::sink::{self, SinkOptions};
 use samplewire::source::{CounterSource, ReaderSource, Source, SourceOptions, StreamInfo};
 use samplewire::transmitter::Overflow;
-use samplewire::{
-    Cause, Delivery, End, Listener, ReceiveOptions, ReceiveStream, TransmitterOptions, verify,
-};
+use samplewire::{Cause, Delivery, DeviceOptions, End, ReceiveOptions, ReceiveStream, verify};
 use samplewire_circuit::blocks::NullSink;
 use samplewire_circuit::{
     ByStage, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink, Tag,
@@ -91,7 +89,7 @@ fn losses(share: f64) -> FaultSpec {
 
 /// A device that plays a counter over a link with `faults`.
 fn device(samples: u64, faults: &FaultSpec, overflow: Overflow) -> Device {
-    let options = TransmitterOptions::new().window(256);
+    let options = DeviceOptions::new().window(256);
     Device::start("127.0.0.1:0", counter(samples), &options, (faults, &FaultSpec::new()), overflow)
 }
 
@@ -203,7 +201,7 @@ impl Sink<[Sc16; 3]> for InStep {
 fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.sigmf-meta");
-    let options = TransmitterOptions::new().window(256);
+    let options = DeviceOptions::new().window(256);
     let faults = (&losses(0.02), &losses(0.01));
     let source = counter_of(500_000, 3);
     let device = Device::start("127.0.0.1:0", source, &options, faults, Overflow::Wait);
@@ -263,12 +261,10 @@ fn sent(
     take: impl FnOnce(ReceiveStream) -> u64 + Send + 'static,
 ) -> (u64, End) {
     let info = StreamInfo::new(Format::Sc16, 1, 20e6).unwrap();
-    let options = TransmitterOptions::new().window(64);
-    let mut listener = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options).unwrap();
+    let options = DeviceOptions::new().window(64);
+    let mut listener = options.sends(info).listen("127.0.0.1:0").unwrap().listeners.remove(0);
     let address = listener.local_addr();
-    let taking = std::thread::spawn(move || {
-        take(ReceiveStream::open(address, &ReceiveOptions::new()).unwrap())
-    });
+    let taking = std::thread::spawn(move || take(ReceiveOptions::new().open(address).unwrap()));
     let stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
     let sink = TransmitterSink::<Sc16>::new(stream).unwrap();
     let end = sink.end();
@@ -341,7 +337,7 @@ fn bursts_end_where_their_tags_are_and_at_the_end_of_the_graph() {
 #[test]
 fn receiver_that_leaves_ends_the_graph_that_sends() {
     let (_, end) = sent(10_000, Bursts(u64::MAX / 4), |mut receiver| {
-        let block = receiver.next_within(Duration::from_secs(5)).unwrap();
+        let block = receiver.next_within(Duration::from_secs(5)).unwrap().unwrap();
         let samples = block.len() as u64;
         drop(block);
         drop(receiver);
@@ -354,7 +350,7 @@ fn receiver_that_leaves_ends_the_graph_that_sends() {
 fn source_sleeps_while_nothing_comes() {
     let faults = FaultSpec::new();
     let source = CounterSource::new(100.0, 0).unwrap();
-    let options = TransmitterOptions::new();
+    let options = DeviceOptions::new();
     let lose = Overflow::Lose { rate_hz: 100.0 };
     let device = Device::start("127.0.0.1:0", Box::new(source), &options, (&faults, &faults), lose);
     let source = ReceiverSource::<Sc16>::new(device.receive(&ReceiveOptions::new())).unwrap();

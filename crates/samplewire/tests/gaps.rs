@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use samplewire::format::Format;
-use samplewire::receiver::{Block, ReceiveOptions, ReceiveStream};
+use samplewire::receiver::Block;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Listener, TransmitterOptions};
+use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_proto::Cause;
 use samplewire_proto::wire::Flags;
 
@@ -14,9 +14,9 @@ use samplewire_proto::wire::Flags;
 #[test]
 fn crowd_of_gaps_before_one_block_is_reported_in_full() {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("a rate in range");
-    let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let mut listener = Listener::listen(local, &info, &options).expect("a free port");
+    let options = DeviceOptions::new().payload_bytes(SAMPLES as u16 * 4);
+    let mut listener =
+        options.sends(info).listen("127.0.0.1:0").expect("a free port").listeners.remove(0);
     let address = listener.local_addr();
     let device = std::thread::spawn(move || {
         let mut stream = listener.accept(WAIT_MAX).expect("it works").expect("one comes");
@@ -32,7 +32,7 @@ fn crowd_of_gaps_before_one_block_is_reported_in_full() {
         let end = stream.finish(0).expect("it works");
         (stream.session().first_index, end.final_index)
     });
-    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
+    let mut receiver = ReceiveOptions::new().open(address).expect("it answers");
     let mut next = receiver.info().first_index;
     let (mut samples, mut gaps, mut crowd) = (0, 0, 0);
     let mut crowds = Vec::new();

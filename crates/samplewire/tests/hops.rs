@@ -11,12 +11,11 @@ use std::time::Duration;
 
 use rig::Device;
 use samplewire::Delivery;
-use samplewire::device::{Device as ManyDevice, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
+use samplewire::receiver::Port;
 use samplewire::source::{CounterSource, ReaderSource, SourceOptions, StreamInfo};
-use samplewire::transmitter::{Listener, Overflow, SendStream, TransmitterOptions};
-use samplewire::{RealTime, Waits};
+use samplewire::transmitter::{Listener, Overflow, SendStream};
+use samplewire::{DeviceOptions, RealTime, ReceiveOptions, Waits};
 use samplewire_io::faults::{Direction, PacketTypes};
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{
@@ -155,7 +154,7 @@ fn run_with<F>(
     let zeros = std::io::repeat(0).take(PACKETS * SAMPLES * 4);
     let options = SourceOptions::new().format(Format::Sc16).rate_hz(RATE_HZ);
     let source = Box::new(ReaderSource::new(zeros, "zeros", &options).expect("all is known"));
-    let options = TransmitterOptions::new().payload_bytes(SAMPLES as u16 * 4);
+    let options = DeviceOptions::new().payload_bytes(SAMPLES as u16 * 4);
     let (faults, overflow) = ((&data, &FaultSpec::new()), Overflow::Lose { rate_hz: RATE_HZ });
     let device = Device::start("127.0.0.1:0", source, &options, faults, overflow);
     let stalls = period < u64::MAX;
@@ -165,8 +164,7 @@ fn run_with<F>(
     let fault = fault(device.address, link.local_addr());
     let link = Stalled { link, receives: 0, period };
     let options = ReceiveOptions::new().delivery(delivery);
-    let mut receiver =
-        ReceiveStream::open_over(Box::new(link), device.address, &options).expect("it answers");
+    let mut receiver = options.open_over(Box::new(link), device.address).expect("it answers");
     let (mut delivered, mut overflow, mut not_repaired) = (0, 0, [0; Cause::ALL.len()]);
     for block in receiver.by_ref().map(Result::unwrap) {
         delivered += block.len() as u64;
@@ -303,7 +301,7 @@ fn full_socket_amid_damaged_packets_has_at_least_the_drops_reported() {
 fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     let source = Box::new(CounterSource::new(RATE_HZ, 0).expect("a rate in range"));
     let none = FaultSpec::new();
-    let options = TransmitterOptions::new().window(64);
+    let options = DeviceOptions::new().window(64);
     let overflow = Overflow::Lose { rate_hz: RATE_HZ };
     let device = Device::start("127.0.0.1:0", source, &options, (&none, &none), overflow);
     let mut receiver = device.receive(&ReceiveOptions::new().window(64));
@@ -422,20 +420,19 @@ fn each_stream_of_a_receiver_has_the_losses_planted_in_it_and_no_others() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (far, near) = memory::pair(4_096, 2_048, 2_048).expect("descriptors");
     let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ).expect("a rate in range");
-    let infos = vec![info; STREAMS];
-    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-    let options = TransmitterOptions::new().payload_bytes(ROUND_SAMPLES as u16 * 4);
+    let options = DeviceOptions::new().payload_bytes(ROUND_SAMPLES as u16 * 4);
     // Without a thread of its own: what is submitted has left before the next is.
     let options = options.real_time(RealTime::new().waits(Waits::Inline));
-    let device = ManyDevice::listen_over(Box::new(far), config, &options).expect("it listens");
+    let options = vec![info; STREAMS].into_iter().fold(options, DeviceOptions::sends);
+    let device = options.listen_over(Box::new(far)).expect("it listens");
     let address = device.address;
     let sender = std::thread::spawn(move || send_rounds(device.listeners));
     let arrived = Batch::new(64, 2_048);
     let link = Box::new(TwoFaults { link: near, arrived, dropped: 0 });
     let port = Port::over(link, &RealTime::new()).expect("it opens");
     let options = ReceiveOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
-    let numbers: Vec<u16> = (0..STREAMS as u16).collect();
-    let receivers = port.open_many(address, &numbers, &options).expect("they open");
+    let receivers =
+        port.open_each(address, &options.streams(0..STREAMS as u16)).expect("they open");
     let takers = receivers.into_iter().map(|mut receiver| {
         std::thread::spawn(move || {
             let (mut delivered, mut lost, mut overflow) = (0, [0; Cause::ALL.len()], 0);

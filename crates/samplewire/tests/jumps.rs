@@ -8,13 +8,13 @@ use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig, Played, Player, SampleClock};
+use samplewire::device::{Played, Player, SampleClock};
 use samplewire::format::Format;
 use samplewire::sigmf::RecordedGap;
 use samplewire::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::SendError;
-use samplewire::{End, OpenError, SampleIndex, SendOptions, SendStream, TransmitterOptions};
+use samplewire::{DeviceOptions, End, OpenError, SampleIndex, SendOptions, SendStream};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::stream::Violation;
 use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
@@ -60,9 +60,12 @@ impl Stage {
         let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
         let local = "127.0.0.1:0".parse().expect("an address");
         let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
-        let config = DeviceConfig { sends: &[], plays: Some(&info), clock };
-        let options = TransmitterOptions::new().window(64).play_jump_max(jump_max);
-        let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+        let mut options =
+            DeviceOptions::new().window(64).play_jump_max(jump_max).plays(info.clone());
+        if let Some(clock) = clock {
+            options = options.clock(clock);
+        }
+        let device = options.listen_over(Box::new(udp)).expect("it listens");
         let mut receive_listener = device.receive_listener.expect("it plays");
         let (told, played) = mpsc::channel();
         let thread = std::thread::spawn(move || {
@@ -89,7 +92,7 @@ impl Stage {
     }
 
     fn open(&self, start: SampleIndex) -> Result<SendStream, OpenError> {
-        SendStream::open(self.address, &SendOptions::new().start_index(start))
+        SendOptions::new().start_index(start).open(self.address)
     }
 
     fn played(&self) -> (Played, Tally) {
@@ -99,7 +102,7 @@ impl Stage {
     fn finish(self) {
         drop(self.played);
         // It waits for a session, and then finds that nobody listens.
-        drop(SendStream::open(self.address, &SendOptions::new()).map(|mut it| {
+        drop(SendOptions::new().open(self.address).map(|mut it| {
             let first = opened(&it);
             submit(&mut it, first, Flags::START).ok();
             it.finish(0).ok();
@@ -247,13 +250,12 @@ fn zeros_of_a_jump_are_a_hole_of_the_file() {
         let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ).expect("a rate in range");
         let options = SinkOptions::new().sha512(false);
         let mut sink = sink::open(&path, &info, &options).expect("it is free");
-        let options = TransmitterOptions::new().window(64).play_jump_max(HOUR);
+        let options = DeviceOptions::new().window(64).play_jump_max(HOUR);
         let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
-        let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
-        let device = Device::listen_over(Box::new(udp.expect("a free port")), config, &options);
+        let device = options.plays(info.clone()).listen_over(Box::new(udp.expect("a free port")));
         let device = device.expect("it listens");
         let sender = std::thread::spawn(move || {
-            let mut transmitter = SendStream::open(device.address, &SendOptions::new())?;
+            let mut transmitter = SendOptions::new().open(device.address)?;
             opened(&transmitter);
             let mut next = submit(&mut transmitter, 0, Flags::START)?;
             for _ in 0..JUMPS {

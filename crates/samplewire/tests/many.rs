@@ -6,12 +6,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
+use samplewire::receiver::{Port, ReceiveStream};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
-use samplewire::{End, OpenError};
+use samplewire::transmitter::{Listener, SendStream};
+use samplewire::{DeviceOptions, End, OpenError, ReceiveOptions};
 use samplewire_io::{
     Batch, Capabilities, Ecn, FaultSpec, Faults, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
@@ -26,11 +25,11 @@ struct Many {
 
 impl Many {
     /// Sends so many samples on each stream.
-    fn start(link: Box<dyn Link>, samples: Vec<u64>, options: &TransmitterOptions) -> Self {
+    fn start(link: Box<dyn Link>, samples: Vec<u64>, options: &DeviceOptions) -> Self {
         let info = StreamInfo::new(Format::Sc16, 1, 1e9).expect("a rate in range");
-        let infos = vec![info; samples.len()];
-        let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-        let device = Device::listen_over(link, config, options).expect("it listens");
+        let infos = vec![info; samples.len()].into_iter();
+        let options = infos.fold(options.clone(), DeviceOptions::sends);
+        let device = options.listen_over(link).expect("it listens");
         let streams = device.listeners.into_iter().zip(samples).enumerate();
         let mut streams: Vec<_> =
             streams.map(|(stream, (it, samples))| Feed::new(stream, it, samples)).collect();
@@ -54,8 +53,7 @@ impl Many {
 }
 
 /// Small windows and packets, so that a thousand streams take little.
-const OPTIONS: fn() -> TransmitterOptions =
-    || TransmitterOptions::new().window(16).payload_bytes(1_024);
+const OPTIONS: fn() -> DeviceOptions = || DeviceOptions::new().window(16).payload_bytes(1_024);
 
 fn udp() -> Udp {
     let local = "127.0.0.1:0".parse().expect("an address");
@@ -129,7 +127,7 @@ impl Taken {
 
     /// Takes what is there and compares it, index by index.
     fn take(&mut self) {
-        while let Some(block) = self.receiver.next_within(Duration::ZERO) {
+        while let Ok(Some(block)) = self.receiver.next_within(Duration::ZERO) {
             assert!(block.gaps().is_empty(), "stream {}: {:?}", self.stream, block.gaps());
             assert_eq!(block.index(), self.samples, "stream {}", self.stream);
             for bytes in block.bytes().chunks_exact(4) {
@@ -156,17 +154,13 @@ fn take_all(streams: &mut [Taken]) {
     }
 }
 
-fn numbers(streams: usize) -> Vec<u16> {
-    (0..streams as u16).collect()
-}
-
 #[test]
 fn hundred_streams_come_whole_through_loss() {
     const SAMPLES: u64 = 60_000;
     let faults = FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01);
     let device = Many::over_loopback(vec![SAMPLES; 100], &faults.clone().seed(1), &faults.seed(2));
     let options = ReceiveOptions::new().window(16);
-    let receivers = ReceiveStream::open_many(device.address, &numbers(100), &options);
+    let receivers = options.streams(0..100).open_each(device.address);
     let mut streams = Taken::of(receivers.expect("they open"));
     take_all(&mut streams);
     for it in &streams {
@@ -190,7 +184,8 @@ fn as_many_streams_as_a_port_takes_and_no_more() {
     let other = Many::over_loopback(vec![SAMPLES], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
     let options = ReceiveOptions::new().window(8);
-    let receivers = port.open_many(device.address, &numbers(Port::STREAMS_MAX), &options);
+    let receivers =
+        port.open_each(device.address, &options.clone().streams(0..Port::STREAMS_MAX as u16));
     let mut streams = Taken::of(receivers.expect("they open"));
     let error = port.open(other.address, &options).expect_err("there is no place");
     assert!(matches!(error, OpenError::PortFull { max: Port::STREAMS_MAX }), "{error}");
@@ -219,7 +214,7 @@ fn program_that_takes_nothing_stalls_its_own_stream_alone() {
     let none = FaultSpec::new();
     let device = Many::over_loopback(vec![SAMPLES; 10], &none, &none);
     let options = ReceiveOptions::new().window(16);
-    let receivers = ReceiveStream::open_many(device.address, &numbers(10), &options);
+    let receivers = options.streams(0..10).open_each(device.address);
     let mut streams = Taken::of(receivers.expect("they open"));
     let slow = streams.remove(4);
     take_all(&mut streams);
@@ -249,13 +244,15 @@ fn streams_that_end_leave_the_others_alone() {
     let port = Port::connect(device.address, &UdpOptions::new()).expect("it opens");
     let options = ReceiveOptions::new().window(16).owner(7);
     // One that the device does not have, among others.
-    let error = port.open_many(device.address, &[0, 1, 99, 2], &options).expect_err("no such");
+    let error = port
+        .open_each(device.address, &options.clone().streams([0, 1, 99, 2]))
+        .expect_err("no such");
     let is_it = |error: &OpenError| {
         matches!(error, OpenError::Refused { stream: 99, reason: RefuseReason::NoSuchStream, .. })
     };
     assert!(is_it(&error), "{error}");
     // Those that were open are closed again; one that nobody took is taken over.
-    let receivers = port.open_many(device.address, &numbers(12)[2..], &options);
+    let receivers = port.open_each(device.address, &options.clone().streams(2..12));
     let receivers = receivers.expect("they open");
     drop(port);
     let mut streams = Taken::of(receivers);
@@ -284,7 +281,7 @@ fn device_that_vanishes_takes_only_its_own_streams_along() {
     let there = Many::over_loopback(vec![SAMPLES; 5], &none, &none);
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
     let options = ReceiveOptions::new().window(16);
-    let open = |device: &Many| port.open_many(device.address, &numbers(5), &options);
+    let open = |device: &Many| port.open_each(device.address, &options.clone().streams(0..5));
     let mut lost = Taken::of(open(&gone).expect("they open"));
     while lost.iter().any(|it| it.samples == 0) {
         lost.iter_mut().for_each(Taken::take);
@@ -307,7 +304,7 @@ fn packets_of_unknown_tags_reach_no_stream() {
     let port = Port::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).expect("it binds");
     let stranger = std::net::UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let options = ReceiveOptions::new().window(16);
-    let receivers = port.open_many(device.address, &numbers(20), &options);
+    let receivers = port.open_each(device.address, &options.clone().streams(0..20));
     let mut streams = Taken::of(receivers.expect("they open"));
     for length in 0..200 {
         stranger.send_to(&vec![0x10; length], port.local_addr()).expect("it is sent");

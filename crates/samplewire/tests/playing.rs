@@ -6,11 +6,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::device::{
-    Device, DeviceConfig, Played, Player, ReceiveListener, STREAMS_MAX, SampleClock, Underrun,
-    UnderrunCause,
+    Played, Player, PortError, ReceiveListener, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
 };
 use samplewire::format::Format;
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::sink::{self, SinkOptions};
 use samplewire::source::{
     CounterSource, ReaderSource, Repeat, Source, SourceOptions, StreamInfo, counter_mismatch,
@@ -18,8 +16,8 @@ use samplewire::source::{
 };
 use samplewire::transmitter::{Overflow, PlayError, SendError};
 use samplewire::{
-    Cause, Delivery, End, Listener, OpenError, SampleIndex, SendOptions, SendStream,
-    TransmitterOptions, Underflow,
+    Cause, Delivery, DeviceOptions, End, OpenError, ReceiveOptions, SampleIndex, SendOptions,
+    SendStream, Underflow,
 };
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::number::INDEX_MAX;
@@ -50,9 +48,11 @@ impl Stage {
         let local = "127.0.0.1:0".parse().expect("an address");
         let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
         let link = Faults::new(udp, feedback, data).expect("good faults");
-        let options = TransmitterOptions::new().window(window);
-        let config = DeviceConfig { sends: &[], plays: Some(info), clock };
-        let device = Device::listen_over(Box::new(link), config, &options).expect("it listens");
+        let mut options = DeviceOptions::new().window(window).plays(info.clone());
+        if let Some(clock) = clock {
+            options = options.clock(clock);
+        }
+        let device = options.listen_over(Box::new(link)).expect("it listens");
         let mut receive_listener = device.receive_listener.expect("it plays");
         let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
         let thread = std::thread::spawn(move || {
@@ -129,10 +129,14 @@ fn stream_that_is_played_is_found_behind_all_that_are_sent() {
     let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
     let link = Box::new(udp.expect("a free port"));
     let (sends, plays) = (vec![sc16(1e6); STREAMS_MAX], sc16(1e6));
-    let config = DeviceConfig { sends: &sends, plays: Some(&plays), clock: None };
-    let options = TransmitterOptions::new().window(16).mtu(1_500);
-    let device = Device::listen_over(link, config, &options).expect("it listens");
-    let sender = SendStream::open(device.address, &SendOptions::new()).expect("it is found");
+    let options = DeviceOptions::new().window(16).mtu(1_500);
+    let device = sends
+        .into_iter()
+        .fold(options, DeviceOptions::sends)
+        .plays(plays)
+        .listen_over(link)
+        .expect("it listens");
+    let sender = SendOptions::new().open(device.address).expect("it is found");
     let stream = sender.device().map(|info| usize::from(info.stream));
     assert_eq!(stream, Some(STREAMS_MAX));
 }
@@ -158,7 +162,7 @@ fn recording_is_played_whole_through_faults() {
     let (data, feedback) = (fault().seed(5), fault().seed(6));
     let stage = Stage::with(&info, false, &file, &data, &feedback, 1_024);
     let options = SendOptions::new().mtu(1_500);
-    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
+    let mut transmitter = options.open(stage.address).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut source, Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     let (played, underruns) = stage.finish();
@@ -187,8 +191,7 @@ fn sender_that_pauses_makes_an_underrun_that_is_named_to_the_sample() {
     // 142 ms of samples wait at either end at most.
     let faults = FaultSpec::new();
     let stage = Stage::with(&info, true, &file, &faults, &faults, 64);
-    let mut transmitter =
-        SendStream::open(stage.address, &SendOptions::new().window(64)).expect("it answers");
+    let mut transmitter = SendOptions::new().window(64).open(stage.address).expect("it answers");
     let mut pauses = vec![600_000, 1_800_000];
     let (first, end) =
         send(&mut transmitter, &mut *counter(3_000_000), Duration::from_millis(100), |sent| {
@@ -218,7 +221,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
     let (info, file) = (sc16(1e6), file("stop"));
     let stage = Stage::start(&info, true, &file);
     let options = SendOptions::new().underflow(Underflow::Stop);
-    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
+    let mut transmitter = options.open(stage.address).expect("it answers");
     let mut has_paused = false;
     let mut source = counter(4_000_000);
     let (first, end) = send(&mut transmitter, &mut *source, Duration::from_millis(100), |sent| {
@@ -241,7 +244,7 @@ fn policy_stop_ends_the_stream_at_the_first_sample_that_is_missing() {
 fn burst_without_a_lead_is_late_and_says_by_how_much() {
     let (info, file) = (sc16(1e6), file("late"));
     let stage = Stage::start(&info, true, &file);
-    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     std::thread::sleep(Duration::from_millis(50));
     let (first, end) = send(&mut transmitter, &mut *counter(100_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -255,7 +258,7 @@ fn burst_without_a_lead_is_late_and_says_by_how_much() {
 #[test]
 fn index_beyond_the_largest_is_told_and_not_waited_for() {
     let stage = Stage::start(&sc16(1e6), false, &file("beyond"));
-    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
     let sent = transmitter.send_burst(&mut *counter(10), INDEX_MAX + 1, |_| false);
     let told = sent.and_then(|_| Ok(transmitter.finish(0)?));
@@ -274,7 +277,7 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
     let (info, file) = (sc16(1e6), file("bursts").with_extension("sigmf-meta"));
     let stage = Stage::start(&info, true, &file);
     let clock = stage.clock.expect("it has one");
-    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
     let mut firsts = vec![];
     // Lengths of packets, of parts of them, and of one sample.
@@ -307,7 +310,7 @@ fn losses_past_their_deadline_are_played_as_zeros_with_their_cause() {
     let data = FaultSpec::new().loss(0.05).seed(7);
     let stage = Stage::with(&info, true, &file, &data, &FaultSpec::new(), 1_024);
     let options = SendOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
-    let mut transmitter = SendStream::open(stage.address, &options).expect("it answers");
+    let mut transmitter = options.open(stage.address).expect("it answers");
     let (first, end) =
         send(&mut transmitter, &mut *counter(1_000_000), Duration::from_millis(200), |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
@@ -324,12 +327,11 @@ fn start_in_the_past_is_refused_and_one_ahead_taken() {
     let stage = Stage::start(&info, true, &file);
     std::thread::sleep(Duration::from_millis(20));
     let options = |index| SendOptions::new().start_index(index);
-    match SendStream::open(stage.address, &options(5)) {
+    match options(5).open(stage.address) {
         Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut transmitter =
-        SendStream::open(stage.address, &options(500_000)).expect("half a second ahead");
+    let mut transmitter = options(500_000).open(stage.address).expect("half a second ahead");
     let (first, end) = send(&mut transmitter, &mut *counter(1_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     assert_eq!(first, 500_000);
@@ -341,17 +343,18 @@ fn start_in_the_past_is_refused_and_one_ahead_taken() {
 fn device_that_only_plays_refuses_a_receiver_and_one_that_only_sends_a_sender() {
     let (info, file) = (sc16(1e6), file("role"));
     let stage = Stage::start(&info, true, &file);
-    match ReceiveStream::open(stage.address, &ReceiveOptions::new()) {
+    match ReceiveOptions::new().open(stage.address) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let sender = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
-    match SendStream::open(sender.local_addr(), &SendOptions::new()) {
+    let mut sender =
+        DeviceOptions::new().sends(info.clone()).listen("127.0.0.1:0").expect("listens");
+    match SendOptions::new().open(sender.address) {
         Err(OpenError::Refused { reason: RefuseReason::Role, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut transmitter = SendStream::open(stage.address, &SendOptions::new()).expect("it answers");
+    assert_eq!(sender.accept_sender().unwrap_err(), PortError::NoStream);
+    let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     send(&mut transmitter, &mut *counter(10), Duration::from_millis(50), |_| ()).1.expect("sent");
     stage.finish();
 }
@@ -362,10 +365,13 @@ fn device_sends_and_plays_at_once_on_one_port() {
     let clock = SampleClock::start(&info, Instant::now());
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
-    let config =
-        DeviceConfig { sends: std::slice::from_ref(&info), plays: Some(&info), clock: Some(clock) };
-    let options = TransmitterOptions::new();
-    let mut device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+    let options = DeviceOptions::new();
+    let mut device = options
+        .sends(info.clone())
+        .plays(info.clone())
+        .clock(clock)
+        .listen_over(Box::new(udp))
+        .expect("it listens");
     let (mut sender, mut receive_listener) =
         (device.listeners.pop().expect("it sends"), device.receive_listener.expect("it plays"));
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
@@ -387,10 +393,8 @@ fn device_sends_and_plays_at_once_on_one_port() {
             assert_eq!(player.finish().counts.underruns, 0);
             sink.finish().expect("the file takes it");
         });
-        let mut receiver =
-            ReceiveStream::open(device.address, &ReceiveOptions::new()).expect("it answers");
-        let mut transmitter =
-            SendStream::open(device.address, &SendOptions::new()).expect("it answers");
+        let mut receiver = ReceiveOptions::new().open(device.address).expect("it answers");
+        let mut transmitter = SendOptions::new().open(device.address).expect("it answers");
         let seen = transmitter.device().expect("it opened").clone();
         assert_eq!((receiver.info().stream, seen.stream, seen.streams), (0, 1, 2));
         assert_eq!(receiver.info().boot_id, seen.boot_id, "their indexes are comparable");
@@ -420,9 +424,8 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let (info, file) = (sc16(1e6), file("takeover"));
     let local = "127.0.0.1:0".parse().expect("an address");
     let udp = Udp::bind(local, &UdpOptions::new()).expect("a free port");
-    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
-    let options = TransmitterOptions::new();
-    let device = Device::listen_over(Box::new(udp), config, &options).expect("it listens");
+    let options = DeviceOptions::new();
+    let device = options.plays(info.clone()).listen_over(Box::new(udp)).expect("it listens");
     let mut receive_listener = device.receive_listener.expect("it plays");
     let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
     let player = std::thread::spawn(move || {
@@ -438,17 +441,17 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     });
     let options =
         SendOptions::new().owner(7).delivery(Delivery::Deadline(Duration::from_millis(1)));
-    let mut first = SendStream::open(device.address, &options).expect("it is free");
+    let mut first = options.open(device.address).expect("it is free");
     assert!(first.wait_ready(Duration::from_secs(5)).expect("it works"));
     let mut filling = first.quantum(Duration::from_secs(1)).expect("open").expect("room");
     filling.bytes_mut().fill(1);
     first.submit(filling, 4_000, first.session().first_index, Flags::START).expect("it follows");
     std::thread::sleep(Duration::from_millis(100));
-    match SendStream::open(device.address, &SendOptions::new().owner(8)) {
+    match SendOptions::new().owner(8).open(device.address) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("{other:?}"),
     }
-    let mut second = SendStream::open(device.address, &options).expect("the same owner");
+    let mut second = options.open(device.address).expect("the same owner");
     let (_, end) = send(&mut second, &mut *counter(1_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     assert!(matches!(first.finish(0).map(|end| end.end), Ok(End::PeerRestarted)));
@@ -461,9 +464,7 @@ fn same_owner_takes_a_stream_to_the_device_over() {
 #[test]
 fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let info = sc16(1e6);
-    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
+    let device = DeviceOptions::new().plays(info).listen("127.0.0.1:0").expect("it listens");
     let (address, mut receive_listener) =
         (device.address, device.receive_listener.expect("it plays"));
     let taker = std::thread::spawn(move || {
@@ -474,12 +475,12 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
         (samples, receiver)
     });
     let options = SendOptions::new().owner(7);
-    let mut transmitter = SendStream::open(address, &options).expect("it answers");
+    let mut transmitter = options.open(address).expect("it answers");
     let (_, end) = send(&mut transmitter, &mut *counter(1_000_000), Duration::ZERO, |_| ());
     assert!(matches!(end, Ok(End::Finished { .. })), "{end:?}");
     let (samples, receiver) = taker.join().expect("it does not panic");
     assert_eq!(samples, 1_000_000);
-    match SendStream::open(address, &options) {
+    match options.open(address) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("no program takes another stream: {other:?}"),
     }
@@ -491,12 +492,10 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
 /// Opens the device's stream, so often that each takes the last over; the program has taken none.
 fn opened_and_not_taken(times: usize) -> (Vec<SendStream>, ReceiveListener) {
     let info = sc16(1e6);
-    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let device = Device::listen(local, config, &TransmitterOptions::new()).expect("it listens");
+    let device = DeviceOptions::new().plays(info).listen("127.0.0.1:0").expect("it listens");
     let options = SendOptions::new().owner(7);
     let open = |_| {
-        let mut transmitter = SendStream::open(device.address, &options).expect("it answers");
+        let mut transmitter = options.open(device.address).expect("it answers");
         transmitter.wait_ready(Duration::from_secs(5)).expect("the port works");
         transmitter.send_bytes(&[0; 4]).expect("the stream is open");
         transmitter.flush();

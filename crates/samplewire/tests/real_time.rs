@@ -2,13 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig};
+use samplewire::receiver::AlignedItem;
 use samplewire::source::{CounterSource, Source, StreamInfo, counter_sample};
 use samplewire::transmitter::Overflow;
-use samplewire::{
-    End, Listener, OpenError, RealTime, ReceiveOptions, ReceiveStream, SendOptions, SendStream,
-    TransmitterOptions, Waits,
-};
+use samplewire::{DeviceOptions, End, OpenError, RealTime, ReceiveOptions, SendOptions, Waits};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 
@@ -16,10 +13,10 @@ const SAMPLES: u64 = 300_000;
 
 /// Receives a counter that is sent and received in these ways; every sample is looked at.
 fn counted(sender: Waits, receiver: Waits) {
-    let options = TransmitterOptions::new().real_time(RealTime::new().waits(sender));
+    let options = DeviceOptions::new().real_time(RealTime::new().waits(sender));
     let mut source = CounterSource::new(1e6, 0).unwrap();
-    let address = "127.0.0.1:0".parse().unwrap();
-    let mut listener = Listener::listen(address, source.info(), &options).unwrap();
+    let mut listener =
+        options.sends(source.info().clone()).listen("127.0.0.1:0").unwrap().listeners.remove(0);
     assert_eq!(listener.granted().waits, sender);
     let address = listener.local_addr();
     std::thread::scope(|scope| {
@@ -29,13 +26,14 @@ fn counted(sender: Waits, receiver: Waits) {
             stream.play(&mut source, Overflow::Wait, || false)
         });
         let options = ReceiveOptions::new().real_time(RealTime::new().waits(receiver));
-        let mut stream = ReceiveStream::open(address, &options).unwrap();
+        let mut stream = options.open(address).unwrap();
         assert_eq!(stream.granted().waits, receiver);
         let mut next = 0;
         let until = Instant::now() + Duration::from_secs(20);
         while next < SAMPLES {
             assert!(Instant::now() < until, "{next} samples came");
-            let Some(block) = stream.next_within(Duration::from_millis(100)) else { continue };
+            let block = stream.next_within(Duration::from_millis(100)).expect("it is open");
+            let Some(block) = block else { continue };
             assert!(block.gaps().is_empty() && block.index() == next, "from {next}");
             for (at, sample) in (next..).zip(block.bytes().chunks_exact(4)) {
                 assert_eq!(sample, counter_sample(at, 0), "at {at}");
@@ -73,6 +71,60 @@ fn device_without_a_thread_sends_every_sample() {
     counted(Waits::Inline, Waits::Asleep);
 }
 
+/// Receives two counters in line, over one endpoint that waits in this way; every sample is looked at.
+fn aligned(waits: Waits) {
+    let counter = || CounterSource::new(1e6, 0).unwrap();
+    let infos = [counter().info().clone(), counter().info().clone()];
+    let device = infos.into_iter().fold(DeviceOptions::new(), DeviceOptions::sends);
+    let device = device.listen("127.0.0.1:0").unwrap();
+    std::thread::scope(|scope| {
+        for mut listener in device.listeners {
+            scope.spawn(move || {
+                let mut stream = listener.accept(Duration::from_secs(20)).unwrap().unwrap();
+                let mut source = CounterSource::new(1e6, stream.session().first_index).unwrap();
+                // Until the receiver closes.
+                stream.play(&mut source, Overflow::Wait, || false).unwrap();
+            });
+        }
+        let options = ReceiveOptions::new().streams([1, 0]).real_time(RealTime::new().waits(waits));
+        let mut streams = options.open_aligned(device.address).unwrap();
+        assert_eq!(streams.granted().waits, waits);
+        let first = streams.info().first_index;
+        let mut next = first;
+        let until = Instant::now() + Duration::from_secs(20);
+        while next < first + SAMPLES {
+            assert!(Instant::now() < until, "{next} samples came");
+            let item = streams.next_within(Duration::from_millis(100)).expect("both are open");
+            let block = match item {
+                Some(AlignedItem::Samples(block)) => block,
+                Some(AlignedItem::Gap(lost)) => panic!("{lost:?}"),
+                None => continue,
+            };
+            assert_eq!((block.index(), block.streams().len()), (next, 2));
+            for samples in block.streams() {
+                for (at, sample) in (next..).zip(samples.bytes().chunks_exact(4)) {
+                    assert_eq!(sample, counter_sample(at, 0), "at {at}");
+                }
+                assert_eq!(samples.bytes().len(), block.len() * 4);
+            }
+            next += block.len() as u64;
+        }
+        let started = Instant::now();
+        streams.close();
+        assert!(started.elapsed() < Duration::from_secs(2), "the other side answers a CLOSE");
+    });
+}
+
+#[test]
+fn spinning_aligned_streams_get_every_sample() {
+    aligned(Waits::BothSpinning);
+}
+
+#[test]
+fn aligned_streams_without_a_thread_get_every_sample() {
+    aligned(Waits::Inline);
+}
+
 /// Looks until there is something.
 fn look<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let until = Instant::now() + Duration::from_secs(10);
@@ -90,14 +142,13 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
     let inline = RealTime::new().waits(Waits::Inline);
     let link = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
-    let config = DeviceConfig { sends: &[], plays: Some(&info), clock: None };
-    let options = TransmitterOptions::new().real_time(inline.clone());
-    let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
+    let options = DeviceOptions::new().real_time(inline.clone());
+    let mut device = options.plays(info.clone()).listen_over(Box::new(link)).unwrap();
     let mut receive_listener = device.receive_listener.take().unwrap();
     std::thread::scope(|scope| {
         let sender = scope.spawn(move || {
             let options = SendOptions::new().real_time(inline);
-            let mut transmitter = SendStream::open(device.address, &options).unwrap();
+            let mut transmitter = options.open(device.address).unwrap();
             // A look without a wait is a turn too.
             look(|| transmitter.wait_ready(Duration::ZERO).unwrap().then_some(()));
             let session = *transmitter.session();
@@ -117,10 +168,14 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
         let incoming = look(|| receive_listener.accept(Duration::ZERO).unwrap());
         let mut receiver = incoming.receiver;
         let mut blocks = Vec::new();
-        while !receiver.is_over() {
-            let block = receiver.next_within(Duration::from_millis(50));
-            blocks.extend(block.filter(|block| !block.is_empty()).map(|it| it.bytes().to_vec()));
-        }
+        let end = loop {
+            match receiver.next_within(Duration::from_millis(50)) {
+                Ok(block) => blocks
+                    .extend(block.filter(|block| !block.is_empty()).map(|it| it.bytes().to_vec())),
+                Err(end) => break end,
+            }
+        };
+        assert!(end.is_closed(), "{end}");
         assert_eq!(blocks.len(), 50, "a packet each");
         for (packet, bytes) in blocks.iter().enumerate() {
             assert!(bytes.iter().all(|byte| *byte == packet as u8), "packet {packet}");
@@ -136,16 +191,16 @@ fn lone_packets_are_handed_over_at_once_without_a_thread() {
 
 #[test]
 fn options_that_cannot_be_fail_the_opening_before_anything_is_sent() {
-    let nowhere = "127.0.0.1:9".parse().unwrap();
+    let nowhere = "127.0.0.1:9";
     let wrong = RealTime::new().priority(100);
     let started = Instant::now();
     let options = ReceiveOptions::new().real_time(wrong.clone());
-    assert!(matches!(ReceiveStream::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    assert!(matches!(options.open(nowhere), Err(OpenError::RealTime(_))));
     let options = SendOptions::new().real_time(wrong.clone());
-    assert!(matches!(SendStream::open(nowhere, &options), Err(OpenError::RealTime(_))));
+    assert!(matches!(options.open(nowhere), Err(OpenError::RealTime(_))));
     let info = StreamInfo::new(samplewire::format::Format::Sc16, 1, 1e6).unwrap();
-    let options = TransmitterOptions::new().real_time(wrong);
-    let listening = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
+    let options = DeviceOptions::new().real_time(wrong);
+    let listening = options.sends(info).listen("127.0.0.1:0");
     assert!(matches!(listening, Err(OpenError::RealTime(_))));
     assert!(started.elapsed() < Duration::from_secs(1), "it was tried");
 }

@@ -6,21 +6,28 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use num_complex::Complex;
-use samplewire::device::{Device, DeviceConfig, STREAMS_MAX};
+use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
+use samplewire::receiver::ReceiveStream;
 use samplewire::source::{CounterSource, Source, StreamInfo, counter_mismatch};
-use samplewire::transmitter::{Listener, Overflow, PlaySummary, SendError, TransmitterOptions};
-use samplewire::{Flags, OpenError, ReceiveError, SendStream, probe};
+use samplewire::transmitter::{Overflow, PlaySummary, SendError};
+use samplewire::{
+    DeviceOptions, Flags, OpenError, ReceiveError, ReceiveOptions, SendStream, probe,
+};
 use samplewire_circuit::{Tag, TagKind};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::{CloseReason, RefuseReason};
 
 /// Runs `test` against a device that serves session after session.
-fn with_device(options: &TransmitterOptions, test: impl FnOnce(SocketAddr)) -> Vec<PlaySummary> {
+fn with_device(options: &DeviceOptions, test: impl FnOnce(SocketAddr)) -> Vec<PlaySummary> {
     let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let mut listener = Listener::listen(local, source.info(), options).expect("listens");
+    let mut listener = options
+        .clone()
+        .sends(source.info().clone())
+        .listen("127.0.0.1:0")
+        .expect("listens")
+        .listeners
+        .remove(0);
     let address = listener.local_addr();
     let is_over = AtomicBool::new(false);
     let (summaries, collected) = mpsc::channel();
@@ -59,9 +66,13 @@ fn take(receiver: &mut ReceiveStream, blocks: usize) -> u64 {
 #[test]
 fn handles_show_the_credit_that_a_program_does_not_give() {
     let mut source = CounterSource::new(20e6, 0).expect("a rate in range");
-    let options = TransmitterOptions::new().window(256);
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let mut listener = Listener::listen(local, source.info(), &options).expect("listens");
+    let options = DeviceOptions::new().window(256);
+    let mut listener = options
+        .sends(source.info().clone())
+        .listen("127.0.0.1:0")
+        .expect("listens")
+        .listeners
+        .remove(0);
     let (address, sent) = (listener.local_addr(), listener.stats_handle());
     assert_eq!((sent.session(), sent.stats().window), (None, 0));
     let device = std::thread::spawn(move || {
@@ -70,8 +81,7 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
         let overflow = Overflow::Lose { rate_hz: 20e6 };
         stream.expect("opened").play(&mut source, overflow, || false)
     });
-    let receiver =
-        ReceiveStream::open(address, &ReceiveOptions::new().window(64)).expect("answers");
+    let receiver = ReceiveOptions::new().window(64).open(address).expect("answers");
     let received = receiver.stats_handle();
     // Nobody takes anything.
     let until = Instant::now() + Duration::from_secs(20);
@@ -94,9 +104,9 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
 /// Runs `feed` with a stream to a receiver; what that receives: bytes, and the tags.
 fn received_of(feed: impl FnOnce(&mut SendStream) + Send) -> (Vec<u8>, Vec<Tag>) {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("terms in range");
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let options = TransmitterOptions::new().payload_bytes(64);
-    let mut listener = Listener::listen(local, &info, &options).expect("listens");
+    let options = DeviceOptions::new().payload_bytes(64);
+    let mut listener =
+        options.sends(info).listen("127.0.0.1:0").expect("listens").listeners.remove(0);
     let address = listener.local_addr();
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -105,7 +115,7 @@ fn received_of(feed: impl FnOnce(&mut SendStream) + Send) -> (Vec<u8>, Vec<Tag>)
             feed(&mut stream);
             stream.finish(0).expect("the port works");
         });
-        let receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
+        let receiver = ReceiveOptions::new().open(address).expect("it answers");
         let (mut bytes, mut tags) = (Vec::new(), Vec::new());
         for block in receiver.map(Result::unwrap) {
             assert!(block.gaps().is_empty() && block.index() == bytes.len() as u64 / 4);
@@ -170,29 +180,27 @@ fn wrong_arguments_of_a_submission_are_errors_and_the_stream_goes_on() {
 fn device_without_streams_or_with_too_many_is_an_error() {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("terms in range");
     for streams in [0, STREAMS_MAX + 1] {
-        let sends = &vec![info.clone(); streams][..];
-        let config = DeviceConfig { sends, ..DeviceConfig::default() };
-        let local = "127.0.0.1:0".parse().expect("an address");
-        let listened = Device::listen(local, config, &TransmitterOptions::new());
-        let error = listened.map(|_| ()).unwrap_err();
+        let infos = vec![info.clone(); streams].into_iter();
+        let options = infos.fold(DeviceOptions::new(), DeviceOptions::sends);
+        let error = options.listen("127.0.0.1:0").unwrap_err();
         assert!(matches!(error, OpenError::Streams { streams: it, .. } if it == streams));
     }
 }
 
 #[test]
 fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
-    let summaries = with_device(&TransmitterOptions::new(), |address| {
+    let summaries = with_device(&DeviceOptions::new(), |address| {
         let ours = ReceiveOptions::new().owner(1);
-        let mut first = ReceiveStream::open(address, &ours).expect("the stream is free");
+        let mut first = ours.open(address).expect("the stream is free");
         take(&mut first, 5);
-        let refused = ReceiveStream::open(address, &ReceiveOptions::new().owner(2));
+        let refused = ReceiveOptions::new().owner(2).open(address);
         match refused {
             Err(OpenError::Refused { reason: RefuseReason::Busy, retry_ms, .. }) => {
                 assert!(retry_ms > 0);
             }
             other => panic!("{other:?}"),
         }
-        let mut second = ReceiveStream::open(address, &ours).expect("the same owner");
+        let mut second = ours.open(address).expect("the same owner");
         take(&mut second, 5);
         let start = Instant::now();
         let error = first.by_ref().find_map(Result::err).expect("it was taken over");
@@ -208,11 +216,10 @@ fn stream_in_use_is_refused_to_another_owner_and_taken_over_by_the_same() {
 
 #[test]
 fn session_after_session_goes_on_where_the_index_was() {
-    with_device(&TransmitterOptions::new(), |address| {
+    with_device(&DeviceOptions::new(), |address| {
         let mut last = 0;
         for _ in 0..5 {
-            let mut receiver =
-                ReceiveStream::open(address, &ReceiveOptions::new()).expect("the stream is free");
+            let mut receiver = ReceiveOptions::new().open(address).expect("the stream is free");
             assert!(receiver.info().first_index >= last);
             last = take(&mut receiver, 3);
             receiver.close();
@@ -222,8 +229,8 @@ fn session_after_session_goes_on_where_the_index_was() {
 
 #[test]
 fn probe_describes_without_opening() {
-    with_device(&TransmitterOptions::new().window(77), |address| {
-        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("free");
+    with_device(&DeviceOptions::new().window(77), |address| {
+        let mut receiver = ReceiveOptions::new().open(address).expect("free");
         let info = probe(address, Duration::from_secs(1)).expect("it answers");
         assert_eq!((info.format, info.channels, info.window), (Format::Sc16, 1, 77));
         assert_eq!(info.rate_hz(), 20e6);
@@ -234,10 +241,10 @@ fn probe_describes_without_opening() {
 
 #[test]
 fn payload_follows_the_mtu_that_was_proved() {
-    with_device(&TransmitterOptions::new(), |address| {
+    with_device(&DeviceOptions::new(), |address| {
         for (mtu, payload) in [(1_280, 1_216), (1_500, 1_408), (4_096, 4_032), (9_000, 8_896)] {
             let options = ReceiveOptions::new().mtu(mtu);
-            let mut receiver = ReceiveStream::open(address, &options).expect("the stream is free");
+            let mut receiver = options.open(address).expect("the stream is free");
             assert_eq!(receiver.info().payload_bytes, payload);
             take(&mut receiver, 2);
             receiver.close();
@@ -247,8 +254,8 @@ fn payload_follows_the_mtu_that_was_proved() {
 
 #[test]
 fn receiver_behind_a_small_mtu_is_refused_a_large_payload_by_name() {
-    with_device(&TransmitterOptions::new().payload_bytes(8_000), |address| {
-        let refused = ReceiveStream::open(address, &ReceiveOptions::new().mtu(1_500));
+    with_device(&DeviceOptions::new().payload_bytes(8_000), |address| {
+        let refused = ReceiveOptions::new().mtu(1_500).open(address);
         assert!(
             matches!(refused, Err(OpenError::Refused { reason: RefuseReason::PacketSize, .. })),
             "{refused:?}"
@@ -261,33 +268,36 @@ fn absent_device_is_reported_with_the_time_tried() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("it has one");
     let options = ReceiveOptions::new().timeout(Duration::from_millis(300));
-    let silent = ReceiveStream::open(address, &options).expect_err("nobody answers").to_string();
+    let silent = options.open(address).expect_err("nobody answers").to_string();
     assert!(silent.contains(&address.to_string()) && silent.contains("300 ms"), "{silent}");
     drop(free);
-    let absent = ReceiveStream::open(address, &options).expect_err("nothing listens").to_string();
+    let absent = options.open(address).expect_err("nothing listens").to_string();
     assert!(absent.contains("nothing listens there"), "{absent}");
 }
 
 #[test]
 fn options_out_of_range_are_named_with_their_value() {
-    let address = "127.0.0.1:1".parse().expect("an address");
+    let address = "127.0.0.1:1";
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
-    let listen = |options: &TransmitterOptions| {
-        let local = "127.0.0.1:0".parse().expect("an address");
-        Listener::listen(local, &info, options).expect_err("out of range").to_string()
+    let listen = |options: &DeviceOptions| {
+        options
+            .clone()
+            .sends(info.clone())
+            .listen("127.0.0.1:0")
+            .expect_err("out of range")
+            .to_string()
     };
-    let open = |options: &ReceiveOptions| {
-        ReceiveStream::open(address, options).expect_err("out of range").to_string()
-    };
+    let open =
+        |options: &ReceiveOptions| options.open(address).expect_err("out of range").to_string();
     for (text, value) in [
         (open(&ReceiveOptions::new().window(0)), "window of 0"),
         (open(&ReceiveOptions::new().window((1 << 24) + 1)), "window of 16777217"),
         (open(&ReceiveOptions::new().mtu(100)), "mtu of 100"),
         (open(&ReceiveOptions::new().mtu(70_000)), "mtu of 70000"),
-        (listen(&TransmitterOptions::new().window(0)), "window of 0"),
-        (listen(&TransmitterOptions::new().payload_bytes(2_500)), "payload of 2500"),
-        (listen(&TransmitterOptions::new().payload_bytes(9_600)), "payload of 9600"),
-        (listen(&TransmitterOptions::new().link_bps(5)), "link rate of 5"),
+        (listen(&DeviceOptions::new().window(0)), "window of 0"),
+        (listen(&DeviceOptions::new().payload_bytes(2_500)), "payload of 2500"),
+        (listen(&DeviceOptions::new().payload_bytes(9_600)), "payload of 9600"),
+        (listen(&DeviceOptions::new().link_bps(5)), "link rate of 5"),
     ] {
         assert!(text.contains(value), "`{text}` names `{value}`");
     }
@@ -298,7 +308,9 @@ fn port_in_use_is_named() {
     let taken = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = taken.local_addr().expect("it has one");
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
-    let error = Listener::listen(address, &info, &TransmitterOptions::new())
+    let error = DeviceOptions::new()
+        .sends(info)
+        .listen(address)
         .expect_err("the port is taken")
         .to_string();
     assert!(error.contains("bind") && error.contains(&address.to_string()), "{error}");
@@ -306,8 +318,8 @@ fn port_in_use_is_named() {
 
 #[test]
 fn stranger_who_floods_the_device_harms_nothing() {
-    with_device(&TransmitterOptions::new(), |address| {
-        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("free");
+    with_device(&DeviceOptions::new(), |address| {
+        let mut receiver = ReceiveOptions::new().open(address).expect("free");
         let stranger = UdpSocket::bind("127.0.0.1:0").expect("a free port");
         let is_over = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -346,13 +358,17 @@ fn send_all(mut stream: SendStream, samples: u64) {
 #[test]
 fn accepted_stream_goes_on_when_the_listener_is_dropped() {
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    let mut listener = DeviceOptions::new()
+        .sends(info)
+        .listen("127.0.0.1:0")
+        .expect("listens")
+        .listeners
+        .remove(0);
     let (address, options) = (listener.local_addr(), ReceiveOptions::new().owner(1));
-    let mut receiver = ReceiveStream::open(address, &options).expect("the stream is free");
+    let mut receiver = options.open(address).expect("the stream is free");
     let stream = listener.accept(Duration::from_secs(5)).expect("the port works");
     drop(listener);
-    match ReceiveStream::open(address, &options) {
+    match options.open(address) {
         Err(OpenError::Refused { reason: RefuseReason::Busy, .. }) => {}
         other => panic!("no program gives another stream: {other:?}"),
     }
@@ -370,13 +386,17 @@ fn accepted_stream_goes_on_when_the_listener_is_dropped() {
 #[test]
 fn next_stream_is_given_once_the_last_is_dropped() {
     let info = CounterSource::new(20e6, 0).expect("in range").info().clone();
-    let local = "127.0.0.1:0".parse().expect("an address");
-    let mut listener = Listener::listen(local, &info, &TransmitterOptions::new()).expect("listens");
+    let mut listener = DeviceOptions::new()
+        .sends(info)
+        .listen("127.0.0.1:0")
+        .expect("listens")
+        .listeners
+        .remove(0);
     let (address, options) = (listener.local_addr(), ReceiveOptions::new().owner(1));
     let patience = Duration::from_secs(5);
     let mut ends = Vec::new();
     let open = |ends: &mut Vec<_>| {
-        let mut receiver = ReceiveStream::open(address, &options).expect("it is ours");
+        let mut receiver = options.open(address).expect("it is ours");
         let (tell, told) = mpsc::channel();
         ends.push(told);
         std::thread::spawn(move || {

@@ -7,15 +7,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rig::Device;
-use samplewire::Delivery;
 use samplewire::ReceiveError;
 use samplewire::format::Format;
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{
     CounterSource, NullSource, ReaderSource, Repeat, Source, SourceOptions, counter_mismatch,
     open_recording,
 };
-use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
+use samplewire::transmitter::Overflow;
+use samplewire::{Delivery, DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
 use samplewire_proto::stream::End;
@@ -38,7 +37,7 @@ fn recording_arrives_whole(seed: u64) {
     let source = Box::new(open_recording(&path, &options).expect("a recording"));
     let faults = (&every_fault(seed), &every_fault(seed + 1_000));
     let device =
-        Device::start("127.0.0.1:0", source, &TransmitterOptions::new(), faults, Overflow::Wait);
+        Device::start("127.0.0.1:0", source, &DeviceOptions::new(), faults, Overflow::Wait);
     let mut receiver = device.receive(&ReceiveOptions::new());
     let mut at = 0;
     let mut total = 0;
@@ -131,7 +130,7 @@ fn samples_late_at_2_ms(samples: u64) -> u64 {
     let device = Device::start(
         "127.0.0.1:0",
         counter(samples),
-        &TransmitterOptions::new(),
+        &DeviceOptions::new(),
         (&data, &FaultSpec::new()),
         Overflow::Lose { rate_hz: 20e6 },
     );
@@ -152,7 +151,7 @@ fn every_length_of_a_last_packet_arrives() {
         let device = Device::start(
             "[::1]:0",
             counter(samples),
-            &TransmitterOptions::new().payload_bytes(1_408).window(16),
+            &DeviceOptions::new().payload_bytes(1_408).window(16),
             (&FaultSpec::new(), &FaultSpec::new()),
             Overflow::Wait,
         );
@@ -164,6 +163,14 @@ fn every_length_of_a_last_packet_arrives() {
             next += block.len() as u64;
         }
         assert_eq!(next, samples);
+        for _ in 0..2 {
+            let closed = receiver.next_within(Duration::ZERO);
+            let Err(ReceiveError::Closed(End::Finished { final_index })) = closed else {
+                panic!("{closed:?}")
+            };
+            assert_eq!(final_index, samples);
+        }
+        assert!(receiver.next().is_none(), "iterating ends without an error");
         assert_eq!(device.finish().samples, samples);
     }
 }
@@ -175,9 +182,14 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
     let udp = Udp::bind("[::1]:0".parse().expect("an address"), &UdpOptions::new());
     let faults = Faults::new(udp.expect("a free port"), &every_fault(7), &every_fault(8));
     let mut source = counter(SAMPLES);
-    let options = TransmitterOptions::new().payload_bytes(1_408);
+    let options = DeviceOptions::new().payload_bytes(1_408);
     let faults = Box::new(faults.expect("good faults"));
-    let mut listener = Listener::listen_over(faults, source.info(), &options).expect("listens");
+    let mut listener = options
+        .sends(source.info().clone())
+        .listen_over(faults)
+        .expect("listens")
+        .listeners
+        .remove(0);
     let address = listener.local_addr();
     let sender = std::thread::spawn(move || {
         let stream = listener.accept(Duration::from_secs(20)).expect("the port works");
@@ -193,7 +205,7 @@ fn bursts_shorter_than_a_quantum_arrive_as_they_were_under_loss() {
         }
         stream.finish(0).expect("the port works")
     });
-    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
+    let mut receiver = ReceiveOptions::new().open(address).expect("it answers");
     let mut next = 0;
     for block in receiver.by_ref().map(Result::unwrap) {
         assert_eq!((block.index(), block.gaps()), (next, &[][..]));
@@ -212,7 +224,7 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
     let device = Device::start(
         "127.0.0.1:0",
         source,
-        &TransmitterOptions::new().window(64),
+        &DeviceOptions::new().window(64),
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Lose { rate_hz: 20e6 },
     );
@@ -248,9 +260,12 @@ fn source_that_fails_is_told_from_one_that_ends() {
     // Half a sample at the end.
     let reader = std::io::Cursor::new(vec![0_u8; 4_000_002]);
     let source = ReaderSource::new(reader, "cut", &options).expect("all is known");
-    let address = "127.0.0.1:0".parse().expect("an address");
-    let mut listener =
-        Listener::listen(address, source.info(), &TransmitterOptions::new()).expect("listens");
+    let mut listener = DeviceOptions::new()
+        .sends(source.info().clone())
+        .listen("127.0.0.1:0")
+        .expect("listens")
+        .listeners
+        .remove(0);
     let address = listener.local_addr();
     let device = std::thread::spawn(move || {
         let stream = listener.accept(Duration::from_secs(20)).expect("the port works");
@@ -258,7 +273,7 @@ fn source_that_fails_is_told_from_one_that_ends() {
         let mut stream = stream.expect("a receiver comes");
         stream.play(&mut source, Overflow::Wait, || false)
     });
-    let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).expect("it answers");
+    let mut receiver = ReceiveOptions::new().open(address).expect("it answers");
     let samples: usize = receiver.by_ref().map(Result::unwrap).map(|block| block.len()).sum();
     assert_eq!(samples, 1_000_000, "what was read before is delivered");
     assert!(
@@ -274,7 +289,7 @@ fn consumer_that_is_slow_holds_a_file_back_and_loses_nothing() {
     let device = Device::start(
         "127.0.0.1:0",
         Box::new(NullSource::new(Format::Sc16, 1, 1e9).expect("a rate in range")),
-        &TransmitterOptions::new(),
+        &DeviceOptions::new(),
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Wait,
     );
@@ -297,7 +312,7 @@ fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
     let device = Device::start(
         "127.0.0.1:0",
         Box::new(NullSource::new(Format::Sc16, 1, rate_hz).expect("a rate in range")),
-        &TransmitterOptions::new(),
+        &DeviceOptions::new(),
         (&FaultSpec::new(), &FaultSpec::new()),
         Overflow::Lose { rate_hz },
     );
@@ -308,12 +323,13 @@ fn interrupted_wait_ends_at_once_and_the_stream_does_not() {
         interrupter.interrupt();
     });
     let start = Instant::now();
-    assert!(receiver.next_within(Duration::from_secs(60)).is_none());
+    let error = receiver.next_within(Duration::from_secs(60)).expect_err("it is interrupted");
+    assert!(matches!(error, ReceiveError::Interrupted), "{error}");
     assert!(start.elapsed() < Duration::from_secs(20));
     thread.join().expect("no panic");
     assert!(matches!(receiver.next(), Some(Err(ReceiveError::Interrupted))), "for good");
     assert!(receiver.next().is_none(), "the error comes once");
-    assert!(!receiver.is_over());
+    assert!(receiver.end().is_none(), "{:?}", receiver.end());
     receiver.close();
     device.finish();
 }

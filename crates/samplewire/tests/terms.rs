@@ -4,7 +4,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use samplewire::source::StreamInfo;
-use samplewire::{OpenError, ReceiveOptions, ReceiveStream, sink};
+use samplewire::{OpenError, ReceiveOptions, sink};
 use samplewire_proto::wire::{
     self, Accept, Challenge, Flags, Format, Header, Open, Packet, PacketType, Role, Tlvs,
 };
@@ -100,7 +100,7 @@ fn errors_of(index: u64, accept: &Accept<'_>) -> [Option<OpenError>; 2] {
         });
         let described = samplewire::probe(address, Duration::from_secs(5)).err();
         let options = ReceiveOptions::new().timeout(Duration::from_secs(5));
-        [ReceiveStream::open(address, &options).err(), described]
+        [options.open(address).err(), described]
     })
 }
 

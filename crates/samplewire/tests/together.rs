@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Device, DeviceConfig};
 use samplewire::format::Format;
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
+use samplewire::receiver::ReceiveStream;
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{SendStream, TransmitterOptions};
+use samplewire::transmitter::SendStream;
+use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{
     Batch, Capabilities, Ecn, Favoured, Link, LinkError, Outgoing, Udp, UdpOptions, Waker,
 };
@@ -94,13 +94,12 @@ fn open(gate: &Arc<Gate>) -> (Vec<SendStream>, Vec<ReceiveStream>) {
     let udp = Udp::bind("127.0.0.1:0".parse().unwrap(), &UdpOptions::new()).unwrap();
     let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
     let infos = vec![info; STREAMS.into()];
-    let config = DeviceConfig { sends: &infos, plays: None, clock: None };
-    let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
+    let options = DeviceOptions::new().window(16).payload_bytes(1_024);
     let link = Gated { udp, gate: Arc::clone(gate), unsettled: 0 };
-    let mut device = Device::listen_over(Box::new(link), config, &options).unwrap();
-    let streams: Vec<u16> = (0..STREAMS).collect();
+    let mut device =
+        infos.into_iter().fold(options, DeviceOptions::sends).listen_over(Box::new(link)).unwrap();
     let options = ReceiveOptions::new().window(16);
-    let receivers = ReceiveStream::open_many(device.address, &streams, &options).unwrap();
+    let receivers = options.streams(0..STREAMS).open_each(device.address).unwrap();
     let streams = device
         .listeners
         .iter_mut()
@@ -131,7 +130,7 @@ fn packets_of_many_streams_leave_in_one_call() {
     gate.is_shut.store(false, Ordering::SeqCst);
     for receiver in &mut receivers {
         let until = Instant::now() + PATIENCE;
-        while receiver.next_within(PATIENCE).is_none() {
+        while receiver.next_within(PATIENCE).unwrap().is_none() {
             assert!(Instant::now() < until, "nothing came of {}", receiver.info().stream);
         }
     }
@@ -161,7 +160,7 @@ fn control_packets_of_a_call_leave_before_its_data() {
             indexes[place] += u64::from(session.packet_samples);
         }
         for receiver in &mut receivers {
-            while receiver.next_within(Duration::ZERO).is_some() {}
+            while receiver.next_within(Duration::ZERO).unwrap().is_some() {}
         }
     }
     assert_eq!(gate.split.load(Ordering::SeqCst), 0);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::{ArgGroup, Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::format::Format;
-use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::options::WINDOW_DEFAULT;
 
 use super::values;
 use super::{MetricsOption, RealTimeOptions};

@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
-use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::options::WINDOW_DEFAULT;
 use samplewire::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use samplewire::Delivery;
-use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::options::WINDOW_DEFAULT;
 
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};

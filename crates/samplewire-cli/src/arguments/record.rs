@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::format::Format;
-use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::options::WINDOW_DEFAULT;
 
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};
@@ -129,7 +129,7 @@ pub(crate) struct RecordArguments {
     pub(crate) real_time: RealTimeOptions,
 
     /// Also write the packets to a pcapng file, as they are behind the faults
-    #[arg(long, value_name = "FILE.pcapng", conflicts_with = "channels")]
+    #[arg(long, value_name = "FILE.pcapng")]
     pub(crate) capture: Option<PathBuf>,
 
     /// Make the wire bad: data:.. for what arrives, feedback:.. for what is sent; keys as of

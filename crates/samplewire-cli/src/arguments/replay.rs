@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use samplewire::format::Format;
-use samplewire::receiver::WINDOW_DEFAULT;
+use samplewire::options::WINDOW_DEFAULT;
 use samplewire::source::Repeat;
 use samplewire::{Delivery, Underflow};
 

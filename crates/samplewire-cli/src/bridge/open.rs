@@ -2,12 +2,10 @@
 
 use std::net::SocketAddr;
 
-use samplewire::device::{Device, DeviceConfig};
+use samplewire::device::Device;
 use samplewire::format::{ConvertError, Format};
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::TransmitterOptions;
-use samplewire::{OpenError, SendOptions, SendStream};
+use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendOptions, SendStream};
 use samplewire_io::{FaultLog, Udp};
 
 use super::shape::Shape;
@@ -67,7 +65,7 @@ impl Opened {
                 if let Some(mtu_bytes) = arguments.mtu {
                     options = options.mtu(mtu_bytes);
                 }
-                Some(ReceiveStream::open_over(wire(0, false)?.link, address, &options)?)
+                Some(options.open_over(wire(0, false)?.link, address)?)
             }
             None => None,
         };
@@ -82,7 +80,7 @@ impl Opened {
                 if let Some(mtu_bytes) = arguments.mtu {
                     options = options.mtu(mtu_bytes);
                 }
-                Some(SendStream::open_over(wire(1, true)?.link, address, &options)?)
+                Some(options.open_over(wire(1, true)?.link, address)?)
             }
             None => None,
         };
@@ -115,19 +113,14 @@ pub(super) fn listen(
     let mtu_bytes = wiring.link.capabilities().mtu_bytes;
     check_window(arguments.window, 1, arguments.mtu.unwrap_or(usize::MAX).min(mtu_bytes))?;
     let mut options =
-        TransmitterOptions::new().window(arguments.window).real_time(arguments.real_time.options());
+        DeviceOptions::new().window(arguments.window).real_time(arguments.real_time.options());
     if let Some(mtu_bytes) = arguments.mtu {
         options = options.mtu(mtu_bytes);
     }
     // Without a clock: samples are taken as fast as the sockets give and take them.
-    let config = DeviceConfig { sends: sends.as_slice(), plays: plays.as_ref(), clock: None };
-    let device =
-        Device::listen_over(wiring.link, config, &options).map_err(|error| match error {
-            OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_) => {
-                Failure::Open(error)
-            }
-            _ => Failure::Listen(error),
-        })?;
+    let options = sends.into_iter().fold(options, DeviceOptions::sends);
+    let options = plays.into_iter().fold(options, DeviceOptions::plays);
+    let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
     Ok((device, wiring.logs.faults))
 }
 

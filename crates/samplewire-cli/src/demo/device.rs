@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use samplewire::DeviceOptions;
 use samplewire::source::{Source, SourceOptions, SourceSpec};
-use samplewire::transmitter::{Listener, Overflow, PlayError, PlaySummary, TransmitterOptions};
+use samplewire::transmitter::{Overflow, PlayError, PlaySummary};
 use samplewire_io::{FaultLog, FaultSpec, Udp};
 
 use crate::arguments::DemoArguments;
@@ -38,9 +39,10 @@ impl Device {
             .map_err(|error| Failure::Listen(error.into()))?;
         let [data, feedback] = [0, 1].map(|side| fault_spec(arguments.seed.wrapping_add(side)));
         let Wiring { link, logs } = Wiring::new(socket).with_faults(&data, &feedback)?;
-        let options = TransmitterOptions::new().mtu(MTU_BYTES).window(super::WINDOW);
-        let mut listener =
-            Listener::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
+        let options = DeviceOptions::new().mtu(MTU_BYTES).window(super::WINDOW);
+        let options = options.sends(source.info().clone());
+        let mut device = options.listen_over(link).map_err(Failure::of_listening)?;
+        let mut listener = device.listeners.remove(0);
         let (address, memory_bytes) = (listener.local_addr(), listener.memory_bytes());
         let told = registry.add_device(0, &listener);
         let is_given_up = Arc::new(AtomicBool::new(false));

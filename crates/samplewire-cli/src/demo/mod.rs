@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let comparison = Comparison::new(scene(arguments)?);
     let device = Device::start(arguments, &interrupt, exporter.registry())?;
     let options = ReceiveOptions::new().delivery(arguments.delivery).window(WINDOW);
-    let opened = ReceiveStream::open(device.address, &options);
+    let opened = options.open(device.address);
     let mut receiver = match opened {
         Ok(receiver) => receiver,
         Err(error) => {
@@ -90,7 +90,7 @@ impl Show {
         let started = Instant::now();
         let mut cadence = Cadence::new(screen.period(), started);
         while receiver.end().is_none() {
-            if let Some(block) = receiver.next_within(PAUSE_MAX) {
+            if let Ok(Some(block)) = receiver.next_within(PAUSE_MAX) {
                 self.take(&block)?;
             }
             let now = Instant::now();

@@ -10,11 +10,11 @@ mod underruns;
 use std::path::Path;
 use std::time::Instant;
 
-use samplewire::OpenError;
-use samplewire::device::{Device, DeviceConfig, SampleClock};
+use samplewire::device::SampleClock;
 use samplewire::format::Format;
 use samplewire::source::{SourceSpec, StreamInfo};
-use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
+use samplewire::transmitter::Overflow;
+use samplewire::{DeviceOptions, Listener};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
 
@@ -65,9 +65,10 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     }
     check_window(arguments.window, windows, packet_bytes(wiring.link.capabilities().mtu_bytes))?;
     let clock = clock(arguments, &sends, plays.as_ref());
-    let config = DeviceConfig { sends: &sends, plays: plays.as_ref(), clock };
-    let device = Device::listen_over(wiring.link, config, &transmitter_options(arguments))
-        .map_err(refused_to_listen)?;
+    let options = sends.iter().cloned().fold(device_options(arguments), DeviceOptions::sends);
+    let options = plays.iter().cloned().fold(options, DeviceOptions::plays);
+    let options = clock.into_iter().fold(options, DeviceOptions::clock);
+    let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
     let ending = Ending::new(Interrupt::install()?);
     let _told: Vec<_> = supplies
         .iter()
@@ -167,8 +168,8 @@ fn overflow(pace: Option<Pace>, info: &StreamInfo, clock: Option<SampleClock>) -
     }
 }
 
-fn transmitter_options(arguments: &EmulateArguments) -> TransmitterOptions {
-    let mut options = TransmitterOptions::new()
+fn device_options(arguments: &EmulateArguments) -> DeviceOptions {
+    let mut options = DeviceOptions::new()
         .window(arguments.window)
         .play_jump_max(arguments.play_jump_max)
         .real_time(arguments.real_time.options());
@@ -182,16 +183,6 @@ fn transmitter_options(arguments: &EmulateArguments) -> TransmitterOptions {
         options = options.link_bps(link_bps as u64);
     }
     options
-}
-
-/// A value out of range is no trouble of the port.
-fn refused_to_listen(error: OpenError) -> Failure {
-    match error {
-        OpenError::OptionRange { .. } | OpenError::RealTime(_) | OpenError::Pool(_) => {
-            Failure::Open(error)
-        }
-        _ => Failure::Listen(error),
-    }
 }
 
 fn print_sends(

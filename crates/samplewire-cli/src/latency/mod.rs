@@ -6,8 +6,7 @@ mod trial;
 
 use std::time::Duration;
 
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
-use samplewire::{SendOptions, SendStream};
+use samplewire::{ReceiveOptions, ReceiveStream, SendOptions, SendStream};
 
 use crate::arguments::LatencyArguments;
 use crate::console::Console;
@@ -58,13 +57,13 @@ fn measure(
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options());
-    let receiver = ReceiveStream::open(address, &receiver)?;
+    let receiver = receiver.open(address)?;
     let sender = SendOptions::new()
         .owner(owner)
         .timeout(arguments.timeout)
         .udp(wiring::udp_options())
         .real_time(arguments.real_time.options());
-    let transmitter = SendStream::open(address, &sender)?;
+    let transmitter = sender.open(address)?;
     check(arguments, &receiver, &transmitter)?;
     let _told = exporter.registry().add_opened([receiver.counters()], Some(&transmitter));
     let device = transmitter.device().expect("this end opened");

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::SendError;
-use samplewire::{SampleIndex, SendStream};
+use samplewire::{ReceiveError, SampleIndex, SendStream};
 use samplewire_proto::wire::Flags;
 
 use crate::arguments::LatencyArguments;
@@ -25,6 +25,12 @@ pub(super) struct Trial {
 /// Why it cannot go on.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
+
+impl From<ReceiveError> for Broken {
+    fn from(error: ReceiveError) -> Self {
+        Self(format!("receiving: {error}"))
+    }
+}
 
 impl From<SendError> for Broken {
     fn from(error: SendError) -> Self {
@@ -79,7 +85,7 @@ impl Trial {
         let count = late.wrapping_sub(self.late_seen);
         self.late_seen = late;
         // While it was waited, samples have come.
-        while self.receiver.next_within(Duration::ZERO).is_some() {}
+        while let Ok(Some(_)) = self.receiver.next_within(Duration::ZERO) {}
         Ok(count.into())
     }
 
@@ -87,13 +93,13 @@ impl Trial {
     fn newest(&mut self, heard: &mut Instant) -> Result<Option<SampleIndex>, Broken> {
         let mut newest = None;
         let mut patience = WAIT_MAX;
-        while let Some(block) = self.receiver.next_within(patience) {
+        while let Some(block) = self.receiver.next_within(patience)? {
             newest = Some(block.index() + block.len() as u64);
             patience = Duration::ZERO;
         }
         if newest.is_some() {
             *heard = Instant::now();
-        } else if self.receiver.is_over() || heard.elapsed() > SILENCE_MAX {
+        } else if heard.elapsed() > SILENCE_MAX {
             return Err(Broken("the device sends no samples any more".into()));
         }
         Ok(newest)

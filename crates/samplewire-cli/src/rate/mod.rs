@@ -9,8 +9,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Aligned, ReceiveOptions, ReceiveStream};
-use samplewire::{SendOptions, SendStream};
+use samplewire::{AlignedStreams, ReceiveOptions, SendOptions, SendStream};
 
 use crate::account;
 use crate::arguments::{RateArguments, Way};
@@ -57,9 +56,7 @@ fn measure(
         Way::Transmit => None,
     };
     let transmitter = match arguments.way {
-        Way::Transmit | Way::Both => {
-            Some(SendStream::open(address, &send_options(arguments).owner(owner))?)
-        }
+        Way::Transmit | Way::Both => Some(send_options(arguments).owner(owner).open(address)?),
         Way::Receive => None,
     };
     let _told = exporter
@@ -159,10 +156,10 @@ fn announce(
     arguments: &RateArguments,
     console: &mut Console,
     document: &mut Document,
-    aligned: Option<&Aligned>,
+    aligned: Option<&AlignedStreams>,
     transmitter: Option<&SendStream>,
 ) {
-    let from = aligned.map(Aligned::info);
+    let from = aligned.map(AlignedStreams::info);
     let to = transmitter.and_then(SendStream::device);
     console.line(format_args!(
         "samplewire {VERSION}: measuring {} for {}",
@@ -175,14 +172,14 @@ fn announce(
             console.line(format_args!("  {word:<10} {stream}; {path}"));
         }
     }
-    let received = aligned.and_then(|it| it.granted().next()).map(|(capabilities, _)| capabilities);
+    let received = aligned.map(AlignedStreams::capabilities);
     let sent = transmitter.map(SendStream::capabilities);
     for (capabilities, flow) in [(received, Flow::In), (sent, Flow::Out)] {
         if let Some(capabilities) = capabilities {
             wiring::print_buffer(console, capabilities, flow, true);
         }
     }
-    let granted = aligned.iter().flat_map(|it| it.granted().map(|(_, granted)| granted));
+    let granted = aligned.map(AlignedStreams::granted).into_iter();
     let granted: Vec<_> = granted.chain(transmitter.map(SendStream::granted)).collect();
     real_time::print(console, &granted, true);
     document.start = Some(Start {
@@ -201,13 +198,10 @@ fn receiver(
     arguments: &RateArguments,
     address: SocketAddr,
     owner: u64,
-) -> Result<Aligned, Failure> {
+) -> Result<AlignedStreams, Failure> {
     let options = receiver_options(arguments).owner(owner);
-    let opened = match &arguments.channels[..] {
-        [] => ReceiveStream::open(address, &options).map(Aligned::from),
-        streams => Aligned::open(address, streams, &options),
-    };
-    opened.map_err(|error| Failure::from(error).counted())
+    let options = options.streams(arguments.channels.iter().copied());
+    options.open_aligned(address).map_err(|error| Failure::from(error).counted())
 }
 
 fn receiver_options(arguments: &RateArguments) -> ReceiveOptions {

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::End;
-use samplewire::receiver::{Aligned, AlignedEnd, Piece, Stalls};
+use samplewire::receiver::{AlignedItem, Stalls};
 use samplewire::sigmf::RecordedGap;
+use samplewire::{AlignedStreams, End, ReceiveError};
 
 use super::tally::Received;
 use crate::cadence::Cadence;
@@ -17,7 +17,7 @@ use samplewire::account::Account;
 
 /// A receiver at work.
 pub(super) struct Receiving {
-    aligned: Aligned,
+    aligned: AlignedStreams,
     watch: Arc<Watch>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Watch {
 }
 
 impl Receiving {
-    pub(super) fn new(aligned: Aligned) -> Self {
+    pub(super) fn new(aligned: AlignedStreams) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
         Self { aligned, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
     }
@@ -53,52 +53,66 @@ impl Receiving {
         let mut held_up = HeldUp::new(info.rate_hz());
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
+        let mut ended = None;
         // Relaxed: figures for display, and a flag that is looked at again soon.
-        while !is_over.load(Ordering::Relaxed) && self.aligned.end().is_none() {
+        while !is_over.load(Ordering::Relaxed) && ended.is_none() {
             match self.aligned.next_within(PAUSE_MAX) {
-                Some(Piece::Gap(lost)) => {
+                Ok(Some(AlignedItem::Gap(lost))) => {
                     let gap = RecordedGap::from(&lost.gap);
                     let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
                     account.take_gap(&gap, is_held_up);
                 }
-                Some(Piece::Samples(block)) => {
+                Ok(Some(AlignedItem::Samples(block))) => {
                     account.take_samples(block.index(), block.len());
                 }
-                None => {}
+                Ok(None) => {}
+                Err(error) => ended = Some(error),
             }
             self.watch.samples.store(account.delivered(), Ordering::Relaxed);
             self.watch.missing.store(account.missing(), Ordering::Relaxed);
             if cadence.is_due(Instant::now()) {
-                let stream = total(self.aligned.stats().map(|(snapshot, _)| snapshot)).stream;
+                let stream = total(
+                    self.aligned.stats().map(|(snapshot, _)| snapshot),
+                    self.aligned.port_stats(),
+                )
+                .stream;
                 self.watch.late.store(stream.late, Ordering::Relaxed);
                 self.watch.repaired.store(stream.repaired, Ordering::Relaxed);
             }
         }
         let elapsed = started.elapsed();
-        let silent = silence(&total(self.aligned.stats().map(|(snapshot, _)| snapshot)));
-        let error = match self.aligned.end() {
-            None | Some(AlignedEnd::Stream { end: Ok(End::Finished { .. }), .. }) => None,
-            Some(end) => Some(format!("receiving: {end}")),
-        };
+        let silent = silence(&total(
+            self.aligned.stats().map(|(snapshot, _)| snapshot),
+            self.aligned.port_stats(),
+        ));
+        let error = ended.filter(|error| !is_finished(error));
+        let error = error.map(|error| format!("receiving: {error}"));
         let streams: Vec<_> = self.aligned.infos().map(|info| info.stream).collect();
         let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
-        let lanes: Vec<_> = streams.into_iter().zip(self.aligned.close()).map(lane).collect();
-        let snapshot = total(lanes.iter().map(|lane| lane.snapshot));
+        let closed = self.aligned.close();
+        let lanes: Vec<_> = streams.into_iter().zip(closed.streams).map(lane).collect();
+        let snapshot = total(lanes.iter().map(|lane| lane.snapshot), closed.port);
         let host = before.until_now(peer);
         Received { account, silent, snapshot, lanes, host, elapsed, frame_bytes, error }
     }
 }
 
+/// Whether the sender ended the stream after its last sample.
+fn is_finished(error: &ReceiveError) -> bool {
+    let ReceiveError::Stream { error, .. } = error else { return false };
+    matches!(**error, ReceiveError::Closed(End::Finished { .. }))
+}
+
 /// When the program held all that the stream has. Of several streams it is not known which of them,
 /// or this program, held the others up.
-fn stalls(aligned: &Aligned) -> Stalls {
+fn stalls(aligned: &AlignedStreams) -> Stalls {
     match aligned.infos().len() {
         1 => aligned.stats().next().map_or_else(Stalls::default, |(snapshot, _)| snapshot.stalls),
         _ => Stalls::default(),
     }
 }
 
-/// How often the counters are read: each stream's thread writes its own as often.
+/// How often the counters are read: the I/O thread writes them as often.
 const COUNTERS_PERIOD: Duration = Duration::from_millis(20);
 
 /// The longest that the end waits to be seen.

@@ -1,6 +1,5 @@
 //! Opening the stream, once or until it succeeds.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread::{self, sleep};
@@ -30,10 +29,7 @@ pub(super) struct Dialer<'a> {
 /// A stream that is open, or several as one.
 pub(super) struct Line {
     pub(super) receiver: Interleaved,
-    /// Of the first link.
-    pub(super) capabilities: Capabilities,
-    /// Of each link.
-    pub(super) logs: Vec<Logs>,
+    pub(super) logs: Logs,
 }
 
 impl<'a> Dialer<'a> {
@@ -92,31 +88,20 @@ impl<'a> Dialer<'a> {
     }
 
     fn try_open(&self, timeout: Option<Duration>) -> Result<Line, Failure> {
-        let (mut logs, mut first) = (BTreeMap::new(), None);
-        let channels = &self.arguments.channels;
-        let options = self.options(timeout);
-        let receiver = Interleaved::open_over(self.address, channels, &options, |stream| {
-            let wiring = self.wire(stream)?;
-            let capabilities = wiring.link.capabilities();
-            self.check_memory(&capabilities)?;
-            first.get_or_insert(capabilities);
-            // A stream that is tried again has another link.
-            logs.insert(stream, wiring.logs);
-            Ok::<_, Failure>(wiring.link)
-        });
-        let receiver = receiver.map_err(Failure::counted)?;
-        let capabilities = first.expect("there is a stream");
-        Ok(Line { receiver, capabilities, logs: logs.into_values().collect() })
+        let Wiring { link, logs } = self.wire()?;
+        self.check_memory(&link.capabilities())?;
+        let receiver = self.options(timeout).open_interleaved_over(link, self.address);
+        let receiver = receiver.map_err(|error| Failure::from(error).counted())?;
+        Ok(Line { receiver, logs })
     }
 
-    /// A link for a stream.
-    fn wire(&self, stream: u16) -> Result<Wiring, Failure> {
+    /// The link of all streams.
+    fn wire(&self) -> Result<Wiring, Failure> {
         let Self { arguments, address, faults, .. } = self;
         let socket = Udp::client(*address, &wiring::udp_options())
             .map_err(|error| Failure::Open(error.into()))?;
         let mut wiring = Wiring::new(socket);
         if let Some(faults) = faults {
-            let faults = faults.of_stream(stream);
             wiring = wiring.with_faults(&faults.feedback, &faults.data)?;
         }
         if let Some(path) = &arguments.capture {
@@ -141,6 +126,7 @@ impl<'a> Dialer<'a> {
         let mut options = ReceiveOptions::new()
             .delivery(arguments.delivery)
             .window(arguments.window)
+            .streams(arguments.channels.iter().copied())
             .real_time(arguments.real_time.options());
         if let Some(timeout) = timeout {
             options = options.timeout(timeout);

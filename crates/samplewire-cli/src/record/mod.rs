@@ -13,7 +13,7 @@ mod watch;
 use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::receiver::Interleaved;
+use samplewire::receiver::{Interleaved, PortStats};
 use samplewire::sink::{self, SinkOptions, Writer};
 use samplewire_io::faults::Direction;
 
@@ -22,7 +22,7 @@ use crate::arguments::RecordArguments;
 use crate::arguments::values::delivery_words;
 use crate::console::{Console, Lines};
 use crate::failure::Failure;
-use crate::faults::{self, FaultPair, print_counts};
+use crate::faults::{FaultPair, print_counts};
 use crate::figures::{grouped, measured};
 use crate::finishing::{self, backlog_words};
 use crate::host::HostHints;
@@ -99,7 +99,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     );
     let (mut contest, mut openings) = (Contest::default(), 1);
     let memory_bytes = line.receiver.memory_bytes();
-    let mut lanes = Vec::new();
+    let (mut lanes, mut port) = (Vec::new(), PortStats::default());
     let (stop, stopped, logs) = loop {
         let opened = Instant::now();
         let stop = match recording.join(seam.as_ref(), &info) {
@@ -108,8 +108,9 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         };
         // Closing lingers until the device knows.
         let stopped = Instant::now();
-        lanes = add(&lanes, close(line.receiver));
-        recording.close(total(lanes.iter().map(|lane| lane.snapshot)));
+        let (session, session_port) = close(line.receiver);
+        (lanes, port) = (add(&lanes, session), port.plus(session_port));
+        recording.close(total(lanes.iter().map(|lane| lane.snapshot), port));
         if !arguments.reconnect || !stop.is_lost() {
             break (stop, stopped, line.logs);
         }
@@ -165,11 +166,12 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     Ok(conclude(arguments, reporter, &summary, &logs))
 }
 
-/// Closes the streams; the final counters of each.
-fn close(receiver: Interleaved) -> Vec<Lane> {
+/// Closes the streams; the final counters of each, and of their port.
+fn close(receiver: Interleaved) -> (Vec<Lane>, PortStats) {
     let streams: Vec<_> = receiver.infos().map(|info| info.stream).collect();
+    let closed = receiver.close();
     let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
-    streams.into_iter().zip(receiver.close()).map(lane).collect()
+    (streams.into_iter().zip(closed.streams).map(lane).collect(), closed.port)
 }
 
 /// The counters of all sessions up to `before`, and of the one after it.
@@ -183,21 +185,18 @@ fn conclude(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
     summary: &Summary,
-    logs: &[Logs],
+    logs: &Logs,
 ) -> Outcome {
     let crossed = summary.crossed(&arguments.fail_on);
     let outcome = summary.outcome(&crossed);
     if let Some(console) = reporter.words() {
         summary.print(console, outcome, &crossed);
-        let faults = || logs.iter().filter_map(|logs| logs.faults.as_ref());
-        if faults().next().is_some() {
-            let of = |way| faults::total(faults().map(|log| log.counts(way)));
-            print_counts(console, "data", &of(Direction::Receive));
-            print_counts(console, "feedback", &of(Direction::Transmit));
+        if let Some(faults) = &logs.faults {
+            print_counts(console, "data", &faults.counts(Direction::Receive));
+            print_counts(console, "feedback", &faults.counts(Direction::Transmit));
         }
     }
-    let capture = logs.iter().find_map(|logs| logs.capture.as_ref());
-    if let (Some(log), Some(path)) = (capture, &arguments.capture) {
+    if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
         let is_told = reporter.words().is_some();
         wiring::print_capture(reporter.console(), log, path, is_told);
     }
@@ -240,7 +239,8 @@ fn announce(
     line: &Line,
     faults: Option<&FaultPair>,
 ) {
-    let Line { receiver, capabilities, .. } = line;
+    let receiver = &line.receiver;
+    let capabilities = receiver.capabilities();
     let info = receiver.info();
     let window = arguments.window.min(info.window.max(1));
     // A clock before 1970 is written as 1970.
@@ -258,7 +258,7 @@ fn announce(
         memory_bytes: receiver.memory_bytes(),
         receive_buffer_bytes: capabilities.receive_buffer_bytes,
         send_buffer_bytes: capabilities.send_buffer_bytes,
-        real_time: receiver.granted().map(|(_, granted)| granted.into()).collect(),
+        real_time: vec![receiver.granted().into()],
     };
     reporter.start(start, info.rate_hz(), info.frame_bytes());
     let is_told = reporter.words().is_some();
@@ -291,8 +291,7 @@ fn announce(
         }
     }
     wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_told);
-    let granted: Vec<_> = receiver.granted().map(|(_, granted)| granted).collect();
-    real_time::print(reporter.console(), &granted, is_told);
+    real_time::print(reporter.console(), &[receiver.granted()], is_told);
 }
 
 /// Quanta that may wait for the file; a window of the default size has fewer.

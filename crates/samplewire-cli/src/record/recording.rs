@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Interleaved, Piece, ReceiverSnapshot, Stalls, StreamGap};
+use samplewire::receiver::{AlignedItem, Interleaved, ReceiverSnapshot, Stalls, StreamGap};
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::{SinkError, Writer};
 use samplewire::{Block, DeviceInfo};
@@ -175,7 +175,8 @@ impl<'a> Recording<'a> {
 
     /// The counters of all streams and all sessions.
     fn counted(&self, receiver: &Interleaved) -> ReceiverSnapshot {
-        sum(&self.before, &total(receiver.stats().map(|(snapshot, _)| snapshot)))
+        let snapshots = receiver.stats().map(|(snapshot, _)| snapshot);
+        sum(&self.before, &total(snapshots, receiver.port_stats()))
     }
 
     /// How much longer a silence may last before the device is given up.
@@ -203,25 +204,27 @@ impl<'a> Recording<'a> {
             self.queue_stalls.note(self.account.range().end, lasted_ns);
             return None;
         }
-        if let Some(piece) = receiver.next_within(pause) {
-            self.heard = now;
-            if let Err(error) = self.take(piece, receiver) {
-                return Some(Stop::of_sink(error));
+        match receiver.next_within(pause) {
+            Ok(Some(item)) => {
+                self.heard = now;
+                if let Err(error) = self.take(item, receiver) {
+                    return Some(Stop::of_sink(error));
+                }
+                self.account.is_full().then_some(Stop::Samples)
             }
-            return self.account.is_full().then_some(Stop::Samples);
-        }
-        match (receiver.end(), self.silence) {
-            (Some(end), _) => Some(Stop::of_streams(end, receiver.infos().len() > 1)),
-            (None, Some(silence)) if now - self.heard > silence => Some(Stop::Silence(silence)),
-            _ => None,
+            Ok(None) => {
+                let silence = self.silence.filter(|silence| now - self.heard > *silence);
+                silence.map(Stop::Silence)
+            }
+            Err(error) => Some(Stop::of_streams(error, receiver.infos().len() > 1)),
         }
     }
 
     /// Accounts for what has come and has it written.
-    fn take(&mut self, piece: Piece<Block>, receiver: &Interleaved) -> Result<(), SinkError> {
-        let block = match piece {
-            Piece::Samples(block) => block,
-            Piece::Gap(StreamGap { stream, gap }) => {
+    fn take(&mut self, item: AlignedItem<Block>, receiver: &Interleaved) -> Result<(), SinkError> {
+        let block = match item {
+            AlignedItem::Samples(block) => block,
+            AlignedItem::Gap(StreamGap { stream, gap }) => {
                 let stream = (receiver.infos().len() > 1).then_some(stream);
                 let gap = RecordedGap { stream, ..RecordedGap::from(&gap) };
                 // A stream that was opened again may begin before what is there.

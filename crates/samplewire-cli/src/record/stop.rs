@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use samplewire::receiver::AlignedEnd;
+use samplewire::ReceiveError;
 use samplewire::sink::SinkError;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
@@ -48,16 +48,15 @@ pub(super) enum Stop {
 
 impl Stop {
     /// How the stream ended, seen from the receiver, or which of several.
-    pub(super) fn of_streams(end: &AlignedEnd, has_several: bool) -> Self {
-        let (stream, stop) = match end {
-            AlignedEnd::Stream { stream, end: Ok(End::Finished { .. }) } => {
-                (*stream, Self::Finished)
-            }
-            AlignedEnd::Stream { stream, end: Ok(end) } => (*stream, Self::Broken(*end)),
-            AlignedEnd::Stream { stream, end: Err(error) } => {
-                (*stream, Self::Port(error.to_string()))
-            }
+    pub(super) fn of_streams(error: ReceiveError, has_several: bool) -> Self {
+        let (stream, error) = match error {
+            ReceiveError::Stream { stream, error } => (stream, *error),
             apart => return Self::Apart(apart.to_string()),
+        };
+        let stop = match error {
+            ReceiveError::Closed(End::Finished { .. }) => Self::Finished,
+            ReceiveError::Closed(end) | ReceiveError::Broken(end) => Self::Broken(end),
+            error => Self::Port(error.to_string()),
         };
         if has_several { Self::Stream { stream, stop: Box::new(stop) } } else { stop }
     }

@@ -63,7 +63,7 @@ fn replay(
     let packet_bytes = arguments.mtu.unwrap_or(usize::MAX).min(capabilities.mtu_bytes);
     check_window(arguments.window, 1, packet_bytes)?;
     let Wiring { link, logs } = wiring;
-    let mut stream = SendStream::open_over(link, address, &send_options(arguments))?;
+    let mut stream = send_options(arguments).open_over(link, address)?;
     let started = Instant::now();
     let interrupt = Interrupt::install()?;
     let device = stream.device().expect("this end opened").clone();

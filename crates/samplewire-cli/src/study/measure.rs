@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::{SourceOptions, SourceSpec};
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Listener, ReceiveOptions, ReceiveStream, TransmitterOptions};
+use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{FaultSpec, Udp};
 
 use super::results::Point;
@@ -25,10 +25,11 @@ pub(super) fn goodput_bps(point: &Point, span: Duration, seed: u64) -> Result<f6
         true => Wiring::new(socket).with_faults(&damage, &FaultSpec::new())?,
         false => Wiring::new(socket),
     };
-    let options = TransmitterOptions::new().mtu(point.mtu.into()).window(point.window);
-    let mut listener =
-        Listener::listen_over(link, source.info(), &options).map_err(Failure::Listen)?;
-    let address = listener.local_addr();
+    let options = DeviceOptions::new().mtu(point.mtu.into()).window(point.window);
+    let options = options.sends(source.info().clone());
+    let mut device = options.listen_over(link).map_err(Failure::of_listening)?;
+    let address = device.address;
+    let mut listener = device.listeners.remove(0);
     let play = move || -> Result<Option<PlaySummary>, Failure> {
         let Some(mut stream) = listener.accept(OPEN_TIMEOUT).map_err(lost)? else {
             return Ok(None);
@@ -59,7 +60,7 @@ struct Received {
 fn receive(address: std::net::SocketAddr, point: &Point) -> Result<Received, Failure> {
     let options =
         ReceiveOptions::new().window(point.window).mtu(point.mtu.into()).udp(wiring::udp_options());
-    let mut receiver = ReceiveStream::open(address, &options)?;
+    let mut receiver = options.open(address)?;
     let (mut samples, mut bytes) = (0, 0);
     let mut times: Option<(Instant, Instant)> = None;
     for block in &mut receiver {

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
 use samplewire::source::{CounterSource, Source};
-use samplewire::transmitter::{Listener, Overflow, TransmitterOptions};
+use samplewire::transmitter::Overflow;
+use samplewire::{DeviceOptions, ReceiveOptions};
 
 use super::history::{History, Shown};
 use super::live::{Action, action};
@@ -19,10 +19,11 @@ use crate::metrics::{Registry, text};
 /// What two looks at a device and its receiver show, half a second apart.
 fn streams() -> Vec<Shown> {
     let mut source = CounterSource::new(1e6, 0).unwrap();
-    let local = "127.0.0.1:0".parse().unwrap();
+    let local = "127.0.0.1:0";
     // Some 1 MS/s, none of which is lost.
-    let options = TransmitterOptions::new().link_bps(35_000_000);
-    let mut listener = Listener::listen(local, source.info(), &options).unwrap();
+    let options = DeviceOptions::new().link_bps(35_000_000);
+    let mut device = options.sends(source.info().clone()).listen(local).unwrap();
+    let mut listener = device.listeners.remove(0);
     let registry = Registry::of("demo");
     let _device = registry.add_device(0, &listener);
     let address = listener.local_addr();
@@ -33,13 +34,13 @@ fn streams() -> Vec<Shown> {
             let stop = || is_over.load(std::sync::atomic::Ordering::Relaxed);
             stream.play(&mut source, Overflow::Wait, stop).unwrap();
         });
-        let mut receiver = ReceiveStream::open(address, &ReceiveOptions::new()).unwrap();
+        let mut receiver = ReceiveOptions::new().open(address).unwrap();
         let _receiver = registry.add_opened([receiver.counters()], None);
         let mut history = History::default();
         let mut look = || {
             let until = Instant::now() + Duration::from_millis(500);
             while Instant::now() < until {
-                receiver.next_within(Duration::from_millis(20));
+                receiver.next_within(Duration::from_millis(20)).expect("the stream goes on");
             }
             let endpoint = Endpoint::Tcp(address);
             let page = text::parse(&registry.page()).unwrap();

@@ -4,9 +4,7 @@
 use std::thread::{JoinHandle, sleep};
 use std::time::Duration;
 
-use samplewire::format::Format;
-use samplewire::source::StreamInfo;
-use samplewire::transmitter::{Listener, SendStream, TransmitterOptions};
+use samplewire::{DeviceOptions, Format, SendStream, StreamInfo};
 use samplewire_proto::wire::Flags;
 use serde_json::Value;
 
@@ -45,11 +43,11 @@ fn send(it: &mut SendStream, index: u64, samples: usize, flags: Flags) {
 /// source, and sends 1,056 samples.
 fn late_device() -> (String, JoinHandle<()>) {
     let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
-    let options = TransmitterOptions::new().payload_bytes(1_408);
-    let listen = Listener::listen("127.0.0.1:0".parse().unwrap(), &info, &options);
-    let mut listener = listen.unwrap();
-    let address = listener.local_addr().to_string();
+    let options = DeviceOptions::new().sends(info).payload_bytes(1_408);
+    let mut device = options.listen("127.0.0.1:0").unwrap();
+    let address = device.address.to_string();
     let thread = std::thread::spawn(move || {
+        let listener = &mut device.listeners[0];
         let mut stream = listener.accept(Duration::from_secs(20)).unwrap().expect("it comes");
         let first = stream.session().first_index + 500;
         send(&mut stream, first, 352, Flags::START);

@@ -9,7 +9,6 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::{SendOptions, SendStream};
 use samplewire_proto::wire::Flags;
 
 use crate::harness::{Device, folder, gather, signal, spawn, text, wait};
@@ -157,7 +156,7 @@ fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
         let play = ["emulate", "--listen", &address, "--play", text(&fifo), "--rate", "max:20M"];
         let device = Watched::start(&[&play[..], &["--play-jump-max", "60min"]].concat());
         std::thread::sleep(MOMENT);
-        let mut transmitter = SendStream::open(free, &SendOptions::new()).unwrap();
+        let mut transmitter = samplewire::send().open(free).unwrap();
         assert!(transmitter.wait_ready(Duration::from_secs(5)).unwrap());
         // 288 GB.
         for (index, flags) in [(0, Flags::START), (71_999_999_000, Flags::OVERFLOW)] {

@@ -75,6 +75,41 @@ static void copies() {
     CHECK(receiver.last() == SW_RESULT_END && next == 10000);
 }
 
+static void receives_aligned() {
+    sw::device_options options;
+    options.samples = samples;
+    options.has_clock = 0;
+    options.streams = 2;
+    options.faults = "data:loss=0.02,seed=1";
+    sw::device device(options);
+    sw::aligned aligned(device.address(), {1, 0});
+    CHECK(aligned.info(0).stream == 1 && aligned.info(1).stream == 0 && !aligned.granted().empty());
+    std::uint64_t next = 0;
+    while (auto block = aligned.next(10s)) {
+        if (next == 0) {
+            next = block->index();
+        }
+        CHECK(!block->is_gap() && block->index() == next && block->size() == 2);
+        for (std::size_t position = 0; position < block->size(); position++) {
+            std::uint64_t index = block->index();
+            for (sc16 sample : block->samples<sc16>(position)) {
+                CHECK(sample == counted(index++));
+            }
+            CHECK(index == block->index() + block->count());
+        }
+        next += block->count();
+    }
+    CHECK(aligned.last() == SW_RESULT_END && aligned.is_over());
+    CHECK(aligned.end().final_index == next);
+    CHECK(aligned.stats(0).repaired + aligned.stats(1).repaired > 0);
+    try {
+        sw::aligned twice(device.address(), {1, 1});
+        CHECK(false);
+    } catch (const sw::error &error) {
+        CHECK(error.result() == SW_RESULT_STREAM_TWICE);
+    }
+}
+
 static void throws_and_cancels() {
     try {
         sw::receiver_options options;
@@ -133,6 +168,7 @@ int main(int argc, char **argv) {
     CHECK(argc == 2);
     receives();
     copies();
+    receives_aligned();
     throws_and_cancels();
     transmits(argv[1]);
     return 0;

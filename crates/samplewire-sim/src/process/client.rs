@@ -2,9 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::receiver::{Port, ReceiveOptions};
+use samplewire::receiver::Port;
 use samplewire::stepped::{Machine as StreamMachine, PendingReceiver, PendingSender};
-use samplewire::transmitter::{SendOptions, SendStream};
+use samplewire::{ReceiveOptions, SendOptions, SendStream};
+
 use samplewire::{Delivery, DeviceInfo, OpenError, ReceiveStream};
 use samplewire_proto::receiver as proto;
 use samplewire_proto::sender::SenderConfig;

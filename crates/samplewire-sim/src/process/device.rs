@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire::device::{self, DeviceConfig, ReceiveListener};
-use samplewire::format::Format;
-use samplewire::source::StreamInfo;
-use samplewire::transmitter::{DrawnTerms, Listener, TransmitterOptions};
+use samplewire::device::ReceiveListener;
+use samplewire::options::DrawnTerms;
+use samplewire::{DeviceOptions, Format, Listener, StreamInfo};
 use samplewire_proto::random::mix;
 use samplewire_proto::receiver::Delivery;
 use samplewire_proto::sender::SenderConfig;
@@ -73,20 +72,21 @@ struct Plays {
 impl Device {
     pub(crate) fn new(turn: &mut Turn<'_>, spec: DeviceSpec, epoch: Instant) -> Self {
         let info = info_of(&spec);
-        let infos = vec![info.clone(); usize::from(spec.streams)];
         let DeviceSpec { dead_ms, idle_ms, ranges_max, .. } = spec;
-        let options = TransmitterOptions::new()
+        let options = DeviceOptions::new()
             .window(spec.window)
             .payload_bytes(payload::BYTES as u16)
             .mtu(spec.packet_bytes_max.into())
             .link_bps(spec.sender.link_bps())
-            .reorder_tolerance_ns(u64::from(spec.reorder_tolerance) * 16)
+            .reorder_tolerance(Duration::from_nanos(u64::from(spec.reorder_tolerance) * 16))
+            .plays(info.clone())
             .drawn(DrawnTerms { dead_ms, idle_ms, ranges_max });
+        let infos = std::iter::repeat_n(info, usize::from(spec.streams));
+        let options = infos.fold(options, DeviceOptions::sends);
         let seeds = [seed(turn), seed(turn)];
         let (made, endpoint) = Endpoint::new(turn, false, |link| {
-            let config = DeviceConfig { sends: &infos, plays: Some(&info), clock: None };
-            device::Device::stepped(link, config, &options, (epoch, seeds))
-                .expect("the plan draws choices in their range")
+            let listening = options.listen_stepped(link, epoch, seeds);
+            listening.expect("the plan draws choices in their range")
         });
         let sends = made.listeners.into_iter().map(|listener| Sends { listener, program: None });
         let listener = made.receive_listener.expect("it plays");

@@ -121,7 +121,7 @@ impl TakeProgram {
             turn.checker.note(self.session, held.map(|_| ()));
         }
         while self.has_room()
-            && let Some(block) = self.stream.next_within(Duration::ZERO)
+            && let Ok(Some(block)) = self.stream.next_within(Duration::ZERO)
         {
             let held = self.take(turn, block);
             turn.checker.note(self.session, held);

@@ -11,17 +11,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Pages, Pool, PoolConfig};
-use samplewire_io::{Capabilities, Link, Resilient, Udp};
+use samplewire_io::{Capabilities, Link, Resilient};
 use samplewire_proto::Nanos;
 use samplewire_proto::session::{self, ListenConfig, StreamSlot};
 
 use crate::driver::{Clock, Port, Running, Stepped};
 use crate::endpoint::{Endpoint, Entry, Listening, Playing, Sending, Side};
 use crate::error::OpenError;
+use crate::options::DeviceOptions;
 use crate::port::{BATCH_PACKETS, Epoch, seed};
 use crate::quantum::{self, HOLD_MAX};
 use crate::source::StreamInfo;
-use crate::transmitter::{Handle, Listener, TransmitterOptions};
+use crate::transmitter::{Handle, Listener, SendError, SendStream};
 use crate::wakeups::{WakeHandle, Wakeups};
 
 pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
@@ -32,18 +33,6 @@ pub use player::{Played, Player};
 use receive_listener::ARRIVALS_MAX;
 pub use receive_listener::{AcceptedStream, PortError, ReceiveListener};
 pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShared};
-
-/// What a device's port does.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct DeviceConfig<'a> {
-    /// The streams that it sends, at most [`STREAMS_MAX`]; numbered from 0.
-    pub sends: &'a [StreamInfo],
-    /// The stream that it takes, and plays.
-    pub plays: Option<&'a StreamInfo>,
-    /// The clock of its samples, one for all streams; without one the indexes of each go on from
-    /// session to session, and samples are taken as fast as they are used.
-    pub clock: Option<SampleClock>,
-}
 
 /// The handles of a device's port. Each stream is opened by itself, has a window and memory of its
 /// own, and loses samples of its own. Where the port does both, those that it sends come first.
@@ -58,92 +47,95 @@ pub struct Device {
 }
 
 impl Device {
-    /// Listens on `address`.
-    ///
-    /// # Errors
-    /// The port is in use, or see [`Device::listen_over`].
-    pub fn listen(
-        address: SocketAddr,
-        config: DeviceConfig<'_>,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
-        let link = Udp::bind(address, &options.udp)?;
-        Self::listen_over(Box::new(link), config, options)
-    }
-
-    /// Like [`Device::listen`], over a link of the caller's: with faults, a capture, in memory.
-    ///
-    /// # Errors
-    /// The port neither sends nor plays, or sends more than [`STREAMS_MAX`] streams; an option is out of
-    /// range, or the system refuses memory or a thread.
-    pub fn listen_over(
-        link: Box<dyn Link>,
-        config: DeviceConfig<'_>,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
+    /// See [`DeviceOptions::listen_over`].
+    pub(crate) fn start(link: Box<dyn Link>, options: &DeviceOptions) -> Result<Self, OpenError> {
         options.real_time.check()?;
         let clock = Clock::start();
         let real_time = &options.real_time;
-        let name = if config.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
-        let seeds = [seed()?, seed()?];
-        Self::make(
-            link,
-            config,
-            options,
-            (clock.epoch(), seeds),
-            BATCH_PACKETS,
-            |link, pages, stepped, wakeups| {
-                let running = Running { stepped, clock, wakeups };
-                Port::start(name, link, real_time, pages, running)
-            },
-        )
+        let name = if options.sends.is_empty() { "samplewire-rx" } else { "samplewire-tx" };
+        let origin = (clock.epoch(), [seed()?, seed()?]);
+        Self::make(link, options, origin, BATCH_PACKETS, |link, pages, stepped, wakeups| {
+            let running = Running { stepped, clock, wakeups };
+            Port::start(name, link, real_time, pages, running)
+        })
     }
 
-    /// A device whose endpoint is stepped, and takes a packet in a turn. Times count from `epoch`; `seeds` are what it draws from.
-    ///
-    /// # Errors
-    /// An option is out of range, or the system refuses memory.
-    #[doc(hidden)]
-    pub fn stepped(
+    /// See [`DeviceOptions::listen_stepped`].
+    pub(crate) fn stepped(
         link: Box<dyn Link>,
-        config: DeviceConfig<'_>,
-        options: &TransmitterOptions,
-        (epoch, seeds): (Instant, [[u8; 16]; 2]),
+        options: &DeviceOptions,
+        epoch: Instant,
+        seeds: [[u8; 16]; 2],
     ) -> Result<(Self, Stepped), OpenError> {
         let mut made = None;
         let origin = (Epoch(epoch), seeds);
-        let device = Self::make(link, config, options, origin, 1, |link, _, stepped, _| {
+        let device = Self::make(link, options, origin, 1, |link, _, stepped, _| {
             made = Some(stepped);
             Ok(Port::stepped(link))
         })?;
         Ok((device, made.expect("it was made")))
     }
 
+    /// The next stream that a receiver opens: of the first that the device sends. The others have
+    /// [`listeners`](Device::listeners) of their own.
+    ///
+    /// # Errors
+    /// The device sends no stream, or the I/O thread broke.
+    ///
+    /// # Blocking
+    /// Until a receiver opens the stream.
+    pub fn accept(&mut self) -> Result<SendStream, SendError> {
+        let listener = self.listeners.first_mut().ok_or(SendError::NoStream)?;
+        loop {
+            if let Some(stream) = listener.accept(Duration::MAX)? {
+                return Ok(stream);
+            }
+        }
+    }
+
+    /// The next stream that a sender opens at a device which plays.
+    ///
+    /// # Errors
+    /// The device plays no stream, or the I/O thread broke.
+    ///
+    /// # Blocking
+    /// Until a sender opens the stream.
+    pub fn accept_sender(&mut self) -> Result<AcceptedStream, PortError> {
+        let listener = self.receive_listener.as_mut().ok_or(PortError::NoStream)?;
+        loop {
+            if let Some(accepted) = listener.accept(Duration::MAX)? {
+                return Ok(accepted);
+            }
+        }
+    }
+
     fn make(
         link: Box<dyn Link>,
-        config: DeviceConfig<'_>,
-        options: &TransmitterOptions,
+        options: &DeviceOptions,
         (epoch, [boot_seed, cookie_seed]): (Epoch, [[u8; 16]; 2]),
         batch_packets: usize,
         drive: impl FnOnce(Capabilities, Option<Pages>, Stepped, Arc<Wakeups>) -> io::Result<Port>,
     ) -> Result<Self, OpenError> {
-        let streams = config.sends.len() + usize::from(config.plays.is_some());
-        if streams == 0 || config.sends.len() > STREAMS_MAX {
+        let streams = options.sends.len() + usize::from(options.plays.is_some());
+        if streams == 0 || options.sends.len() > STREAMS_MAX {
             return Err(OpenError::Streams { streams, max: STREAMS_MAX });
         }
         let address = link.local_addr();
         let capabilities = link.capabilities();
         let mtu_bytes = capabilities.mtu_bytes;
-        let hold_max = if config.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
-        let inward =
-            config.plays.map(|info| half_in(info, options, mtu_bytes, hold_max)).transpose()?;
+        let hold_max = if options.clock.is_some() { PLAY_HOLD_MAX } else { HOLD_MAX };
+        let inward = options
+            .plays
+            .as_ref()
+            .map(|info| half_in(info, options, mtu_bytes, hold_max))
+            .transpose()?;
         let spins = options.real_time.how_it_waits().is_io_spinning();
         let boot_id = u64::from_be_bytes(*boot_seed.first_chunk().expect("16 bytes"));
         let slots = vec![StreamSlot::default(); streams].into_boxed_slice();
         let listener =
             session::Listener::new(slots, listen_config(options, mtu_bytes)?, cookie_seed, boot_id);
         let wakeups = Wakeups::new(streams, link.waker(), options.real_time.rests());
-        let halves = config.sends.iter().enumerate();
+        let halves = options.sends.iter().enumerate();
         let halves = halves
             .map(|(place, info)| half_out(info, options, mtu_bytes, wakeups.wake_handle(place)));
         let (mut entries, handles): (Vec<_>, Vec<_>) =
@@ -163,8 +155,8 @@ impl Device {
             let playing = Playing::new(epoch, wake_handle, offer, pool, times, shared, arrived);
             entries.push(Entry::Playing(Box::new(playing)));
         }
-        let samples = config.clock.map(|samples| (samples, epoch));
-        let listening = Listening::new(listener, boot_id, samples, config.sends.len());
+        let samples = options.clock.map(|samples| (samples, epoch));
+        let listening = Listening::new(listener, boot_id, samples, options.sends.len());
         let link = Resilient::new(link);
         let endpoint = Endpoint::listener(link, listening, entries, spins, Arc::clone(&wakeups));
         let stepped = Stepped::new(endpoint, batch_packets);
@@ -172,14 +164,14 @@ impl Device {
         let port = drive(capabilities, pages, stepped, wakeups)?;
         // The batch is the port's: the first stream says so.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
-        let listeners = handles.into_iter().zip(config.sends).zip(batches);
+        let listeners = handles.into_iter().zip(&options.sends).zip(batches);
         let listeners = listeners.map(|((handle, info), batch_bytes)| {
             Listener::of_port(handle, (info.clone(), address), batch_bytes, port.clone())
         });
         let listeners = listeners.collect();
-        let receive_listener = config.plays.map(|info| ReceiveListener {
+        let receive_listener = options.plays.as_ref().map(|info| ReceiveListener {
             info: info.clone(),
-            memory_bytes: pool_bytes + if config.sends.is_empty() { batch_bytes } else { 0 },
+            memory_bytes: pool_bytes + if options.sends.is_empty() { batch_bytes } else { 0 },
             claim: Claim::new(Arc::clone(&listener_shared)),
             shared: listener_shared,
             arrivals,
@@ -203,7 +195,7 @@ fn samples_in(info: &StreamInfo, span: Duration) -> u64 {
 
 fn half_out(
     info: &StreamInfo,
-    options: &TransmitterOptions,
+    options: &DeviceOptions,
     mtu_bytes: usize,
     wake_handle: WakeHandle,
 ) -> Result<(Entry, Handle), OpenError> {
@@ -218,7 +210,7 @@ fn half_out(
 
 fn half_in(
     info: &StreamInfo,
-    options: &TransmitterOptions,
+    options: &DeviceOptions,
     mtu_bytes: usize,
     hold_max: Duration,
 ) -> Result<(Offer, Pool), OpenError> {
@@ -229,10 +221,7 @@ fn half_in(
     Ok((offer, pool))
 }
 
-fn listen_config(
-    options: &TransmitterOptions,
-    mtu_bytes: usize,
-) -> Result<ListenConfig, OpenError> {
+fn listen_config(options: &DeviceOptions, mtu_bytes: usize) -> Result<ListenConfig, OpenError> {
     let mtu_bytes = options.packet_bytes_max.min(mtu_bytes).max(576) as u16;
     ListenConfig::new().with_packet_bytes_max(mtu_bytes).map_err(|_| {
         let (option, value) = ("mtu", u64::from(mtu_bytes));

@@ -10,10 +10,10 @@ use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
 
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
+use crate::options::{DeviceOptions, DrawnTerms};
 use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
 use crate::quantum;
 use crate::source::StreamInfo;
-use crate::transmitter::{DrawnTerms, TransmitterOptions};
 
 /// The stream and the choices, checked against each other.
 #[derive(Clone, Debug)]
@@ -34,7 +34,7 @@ pub(crate) struct Offer {
 impl Offer {
     pub(crate) fn new(
         info: &StreamInfo,
-        options: &TransmitterOptions,
+        options: &DeviceOptions,
         mtu_bytes: usize,
         hold_max: Duration,
     ) -> Result<Self, OpenError> {
@@ -46,9 +46,9 @@ impl Offer {
         if !(576..=IP_BYTES_MAX).contains(&options.packet_bytes_max) {
             return Err(range("mtu", options.packet_bytes_max as u64, "576..=9000 bytes"));
         }
-        if options.reorder_tolerance_ns > 1_000_000_000 {
-            let value = options.reorder_tolerance_ns;
-            return Err(range("reorder tolerance", value, "0..=1000000000 ns"));
+        let tolerance_ns = u64::try_from(options.reorder_tolerance.as_nanos()).unwrap_or(u64::MAX);
+        if tolerance_ns > 1_000_000_000 {
+            return Err(range("reorder tolerance", tolerance_ns, "0..=1000000000 ns"));
         }
         let frame_bytes = info.frame_bytes();
         let unit_bytes = lcm(8, frame_bytes);
@@ -74,6 +74,13 @@ impl Offer {
                     "multiples of 8 bytes and of a sample of all channels",
                 ));
             }
+            if bytes > payload_max && options.packet_bytes_max < mtu_bytes.min(IP_BYTES_MAX) {
+                return Err(OpenError::Contradiction {
+                    one: format!("payload of {bytes} bytes"),
+                    other: format!("mtu of {}", options.packet_bytes_max),
+                    hint: format!("at most {payload_max} bytes fit"),
+                });
+            }
             if bytes > payload_max {
                 return Err(range("payload", bytes as u64, "what the interface's MTU carries"));
             }
@@ -90,7 +97,7 @@ impl Offer {
             unit_bytes,
             payload_bytes: options.payload_bytes,
             payload_bytes_max,
-            reorder_tolerance: (options.reorder_tolerance_ns / 16) as u32,
+            reorder_tolerance: (tolerance_ns / 16) as u32,
             drawn: options.drawn,
             quantum_packets,
         })
@@ -203,7 +210,7 @@ mod tests {
     fn pool_of_a_playing_device_has_quanta_to_spare_at_every_window_and_payload() {
         let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
         for window in 1..=300 {
-            let options = TransmitterOptions::new().window(window);
+            let options = DeviceOptions::new().window(window);
             let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
             let quanta = quantum::of_window(offer.window, offer.quantum_packets);
             for payload_bytes in (64..=offer.payload_bytes_max).step_by(64) {

@@ -33,6 +33,8 @@ pub struct Player<'a> {
     /// An index that was set on purpose, and whose samples have not come.
     starts_at: Option<SampleIndex>,
     is_stopped: bool,
+    /// Nothing more comes.
+    is_over: bool,
 }
 
 /// How playing ended.
@@ -66,7 +68,7 @@ impl<'a> Player<'a> {
         let line = Line::new(entries.into_boxed_slice(), receiver.info().packet_samples);
         let blocks = VecDeque::new();
         let zeros = vec![0; ZEROS_BYTES.max(frame_bytes) / frame_bytes * frame_bytes].into();
-        let (starts_at, is_stopped) = (None, false);
+        let (starts_at, is_stopped, is_over) = (None, false, false);
         Self {
             receiver,
             clock,
@@ -78,6 +80,7 @@ impl<'a> Player<'a> {
             zeros,
             starts_at,
             is_stopped,
+            is_over,
         }
     }
 
@@ -108,18 +111,13 @@ impl<'a> Player<'a> {
         loop {
             // What is in hand after this look was in time for all that is due by it.
             let now = Instant::now();
-            while self.has_room()
-                && let Some(block) = self.receiver.next_within(Duration::ZERO)
-            {
-                self.take(block);
-            }
-            let is_over = self.receiver.is_over();
-            if is_over {
+            while self.take_within(Duration::ZERO) {}
+            if self.is_over {
                 self.line.end_stream();
             }
             let is_done = self.play_due(now, &mut tell)?;
             self.note(now);
-            if is_over && self.line.is_empty() {
+            if self.is_over && self.line.is_empty() {
                 return Ok(false);
             }
             if now >= until {
@@ -129,10 +127,28 @@ impl<'a> Player<'a> {
                 continue;
             }
             let span = self.idle_span(now).min(until - now);
-            if is_over || !self.has_room() {
+            if self.is_over || !self.has_room() {
                 std::thread::sleep(span);
-            } else if let Some(block) = self.receiver.next_within(span) {
+            } else {
+                self.take_within(span);
+            }
+        }
+    }
+
+    /// Takes a block where there is room for it; whether one came.
+    fn take_within(&mut self, span: Duration) -> bool {
+        if self.is_over || !self.has_room() {
+            return false;
+        }
+        match self.receiver.next_within(span) {
+            Ok(Some(block)) => {
                 self.take(block);
+                true
+            }
+            Ok(None) => false,
+            Err(_) => {
+                self.is_over = true;
+                false
             }
         }
     }

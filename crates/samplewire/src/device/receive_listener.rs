@@ -43,10 +43,17 @@ pub struct AcceptedStream {
     pub receiver: ReceiveStream,
 }
 
-/// The port of a device broke.
+/// Why a device takes no stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the port failed: {0}")]
-pub struct PortError(pub(super) String);
+#[non_exhaustive]
+pub enum PortError {
+    /// The port broke.
+    #[error("the port failed: {0}")]
+    Failed(String),
+    /// The device plays no stream.
+    #[error("the device plays no stream: name one with DeviceOptions::plays")]
+    NoStream,
+}
 
 impl ReceiveListener {
     /// The stream that this device takes.
@@ -106,7 +113,7 @@ impl ReceiveListener {
     /// The stream that was opened last; those before it have ended, and are dropped.
     fn take(&mut self) -> Result<Option<Arrived>, PortError> {
         if let Some(failure) = self.shared.failure.get() {
-            return Err(PortError(failure.clone()));
+            return Err(PortError::Failed(failure.clone()));
         }
         Ok(std::iter::from_fn(|| self.arrivals.pop().ok()).last())
     }

@@ -7,10 +7,9 @@
 //! use num_complex::Complex;
 //! use samplewire::ends::{ReceiverSource, SinkBlock};
 //! use samplewire::sink::{self, SinkOptions};
-//! use samplewire::{ReceiveStream, ReceiveOptions};
 //! use samplewire_circuit::{GraphBuilder, Sequence};
 //!
-//! let receiver = ReceiveStream::open("192.168.10.2:4900".parse()?, &ReceiveOptions::new())?;
+//! let receiver = samplewire::receive().open("192.168.10.2")?;
 //! let info = receiver.info().stream_info();
 //! let source = ReceiverSource::<Complex<i16>>::new(receiver)?;
 //! let account = source.account();

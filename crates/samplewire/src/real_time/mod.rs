@@ -127,22 +127,12 @@ impl RealTime {
         self
     }
 
-    /// The same for a thread that sleeps, and has streams that are not there yet.
-    pub(crate) fn of_shared_thread(&self) -> Self {
-        Self { waits: Waits::Asleep, ..self.clone() }
-    }
-
     /// Checks the choices against their ranges, each other and this machine's CPUs; opening a stream
     /// does so first.
     ///
     /// # Errors
     /// The value that is out of range, or those that contradict each other.
     pub fn check(&self) -> Result<(), RealTimeError> {
-        self.check_for(1)
-    }
-
-    /// See [`RealTime::check`]; for so many streams that are opened together.
-    pub(crate) fn check_for(&self, streams: usize) -> Result<(), RealTimeError> {
         let cpus = thread::cpus();
         if let Some(cpu) = self.cpu.filter(|cpu| *cpu >= cpus) {
             return Err(RealTimeError::Cpu { cpu, last: cpus - 1 });
@@ -169,9 +159,6 @@ impl RealTime {
                 return Err(RealTimeError::NoThread { option });
             }
         }
-        if self.waits == Waits::Inline && streams > 1 {
-            return Err(RealTimeError::Inline { streams });
-        }
         let spins = matches!(self.waits, Waits::Spinning | Waits::BothSpinning);
         if let Some(rest) = self.coalesce.filter(|_| spins) {
             return Err(RealTimeError::Restless { rest });
@@ -179,11 +166,9 @@ impl RealTime {
         if let Some(priority) = self.priority
             && spins
         {
-            let usable = std::thread::available_parallelism().map_or(1, usize::from);
-            let has_one = self.cpu.is_some() && streams > 1;
-            if usable <= streams || has_one {
-                let cpus = if has_one { 1 } else { usable };
-                return Err(RealTimeError::Starving { priority, streams, cpus });
+            let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+            if cpus == 1 {
+                return Err(RealTimeError::Starving { priority });
             }
         }
         Ok(())
@@ -257,24 +242,11 @@ pub enum RealTimeError {
         /// The option and its value.
         option: String,
     },
-    /// Streams that are read in line would stand still while the program waits for one of them.
-    #[error("without I/O threads (inline) one stream is read, not {streams} in line")]
-    Inline {
-        /// How many were to be opened.
-        streams: usize,
-    },
-    /// Threads that never sleep and that no other is to interrupt would leave it no CPU.
-    #[error(
-        "priority {priority} and spinning leave the program no CPU: {streams} such threads would run \
-         on {cpus}"
-    )]
+    /// A thread that never sleeps and that no other may interrupt takes the only CPU.
+    #[error("priority {priority} and spinning leave the program no CPU: this machine has one")]
     Starving {
         /// The priority given.
         priority: u32,
-        /// How many threads.
-        streams: usize,
-        /// On how many CPUs.
-        cpus: usize,
     },
 }
 
@@ -310,7 +282,6 @@ mod tests {
         assert_eq!(inline.check(), Ok(()));
         assert!(error_of(&inline.clone().cpu(0)).starts_with("cpu 0 is of an I/O thread"));
         assert!(error_of(&inline.priority(7)).starts_with("priority 7 is of an I/O thread"));
-        assert!(RealTime::new().waits(Waits::Inline).check_for(2).is_err());
         let rests = RealTime::new().coalesce(Duration::from_micros(50));
         assert_eq!(rests.check(), Ok(()));
         assert!(
@@ -323,8 +294,7 @@ mod tests {
             "coalesce 50µs is of a thread that sleeps, and this one is to spin: choose one"
         );
         let greedy = RealTime::new().priority(7).waits(Waits::Spinning);
-        let error = greedy.check_for(100_000).unwrap_err();
-        assert!(error.to_string().starts_with("priority 7 and spinning leave the program no CPU"));
-        assert!(greedy.cpu(0).check_for(2).is_err(), "of two on one CPU the second never runs");
+        let has_one = std::thread::available_parallelism().is_ok_and(|cpus| cpus.get() == 1);
+        assert_eq!(greedy.check().is_err(), has_one);
     }
 }

@@ -31,7 +31,7 @@ impl Block {
     ///
     /// # Errors
     /// The bytes are no whole number of `T`, or not aligned for it.
-    pub fn as_slice<T: Sample>(&self) -> Result<&[T], ViewError> {
+    pub fn samples<T: Sample>(&self) -> Result<&[T], ViewError> {
         samplewire_circuit::view(self.bytes())
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::shared::Shared;
 
 /// Interrupts the thread that waits in [`ReceiveStream::next_within`](super::ReceiveStream::next_within):
-/// that returns `None` at once when it has nothing to give, and so does every later call. The
-/// stream itself goes on until the receiver is closed or dropped.
+/// that call and every later one returns [`ReceiveError::Interrupted`](crate::ReceiveError) when no
+/// block is there. The stream itself goes on until the receiver is closed or dropped.
 #[derive(Clone, Debug)]
 pub struct Interrupter {
     pub(super) shared: Arc<Shared>,

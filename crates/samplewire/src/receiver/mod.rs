@@ -5,7 +5,6 @@ mod block;
 mod flow;
 mod hold;
 mod interrupter;
-mod options;
 mod payload_ring;
 mod port;
 mod shared;
@@ -19,11 +18,11 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
-use samplewire_io::{Capabilities, Link, LinkError, Resilient};
+use samplewire_io::{Capabilities, LinkError};
 use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
-use samplewire_proto::session::{AcceptInfo, OpenConfig};
+use samplewire_proto::session::AcceptInfo;
 use samplewire_proto::stream::{End, Terms, TermsError};
-use samplewire_proto::wire::{CloseReason, Role};
+use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
 use crate::device::Claim;
@@ -31,20 +30,21 @@ use crate::driver::{self, Drive};
 use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::opening;
+use crate::options::ReceiveOptions;
 use crate::port::Epoch;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::wakeups::WakeHandle;
 
 pub use aligned::{
-    Aligned, AlignedBlock, AlignedEnd, Interleaved, LaneCounts, Part, Piece, StreamGap,
+    AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Interleaved, LaneCounts, StreamGap,
+    StreamSamples,
 };
 pub use block::Block;
 use block::Gaps;
 pub(crate) use flow::ReceiveFlow;
 use flow::{Item, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
-pub use options::{ReceiveOptions, WINDOW_DEFAULT};
 use payload_ring::PayloadRing;
 pub(crate) use port::Answer;
 pub use port::{PendingReceiver, Port, PortStats};
@@ -96,58 +96,6 @@ impl StatsHandle {
 }
 
 impl ReceiveStream {
-    /// Opens the stream of the device at `address` and starts to receive.
-    ///
-    /// # Errors
-    /// Nothing answers, the device refuses, or an option is out of range.
-    ///
-    /// # Blocking
-    /// Until the stream is open, at most for the time that the options set.
-    pub fn open(address: SocketAddr, options: &ReceiveOptions) -> Result<Self, OpenError> {
-        let link = options.link(address)?;
-        Self::open_over(Box::new(link), address, options)
-    }
-
-    /// Like [`ReceiveStream::open`], over a link of the caller's: with faults, a capture, in memory.
-    ///
-    /// # Errors
-    /// See [`ReceiveStream::open`].
-    ///
-    /// # Blocking
-    /// See [`ReceiveStream::open`].
-    pub fn open_over(
-        link: Box<dyn Link>,
-        address: SocketAddr,
-        options: &ReceiveOptions,
-    ) -> Result<Self, OpenError> {
-        Self::open_on(Resilient::new(link), address, options)
-    }
-
-    fn open_on(
-        link: Resilient,
-        address: SocketAddr,
-        options: &ReceiveOptions,
-    ) -> Result<Self, OpenError> {
-        Port::for_one("samplewire-rx", link, &options.real_time)?.open(address, options)
-    }
-
-    /// Opens streams of the device at `address` over one socket and in one I/O thread; see
-    /// [`Port::open_many`]. A receiver of each, in this order.
-    ///
-    /// # Errors
-    /// See [`ReceiveStream::open`].
-    ///
-    /// # Blocking
-    /// See [`Port::open_many`].
-    pub fn open_many(
-        address: SocketAddr,
-        streams: &[u16],
-        options: &ReceiveOptions,
-    ) -> Result<Vec<Self>, OpenError> {
-        let link = Box::new(options.link(address)?);
-        Port::over(link, &options.real_time)?.open_many(address, streams, options)
-    }
-
     /// The program's half of a stream of a port.
     pub(crate) fn of_flow(
         info: DeviceInfo,
@@ -220,16 +168,19 @@ impl ReceiveStream {
         self.end.as_ref()
     }
 
-    /// The next block, or `None` when `timeout` passes first, the stream has ended, or an
-    /// [`Interrupter`] says so.
+    /// The next block; `None` when `timeout` passes first.
+    ///
+    /// # Errors
+    /// [`ReceiveError`]: no further block comes. After all blocks of a complete stream it is
+    /// [`ReceiveError::Closed`].
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn next_within(&mut self, timeout: Duration) -> Option<Block> {
-        // Who goes round many streams finds most of them empty.
+    pub fn next_within(&mut self, timeout: Duration) -> Result<Option<Block>, ReceiveError> {
+        // A program that looks at many streams in turn finds most of them empty.
         let is_look = timeout.is_zero() && !self.granted.waits.is_program_spinning();
         if is_look && self.items.is_empty() {
-            return None;
+            return self.nothing();
         }
         let until = Instant::now().checked_add(timeout);
         let mut block = self.empty_block();
@@ -246,14 +197,14 @@ impl ReceiveStream {
                     if !self.is_played {
                         self.shared.set_consumed(run.index);
                     }
-                    return Some(block);
+                    return Ok(Some(block));
                 }
                 Ok(Item::Gap(gap)) => {
                     self.next_index = gap.end();
                     block.index = gap.end();
                     block.gaps.push(gap);
                     if block.gaps.is_full() {
-                        return Some(block);
+                        return Ok(Some(block));
                     }
                 }
                 Ok(Item::Tag(tag)) => {
@@ -262,13 +213,18 @@ impl ReceiveStream {
                 }
                 Ok(Item::End(end)) => {
                     self.end = Some(end);
-                    return block.carries_something().then_some(block);
+                    return if block.carries_something() {
+                        Ok(Some(block))
+                    } else {
+                        self.nothing()
+                    };
                 }
-                Err(rtrb::PopError::Empty) if self.end.is_some() => return None,
+                Err(rtrb::PopError::Empty) if self.end.is_some() => return self.nothing(),
                 Err(rtrb::PopError::Empty) => {
                     let is_over = self.wait_for_item(until);
                     if is_over {
-                        return block.carries_something().then_some(block);
+                        let has_block = block.carries_something();
+                        return if has_block { Ok(Some(block)) } else { self.nothing() };
                     }
                 }
             }
@@ -280,23 +236,25 @@ impl ReceiveStream {
         self.block_samples_max
     }
 
-    /// Whether nothing more comes: the end has been reached, or its I/O thread is gone.
-    pub fn is_over(&self) -> bool {
-        self.end.is_some() || self.is_drained()
+    /// What there is where no block is: an error where none comes any more.
+    fn nothing(&self) -> Result<Option<Block>, ReceiveError> {
+        match &self.end {
+            Some(Ok(end @ (End::Finished { .. } | End::Cancelled | End::ClosedByPeer(_)))) => {
+                Err(ReceiveError::Closed(*end))
+            }
+            Some(Ok(end)) => Err(ReceiveError::Broken(*end)),
+            Some(Err(error)) => Err(error.duplicate().into()),
+            None if self.is_drained() => Err(ReceiveError::ThreadGone),
+            None if self.shared.is_interrupted() => Err(ReceiveError::Interrupted),
+            None => Ok(None),
+        }
     }
 
-    /// Why nothing more comes, once, unless the stream was closed.
-    fn take_error(&mut self) -> Option<ReceiveError> {
-        if std::mem::replace(&mut self.is_error_given, true) {
-            return None;
-        }
-        match &self.end {
-            Some(Ok(End::Finished { .. } | End::Cancelled | End::ClosedByPeer(_))) => None,
-            Some(Ok(end)) => Some(ReceiveError::Broken(*end)),
-            Some(Err(error)) => Some(error.duplicate().into()),
-            None if self.is_drained() => Some(ReceiveError::ThreadGone),
-            None => Some(ReceiveError::Interrupted),
-        }
+    /// What an iterator gives where no block comes any more: the error once, unless the stream is
+    /// complete.
+    fn last_item(&mut self, error: ReceiveError) -> Option<Result<Block, ReceiveError>> {
+        let is_given = std::mem::replace(&mut self.is_error_given, true);
+        (!is_given && !error.is_closed()).then_some(Err(error))
     }
 
     /// Ends the stream, waits for the other side to know, and returns the final counters.
@@ -437,11 +395,10 @@ impl Iterator for ReceiveStream {
     /// after it, and once a stream that was closed has been taken whole.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
-            if let Some(block) = self.next_within(SLEEP_MAX) {
-                return Some(Ok(block));
-            }
-            if self.is_over() || self.shared.is_interrupted() {
-                return self.take_error().map(Err);
+            match self.next_within(SLEEP_MAX) {
+                Ok(Some(block)) => return Some(Ok(block)),
+                Ok(None) => {}
+                Err(error) => return self.last_item(error),
             }
         }
     }
@@ -455,11 +412,10 @@ impl futures_core::Stream for ReceiveStream {
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
         loop {
-            if let Some(block) = this.next_within(Duration::ZERO) {
-                return Poll::Ready(Some(Ok(block)));
-            }
-            if this.is_over() || this.shared.is_interrupted() {
-                return Poll::Ready(this.take_error().map(Err));
+            match this.next_within(Duration::ZERO) {
+                Ok(Some(block)) => return Poll::Ready(Some(Ok(block))),
+                Ok(None) => {}
+                Err(error) => return Poll::Ready(this.last_item(error)),
             }
             if this.drive.as_ref().is_some_and(|drive| drive.is_inline()) {
                 context.waker().wake_by_ref();
@@ -514,7 +470,7 @@ fn begin(
     let (mut flow, mut block_queue) = flow(
         now,
         (address, epoch),
-        (terms, receiver_config(options)?),
+        (terms, options.receiver_config()?),
         (pool, quantum_packets),
         (info.frame_bytes(), if spins { Nanos(0) } else { WAIT_MAX }),
         wake_handle,
@@ -564,21 +520,6 @@ pub(crate) fn flow(
     );
     let block_samples_max = quantum_packets as usize * terms.packet_samples as usize;
     Ok((flow, BlockQueue { items, shared, window: terms.window, block_samples_max, memory_bytes }))
-}
-
-fn open_config(options: &ReceiveOptions) -> Result<OpenConfig, OpenError> {
-    let owner = opening::owner(options.owner)?;
-    let (delivery, deadline_us) = opening::delivery_on_the_wire(options.delivery.checked()?);
-    let config = OpenConfig::new(Role::Receive, options.stream.unwrap_or(0), owner);
-    Ok(config
-        .with_delivery(delivery, deadline_us)
-        .with_start_index(options.start_index)
-        .with_first_seq(options.first_seq))
-}
-
-fn receiver_config(options: &ReceiveOptions) -> Result<ReceiverConfig, OpenError> {
-    let delivery = options.delivery.checked()?;
-    Ok(ReceiverConfig::new().with_delivery(delivery).expect("its range was checked"))
 }
 
 /// The longest sleep of a waiting program: it looks whether the I/O thread still runs.

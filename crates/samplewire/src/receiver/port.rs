@@ -9,18 +9,18 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, TryRecvError};
 use std::time::Instant;
 
-use samplewire_circuit::Pages;
 use samplewire_io::udp::route_mtu_bytes;
 use samplewire_io::{Capabilities, Link, Resilient, Udp, UdpOptions};
 use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
-use super::{Begun, ReceiveOptions, ReceiveStream, begin, open_config, receiver_config};
+use super::{Begun, ReceiveStream, begin};
 use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening::{self, Limits, first_free};
+use crate::options::ReceiveOptions;
 use crate::port::{BATCH_PACKETS, Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
@@ -32,19 +32,17 @@ use crate::wakeups::{WakeHandle, Wakeups};
 /// thread ends with the last of them.
 ///
 /// ```
-/// use samplewire::receiver::{Port, ReceiveOptions};
-/// use samplewire::device::{Device, DeviceConfig};
+/// use samplewire::receiver::Port;
 /// use samplewire::source::{CounterSource, Source};
-/// use samplewire::transmitter::{Overflow, TransmitterOptions};
-/// use samplewire_io::{Udp, UdpOptions};
+/// use samplewire::transmitter::Overflow;
+/// use samplewire::{DeviceOptions, UdpOptions};
 /// use std::time::Duration;
 ///
 /// // A device that counts on each of three streams.
 /// let counter = || CounterSource::new(1e6, 0).expect("a rate in range");
 /// let infos = [0; 3].map(|_| counter().info().clone());
-/// let link = Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?;
-/// let config = DeviceConfig { sends: &infos, ..DeviceConfig::default() };
-/// let device = Device::listen_over(Box::new(link), config, &TransmitterOptions::new())?;
+/// let device = infos.into_iter().fold(samplewire::device(), DeviceOptions::sends);
+/// let device = device.listen("127.0.0.1:0")?;
 /// for mut listener in device.listeners {
 ///     std::thread::spawn(move || {
 ///         let mut stream = listener.accept(Duration::from_secs(5)).unwrap().unwrap();
@@ -53,8 +51,8 @@ use crate::wakeups::{WakeHandle, Wakeups};
 /// }
 ///
 /// let port = Port::connect(device.address, &UdpOptions::new())?;
-/// let options = ReceiveOptions::new().window(64);
-/// let receivers = port.open_many(device.address, &[0, 1, 2], &options)?;
+/// let options = samplewire::receive().streams(0..3).window(64);
+/// let receivers = port.open_each(device.address, &options)?;
 /// for mut receiver in receivers {
 ///     let mut samples = 0;
 ///     for block in receiver.by_ref() {
@@ -90,6 +88,31 @@ pub struct PortStats {
     pub foreign: u64,
 }
 
+impl PortStats {
+    /// With what another port has counted.
+    #[must_use]
+    pub const fn plus(self, other: Self) -> Self {
+        Self { corrupted: self.corrupted + other.corrupted, foreign: self.foreign + other.foreign }
+    }
+}
+
+/// What the streams of a port share, for the time after the port's handle is gone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct PortShare {
+    pub(super) memory_bytes: usize,
+    counts: Arc<Counts>,
+}
+
+impl PortShare {
+    pub(super) fn stats(&self) -> PortStats {
+        // Relaxed: counts for people.
+        PortStats {
+            corrupted: self.counts.corrupted.load(Ordering::Relaxed),
+            foreign: self.counts.foreign.load(Ordering::Relaxed),
+        }
+    }
+}
+
 /// A stream that is being opened over an endpoint that is stepped.
 #[derive(Debug)]
 pub struct PendingReceiver {
@@ -118,20 +141,14 @@ impl Port {
         Self::over(Box::new(Udp::client(address, options)?), &RealTime::default())
     }
 
-    /// A port over a link of the caller's: with faults, a capture, in memory; and how its thread runs.
-    /// It sleeps while there is nothing to do, whatever they say of waiting; memory that is locked is
-    /// what the process has at this moment, and pages are a matter of each stream's options.
+    /// A port over a link of the caller's: with faults, a capture, in memory. `real_time` holds for its
+    /// I/O thread; huge pages and locked memory are a matter of each stream's options.
     ///
     /// # Errors
     /// An option is out of range, or the system refuses memory or a thread.
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
-        let real_time = real_time.of_shared_thread().huge_pages(false);
         real_time.check()?;
-        let link = Resilient::new(link);
-        let mut port = Self::start("samplewire-rx", link, &real_time, Self::STREAMS_MAX)?;
-        // Quanta come with the streams.
-        port.drive.granted.ask_memory(&real_time, Pages::Small);
-        Ok(port)
+        Self::start("samplewire-rx", Resilient::new(link), real_time, Self::STREAMS_MAX)
     }
 
     /// A port for one stream at a time, which has the link and its thread, of that name, for itself.
@@ -220,7 +237,7 @@ impl Port {
     /// sends and is free.
     ///
     /// # Errors
-    /// See [`ReceiveStream::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
+    /// See [`ReceiveOptions::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
     ///
     /// # Blocking
     /// Until the stream is open, at most for the time that the options set.
@@ -230,8 +247,9 @@ impl Port {
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
         // An option out of range is an error before a packet is sent.
-        receiver_config(options)?;
-        let accepted = self.open_first(address, open_config(options)?, options.limits())?;
+        options.check_single()?;
+        options.receiver_config()?;
+        let accepted = self.open_first(address, options.receive_config()?, options.limits())?;
         self.begin(address, &accepted, options)
     }
 
@@ -247,8 +265,8 @@ impl Port {
         options: &ReceiveOptions,
         seed: [u8; 16],
     ) -> Result<PendingReceiver, OpenError> {
-        receiver_config(options)?;
-        let answer = self.ask(address, open_config(options)?, options.limits(), seed)?;
+        options.receiver_config()?;
+        let answer = self.ask(address, options.receive_config()?, options.limits(), seed)?;
         Ok(PendingReceiver { address, options: options.clone(), answer })
     }
 
@@ -264,7 +282,8 @@ impl Port {
         options: &ReceiveOptions,
         seed: [u8; 16],
     ) -> Result<PendingReceiver, OpenError> {
-        let config = OpenConfig::new(Role::Describe, options.stream.unwrap_or(0), 0);
+        let stream = options.named_streams().first().copied().unwrap_or(0);
+        let config = OpenConfig::new(Role::Describe, stream, 0);
         let answer = self.ask(address, config, options.limits(), seed)?;
         Ok(PendingReceiver { address, options: options.clone(), answer })
     }
@@ -298,37 +317,69 @@ impl Port {
         }
     }
 
-    /// Opens streams of the device at `address`, some at a time; their receivers in this order.
-    /// Where one cannot be opened the others are closed again.
+    /// Opens the streams of the device at `address` that the options name, or its first that sends;
+    /// their receivers are in this order. Where one cannot be opened the others are closed again.
     ///
     /// # Errors
-    /// See [`Port::open`].
+    /// See [`Port::open`]; also when a stream is named twice.
     ///
     /// # Blocking
     /// Until all are open: two round trips for every [`Port::OPENINGS_MAX`] of them, while nothing is lost.
-    pub fn open_many(
+    pub fn open_each(
+        &self,
+        address: SocketAddr,
+        options: &ReceiveOptions,
+    ) -> Result<Vec<ReceiveStream>, OpenError> {
+        options.check_distinct()?;
+        options.receiver_config()?;
+        let config = options.receive_config()?;
+        let Some(streams) = options.several_streams() else {
+            return Ok(vec![self.open(address, options)?]);
+        };
+        let mut receivers = Vec::with_capacity(streams.len());
+        let configs = streams.iter().map(|&stream| config.with_stream(stream));
+        self.ask_each(address, configs, options.limits(), |accepted| {
+            receivers.push(self.begin(address, &accepted, options)?);
+            Ok(())
+        })?;
+        Ok(receivers)
+    }
+
+    /// Asks the device for a description of each stream, without opening it.
+    pub(crate) fn describe_each(
         &self,
         address: SocketAddr,
         streams: &[u16],
-        options: &ReceiveOptions,
-    ) -> Result<Vec<ReceiveStream>, OpenError> {
-        receiver_config(options)?;
-        let (config, limits) = (open_config(options)?, options.limits());
-        let mut rest = streams.iter();
+        limits: Limits,
+    ) -> Result<Vec<DeviceInfo>, OpenError> {
+        let mut infos = Vec::with_capacity(streams.len());
+        let configs = streams.iter().map(|&stream| OpenConfig::new(Role::Describe, stream, 0));
+        self.ask_each(address, configs, limits, |accepted| {
+            infos.push(opening::describe(address, &accepted.accept)?);
+            Ok(())
+        })?;
+        Ok(infos)
+    }
+
+    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order.
+    fn ask_each(
+        &self,
+        address: SocketAddr,
+        mut configs: impl Iterator<Item = OpenConfig>,
+        limits: Limits,
+        mut take: impl FnMut(Accepted) -> Result<(), OpenError>,
+    ) -> Result<(), OpenError> {
         let mut asked = VecDeque::with_capacity(Self::OPENINGS_MAX);
-        let mut receivers = Vec::with_capacity(streams.len());
         loop {
-            for &stream in rest.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
-                let config = config.with_stream(stream);
+            for config in configs.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
                 asked.push_back(self.ask(address, config, limits, seed()?)?);
             }
-            let Some(answer) = asked.pop_front() else { return Ok(receivers) };
-            let accepted = self.wait(&answer)?;
-            receivers.push(self.begin(address, &accepted, options)?);
+            let Some(answer) = asked.pop_front() else { return Ok(()) };
+            take(self.wait(&answer)?)?;
         }
     }
 
-    /// How many streams [`Port::open_many`] opens at a time.
+    /// How many streams [`Port::open_each`] opens at a time.
     pub const OPENINGS_MAX: usize = 32;
 
     /// The local address.
@@ -348,11 +399,11 @@ impl Port {
 
     /// What was counted besides the streams.
     pub fn stats(&self) -> PortStats {
-        // Relaxed: counts for people.
-        PortStats {
-            corrupted: self.counts.corrupted.load(Ordering::Relaxed),
-            foreign: self.counts.foreign.load(Ordering::Relaxed),
-        }
+        self.share().stats()
+    }
+
+    pub(super) fn share(&self) -> PortShare {
+        PortShare { memory_bytes: self.memory_bytes, counts: Arc::clone(&self.counts) }
     }
 
     /// Opens the stream that the configuration names, or where none was chosen the first after it
@@ -378,18 +429,6 @@ impl Port {
     /// How the program calls for the stream at a place.
     pub(crate) fn wake_handle(&self, place: usize) -> WakeHandle {
         self.wakeups.wake_handle(place)
-    }
-
-    /// Asks a device of a stream, without opening it.
-    pub(crate) fn describe(
-        &self,
-        address: SocketAddr,
-        stream: u16,
-        limits: Limits,
-    ) -> Result<DeviceInfo, OpenError> {
-        let config = OpenConfig::new(Role::Describe, stream, 0);
-        let accepted = self.wait(&self.ask(address, config, limits, seed()?)?)?;
-        opening::describe(address, &accepted.accept)
     }
 
     /// Asks the endpoint to open a stream.
@@ -435,21 +474,17 @@ impl Port {
     ) -> Result<ReceiveStream, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
         let wake_handle = self.wakeups.wake_handle(place);
-        let is_shared = self.places > 1;
-        let real_time = &options.real_time;
-        let real_time = if is_shared { real_time.of_shared_thread() } else { real_time.clone() };
-        let options = options.clone().real_time(real_time);
         let Begun { flow, mut block_queue, info, pages } =
-            begin(at, (address, self.epoch), accept, &options, wake_handle)?;
+            begin(at, (address, self.epoch), accept, options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
         let opened = Opened::new(address, accept);
         let entry = Entry::Receiving(Box::new(Receiving { flow, opened, room }));
         let mut drive = self.serve(place, entry)?;
-        if !is_shared {
+        if self.places == 1 {
             block_queue.memory_bytes += self.memory_bytes;
-            drive.granted.ask_memory(&options.real_time, pages);
         }
+        drive.granted.ask_memory(&options.real_time, pages);
         Ok(ReceiveStream::of_flow(info, block_queue, drive, None))
     }
 

@@ -58,6 +58,14 @@ impl StreamInfo {
         })
     }
 
+    /// An endless stream of one channel of `sc16` (complex 16-bit integers) with this name.
+    ///
+    /// # Errors
+    /// See [`StreamInfo::new`].
+    pub fn sc16(name: &str, rate_hz: f64) -> Result<Self, SourceError> {
+        Ok(Self { name: name.to_owned().into(), ..Self::new(Format::Sc16, 1, rate_hz)? })
+    }
+
     /// Checks what the fields say, as both ends of a stream do.
     ///
     /// # Errors

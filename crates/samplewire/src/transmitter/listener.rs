@@ -4,15 +4,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use samplewire_io::{Capabilities, Link, Udp};
+use samplewire_io::Capabilities;
 
-use super::{
-    Canceller, Handle, SendError, SendStream, Slot, StatsHandle, TransmitterOptions,
-    TransmitterSnapshot,
-};
-use crate::device::{Device, DeviceConfig};
+use super::{Canceller, Handle, SendError, SendStream, Slot, StatsHandle, TransmitterSnapshot};
 use crate::driver::Port;
-use crate::error::OpenError;
 use crate::real_time::Granted;
 use crate::source::StreamInfo;
 
@@ -27,34 +22,6 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Listens on `address` with the stream that `info` describes.
-    ///
-    /// # Errors
-    /// The port is in use, or an option is out of range.
-    pub fn listen(
-        address: SocketAddr,
-        info: &StreamInfo,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
-        let link = Udp::bind(address, &options.udp)?;
-        Self::listen_over(Box::new(link), info, options)
-    }
-
-    /// Like [`Listener::listen`], over a link of the caller's: with faults, a capture, in memory.
-    ///
-    /// # Errors
-    /// See [`Listener::listen`].
-    pub fn listen_over(
-        link: Box<dyn Link>,
-        info: &StreamInfo,
-        options: &TransmitterOptions,
-    ) -> Result<Self, OpenError> {
-        let sends = std::slice::from_ref(info);
-        let config = DeviceConfig { sends, plays: None, clock: None };
-        let mut device = Device::listen_over(link, config, options)?;
-        Ok(device.listeners.pop().expect("the port sends"))
-    }
-
     /// The program's half of a stream of a port.
     pub(crate) fn of_port(
         handle: Handle,

@@ -5,11 +5,9 @@ mod events;
 mod feedback_flood;
 mod flow;
 mod listener;
-mod options;
 mod outbox;
 mod play;
 mod retransmit_buffer;
-mod send_options;
 mod shared;
 mod slicer;
 mod slot;
@@ -20,7 +18,7 @@ use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use samplewire_circuit::{Pool, PoolConfig, Quantum};
-use samplewire_io::{Capabilities, Link, Resilient, Udp};
+use samplewire_io::Capabilities;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
@@ -30,6 +28,7 @@ use crate::ends::typed::{self, FormError, FormSample};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
+use crate::options::SendOptions;
 use crate::quantum::{self, HOLD_MAX};
 use crate::real_time::Granted;
 use crate::receiver;
@@ -41,19 +40,15 @@ pub use events::{PlayEvent, PlayEventKind, PlayEvents};
 use flow::Submit;
 pub(crate) use flow::{OUTBOX_PACKETS, SendFlow};
 pub use listener::Listener;
-#[doc(hidden)]
-pub use options::DrawnTerms;
-pub use options::TransmitterOptions;
 pub use play::{Overflow, PlayError, PlaySummary};
 use retransmit_buffer::RetransmitBuffer;
-pub use send_options::SendOptions;
 pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
 use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
 use slot::Slot;
 
 /// The sending end of an open stream: of a device that a receiver has opened
-/// ([`Listener::accept`]), or of a program that opened a device which plays ([`SendStream::open`]).
+/// ([`Listener::accept`]), or of a program that opened a device which plays ([`SendOptions::open`]).
 ///
 /// [`SendStream::send`] samples, [`SendStream::play`] or [`SendStream::send_burst`] a source, or fill
 /// quanta in place with [`SendStream::quantum`] and [`SendStream::submit`]; end with
@@ -123,6 +118,9 @@ pub enum SendError {
     /// The I/O thread broke.
     #[error("the port failed: {0}")]
     Port(String),
+    /// The device sends no stream.
+    #[error("the device sends no stream: name one with DeviceOptions::sends")]
+    NoStream,
     /// A quantum has less room.
     #[error("{len_bytes} bytes exceed the {room_bytes} of the quantum")]
     Length {
@@ -153,39 +151,6 @@ pub enum SendError {
 }
 
 impl SendStream {
-    /// Opens the stream of the device at `address` that plays. Samples depart once the device has
-    /// reported how much it takes: [`SendStream::wait_ready`].
-    ///
-    /// # Errors
-    /// Nothing answers, the device refuses, or an option is out of range.
-    ///
-    /// # Blocking
-    /// Until the stream is open, at most for the time that the options set.
-    pub fn open(address: SocketAddr, options: &SendOptions) -> Result<Self, OpenError> {
-        let link = Udp::client(address, &options.udp)?;
-        Self::open_over(Box::new(link), address, options)
-    }
-
-    /// Like [`SendStream::open`], over a link of the caller's: with faults, a capture, in memory.
-    ///
-    /// # Errors
-    /// See [`SendStream::open`].
-    ///
-    /// # Blocking
-    /// See [`SendStream::open`].
-    pub fn open_over(
-        link: Box<dyn Link>,
-        address: SocketAddr,
-        options: &SendOptions,
-    ) -> Result<Self, OpenError> {
-        sender_config(options.link_bps)?;
-        let config = options.open_config()?;
-        let link = Resilient::new(link);
-        let port = receiver::Port::for_one("samplewire-tx", link, &options.real_time)?;
-        let accepted = port.open_first(address, config, options.limits())?;
-        Self::begin(&port, address, &accepted, options)
-    }
-
     /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may draw
     /// from.
     ///
@@ -198,8 +163,8 @@ impl SendStream {
         options: &SendOptions,
         seed: [u8; 16],
     ) -> Result<PendingSender, OpenError> {
-        sender_config(options.link_bps)?;
-        let answer = port.ask(address, options.open_config()?, options.limits(), seed)?;
+        options.sender_config()?;
+        let answer = port.ask(address, options.send_config()?, options.limits(), seed)?;
         Ok(PendingSender { address, options: options.clone(), answer })
     }
 
@@ -214,14 +179,14 @@ impl SendStream {
     }
 
     /// Begins a stream that a device has accepted.
-    fn begin(
+    pub(crate) fn begin(
         port: &receiver::Port,
         address: SocketAddr,
         accepted: &Accepted,
         options: &SendOptions,
     ) -> Result<Self, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
-        let sender_config = sender_config(options.link_bps)?;
+        let sender_config = options.sender_config()?;
         let device = opening::describe(address, accept)?;
         opening::check_offer(&device, accept)?;
         let form = opening::form(&device, accept);

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::{CounterSource, Source, counter_mismatch};
 use samplewire::transmitter::TransmitterSnapshot;
-use samplewire::{Listener, ReceiveOptions, ReceiveStream, SendStream, TransmitterOptions};
+use samplewire::{DeviceOptions, ReceiveOptions, ReceiveStream, SendStream};
 use samplewire_io::{Udp, UdpOptions};
 use samplewire_proto::wire::Flags;
 
@@ -38,10 +38,11 @@ impl Device {
     ) -> Result<Self, Box<dyn Error>> {
         let rate_hz = source_bps as f64 / SAMPLE_BITS;
         let mut source = CounterSource::new(rate_hz, 0)?;
-        let options = TransmitterOptions::new().payload_bytes(payload_bytes).link_bps(link_bps);
+        let options = DeviceOptions::new().payload_bytes(payload_bytes).link_bps(link_bps);
         let (link, counts) = Tally::new(Udp::bind("127.0.0.1:0".parse()?, &UdpOptions::new())?);
         let before = Thread::named("samplewire-tx");
-        let mut listener = Listener::listen_over(Box::new(link), source.info(), &options)?;
+        let mut listener =
+            options.sends(source.info().clone()).listen_over(Box::new(link))?.listeners.remove(0);
         let (address, io) = (listener.local_addr(), Thread::newest("samplewire-tx", &before));
         let stop = Arc::<AtomicBool>::default();
         let stats = Arc::<Mutex<TransmitterSnapshot>>::default();
@@ -153,7 +154,7 @@ impl Honest {
         let client = samplewire_io::Link::local_addr(&link);
         let before = Thread::named("samplewire-rx");
         let options = ReceiveOptions::new().owner(OWNER);
-        let receiver = ReceiveStream::open_over(Box::new(link), device.address, &options)?;
+        let receiver = options.open_over(Box::new(link), device.address)?;
         let io = Thread::newest("samplewire-rx", &before);
         let taken = Arc::<Taken>::default();
         let shared = Arc::clone(&taken);
@@ -196,7 +197,7 @@ fn receive(mut receiver: ReceiveStream, taken: &Taken) -> Result<u64, String> {
         if let Ok(mut stats) = taken.stats.lock() {
             *stats = receiver.stats();
         }
-        let Some(block) = receiver.next_within(Duration::from_millis(20)) else { continue };
+        let Ok(Some(block)) = receiver.next_within(Duration::from_millis(20)) else { continue };
         if block.index() != expected || !block.gaps().is_empty() {
             let (index, gaps) = (block.index(), block.gaps());
             return Err(format!("index {index} instead of {expected}, gaps {gaps:?}"));

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use samplewire::{ReceiveOptions, ReceiveStream};
+use samplewire::ReceiveOptions;
 use samplewire_proto::wire::{
     self, Accept, Challenge, Close, CloseReason, Flags, HEADER_LEN, Header, Mark, Open, Packet,
     PacketType, Tlvs, seal,
@@ -264,15 +264,14 @@ pub(crate) type Outcomes = Arc<Mutex<BTreeMap<String, u64>>>;
 /// [`OPENING_MAX`] and twice [`PATIENCE`].
 pub(crate) fn open_once(liar: SocketAddr, outcomes: &Outcomes) {
     let options = ReceiveOptions::new().timeout(OPENING_MAX);
-    let outcome = match ReceiveStream::open(liar, &options) {
+    let outcome = match options.open(liar) {
         Err(error) => {
             let text = error.to_string();
             text.replace(&liar.to_string(), "it")
         }
         Ok(mut receiver) => {
             let until = Instant::now() + PATIENCE;
-            while receiver.end().is_none() && Instant::now() < until {
-                receiver.next_within(Duration::from_millis(5));
+            while receiver.next_within(Duration::from_millis(5)).is_ok() && Instant::now() < until {
             }
             let end = match receiver.end() {
                 Some(Ok(end)) => {

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use samplewire::{ReceiveOptions, ReceiveStream};
+use samplewire::ReceiveOptions;
 use samplewire_io::{Capture, Link, Udp, UdpOptions};
 
 use crate::honest::OWNER;
@@ -28,10 +28,10 @@ impl Recording {
         let client = link.local_addr();
         let capture = Capture::new(link, file.clone())?;
         let options = ReceiveOptions::new().owner(OWNER);
-        let mut receiver = ReceiveStream::open_over(Box::new(capture), device, &options)?;
+        let mut receiver = options.open_over(Box::new(capture), device)?;
         let until = Instant::now() + Duration::from_millis(50);
         while Instant::now() < until {
-            receiver.next_within(Duration::from_millis(10));
+            receiver.next_within(Duration::from_millis(10))?;
         }
         receiver.close();
         let file = file.0.lock().expect("no panic");

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use failing::{Failing, Plan};
-use samplewire::device::{Device, DeviceConfig, ReceiveListener};
+use samplewire::device::{Device, ReceiveListener};
 use samplewire::format::Format;
-use samplewire::receiver::{Port, ReceiveOptions, ReceiveStream};
+use samplewire::receiver::{Port, ReceiveStream};
 use samplewire::source::StreamInfo;
-use samplewire::transmitter::{SendError, SendOptions, SendStream, TransmitterOptions};
-use samplewire::{End, OpenError, RealTime, Waits};
+use samplewire::transmitter::{SendError, SendStream};
+use samplewire::{
+    DeviceOptions, End, OpenError, RealTime, ReceiveError, ReceiveOptions, SendOptions, Waits,
+};
 use samplewire_io::{Call, Link, LinkError, memory};
 use samplewire_proto::session::{OpenConfig, Opener};
 use samplewire_proto::wire::{self, Flags, Header, Mark, PacketType, Role};
@@ -80,28 +82,26 @@ impl Rig {
         let (far, opener_plan) = Failing::new(far);
         let (near, far) = (Box::new(near), Box::new(far));
         let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();
-        let infos = vec![info.clone(); if roles == Roles::Port { 3 } else { 1 }];
-        let config = match roles {
-            Roles::Playing => DeviceConfig { plays: Some(&info), ..DeviceConfig::default() },
-            Roles::Receiving | Roles::Port => {
-                DeviceConfig { sends: &infos, ..DeviceConfig::default() }
-            }
+        let options = DeviceOptions::new().window(16).payload_bytes(1_024);
+        let options = match roles {
+            Roles::Receiving => options.sends(info),
+            Roles::Playing => options.plays(info),
+            Roles::Port => vec![info; 3].into_iter().fold(options, DeviceOptions::sends),
         };
-        let options = TransmitterOptions::new().window(16).payload_bytes(1_024);
         let Device { address, mut listeners, mut receive_listener } =
-            Device::listen_over(near, config, &options).unwrap();
+            options.listen_over(near).unwrap();
         let options = ReceiveOptions::new().window(16);
         let mut sending = Vec::new();
         let receivers = match roles {
             Roles::Playing => {
                 let options = SendOptions::new().window(16);
-                sending.push(SendStream::open_over(far, address, &options).unwrap());
+                sending.push(options.open_over(far, address).unwrap());
                 Vec::new()
             }
-            Roles::Receiving => vec![ReceiveStream::open_over(far, address, &options).unwrap()],
+            Roles::Receiving => vec![options.open_over(far, address).unwrap()],
             Roles::Port => {
                 let port = Port::over(far, &RealTime::default()).unwrap();
-                port.open_many(address, &[0, 1, 2], &options).unwrap()
+                port.open_each(address, &options.streams(0..3)).unwrap()
             }
         };
         let mut receivers = receivers.into_iter();
@@ -171,10 +171,9 @@ impl Rig {
                         Err(error) => panic!("{error}"),
                         Ok(_) => {}
                     }
-                } else if receiver.next_within(Duration::from_millis(1)).is_none()
-                    && let Some(end) = receiver.end()
-                {
-                    return end.as_ref().expect_err("an error").to_string();
+                } else if let Err(error) = receiver.next_within(Duration::from_millis(1)) {
+                    assert!(matches!(error, ReceiveError::Link(_)), "{error}");
+                    return error.to_string();
                 }
             }
         };
@@ -209,7 +208,7 @@ impl Stream {
     fn take(&mut self, patience: Duration) {
         let receiver = self.receiver.as_mut().expect("it is open");
         let mut patience = patience;
-        while let Some(block) = receiver.next_within(patience) {
+        while let Some(block) = receiver.next_within(patience).expect("it is open") {
             assert_eq!((block.index(), block.gaps()), (self.taken, &[][..]));
             for (index, bytes) in (self.taken..).zip(block.bytes().chunks_exact(4)) {
                 assert_eq!(bytes, sample(index));
@@ -234,8 +233,7 @@ fn link_that_is_broken_before_a_stream_is_open_is_the_reason_given() {
         drop(far);
         let real_time = RealTime::new().waits(waits);
         let options = ReceiveOptions::new().real_time(real_time);
-        let error =
-            ReceiveStream::open_over(Box::new(near), address, &options).expect_err("it is broken");
+        let error = options.open_over(Box::new(near), address).expect_err("it is broken");
         assert!(matches!(error, OpenError::Link(LinkError::Disconnected)), "{waits:?}: {error}");
     }
 }
@@ -379,13 +377,13 @@ fn opening_that_the_host_refuses_to_send_says_so_and_others_try_again() {
     };
     let timeout = Duration::from_millis(250);
     let options = ReceiveOptions::new().timeout(timeout);
-    refused(&|link, address| ReceiveStream::open_over(link, address, &options).unwrap_err());
+    refused(&|link, address| options.open_over(link, address).unwrap_err());
     refused(&|link, address| {
         let port = Port::over(link, &RealTime::default()).unwrap();
         port.open(address, &options).unwrap_err()
     });
     let options = SendOptions::new().timeout(timeout);
-    refused(&|link, address| SendStream::open_over(link, address, &options).unwrap_err());
+    refused(&|link, address| options.open_over(link, address).unwrap_err());
 }
 
 /// The largest error number of Linux.

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use samplewire::receiver::{ReceiveOptions, ReceiveStream};
+use samplewire::receiver::ReceiveStream;
 use samplewire::source::Source;
-use samplewire::transmitter::{Listener, Overflow, PlaySummary, TransmitterOptions};
+use samplewire::transmitter::{Overflow, PlaySummary};
+use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{FaultLog, FaultSpec, Faults, Udp, UdpOptions};
 
 /// A device that plays one source to one receiver.
@@ -21,15 +22,15 @@ impl Device {
     pub(crate) fn start(
         local: &str,
         mut source: Box<dyn Source>,
-        options: &TransmitterOptions,
+        options: &DeviceOptions,
         (data, feedback): (&FaultSpec, &FaultSpec),
         overflow: Overflow,
     ) -> Self {
         let udp = Udp::bind(local.parse().expect("an address"), &UdpOptions::new());
         let faults = Faults::new(udp.expect("a free port"), data, feedback).expect("good faults");
         let log = faults.log();
-        let mut listener =
-            Listener::listen_over(Box::new(faults), source.info(), options).expect("listens");
+        let device = options.clone().sends(source.info().clone()).listen_over(Box::new(faults));
+        let mut listener = device.expect("it listens").listeners.remove(0);
         let address = listener.local_addr();
         let thread = std::thread::spawn(move || {
             let mut stream = listener
@@ -42,7 +43,7 @@ impl Device {
     }
 
     pub(crate) fn receive(&self, options: &ReceiveOptions) -> ReceiveStream {
-        ReceiveStream::open(self.address, options).expect("the device answers")
+        options.open(self.address).expect("the device answers")
     }
 
     pub(crate) fn finish(self) -> PlaySummary {

@@ -1,17 +1,18 @@
 //! Several streams of one device as one that has the channels of all.
 
-use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum, Tags};
-use samplewire_io::{Capabilities, Link};
+use samplewire_io::Capabilities;
 
 use super::super::block::Gaps;
-use super::{Aligned, AlignedBlock, AlignedEnd, Block, LaneCounts, Piece, ReceiveStream};
-use crate::error::OpenError;
+use super::{
+    AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Block, LaneCounts, ReceiveStream,
+};
+use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::real_time::Granted;
-use crate::receiver::{ReceiveOptions, ReceiverSnapshot, Stalls, StatsHandle};
+use crate::receiver::{PortStats, ReceiverSnapshot, Stalls, StatsHandle};
 
 /// Several streams of one device, read as one: sample by sample the channels of the first stream,
 /// of the second and so on.
@@ -20,7 +21,7 @@ use crate::receiver::{ReceiveOptions, ReceiverSnapshot, Stalls, StatsHandle};
 /// holds all of it nothing more is taken from the streams. One stream alone is not copied.
 #[derive(Debug)]
 pub struct Interleaved {
-    aligned: Aligned,
+    aligned: AlignedStreams,
     /// `None` where there is one stream.
     pool: Option<Pool>,
     /// A quantum that a gap has left empty.
@@ -29,33 +30,14 @@ pub struct Interleaved {
 }
 
 impl Interleaved {
-    /// Opens these streams of the device at `address`: see [`Aligned::open_over`]. With no streams
-    /// named, its first that sends.
-    ///
-    /// # Errors
-    /// See [`Aligned::open`].
-    ///
-    /// # Panics
-    /// When a stream is named twice.
-    ///
-    /// # Blocking
-    /// See [`Aligned::open`].
-    pub fn open_over<E: From<OpenError>>(
-        address: SocketAddr,
-        streams: &[u16],
-        options: &ReceiveOptions,
-        mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
-    ) -> Result<Self, E> {
-        let aligned = match streams {
-            [] => ReceiveStream::open_over(link(0)?, address, options)?.into(),
-            _ => Aligned::open_over(address, streams, options, link)?,
-        };
+    /// Of streams that are aligned, with windows of at most so many packets at this end.
+    pub(crate) fn of(aligned: AlignedStreams, window: u32) -> Result<Self, OpenError> {
         let pool = match aligned.receivers.len() {
             1 => None,
-            _ => Some(pool(&aligned).map_err(OpenError::from)?),
+            _ => Some(pool(&aligned)?),
         };
         let info = &aligned.info;
-        let stalls = Stalls::new(2 * info.window.max(options.window), info.packet_samples);
+        let stalls = Stalls::new(2 * info.window.max(window), info.packet_samples);
         Ok(Self { aligned, pool, spare: None, stalls })
     }
 
@@ -69,9 +51,14 @@ impl Interleaved {
         self.aligned.infos()
     }
 
-    /// See [`Aligned::granted`].
-    pub fn granted(&self) -> impl ExactSizeIterator<Item = (&Capabilities, &Granted)> {
+    /// See [`AlignedStreams::granted`].
+    pub fn granted(&self) -> &Granted {
         self.aligned.granted()
+    }
+
+    /// What the link was granted.
+    pub fn capabilities(&self) -> &Capabilities {
+        self.aligned.capabilities()
     }
 
     /// All memory taken, in bytes. None is taken later.
@@ -79,12 +66,17 @@ impl Interleaved {
         self.aligned.memory_bytes() + self.pool.as_ref().map_or(0, Pool::memory_bytes)
     }
 
-    /// See [`Aligned::stats`].
+    /// See [`AlignedStreams::stats`].
     pub fn stats(&self) -> impl ExactSizeIterator<Item = (ReceiverSnapshot, LaneCounts)> {
         self.aligned.stats()
     }
 
-    /// See [`Aligned::counters`].
+    /// See [`AlignedStreams::port_stats`].
+    pub fn port_stats(&self) -> PortStats {
+        self.aligned.port_stats()
+    }
+
+    /// See [`AlignedStreams::counters`].
     pub fn counters(&self) -> impl ExactSizeIterator<Item = (&DeviceInfo, StatsHandle)> {
         self.aligned.counters()
     }
@@ -98,25 +90,29 @@ impl Interleaved {
         }
     }
 
-    /// Why no more comes; `None` while more may come.
-    pub const fn end(&self) -> Option<&AlignedEnd> {
-        self.aligned.end()
-    }
-
     /// The next samples or gap; `None` when `timeout` passes first, also because the program holds
-    /// all memory, or the streams have ended. Of several streams, blocks carry no tags.
+    /// all memory. Of several streams, blocks carry no tags.
+    ///
+    /// # Errors
+    /// See [`AlignedStreams::next_within`].
     ///
     /// # Blocking
     /// At most for `timeout`.
-    pub fn next_within(&mut self, timeout: Duration) -> Option<Piece<Block>> {
+    pub fn next_within(
+        &mut self,
+        timeout: Duration,
+    ) -> Result<Option<AlignedItem<Block>>, ReceiveError> {
         let Some(pool) = &self.pool else {
-            return Some(match self.aligned.next_within(timeout)? {
-                Piece::Samples(_) => {
-                    let block = self.aligned.line.take_piece(0);
-                    // Its gaps have been told, and tags that came by themselves are its own.
-                    Piece::Samples(block.with(Gaps::new(), self.aligned.tags[0].given()))
+            let item = self.aligned.next_within(timeout)?;
+            return Ok(match item {
+                Some(AlignedItem::Samples(_)) => {
+                    let block = self.aligned.alignment.take_samples(0);
+                    // Its gaps were items before it, and tags that came without samples are its own.
+                    let block = block.with(Gaps::new(), self.aligned.tags[0].given());
+                    Some(AlignedItem::Samples(block))
                 }
-                Piece::Gap(gap) => Piece::Gap(gap),
+                Some(AlignedItem::Gap(gap)) => Some(AlignedItem::Gap(gap)),
+                None => None,
             });
         };
         let until = Instant::now().checked_add(timeout);
@@ -126,50 +122,48 @@ impl Interleaved {
                 let began = Instant::now();
                 let taken = take_before(pool, until);
                 let lasted_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
-                self.stalls.note(self.aligned.line.next_index(), lasted_ns);
-                taken?
+                self.stalls.note(self.aligned.alignment.next_index(), lasted_ns);
+                let Some(quantum) = taken else { return Ok(None) };
+                quantum
             }
         };
         let frame_bytes = self.aligned.info.frame_bytes();
         let samples_max = (quantum.capacity() / frame_bytes) as u64;
-        match self.aligned.next_up_to(samples_max, until) {
-            Some(Piece::Samples(block)) => {
+        let item = match self.aligned.next_up_to(samples_max, until) {
+            Ok(Some(AlignedItem::Samples(block))) => {
                 let (index, len_samples) = (block.index(), block.len());
                 quantum.set_len(len_samples * frame_bytes);
                 let at = interleave(&block, quantum.data_mut(), frame_bytes);
                 let range = 0..quantum.len();
                 let samples = Loan::new(quantum.share(), range).expect("all that it holds");
-                Some(Piece::Samples(Block {
+                return Ok(Some(AlignedItem::Samples(Block {
                     samples: Some(samples),
                     index,
                     len_samples,
                     gaps: Gaps::new(),
                     tags: Tags::default(),
                     at,
-                }))
+                })));
             }
-            Some(Piece::Gap(gap)) => {
-                self.spare = Some(quantum);
-                Some(Piece::Gap(gap))
-            }
-            None => {
-                self.spare = Some(quantum);
-                None
-            }
-        }
+            Ok(Some(AlignedItem::Gap(gap))) => Ok(Some(AlignedItem::Gap(gap))),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
+        };
+        self.spare = Some(quantum);
+        item
     }
 
-    /// See [`Aligned::close`].
+    /// See [`AlignedStreams::close`].
     ///
     /// # Blocking
-    /// See [`Aligned::close`].
-    pub fn close(self) -> Vec<(ReceiverSnapshot, LaneCounts)> {
+    /// See [`AlignedStreams::close`].
+    pub fn close(self) -> AlignedStats {
         self.aligned.close()
     }
 }
 
 /// As much memory as the largest window of a stream has at this end, but for a few packets.
-fn pool(aligned: &Aligned) -> Result<Pool, samplewire_circuit::PoolError> {
+fn pool(aligned: &AlignedStreams) -> Result<Pool, samplewire_circuit::PoolError> {
     let of_window = |it: &ReceiveStream| it.window as usize * usize::from(it.info.payload_bytes);
     let window_bytes = aligned.receivers.iter().map(of_window).max().unwrap_or(0);
     let payload_bytes = usize::from(aligned.info.payload_bytes);
@@ -197,23 +191,23 @@ fn take_before(pool: &Pool, until: Option<Instant>) -> Option<Quantum> {
 /// Copies the samples of all streams to their places; when the last of them was in order.
 fn interleave(block: &AlignedBlock<'_>, out: &mut [u8], frame_bytes: usize) -> Instant {
     let (mut offset, mut at) = (0, None);
-    for part in block.parts() {
-        let part_bytes = part.bytes().len() / block.len();
+    for stream in block.streams() {
+        let part_bytes = stream.bytes().len() / block.len();
         let places = &mut out[offset..];
         match part_bytes {
-            2 => scatter::<2>(part.bytes(), places, frame_bytes),
-            4 => scatter::<4>(part.bytes(), places, frame_bytes),
-            8 => scatter::<8>(part.bytes(), places, frame_bytes),
-            16 => scatter::<16>(part.bytes(), places, frame_bytes),
+            2 => scatter::<2>(stream.bytes(), places, frame_bytes),
+            4 => scatter::<4>(stream.bytes(), places, frame_bytes),
+            8 => scatter::<8>(stream.bytes(), places, frame_bytes),
+            16 => scatter::<16>(stream.bytes(), places, frame_bytes),
             _ => {
-                let frames = part.bytes().chunks_exact(part_bytes);
+                let frames = stream.bytes().chunks_exact(part_bytes);
                 for (frame, place) in frames.zip(places.chunks_mut(frame_bytes)) {
                     place[..part_bytes].copy_from_slice(frame);
                 }
             }
         }
         offset += part_bytes;
-        at = at.max(Some(part.arrived_at()));
+        at = at.max(Some(stream.arrived_at()));
     }
     at.expect("there is a stream")
 }

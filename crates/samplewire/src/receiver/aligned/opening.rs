@@ -3,98 +3,67 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire_io::{Link, Resilient};
+use samplewire_io::Link;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::session::WireText;
 use samplewire_proto::wire::RefuseReason;
 
-use super::super::{Port, ReceiveOptions, ReceiveStream};
+use super::super::ReceiveStream;
+use super::super::port::{Port, PortShare};
 use crate::error::OpenError;
 use crate::info::DeviceInfo;
 use crate::opening;
+use crate::options::ReceiveOptions;
 
-/// Opens all at one index; tries a later one when some come too late.
-pub(super) fn open<E: From<OpenError>>(
+/// Opens all at one index over one port; tries a later one when some come too late.
+pub(super) fn open(
+    link: Box<dyn Link>,
     address: SocketAddr,
-    streams: &[u16],
     options: &ReceiveOptions,
-    mut link: impl FnMut(u16) -> Result<Box<dyn Link>, E>,
-) -> Result<Vec<ReceiveStream>, E> {
-    assert!(!streams.is_empty(), "no stream is named");
-    let is_twice = |(at, stream)| streams[..at].contains(stream);
-    assert!(!streams.iter().enumerate().any(is_twice), "a stream is named twice: {streams:?}");
-    options.real_time.check_for(streams.len()).map_err(OpenError::from)?;
-    // One that was opened in vain is taken over.
-    let owner = opening::owner(options.owner)?;
-    let options = options.clone().owner(owner);
+) -> Result<(PortShare, Vec<ReceiveStream>), OpenError> {
+    options.check_aligned()?;
+    let Some(streams) = options.several_streams() else {
+        // One stream has no others to wait for: it begins at the device's present index.
+        return Ok((PortShare::default(), vec![options.open_over(link, address)?]));
+    };
+    let port = Port::over(link, &options.real_time)?;
+    // The same owner for each attempt, so that a later one takes over what an earlier one opened.
+    let options = options.clone().owner(opening::owner(options.owner)?);
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
-        let ports = streams.iter().map(|&stream| {
-            let link = Resilient::new(link(stream)?);
-            Ok((stream, Port::for_one("samplewire-rx", link, &options.real_time)?))
-        });
-        let ports = ports.collect::<Result<Vec<_>, E>>()?;
-        let opened = open_once(address, ports, &options, LEAD_MIN * 2_u32.pow(attempt));
+        let opened = open_once(&port, address, streams, &options, LEAD_MIN * 2_u32.pow(attempt));
         let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
-            // The device was started anew in between.
+            // The device was started again in between.
             Err(OpenError::Apart { what: RUN, .. }) if may_retry => {}
-            settled => return Ok(settled?),
+            settled => return Ok((port.share(), settled?)),
         }
         attempt += 1;
     }
 }
 
 fn open_once(
+    port: &Port,
     address: SocketAddr,
-    ports: Vec<(u16, Port)>,
+    streams: &[u16],
     options: &ReceiveOptions,
     lead_min: Duration,
 ) -> Result<Vec<ReceiveStream>, OpenError> {
-    if let [(stream, port)] = &ports[..] {
-        // In line with nothing: it begins with the index of now.
-        return Ok(vec![port.open(address, &options.clone().stream(*stream))?]);
-    }
     // An opening takes the packets that a description takes.
     let asked = Instant::now();
-    let infos = at_once(&ports, |(stream, port)| port.describe(address, *stream, options.limits()));
-    let infos = infos.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let infos = port.describe_each(address, streams, options.limits())?;
     let lead = lead_min.max(asked.elapsed() * 4);
     let starts = infos.iter().map(|info| info.first_index.saturating_add(samples_in(lead, info)));
     let start = starts.max().expect("a stream is named");
     if start > INDEX_MAX {
         return Err(OpenError::Offer { address, what: "index of the first sample", value: start });
     }
-    let receivers = at_once(ports, |(stream, port)| {
-        port.open(address, &options.clone().stream(stream).start_index(start))
-    });
-    let (open, errors): (Vec<_>, Vec<_>) = receivers.into_iter().partition(Result::is_ok);
-    let receivers: Vec<ReceiveStream> = open.into_iter().flatten().collect();
-    let checked = match errors.into_iter().find_map(Result::err) {
-        Some(error) => Err(error),
-        None => check(address, &receivers, start),
-    };
-    if checked.is_err() {
-        // All at once: each waits for the device when it goes.
-        receivers.iter().for_each(|receiver| receiver.shared.stop());
-    }
-    checked.map(|()| receivers)
-}
-
-/// Does `work` with each of `items`, all at once; the results in their order.
-fn at_once<T: Send, R: Send>(
-    items: impl IntoIterator<Item = T>,
-    work: impl Fn(T) -> Result<R, OpenError> + Sync,
-) -> Vec<Result<R, OpenError>> {
-    let work = &work;
-    std::thread::scope(|scope| {
-        let threads: Vec<_> =
-            items.into_iter().map(|item| scope.spawn(move || work(item))).collect();
-        threads.into_iter().map(|it| it.join().expect("opening does not panic")).collect()
-    })
+    let receivers = port.open_each(address, &options.clone().start_index(start))?;
+    check(address, &receivers, start)?;
+    Ok(receivers)
 }
 
 /// Checks that the indexes of all are of one clock, and begin where they should.

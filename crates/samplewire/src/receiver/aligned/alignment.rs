@@ -9,7 +9,7 @@ use samplewire_proto::{Gap, SampleIndex};
 /// What each stream has next. Of each it keeps one piece at most, so streams that are ahead wait
 /// outside, in their own windows.
 #[derive(Debug)]
-pub(super) struct Line<B> {
+pub(super) struct Alignment<B> {
     /// All before it has been taken, or lies in a gap.
     next: SampleIndex,
     lanes: Box<[Lane<B>]>,
@@ -51,9 +51,9 @@ pub(super) enum Step {
     Samples(Range<SampleIndex>),
     /// A lane lacks them, so all do.
     Gap { lane: usize, gap: Gap },
-    /// A lane has nothing yet: [`Line::lacks`] says which.
+    /// A lane has nothing yet: [`Alignment::lacks`] says which.
     Lacks,
-    /// A lane has ended: [`Line::has_ended`] says which.
+    /// A lane has ended: [`Alignment::has_ended`] says which.
     Over,
     /// A lane has set its index on purpose from the next to a later one, where another has samples.
     Apart { lane: usize, next: SampleIndex, at: SampleIndex },
@@ -71,7 +71,7 @@ enum Front<'a> {
     Later(SampleIndex),
 }
 
-impl<B> Line<B> {
+impl<B> Alignment<B> {
     /// A line of `lanes` streams that all begin at `first`.
     pub(super) fn new(lanes: usize, first: SampleIndex) -> Self {
         let lane = |_| Lane {
@@ -175,8 +175,8 @@ impl<B> Line<B> {
     /// The piece of a lane whose samples were given last, and the index of its first sample.
     ///
     /// # Panics
-    /// When none was given since the last [`Line::poll`].
-    pub(super) fn piece(&self, lane: usize) -> (SampleIndex, &B) {
+    /// When none was given since the last [`Alignment::poll`].
+    pub(super) fn samples(&self, lane: usize) -> (SampleIndex, &B) {
         let samples = self.lanes[lane].samples.as_ref().expect("samples were given");
         (samples.range.start, &samples.body)
     }
@@ -185,7 +185,7 @@ impl<B> Line<B> {
     ///
     /// # Panics
     /// When not all of the piece has been given.
-    pub(super) fn take_piece(&mut self, lane: usize) -> B {
+    pub(super) fn take_samples(&mut self, lane: usize) -> B {
         let samples = self.lanes[lane].samples.take().expect("samples were given");
         assert_eq!(samples.range.end, self.next, "the whole piece was given");
         samples.body

@@ -118,14 +118,14 @@ fn cut(rng: &mut Rng, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
 fn run(rng: &mut Rng, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
     let pieces = truths.iter().map(|truth| cut(rng, truth).into_iter());
     let mut pieces: Vec<_> = pieces.collect();
-    let mut line = Line::<Body>::new(truths.len(), 0);
+    let mut line = Alignment::<Body>::new(truths.len(), 0);
     let mut given = Given::default();
     loop {
         match line.poll(1 + rng.below(40)) {
             Step::Samples(range) => {
                 assert_eq!(range.start, given.end);
                 for lane in 0..truths.len() {
-                    let (first, body) = line.piece(lane);
+                    let (first, body) = line.samples(lane);
                     assert_eq!((lane, first), (body.0, body.1.start));
                     assert!(body.1.start <= range.start && range.end <= body.1.end);
                 }
@@ -189,26 +189,26 @@ fn what_all_have_is_given_however_pieces_are_cut_and_whenever_they_come() {
 
 #[test]
 fn gap_of_one_is_a_gap_for_all_and_named_for_it() {
-    let mut line = Line::new(2, 100);
+    let mut line = Alignment::new(2, 100);
     assert_eq!(line.poll(u64::MAX), Step::Lacks);
     line.put(0, &[], Some((100, 50, 'a')));
     assert!(!line.lacks(0) && line.lacks(1));
     let lost = gap(120, 10, Cause::Deadline);
     line.put(1, &[], Some((100, 20, 'b')));
     assert_eq!(line.poll(u64::MAX), Step::Samples(100..120));
-    assert_eq!((line.piece(0), line.piece(1)), ((100, &'a'), (100, &'b')));
+    assert_eq!((line.samples(0), line.samples(1)), ((100, &'a'), (100, &'b')));
     assert_eq!(line.poll(u64::MAX), Step::Lacks);
     line.put(1, &[lost], Some((130, 40, 'c')));
     assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: lost });
     assert_eq!(line.poll(u64::MAX), Step::Samples(130..150));
-    assert_eq!((line.piece(0), line.piece(1)), ((100, &'a'), (130, &'c')));
+    assert_eq!((line.samples(0), line.samples(1)), ((100, &'a'), (130, &'c')));
     assert_eq!(line.counts(0), LaneCounts { discarded: 10, ..LaneCounts::default() });
     assert_eq!(line.counts(1), LaneCounts { gaps: 1, missing: 10, discarded: 0 });
 }
 
 #[test]
 fn gaps_that_overlap_are_told_once_each_index() {
-    let mut line = Line::<()>::new(2, 0);
+    let mut line = Alignment::<()>::new(2, 0);
     let (a, b) = (gap(0, 10, Cause::Deadline), gap(5, 20, Cause::SourceOverflow));
     line.put(0, &[a], Some((10, 90, ())));
     line.put(1, &[], Some((0, 5, ())));
@@ -223,7 +223,7 @@ fn gaps_that_overlap_are_told_once_each_index() {
 
 #[test]
 fn gap_that_covers_another_is_the_one_that_is_told() {
-    let mut line = Line::<()>::new(3, 0);
+    let mut line = Alignment::<()>::new(3, 0);
     let (short, long) = (gap(0, 10, Cause::Deadline), gap(0, 30, Cause::SourceOverflow));
     line.put(0, &[short], Some((10, 90, ())));
     line.put(1, &[long], Some((30, 70, ())));
@@ -234,7 +234,7 @@ fn gap_that_covers_another_is_the_one_that_is_told() {
 
 #[test]
 fn end_of_one_is_the_end_of_all_whatever_others_still_have() {
-    let mut line = Line::<()>::new(2, 0);
+    let mut line = Alignment::<()>::new(2, 0);
     line.put(0, &[], Some((0, 100, ())));
     line.put(1, &[], Some((0, 60, ())));
     line.end(1);
@@ -245,7 +245,7 @@ fn end_of_one_is_the_end_of_all_whatever_others_still_have() {
 
 #[test]
 fn jump_on_purpose_is_followed_when_all_make_it_and_told_when_one_does() {
-    let mut line = Line::<()>::new(2, 0);
+    let mut line = Alignment::<()>::new(2, 0);
     line.put(0, &[], Some((1_000, 10, ())));
     line.put(1, &[], Some((1_000, 5, ())));
     assert_eq!(line.poll(u64::MAX), Step::Samples(1_000..1_005));
@@ -256,9 +256,9 @@ fn jump_on_purpose_is_followed_when_all_make_it_and_told_when_one_does() {
 
 #[test]
 fn piece_of_one_stream_can_be_taken_whole() {
-    let mut line = Line::new(1, 7);
+    let mut line = Alignment::new(1, 7);
     line.put(0, &[], Some((7, 3, String::from("x"))));
     assert_eq!(line.poll(u64::MAX), Step::Samples(7..10));
-    assert_eq!(line.take_piece(0), "x");
+    assert_eq!(line.take_samples(0), "x");
     assert_eq!(line.poll(u64::MAX), Step::Lacks);
 }

@@ -1,0 +1,216 @@
+//! Choices of a program that receives.
+
+use std::net::SocketAddr;
+
+use samplewire_io::{Link, Resilient};
+use samplewire_proto::receiver::ReceiverConfig;
+use samplewire_proto::session::OpenConfig;
+use samplewire_proto::wire::Role;
+
+use super::{OpenOptions, ToAddress};
+use crate::error::OpenError;
+use crate::receiver::{AlignedStreams, Interleaved, Port, ReceiveStream};
+
+/// Choices of a program that receives, with the defaults of the command line: complete delivery, a
+/// window of 1,024 packets, the device's first stream that sends, 3 s to open.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// let options = samplewire::receive().deadline(Duration::from_millis(5)).timeout(Duration::ZERO);
+/// let error = options.open("127.0.0.1").unwrap_err();
+/// assert_eq!(error.to_string(), "timeout of 0 is not in 1..=3600000 ms");
+/// ```
+pub type ReceiveOptions = OpenOptions<ReceiveSide>;
+
+/// What [`ReceiveOptions`] have besides [`OpenOptions`]: nothing at present.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiveSide(());
+
+/// The default options of a program that receives.
+pub fn receive() -> ReceiveOptions {
+    ReceiveOptions::new()
+}
+
+impl ReceiveOptions {
+    /// The defaults; the same as [`receive`].
+    pub fn new() -> Self {
+        Self::of_side(ReceiveSide(()))
+    }
+
+    /// The device's streams, in the order of the results; default: its first that sends.
+    /// [`ReceiveOptions::open_each`], [`open_aligned`](ReceiveOptions::open_aligned) and
+    /// [`open_interleaved`](ReceiveOptions::open_interleaved) take several.
+    #[must_use]
+    pub fn streams(mut self, streams: impl IntoIterator<Item = u16>) -> Self {
+        self.streams = streams.into_iter().collect();
+        self
+    }
+
+    /// Opens a stream of the device at `address` and starts to receive.
+    ///
+    /// # Errors
+    /// Nothing answers, the device refuses, or an option is out of range or contradicts another.
+    ///
+    /// # Blocking
+    /// Until the stream is open, at most [`timeout`](OpenOptions::timeout).
+    pub fn open(&self, address: impl ToAddress) -> Result<ReceiveStream, OpenError> {
+        let address = address.to_address()?;
+        self.open_over(Box::new(self.link(address)?), address)
+    }
+
+    /// Like [`ReceiveOptions::open`], over a link of the caller's: with faults, a capture, in memory.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::open`].
+    pub fn open_over(
+        &self,
+        link: Box<dyn Link>,
+        address: SocketAddr,
+    ) -> Result<ReceiveStream, OpenError> {
+        self.check_single()?;
+        Port::for_one("samplewire-rx", Resilient::new(link), &self.real_time)?.open(address, self)
+    }
+
+    /// Opens all named streams over one socket and in one I/O thread, each with a window and memory
+    /// of its own; see [`Port::open_each`].
+    ///
+    /// # Errors
+    /// See [`Port::open_each`].
+    ///
+    /// # Blocking
+    /// See [`Port::open_each`].
+    pub fn open_each(&self, address: impl ToAddress) -> Result<Vec<ReceiveStream>, OpenError> {
+        let address = address.to_address()?;
+        Port::over(Box::new(self.link(address)?), &self.real_time)?.open_each(address, self)
+    }
+
+    /// Opens all named streams at one index, over one socket and in one I/O thread, as soon as all
+    /// can begin.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open`]; a [`start_index`](OpenOptions::start_index) is a contradiction,
+    /// since the opening chooses it. Also: the streams cannot be aligned, because they are of different
+    /// runs of the device, rates or sample formats, or one does not begin at the index of the others.
+    ///
+    /// # Blocking
+    /// Until the streams are open. There are several attempts, of which none starts later than twice
+    /// the timeout; each takes at most that long.
+    pub fn open_aligned(&self, address: impl ToAddress) -> Result<AlignedStreams, OpenError> {
+        let address = address.to_address()?;
+        self.open_aligned_over(Box::new(self.link(address)?), address)
+    }
+
+    /// Like [`ReceiveOptions::open_aligned`], over a link of the caller's.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open_aligned`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::open_aligned`].
+    pub fn open_aligned_over(
+        &self,
+        link: Box<dyn Link>,
+        address: SocketAddr,
+    ) -> Result<AlignedStreams, OpenError> {
+        AlignedStreams::open_over(link, address, self)
+    }
+
+    /// Opens all named streams as [`ReceiveOptions::open_aligned`] does, to be read as one stream with
+    /// the channels of all.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open_aligned`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::open_aligned`].
+    pub fn open_interleaved(&self, address: impl ToAddress) -> Result<Interleaved, OpenError> {
+        let address = address.to_address()?;
+        self.open_interleaved_over(Box::new(self.link(address)?), address)
+    }
+
+    /// Like [`ReceiveOptions::open_interleaved`], over a link of the caller's.
+    ///
+    /// # Errors
+    /// See [`ReceiveOptions::open_aligned`].
+    ///
+    /// # Blocking
+    /// See [`ReceiveOptions::open_aligned`].
+    pub fn open_interleaved_over(
+        &self,
+        link: Box<dyn Link>,
+        address: SocketAddr,
+    ) -> Result<Interleaved, OpenError> {
+        Interleaved::of(self.open_aligned_over(link, address)?, self.window)
+    }
+
+    /// Checks that aligned streams can begin where they like.
+    pub(crate) fn check_aligned(&self) -> Result<(), OpenError> {
+        self.check_distinct()?;
+        if self.start_index != 0 && self.streams.len() > 1 {
+            return Err(OpenError::Contradiction {
+                one: format!("start_index of {}", self.start_index),
+                other: "open_aligned (which chooses the first index)".into(),
+                hint: "leave start_index out".into(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Checks that no stream is named twice.
+    pub(crate) fn check_distinct(&self) -> Result<(), OpenError> {
+        let is_repeated = |&(at, stream): &(usize, &u16)| self.streams[..at].contains(stream);
+        match self.streams.iter().enumerate().find(is_repeated) {
+            Some((_, &stream)) => Err(OpenError::StreamTwice { stream }),
+            None => Ok(()),
+        }
+    }
+
+    pub(crate) fn receive_config(&self) -> Result<OpenConfig, OpenError> {
+        self.open_config(Role::Receive)
+    }
+
+    pub(crate) fn receiver_config(&self) -> Result<ReceiverConfig, OpenError> {
+        let delivery = self.delivery.checked()?;
+        Ok(ReceiverConfig::new().with_delivery(delivery).expect("its range was checked"))
+    }
+}
+
+impl Default for ReceiveOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_that_contradict_each_other_are_both_named() {
+        let address = "127.0.0.1:9";
+        let error = receive().streams(0..8).open(address).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "streams (of 8) contradicts open (of one stream): use open_each or open_aligned"
+        );
+        let options = receive().streams([1, 2]).start_index(7);
+        let error = options.open_aligned(address).unwrap_err().to_string();
+        assert!(error.starts_with("start_index of 7 contradicts open_aligned"), "{error}");
+    }
+
+    #[test]
+    fn stream_named_twice_is_an_error() {
+        let options = receive().streams([3, 4, 3]);
+        for error in [
+            options.open_aligned("127.0.0.1:9").map(drop).unwrap_err(),
+            options.open_interleaved("127.0.0.1:9").map(drop).unwrap_err(),
+            options.open_each("127.0.0.1:9").map(drop).unwrap_err(),
+        ] {
+            assert_eq!(error.to_string(), "stream 3 is named twice");
+        }
+    }
+}

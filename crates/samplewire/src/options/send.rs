@@ -1,0 +1,107 @@
+//! Choices of a program that sends to a device.
+
+use std::net::SocketAddr;
+
+use samplewire_io::{Link, Resilient};
+use samplewire_proto::sender::SenderConfig;
+use samplewire_proto::session::OpenConfig;
+use samplewire_proto::stream::Underflow;
+use samplewire_proto::wire::Role;
+
+use super::{OpenOptions, ToAddress};
+use crate::error::OpenError;
+use crate::port::RANGES_MAX;
+use crate::receiver::Port;
+use crate::transmitter::{SendStream, sender_config};
+
+/// Choices of a program that sends to a device which plays, with the defaults of the command line:
+/// complete delivery, a window of 1,024 packets, the device's first stream that plays, 3 s to open, no
+/// pacing, zeros when samples are not there in time.
+///
+/// ```
+/// let error = samplewire::send().link_bps(1).open("127.0.0.1").unwrap_err();
+/// assert_eq!(error.to_string(), "link rate of 1 is not in 10000..=10^13 bit/s");
+/// ```
+pub type SendOptions = OpenOptions<SendSide>;
+
+/// What [`SendOptions`] have besides [`OpenOptions`].
+#[derive(Clone, Copy, Debug)]
+pub struct SendSide {
+    link_bps: u64,
+    underflow: Underflow,
+}
+
+/// The default options of a program that sends to a device.
+pub fn send() -> SendOptions {
+    SendOptions::new()
+}
+
+impl SendOptions {
+    /// The defaults; the same as [`send`].
+    pub fn new() -> Self {
+        Self::of_side(SendSide { link_bps: 0, underflow: Underflow::Zeros })
+    }
+
+    /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; 0 (the default)
+    /// does not pace.
+    #[must_use]
+    pub const fn link_bps(mut self, link_bps: u64) -> Self {
+        self.side.link_bps = link_bps;
+        self
+    }
+
+    /// What the device does when samples are not there in time; default zeros.
+    #[must_use]
+    pub const fn underflow(mut self, underflow: Underflow) -> Self {
+        self.side.underflow = underflow;
+        self
+    }
+
+    /// Opens the stream of the device at `address` that plays. Samples depart once the device has
+    /// reported how much it takes: [`SendStream::wait_ready`].
+    ///
+    /// # Errors
+    /// Nothing answers, the device refuses, or an option is out of range.
+    ///
+    /// # Blocking
+    /// Until the stream is open, at most [`timeout`](OpenOptions::timeout).
+    pub fn open(&self, address: impl ToAddress) -> Result<SendStream, OpenError> {
+        let address = address.to_address()?;
+        self.open_over(Box::new(self.link(address)?), address)
+    }
+
+    /// Like [`SendOptions::open`], over a link of the caller's: with faults, a capture, in memory.
+    ///
+    /// # Errors
+    /// See [`SendOptions::open`].
+    ///
+    /// # Blocking
+    /// See [`SendOptions::open`].
+    pub fn open_over(
+        &self,
+        link: Box<dyn Link>,
+        address: SocketAddr,
+    ) -> Result<SendStream, OpenError> {
+        self.sender_config()?;
+        let config = self.send_config()?;
+        let link = Resilient::new(link);
+        let port = Port::for_one("samplewire-tx", link, &self.real_time)?;
+        let accepted = port.open_first(address, config, self.limits())?;
+        SendStream::begin(&port, address, &accepted, self)
+    }
+
+    pub(crate) fn sender_config(&self) -> Result<SenderConfig, OpenError> {
+        sender_config(self.side.link_bps)
+    }
+
+    pub(crate) fn send_config(&self) -> Result<OpenConfig, OpenError> {
+        let config = self.open_config(Role::Send)?;
+        Ok(config.with_ranges_max(RANGES_MAX).with_underflow(self.side.underflow))
+    }
+}
+
+impl Default for SendOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
