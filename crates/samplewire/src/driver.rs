@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::Pages;
+use samplewire_circuit::wait::Bell;
 use samplewire_io::{Batch, Capabilities, LinkError};
 use samplewire_proto::Nanos;
 
@@ -16,12 +17,6 @@ use crate::real_time::{Granted, RealTime, Waits};
 use crate::sync::Mutex;
 use crate::sync::lock;
 use crate::wakeups::Wakeups;
-
-/// What owns a link and its protocol machines, and does what is due.
-pub(crate) trait Engine: Send {
-    /// Receives, delivers, sends, and waits where it may; `false` when there is nothing left to do.
-    fn step(&mut self) -> bool;
-}
 
 /// The monotonic clock of an endpoint, in nanoseconds since it was made.
 #[derive(Clone, Copy, Debug)]
@@ -103,9 +98,8 @@ impl Running {
             }
         }
     }
-}
 
-impl Engine for Running {
+    /// Receives, delivers, sends, and waits where it may; `false` when there is nothing left to do.
     fn step(&mut self) -> bool {
         let Some(rest) = self.stepped.turn(self.clock.now()) else { return false };
         if let Err(error) = self.rest(rest) {
@@ -124,18 +118,18 @@ pub(crate) struct Port {
     pub(crate) drive: Arc<Drive>,
 }
 
-/// Whoever calls an engine's steps; dropping it waits for the engine's end.
+/// What steps an endpoint; dropping it waits for the endpoint's end.
 pub(crate) enum Drive {
     Thread(Option<JoinHandle<()>>),
     /// The program's calls, while they wait. There is no I/O thread: only the program's threads lock it.
-    Inline(Mutex<Option<Box<dyn Engine>>>),
+    Inline(Mutex<Option<Box<Running>>>),
     /// Whoever has the [`Stepped`] endpoint. Handles never wait for it.
     Stepped,
 }
 
 impl Port {
-    /// Starts an engine, in a thread of that name unless the options say otherwise. `pages` are those
-    /// of its memory, `None` where the memory comes with each stream.
+    /// Runs an endpoint in a thread of that name, or where the options say so in the program's calls.
+    /// `pages` are those of its memory, `None` where the memory comes with each stream.
     ///
     /// # Errors
     /// The system refuses a thread.
@@ -144,14 +138,23 @@ impl Port {
         capabilities: Capabilities,
         options: &RealTime,
         pages: Option<Pages>,
-        engine: impl Engine + 'static,
+        mut running: Running,
     ) -> io::Result<Self> {
         if options.how_it_waits() == Waits::Inline {
             let granted = Granted::ask(options, pages);
-            let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(engine)))));
+            let drive = Arc::new(Drive::Inline(Mutex::new(Some(Box::new(running)))));
             return Ok(Self { capabilities, granted, drive });
         }
-        Self::start_thread(name, capabilities, options, pages, engine)
+        let (grant, granted) = std::sync::mpsc::sync_channel(1);
+        let options = options.clone();
+        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+            // The program that opens the port waits for it.
+            let _is_sent = grant.send(Granted::ask(&options, pages)).is_ok();
+            while running.step() {}
+        })?;
+        let granted = granted.recv();
+        let granted = granted.map_err(|_| io::Error::other("the I/O thread ended at once"))?;
+        Ok(Self { capabilities, granted, drive: Arc::new(Drive::Thread(Some(thread))) })
     }
 
     /// Handles of an endpoint that somebody else steps.
@@ -159,26 +162,41 @@ impl Port {
         Self { capabilities, granted: Granted::default(), drive: Arc::new(Drive::Stepped) }
     }
 
-    /// Starts an engine in a thread of that name.
-    ///
-    /// # Errors
-    /// The system refuses a thread.
-    pub(crate) fn start_thread(
-        name: &str,
-        capabilities: Capabilities,
-        options: &RealTime,
-        pages: Option<Pages>,
-        mut engine: impl Engine + 'static,
-    ) -> io::Result<Self> {
-        let (tell, told) = std::sync::mpsc::sync_channel(1);
-        let options = options.clone();
-        let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
-            // Whoever opened the port waits for it.
-            let _told = tell.send(Granted::ask(&options, pages)).is_ok();
-            while engine.step() {}
-        })?;
-        let granted = told.recv().map_err(|_| io::Error::other("the I/O thread ended at once"))?;
-        Ok(Self { capabilities, granted, drive: Arc::new(Drive::Thread(Some(thread))) })
+    /// Waits until `look` finds something, at most for `timeout`; does what is due where no I/O thread
+    /// does. `bell` rings when there may be something.
+    pub(crate) fn wait_until<T>(
+        &self,
+        bell: &Bell,
+        timeout: Duration,
+        mut look: impl FnMut() -> Option<T>,
+    ) -> Option<T> {
+        if let Some(found) = look() {
+            return Some(found);
+        }
+        let until = Instant::now().checked_add(timeout);
+        loop {
+            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
+            if self.granted.waits.is_program_spinning() {
+                self.drive.turn();
+                let found = look();
+                if found.is_some() || left.is_zero() {
+                    return found;
+                }
+                std::hint::spin_loop();
+                continue;
+            }
+            if left.is_zero() {
+                return None;
+            }
+            bell.announce();
+            if let Some(found) = look() {
+                return Some(found);
+            }
+            bell.wait(left.min(WAIT_MAX));
+            if let Some(found) = look() {
+                return Some(found);
+            }
+        }
     }
 }
 
@@ -195,11 +213,11 @@ impl Drive {
 
     /// Does what is due, where no thread does; `false` where there is nothing left to do.
     pub(crate) fn turn(&self) -> bool {
-        let Self::Inline(engine) = self else { return false };
-        let mut engine = lock(engine);
-        let goes_on = engine.as_mut().is_some_and(|engine| engine.step());
+        let Self::Inline(running) = self else { return false };
+        let mut running = lock(running);
+        let goes_on = running.as_mut().is_some_and(|running| running.step());
         if !goes_on {
-            *engine = None;
+            *running = None;
         }
         goes_on
     }
@@ -228,3 +246,6 @@ impl fmt::Debug for Drive {
         })
     }
 }
+
+/// The longest sleep of a waiting program.
+const WAIT_MAX: Duration = Duration::from_millis(200);

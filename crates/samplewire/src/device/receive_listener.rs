@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire_circuit::wait::Bell;
 use samplewire_io::{Capabilities, LinkError};
@@ -84,42 +84,19 @@ impl ReceiveListener {
     /// # Blocking
     /// At most for `timeout`.
     pub fn accept(&mut self, timeout: Duration) -> Result<Option<AcceptedStream>, PortError> {
-        let until = Instant::now().checked_add(timeout);
-        loop {
-            if let Some(arrived) = self.take()? {
-                let Arrived { id, underflow, info, block_queue } = arrived;
-                let claim = Some(Arc::clone(&self.claim));
-                let receiver = ReceiveStream::of_flow(info, block_queue, self.port.clone(), claim);
-                return Ok(Some(AcceptedStream { id, underflow, receiver }));
+        let Self { arrivals, shared, port, claim, .. } = self;
+        let arrived = port.wait_until(&shared.bell, timeout, || {
+            if let Some(failure) = shared.failure.get() {
+                return Some(Err(PortError::Failed(failure.clone())));
             }
-            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
-            if self.port.granted.waits.is_program_spinning() {
-                self.port.drive.turn();
-                std::hint::spin_loop();
-                if !left.is_zero() || self.has_news() {
-                    continue;
-                }
-            }
-            if left.is_zero() {
-                return Ok(None);
-            }
-            self.shared.bell.announce();
-            if !self.has_news() {
-                self.shared.bell.wait(left.min(WAIT_MAX));
-            }
-        }
-    }
-
-    /// The stream that was opened last; those before it have ended, and are dropped.
-    fn take(&mut self) -> Result<Option<Arrived>, PortError> {
-        if let Some(failure) = self.shared.failure.get() {
-            return Err(PortError::Failed(failure.clone()));
-        }
-        Ok(std::iter::from_fn(|| self.arrivals.pop().ok()).last())
-    }
-
-    fn has_news(&self) -> bool {
-        !self.arrivals.is_empty() || self.shared.failure.get().is_some()
+            // The one that was opened last: those before it have ended, and are dropped.
+            std::iter::from_fn(|| arrivals.pop().ok()).last().map(Ok)
+        });
+        let Some(arrived) = arrived.transpose()? else { return Ok(None) };
+        let Arrived { id, underflow, info, block_queue } = arrived;
+        let receiver =
+            ReceiveStream::of_flow(info, block_queue, port.clone(), Some(Arc::clone(claim)));
+        Ok(Some(AcceptedStream { id, underflow, receiver }))
     }
 }
 
@@ -214,6 +191,3 @@ impl Shared {
 /// Streams that were opened one after another while the program took none. A further one waits in the
 /// I/O thread until it does.
 pub(super) const ARRIVALS_MAX: usize = 4;
-
-/// The longest sleep of a waiting program.
-const WAIT_MAX: Duration = Duration::from_millis(200);

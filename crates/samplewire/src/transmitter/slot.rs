@@ -2,13 +2,13 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use samplewire_circuit::Pool;
 
+use super::Handle;
 use super::flow::Submit;
 use super::shared::Shared;
-use super::{Handle, WAIT_MAX};
 use crate::driver::Port;
 use crate::source::StreamInfo;
 use crate::sync::{Mutex, lock};
@@ -56,33 +56,7 @@ impl Slot {
         timeout: Duration,
         mut look: impl FnMut(&Shared) -> Option<T>,
     ) -> Option<T> {
-        if let Some(found) = look(&self.shared) {
-            return Some(found);
-        }
-        let until = Instant::now().checked_add(timeout);
-        loop {
-            let left = until.map_or(WAIT_MAX, |at| at.saturating_duration_since(Instant::now()));
-            if self.port.granted.waits.is_program_spinning() {
-                self.port.drive.turn();
-                let found = look(&self.shared);
-                if found.is_some() || left.is_zero() {
-                    return found;
-                }
-                std::hint::spin_loop();
-                continue;
-            }
-            if left.is_zero() {
-                return None;
-            }
-            self.shared.bell.announce();
-            if let Some(found) = look(&self.shared) {
-                return Some(found);
-            }
-            self.shared.bell.wait(left.min(WAIT_MAX));
-            if let Some(found) = look(&self.shared) {
-                return Some(found);
-            }
-        }
+        self.port.wait_until(&self.shared.bell, timeout, || look(&self.shared))
     }
 }
 
