@@ -4,9 +4,15 @@ import os
 import platform
 import re
 import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 CORES = os.cpu_count() or 1
+
+LOOPS: list[subprocess.Popen[bytes]] = []
+"""Busy loops that a bench runs on purpose: they do not count as others."""
 
 MEASURED = ("Cargo.toml", "Cargo.lock", "crates", "bench/peers")
 """What the measured programs are built from."""
@@ -39,7 +45,37 @@ def busy_s() -> float:
         int, Path("/proc/stat").read_text().split("\n", 1)[0].split()[1:]
     )
     ticks = user + nice + system + irq + softirq + steal
+    ticks -= sum(process_ticks(Path(f"/proc/{loop.pid}")) for loop in LOOPS)
     return ticks / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def busy_loops(count: int) -> Iterator[None]:
+    """Runs so many programs that only compute, one a core."""
+    LOOPS.extend(
+        subprocess.Popen(
+            [
+                sys.executable,
+                "-c",
+                f"import os\nos.sched_setaffinity(0, [{core % CORES}])\nwhile True: pass",
+            ]
+        )
+        for core in range(count)
+    )
+    try:
+        yield
+    finally:
+        while LOOPS:
+            loop = LOOPS.pop()
+            loop.kill()
+            loop.wait()
+
+
+def process_ticks(folder: Path) -> int:
+    """User and system time of a process, in ticks."""
+    # After the name comes the 3rd field; utime and stime are the 14th and the 15th.
+    fields = (folder / "stat").read_text().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
 
 
 def softirq_threads_s() -> float:
@@ -48,9 +84,7 @@ def softirq_threads_s() -> float:
     ticks = 0
     for comm in Path("/proc").glob("[0-9]*/comm"):
         if read(comm).startswith("ksoftirqd/"):
-            # After the name comes the 3rd field; utime and stime are the 14th and the 15th.
-            fields = (comm.parent / "stat").read_text().rsplit(")", 1)[1].split()
-            ticks += int(fields[11]) + int(fields[12])
+            ticks += process_ticks(comm.parent)
     return ticks / os.sysconf("SC_CLK_TCK")
 
 

@@ -19,6 +19,7 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
+import machine
 import netns
 import pairs
 import plot
@@ -126,6 +127,7 @@ def measure_group(
     """Makes the group's wire and lets its cases take turns over it."""
     stream_bps = 0.0
     with (
+        machine.busy_loops(group.busy_loops),
         netns.wire(mtu_bytes=group.mtu_bytes, has_gro=group.has_gro, loss=group.loss) as wire,
         tempfile.TemporaryDirectory(prefix=netns.PREFIX, dir=FOLDER) as folder,
     ):

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+import machine
 from turns import Case, Figure, Group
 
 
@@ -14,6 +15,8 @@ class WireGroup(Group):
     """Of the packets in the direction of the data, the share that the wire loses."""
     has_gro: bool = False
     """Whether the receiver's kernel joins packets."""
+    busy_loops: int = 0
+    """Programs beside that only compute, one a core."""
 
 
 STREAM = Case(
@@ -157,6 +160,20 @@ GROUPS = (
             against(CUBIC),
             *costs((RAW, INLINE, STREAM, CUBIC, BBR)),
             MEMORY,
+        ),
+    ),
+    WireGroup(
+        name="busy",
+        why="MTU 1,500, no loss, a busy loop on each core",
+        mtu_bytes=1_500,
+        payload_bytes=1_408,
+        busy_loops=machine.CORES,
+        cases=(STREAM, INLINE, BBR),
+        figures=(
+            *rates((STREAM, INLINE, BBR)),
+            against(BBR, 1.0),
+            against(BBR, of=INLINE),
+            *costs((STREAM, INLINE, BBR)),
         ),
     ),
     WireGroup(
