@@ -20,7 +20,9 @@ use samplewire::receiver::{ReceiverSnapshot, WINDOW_DEFAULT};
 use samplewire::{RealTime, ReceiveOptions, ReceiveStream};
 use samplewire_blocks::kernels::Window;
 use samplewire_blocks::{Convert, Filter, PowerSpectrum};
-use samplewire_circuit::{Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work};
+use samplewire_circuit::{
+    Circuit, Failure, Flow, GraphBuilder, Quantum, Report, Sequence, Sink, Work,
+};
 use serde_json::{Map, Value, json};
 
 type Sc16 = Complex<i16>;
@@ -36,10 +38,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (found, peaks) = std::sync::mpsc::channel();
 
     let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", arguments.quanta, source.len_max());
-    let wide = graph.circuit::<Complex32>("floats", 2, PIECE);
-    let narrow = graph.circuit("decimated", 2, PIECE / 2);
-    let spectra = graph.circuit("spectra", 2, BINS);
+    let wire = Circuit::default().quanta(arguments.quanta);
+    let wide = Circuit::<Complex32>::new(2, PIECE).named("floats");
+    let narrow = Circuit::new(2, PIECE / 2).named("decimated");
+    let spectra = Circuit::new(2, BINS).named("spectra");
     let stream = graph.lent_source("receiver", source, wire);
     let stream = graph.transform("convert", Convert, stream, wide);
     let stream = graph.transform("filter", Filter::new(&low_pass(), DECIMATION)?, stream, narrow);

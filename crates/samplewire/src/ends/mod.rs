@@ -8,7 +8,6 @@
 //! use samplewire::ends::{ReceiverSource, SinkBlock};
 //! use samplewire::sink::{self, SinkOptions};
 //! use samplewire::{ReceiveStream, ReceiveOptions};
-//! use samplewire_circuit::{GraphBuilder, Sequence};
 //!
 //! let receiver = ReceiveStream::open("192.168.10.2:4900".parse()?, &ReceiveOptions::new())?;
 //! let info = receiver.info().stream_info();
@@ -16,11 +15,7 @@
 //! let account = source.account();
 //! let file = sink::open("samples".as_ref(), &info, &SinkOptions::new())?;
 //!
-//! let mut graph = GraphBuilder::new();
-//! let circuit = graph.lent_circuit("wire", 16, source.len_max());
-//! let stream = graph.lent_source("receiver", source, circuit);
-//! graph.sink("file", SinkBlock::<Complex<i16>>::new(file, &info)?, stream);
-//! graph.build()?.run(Sequence::new())?;
+//! source.into_chain().sink(SinkBlock::new(file, &info)?).run()?;
 //! println!("{} samples are missing", account.read().missing_samples());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
