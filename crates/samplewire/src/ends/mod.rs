@@ -33,3 +33,8 @@ pub use sink::SinkBlock;
 pub use source::SourceBlock;
 pub use transmitter::TransmitterSink;
 pub use typed::{FormError, FormSample};
+
+/// Runs the programs of that page as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/runtime.md")]
+struct RuntimePage;
