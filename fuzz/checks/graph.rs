@@ -39,7 +39,7 @@ impl Drawn {
         let runs = runs(draw, length);
         let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
         let samples = indexes.map(|index| (index, value(index))).collect();
-        let (circuit, len) = circuit(&mut graph, draw, 0);
+        let (circuit, len) = circuit(draw, 0);
         let stream = graph.source("source", Cut { runs, next: 0 }, circuit);
         grow(&mut graph, draw, Grown { stream, samples, len }, 0, &mut sinks);
         Self { graph: graph.build().expect("it is whole"), sinks }
@@ -166,7 +166,7 @@ fn grow(
                     if draw.below(2) == 0 {
                         see(graph, name, shared.clone(), samples, true, sinks);
                     } else {
-                        let (circuit, len) = circuit(graph, draw, number + reader);
+                        let (circuit, len) = circuit(draw, number + reader);
                         let copy = Hold::new(Ratio::ONE);
                         let stream = graph.transform(name, copy, shared.clone(), circuit);
                         grow(graph, draw, Grown { stream, samples, len }, depth + 1, sinks);
@@ -216,7 +216,7 @@ fn transformed(
         (ratio.output_at(index)..ratio.output_at(index + 1)).map(move |at| (at, sample))
     };
     let samples = grown.samples.iter().flat_map(outputs).collect();
-    let (circuit, len) = circuit(graph, draw, number);
+    let (circuit, len) = circuit(draw, number);
     let stream = graph.transform(name, Hold::new(ratio), grown.stream, circuit);
     Grown { stream, samples, len }
 }
@@ -252,7 +252,7 @@ fn another(
     let runs = runs(draw, samples.last().map_or(1, |last| 1 + last.0.min(LENGTH_MAX)));
     let indexes = runs.iter().flat_map(|&(index, len)| index..index + len);
     let samples = indexes.map(|index| (index, value(index))).collect();
-    let (circuit, _) = circuit(graph, draw, number);
+    let (circuit, _) = circuit(draw, number);
     (graph.source(format!("{name} other"), Cut { runs, next: 0 }, circuit), samples)
 }
 
@@ -284,7 +284,7 @@ fn looped(
     // The join keeps back a quantum of the input.
     let initial = grown.len.div_ceil(len) + draw.below(3);
     let quanta = initial + 1 + draw.below(3);
-    let round = graph.circuit(format!("{name} round"), quanta as usize, len as usize);
+    let round = Circuit::new(quanta as usize, len as usize).named(format!("{name} round"));
     let (feedback, delayed) = graph.feedback(format!("{name} loop"), round, initial as usize);
     let sum = graph.join(name, Sum, grown.stream, delayed);
     let both = graph.broadcast(format!("{name} both"), sum);
@@ -294,7 +294,7 @@ fn looped(
         let before = grown.samples[index - delay].1;
         grown.samples[index].1 = grown.samples[index].1.wrapping_add(before);
     }
-    let (circuit, len) = circuit(graph, draw, number);
+    let (circuit, len) = circuit(draw, number);
     let copy = Hold::new(Ratio::ONE);
     let stream = graph.transform(format!("{name} copy"), copy, both, circuit);
     Grown { stream, samples: grown.samples, len }
@@ -319,9 +319,9 @@ fn merged(
 }
 
 /// A circuit, and how many samples its quanta hold.
-fn circuit(graph: &mut GraphBuilder, draw: &mut Draw, number: u64) -> (Circuit<i32>, u64) {
+fn circuit(draw: &mut Draw, number: u64) -> (Circuit<i32>, u64) {
     let (quanta, len) = (1 + draw.below(6), 1 + draw.below(300));
-    (graph.circuit(format!("circuit {number}"), quanta as usize, len as usize), len)
+    (Circuit::new(quanta as usize, len as usize).named(format!("circuit {number}")), len)
 }
 
 /// Runs of samples, of `left` in all: the index of each and its length, with a gap before some.

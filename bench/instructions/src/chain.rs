@@ -6,13 +6,14 @@ use std::task::{Context, Poll, Waker};
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    Flow, Graph, GraphBuilder, Group, InPlace, Placement, Quantum, RunError, Scheduler, Work,
+    Circuit, Flow, Graph, GraphBuilder, Group, InPlace, Placement, Quantum, RunError, Scheduler,
+    Work,
 };
 
 /// A graph of a source, `blocks` blocks and a sink, through which `quanta` quanta go.
 pub(crate) fn graph(blocks: usize, quanta: u64) -> Result<Graph, Box<dyn Error>> {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit::<f32>("samples", QUANTA, QUANTUM_SAMPLES);
+    let circuit = Circuit::<f32>::new(QUANTA, QUANTUM_SAMPLES).named("samples");
     let mut stream = graph.source("source", NullSource, circuit);
     stream = graph.in_place("head", Head::new(quanta * QUANTUM_SAMPLES as u64), stream);
     for number in 0..blocks {

@@ -22,7 +22,9 @@ use bench::arguments::Arguments;
 use bench::by_hand::{Buffer, pass};
 use bench::{A, B, pin};
 use samplewire_blocks::kernels;
-use samplewire_circuit::{Flow, GraphBuilder, InPlace, Quantum, Sequence, Sink, Source, Work};
+use samplewire_circuit::{
+    Circuit, Flow, GraphBuilder, InPlace, Quantum, Sequence, Sink, Source, Work,
+};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse()?;
@@ -66,7 +68,7 @@ fn in_graph(arguments: &Arguments) -> Result<Vec<u64>, Box<dyn Error>> {
     let begin_ns = Arc::new(AtomicU64::new(0));
     let (latencies, received) = mpsc::channel();
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
+    let circuit = Circuit::new(arguments.quanta, arguments.floats).named("floats");
     let source = Bursts {
         epoch,
         begin_ns: Arc::clone(&begin_ns),

@@ -19,8 +19,8 @@ use bench::arguments::Arguments;
 use bench::{Compared, Count, Rate, by_hand, pin};
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    ByStage, Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Sequence, Sink, Transform,
-    Waiting, Work,
+    ByStage, Circuit, Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Sequence, Sink,
+    Transform, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -62,7 +62,7 @@ fn hand_on(arguments: &Arguments, slice: Duration) -> Result<Rate, Box<dyn Error
     let &Arguments { cores, floats, quanta, .. } = arguments;
     let (sink, rate) = Counting::new(floats, slice);
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("floats", quanta, floats);
+    let circuit = Circuit::new(quanta, floats).named("floats");
     let mut stream = graph.source("source", NullSource, circuit);
     for stage in 1..cores - 1 {
         stream = graph.in_place(format!("stage {stage}"), Nothing, stream);
@@ -79,9 +79,9 @@ fn copy(arguments: &Arguments, slice: Duration) -> Result<Rate, Box<dyn Error>> 
     let &Arguments { floats, quanta, .. } = arguments;
     let (sink, rate) = Counting::new(floats, slice);
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("floats", quanta, floats);
+    let circuit = Circuit::new(quanta, floats).named("floats");
     let stream = graph.source("source", NullSource, circuit);
-    let copies = graph.circuit("copies", quanta, floats);
+    let copies = Circuit::new(quanta, floats).named("copies");
     let stream = graph.transform("copy", Copying, stream, copies);
     graph.sink("sink", sink, stream);
     graph.build()?.run(Sequence::new())?;

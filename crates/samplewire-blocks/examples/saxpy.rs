@@ -34,8 +34,8 @@ use futures_lite::future::block_on;
 use samplewire_blocks::{Fused, kernels};
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    Automatic, BlockView, ByQuantum, ByStage, Flow, Graph, GraphBuilder, Group, InPlace, Placement,
-    Quantum, RunError, Scheduler, Sequence, Sink, Stream, Waiting, Work,
+    Automatic, BlockView, ByQuantum, ByStage, Circuit, Flow, Graph, GraphBuilder, Group, InPlace,
+    Placement, Quantum, RunError, Scheduler, Sequence, Sink, Stream, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -138,7 +138,7 @@ fn run_chain(
 ) -> Result<Rate, Box<dyn Error>> {
     let (rates, came) = mpsc::channel();
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("floats", arguments.quanta, arguments.floats);
+    let circuit = Circuit::new(arguments.quanta, arguments.floats).named("floats");
     let stream = graph.source("source", NullSource, circuit);
     let stream = add(&mut graph, stream);
     let count = Some(Count::new(arguments.floats, slice));

@@ -9,17 +9,16 @@ use samplewire_circuit::{Context, Done, Failure, Join, Sample, Transform};
 /// ```
 /// use samplewire_blocks::{PutChannel, Ramp, TakeChannel};
 /// use samplewire_circuit::blocks::{Head, NullSink};
-/// use samplewire_circuit::{GraphBuilder, Sequence};
+/// use samplewire_circuit::{Circuit, GraphBuilder, Sequence};
 ///
 /// let mut graph = GraphBuilder::new();
-/// let [ones, twos, back] = ["ones", "twos", "back"].map(|name| graph.circuit(name, 4, 256));
-/// let pairs = graph.circuit::<[f32; 2]>("pairs", 4, 256);
-/// let first = graph.source("first", Ramp::new(100)?, ones);
+/// let pairs = Circuit::<[f32; 2]>::default();
+/// let first = graph.source("first", Ramp::new(100)?, Circuit::default());
 /// let first = graph.in_place("head", Head::new(1_000), first);
-/// let second = graph.source("second", Ramp::new(77)?, twos);
+/// let second = graph.source("second", Ramp::new(77)?, Circuit::default());
 /// let stream = graph.transform("pair", PutChannel(0), first, pairs);
 /// let stream = graph.join("second of the pair", PutChannel(1), stream, second);
-/// let stream = graph.transform("one again", TakeChannel(1), stream, back);
+/// let stream = graph.transform("one again", TakeChannel(1), stream, Circuit::<f32>::default());
 /// graph.sink("end", NullSink, stream);
 /// let report = graph.build()?.run(Sequence::new())?;
 /// assert_eq!(report.block("end").unwrap().counters.samples, 1_000);

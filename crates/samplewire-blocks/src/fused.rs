@@ -35,20 +35,15 @@ pub trait Elementwise<T>: Clone + Send {
 /// with one name and one line in its report.
 ///
 /// ```
-/// use samplewire_blocks::{Constant, Fused, Gain, Probe, Saxpy};
-/// use samplewire_circuit::blocks::{Head, NullSink};
-/// use samplewire_circuit::{GraphBuilder, Sequence};
+/// use samplewire_blocks::{ChainExt, Constant, Fused, Gain, Probe, Saxpy, chain};
 ///
-/// let mut graph = GraphBuilder::new();
-/// let circuit = graph.circuit("samples", 2, 4_096);
-/// let stream = graph.source("constant", Constant::new(2.0_f32), circuit);
-/// let stream = graph.in_place("head", Head::new(10_000), stream);
-/// let scale = Fused::new(Gain::new(0.5)).then(Saxpy::new(-3.0, 1.0)).then(f32::abs);
-/// let stream = graph.in_place("scale", scale, stream);
 /// let (probe, reading) = Probe::new();
-/// let stream = graph.in_place("probe", probe, stream);
-/// graph.sink("end", NullSink, stream);
-/// graph.build()?.run(Sequence::new())?;
+/// chain(Constant::new(2.0_f32))
+///     .head(10_000)
+///     .in_place(Fused::new(Gain::new(0.5)).then(Saxpy::new(-3.0, 1.0)).then(f32::abs))
+///     .in_place(probe)
+///     .for_each(|quantum| assert_eq!(quantum.samples()[0], 2.0))
+///     .run()?;
 /// assert_eq!(reading.mean_power(), 4.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

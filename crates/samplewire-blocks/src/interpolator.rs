@@ -9,8 +9,8 @@ use crate::kernels::{FirError, Floats, InterpolatingFir};
 ///
 /// Outputs `n * interpolation` and those up to the next input's stand for input `n`, counted in the
 /// streams' indexes; symmetric taps delay a signal by `(taps - 1) / 2` outputs, and the indexes do
-/// not make up for that. All outputs of an input are in one quantum: take quanta whose length is a
-/// multiple of the interpolation, of others the rest stays empty. Behind a gap it begins with zeros.
+/// not make up for that. All outputs of an input are in one quantum: where the length of quanta is set,
+/// and is no multiple of the interpolation, their rest stays empty. Behind a gap it begins with zeros.
 #[derive(Clone, Debug)]
 pub struct Interpolator<S> {
     fir: InterpolatingFir<S>,
@@ -30,6 +30,10 @@ impl<S: Floats> Interpolator<S> {
 impl<S: Floats + Sample> Transform<S, S> for Interpolator<S> {
     fn ratio(&self) -> Ratio {
         Ratio::interpolate(self.fir.interpolation() as u32)
+    }
+
+    fn output_multiple(&self) -> usize {
+        self.fir.interpolation()
     }
 
     fn work(&mut self, input: &[S], output: &mut [S]) -> Result<Done, Failure> {

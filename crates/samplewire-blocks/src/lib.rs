@@ -2,33 +2,28 @@
 //!
 //! [`kernels`] holds the arithmetic as plain functions and small state machines on slices: it knows
 //! of no circuit, and allocates only in constructors. Each block is a few lines around one of them,
-//! for a [`GraphBuilder`](samplewire_circuit::GraphBuilder). What a block does to a sample depends
-//! on its index where the kernel's result does, so that a gap shifts nothing.
+//! for a [`Chain`] or a [`GraphBuilder`](samplewire_circuit::GraphBuilder); [`ChainExt`] has the most
+//! usual ones as methods of a chain. What a block does to a sample depends on its index where the
+//! kernel's result does, so that a gap shifts nothing.
 //!
 //! ```
-//! use num_complex::Complex32;
-//! use samplewire_blocks::{Filter, Probe, Rotator, Tone};
-//! use samplewire_circuit::blocks::{Head, NullSink};
-//! use samplewire_circuit::{GraphBuilder, Sequence};
+//! use samplewire_blocks::{ChainExt, Complex32, Probe, Tone, chain};
 //!
-//! let mut graph = GraphBuilder::new();
-//! let fast = graph.circuit("fast", 4, 4_096);
-//! let slow = graph.circuit("slow", 4, 1_024);
-//! let stream = graph.source("tone", Tone::new(0.2, 0.5)?, fast);
-//! let stream = graph.in_place("head", Head::new(100_000), stream);
-//! let stream = graph.in_place("to zero", Rotator::new(-0.2)?, stream);
-//! let mean = Filter::<Complex32>::new(&[0.125; 8], 8)?;
-//! let stream = graph.transform("mean", mean, stream, slow);
 //! let (probe, reading) = Probe::new();
-//! let stream = graph.in_place("probe", probe, stream);
-//! graph.sink("end", NullSink, stream);
-//! graph.build()?.run(Sequence::new())?;
+//! chain::<Complex32, _>(Tone::new(0.2, 0.5)?)
+//!     .head(100_000)
+//!     .mix(-0.2)
+//!     .decimate(&[0.125; 8], 8)
+//!     .in_place(probe)
+//!     .for_each(|quantum| assert_eq!(quantum.index() % 1_024, 0))
+//!     .run()?;
 //! assert!((reading.mean_power() - 0.25).abs() < 1e-6);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 #![forbid(unsafe_code)]
 
+mod chain;
 mod channel;
 mod constant;
 mod convert;
@@ -39,6 +34,7 @@ mod fused;
 mod gain;
 mod interpolator;
 pub mod kernels;
+mod map;
 mod noise;
 mod power_spectrum;
 mod probe;
@@ -50,6 +46,7 @@ mod throttle;
 mod tone;
 mod two_inputs;
 
+pub use chain::ChainExt;
 pub use channel::{PutChannel, TakeChannel};
 pub use constant::Constant;
 pub use convert::Convert;
@@ -59,6 +56,7 @@ pub use filter::Filter;
 pub use fused::{Elementwise, Fused};
 pub use gain::Gain;
 pub use interpolator::Interpolator;
+pub use map::Map;
 pub use noise::Noise;
 pub use power_spectrum::PowerSpectrum;
 pub use probe::{Probe, Reading};
@@ -69,3 +67,6 @@ pub use sync::{FindSync, InsertSync, SyncMatches};
 pub use throttle::{RateError, Throttle};
 pub use tone::Tone;
 pub use two_inputs::{Add, Multiply};
+
+pub use num_complex::{Complex, Complex32};
+pub use samplewire_circuit::{self as circuit, Chain, chain};

@@ -8,8 +8,8 @@ use crate::kernels::{Spectrum, SpectrumError, Window};
 /// Replaces the samples of so many transforms by the mean of their powers, bin after bin: a
 /// [`Spectrum`].
 ///
-/// In quanta whose length is a multiple of the bins each quantum begins with the first bin, also
-/// behind a gap; what was taken for a spectrum before the gap is forgotten.
+/// In quanta whose length is a multiple of the bins, as it is unless set, each quantum begins with the
+/// first bin, also behind a gap; what was taken for a spectrum before the gap is forgotten.
 #[derive(Debug)]
 pub struct PowerSpectrum {
     spectrum: Spectrum,
@@ -28,6 +28,10 @@ impl PowerSpectrum {
 impl Transform<Complex32, f32> for PowerSpectrum {
     fn ratio(&self) -> Ratio {
         Ratio::decimate(self.spectrum.averages())
+    }
+
+    fn output_multiple(&self) -> usize {
+        self.spectrum.bins()
     }
 
     fn work(&mut self, input: &[Complex32], output: &mut [f32]) -> Result<Done, Failure> {

@@ -15,17 +15,14 @@ use samplewire_circuit::{Context, Failure, Flow, InPlace, Quantum, Sample, Work}
 /// take no time. In between the block sleeps, and a thread of its own wakes it.
 ///
 /// ```
-/// use samplewire_blocks::{Constant, Throttle};
-/// use samplewire_circuit::blocks::{Head, NullSink};
-/// use samplewire_circuit::{GraphBuilder, Sequence};
+/// use samplewire_blocks::{ChainExt, Constant, chain};
 ///
-/// let mut graph = GraphBuilder::new();
-/// let circuit = graph.circuit("samples", 4, 1_000);
-/// let stream = graph.source("zeros", Constant::new(0.0_f32), circuit);
-/// let stream = graph.in_place("throttle", Throttle::new(1e6)?, stream);
-/// let stream = graph.in_place("head", Head::new(20_000), stream);
-/// graph.sink("end", NullSink, stream);
-/// let report = graph.build()?.run(Sequence::new())?;
+/// let report = chain(Constant::new(0.0_f32))
+///     .samples_max(1_000)
+///     .throttle(1e6)
+///     .head(20_000)
+///     .for_each(|_| {})
+///     .run()?;
 /// assert!(report.elapsed.as_millis() >= 19, "the last of 20 quanta waits for 19");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

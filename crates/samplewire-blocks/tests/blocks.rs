@@ -13,8 +13,8 @@ use samplewire_blocks::{
 };
 use samplewire_circuit::blocks::Head;
 use samplewire_circuit::{
-    ByQuantum, ByStage, Circuit, Done, Failure, Flow, GraphBuilder, InPlace, Join, PoolConfig,
-    Quantum, RunError, Sample, Sequence, Sink, Source, Stream, Tag, TagKind, Transform, Work,
+    ByQuantum, ByStage, Circuit, Done, Failure, Flow, GraphBuilder, InPlace, Join, Quantum,
+    RunError, Sample, Sequence, Sink, Source, Stream, Tag, TagKind, Transform, Work,
 };
 
 const SAMPLES: usize = 10_000;
@@ -74,13 +74,12 @@ fn run<A: Sample, B: Sample>(
 ) -> Result<Seen<B>, RunError> {
     let seen = Seen { quanta: Arc::default() };
     let mut graph = GraphBuilder::new();
-    let config = PoolConfig::new(4, 500 * size_of::<A>()).head_bytes(512);
-    let circuit = graph.circuit_of("input", config);
+    let circuit = Circuit::new(4, 500).head_bytes(512);
     let stream = graph.source("source", source, circuit);
     let stream = graph.in_place("head", Head::new(SAMPLES as u64), stream);
     let stream = build(&mut graph, stream);
     graph.sink("seen", seen.clone(), stream);
-    let graph = graph.build().unwrap();
+    let graph = graph.build()?;
     let stage = ByStage::even(&graph, 2);
     graph.run(stage).map(|_| seen)
 }
@@ -105,7 +104,7 @@ fn crossed<A: Sample, B: Sample>(
     len: usize,
 ) -> Seen<B> {
     run(source, |graph, stream| {
-        let circuit: Circuit<B> = graph.circuit("output", 3, len);
+        let circuit: Circuit<B> = Circuit::new(3, len).named("output");
         graph.transform("block", block, stream, circuit)
     })
     .unwrap()
@@ -202,8 +201,8 @@ fn channels_come_out_of_a_stream_as_they_went_in() {
     for (channel, seed) in [(0, 1), (2, 2)] {
         // Three, whose length is no power of two.
         let got = run(Gap(given(1)), |graph, stream| {
-            let [ones, back] = ["ones", "back"].map(|name| graph.circuit(name, 3, 300));
-            let threes: Circuit<[f32; 3]> = graph.circuit("threes", 3, 333);
+            let [ones, back] = ["ones", "back"].map(|name| Circuit::new(3, 300).named(name));
+            let threes: Circuit<[f32; 3]> = Circuit::new(3, 333).named("threes");
             let last = graph.source("last", given(2), ones);
             let stream = graph.transform("three", PutChannel(0), stream, threes);
             let stream = graph.join("last of three", PutChannel(2), stream, last);
@@ -226,7 +225,7 @@ fn samples_of_three_channels_are_counted_whole() {
     assert_eq!(got.samples(), [[1, 2, 3]; SAMPLES]);
     assert_eq!(got.indexes(), indexes());
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("threes", 4, 100);
+    let circuit = Circuit::new(4, 100).named("threes");
     let stream = graph.source("source", Constant::new([1.0_f32; 3]), circuit);
     let stream = graph.in_place("as it is", AsItIs, stream);
     graph.sink("sink", Until(SAMPLES as u64), stream);
@@ -274,13 +273,13 @@ impl Join<[i16; 3], [i16; 3]> for Echo {
 fn samples_of_three_channels_come_round_a_loop() {
     let got = run(Constant::new([1_i16, 2, 3]), |graph, stream| {
         let (feedback, delayed) = {
-            let circuit = graph.circuit("loop", 4, 300);
+            let circuit = Circuit::new(4, 300).named("loop");
             graph.feedback("feedback", circuit, 2)
         };
         let output = graph.join("echo", Echo, stream, delayed);
         let output = graph.broadcast("both", output);
         graph.close(feedback, output.clone());
-        let circuit: Circuit<[i16; 3]> = graph.circuit("output", 3, 90);
+        let circuit: Circuit<[i16; 3]> = Circuit::new(3, 90).named("output");
         graph.transform("copy", Copied, output, circuit)
     });
     let want: Vec<_> =
@@ -302,7 +301,7 @@ impl Transform<[i16; 3], [i16; 3]> for Copied {
 #[test]
 fn channel_that_is_not_there_is_named() {
     let error = run(Constant::new([1.0_f32; 3]), |graph, stream| {
-        let circuit: Circuit<f32> = graph.circuit("one", 3, 300);
+        let circuit: Circuit<f32> = Circuit::new(3, 300).named("one");
         graph.transform("fourth", TakeChannel(3), stream, circuit)
     });
     let error = error.err().unwrap().to_string();
@@ -378,12 +377,12 @@ fn interpolator_gives_what_its_kernel_gives_at_the_raised_indexes() {
 fn room_for_less_than_one_inputs_outputs_is_named() {
     let block = Interpolator::<f32>::new(&[1.0], 8).unwrap();
     let error = run(Noise::new(1, 0.1), |graph, stream| {
-        let circuit = graph.circuit("output", 3, 7);
+        let circuit = Circuit::new(3, 7).named("output");
         graph.transform("raise", block, stream, circuit)
     });
     assert_eq!(
         error.err().unwrap().to_string(),
-        "'raise': takes none of 500 samples with room for a whole quantum"
+        "circuit 'output': a quantum of 7 samples has no room for the 8 that 'raise' makes at once"
     );
 }
 
@@ -425,7 +424,7 @@ fn tags_and_rate_cross_an_interpolator_with_their_samples() {
         let (told, at) = (Told::default(), at.clone());
         let (block, tagged) = (told.clone(), Tagged(Noise::new(1, 0.1), at.clone()));
         run::<f32, f32>(tagged, |graph, stream| {
-            let circuit = graph.circuit("output", 3, len);
+            let circuit = Circuit::new(3, len).named("output");
             let raise = Interpolator::new(&[1.0; 9], 4).unwrap();
             let stream = graph.transform("raise", raise, stream, circuit);
             graph.in_place("told", block, stream)
@@ -535,7 +534,7 @@ fn prefixes_and_sync_words_stand_before_what_they_belong_to() {
 /// What a join makes of two streams, of which the second leaves out samples: with their indexes.
 fn joined<S: Sample + kernels::Floats>(block: impl Join<S, S> + 'static) -> Seen<S> {
     run(Noise::new(1, 0.1), |graph, stream| {
-        let other = graph.circuit("other", 3, 77);
+        let other = Circuit::new(3, 77).named("other");
         let other = graph.source("other", Gap(Noise::new(2, 0.1)), other);
         graph.join("join", block, stream, other)
     })
@@ -642,7 +641,7 @@ fn throttle_keeps_its_rate_and_sleeps() {
     // 20 quanta of 500: the last may pass when 19 had their time.
     let rate_hz = 50_000.0;
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 4, 500);
+    let circuit = Circuit::new(4, 500).named("samples");
     let stream = graph.source("source", Constant::new(0_u8), circuit);
     let stream = graph.in_place("throttle", Throttle::new(rate_hz).unwrap(), stream);
     let stream = graph.in_place("head", Head::new(SAMPLES as u64), stream);
@@ -667,7 +666,7 @@ fn margin_too_short_for_a_prefix_is_named() {
 #[test]
 fn replicas_of_a_block_do_what_it_does() {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 4, 500);
+    let circuit = Circuit::new(4, 500).named("samples");
     let stream = graph.source("tone", Tone::new(0.25, 1.0).unwrap(), circuit);
     let stream = graph.in_place("head", Head::new(500), stream);
     let rotator: Rotator = Rotator::new(-0.25).unwrap().replicate().unwrap();

@@ -100,6 +100,10 @@ pub trait Source<T: Sample>: Send {
 /// struct Once(Option<SharedQuantum>);
 ///
 /// impl LentSource<i16> for Once {
+///     fn samples_max(&self) -> usize {
+///         self.0.as_ref().map_or(0, |samples| samples.len() / 2)
+///     }
+///
 ///     fn lend(&mut self, quantum: &mut Quantum<i16>) -> Work {
 ///         let Some(samples) = self.0.take() else { return Ok(Flow::End) };
 ///         let len_bytes = samples.len();
@@ -109,6 +113,9 @@ pub trait Source<T: Sample>: Send {
 /// }
 /// ```
 pub trait LentSource<T: Sample>: Send {
+    /// The most samples that it lends at once: what its circuit's quanta hold. More is an error.
+    fn samples_max(&self) -> usize;
+
     /// Has `quantum`, which is empty and whose index follows that of the last one,
     /// [borrow](Quantum::borrow) samples, and sets its index, rate and tags where there is something
     /// to say. Left empty it goes home.
@@ -217,6 +224,12 @@ pub trait Transform<A: Sample, B: Sample>: Send {
     /// Samples out for samples in; one for one unless said.
     fn ratio(&self) -> Ratio {
         Ratio::ONE
+    }
+
+    /// Samples that it makes at once: with room for fewer it makes none. Quanta hold a multiple of them
+    /// unless their length is set; 1 unless said.
+    fn output_multiple(&self) -> usize {
+        1
     }
 
     /// Works from the front of `input` to the front of `output`, as far as either goes: says how

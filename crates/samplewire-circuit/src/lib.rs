@@ -59,9 +59,9 @@ pub use block::{
 };
 pub use config::{PoolConfig, PoolError};
 pub use graph::{
-    BlockReport, BlockView, BuildError, Circuit, CircuitReport, Control, Feedback, Graph,
-    GraphBuilder, LentCircuit, Placement, PortsBuilder, Readable, Report, RunError, SharedStream,
-    Stream,
+    BlockReport, BlockView, BuildError, Chain, Circuit, CircuitReport, Control, Feedback, Graph,
+    GraphBuilder, Placement, PortsBuilder, Readable, Report, RunError, SharedStream, Stream, chain,
+    chain_lent,
 };
 pub use group::{Group, Polled};
 pub use loan::{Lender, Loan, LoanError};

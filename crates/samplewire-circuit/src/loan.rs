@@ -104,7 +104,7 @@ pub enum LoanError {
         len_bytes: usize,
     },
     /// The quantum has memory of its own.
-    #[error("a quantum with memory of its own borrows none: take it from a lent circuit")]
+    #[error("a quantum with memory of its own borrows none: only one of a lent source does")]
     Owned,
     /// They are no samples of the circuit's type.
     #[error(transparent)]

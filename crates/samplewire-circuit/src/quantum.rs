@@ -283,7 +283,7 @@ impl<T: Sample> Quantum<T> {
         self.len_bytes() / size_of::<T>()
     }
 
-    /// Has the quantum, one of a [lent circuit](crate::GraphBuilder::lent_circuit), show the samples
+    /// Has the quantum, of a [lent source](crate::LentSource)'s circuit, show the samples
     /// of `loan`, without a copy, until it goes home. It has no room, so that they are only read.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use samplewire_circuit::blocks::{Head, NullSource};
 use samplewire_circuit::{
-    Async, ByQuantum, ByStage, Flow, Graph, GraphBuilder, InPlace, Pool, PoolConfig, Quantum,
-    Report, RunError, Sequence, Sink, Tag, TagKind, Waiting, Work,
+    Async, ByQuantum, ByStage, Circuit, Flow, Graph, GraphBuilder, InPlace, Pool, PoolConfig,
+    Quantum, Report, RunError, Sequence, Sink, Tag, TagKind, Waiting, Work,
 };
 
 /// The system's allocator, counting calls.
@@ -126,7 +126,7 @@ fn allocates_nothing(run: &dyn Fn() -> usize) {
 
 fn allocated_by(run: &dyn Fn(Graph) -> Result<Report, RunError>) -> usize {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 8, 64);
+    let circuit = Circuit::new(8, 64).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.in_place("negate", Negate, stream);
     let stream = graph.in_place("head", Head::new(64 * QUANTA as u64), stream);

@@ -6,7 +6,9 @@ use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::blocks::{Head, NullSource};
-use samplewire_circuit::{Automatic, Flow, GraphBuilder, InPlace, Quantum, Report, Sink, Work};
+use samplewire_circuit::{
+    Automatic, Circuit, Flow, GraphBuilder, InPlace, Quantum, Report, Sink, Work,
+};
 
 type Threads = Arc<Mutex<BTreeSet<String>>>;
 
@@ -54,7 +56,7 @@ const LEN: usize = 256;
 /// Runs a chain of blocks that work so long: its report, the threads of each, and the sink.
 fn run(works: &[Duration], quanta: u64) -> (Report, Vec<Threads>, Row) {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 8, LEN);
+    let circuit = Circuit::new(8, LEN).named("samples");
     let mut stream = graph.source("source", NullSource, circuit);
     stream = graph.in_place("head", Head::new(quanta * LEN as u64), stream);
     let mut threads = Vec::new();

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    ByQuantum, Context, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sink, Source,
-    Waiting, Work,
+    ByQuantum, Circuit, Context, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sink,
+    Source, Waiting, Work,
 };
 
 const LEN: u64 = 64;
@@ -96,7 +96,7 @@ fn samples_arrive_in_order_whatever_blocks_say() {
     under_each(|quanta, schedule| {
         let sink = Ordered::default();
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", quanta, LEN as usize);
+        let circuit = Circuit::new(quanta, LEN as usize).named("samples");
         let stream = graph.source("moody", Moody::default(), circuit);
         let stream = graph.in_place("double", Double::default(), stream);
         let stream = graph.in_place("head", Head::new(TOTAL + 5), stream);
@@ -129,7 +129,7 @@ impl Source<f64> for Dry {
 fn source_with_replicas_that_waits_is_an_error() {
     under_each(|quanta, schedule| {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", quanta, LEN as usize);
+        let circuit = Circuit::new(quanta, LEN as usize).named("samples");
         let stream = graph.source("dry", Dry, circuit);
         let stream = graph.in_place("head", Double::default(), stream);
         graph.sink("sink", NullSink, stream);
@@ -190,7 +190,7 @@ impl Life {
 
     fn graph_to(&self, sink: impl Sink<u8> + 'static, quanta: usize) -> Graph {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", quanta, LEN as usize);
+        let circuit = Circuit::new(quanta, LEN as usize).named("samples");
         let stream = graph.source("source", NullSource, circuit);
         let stream = graph.in_place("life", self.clone(), stream);
         graph.sink("sink", sink, stream);
@@ -287,7 +287,7 @@ impl InPlace<f64> for Twice {
 /// A graph from `source` to a sink that wants samples in order.
 fn in_order(source: Count, sink: Ordered, quanta: usize) -> Graph {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", quanta, LEN as usize);
+    let circuit = Circuit::new(quanta, LEN as usize).named("samples");
     let stream = graph.source("count", source, circuit);
     let stream = graph.in_place("twice", Twice, stream);
     graph.sink("ordered", sink, stream);
@@ -365,7 +365,7 @@ fn source_that_passes_nothing_for_ever_is_drained_and_stopped() {
     for is_drained in [true, false] {
         let calls = Arc::new(AtomicUsize::new(0));
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 4, LEN as usize);
+        let circuit = Circuit::new(4, LEN as usize).named("samples");
         let stream = graph.source("source", Empty(Arc::clone(&calls)), circuit);
         let stream = graph.in_place("double", Double::default(), stream);
         graph.sink("sink", Ordered::default(), stream);
@@ -385,7 +385,7 @@ fn source_that_passes_nothing_for_ever_is_drained_and_stopped() {
 #[test]
 fn block_without_replica_between_others_is_named() {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit::<u8>("samples", 4, 64);
+    let circuit = Circuit::<u8>::new(4, 64).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.in_place("life", Life::default(), stream);
     let stream = graph.in_place("head", Head::new(100), stream);
@@ -398,7 +398,7 @@ fn block_without_replica_between_others_is_named() {
 #[test]
 fn graph_that_is_no_line_names_the_block() {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit::<u8>("samples", 4, 64);
+    let circuit = Circuit::<u8>::new(4, 64).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.broadcast("both", stream);
     graph.sink("first", NullSink, stream.clone());

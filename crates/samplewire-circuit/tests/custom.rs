@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    Custom, Failure, Flow, Graph, GraphBuilder, Held, Input, Output, Polled, Ports, Quantum,
-    SharedInput, Sink, Source, Work,
+    Circuit, Custom, Failure, Flow, Graph, GraphBuilder, Held, Input, Output, Polled, Ports,
+    Quantum, SharedInput, Sink, Source, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -85,12 +85,12 @@ fn quanta_are_passed_made_and_read_by_one_block() {
         let other_samples = Arc::<Mutex<u64>>::default();
         let mut graph = GraphBuilder::new();
         let [first, second] = ["first", "second"].map(|name| {
-            let circuit = graph.circuit(name, 2, 30);
+            let circuit = Circuit::new(2, 30).named(name);
             graph.source(name, Count(1_000), circuit)
         });
         let second = graph.broadcast("several", second);
         graph.sink("also", NullSink, second.clone());
-        let circuit = graph.circuit("lengths", 1, 1);
+        let circuit = Circuit::new(1, 1).named("lengths");
         let streams = graph.custom("annotate", |ports| {
             let (input, other) = (ports.input(first), ports.shared_input(second));
             let (passed, passed_stream) = ports.pass(&input);
@@ -164,10 +164,10 @@ impl Custom for Wrong {
 
 fn wrong(does: Does) -> Graph {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 4, 10);
+    let circuit = Circuit::new(4, 10).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.in_place("head", Head::new(1_000), stream);
-    let other = graph.circuit("other", 1, 10);
+    let other = Circuit::new(1, 10).named("other");
     let streams = graph.custom("wrong", |ports| {
         let input = ports.input(stream);
         let (output, stream) = ports.pass(&input);

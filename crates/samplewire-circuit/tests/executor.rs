@@ -3,7 +3,7 @@
 use async_executor::Executor;
 use futures_lite::future::block_on;
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-use samplewire_circuit::{Graph, GraphBuilder, Placement, RunError, Scheduler};
+use samplewire_circuit::{Circuit, Graph, GraphBuilder, Placement, RunError, Scheduler};
 
 /// The groups as futures on an executor that knows nothing of circuits.
 struct Elsewhere;
@@ -31,7 +31,7 @@ impl Scheduler for Elsewhere {
 #[test]
 fn groups_are_futures_on_any_executor() {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit::<f32>("samples", 4, 64);
+    let circuit = Circuit::<f32>::new(4, 64).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.in_place("head", Head::new(10_000), stream);
     graph.sink("sink", NullSink, stream);

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 
 use samplewire_circuit::blocks::{Head, NullSource};
 use samplewire_circuit::{
-    Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Ratio, Sink, Source, Tag, TagKind,
-    Transform, Work,
+    Circuit, Done, Failure, Flow, GraphBuilder, InPlace, Quantum, Ratio, Sink, Source, Tag,
+    TagKind, Transform, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -97,8 +97,8 @@ fn samples_tags_and_gaps_keep_their_indexes_through_blocks_and_decimation() {
     under_each_scheduler(|run| {
         let (whole, eighth) = (Seen::<i32>::default(), Seen::<f64>::default());
         let mut graph = GraphBuilder::new();
-        let input = graph.circuit("input", 4, 512);
-        let output = graph.circuit("output", 2, 100);
+        let input = Circuit::new(4, 512).named("input");
+        let output = Circuit::new(2, 100).named("output");
         let stream = graph.source("ramp", Ramp, input);
         let stream = graph.in_place("add", Add(3), stream);
         let stream = graph.in_place("head", Head::new(5 * RUN), stream);
@@ -167,7 +167,8 @@ fn outputs_that_a_block_owes_when_a_gap_comes_are_counted_with_the_gap() {
     under_each_scheduler(|run| {
         let seen = Seen::<i32>::default();
         let mut graph = GraphBuilder::new();
-        let (input, output) = (graph.circuit("input", 2, 10), graph.circuit("output", 2, 10));
+        let (input, output) =
+            (Circuit::new(2, 10).named("input"), Circuit::new(2, 10).named("output"));
         let stream = graph.source("twenty", Twenty, input);
         let stream = graph.transform("of four", OfFour, stream, output);
         graph.sink("seen", seen.clone(), stream);
@@ -204,7 +205,7 @@ fn failure_and_panic_of_a_block_name_it_and_end_the_graph() {
     {
         under_each_scheduler(|run| {
             let mut graph = GraphBuilder::new();
-            let circuit = graph.circuit("samples", 3, 64);
+            let circuit = Circuit::new(3, 64).named("samples");
             let stream = graph.source("source", NullSource, circuit);
             let stream = graph.in_place("third", Third { calls: 0, panics }, stream);
             graph.sink("sink", Seen::<i32>::default(), stream);

@@ -91,8 +91,8 @@ fn gappy(rng: &mut Rng) -> Samples {
     samples
 }
 
-fn circuit(graph: &mut GraphBuilder, name: &str, rng: &mut Rng) -> Circuit<i32> {
-    graph.circuit(name, 1 + rng.below(4) as usize, 1 + rng.below(200) as usize)
+fn circuit(name: &str, rng: &mut Rng) -> Circuit<i32> {
+    Circuit::new(1 + rng.below(4) as usize, 1 + rng.below(200) as usize).named(name)
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn joined_are_the_samples_of_indexes_that_both_have() {
             let mut graph = GraphBuilder::new();
             let [first, second, third] = [0, 1, 2].map(|number| {
                 let name = format!("source {number}");
-                let circuit = circuit(&mut graph, &name, &mut rng);
+                let circuit = circuit(&name, &mut rng);
                 graph.source(name, Listed::new(lists[number].clone(), seed), circuit)
             });
             let stream = graph.join("two", Wrapping, first, second);
@@ -164,12 +164,12 @@ fn hole_in_the_middle_of_a_quantum_makes_two_of_it_and_tags_are_merged() {
         let seen = Seen::default();
         let mut graph = GraphBuilder::new();
         // One quantum holds all of the first.
-        let circuit = graph.circuit("first", 1, 100_000);
+        let circuit = Circuit::new(1, 100_000).named("first");
         let mut source = Listed::new((0..100).map(|index| (index, 1)).collect(), 0)
             .with_tags(vec![tag(3, 3.0), tag(12, 12.0), tag(70, 70.0)]);
         source.rng = Rng::new(u64::MAX);
         let first = graph.source("first", Whole(source), circuit);
-        let circuit = graph.circuit("second", 3, 7);
+        let circuit = Circuit::new(3, 7).named("second");
         let indexes = (5..10).chain(20..40).chain(60..100);
         let source = Listed::new(indexes.clone().map(|index| (index, 2)).collect(), 7)
             .with_tags(vec![tag(5, 5.0), tag(25, 25.0), tag(70, 70.5)]);
@@ -225,7 +225,7 @@ fn streams_of_different_rates_are_not_joined() {
         let mut graph = GraphBuilder::new();
         let [first, second] = [1e6, 2e6].map(|rate_hz| {
             let name = format!("{rate_hz}");
-            let circuit = graph.circuit(name.clone(), 2, 10);
+            let circuit = Circuit::new(2, 10).named(name.clone());
             let samples = (0..1_000).map(|index| (index, 0)).collect();
             graph.source(name, Listed { rate_hz, ..Listed::new(samples, 1) }, circuit)
         });
@@ -250,7 +250,7 @@ fn merged_streams_arrive_whole_and_each_in_order() {
         let mut rng = Rng::new(3);
         let streams = [0, 1, 2].map(|number| {
             let name = format!("source {number}");
-            let circuit = circuit(&mut graph, &name, &mut rng);
+            let circuit = circuit(&name, &mut rng);
             graph.source(name, Listed::new(lists[number].clone(), 3), circuit)
         });
         let stream = graph.merge("all", streams);
@@ -293,8 +293,10 @@ fn loop_is_the_recursion_sample_by_sample() {
         under_each_scheduler(|run| {
             let seen = Seen::default();
             let mut graph = GraphBuilder::new();
-            let (input, round) =
-                (graph.circuit("input", 3, input_len), graph.circuit("loop", quanta, len));
+            let (input, round) = (
+                Circuit::new(3, input_len).named("input"),
+                Circuit::new(quanta, len).named("loop"),
+            );
             let input = graph.source("source", Listed::new(x.clone(), 5), input);
             let (feedback, delayed) = graph.feedback("feedback", round, initial);
             let output = graph.join("echo", Echo, input, delayed);

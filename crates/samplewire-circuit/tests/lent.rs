@@ -6,8 +6,8 @@ use std::task::Waker;
 use std::time::{Duration, Instant};
 
 use samplewire_circuit::{
-    ByStage, Context, Done, Failure, Flow, Graph, GraphBuilder, LentSource, Loan, Pool, PoolConfig,
-    Quantum, Report, RunError, Sequence, SharedQuantum, Sink, Transform, Waiting, Work,
+    ByStage, Circuit, Context, Done, Failure, Flow, Graph, GraphBuilder, LentSource, Loan, Pool,
+    PoolConfig, Quantum, Report, RunError, Sequence, SharedQuantum, Sink, Transform, Waiting, Work,
 };
 
 /// Lends quanta of a pool of its own, in two parts each.
@@ -16,16 +16,21 @@ struct Ring {
     rest: Option<SharedQuantum>,
     next: i32,
     end: i32,
+    samples_max: usize,
 }
 
 impl Ring {
     fn new(quanta: usize, end: i32) -> Self {
         let pool = Pool::new(PoolConfig::new(quanta, 4 * LEN)).unwrap();
-        Self { pool, rest: None, next: 0, end }
+        Self { pool, rest: None, next: 0, end, samples_max: LEN / 2 }
     }
 }
 
 impl LentSource<i32> for Ring {
+    fn samples_max(&self) -> usize {
+        self.samples_max
+    }
+
     fn lend(&mut self, quantum: &mut Quantum<i32>) -> Work {
         quantum.set_rate_hz(1e6);
         if let Some(rest) = self.rest.take() {
@@ -89,8 +94,8 @@ fn graph(quanta: usize, end: i32) -> (Graph, Pool, Sum, Last) {
     let ring = Ring::new(quanta, end);
     let (pool, sum, last) = (ring.pool.clone(), Sum::default(), Last::default());
     let mut graph = GraphBuilder::new();
-    let lent = graph.lent_circuit("ring", 8, LEN);
-    let wide = graph.circuit("wide", 2, 100);
+    let lent = Circuit::default().quanta(8).named("ring");
+    let wide = Circuit::new(2, 100).named("wide");
     let stream = graph.lent_source("source", ring, lent);
     graph.sink("sum", sum.clone(), stream.clone());
     let stream = graph.transform("widen", Widen, stream, wide);
@@ -119,8 +124,8 @@ fn lent_samples_are_read_in_place_and_go_back() {
         assert_eq!(sum.0.load(Ordering::Relaxed), end * (end - 1) / 2);
         assert_eq!(*last.0.lock().unwrap(), (end - 1) as f64);
         assert_eq!(report.block("source").unwrap().counters.samples, end);
-        assert_eq!(report.circuits[0].samples_max(), 8 * LEN);
-        let at_most = [8 * LEN as u32, 200].map(|samples| Duration::from_micros(1) * samples);
+        assert_eq!(report.circuits[0].samples_max(), 8 * LEN / 2);
+        let at_most = [8 * LEN as u32 / 2, 200].map(|samples| Duration::from_micros(1) * samples);
         let latencies: Vec<_> =
             report.circuits.iter().map(|it| it.latency_max().unwrap()).collect();
         assert_eq!(latencies, at_most);
@@ -129,19 +134,19 @@ fn lent_samples_are_read_in_place_and_go_back() {
 }
 
 #[test]
-fn more_samples_than_the_circuit_is_of_are_refused() {
+fn more_samples_than_were_declared_are_refused() {
     let mut graph = GraphBuilder::new();
-    let lent = graph.lent_circuit("ring", 1, LEN / 2 - 1);
-    let stream = graph.lent_source("source", Ring::new(1, 512), lent);
+    let source = Ring { samples_max: LEN / 2 - 1, ..Ring::new(1, 512) };
+    let stream = graph.lent_source("source", source, Circuit::default());
     graph.sink("sum", Sum::default(), stream);
     let error = graph.build().unwrap().run(Sequence::new()).unwrap_err();
-    assert_eq!(error.to_string(), "'source': lends 128 samples: its circuit is of 127");
+    assert_eq!(error.to_string(), "'source': lends 128 samples: it declared 127 at most");
 }
 
 #[test]
 fn lent_source_that_nobody_reads_is_refused() {
     let mut graph = GraphBuilder::new();
-    let lent = graph.lent_circuit("ring", 1, LEN);
+    let lent = Circuit::default().quanta(1);
     let _stream = graph.lent_source("source", Ring::new(1, 512), lent);
     let error = graph.build().unwrap_err();
     assert_eq!(
@@ -158,6 +163,10 @@ struct Sleeper {
 }
 
 impl LentSource<i32> for Sleeper {
+    fn samples_max(&self) -> usize {
+        LEN
+    }
+
     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         Ok(self.start.send(context.waker.clone())?)
     }
@@ -175,7 +184,7 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     let (calls, is_up) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let source = Sleeper { start, calls: calls.clone(), is_up: is_up.clone() };
     let mut graph = GraphBuilder::new();
-    let lent = graph.lent_circuit("ring", 1, LEN);
+    let lent = Circuit::default().quanta(1);
     let stream = graph.lent_source("source", source, lent);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();
@@ -196,7 +205,7 @@ fn source_that_sleeps_is_drained() {
     let calls = Arc::<AtomicU64>::default();
     let source = Sleeper { start, calls: calls.clone(), is_up: Arc::default() };
     let mut graph = GraphBuilder::new();
-    let lent = graph.lent_circuit("ring", 1, LEN);
+    let lent = Circuit::default().quanta(1);
     let stream = graph.lent_source("source", source, lent);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    ByQuantum, Context, Custom, Done, Failure, Flow, GraphBuilder, InPlace, Polled, Pool,
+    ByQuantum, Circuit, Context, Custom, Done, Failure, Flow, GraphBuilder, InPlace, Polled, Pool,
     PoolConfig, Ports, Quantum, RunError, Sequence, Sink, Source, Tag, TagKind, Transform, Work,
 };
 use schedulers::under_each_scheduler;
@@ -38,7 +38,7 @@ fn panic_at_the_start_or_the_stop_ends_the_graph_and_names_the_block() {
     for (at_start, words) in [(true, "no start"), (false, "no stop")] {
         under_each_scheduler(|run| {
             let mut graph = GraphBuilder::new();
-            let circuit = graph.circuit("samples", 4, 64);
+            let circuit = Circuit::new(4, 64).named("samples");
             let stream = graph.source("source", NullSource, circuit);
             let stream = graph.in_place("head", Head::new(10_000), stream);
             let stream = graph.in_place("jumpy", Jumpy { at_start }, stream);
@@ -120,7 +120,7 @@ fn only_blocks_that_started_are_stopped() {
     };
     let line = |blocks: &[Counting]| {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 4, 64);
+        let circuit = Circuit::new(4, 64).named("samples");
         let mut stream = graph.source("source", NullSource, circuit);
         for (number, block) in blocks.iter().enumerate() {
             stream = graph.in_place(format!("{number}"), block.clone(), stream);
@@ -135,11 +135,11 @@ fn only_blocks_that_started_are_stopped() {
 
         let [first, failing, last] = &blocks;
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 4, 64);
+        let circuit = Circuit::new(4, 64).named("samples");
         let stream = graph.source("source", NullSource, circuit);
         let stream = graph.in_place("0", first.clone(), stream);
         for (name, block) in [("1", failing), ("2", last)] {
-            let circuit = graph.circuit::<f32>(name, 1, 1);
+            let circuit = Circuit::<f32>::new(1, 1).named(name);
             let stream = graph.custom(name, |ports| (block.clone(), ports.output(circuit).1));
             graph.sink(format!("sink of {name}"), NullSink, stream);
         }
@@ -167,7 +167,7 @@ fn block_that_swaps_quanta_is_named() {
     under_each_scheduler(|run| {
         let pool = Pool::new(PoolConfig::new(1, 256)).unwrap();
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 4, 64);
+        let circuit = Circuit::new(4, 64).named("samples");
         let stream = graph.source("source", NullSource, circuit);
         let other = pool.take().unwrap().cast().unwrap();
         let stream = graph.in_place("swapper", Swapper(Some(other)), stream);
@@ -214,7 +214,8 @@ fn ends_of_bursts_cross_from_circuit_to_circuit() {
     for len in [30, 50, 100, 130] {
         let (ends, seen) = std::sync::mpsc::channel();
         let mut graph = GraphBuilder::new();
-        let (bursts, copies) = (graph.circuit("bursts", 2, 100), graph.circuit("copies", 2, len));
+        let (bursts, copies) =
+            (Circuit::new(2, 100).named("bursts"), Circuit::new(2, len).named("copies"));
         let stream = graph.source("bursts", Bursts(7), bursts);
         let stream = graph.transform("copy", Copy, stream, copies);
         graph.sink("ends", Ends(ends), stream);

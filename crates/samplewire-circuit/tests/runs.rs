@@ -6,7 +6,7 @@ use std::thread::{self, ThreadId};
 
 use samplewire_circuit::blocks::{Head, NullSink, NullSource};
 use samplewire_circuit::{
-    ByQuantum, Failure, Flow, GraphBuilder, InPlace, Quantum, Sink, Source, Work,
+    ByQuantum, Circuit, Failure, Flow, GraphBuilder, InPlace, Quantum, Sink, Source, Work,
 };
 
 const LEN: u64 = 64;
@@ -85,7 +85,7 @@ impl Sink<u8> for Fated {
 fn fated(ends: [Option<Fate>; 2], (quanta, threads): (usize, usize)) -> (String, [Vec<u64>; 2]) {
     let [source, sink] = ends.map(|fate| Fated { fate, ..Fated::default() });
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", quanta, LEN as usize);
+    let circuit = Circuit::new(quanta, LEN as usize).named("samples");
     let stream = graph.source("source", source.clone(), circuit);
     let stream = graph.in_place("worked", Worked::default(), stream);
     graph.sink("sink", sink.clone(), stream);
@@ -164,7 +164,7 @@ fn quantum_that_a_paced_block_lets_pass_is_worked_on_before_the_next_is_due() {
     let (worked, ahead_max) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let quanta = if cfg!(miri) { 20 } else { 50_000 };
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 32, LEN as usize);
+    let circuit = Circuit::new(32, LEN as usize).named("samples");
     let stream = graph.source("source", NullSource, circuit);
     let stream = graph.in_place("head", Head::new(quanta * LEN), stream);
     let (paced, own) = (Arc::clone(&worked), Arc::clone(&ahead_max));

@@ -65,7 +65,7 @@ fn parameter_changes_at_its_sample_and_messages_go_from_block_to_block() {
         let (changes, mailbox) = Mailbox::new(2, Full::DropOldest);
         let seen = Seen::default();
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 3, 100);
+        let circuit = Circuit::new(3, 100).named("samples");
         let stream = graph.source("source", NullSource, circuit);
         let stream = graph.in_place("write", Write { value, changes: changes.clone() }, stream);
         let stream = graph.in_place("head", Head::new(20_000), stream);
@@ -165,7 +165,7 @@ fn each_message_arrives(
         let (sender, mailbox) = Mailbox::new(1, Full::Refuse);
         let (said, heard) = mpsc::channel();
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("samples", 2, 1);
+        let circuit = Circuit::new(2, 1).named("samples");
         let stream = told(&mut graph, mailbox, circuit);
         graph.sink("say", Say(said), stream);
         let graph = graph.build().unwrap();

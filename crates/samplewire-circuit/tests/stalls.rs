@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use samplewire_circuit::blocks::{NullSink, NullSource};
 use samplewire_circuit::{
-    Custom, Done, Failure, Flow, Graph, GraphBuilder, Input, Join, Output, Polled, Ports, Quantum,
-    Sink, Source, Transform, Work,
+    Circuit, Custom, Done, Failure, Flow, Graph, GraphBuilder, Input, Join, Output, Polled, Ports,
+    Quantum, Sink, Source, Transform, Work,
 };
 use schedulers::under_each_scheduler;
 
@@ -57,11 +57,11 @@ fn check(graph: impl Fn() -> Graph, parts: &[&str]) {
 fn join_of_branches_that_hold_different_amounts() {
     let graph = || {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("input", 3, 100);
+        let circuit = Circuit::new(3, 100).named("input");
         let stream = graph.source("source", Ones, circuit);
         let stream = graph.broadcast("both", stream);
         // It fills quanta of 40 samples, and three quanta of one each can come.
-        let circuit = graph.circuit("long", 2, 40);
+        let circuit = Circuit::new(2, 40).named("long");
         let long = graph.transform("copy", Copy, stream.clone(), circuit);
         let stream = graph.join("sum", Sum, long, stream);
         graph.sink("sink", NullSink, stream);
@@ -82,7 +82,8 @@ fn join_of_branches_that_hold_different_amounts() {
 fn loop_that_is_shorter_than_the_quanta_of_its_input() {
     let graph = || {
         let mut graph = GraphBuilder::new();
-        let (input, round) = (graph.circuit("input", 2, 30), graph.circuit("loop", 3, 10));
+        let (input, round) =
+            (Circuit::new(2, 30).named("input"), Circuit::new(3, 10).named("loop"));
         let input = graph.source("source", NullSource, input);
         let (feedback, delayed) = graph.feedback("feedback", round, 2);
         let output = graph.join("sum", Sum, input, delayed);
@@ -118,7 +119,7 @@ impl Custom for Lazy {
 fn block_that_takes_nothing() {
     let graph = || {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("input", 2, 30);
+        let circuit = Circuit::new(2, 30).named("input");
         let stream = graph.source("source", NullSource, circuit);
         let stream = graph.custom("lazy", |ports| {
             let _input = ports.input(stream);
@@ -145,10 +146,10 @@ impl Sink<f32> for Waits {
 fn sink_that_waits_for_ever_is_no_stall_and_can_be_stopped() {
     under_each_scheduler(|run| {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit("input", 4, 10);
+        let circuit = Circuit::new(4, 10).named("input");
         let stream = graph.source("source", NullSource, circuit);
         let shared = graph.broadcast("both", stream);
-        let circuit = graph.circuit("long", 2, 15);
+        let circuit = Circuit::new(2, 15).named("long");
         let stream = graph.transform("copy", Copy, shared.clone(), circuit);
         let stream = graph.join("sum", Sum, stream, shared);
         graph.sink("sink", Waits, stream);

@@ -8,8 +8,8 @@ use std::{env, iter};
 
 use samplewire_circuit::blocks::{NullSink, NullSource};
 use samplewire_circuit::{
-    Async, ByQuantum, ByStage, Context, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum,
-    RunError, Scheduler, Work,
+    Async, ByQuantum, ByStage, Circuit, Context, Failure, Flow, Graph, GraphBuilder, InPlace,
+    Quantum, RunError, Scheduler, Work,
 };
 
 /// Counts how many of it are started and not stopped.
@@ -39,7 +39,7 @@ impl InPlace<f32> for Open {
 /// A graph that does not end, of a source, 6 blocks and a sink.
 fn endless(open: &Arc<AtomicI32>) -> Graph {
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 16, 64);
+    let circuit = Circuit::new(16, 64).named("samples");
     let mut stream = graph.source("source", NullSource, circuit);
     for number in 0..6 {
         stream = graph.in_place(format!("{number}"), Open(Arc::clone(open)), stream);

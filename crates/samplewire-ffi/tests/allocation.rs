@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::ptr::null_mut;
 
 use samplewire_c::{
-    SW_TEXT_BYTES, sw_block, sw_block_release, sw_device_free, sw_device_get_address,
-    sw_device_new, sw_receiver_free, sw_receiver_next, sw_receiver_open, sw_receiver_read,
+    SW_TEXT_BYTES, sw_aligned_block, sw_aligned_free, sw_aligned_next, sw_aligned_open, sw_block,
+    sw_block_release, sw_device_free, sw_device_get_address, sw_device_new, sw_device_options,
+    sw_device_options_init, sw_receiver_free, sw_receiver_next, sw_receiver_open, sw_receiver_read,
     sw_result,
 };
 
@@ -67,6 +68,43 @@ fn blocks_and_copies_allocate_nothing_in_the_program_s_thread() {
         assert_eq!(sw_device_free(device), sw_result::Ok);
     }
     assert!(CALLS.get() > 0, "the allocator counts");
+}
+
+#[test]
+fn aligned_blocks_allocate_nothing_in_the_program_s_thread() {
+    let (mut device, mut aligned) = (null_mut(), null_mut());
+    let mut address = [0; SW_TEXT_BYTES];
+    // SAFETY: structs of zeros; their sizes follow, or are set by the library.
+    let (mut options, mut block): (sw_device_options, sw_aligned_block) =
+        unsafe { (std::mem::zeroed(), std::mem::zeroed()) };
+    block.struct_size = size_of::<sw_aligned_block>();
+    let streams = [0, 1];
+    // SAFETY: every pointer is of a variable of this function, NULL where the defaults are wanted.
+    unsafe {
+        let set = sw_device_options_init(&raw mut options, size_of::<sw_device_options>());
+        assert_eq!(set, sw_result::Ok);
+        options.streams = 2;
+        assert_eq!(sw_device_new(&raw const options, &raw mut device), sw_result::Ok);
+        let told = sw_device_get_address(device, address.as_mut_ptr(), address.len());
+        assert_eq!(told, sw_result::Ok);
+        let (numbers, len) = (streams.as_ptr(), streams.len());
+        let defaults = std::ptr::null();
+        let opened = sw_aligned_open(address.as_ptr(), numbers, len, defaults, &raw mut aligned);
+        assert_eq!(opened, sw_result::Ok);
+        let mut receive = |count: usize| {
+            for _ in 0..count {
+                let next = sw_aligned_next(aligned, PATIENCE_NS, &raw mut block);
+                assert_eq!(next, sw_result::Ok);
+                assert!(block.count > 0 && block.streams_len == 2);
+            }
+        };
+        receive(3);
+        let before = CALLS.get();
+        receive(20);
+        assert_eq!(CALLS.get() - before, 0);
+        assert_eq!(sw_aligned_free(aligned), sw_result::Ok);
+        assert_eq!(sw_device_free(device), sw_result::Ok);
+    }
 }
 
 const PATIENCE_NS: u64 = 10_000_000_000;

@@ -16,8 +16,8 @@ use samplewire::transmitter::Overflow;
 use samplewire::{Cause, Delivery, DeviceOptions, End, ReceiveOptions, ReceiveStream, verify};
 use samplewire_circuit::blocks::NullSink;
 use samplewire_circuit::{
-    ByStage, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink, Tag,
-    TagKind, Transform, Work,
+    ByStage, Circuit, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink,
+    Tag, TagKind, Transform, Work,
 };
 use samplewire_io::FaultSpec;
 use samplewire_io::faults::Direction;
@@ -109,8 +109,8 @@ fn every_index_is_delivered_or_in_a_gap_tag_under_loss() {
     let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
     let (account, ledger) = (source.account(), Checked::default());
     let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", 8, source.len_max());
-    let wide = graph.circuit("indexes", 4, 5_000);
+    let wire = Circuit::default().quanta(8);
+    let wide = Circuit::new(4, 5_000).named("indexes");
     let stream = graph.lent_source("receiver", source, wire);
     let stream = graph.transform("indexes", Indexes, stream, wide);
     graph.sink("ledger", ledger.clone(), stream);
@@ -141,13 +141,7 @@ fn best_effort_stream_tells_each_loss_by_its_cause() {
     let options = ReceiveOptions::new().delivery(Delivery::BestEffort).mtu(1_500);
     let source = ReceiverSource::<Sc16>::new(device.receive(&options)).unwrap();
     let (account, ledger) = (source.account(), Checked::default());
-    let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", 8, source.len_max());
-    let wide = graph.circuit("indexes", 4, 5_000);
-    let stream = graph.lent_source("receiver", source, wire);
-    let stream = graph.transform("indexes", Indexes, stream, wide);
-    graph.sink("ledger", ledger.clone(), stream);
-    graph.build().unwrap().run(Sequence::new()).unwrap();
+    source.into_chain().quanta(8).transform(Indexes).sink(ledger.clone()).run().unwrap();
     let (account, ledger) = (account.read(), ledger.0.lock().unwrap());
     assert!(device.log.counts(Direction::Transmit).lost > 100);
     device.finish();
@@ -164,15 +158,11 @@ fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
     let device = device(3_000_000, &losses(0.02), Overflow::Wait);
     let receiver = device.receive(&ReceiveOptions::new());
     let info = receiver.info().stream_info();
-    let source = ReceiverSource::<Sc16>::new(receiver).unwrap();
+    let chain = receiver.into_chain::<Sc16>().unwrap();
     let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
     let file = SinkBlock::<Sc16>::new(file, &info).unwrap();
     let summary = file.summary();
-    let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", 8, source.len_max());
-    let stream = graph.lent_source("receiver", source, wire);
-    graph.sink("file", file, stream);
-    in_two_threads(graph.build().unwrap());
+    in_two_threads(chain.sink(file).build().unwrap());
     assert!(device.log.counts(Direction::Transmit).lost > 20);
     device.finish();
     let summary = summary.get().unwrap();
@@ -212,7 +202,7 @@ fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
     let file = SinkBlock::<[Sc16; 3]>::new(file, &info).unwrap();
     let summary = file.summary();
     let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", 8, source.len_max());
+    let wire = Circuit::default().quanta(8);
     let stream = graph.lent_source("receiver", source, wire);
     graph.sink("in step", InStep, stream.clone());
     graph.sink("file", file, stream);
@@ -269,7 +259,7 @@ fn sent(
     let sink = TransmitterSink::<Sc16>::new(stream).unwrap();
     let end = sink.end();
     let mut graph = GraphBuilder::new();
-    let circuit = graph.circuit("samples", 4, quantum_samples);
+    let circuit = Circuit::new(4, quantum_samples).named("samples");
     let source = SourceBlock::<Sc16>::new(counter(1_000_000)).unwrap();
     let stream = graph.source("counter", source, circuit);
     let stream = graph.in_place("block", block, stream);
@@ -354,11 +344,7 @@ fn source_sleeps_while_nothing_comes() {
     let lose = Overflow::Lose { rate_hz: 100.0 };
     let device = Device::start("127.0.0.1:0", Box::new(source), &options, (&faults, &faults), lose);
     let source = ReceiverSource::<Sc16>::new(device.receive(&ReceiveOptions::new())).unwrap();
-    let mut graph = GraphBuilder::new();
-    let wire = graph.lent_circuit("wire", 8, source.len_max());
-    let stream = graph.lent_source("receiver", source, wire);
-    graph.sink("sink", NullSink, stream);
-    let graph = graph.build().unwrap();
+    let graph = source.into_chain().sink(NullSink).build().unwrap();
     let control = graph.control();
     let run = std::thread::spawn(move || graph.run(Sequence::new()).unwrap());
     std::thread::sleep(Duration::from_millis(500));

@@ -4,25 +4,23 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::block::{InPlace, Join, LentSource, Sink, Source, Transform};
-use crate::config::{PoolConfig, PoolError};
 use crate::graph::Graph;
-use crate::graph::check::{BuildError, check};
-use crate::graph::node::{Edge, Kind, Node, Round};
-use crate::graph::stream::{
-    BuilderId, Circuit, Feedback, LentCircuit, Origin, Readable, SharedStream, Stream,
-};
-use crate::pool::Pool;
+use crate::graph::check::{BuildError, check_sizes, check_streams};
+use crate::graph::circuit::{Circuit, Content, Plan, Shape};
+use crate::graph::node::{Edge, Kind, Node};
+use crate::graph::stream::{BuilderId, Feedback, Origin, Readable, SharedStream, Stream};
 use crate::sample::{Sample, SampleSize};
 use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Own, Working};
 
 /// Blocks, and the streams between them, on the way to a [`Graph`].
 ///
-/// A stream has a type and is used once; a circuit gives the quanta of one stream, which go home
-/// from wherever it ends.
+/// A stream has a type and is used once; a [`Circuit`] gives the quanta of one stream, which go home
+/// from wherever it ends. For a line of blocks [`chain`](crate::chain) is shorter: this is for graphs
+/// whose streams part and meet.
 ///
 /// ```
 /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-/// use samplewire_circuit::{Flow, GraphBuilder, InPlace, Quantum, Sequence, Work};
+/// use samplewire_circuit::{Circuit, Flow, GraphBuilder, InPlace, Quantum, Sequence, Work};
 ///
 /// struct Gain(f32);
 /// impl InPlace<f32> for Gain {
@@ -33,8 +31,7 @@ use crate::task::{Consuming, Crossing, Filling, Joining, Lending, Own, Working};
 /// }
 ///
 /// let mut graph = GraphBuilder::new();
-/// let circuit = graph.circuit("samples", 4, 4_096);
-/// let stream = graph.source("source", NullSource, circuit);
+/// let stream = graph.source("source", NullSource, Circuit::default());
 /// let stream = graph.in_place("gain", Gain(2.0), stream);
 /// let stream = graph.in_place("head", Head::new(10_000), stream);
 /// graph.sink("sink", NullSink, stream);
@@ -46,7 +43,7 @@ pub struct GraphBuilder {
     id: BuilderId,
     pub(super) nodes: Vec<Node>,
     pub(super) edges: Vec<Edge>,
-    pub(super) rounds: Vec<Round>,
+    pub(super) plans: Vec<Plan>,
     /// What was wrong first.
     error: Option<BuildError>,
 }
@@ -54,68 +51,8 @@ pub struct GraphBuilder {
 impl GraphBuilder {
     /// Without blocks.
     pub fn new() -> Self {
-        let (nodes, edges, rounds) = Default::default();
-        Self { id: BuilderId::next(), nodes, edges, rounds, error: None }
-    }
-
-    /// A circuit of `quanta` (at least 1) of `len` samples each, on the heap.
-    ///
-    /// More quanta ride out longer stalls, fewer bound the latency: at most `quanta * len` samples
-    /// are under way.
-    pub fn circuit<T: Sample>(
-        &mut self,
-        name: impl Into<Arc<str>>,
-        quanta: usize,
-        len: usize,
-    ) -> Circuit<T> {
-        let len_bytes = len.saturating_mul(size_of::<T>());
-        self.circuit_of(name, PoolConfig::new(quanta, len_bytes))
-    }
-
-    /// A circuit of the quanta of a pool of its own: margins and huge pages as `config` says.
-    pub fn circuit_of<T: Sample>(
-        &mut self,
-        name: impl Into<Arc<str>>,
-        config: PoolConfig,
-    ) -> Circuit<T> {
-        self.round(name.into(), Pool::new(config), |pool| pool.capacity_bytes() / size_of::<T>())
-    }
-
-    /// A circuit of `quanta` (at least 1) without memory of their own, for up to `len` samples each
-    /// that a [`LentSource`] owns.
-    pub fn lent_circuit<T: Sample>(
-        &mut self,
-        name: impl Into<Arc<str>>,
-        quanta: usize,
-        len: usize,
-    ) -> LentCircuit<T> {
-        let circuit = self.round(name.into(), Pool::lent(quanta), |_| len);
-        LentCircuit { circuit, len_max: len }
-    }
-
-    fn round<T: Sample>(
-        &mut self,
-        name: Arc<str>,
-        pool: Result<Pool, PoolError>,
-        len: impl FnOnce(&Pool) -> usize,
-    ) -> Circuit<T> {
-        let circuit = self.rounds.len();
-        let origin = Origin { builder: self.id, name: name.clone() };
-        match pool {
-            Ok(pool) => self.rounds.push(Round {
-                name,
-                free: std::iter::from_fn(|| pool.take()).collect(),
-                len: len(&pool),
-                pool,
-                taken_by: None,
-                sample: T::NAME,
-                sample_bytes: size_of::<T>(),
-            }),
-            Err(error) => {
-                self.error.get_or_insert(BuildError::Circuit { circuit: name, error });
-            }
-        }
-        Circuit { origin, circuit, samples: PhantomData }
+        let (nodes, edges, plans) = Default::default();
+        Self { id: BuilderId::next(), nodes, edges, plans, error: None }
     }
 
     /// A block that fills the circuit's quanta.
@@ -134,11 +71,10 @@ impl GraphBuilder {
     /// readers, and for none that would work on it in place.
     ///
     /// ```compile_fail
-    /// # use samplewire_circuit::{GraphBuilder, InPlace, LentSource};
+    /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, LentSource};
     /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(lent: S, block: B) {
     /// let mut graph = GraphBuilder::new();
-    /// let circuit = graph.lent_circuit("wire", 8, 4_096);
-    /// let stream = graph.lent_source("wire", lent, circuit);
+    /// let stream = graph.lent_source("wire", lent, Circuit::default());
     /// graph.in_place("block", block, stream); // expected `Stream`, found `SharedStream`
     /// # }
     /// ```
@@ -146,11 +82,12 @@ impl GraphBuilder {
         &mut self,
         name: impl Into<Arc<str>>,
         block: B,
-        LentCircuit { circuit, len_max }: LentCircuit<T>,
+        circuit: Circuit<T>,
     ) -> SharedStream<T> {
+        let len_max = block.samples_max();
         let lending = Lending { block: Own::new(block), len_max, samples: PhantomData };
         let node = self.node::<T>(name, Kind::Source(Some(Box::new(lending))));
-        let circuit = self.own(node, circuit);
+        let circuit = self.own(node, circuit, Content::Lent(len_max));
         SharedStream { origin: self.origin(node), node, circuit, samples: PhantomData }
     }
 
@@ -212,7 +149,7 @@ impl GraphBuilder {
     ///
     /// ```
     /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-    /// use samplewire_circuit::{Failure, GraphBuilder, Join, Sequence};
+    /// use samplewire_circuit::{Circuit, Failure, GraphBuilder, Join, Sequence};
     ///
     /// struct Sum;
     /// impl Join<f32, f32> for Sum {
@@ -223,9 +160,8 @@ impl GraphBuilder {
     /// }
     ///
     /// let mut graph = GraphBuilder::new();
-    /// let (left, right) = (graph.circuit("left", 4, 64), graph.circuit("right", 4, 100));
-    /// let left = graph.source("left", NullSource, left);
-    /// let right = graph.source("right", NullSource, right);
+    /// let left = graph.source("left", NullSource, Circuit::default());
+    /// let right = graph.source("right", NullSource, Circuit::default());
     /// let sum = graph.join("sum", Sum, left, right);
     /// let sum = graph.in_place("head", Head::new(10_000), sum);
     /// graph.sink("sink", NullSink, sum);
@@ -246,23 +182,12 @@ impl GraphBuilder {
         let node = self.node::<A>(name.clone(), Kind::Join { block, spare: NONE });
         let circuit = self.connect(&first, node);
         self.read(second.into(), node);
-        // Quanta of every circuit that a merge put on the stream fit a spare.
-        let circuits = self.edges.get(first.edge).into_iter().flat_map(Edge::circuits);
-        let rounds = circuits.filter_map(|circuit| self.rounds.get(circuit));
-        let most = rounds.map(|round| round.pool.config()).reduce(|one, other| PoolConfig {
-            capacity_bytes: one.capacity_bytes.max(other.capacity_bytes),
-            head_bytes: one.head_bytes.max(other.head_bytes),
-            tail_bytes: one.tail_bytes.max(other.tail_bytes),
-            ..one
-        });
-        if let Some(most) = most {
-            let config = PoolConfig { quanta: SPARES, ..most };
-            let spares: Circuit<A> = self.circuit_of(format!("{name}: spares"), config);
-            if let Some(round) = self.rounds.get_mut(spares.circuit) {
-                round.taken_by = Some(node);
-            }
+        if circuit != NONE {
+            let shape = Circuit::<A>::default().named(format!("{name}: spares")).shape;
+            let content = Content::Spares(first.edge);
+            let made = self.plan::<A>(shape, content, node);
             if let Kind::Join { spare, .. } = &mut self.nodes[node].kind {
-                *spare = spares.circuit;
+                *spare = made;
             }
         }
         self.output(node, circuit, false)
@@ -273,12 +198,11 @@ impl GraphBuilder {
     ///
     /// ```
     /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-    /// use samplewire_circuit::{GraphBuilder, Sequence};
+    /// use samplewire_circuit::{Circuit, GraphBuilder, Sequence};
     ///
     /// let mut graph = GraphBuilder::new();
     /// let streams = ["one", "two", "three"].map(|name| {
-    ///     let circuit = graph.circuit(name, 2, 100);
-    ///     let stream = graph.source(name, NullSource, circuit);
+    ///     let stream = graph.source(name, NullSource, Circuit::default());
     ///     graph.in_place(format!("head of {name}"), Head::new(1_000), stream)
     /// });
     /// let stream = graph.merge("all", streams);
@@ -311,7 +235,7 @@ impl GraphBuilder {
     ///
     /// ```
     /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-    /// use samplewire_circuit::{Failure, GraphBuilder, Join, Sequence};
+    /// use samplewire_circuit::{Circuit, Failure, GraphBuilder, Join, Sequence};
     ///
     /// /// y[n] = x[n] + y[n - D] / 2.
     /// struct Echo;
@@ -323,10 +247,9 @@ impl GraphBuilder {
     /// }
     ///
     /// let mut graph = GraphBuilder::new();
-    /// let (input, round) = (graph.circuit("input", 4, 64), graph.circuit("loop", 3, 64));
-    /// let input = graph.source("source", NullSource, input);
+    /// let input = graph.source("source", NullSource, Circuit::new(4, 64));
     /// let input = graph.in_place("head", Head::new(10_000), input);
-    /// let (feedback, delayed) = graph.feedback("loop", round, 2);
+    /// let (feedback, delayed) = graph.feedback("loop", Circuit::new(3, 64), 2);
     /// let output = graph.join("echo", Echo, input, delayed);
     /// let output = graph.broadcast("both", output);
     /// graph.close(feedback, output.clone());
@@ -382,8 +305,20 @@ impl GraphBuilder {
         if let Some(error) = self.error {
             return Err(error);
         }
-        check(&self.nodes, &self.edges, &self.rounds)?;
-        Ok(Graph::new(self.nodes, self.edges, self.rounds))
+        let Self { nodes, edges, plans, .. } = self;
+        check_streams(&nodes, &edges)?;
+        let mut rounds = Vec::with_capacity(plans.len());
+        for plan in plans {
+            rounds.push(plan.round(&nodes, &edges, &rounds)?);
+        }
+        check_sizes(&nodes, &edges, &rounds)?;
+        Ok(Graph::new(nodes, edges, rounds))
+    }
+
+    /// A block that could not be made, and the stream that would leave it: such a graph is not built.
+    pub(super) fn missing<T: Sample>(&mut self, name: String) -> Stream<T> {
+        let node = self.node::<T>(name, Kind::Source(None));
+        self.output(node, NONE, false)
     }
 
     pub(super) fn node<T: Sample>(&mut self, name: impl Into<Arc<str>>, kind: Kind) -> usize {
@@ -400,22 +335,21 @@ impl GraphBuilder {
     }
 
     /// Has `node` take the circuit's quanta, which leave it.
-    pub(super) fn take<T>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
-        let circuit = self.own(node, circuit);
+    pub(super) fn take<T: Sample>(&mut self, node: usize, circuit: Circuit<T>) -> Stream<T> {
+        let circuit = self.own(node, circuit, Content::Own);
         self.output(node, circuit, false)
     }
 
     /// Has `node` take the circuit's quanta.
-    fn own<T>(&mut self, node: usize, circuit: Circuit<T>) -> usize {
-        let circuit = match self.is_ours(node, "circuit", &circuit.origin) {
-            true => circuit.circuit,
-            false => NONE,
-        };
+    fn own<T: Sample>(&mut self, node: usize, circuit: Circuit<T>, content: Content) -> usize {
+        let circuit = self.plan::<T>(circuit.shape, content, node);
         self.nodes[node].takes = Some(circuit);
-        if let Some(round) = self.rounds.get_mut(circuit) {
-            round.taken_by = Some(node);
-        }
         circuit
+    }
+
+    fn plan<T: Sample>(&mut self, shape: Shape, content: Content, taken_by: usize) -> usize {
+        self.plans.push(Plan { shape, content, sample_bytes: size_of::<T>(), taken_by });
+        self.plans.len() - 1
     }
 
     pub(super) fn output<T>(&mut self, node: usize, circuit: usize, is_shared: bool) -> Stream<T> {
@@ -488,9 +422,6 @@ impl Default for GraphBuilder {
         Self::new()
     }
 }
-
-/// How many quanta a join has for gaps in the middle of others.
-const SPARES: usize = 2;
 
 /// The circuit of a graph that has an error.
 const NONE: usize = usize::MAX;

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::block::Ratio;
+use crate::block::{Failure, Ratio};
 use crate::config::PoolError;
 use crate::graph::node::{Edge, Kind, Node, Round};
 
 /// Why a graph cannot be built.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
     /// There is no block.
@@ -26,12 +26,6 @@ pub enum BuildError {
         /// The block.
         block: Arc<str>,
     },
-    /// No block fills the quanta of a circuit.
-    #[error("no block fills the quanta of circuit '{circuit}'")]
-    Unused {
-        /// The circuit.
-        circuit: Arc<str>,
-    },
     /// A circuit's memory cannot be had.
     #[error("circuit '{circuit}': {error}")]
     Circuit {
@@ -40,14 +34,22 @@ pub enum BuildError {
         /// Why.
         error: PoolError,
     },
-    /// A stream or a circuit belongs to another graph.
+    /// A block could not be made: its constructor's error.
+    #[error("'{block}': {failure}")]
+    Block {
+        /// The block.
+        block: Arc<str>,
+        /// Why.
+        failure: Failure,
+    },
+    /// A stream belongs to another graph.
     #[error("'{block}' is connected to {what} '{name}' of another graph's builder")]
     Foreign {
         /// The block.
         block: Arc<str>,
-        /// `the stream of`, `the feedback` or `circuit`.
+        /// `the stream of` or `the feedback`.
         what: &'static str,
-        /// The block that the stream leaves, the feedback, or the circuit.
+        /// The block that the stream leaves, or the feedback.
         name: Arc<str>,
     },
     /// A loop is open.
@@ -98,23 +100,40 @@ pub enum BuildError {
         /// The block.
         block: Arc<str>,
     },
-    /// A quantum has no room for a sample.
+    /// A transform never has room for what it makes at once.
     #[error(
-        "circuit '{circuit}': a quantum of {len_bytes} bytes holds no {sample} ({sample_bytes} bytes)"
+        "circuit '{circuit}': a quantum of {len} samples has no room for the {multiple} that \
+         '{block}' makes at once"
     )]
-    Small {
+    Multiple {
         /// The circuit.
         circuit: Arc<str>,
-        /// Bytes in a quantum.
-        len_bytes: usize,
-        /// The sample's type.
-        sample: &'static str,
-        /// The sample's size in bytes.
-        sample_bytes: usize,
+        /// The transform.
+        block: Arc<str>,
+        /// Samples in a quantum.
+        len: usize,
+        /// Samples that it makes at once.
+        multiple: usize,
+    },
+    /// A circuit of samples that are lent was given a length.
+    #[error(
+        "circuit '{circuit}': a quantum of {samples_max} samples was asked for, but '{block}' lends \
+         {len}: set the quanta alone"
+    )]
+    Lent {
+        /// The circuit.
+        circuit: Arc<str>,
+        /// The lender.
+        block: Arc<str>,
+        /// The most samples that it lends at once.
+        len: usize,
+        /// The length that was set.
+        samples_max: usize,
     },
 }
 
-pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<(), BuildError> {
+/// What must hold of the blocks and their streams.
+pub(super) fn check_streams(nodes: &[Node], edges: &[Edge]) -> Result<(), BuildError> {
     if nodes.is_empty() {
         return Err(BuildError::Empty);
     }
@@ -128,21 +147,26 @@ pub(super) fn check(nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> Result<
         if is_open || node.outputs.iter().any(|&edge| edges[edge].to.is_none()) {
             return Err(BuildError::Open { block: node.name.clone() });
         }
-        check_kind(node, rounds)?;
-    }
-    for round in rounds {
-        if round.taken_by.is_none() {
-            return Err(BuildError::Unused { circuit: round.name.clone() });
-        }
-        if round.len == 0 {
-            return Err(BuildError::Small {
-                circuit: round.name.clone(),
-                len_bytes: round.pool.capacity_bytes(),
-                sample: round.sample,
-                sample_bytes: round.sample_bytes,
-            });
+        match node.kind {
+            Kind::Merge if node.inputs.is_empty() => {
+                return Err(BuildError::NoInput { block: node.name.clone() });
+            }
+            Kind::Feedback { .. } if node.inputs.is_empty() => {
+                return Err(BuildError::Unclosed { feedback: node.name.clone() });
+            }
+            _ => {}
         }
     }
+    Ok(())
+}
+
+/// What must hold of the circuits.
+pub(super) fn check_sizes(
+    nodes: &[Node],
+    edges: &[Edge],
+    rounds: &[Round],
+) -> Result<(), BuildError> {
+    nodes.iter().try_for_each(|node| check_loop(node, rounds))?;
     nodes
         .iter()
         .filter(|node| matches!(node.kind, Kind::Join { .. }))
@@ -217,24 +241,14 @@ fn branch(mut edge: usize, nodes: &[Node], edges: &[Edge], rounds: &[Round]) -> 
     }
 }
 
-/// What must hold for one node alone.
-fn check_kind(node: &Node, rounds: &[Round]) -> Result<(), BuildError> {
-    match node.kind {
-        Kind::Merge if node.inputs.is_empty() => {
-            Err(BuildError::NoInput { block: node.name.clone() })
-        }
-        Kind::Feedback { .. } if node.inputs.is_empty() => {
-            Err(BuildError::Unclosed { feedback: node.name.clone() })
-        }
-        Kind::Feedback { initial } => {
-            let round = &rounds[node.takes.expect("it takes the quanta of its circuit")];
-            let quanta = round.pool.len();
-            if (1..quanta).contains(&initial) {
-                return Ok(());
-            }
-            let (feedback, circuit) = (node.name.clone(), round.name.clone());
-            Err(BuildError::Initial { feedback, circuit, initial_quanta: initial, quanta })
-        }
-        _ => Ok(()),
+/// Checks that a loop can begin, and go on.
+fn check_loop(node: &Node, rounds: &[Round]) -> Result<(), BuildError> {
+    let Kind::Feedback { initial } = node.kind else { return Ok(()) };
+    let round = &rounds[node.takes.expect("it takes the quanta of its circuit")];
+    let quanta = round.pool.len();
+    if (1..quanta).contains(&initial) {
+        return Ok(());
     }
+    let (feedback, circuit) = (node.name.clone(), round.name.clone());
+    Err(BuildError::Initial { feedback, circuit, initial_quanta: initial, quanta })
 }

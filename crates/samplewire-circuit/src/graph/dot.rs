@@ -46,12 +46,12 @@ impl fmt::Display for Quoted<'_> {
 #[cfg(test)]
 mod tests {
     use crate::blocks::{NullSink, NullSource};
-    use crate::graph::GraphBuilder;
+    use crate::graph::{Circuit, GraphBuilder};
 
     #[test]
     fn names_are_quoted_and_cut() {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit::<f32>("a \"b\"\\", 2, 8);
+        let circuit = Circuit::<f32>::new(2, 8).named("a \"b\"\\");
         let stream = graph.source("so\nurce\u{7}", NullSource, circuit);
         graph.sink("s".repeat(100), NullSink, stream);
         let dot = graph.build().unwrap().dot();
@@ -71,7 +71,7 @@ mod tests {
     fn picture_of_many_blocks_is_bounded_and_says_so() {
         let mut graph = GraphBuilder::new();
         for number in 0..300 {
-            let circuit = graph.circuit::<f32>(format!("{number}"), 1, 1);
+            let circuit = Circuit::<f32>::new(1, 1).named(format!("{number}"));
             let stream = graph.source(format!("source {number}"), NullSource, circuit);
             graph.sink(format!("sink {number}"), NullSink, stream);
         }

@@ -3,7 +3,9 @@
 mod assemble;
 mod builder;
 mod carry;
+mod chain;
 mod check;
+mod circuit;
 mod control;
 mod dot;
 mod layout;
@@ -23,13 +25,15 @@ use std::sync::Arc;
 use std::time::Instant;
 
 pub use builder::GraphBuilder;
+pub use chain::{Chain, chain, chain_lent};
 pub use check::BuildError;
+pub use circuit::Circuit;
 pub use control::Control;
 pub(crate) use control::Shared;
 pub use placement::{BlockView, Placement};
 pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
-pub use stream::{Circuit, Feedback, LentCircuit, Readable, SharedStream, Stream};
+pub use stream::{Feedback, Readable, SharedStream, Stream};
 
 pub(crate) use survey::Tour;
 
@@ -95,15 +99,12 @@ impl Graph {
     /// are. [`Control::dot`] is the same while the graph runs, and afterwards.
     ///
     /// ```
-    /// use samplewire_circuit::GraphBuilder;
     /// use samplewire_circuit::blocks::{NullSink, NullSource};
+    /// use samplewire_circuit::chain;
     ///
-    /// let mut graph = GraphBuilder::new();
-    /// let circuit = graph.circuit::<f32>("samples", 4, 4_096);
-    /// let stream = graph.source("source", NullSource, circuit);
-    /// graph.sink("sink", NullSink, stream);
-    /// let dot = graph.build()?.dot();
-    /// assert!(dot.contains("0 -> 1 [label=\"samples\\n4 x 4096\"]"));
+    /// let graph = chain::<f32, _>(NullSource).sink(NullSink).build()?;
+    /// let dot = graph.dot();
+    /// assert!(dot.contains("0 -> 1 [label=\"null source\\n4 x 16384\"]"));
     /// # Ok::<(), samplewire_circuit::BuildError>(())
     /// ```
     pub fn dot(&self) -> String {
@@ -115,15 +116,12 @@ impl Graph {
     /// same while the graph runs, and afterwards.
     ///
     /// ```
-    /// use samplewire_circuit::GraphBuilder;
     /// use samplewire_circuit::blocks::{NullSink, NullSource};
+    /// use samplewire_circuit::chain;
     ///
-    /// let mut graph = GraphBuilder::new();
-    /// let circuit = graph.circuit::<f32>("samples", 4, 4_096);
-    /// let stream = graph.source("source", NullSource, circuit);
-    /// graph.sink("sink", NullSink, stream);
-    /// let svg = graph.build()?.svg();
-    /// assert!(svg.starts_with("<svg") && svg.contains(">4 x 4096</text>"));
+    /// let graph = chain::<f32, _>(NullSource).sink(NullSink).build()?;
+    /// let svg = graph.svg();
+    /// assert!(svg.starts_with("<svg") && svg.contains(">4 x 16384</text>"));
     /// # Ok::<(), samplewire_circuit::BuildError>(())
     /// ```
     pub fn svg(&self) -> String {
@@ -168,7 +166,7 @@ impl Graph {
 fn circuit_of(round: &Round) -> (CircuitReport, usize) {
     let Round { name, pool, len, .. } = round;
     let report = CircuitReport { name: name.clone(), quanta: pool.len(), len: *len, rate_hz: 0.0 };
-    (report, round.taken_by.expect("checked"))
+    (report, round.taken_by)
 }
 
 impl std::fmt::Debug for Graph {

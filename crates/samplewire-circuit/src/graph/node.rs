@@ -106,12 +106,10 @@ pub(crate) struct Round {
     pub(crate) name: Arc<str>,
     pub(crate) pool: Pool,
     /// The node that takes them.
-    pub(crate) taken_by: Option<usize>,
+    pub(crate) taken_by: usize,
     /// Those that are home, while the graph is not split.
     pub(crate) free: Vec<Quantum>,
     /// How many samples one holds.
     pub(crate) len: usize,
-    /// The name of a sample.
-    pub(crate) sample: &'static str,
     pub(crate) sample_bytes: usize,
 }

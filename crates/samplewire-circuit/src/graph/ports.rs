@@ -4,8 +4,9 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use crate::graph::builder::GraphBuilder;
+use crate::graph::circuit::Circuit;
 use crate::graph::node::{Edge, Kind};
-use crate::graph::stream::{Circuit, Readable, SharedStream, Stream};
+use crate::graph::stream::{Readable, SharedStream, Stream};
 use crate::ports::{Custom, Input, Output, SharedInput};
 use crate::sample::Sample;
 
@@ -73,7 +74,9 @@ impl GraphBuilder {
     ///
     /// ```
     /// use samplewire_circuit::blocks::{Head, NullSink, NullSource};
-    /// use samplewire_circuit::{Custom, Failure, GraphBuilder, Input, Output, Polled, Ports, Sequence};
+    /// use samplewire_circuit::{
+    ///     Circuit, Custom, Failure, GraphBuilder, Input, Output, Polled, Ports, Sequence,
+    /// };
     ///
     /// /// Passes every second quantum.
     /// struct Half {
@@ -98,8 +101,7 @@ impl GraphBuilder {
     /// }
     ///
     /// let mut graph = GraphBuilder::new();
-    /// let circuit = graph.circuit("samples", 4, 100);
-    /// let stream = graph.source("source", NullSource, circuit);
+    /// let stream = graph.source("source", NullSource, Circuit::new(4, 100));
     /// let stream = graph.in_place("head", Head::new(10_000), stream);
     /// let stream = graph.custom("half", |ports| {
     ///     let input = ports.input(stream);

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::block::Failure;
 use crate::graph::Graph;
+use crate::graph::check::BuildError;
 use crate::meter::Counters;
 
 /// What a run came to; it displays as a table.
@@ -72,6 +73,9 @@ impl Report {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
+    /// The graph cannot be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
     /// A block failed.
     #[error("'{block}': {failure}")]
     Failed {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 #[derive(Clone, Debug)]
 pub(super) struct Origin {
     pub(super) builder: BuilderId,
-    /// The block that a stream leaves, or the circuit.
+    /// The block that a stream leaves.
     pub(super) name: Arc<str>,
 }
 
@@ -80,21 +80,4 @@ impl<T> From<SharedStream<T>> for Readable<T> {
     fn from(stream: SharedStream<T>) -> Self {
         Self::Shared(stream)
     }
-}
-
-/// The quanta of one circuit without memory of their own, for the block that lends them samples.
-#[must_use = "a circuit that no block takes quanta of is an error of the graph"]
-#[derive(Debug)]
-pub struct LentCircuit<T> {
-    pub(super) circuit: Circuit<T>,
-    pub(super) len_max: usize,
-}
-
-/// The quanta of one circuit, for the block that fills them.
-#[must_use = "a circuit that no block takes quanta of is an error of the graph"]
-#[derive(Debug)]
-pub struct Circuit<T> {
-    pub(super) origin: Origin,
-    pub(super) circuit: usize,
-    pub(super) samples: PhantomData<fn() -> T>,
 }

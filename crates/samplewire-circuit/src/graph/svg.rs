@@ -153,12 +153,12 @@ const MARGIN: f64 = 16.0;
 mod tests {
     use super::*;
     use crate::blocks::{NullSink, NullSource};
-    use crate::graph::GraphBuilder;
+    use crate::graph::{Circuit, GraphBuilder};
 
     #[test]
     fn names_are_escaped_cut_and_as_wide_as_their_boxes_say() {
         let mut graph = GraphBuilder::new();
-        let circuit = graph.circuit::<f32>("a <b> & \"c\"", 2, 8);
+        let circuit = Circuit::<f32>::new(2, 8).named("a <b> & \"c\"");
         let stream = graph.source("so\nurce\u{7}\u{ffff}", NullSource, circuit);
         graph.sink("図".repeat(100), NullSink, stream);
         let svg = graph.build().unwrap().svg();
@@ -176,7 +176,7 @@ mod tests {
     fn picture_of_many_blocks_is_bounded_and_says_so() {
         let mut graph = GraphBuilder::new();
         for number in 0..300 {
-            let circuit = graph.circuit::<f32>(format!("{number}"), 1, 1);
+            let circuit = Circuit::<f32>::new(1, 1).named(format!("{number}"));
             let stream = graph.source(format!("source {number}"), NullSource, circuit);
             graph.sink(format!("sink {number}"), NullSink, stream);
         }

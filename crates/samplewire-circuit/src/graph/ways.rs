@@ -88,8 +88,8 @@ type Free = (Local<Vec<Quantum>>, Vec<Consumer<Quantum>>, crate::pool::Pool);
 
 impl<'a> Ways<'a> {
     pub(super) fn new(graph: &mut Graph, placement: &Placement, bells: &'a [Arc<Bell>]) -> Self {
-        let taker = |round: &Round| round.taken_by.expect("a graph's circuits are used");
-        let taken_in = graph.rounds.iter().map(|round| placement.group_of[taker(round)]).collect();
+        let group_of = |round: &Round| placement.group_of[round.taken_by];
+        let taken_in = graph.rounds.iter().map(group_of).collect();
         let graph_rounds = graph
             .rounds
             .iter_mut()

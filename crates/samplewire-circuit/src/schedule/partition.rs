@@ -43,7 +43,7 @@ fn ways_home(graph: &Graph) -> impl Iterator<Item = (usize, usize, usize)> {
     rounds.filter(|(_, round)| round.pool.capacity_bytes() > 0).filter_map(|(circuit, round)| {
         let edges = graph.edges.iter().filter(|edge| edge.circuit == circuit);
         let last = edges.filter_map(|edge| edge.to).max()?;
-        Some((circuit, last, round.taken_by?))
+        Some((circuit, last, round.taken_by))
     })
 }
 
@@ -112,7 +112,7 @@ fn best_cuts(
 mod tests {
     use super::*;
     use crate::blocks::{Head, NullSink, NullSource};
-    use crate::graph::{GraphBuilder, Placement};
+    use crate::graph::{Circuit, GraphBuilder, Placement};
 
     /// Each block's stream leads to the next.
     fn chain(blocks: usize, crossing: f64) -> Vec<(usize, usize, f64)> {
@@ -132,7 +132,7 @@ mod tests {
     /// 256 cache lines, a sink.
     fn stages_of_chain(kernels: usize) -> Vec<usize> {
         let mut builder = GraphBuilder::new();
-        let circuit = builder.circuit::<f32>("floats", 4, 4_096);
+        let circuit = Circuit::<f32>::new(4, 4_096).named("floats");
         let mut stream = builder.source("source", NullSource, circuit);
         for kernel in 0..kernels {
             stream = builder.in_place(format!("{kernel}"), Head::new(u64::MAX), stream);

@@ -94,7 +94,7 @@ impl<T: Sample, B: LentSource<T>> Visit for Lending<B, T> {
         let flow = self.block.block.lend(quantum)?;
         let (len, len_max) = (quantum.len(), self.len_max);
         if len > len_max {
-            return Err(format!("lends {len} samples: its circuit is of {len_max}").into());
+            return Err(format!("lends {len} samples: it declared {len_max} at most").into());
         }
         Ok(flow)
     }
@@ -135,6 +135,7 @@ impl<T: Sample, B: Sink<T>> Read for Consuming<B, T> {
 /// A block that goes from one circuit to another.
 pub(crate) trait Cross: Live {
     fn ratio(&self) -> Ratio;
+    fn output_multiple(&self) -> usize;
 
     /// Works on `input` from sample `from` on, into `output` behind its first `filled` samples, but
     /// on no more than `input_max` of them. Leaves `output` with what it holds then.
@@ -154,6 +155,10 @@ pub(crate) struct Crossing<X, A, B>(pub(crate) Own<X>, pub(crate) PhantomData<fn
 impl<A: Sample, B: Sample, X: Transform<A, B>> Cross for Crossing<X, A, B> {
     fn ratio(&self) -> Ratio {
         self.0.block.ratio()
+    }
+
+    fn output_multiple(&self) -> usize {
+        self.0.block.output_multiple()
     }
 
     fn cross(

@@ -7,7 +7,6 @@
 //! use num_complex::Complex;
 //! use samplewire::ends::{ReceiverSource, SinkBlock};
 //! use samplewire::sink::{self, SinkOptions};
-//! use samplewire_circuit::{GraphBuilder, Sequence};
 //!
 //! let receiver = samplewire::receive().open("192.168.10.2")?;
 //! let info = receiver.info().stream_info();
@@ -15,11 +14,7 @@
 //! let account = source.account();
 //! let file = sink::open("samples".as_ref(), &info, &SinkOptions::new())?;
 //!
-//! let mut graph = GraphBuilder::new();
-//! let circuit = graph.lent_circuit("wire", 16, source.len_max());
-//! let stream = graph.lent_source("receiver", source, circuit);
-//! graph.sink("file", SinkBlock::<Complex<i16>>::new(file, &info)?, stream);
-//! graph.build()?.run(Sequence::new())?;
+//! source.into_chain().sink(SinkBlock::new(file, &info)?).run()?;
 //! println!("{} samples are missing", account.read().missing_samples());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -37,3 +32,8 @@ pub use sink::SinkBlock;
 pub use source::SourceBlock;
 pub use transmitter::TransmitterSink;
 pub use typed::{FormError, FormSample};
+
+/// Runs the programs of that page as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../../docs/runtime.md")]
+struct RuntimePage;

@@ -5,7 +5,10 @@ use std::pin::Pin;
 use std::task::{Poll, Waker};
 
 use futures_core::Stream;
-use samplewire_circuit::{Context, Failure, Flow, LentSource, Publisher, Quantum, Tag, Tags, Work};
+use samplewire_circuit::{
+    Chain, Context, Failure, Flow, LentSource, Publisher, Quantum, SharedStream, Tag, Tags, Work,
+    chain_lent,
+};
 
 use samplewire_proto::SampleIndex;
 
@@ -62,9 +65,9 @@ impl<T: FormSample> ReceiverSource<T> {
         })
     }
 
-    /// The most samples that it lends at once: what its circuit's quanta are of.
-    pub fn len_max(&self) -> usize {
-        self.receiver.block_samples_max()
+    /// A chain that begins with it, as the block `receiver`.
+    pub fn into_chain(self) -> Chain<T, SharedStream<T>> {
+        chain_lent(self).named("receiver")
     }
 
     /// What is missing, and why.
@@ -112,6 +115,10 @@ impl<T: FormSample> ReceiverSource<T> {
 }
 
 impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
+    fn samples_max(&self) -> usize {
+        self.receiver.block_samples_max()
+    }
+
     fn start(&mut self, context: &Context<'_>) -> Result<(), Failure> {
         self.waker = context.waker.clone();
         Ok(())
@@ -149,5 +156,16 @@ impl<T: FormSample> LentSource<T> for ReceiverSource<T> {
         self.receiver.stop();
         self.settle();
         Ok(())
+    }
+}
+
+impl ReceiveStream {
+    /// A chain of blocks that begins with this stream, whose samples are to be `T`. For what is missing
+    /// in it, make a [`ReceiverSource`] and its [account](ReceiverSource::account) first.
+    ///
+    /// # Errors
+    /// [`FormError`]: the stream's format is another, or it has other channels.
+    pub fn into_chain<T: FormSample>(self) -> Result<Chain<T, SharedStream<T>>, FormError> {
+        Ok(ReceiverSource::new(self)?.into_chain())
     }
 }

@@ -14,16 +14,11 @@ use crate::source;
 /// use num_complex::Complex;
 /// use samplewire::ends::SourceBlock;
 /// use samplewire::source::{SourceOptions, SourceSpec};
-/// use samplewire_circuit::blocks::{Head, NullSink};
-/// use samplewire_circuit::{GraphBuilder, Sequence};
+/// use samplewire_blocks::{ChainExt, chain};
 ///
 /// let counter = "counter".parse::<SourceSpec>()?.open(&SourceOptions::new())?;
-/// let mut graph = GraphBuilder::new();
-/// let circuit = graph.circuit("samples", 4, 4_096);
-/// let stream = graph.source("counter", SourceBlock::<Complex<i16>>::new(counter)?, circuit);
-/// let stream = graph.in_place("head", Head::new(10_000), stream);
-/// graph.sink("sink", NullSink, stream);
-/// let report = graph.build()?.run(Sequence::new())?;
+/// let source = SourceBlock::<Complex<i16>>::new(counter)?;
+/// let report = chain(source).head(10_000).for_each(|_| {}).run()?;
 /// assert_eq!(report.block("sink").unwrap().counters.samples, 10_000);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
