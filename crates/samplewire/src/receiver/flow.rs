@@ -268,8 +268,7 @@ impl ReceiveFlow {
         }
         match self.parts.last_mut() {
             Some(Part::Run(run))
-                if run.offset_bytes + run.len_bytes == offset_bytes
-                    && run.index + run.len_samples as u64 == index =>
+                if run.offset_bytes + run.len_bytes == offset_bytes && run.end_index() == index =>
             {
                 run.len_bytes += len_bytes;
                 run.len_samples += len_samples;

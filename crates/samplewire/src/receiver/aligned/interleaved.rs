@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum, Tags};
+use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum};
 use samplewire_io::{Capabilities, Link};
 
 use super::super::block::Gaps;
@@ -139,14 +139,7 @@ impl Interleaved {
                 let at = interleave(&block, quantum.data_mut(), frame_bytes);
                 let range = 0..quantum.len();
                 let samples = Loan::new(quantum.share(), range).expect("all that it holds");
-                Some(Piece::Samples(Block {
-                    samples: Some(samples),
-                    index,
-                    len_samples,
-                    gaps: Gaps::new(),
-                    tags: Tags::default(),
-                    at,
-                }))
+                Some(Piece::Samples(Block::new(Some(samples), index, len_samples, at)))
             }
             Some(Piece::Gap(gap)) => {
                 self.spare = Some(quantum);

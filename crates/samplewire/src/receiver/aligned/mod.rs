@@ -298,7 +298,7 @@ impl Aligned {
         let block = receiver.next_within(timeout);
         let (has_come, is_over) = (block.is_some(), receiver.is_over());
         if let Some(block) = block {
-            let gaps = block.gaps;
+            let gaps = block.gaps.clone();
             self.tags[lane].put(block.tags());
             let samples = (!block.is_empty()).then(|| (block.index(), block.len() as u64, block));
             self.line.put(lane, gaps.as_slice(), samples);
