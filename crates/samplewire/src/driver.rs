@@ -86,6 +86,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
+    /// Apart from [`Engine::step`], most of which have nothing to wait for.
+    #[inline(never)]
     fn rest(&mut self, rest: Rest) -> Result<(), LinkError> {
         match rest {
             Rest::No => Ok(()),
@@ -108,7 +110,9 @@ impl Running {
 impl Engine for Running {
     fn step(&mut self) -> bool {
         let Some(rest) = self.stepped.turn(self.clock.now()) else { return false };
-        if let Err(error) = self.rest(rest) {
+        if rest != Rest::No
+            && let Err(error) = self.rest(rest)
+        {
             self.stepped.endpoint.fail(&error);
         }
         true
