@@ -86,7 +86,7 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    /// Apart from [`Engine::step`], most of which have nothing to wait for.
+    /// Not inlined in [`Engine::step`], which seldom rests where a thread spins.
     #[inline(never)]
     fn rest(&mut self, rest: Rest) -> Result<(), LinkError> {
         match rest {

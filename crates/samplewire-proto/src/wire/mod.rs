@@ -135,7 +135,7 @@ pub fn parse(bytes: &[u8]) -> Result<(Header, Packet<'_>), WireError> {
     }
     let body = &covered[HEADER_LEN..];
     let packet = match header.kind {
-        // Most packets are: they are spared the copy of the largest.
+        // The usual packet returns at once: a copy has the size of the largest.
         PacketType::Data => return Ok((header, Packet::Data(data::parse(body)?))),
         PacketType::Mark => Packet::Mark(Mark::parse(body)?),
         PacketType::Report => Packet::Report(Report::parse(body)?),

@@ -49,7 +49,7 @@ impl Endpoint {
     /// Takes a packet for a stream that this end opened, or opens.
     fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
         self.dropped = meta.dropped.or(self.dropped);
-        // Looked at where it is: the largest packets are long.
+        // Borrowed: a copy has the size of the largest packet.
         let parsed = wire::parse(bytes);
         let (header, packet) = match &parsed {
             Ok((header, packet)) => (header, packet),

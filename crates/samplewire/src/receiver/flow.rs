@@ -424,7 +424,7 @@ impl ReceiveFlow {
         self.receiver.set_consumed(self.shared.consumed());
         let (late_packets, underflow_samples) = self.shared.played();
         self.receiver.note_play(late_packets, underflow_samples);
-        // What is due is reckoned once a visit: most visits have nothing to send.
+        // Computed once a visit: most visits have nothing to send.
         self.due_at = self.receiver.poll_timeout(now);
         while self.due_at.is_some_and(|at| at <= now)
             && let Some(len) = self.receiver.poll_transmit(now, &mut self.out[..])

@@ -306,7 +306,7 @@ impl SendFlow {
         self.outbox.controls()
     }
 
-    /// Adds some of the packets that are ready, which are at most [`OUTBOX_PACKETS`], to `packets`.
+    /// Adds the packets at these places of those that are ready, at most [`OUTBOX_PACKETS`].
     pub(crate) fn offer<'a, const N: usize>(
         &'a self,
         which: Range<usize>,

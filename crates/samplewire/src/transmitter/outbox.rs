@@ -62,7 +62,7 @@ impl Outbox {
         self.entries.len()
     }
 
-    /// Of what waits, in order, some.
+    /// The packets at these places of what waits.
     pub(super) fn packets<'a>(
         &'a self,
         which: Range<usize>,
