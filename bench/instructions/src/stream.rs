@@ -4,8 +4,8 @@ use std::error::Error;
 use std::time::Duration;
 
 use samplewire::{
-    Block, DeviceOptions, Listener, RealTime, ReceiveOptions, ReceiveStream, SendStream, StreamInfo,
-    Waits,
+    Block, DeviceOptions, Listener, RealTime, ReceiveOptions, ReceiveStream, SendStream,
+    StreamInfo, Waits,
 };
 use samplewire_io::{Link, Udp, UdpOptions, memory};
 use samplewire_proto::wire::Flags;

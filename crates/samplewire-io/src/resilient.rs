@@ -79,6 +79,7 @@ impl Link for Resilient {
     }
 
     /// Takes all packets, unless the link is full.
+    #[inline]
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         let mut taken = 0;
         // Each turn takes a packet or is the last.
@@ -105,6 +106,7 @@ impl Link for Resilient {
         Ok(taken)
     }
 
+    #[inline]
     fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
         // What came before an error remains; what an earlier call brought does not.
         batch.clear();

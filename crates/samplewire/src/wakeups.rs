@@ -40,6 +40,7 @@ impl Wakeups {
     }
 
     /// Takes the calls of all that have called since the last time.
+    #[inline]
     pub(crate) fn take(&self, of: impl FnMut(usize)) {
         self.bits.take(of);
     }
@@ -118,6 +119,7 @@ impl Bits {
         self.asleep.claim()
     }
 
+    #[inline]
     fn take(&self, mut of: impl FnMut(usize)) {
         for (position, word) in self.words.iter().enumerate() {
             // Relaxed: a bit that is missed is looked at once more before a sleep.

@@ -116,11 +116,21 @@ impl Account {
 
     /// The gap before `packet`, if there is one. Call again until it is `None`: then the packet
     /// follows without a gap and [`Account::deliver`] takes it.
+    #[inline]
     pub(super) fn gap_before(
         &mut self,
         seq: Seq,
         packet: &Received,
     ) -> Result<Option<Gap>, Violation> {
+        if packet.index == self.next_index && self.runs_len == 0 {
+            return Ok(None);
+        }
+        self.gap_at_jump(seq, packet)
+    }
+
+    /// See [`Account::gap_before`]: packets were given up, or the index is not the next.
+    #[inline(never)]
+    fn gap_at_jump(&mut self, seq: Seq, packet: &Received) -> Result<Option<Gap>, Violation> {
         let (index, expected) = (packet.index, self.next_index);
         let Some(missing) = index.checked_sub(expected) else {
             return Err(Violation::IndexRetreats { seq, index, expected });

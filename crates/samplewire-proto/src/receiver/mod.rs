@@ -264,8 +264,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     }
 
     /// Whether nothing is left to do.
-    pub fn is_ended(&self) -> bool {
-        self.phase == Phase::Ended
+    pub const fn is_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
     }
 
     /// Counters since the start.
@@ -364,15 +364,17 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     pub fn poll_delivery(&mut self, now: Nanos) -> Option<Delivered> {
         let phase = self.phase;
         let delivered = self.deliver_next(now);
-        let is_open = matches!(phase, Phase::Flowing | Phase::Draining { .. });
-        if delivered.is_none()
-            && is_open
+        if delivered.is_some() {
+            return delivered;
+        }
+        if self.violation.is_some()
+            && matches!(phase, Phase::Flowing | Phase::Draining { .. })
             && self.phase == phase
             && let Some(violation) = self.violation.take()
         {
             self.violate(now, violation);
         }
-        delivered.or_else(|| self.tell_cut_short())
+        self.tell_cut_short()
     }
 
     /// What had been given up when the stream was cancelled.
@@ -442,6 +444,9 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// When to call [`Receiver::handle_timeout`], [`Receiver::poll_delivery`] and
     /// [`Receiver::poll_transmit`] again at the latest.
     pub fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
+        if self.answer_close {
+            return Some(now);
+        }
         match self.phase {
             Phase::Flowing | Phase::Draining { .. } => {
                 let mut at = self.heard_at + self.terms.dead_after;

@@ -8,6 +8,7 @@ use crate::wire::{
 };
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
+    #[inline]
     pub(super) fn present(&self, now: Nanos) -> Present {
         let rtt = self.rtt.get();
         let has_holes = self.delivery != Delivery::BestEffort && self.ring.has_holes();
@@ -26,6 +27,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     }
 
     /// Whether a hole can be listed, and when one will be if nothing more arrives.
+    #[inline(never)]
     fn listing(&self, now: Nanos) -> (bool, Option<Nanos>) {
         let rtt_units = Departure::units(self.rtt.get());
         let is_listable = self.ring.has_listable(self.settled.at(now), rtt_units);

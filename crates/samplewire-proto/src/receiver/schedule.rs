@@ -74,6 +74,7 @@ impl Schedule {
     }
 
     /// When the next REPORT is due; a time that has passed means at once.
+    #[inline]
     pub(super) fn due(&self, present: &Present) -> Nanos {
         let Some(sent_at) = self.sent_at else { return Nanos(0) };
         let rtt = present.rtt;

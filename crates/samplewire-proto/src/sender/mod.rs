@@ -209,8 +209,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
     }
 
     /// Whether the stream has ended.
-    pub fn is_ended(&self) -> bool {
-        self.phase == Phase::Ended
+    pub const fn is_ended(&self) -> bool {
+        matches!(self.phase, Phase::Ended)
     }
 
     /// Counters since the start.
@@ -270,7 +270,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
 
     /// Ends the stream after what has departed: what was only pushed is dropped.
     pub fn cancel(&mut self, now: Nanos) {
-        if self.phase == Phase::Ended {
+        if self.is_ended() {
             return;
         }
         if self.sent != self.next {
@@ -307,7 +307,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
 
     /// Acts on passed timers.
     pub fn handle_timeout(&mut self, now: Nanos) {
-        if self.phase == Phase::Ended {
+        if self.is_ended() {
             return;
         }
         if now >= self.dead_at() {
@@ -324,7 +324,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
             self.answer_close = false;
             return Some(self.emit_close_ack(now, control));
         }
-        if self.phase == Phase::Ended {
+        if self.is_ended() {
             return None;
         }
         if now >= self.marks.due(self.is_waiting()) && !self.is_told_by_data(now) {
@@ -339,7 +339,7 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
 
     /// When to call [`Sender::handle_timeout`] and [`Sender::poll_transmit`] again at the latest.
     pub fn poll_timeout(&self, now: Nanos) -> Option<Nanos> {
-        if self.phase == Phase::Ended {
+        if self.is_ended() {
             return None;
         }
         let mut at = self.dead_at().min(self.marks.due(self.is_waiting()));

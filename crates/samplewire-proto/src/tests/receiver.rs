@@ -364,6 +364,7 @@ fn finished_receiver_answers_for_eight_round_trips_within_bounds() {
         bench.pass(ms(linger_ms) - Nanos(1));
         assert!(!is_answered(&mut bench), "no REPORT");
         bench.hand(&close(RECEIVER_TAG, 1, 16));
+        assert_eq!(bench.due(), Nanos(0), "it owes an answer");
         assert!(is_answered(&mut bench));
         bench.hand(&close(RECEIVER_TAG, 2, 16));
         assert!(!is_answered(&mut bench), "another CLOSE");

@@ -135,7 +135,8 @@ pub fn parse(bytes: &[u8]) -> Result<(Header, Packet<'_>), WireError> {
     }
     let body = &covered[HEADER_LEN..];
     let packet = match header.kind {
-        PacketType::Data => Packet::Data(data::parse(body)?),
+        // The usual packet returns at once: a copy has the size of the largest.
+        PacketType::Data => return Ok((header, Packet::Data(data::parse(body)?))),
         PacketType::Mark => Packet::Mark(Mark::parse(body)?),
         PacketType::Report => Packet::Report(Report::parse(body)?),
         PacketType::Open => Packet::Open(Open::parse(body)?),

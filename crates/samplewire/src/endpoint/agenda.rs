@@ -38,14 +38,20 @@ impl Agenda {
     }
 
     /// Calls for all that are due at `now`.
+    #[inline]
     pub(crate) fn call_due(&mut self, now: Nanos) {
         while let Some((place, at)) = self.deadlines.first()
             && at <= now
             && at < NEVER
         {
-            self.deadlines.set(place, NEVER);
-            self.call(place);
+            self.call_at_its_time(place);
         }
+    }
+
+    #[inline(never)]
+    fn call_at_its_time(&mut self, place: usize) {
+        self.deadlines.set(place, NEVER);
+        self.call(place);
     }
 
     /// How many are to be visited.

@@ -49,19 +49,21 @@ impl Endpoint {
     /// Takes a packet for a stream that this end opened, or opens.
     fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
         self.dropped = meta.dropped.or(self.dropped);
-        let (header, packet) = match wire::parse(bytes) {
-            Ok(parsed) => parsed,
-            Err(error) => return self.take_damaged(bytes, meta, &error),
+        // Borrowed: a copy has the size of the largest packet.
+        let parsed = wire::parse(bytes);
+        let (header, packet) = match &parsed {
+            Ok((header, packet)) => (header, packet),
+            Err(error) => return self.take_damaged(bytes, meta, error),
         };
-        let place = self.streams.find(meta.peer, &header, &packet);
+        let place = self.streams.find(meta.peer, header, packet);
         let is_ours = match place.and_then(|place| self.streams.get_mut(place)) {
             Some(Entry::Receiving(stream)) if stream.flow.peer() == meta.peer => {
                 stream.flow.note_drops(meta);
-                stream.flow.handle(now, &header, &packet, meta.ecn)
+                stream.flow.handle(now, header, packet, meta.ecn)
             }
-            Some(Entry::Sending(stream)) => stream.flow.handle(now, meta.peer, &header, &packet),
+            Some(Entry::Sending(stream)) => stream.flow.handle(now, meta.peer, header, packet),
             Some(Entry::Opening(opening)) if opening.address() == meta.peer => {
-                opening.handle(now, &header, &packet, bytes.len());
+                opening.handle(now, header, packet, bytes.len());
                 true
             }
             _ => false,

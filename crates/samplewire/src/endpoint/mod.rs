@@ -281,6 +281,7 @@ impl Endpoint {
         Rest::Until(until.min(favours_due).min(now + SLEEP_MAX))
     }
 
+    #[cold]
     fn take_commands(&mut self, now: Nanos) {
         loop {
             match self.commands.try_recv() {

@@ -178,20 +178,12 @@ fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent,
     let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
     let flows =
         || filled.iter().filter_map(|&place| streams.sending(place.into())).map(|it| &it.flow);
-    let mut controls = 0;
-    if filled.len() == 1 {
-        for flow in flows() {
-            controls = flow.controls();
-            packets.extend(flow.packets());
-        }
-    } else {
-        for flow in flows() {
-            packets.extend(flow.packets().take(flow.controls()));
-        }
-        controls = packets.len();
-        for flow in flows() {
-            packets.extend(flow.packets().skip(flow.controls()));
-        }
+    for flow in flows() {
+        flow.offer(0..flow.controls(), &mut packets);
+    }
+    let controls = packets.len();
+    for flow in flows() {
+        flow.offer(flow.controls()..flow.departing(), &mut packets);
     }
     let sent = if packets.is_empty() { 0 } else { link.send(&packets)? };
     Ok(Sent { controls: sent.min(controls), rest: sent.saturating_sub(controls) })

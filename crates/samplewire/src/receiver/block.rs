@@ -2,8 +2,9 @@
 
 use std::time::Instant;
 
+use arrayvec::ArrayVec;
 use samplewire_circuit::{Loan, Sample, Tag, Tags, ViewError};
-use samplewire_proto::{Cause, Gap, SampleIndex};
+use samplewire_proto::{Gap, SampleIndex};
 
 /// A run of samples without a gap inside, borrowed from the pool: dropping it gives the memory
 /// back, and with it the credit to send more.
@@ -13,13 +14,24 @@ pub struct Block {
     pub(super) index: SampleIndex,
     pub(super) len_samples: usize,
     pub(super) gaps: Gaps,
-    pub(super) tags: Tags,
+    pub(super) tags: ArrayVec<Tag, { Tags::LEN_MAX }>,
     pub(super) at: Instant,
 }
 
 impl Block {
     /// Gaps before one block at most; more come with a block of their own.
     pub const GAPS_MAX: usize = Gaps::LEN_MAX;
+
+    /// A block without gaps and tags.
+    #[inline]
+    pub(super) fn new(
+        samples: Option<Loan>,
+        index: SampleIndex,
+        len_samples: usize,
+        at: Instant,
+    ) -> Self {
+        Self { samples, index, len_samples, gaps: Gaps::new(), tags: ArrayVec::new(), at }
+    }
 
     /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
     /// block only carries gaps or tags, at the end of a stream or before a pause.
@@ -62,16 +74,14 @@ impl Block {
 
     /// The same samples with these gaps, and the first of these tags.
     pub(super) fn with(mut self, gaps: Gaps, tags: &[Tag]) -> Self {
-        (self.gaps, self.tags) = (gaps, Tags::default());
-        for tag in tags.iter().take(Tags::LEN_MAX) {
-            self.tags.push(*tag).expect("there is room");
-        }
+        self.gaps = gaps;
+        self.tags = tags.iter().take(Tags::LEN_MAX).copied().collect();
         self
     }
 
     /// Whether there is something in it besides samples.
     pub(super) fn carries_something(&self) -> bool {
-        self.gaps.len > 0 || !self.tags.is_empty()
+        !self.gaps.as_slice().is_empty() || !self.tags.is_empty()
     }
 
     /// The gaps just before the first sample, in order.
@@ -86,31 +96,26 @@ impl Block {
 }
 
 /// A few gaps, in order, without an allocation.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Gaps {
-    entries: [Gap; Gaps::LEN_MAX],
-    len: usize,
-}
+#[derive(Clone, Debug)]
+pub(super) struct Gaps(ArrayVec<Gap, { Self::LEN_MAX }>);
 
 impl Gaps {
     /// Gaps of one block; more come in a block of their own.
     pub(super) const LEN_MAX: usize = 4;
 
     pub(super) const fn new() -> Self {
-        let none = Gap { first: 0, not_repaired: 0, source_lost: 0, cause: Cause::Deadline };
-        Self { entries: [none; Self::LEN_MAX], len: 0 }
+        Self(ArrayVec::new_const())
     }
 
     pub(super) const fn is_full(&self) -> bool {
-        self.len == Self::LEN_MAX
+        self.0.is_full()
     }
 
     pub(super) fn push(&mut self, gap: Gap) {
-        self.entries[self.len] = gap;
-        self.len += 1;
+        self.0.push(gap);
     }
 
     pub(super) fn as_slice(&self) -> &[Gap] {
-        &self.entries[..self.len]
+        &self.0
     }
 }

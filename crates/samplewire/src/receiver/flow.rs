@@ -38,6 +38,8 @@ pub(crate) struct ReceiveFlow {
     handled: u32,
     /// Something was handed over since the last [`ReceiveFlow::advance`].
     has_handed_over: bool,
+    /// When the receiver is due, where this visit has asked.
+    due_at: Option<Nanos>,
     /// All but delivery was left for this turn.
     has_put_off: bool,
     /// A quantum that is delivered and waits for room in the ring of items.
@@ -84,6 +86,7 @@ impl ReceiveFlow {
             unrung: 0,
             handled: 0,
             has_handed_over: false,
+            due_at: None,
             has_put_off: false,
             blocked: None,
             held_until: None,
@@ -174,6 +177,7 @@ impl ReceiveFlow {
         if self.shared.is_stopped() {
             self.receiver.cancel_for(now, self.shared.stop_reason());
         }
+        self.due_at = None;
         self.receiver.handle_timeout(now);
         if self.handled > 0 {
             self.hold.came(now, self.handled);
@@ -268,8 +272,7 @@ impl ReceiveFlow {
         }
         match self.parts.last_mut() {
             Some(Part::Run(run))
-                if run.offset_bytes + run.len_bytes == offset_bytes
-                    && run.index + run.len_samples as u64 == index =>
+                if run.offset_bytes + run.len_bytes == offset_bytes && run.end_index() == index =>
             {
                 run.len_bytes += len_bytes;
                 run.len_samples += len_samples;
@@ -380,13 +383,18 @@ impl ReceiveFlow {
             return false;
         }
         self.held_until = None;
-        let samples = quantum.map(Quantum::share);
+        let mut samples = quantum.map(Quantum::share);
+        let mut left = self.parts.len();
         for part in self.parts.drain(..) {
-            let item = match (part, &samples) {
-                (Part::Run(run), Some(samples)) => Item::Run { samples: samples.clone(), run },
-                (Part::Run(_), None) => unreachable!("a run lies in a quantum"),
-                (Part::Gap(gap), _) => Item::Gap(gap),
-                (Part::Tag(tag), _) => Item::Tag(tag),
+            left -= 1;
+            let item = match part {
+                Part::Run(run) => {
+                    // The last takes the handle that is there.
+                    let samples = if left == 0 { samples.take() } else { samples.clone() };
+                    Item::Run { samples: samples.expect("a run lies in a quantum"), run }
+                }
+                Part::Gap(gap) => Item::Gap(gap),
+                Part::Tag(tag) => Item::Tag(tag),
             };
             self.items.push(item).expect("the room was checked");
         }
@@ -416,11 +424,16 @@ impl ReceiveFlow {
         self.receiver.set_consumed(self.shared.consumed());
         let (late_packets, underflow_samples) = self.shared.played();
         self.receiver.note_play(late_packets, underflow_samples);
-        while let Some(len) = self.receiver.poll_transmit(now, &mut self.out[..]) {
+        // Computed once a visit: most visits have nothing to send.
+        self.due_at = self.receiver.poll_timeout(now);
+        while self.due_at.is_some_and(|at| at <= now)
+            && let Some(len) = self.receiver.poll_transmit(now, &mut self.out[..])
+        {
             let packet =
                 Outgoing { peer: self.peer, ecn: Ecn::NotEct, parts: [&self.out[..len], &[], &[]] };
             // A REPORT that finds the socket full is as good as lost: the next one says more.
             link.send(&[packet])?;
+            self.due_at = self.receiver.poll_timeout(now);
         }
         Ok(())
     }
@@ -467,7 +480,8 @@ impl ReceiveFlow {
                 return None;
             }
         }
-        let mut until = self.receiver.poll_timeout(now).unwrap_or(now + SLEEP_MAX);
+        let due_at = self.due_at.or_else(|| self.receiver.poll_timeout(now));
+        let mut until = due_at.unwrap_or(now + SLEEP_MAX);
         until = until.min(now + SLEEP_MAX);
         if is_blocked {
             until = (now + WAIT_MAX).min(until.max(now));

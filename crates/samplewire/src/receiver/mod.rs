@@ -2,6 +2,7 @@
 
 mod aligned;
 mod block;
+mod deadline;
 mod flow;
 mod hold;
 mod interrupter;
@@ -17,7 +18,7 @@ use std::sync::atomic::{Ordering, fence};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, Tags};
+use samplewire_circuit::{Loan, Pages, Pool, PoolConfig, SharedQuantum};
 use samplewire_io::{Capabilities, LinkError};
 use samplewire_proto::receiver::{self as proto, ReceiverConfig, RecvSlot};
 use samplewire_proto::session::AcceptInfo;
@@ -41,9 +42,9 @@ pub use aligned::{
     StreamSamples,
 };
 pub use block::Block;
-use block::Gaps;
+use deadline::Deadline;
 pub(crate) use flow::ReceiveFlow;
-use flow::{Item, WAIT_MAX, items_max};
+use flow::{Item, Run, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
 use payload_ring::PayloadRing;
 pub(crate) use port::Answer;
@@ -182,53 +183,78 @@ impl ReceiveStream {
         if is_look && self.items.is_empty() {
             return self.nothing();
         }
-        let until = Instant::now().checked_add(timeout);
-        let mut block = self.empty_block();
-        loop {
-            match self.items.pop() {
-                Ok(Item::Run { samples, run }) => {
-                    let range = run.offset_bytes..run.offset_bytes + run.len_bytes;
-                    let loan = Loan::new(samples, range).expect("a run lies in its quantum");
-                    block.samples = Some(loan.returned_to(self.shared.clone()));
-                    (block.index, block.len_samples) = (run.index, run.len_samples);
-                    self.next_index = run.index + run.len_samples as u64;
-                    block.at = run.at;
-                    self.take_trailing_tags(&mut block);
-                    if !self.is_played {
-                        self.shared.set_consumed(run.index);
-                    }
+        let deadline = Deadline::after(timeout);
+        match self.next_item(deadline) {
+            Some(Item::Run { samples, run }) if !self.has_tag_at(run.end_index()) => {
+                let samples = Some(self.take_run(samples, &run));
+                return Ok(Some(Block::new(samples, run.index, run.len_samples, run.at)));
+            }
+            Some(first) => {
+                if let Some(block) = self.gather(first, deadline) {
                     return Ok(Some(block));
                 }
-                Ok(Item::Gap(gap)) => {
+            }
+            None => {}
+        }
+        self.nothing()
+    }
+
+    /// A block with gaps or tags, of which `first` is the first item. Apart from the usual block,
+    /// which is made where it is returned: it is large to move.
+    #[inline(never)]
+    fn gather(&mut self, first: Item, deadline: Deadline) -> Option<Block> {
+        let mut block = Block::new(None, self.next_index, 0, Instant::now());
+        let mut next = Some(first);
+        while let Some(item) = next {
+            match item {
+                Item::Run { samples, run } => {
+                    block.samples = Some(self.take_run(samples, &run));
+                    (block.index, block.len_samples) = (run.index, run.len_samples);
+                    block.at = run.at;
+                    self.take_trailing_tags(&mut block);
+                    return Some(block);
+                }
+                Item::Gap(gap) => {
                     self.next_index = gap.end();
                     block.index = gap.end();
                     block.gaps.push(gap);
                     if block.gaps.is_full() {
-                        return Ok(Some(block));
+                        return Some(block);
                     }
                 }
-                Ok(Item::Tag(tag)) => {
-                    // A block carries the first tags of a crowd; the rest is not worth a stall.
-                    let _full = block.tags.push(tag).is_err();
-                }
-                Ok(Item::End(end)) => {
+                // A block carries the first tags of a crowd; the rest is not worth a stall.
+                Item::Tag(tag) => drop(block.tags.try_push(tag)),
+                Item::End(end) => {
                     self.end = Some(end);
-                    return if block.carries_something() {
-                        Ok(Some(block))
-                    } else {
-                        self.nothing()
-                    };
-                }
-                Err(rtrb::PopError::Empty) if self.end.is_some() => return self.nothing(),
-                Err(rtrb::PopError::Empty) => {
-                    let is_over = self.wait_for_item(until);
-                    if is_over {
-                        let has_block = block.carries_something();
-                        return if has_block { Ok(Some(block)) } else { self.nothing() };
-                    }
+                    break;
                 }
             }
+            next = self.next_item(deadline);
         }
+        block.carries_something().then_some(block)
+    }
+
+    /// Waits for the next item; `None` when none comes in time, or the stream has ended.
+    fn next_item(&mut self, deadline: Deadline) -> Option<Item> {
+        loop {
+            if let Ok(item) = self.items.pop() {
+                return Some(item);
+            }
+            if self.end.is_some() || self.wait_for_item(deadline) {
+                return None;
+            }
+        }
+    }
+
+    /// Lends the samples of a run to the program.
+    fn take_run(&mut self, samples: SharedQuantum, run: &Run) -> Loan {
+        let range = run.offset_bytes..run.offset_bytes + run.len_bytes;
+        let loan = Loan::new(samples, range).expect("a run lies in its quantum");
+        self.next_index = run.end_index();
+        if !self.is_played {
+            self.shared.set_consumed(run.index);
+        }
+        loan.returned_to(self.shared.clone())
     }
 
     /// The most samples that a block has.
@@ -266,33 +292,27 @@ impl ReceiveStream {
         self.shared.snapshot()
     }
 
-    fn empty_block(&self) -> Block {
-        Block {
-            samples: None,
-            index: self.next_index,
-            len_samples: 0,
-            gaps: Gaps::new(),
-            tags: Tags::default(),
-            at: Instant::now(),
+    /// Tags at the end of a run travel with it.
+    fn take_trailing_tags(&mut self, block: &mut Block) {
+        while !block.tags.is_full()
+            && self.has_tag_at(self.next_index)
+            && let Ok(Item::Tag(tag)) = self.items.pop()
+        {
+            block.tags.push(tag);
         }
     }
 
-    /// Tags at the end of a run travel with it.
-    fn take_trailing_tags(&mut self, block: &mut Block) {
-        while let Ok(Item::Tag(tag)) = self.items.peek() {
-            if tag.index != self.next_index || block.tags.push(*tag).is_err() {
-                break;
-            }
-            drop(self.items.pop());
-        }
+    /// Whether a tag of that index is next.
+    fn has_tag_at(&mut self, index: SampleIndex) -> bool {
+        matches!(self.items.peek(), Ok(Item::Tag(tag)) if tag.index == index)
     }
 
     /// Waits for an item; `true` when the time is over.
-    fn wait_for_item(&self, until: Option<Instant>) -> bool {
+    fn wait_for_item(&self, deadline: Deadline) -> bool {
         if self.granted.waits.is_program_spinning() {
-            return self.spin_for_item(until);
+            return self.spin_for_item(deadline);
         }
-        let left = until.map_or(SLEEP_MAX, |until| until.saturating_duration_since(Instant::now()));
+        let left = deadline.left();
         if left.is_zero() || self.shared.is_interrupted() {
             return true;
         }
@@ -305,7 +325,7 @@ impl ReceiveStream {
     }
 
     /// Like [`ReceiveStream::wait_for_item`], and does what is due where no thread does.
-    fn spin_for_item(&self, until: Option<Instant>) -> bool {
+    fn spin_for_item(&self, deadline: Deadline) -> bool {
         for turn in (0..CLOCK_TURNS).cycle() {
             let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
             if !self.items.is_empty() {
@@ -314,9 +334,8 @@ impl ReceiveStream {
             if !is_run {
                 std::hint::spin_loop();
             }
-            let is_late = || until.is_some_and(|until| Instant::now() >= until);
             let is_over = self.shared.is_interrupted() || self.is_drained();
-            if is_over || turn == 0 && is_late() {
+            if is_over || turn == 0 && deadline.left().is_zero() {
                 break;
             }
         }

@@ -3,8 +3,10 @@
 
 use std::error::Error;
 use std::net::SocketAddr;
+use std::ops::Range;
 use std::time::Duration;
 
+use arrayvec::ArrayVec;
 use samplewire_circuit::Quantum;
 use samplewire_io::{Ecn, Link, Outgoing};
 use samplewire_proto::sender::{
@@ -304,10 +306,17 @@ impl SendFlow {
         self.outbox.controls()
     }
 
-    /// The packets that are ready, at most [`OUTBOX_PACKETS`].
-    pub(crate) fn packets(&self) -> impl Iterator<Item = Outgoing<'_>> {
-        let peer = self.stream.as_ref().map(|stream| stream.session.peer);
-        peer.into_iter().flat_map(|peer| self.outbox.packets(peer, &self.held))
+    /// Adds the packets at these places of those that are ready, at most [`OUTBOX_PACKETS`].
+    pub(crate) fn offer<'a, const N: usize>(
+        &'a self,
+        which: Range<usize>,
+        packets: &mut ArrayVec<Outgoing<'a>, N>,
+    ) {
+        if !which.is_empty()
+            && let Some(stream) = &self.stream
+        {
+            packets.extend(self.outbox.packets(which, stream.session.peer, &self.held));
+        }
     }
 
     /// The link has taken the first `packets` of those that are ready; says whether these were all.

@@ -1,6 +1,7 @@
 //! Packets that have departed and wait for the link to take them.
 
 use std::net::SocketAddr;
+use std::ops::Range;
 
 use arrayvec::ArrayVec;
 use samplewire_io::{Ecn, Outgoing};
@@ -61,13 +62,14 @@ impl Outbox {
         self.entries.len()
     }
 
-    /// All that waits, in order.
+    /// The packets at these places of what waits.
     pub(super) fn packets<'a>(
         &'a self,
+        which: Range<usize>,
         peer: SocketAddr,
         held: &'a RetransmitBuffer,
     ) -> impl Iterator<Item = Outgoing<'a>> {
-        self.entries.iter().map(move |entry| match entry {
+        self.entries[which].iter().map(move |entry| match entry {
             Entry::Data(data) => {
                 let payload = held.payload(data.seq, usize::from(data.len_bytes));
                 Outgoing { peer, ecn: Ecn::Ect0, parts: [data.head(), payload, &data.trailer] }

@@ -122,8 +122,10 @@ impl Form {
     where
         S: AsRef<[SendSlot]> + AsMut<[SendSlot]>,
     {
-        let waiting_max = (WAITING_BYTES / self.payload_bytes).min(OUTBOX_PACKETS) as u32;
-        sender.free_slots() > 0 && sender.waiting() < waiting_max.max(1)
+        let waiting = sender.waiting() as usize;
+        let is_soon =
+            waiting < OUTBOX_PACKETS && (waiting + 1) * self.payload_bytes <= WAITING_BYTES;
+        sender.free_slots() > 0 && (waiting == 0 || is_soon)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum, Tags};
+use samplewire_circuit::{Loan, Pool, PoolConfig, Quantum};
 use samplewire_io::Capabilities;
 
 use super::super::block::Gaps;
@@ -136,14 +136,8 @@ impl Interleaved {
                 let at = interleave(&block, quantum.data_mut(), frame_bytes);
                 let range = 0..quantum.len();
                 let samples = Loan::new(quantum.share(), range).expect("all that it holds");
-                return Ok(Some(AlignedItem::Samples(Block {
-                    samples: Some(samples),
-                    index,
-                    len_samples,
-                    gaps: Gaps::new(),
-                    tags: Tags::default(),
-                    at,
-                })));
+                let block = Block::new(Some(samples), index, len_samples, at);
+                return Ok(Some(AlignedItem::Samples(block)));
             }
             Ok(Some(AlignedItem::Gap(gap))) => Ok(Some(AlignedItem::Gap(gap))),
             Ok(None) => Ok(None),

@@ -272,7 +272,7 @@ impl AlignedStreams {
     fn take(&mut self, lane: usize, timeout: Duration) -> bool {
         match self.receivers[lane].next_within(timeout) {
             Ok(Some(block)) => {
-                let gaps = block.gaps;
+                let gaps = block.gaps.clone();
                 self.tags[lane].put(block.tags());
                 let samples =
                     (!block.is_empty()).then(|| (block.index(), block.len() as u64, block));

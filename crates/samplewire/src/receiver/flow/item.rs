@@ -31,6 +31,13 @@ pub(crate) struct Run {
     pub(crate) at: Instant,
 }
 
+impl Run {
+    /// The index after the last sample.
+    pub(crate) const fn end_index(&self) -> SampleIndex {
+        self.index + self.len_samples as u64
+    }
+}
+
 /// What has been delivered of the quantum that is being filled.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {

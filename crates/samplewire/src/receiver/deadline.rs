@@ -1,0 +1,32 @@
+//! When a wait ends.
+
+use std::time::{Duration, Instant};
+
+/// The end of a wait. One that is over at once reads no clock.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Deadline {
+    Passed,
+    At(Instant),
+    Never,
+}
+
+impl Deadline {
+    /// The end of a wait of `timeout` from now on.
+    #[inline]
+    pub(super) fn after(timeout: Duration) -> Self {
+        if timeout.is_zero() {
+            return Self::Passed;
+        }
+        Instant::now().checked_add(timeout).map_or(Self::Never, Self::At)
+    }
+
+    /// How long there is until then.
+    #[inline]
+    pub(super) fn left(self) -> Duration {
+        match self {
+            Self::Passed => Duration::ZERO,
+            Self::At(at) => at.saturating_duration_since(Instant::now()),
+            Self::Never => Duration::MAX,
+        }
+    }
+}
