@@ -55,7 +55,7 @@ impl FaultPair {
         Ok((!texts.is_empty()).then(|| Self { text: texts.join(" "), data, feedback }))
     }
 
-    /// The same for one of several streams, drawn from seeds of its own.
+    /// The same for a stream of a bridge, drawn from seeds of its own.
     pub(crate) fn of_stream(&self, stream: u16) -> Self {
         let of = |spec: &FaultSpec| {
             let seed = spec.chosen_seed();

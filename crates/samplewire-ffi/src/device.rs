@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Player, ReceiveListener, SampleClock};
+use samplewire::device::{Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
 use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
@@ -203,6 +203,10 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     };
     let info = counter().map_err(of_source)?.info().clone();
     let streams = asked.streams.max(1) as usize;
+    if streams > STREAMS_MAX {
+        let words = format!("streams: {streams} are not in 1..={STREAMS_MAX}");
+        return Err(Failure::argument(words));
+    }
     let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
     // One stream alone keeps its rate; of several, one clock keeps the indexes of all together.
     let port_clock = clock.filter(|_| file.is_some() || streams > 1);

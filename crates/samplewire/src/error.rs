@@ -172,9 +172,9 @@ pub enum OpenError {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReceiveError {
-    /// The stream is complete: a CLOSE ended it, and all blocks have been taken. Iterators end here
-    /// without an error.
-    #[error("the stream is complete: {}", end_words(.0))]
+    /// A CLOSE ended the stream, and all blocks have been taken; with [`End::Finished`] the sender had
+    /// no more samples. Iterators end here without an error.
+    #[error("the stream is closed: {}", end_words(.0))]
     Closed(End),
     /// The sender is silent, has restarted, or broke the protocol.
     #[error("the stream broke off: {}", end_words(.0))]
@@ -212,7 +212,7 @@ pub enum ReceiveError {
 }
 
 impl ReceiveError {
-    /// Whether a CLOSE ended the stream, so that nothing is missing after its last block.
+    /// Whether a CLOSE ended the stream.
     pub fn is_closed(&self) -> bool {
         match self {
             Self::Closed(_) => true,
@@ -239,7 +239,8 @@ impl ReceiveError {
 
 fn end_words(end: &End) -> String {
     match end {
-        End::Finished { .. } | End::ClosedByPeer(_) => "the sender closed it".into(),
+        End::Finished { .. } => "the sender has sent all".into(),
+        End::ClosedByPeer(reason) => format!("the sender closed it ({reason:?})"),
         End::Cancelled => "this end closed it".into(),
         End::PeerRestarted => "the sender is gone, or gave the stream to another".into(),
         End::PeerSilent => "the sender fell silent".into(),

@@ -2,7 +2,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-/// `taps` of a low-pass filter that halves amplitudes at `cutoff` cycles a sample, 0 to 0.5: a sinc
+/// `taps` of a low-pass filter that halves amplitudes at `cutoff` cycles a sample, above 0 and up to 0.5: a sinc
 /// under a Hann window. They are symmetric, and add up to 1.
 ///
 /// From half to full amplitude, and from half to less than -44 dB, the frequency goes by some 1.6 /

@@ -214,7 +214,7 @@ impl Plan {
             }
             return Ok(len);
         }
-        let most = (LEN_BYTES_MAX / self.sample_bytes).max(1);
+        let most = (LEN_BYTES_MAX / self.sample_bytes.max(1)).max(1);
         let circuits = node.inputs.iter().flat_map(|&edge| edges[edge].circuits());
         let inputs = circuits.filter_map(|circuit| rounds.get(circuit));
         let len = inputs.map(|round| round.len).max().map_or(most, |input_len| {

@@ -90,8 +90,10 @@ impl Show {
         let started = Instant::now();
         let mut cadence = Cadence::new(screen.period(), started);
         while receiver.end().is_none() {
-            if let Ok(Some(block)) = receiver.next_within(PAUSE_MAX) {
-                self.take(&block)?;
+            match receiver.next_within(PAUSE_MAX) {
+                Ok(Some(block)) => self.take(&block)?,
+                Ok(None) => {}
+                Err(_) => break,
             }
             let now = Instant::now();
             if cadence.is_due(now) {

@@ -72,7 +72,7 @@ pub(super) struct Start {
     pub(super) receive_buffer_bytes: usize,
     /// The socket buffer that was granted for sending.
     pub(super) send_buffer_bytes: usize,
-    /// What the I/O thread of each stream was given of the machine.
+    /// What the I/O thread, and the memory of all streams, were granted of the machine.
     pub(super) real_time: Vec<RealTimeEntry>,
 }
 

@@ -11,6 +11,7 @@ use samplewire_proto::stream::{End, Underflow};
 use samplewire_proto::wire::CloseReason;
 
 use super::SampleClock;
+use crate::error::ReceiveError;
 use crate::receiver::{Block, ReceiveStream, ReceiverSnapshot};
 use crate::sink::{Sink, SinkError};
 
@@ -145,7 +146,7 @@ impl<'a> Player<'a> {
                 self.take(block);
                 true
             }
-            Ok(None) => false,
+            Ok(None) | Err(ReceiveError::Interrupted) => false,
             Err(_) => {
                 self.is_over = true;
                 false

@@ -112,6 +112,17 @@ impl Granted {
         self.lacks.extend(of_thread);
     }
 
+    /// Adds what another stream of the same I/O thread was refused; of the pages, the smaller ones.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        for lack in &other.lacks {
+            if !self.lacks.iter().any(|mine| mine.what == lack.what) {
+                self.lacks.push(lack.clone());
+                self.pages = other.pages;
+            }
+        }
+        self.locked_bytes = self.locked_bytes.and(other.locked_bytes);
+    }
+
     /// Keeps what was had, or notes why not.
     fn keep<T>(&mut self, had: io::Result<T>, lack: impl FnOnce() -> Lack) -> Option<T> {
         had.map_err(|error| self.lacks.push(Lack { why: reason(&error), ..lack() })).ok()

@@ -361,7 +361,8 @@ impl Port {
         Ok(infos)
     }
 
-    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order.
+    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order. After
+    /// an error it sends no more, and still takes what is accepted, so that the caller can close it.
     fn ask_each(
         &self,
         address: SocketAddr,
@@ -370,12 +371,22 @@ impl Port {
         mut take: impl FnMut(Accepted) -> Result<(), OpenError>,
     ) -> Result<(), OpenError> {
         let mut asked = VecDeque::with_capacity(Self::OPENINGS_MAX);
+        let mut failed = None;
         loop {
-            for config in configs.by_ref().take(Self::OPENINGS_MAX - asked.len()) {
-                asked.push_back(self.ask(address, config, limits, seed()?)?);
+            while failed.is_none() && asked.len() < Self::OPENINGS_MAX {
+                let Some(config) = configs.next() else { break };
+                match seed()
+                    .map_err(OpenError::from)
+                    .and_then(|seed| self.ask(address, config, limits, seed))
+                {
+                    Ok(answer) => asked.push_back(answer),
+                    Err(error) => failed = Some(error),
+                }
             }
-            let Some(answer) = asked.pop_front() else { return Ok(()) };
-            take(self.wait(&answer)?)?;
+            let Some(answer) = asked.pop_front() else { return failed.map_or(Ok(()), Err) };
+            if let Err(error) = self.wait(&answer).and_then(&mut take) {
+                failed.get_or_insert(error);
+            }
         }
     }
 
@@ -474,8 +485,11 @@ impl Port {
     ) -> Result<ReceiveStream, OpenError> {
         let &Accepted { place, ref accept, at } = accepted;
         let wake_handle = self.wakeups.wake_handle(place);
+        // The port decides how its streams wait.
+        let waits = self.drive.granted.waits;
+        let options = options.clone().real_time(options.real_time.clone().waits(waits));
         let Begun { flow, mut block_queue, info, pages } =
-            begin(at, (address, self.epoch), accept, options, wake_handle)?;
+            begin(at, (address, self.epoch), accept, &options, wake_handle)?;
         let packet_bytes = usize::from(info.payload_bytes) + PACKET_OVERHEAD_BYTES;
         let room = (block_queue.window, packet_bytes);
         let opened = Opened::new(address, accept);

@@ -90,7 +90,8 @@ impl Listener {
     /// At most for `timeout`.
     pub fn accept(&mut self, timeout: Duration) -> Result<Option<SendStream>, SendError> {
         let Self { seen_session, slot } = self;
-        let accepted = slot.wait_until(timeout, |shared| {
+        let shared = &slot.shared;
+        let accepted = slot.port.wait_until(&shared.listener_bell, timeout, || {
             if let Some(failure) = shared.failure() {
                 return Some(Err(SendError::Port(failure.to_owned())));
             }

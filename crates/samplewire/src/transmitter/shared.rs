@@ -20,8 +20,11 @@ use crate::wakeups::WakeHandle;
 /// I/O thread takes no lock of it.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// Rings when a session opens or ends, or quanta come back.
+    /// Rings for a stream: when its session opens or ends, or quanta come back.
     pub(super) bell: Bell,
+    /// Rings for a listener, which may wait beside the stream that it gave: when a session opens, or
+    /// that stream is dropped.
+    pub(super) listener_bell: Bell,
     /// No program takes another session.
     is_closed: AtomicBool,
     stop: AtomicBool,
@@ -132,6 +135,7 @@ impl SharedWriter {
         let (events, event_queue) = EventQueue::new();
         let shared = Arc::new(Shared {
             bell: Bell::new(),
+            listener_bell: Bell::new(),
             is_closed: AtomicBool::new(false),
             stop: AtomicBool::new(false),
             cancelled: AtomicU64::new(0),
@@ -153,6 +157,7 @@ impl SharedWriter {
         // Release: who sees the session as open sees its terms.
         self.shared.open_session.store(session.id, Ordering::Release);
         self.shared.bell.ring();
+        self.shared.listener_bell.ring();
     }
 
     /// A stream that the program knows of has ended.
@@ -178,6 +183,7 @@ impl SharedWriter {
     /// Wakes the program, whatever it waits for.
     fn ring(&self) {
         self.shared.bell.ring();
+        self.shared.listener_bell.ring();
         self.events.ring_bell();
     }
 }

@@ -69,7 +69,7 @@ impl Claim {
     /// A stream is dropped: the next one may have the ring.
     pub(super) fn give_back(&self, submit: rtrb::Producer<Submit>) {
         *lock(&self.submit) = Some(submit);
-        self.shared.bell.ring();
+        self.shared.listener_bell.ring();
     }
 }
 

@@ -76,6 +76,7 @@ pub struct AlignedStreams {
     /// Of each stream.
     tags: Box<[PendingTags]>,
     port: PortShare,
+    granted: Granted,
     /// Why each stream ended, if it did.
     errors: Box<[Option<ReceiveError>]>,
     end: Option<ReceiveError>,
@@ -141,7 +142,9 @@ impl AlignedStreams {
         let alignment = Alignment::new(receivers.len(), info.first_index);
         let tags = receivers.iter().map(|_| PendingTags::default()).collect();
         let errors = receivers.iter().map(|_| None).collect();
-        Self { receivers, info, alignment, tags, port, errors, end: None }
+        let mut granted = receivers[0].granted().clone();
+        receivers[1..].iter().for_each(|receiver| granted.merge(receiver.granted()));
+        Self { receivers, info, alignment, tags, port, granted, errors, end: None }
     }
 
     /// The streams as one that has the channels of all, in the order in which they were named.
@@ -159,9 +162,10 @@ impl AlignedStreams {
         self.receivers[0].capabilities()
     }
 
-    /// What was granted of the [`RealTime`](crate::RealTime) options.
-    pub fn granted(&self) -> &Granted {
-        self.receivers[0].granted()
+    /// What was granted of the [`RealTime`](crate::RealTime) options: to the I/O thread, and to the
+    /// memory of all streams.
+    pub const fn granted(&self) -> &Granted {
+        &self.granted
     }
 
     /// All memory taken for the streams, in bytes. None is taken later.

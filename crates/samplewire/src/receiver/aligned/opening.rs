@@ -33,7 +33,8 @@ pub(super) fn open(
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
     loop {
-        let opened = open_once(&port, address, streams, &options, LEAD_MIN * 2_u32.pow(attempt));
+        let lead_min = (LEAD_MIN + LEAD_OF_A_STREAM * streams.len() as u32) * 2_u32.pow(attempt);
+        let opened = open_once(&port, address, streams, &options, lead_min);
         let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
@@ -129,6 +130,9 @@ const RUN: &str = "run of the device";
 
 /// How far ahead the streams begin at least: an OPEN that is lost is repeated after 100 ms.
 const LEAD_MIN: Duration = Duration::from_millis(150);
+
+/// What the memory of a stream takes to allocate, with some room: the openings are sent in between.
+const LEAD_OF_A_STREAM: Duration = Duration::from_millis(5);
 
 /// How often a later index is tried, each twice as far ahead as the one before.
 const RETRIES_MAX: u32 = 4;
