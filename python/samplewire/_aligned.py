@@ -10,7 +10,14 @@ from samplewire import _native
 from samplewire._blocks import BlockReceiver
 from samplewire._options import unsigned
 from samplewire._real_time import Granted
-from samplewire._records import DeviceInfo, ReceiverStats, StreamCounts, StreamGap, Tag
+from samplewire._records import (
+    DeviceInfo,
+    PortStats,
+    ReceiverStats,
+    StreamCounts,
+    StreamGap,
+    Tag,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,7 +150,9 @@ class AlignedReceiver(BlockReceiver[AlignedBlock]):
         Raises
         ------
         WaitTimeoutError
-            Nothing came within `timeout`.
+            No sample came within `timeout`. Gaps that came are kept for the next reading.
+        MemoryError
+            There is no memory for so many samples.
         EndedError
             A stream broke off.
         """
@@ -157,6 +166,10 @@ class AlignedReceiver(BlockReceiver[AlignedBlock]):
     def counts(self) -> tuple[StreamCounts, ...]:
         """What became of the indexes of each stream; may wait 50 ms for a thread that waits."""
         return self._native.counts()
+
+    def port_stats(self) -> PortStats:
+        """Packets that belong to none of the streams; may wait as `counts`."""
+        return self._native.port_stats()
 
     def __repr__(self) -> str:
         info = self._info

@@ -63,7 +63,7 @@ class Listener:
         Raises
         ------
         ClosedError
-            The listener was closed.
+            The listener was closed, before the call or by another thread during it.
         PortFailedError
             The I/O thread broke.
         """

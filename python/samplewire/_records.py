@@ -218,6 +218,22 @@ class ReceiverStats:
 
 
 @dataclass(frozen=True, slots=True)
+class PortStats:
+    """What the port of aligned streams counted besides them.
+
+    Attributes
+    ----------
+    corrupted : int
+        Packets whose CRC was wrong and whose stream cannot be known.
+    foreign : int
+        Packets of no stream of the port, or not of the protocol.
+    """
+
+    corrupted: int
+    foreign: int
+
+
+@dataclass(frozen=True, slots=True)
 class TransmitterStats:
     """Counters of a transmitter, as of some milliseconds ago (`docs/statistics.md`).
 

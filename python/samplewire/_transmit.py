@@ -1,4 +1,4 @@
-"""Sending to a device that plays."""
+"""Sending to a device that plays, or to a receiver that opened a stream."""
 
 from collections.abc import Iterable, Iterator
 from types import TracebackType
@@ -148,7 +148,8 @@ class SendStream:
         Samples are copied once, from where they lie into the memory that the network reads, and
         converted on the way where they have another type; an array that is not contiguous is copied
         once more. The GIL is released while the call waits for memory, and held while it copies.
-        Memory that another thread writes meanwhile is sent as it is at that moment.
+        Memory that another thread writes meanwhile is sent as it is at that moment. An exception,
+        also that of Ctrl-C, ends the burst with what was sent; for that the call waits 1 s at most.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class SendStream:
         parts = [samples] if _is_one(samples) else cast(Iterable[Samples], samples)
         first = self.next_index if index is None else index
         unsigned(index=(first, 64))
-        return self._native.send(self._pieces(parts), first)
+        return self._native.send(self._arrays(parts), first)
 
     def stats(self) -> TransmitterStats:
         """Counters as of some milliseconds ago."""
@@ -203,7 +204,7 @@ class SendStream:
         self._end = self._native.cancel() or self._end
         return self._end
 
-    def _pieces(self, parts: Iterable[Samples]) -> Iterator[tuple[NDArray[np.uint8], str]]:
+    def _arrays(self, parts: Iterable[Samples]) -> Iterator[tuple[NDArray[np.uint8], str]]:
         for part in parts:
             yield _as_bytes(part, self._format, self._channels)
 

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
-use samplewire::receiver::{AlignedItem, AlignedStreams, LaneCounts, StatsHandle};
+use samplewire::receiver::{AlignedItem, AlignedStreams, LaneCounts, PortStats, StatsHandle};
 use samplewire::{DeviceInfo, Granted, ReceiveError};
 
 use crate::chunk::Chunk;
@@ -25,6 +25,7 @@ pub(crate) struct AlignedReceiver {
     /// All streams as one.
     info: DeviceInfo,
     infos: Box<[DeviceInfo]>,
+    shapes: Box<[Shape]>,
     stats: Box<[StatsHandle]>,
     granted: Granted,
     memory_bytes: usize,
@@ -34,27 +35,32 @@ pub(crate) struct AlignedReceiver {
 struct Inner {
     /// `None` once it was closed.
     streams: Option<Own<AlignedStreams>>,
-    shapes: Arc<[Shape]>,
     /// Copied out of the streams and not taken, in order.
     ready: VecDeque<Chunk>,
+    /// The index after what was taken.
+    index: u64,
     /// Why no block comes any more.
-    end: Option<ReceiveError>,
+    end: Option<Arc<ReceiveError>>,
     /// What became of the indexes of each stream, once it was closed.
     counts: Vec<LaneCounts>,
+    /// What the port counted, once it was closed.
+    port: PortStats,
 }
 
-/// What there is at once.
-enum Taken {
-    Chunk(Chunk),
-    /// The streams are over, or go on elsewhere than was asked for.
-    Nothing,
+/// What comes next.
+enum Next<T> {
+    Taken(T),
+    /// The streams go on elsewhere than was asked for.
+    Apart,
     /// Nothing yet.
     Waits,
+    Over(Arc<ReceiveError>),
+    Closed,
 }
 
 impl Inner {
     /// Waits for samples or a gap, and copies them; whether there is something to report.
-    fn fetch(&mut self, timeout: Duration) -> bool {
+    fn fetch(&mut self, timeout: Duration, shapes: &[Shape]) -> bool {
         if !self.ready.is_empty() || self.end.is_some() {
             return true;
         }
@@ -66,109 +72,113 @@ impl Inner {
                 Ok(Some(AlignedItem::Gap(gap))) => gaps.push(gap),
                 Ok(Some(AlignedItem::Samples(block))) => {
                     let gaps = std::mem::take(&mut gaps);
-                    self.ready.push_back(Chunk::of(&block, gaps, &self.shapes));
+                    self.ready.push_back(Chunk::of(&block, gaps, shapes));
                     return true;
                 }
                 Ok(None) => break,
                 Err(error) => {
-                    self.end = Some(error);
+                    self.end = Some(Arc::new(error));
                     break;
                 }
             }
         }
-        self.ready.extend(Chunk::of_gaps(gaps, &self.shapes));
+        self.ready.extend(Chunk::of_gaps(gaps, shapes));
         !self.ready.is_empty() || self.end.is_some()
     }
 
-    /// Takes what there is, of at most `len_max` samples, where that goes on at `next` without a gap.
-    fn take(&mut self, timeout: Duration, len_max: usize, next: Option<u64>) -> Taken {
-        if !self.fetch(timeout) {
-            return Taken::Waits;
+    /// Takes what comes within `timeout`, where that follows samples that end at index `end`.
+    fn next<T>(
+        &mut self,
+        timeout: Duration,
+        shapes: &[Shape],
+        end: Option<u64>,
+        take: impl FnOnce(&mut Self, Chunk) -> T,
+    ) -> Next<T> {
+        if !self.fetch(timeout, shapes) {
+            return Next::Waits;
         }
-        let Some(mut chunk) = self.ready.pop_front() else { return Taken::Nothing };
-        if next.is_some_and(|next| !chunk.gaps.is_empty() || next != chunk.index) {
-            self.ready.push_front(chunk);
-            return Taken::Nothing;
+        match (self.ready.pop_front(), &self.end) {
+            (Some(chunk), _) if end.is_some_and(|end| !chunk.follows(end)) => {
+                self.ready.push_front(chunk);
+                Next::Apart
+            }
+            (Some(chunk), _) => Next::Taken(take(self, chunk)),
+            (None, Some(error)) if self.streams.is_some() => Next::Over(Arc::clone(error)),
+            (None, _) => Next::Closed,
         }
-        let rest = chunk.split_off(len_max);
-        self.put_back(rest);
-        Taken::Chunk(chunk)
     }
 
     /// Puts what was not taken before the rest.
-    fn put_back(&mut self, chunk: Option<Chunk>) {
-        chunk.into_iter().for_each(|chunk| self.ready.push_front(chunk));
+    fn put_back(&mut self, chunk: Chunk) {
+        if !chunk.is_empty() {
+            self.index = chunk.first();
+            self.ready.push_front(chunk);
+        }
     }
 }
 
 impl AlignedReceiver {
-    fn with_inner<T>(&self, look: impl FnOnce(&mut Inner) -> T) -> T {
-        look(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Looks at what is shared. Another thread may wait there, so the GIL is released.
+    fn with_inner<T: Send>(&self, py: Python<'_>, look: impl FnOnce(&mut Inner) -> T + Send) -> T {
+        py.detach(|| look(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
-    /// The next samples, of `len_max` at most; `None` when the streams have ended, or do not go on at
-    /// index `next` without a gap.
-    fn part(
+    /// Takes the next samples or gaps; `None` when the streams have ended, or what comes next does
+    /// not follow samples that end at index `end`.
+    fn next<T: Send>(
         &self,
         py: Python<'_>,
         timeout: Option<f64>,
-        len_max: usize,
-        next: Option<u64>,
-    ) -> PyResult<Option<Chunk>> {
+        end: Option<u64>,
+        mut take: impl FnMut(&mut Inner, Chunk) -> T + Send,
+    ) -> PyResult<Option<T>> {
         self.home.check(py)?;
-        let end = until("timeout", timeout)?;
+        let wait_end = until("timeout", timeout)?;
         loop {
-            // Relaxed: `fetch` looks again under the lock.
+            // Relaxed: `next` looks again under the lock.
             if self.is_closed.load(Ordering::Relaxed) {
                 return Err(self.closed(py));
             }
-            let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
+            let left = wait_end.map_or(SLICE, |it| it.saturating_duration_since(Instant::now()));
             let wait = left.min(SLICE);
-            match py.detach(|| self.with_inner(|inner| inner.take(wait, len_max, next))) {
-                Taken::Chunk(chunk) => return Ok(Some(chunk)),
-                Taken::Nothing => return self.over(py, next).map(|()| None),
-                Taken::Waits if left.is_zero() => {
+            match self.with_inner(py, |inner| inner.next(wait, &self.shapes, end, &mut take)) {
+                Next::Taken(taken) => return Ok(Some(taken)),
+                Next::Apart => return Ok(None),
+                Next::Over(error) => {
+                    return errors::receive_error(py, &error).map_or(Ok(None), Err);
+                }
+                Next::Closed => return Err(self.closed(py)),
+                Next::Waits if left.is_zero() => {
                     let waited = timeout.unwrap_or_default();
                     let message = format!("no samples of {} within {waited} s", self.info.address);
                     return Err(errors::error(py, "WaitTimeoutError", message));
                 }
-                Taken::Waits => py.check_signals()?,
+                Next::Waits => py.check_signals()?,
             }
         }
-    }
-
-    /// Nothing comes any more: an error, unless that is as it should be, or `next` was not met.
-    fn over(&self, py: Python<'_>, next: Option<u64>) -> PyResult<()> {
-        self.with_inner(|inner| match &inner.end {
-            _ if next.is_some() && !inner.ready.is_empty() => Ok(()),
-            _ if inner.streams.is_none() => Err(self.closed(py)),
-            Some(error) => errors::receive_error(py, error).map_or(Ok(()), Err),
-            None => Ok(()),
-        })
     }
 
     /// Copies until there are `count` samples, or the streams do not go on without a gap.
     fn copy(
         &self,
         py: Python<'_>,
-        copied: &mut Option<Chunk>,
+        copied: &mut Chunk,
         count: usize,
         timeout: Option<f64>,
     ) -> PyResult<()> {
-        loop {
-            let len = copied.as_ref().map_or(0, Chunk::len);
-            let next = copied.as_ref().filter(|it| it.len() > 0).map(Chunk::end);
-            if len >= count {
-                return Ok(());
-            }
-            let Some(chunk) = self.part(py, timeout, count - len, next)? else { return Ok(()) };
-            match copied {
-                Some(copied) => py.detach(|| copied.append(chunk)),
-                None => *copied = Some(chunk),
+        while copied.len() < count {
+            let taken = self.next(py, timeout, copied.next(), |inner, mut chunk| {
+                copied.append(&mut chunk, count - copied.len());
+                inner.index = copied.end();
+                inner.put_back(chunk);
+            })?;
+            if taken.is_none() {
+                break;
             }
             // Streams that are never empty have no wait in which a signal would be seen.
             py.check_signals()?;
         }
+        Ok(())
     }
 
     fn closed(&self, py: Python<'_>) -> PyErr {
@@ -189,16 +199,18 @@ impl AlignedReceiver {
             home: Home::here(),
             info: streams.info().clone(),
             infos: streams.infos().cloned().collect(),
+            shapes: streams.infos().map(shape).collect(),
             stats: streams.counters().map(|(_, stats)| stats).collect(),
             granted: streams.granted().clone(),
             memory_bytes: streams.memory_bytes(),
             is_closed: AtomicBool::new(false),
             inner: Mutex::new(Inner {
-                shapes: streams.infos().map(shape).collect(),
+                index: streams.info().first_index,
                 streams: Some(Own::new(streams)),
                 ready: VecDeque::new(),
                 end: None,
                 counts: Vec::new(),
+                port: PortStats::default(),
             }),
         })
     }
@@ -232,12 +244,15 @@ impl AlignedReceiver {
         py: Python<'py>,
         timeout: Option<f64>,
     ) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let chunk = self.part(py, timeout, usize::MAX, None)?;
+        let chunk = self.next(py, timeout, None, |inner, chunk| {
+            inner.index = chunk.end();
+            chunk
+        })?;
         chunk.map(|chunk| chunk.into_block(py, &self.infos)).transpose()
     }
 
-    /// As many samples as were asked for, where they follow each other. What a signal breaks off comes
-    /// first in the next call.
+    /// As many samples as were asked for, where they follow each other. What a signal breaks off
+    /// comes first in the next call.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -245,18 +260,22 @@ impl AlignedReceiver {
         timeout: Option<f64>,
     ) -> PyResult<Bound<'py, PyAny>> {
         self.home.check(py)?;
-        let mut copied = None;
-        if let Err(error) = self.copy(py, &mut copied, count, timeout) {
+        let index = self.with_inner(py, |inner| inner.index);
+        let mut copied = Chunk::empty(index, &self.shapes);
+        let result =
+            copied.reserve(count).and_then(|()| self.copy(py, &mut copied, count, timeout));
+        if let Err(error) = result {
             let is_end = error.is_instance(py, &errors::class(py, "Error")?);
+            // Without samples a reading is the end, which a timeout is not.
+            let is_early = copied.next().is_none()
+                && error.is_instance(py, &errors::class(py, "WaitTimeoutError")?);
             // The end is reported after what came: the next call raises it again.
-            if !is_end || copied.is_none() {
-                self.with_inner(|inner| inner.put_back(copied));
+            if !is_end || is_early || copied.is_empty() {
+                self.with_inner(py, |inner| inner.put_back(copied));
                 return Err(error);
             }
         }
-        let shapes = self.with_inner(|inner| Arc::clone(&inner.shapes));
-        let chunk = copied.unwrap_or_else(|| Chunk::empty(self.info.first_index, &shapes));
-        chunk.into_block(py, &self.infos)
+        copied.into_block(py, &self.infos)
     }
 
     /// Waits, so that `take` need not; whether there is something to take.
@@ -267,11 +286,11 @@ impl AlignedReceiver {
             return Ok(true);
         }
         if !timeout.is_zero() {
-            return Ok(py.detach(|| self.with_inner(|inner| inner.fetch(timeout))));
+            return Ok(self.with_inner(py, |inner| inner.fetch(timeout, &self.shapes)));
         }
         // A look does not wait for a thread that waits.
         let inner = self.inner.try_lock();
-        Ok(inner.is_ok_and(|mut inner| inner.fetch(timeout)))
+        Ok(inner.is_ok_and(|mut inner| inner.fetch(timeout, &self.shapes)))
     }
 
     /// Counters of each stream.
@@ -284,14 +303,21 @@ impl AlignedReceiver {
     /// What became of the indexes of each stream.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.home.check(py)?;
-        let counts = py.detach(|| {
-            self.with_inner(|inner| match &inner.streams {
-                Some(streams) => streams.stats().map(|(_, counts)| counts).collect(),
-                None => inner.counts.clone(),
-            })
+        let counts = self.with_inner(py, |inner| match &inner.streams {
+            Some(streams) => streams.stats().map(|(_, counts)| counts).collect(),
+            None => inner.counts.clone(),
         });
         let each = self.infos.iter().zip(&counts);
         tables::tuple(py, each.map(|(info, counts)| tables::stream_counts(py, info.stream, counts)))
+    }
+
+    /// What the port counted besides the streams.
+    fn port_stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        self.home.check(py)?;
+        let stats = self.with_inner(py, |inner| {
+            inner.streams.as_ref().map_or(inner.port, |streams| streams.port_stats())
+        });
+        tables::port_stats(py, stats)
     }
 
     fn close(&self, py: Python<'_>) {
@@ -299,13 +325,12 @@ impl AlignedReceiver {
             return;
         }
         self.is_closed.store(true, Ordering::Relaxed);
-        py.detach(|| {
-            self.with_inner(|inner| {
-                if let Some(streams) = inner.streams.take() {
-                    let closed = streams.into_inner().close();
-                    inner.counts = closed.streams.into_iter().map(|(_, counts)| counts).collect();
-                }
-            });
+        self.with_inner(py, |inner| {
+            if let Some(streams) = inner.streams.take() {
+                let closed = streams.into_inner().close();
+                inner.counts = closed.streams.into_iter().map(|(_, counts)| counts).collect();
+                inner.port = closed.port;
+            }
         });
     }
 

@@ -1,9 +1,9 @@
 //! A stream that this program sends to the receivers that open it, as Python does it.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use samplewire::source::StreamInfo;
 use samplewire::{DeviceOptions, Granted};
@@ -38,13 +38,13 @@ pub(crate) struct Listener {
     address: String,
     granted: Granted,
     inner: Mutex<Option<Own<samplewire::Listener>>>,
+    is_closed: AtomicBool,
 }
 
 impl Listener {
-    fn lock(&self) -> PyResult<MutexGuard<'_, Option<Own<samplewire::Listener>>>> {
-        self.inner.try_lock().map_err(|_| {
-            PyRuntimeError::new_err("another thread waits for receivers, or broke while it did")
-        })
+    fn closed(&self, py: Python<'_>) -> PyErr {
+        let message = format!("the listener of {} is closed", self.address);
+        errors::error(py, "ClosedError", message)
     }
 }
 
@@ -74,6 +74,7 @@ impl Listener {
             address: device.address.to_string(),
             granted: listener.granted().clone(),
             inner: Mutex::new(Some(Own::new(listener))),
+            is_closed: AtomicBool::new(false),
         })
     }
 
@@ -83,33 +84,38 @@ impl Listener {
         tables::granted(py, &self.granted)
     }
 
-    /// The next stream that a receiver opens; `None` after `timeout`.
+    /// The next stream that a receiver opens; `None` after `timeout`. Threads that wait take turns.
     fn accept(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Option<Transmitter>> {
         self.home.check(py)?;
         let end = until("timeout", timeout)?;
-        let mut inner = self.lock()?;
-        let Some(listener) = inner.as_mut() else {
-            let message = format!("the listener of {} is closed", self.address);
-            return Err(errors::error(py, "ClosedError", message));
-        };
         loop {
+            // Relaxed: the listener is looked for again under the lock.
+            if self.is_closed.load(Ordering::Relaxed) {
+                return Err(self.closed(py));
+            }
             let left = end.map_or(SLICE, |end| end.saturating_duration_since(Instant::now()));
-            match py.detach(|| listener.accept(left.min(SLICE))) {
-                Ok(Some(stream)) => return Ok(Some(Transmitter::of(stream))),
-                Ok(None) if left.is_zero() => return Ok(None),
-                Ok(None) => py.check_signals()?,
-                Err(error) => return Err(errors::transmit_error(py, &error)),
+            // The lock is free between two slices, in which `close` takes it.
+            let accepted = py.detach(|| {
+                let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+                inner.as_mut().map(|listener| listener.accept(left.min(SLICE)))
+            });
+            match accepted {
+                None => return Err(self.closed(py)),
+                Some(Ok(Some(stream))) => return Ok(Some(Transmitter::of(stream))),
+                Some(Ok(None)) if left.is_zero() => return Ok(None),
+                Some(Ok(None)) => py.check_signals()?,
+                Some(Err(error)) => return Err(errors::transmit_error(py, &error)),
             }
         }
     }
 
-    /// No further receiver can open the stream.
-    fn close(&self, py: Python<'_>) -> PyResult<()> {
-        if self.home.is_here() {
-            let listener = self.lock()?.take();
-            py.detach(|| drop(listener));
+    /// No further receiver can open the stream, and a thread that waits for one stops.
+    fn close(&self, py: Python<'_>) {
+        if !self.home.is_here() {
+            return;
         }
-        Ok(())
+        self.is_closed.store(true, Ordering::Relaxed);
+        py.detach(|| drop(self.inner.lock().unwrap_or_else(PoisonError::into_inner).take()));
     }
 }
 

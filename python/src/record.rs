@@ -15,7 +15,8 @@ use samplewire::{Block, ReceiveError};
 use crate::wait::{SLICE, interruptible, span, stoppable};
 use crate::{errors, options, tables};
 
-/// Records a stream, or several as one that has the channels of all, until it ends, `samples` indexes are there or `seconds` are over.
+/// Records a stream, or several as one that has the channels of all, until it ends, `samples`
+/// indexes are there or `seconds` are over.
 #[pyfunction]
 #[pyo3(signature = (opening, path, *, samples, seconds, format, overwrite, compress, sha512))]
 #[expect(clippy::too_many_arguments, reason = "Python's half names each")]

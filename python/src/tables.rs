@@ -6,8 +6,7 @@ use samplewire::account::Balance;
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::real_time::{Granted, Lack, Pages};
-use samplewire::receiver::ReceiverSnapshot;
-use samplewire::receiver::{LaneCounts, StreamGap};
+use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::sink::SinkSummary;
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap, Waits};
@@ -89,6 +88,12 @@ pub(crate) fn stream_counts<'py>(
     copy!(fields, counts, gaps, missing, discarded);
     fields.set_item("stream", stream)?;
     record("StreamCounts", &fields)
+}
+
+pub(crate) fn port_stats(py: Python<'_>, stats: PortStats) -> PyResult<Bound<'_, PyAny>> {
+    let fields = PyDict::new(py);
+    copy!(fields, stats, corrupted, foreign);
+    record("PortStats", &fields)
 }
 
 pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound<'py, PyAny>> {

@@ -1,10 +1,10 @@
-//! Sending to a device that plays, as Python does it.
+//! Sending to a device that plays, or to a receiver that opened a stream, as Python does it.
 
 use std::net::SocketAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
@@ -15,7 +15,7 @@ use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
 use crate::own::{Home, Own};
-use crate::view::Shape;
+use crate::view::{self, Shape};
 use crate::wait::{SLICE, interruptible, until, without_gil};
 use crate::{errors, options, tables};
 
@@ -53,21 +53,29 @@ impl Inner {
         }
     }
 
-    /// Sends the pieces as one burst, whose end says where it ends also when they fail, or a signal
-    /// comes.
-    fn burst(&mut self, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<()> {
-        let py = pieces.py();
+    /// Sends the arrays as one burst. An error, or a signal, ends the burst with what was sent,
+    /// where memory for that becomes free in time.
+    fn burst(&mut self, arrays: &Bound<'_, PyIterator>, first: u64) -> PyResult<()> {
+        let py = arrays.py();
         let frame_bytes = self.stream.info().frame_bytes();
         let (mut index, mut flags) = (first, Flags::START);
         let format = self.stream.info().format;
-        let mut piece = Piece { part: None, at: 0, format, frame_bytes, end: first };
+        let mut reader = BurstReader { array: None, at: 0, format, frame_bytes, end: first };
         loop {
-            let mut filling = self.quantum(py)?;
+            let mut filling = match self.quantum(py) {
+                Ok(filling) => filling,
+                Err(error) => {
+                    if index > first {
+                        py.detach(|| self.end_burst(index));
+                    }
+                    return Err(error);
+                }
+            };
             let room = filling.bytes_mut();
             let mut len_bytes = 0;
             let mut sent = py.check_signals();
             while sent.is_ok() && len_bytes < room.len() {
-                match piece.fill(pieces, &mut room[len_bytes..]) {
+                match reader.fill(arrays, &mut room[len_bytes..]) {
                     Ok(0) => break,
                     Ok(filled_bytes) => len_bytes += filled_bytes,
                     Err(error) => sent = Err(error),
@@ -89,12 +97,21 @@ impl Inner {
             }
         }
     }
+
+    /// Ends a burst before `index`. Where no memory becomes free in time, it stays open until the
+    /// next burst, or the stream's end.
+    fn end_burst(&mut self, index: u64) {
+        if let Ok(Some(filling)) = self.stream.quantum(END_WAIT) {
+            // Only a stream that is over refuses it, and that has ended the burst.
+            let _ = self.stream.submit(filling, 0, index, Flags::END_OF_BURST);
+        }
+    }
 }
 
-/// An array that is being sent, where it lies.
-struct Piece<'py> {
-    /// Its memory as bytes, and the format of what is in it.
-    part: Option<(PyReadonlyArray1<'py, u8>, Format)>,
+/// The samples of a burst, which are read from one array after the other, where they lie.
+struct BurstReader<'py> {
+    /// The array's bytes, and the format of what is in it.
+    array: Option<(Bound<'py, PyArray1<u8>>, Format)>,
     /// How many of its bytes have been taken.
     at: usize,
     /// The stream's format.
@@ -104,31 +121,40 @@ struct Piece<'py> {
     end: u64,
 }
 
-impl<'py> Piece<'py> {
-    /// Copies samples into `out`, in the stream's format, from the piece, and from the next when it
-    /// is used up; 0 when there is none. The GIL is held meanwhile: it keeps the array as it is.
-    fn fill(&mut self, pieces: &Bound<'py, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
+impl<'py> BurstReader<'py> {
+    /// Copies samples into `out`, in the stream's format, from the array, and from the next when it
+    /// is used up; 0 when there is none. The GIL is held meanwhile: it keeps the array's memory,
+    /// but not its values, as other threads can write these without the GIL.
+    fn fill(&mut self, arrays: &Bound<'py, PyIterator>, out: &mut [u8]) -> PyResult<usize> {
         loop {
-            if let Some((array, format)) = &self.part {
-                let bytes = array.as_slice()?;
-                if self.at < bytes.len() {
-                    let samples = (bytes.len() - self.at) / format.sample_bytes();
-                    let samples = samples.min(out.len() / self.format.sample_bytes());
-                    let end = self.at + samples * format.sample_bytes();
-                    let filled = format::convert(*format, self.format, &bytes[self.at..end], out);
-                    self.at = end;
-                    return filled.map_err(|error| PyTypeError::new_err(error.to_string()));
+            if let Some((array, format)) = &self.array
+                && self.at < array.len()
+            {
+                let samples = (array.len() - self.at) / format.sample_bytes();
+                let samples = samples.min(out.len() / self.format.sample_bytes());
+                if *format == self.format {
+                    let len_bytes = samples * format.sample_bytes();
+                    view::copy(array, self.at, &mut out[..len_bytes]);
+                    self.at += len_bytes;
+                    return Ok(len_bytes);
                 }
+                let mut copied = [0; CONVERTED_BYTES_MAX];
+                let samples = samples.min(copied.len() / format.sample_bytes());
+                let copied = &mut copied[..samples * format.sample_bytes()];
+                view::copy(array, self.at, copied);
+                self.at += copied.len();
+                let filled = format::convert(*format, self.format, copied, out);
+                return filled.map_err(|error| PyTypeError::new_err(error.to_string()));
             }
-            let Some(next) = pieces.clone().next() else { return Ok(0) };
-            let (array, name) = next?.extract::<(PyReadonlyArray1<'py, u8>, String)>()?;
+            let Some(next) = arrays.clone().next() else { return Ok(0) };
+            let (array, name) = next?.extract::<(Bound<'py, PyArray1<u8>>, String)>()?;
             let format = options::format_named(&name)?;
             let channels = self.frame_bytes / self.format.sample_bytes();
-            let (first, len_bytes) = (self.end, array.as_slice()?.len());
-            let samples = (len_bytes / (format.sample_bytes() * channels)) as u64;
+            let first = self.end;
+            let samples = (array.len() / (format.sample_bytes() * channels)) as u64;
             let end = first.checked_add(samples).filter(|end| *end <= INDEX_MAX);
             self.end = end.ok_or_else(|| too_large(first, samples))?;
-            (self.part, self.at) = (Some((array, format)), 0);
+            (self.array, self.at) = (Some((array, format)), 0);
         }
     }
 }
@@ -241,7 +267,7 @@ impl Transmitter {
     }
 
     /// Sends an iterator of arrays of bytes, with the format of each, as one burst.
-    fn send(&self, py: Python<'_>, pieces: &Bound<'_, PyIterator>, first: u64) -> PyResult<u64> {
+    fn send(&self, py: Python<'_>, arrays: &Bound<'_, PyIterator>, first: u64) -> PyResult<u64> {
         let mut inner = self.lock(py)?;
         let inner = inner.as_mut().ok_or_else(|| self.closed(py))?;
         if first < inner.next_index {
@@ -252,7 +278,7 @@ impl Transmitter {
         if first > INDEX_MAX {
             return Err(too_large(first, 0));
         }
-        inner.burst(pieces, first)?;
+        inner.burst(arrays, first)?;
         Ok(inner.next_index)
     }
 
@@ -273,7 +299,8 @@ impl Transmitter {
         result.map_err(|error| errors::transmit_error(py, &error))
     }
 
-    /// The next event of the device; `None` after `timeout`, or when the stream has ended as it should.
+    /// The next event of the device; `None` after `timeout`, or when the stream has ended as it
+    /// should.
     /// Any thread may wait, while another sends.
     fn next_event<'py>(
         &self,
@@ -319,3 +346,9 @@ impl Drop for Transmitter {
         without_gil(|| drop(inner));
     }
 }
+
+/// Bytes that are copied out of an array at once, to be converted: a multiple of every sample's.
+const CONVERTED_BYTES_MAX: usize = 4_096;
+
+/// How long a burst that was broken off waits for memory in which its end can be sent.
+const END_WAIT: Duration = Duration::from_secs(1);

@@ -1,10 +1,10 @@
-//! NumPy arrays over the memory of a block, which each array keeps.
+//! The memory of NumPy's arrays: over that of a block, which each array keeps, and copies of it.
 
 use std::ffi::c_int;
 
-use numpy::PyArray1;
 use numpy::npyffi::flags::{NPY_ARRAY_ALIGNED, NPY_ARRAY_C_CONTIGUOUS};
 use numpy::npyffi::{NPY_TYPES, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp};
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use samplewire::format::Format;
 
@@ -88,6 +88,20 @@ pub(crate) fn owned(py: Python<'_>, bytes: Vec<u8>, shape: Shape) -> PyResult<Bo
     let dims: Vec<usize> = [samples, shape.channels.into()].into_iter().chain(tail).collect();
     let array = PyArray1::from_vec(py, bytes).call_method1("view", (dtype,))?;
     array.call_method1("reshape", (dims,))
+}
+
+/// Copies bytes of a contiguous array, from number `at` on. Another thread may write the array
+/// meanwhile, without the GIL: so no reference to its memory is made.
+///
+/// # Panics
+/// The array has fewer bytes, or is not contiguous.
+pub(crate) fn copy(array: &Bound<'_, PyArray1<u8>>, at: usize, out: &mut [u8]) {
+    assert!(array.is_c_contiguous(), "Python's half makes it so");
+    assert!(at <= array.len() && out.len() <= array.len() - at, "the copy lies in the array");
+    // SAFETY: the bytes lie in the array, which is contiguous. They stay while `array` lives: NumPy
+    // moves them only with the GIL, which is held. `out` is memory of this library, which Python
+    // does not know, so the two do not overlap.
+    unsafe { std::ptr::copy_nonoverlapping(array.data().add(at), out.as_mut_ptr(), out.len()) }
 }
 
 // Views are of the wire's byte order.

@@ -84,6 +84,73 @@ def test_read_gives_the_count_and_goes_on_where_it_stopped() -> None:
         assert next(rx.blocks(timeout=30)).index == index, "the rest of a block that was begun"
 
 
+def test_reading_has_all_gaps_before_it_however_many() -> None:
+    loss = "data:loss=0.5,seed=3"
+    source = sw.emulate("counter", rate_hz=1e6, streams=8, faults=loss, payload_bytes=512)
+    most = readings = timeouts = 0
+    with (
+        source as device,
+        sw.receive(device.address, streams=range(8), delivery="best-effort", timeout=30) as rx,
+    ):
+        expected = rx.info.first_index
+        while readings < 30 or most <= 64 or timeouts == 0:
+            try:
+                block = rx.read(5, timeout=0.001)
+            except sw.WaitTimeoutError:
+                timeouts += 1
+                continue
+            for gap in block.gaps:
+                assert gap.first == expected
+                expected = gap.end
+            assert block.index == expected
+            assert len(block) > 0, "without samples it would be the end"
+            assert counted(block)
+            expected = block.end
+            most, readings = max(most, len(block.gaps)), readings + 1
+        assert rx.read(0).index == expected
+
+
+def test_small_readings_have_the_tags_of_their_samples() -> None:
+    source = sw.emulate("counter", rate_hz=1e6, streams=2, samples=200_000)
+    tags: list[list[sw.Tag]] = [[], []]
+    with source as device, sw.receive(device.address, streams=[0, 1]) as rx:
+        index = rx.info.first_index
+        while len(block := rx.read(50, timeout=30)) > 0:
+            assert (block.index, block.gaps) == (index, ())
+            assert counted(block)
+            index = block.end
+            for own, all_tags in zip(block.tags, tags, strict=True):
+                assert all(block.index <= tag.index <= block.end for tag in own)
+                all_tags.extend(own)
+        assert (block.index, block.tags) == (index, ((), ())), "the end"
+    assert tags == [[sw.Tag(index=index, kind="end of burst")]] * 2
+
+
+def test_too_large_a_reading_is_a_memory_error_and_loses_nothing() -> None:
+    source = sw.emulate("counter", rate_hz=1e6, streams=2)
+    with source as device, sw.receive(device.address, streams=[0, 1]) as rx:
+        rx.read(10, timeout=30)
+        with pytest.raises(MemoryError, match="samples take"):
+            rx.read((1 << 48) - 1)
+        block = rx.read(10, timeout=30)
+        assert (block.index, block.gaps) == (rx.info.first_index + 10, ())
+
+
+def test_port_counts_what_belongs_to_no_stream() -> None:
+    faults = "data:corrupt=0.2,seed=4"
+    source = sw.emulate("counter", rate_hz=5e6, streams=2, payload_bytes=512, faults=faults)
+    with source as device, sw.receive(device.address, streams=[0, 1]) as rx:
+        for _ in range(1_000):
+            rx.read(10_000, timeout=30)
+            counts = rx.port_stats()
+            if counts.corrupted + counts.foreign > 0:
+                break
+    closed = rx.port_stats()
+    assert closed.corrupted + closed.foreign > 0
+    assert closed.corrupted >= counts.corrupted
+    assert closed.foreign >= counts.foreign
+
+
 def test_copy_as_floats_has_the_channels_of_all_streams() -> None:
     for format, values in (("fc32", [0.5 - 0.25j, 1j]), ("rf32", [0.5, -1.0])):
         dtype = np.complex64 if format == "fc32" else np.float32

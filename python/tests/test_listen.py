@@ -1,6 +1,9 @@
 """A program that sends its own samples to the receivers that open its stream."""
 
+import itertools
+import signal
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -68,6 +71,65 @@ def test_receiver_that_leaves_ends_the_stream() -> None:
         with pytest.raises(sw.EndedError):
             for _ in range(10_000):
                 stream.send(np.zeros(10_000, np.complex64))
+
+
+def test_close_ends_the_wait_for_a_receiver_in_another_thread() -> None:
+    listener = sw.listen(rate_hz=1e6)
+    errors: list[BaseException] = []
+
+    def wait() -> None:
+        try:
+            listener.accept()
+        except sw.ClosedError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=wait) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    with listener:
+        time.sleep(0.2)
+        assert [it.is_alive() for it in threads] == [True, True]
+    for thread in threads:
+        thread.join(timeout=10)
+    assert len(errors) == 2
+    with pytest.raises(sw.NoAnswerError):
+        sw.receive(listener.address, timeout=0.3)
+
+
+def test_signal_in_a_wait_ends_the_burst() -> None:
+    class StoppedError(Exception):
+        pass
+
+    def stop(*_: object) -> None:
+        raise StoppedError
+
+    tags: list[sw.Tag] = []
+
+    def drain(rx: sw.Receiver) -> None:
+        time.sleep(0.8)
+        for block in rx:
+            tags.extend(block.tags)
+
+    previous = signal.signal(signal.SIGALRM, stop)
+    try:
+        with sw.listen(rate_hz=1e6) as listener, sw.receive(listener.address) as rx:
+            stream = listener.accept(timeout=30)
+            assert stream is not None
+            thread = threading.Thread(target=drain, args=(rx,))
+            thread.start()
+            with stream:
+                signal.setitimer(signal.ITIMER_REAL, 0.5)
+                # The receiver takes nothing, so the sending waits.
+                with pytest.raises(StoppedError):
+                    stream.send(itertools.repeat(np.zeros(10_000, np.complex64)))
+                end = stream.next_index
+                assert stream.send(np.zeros(10, np.complex64), index=end + 100) == end + 110
+            thread.join()
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, previous)
+    kinds = [(tag.kind, tag.index) for tag in tags]
+    assert kinds.index(("end of burst", end)) < kinds.index(("start", end + 100))
 
 
 def test_wait_for_a_receiver_ends_in_time_and_wrong_options_are_named() -> None:
