@@ -179,7 +179,7 @@ def run(wanted: set[Mutant], report: Report, jobs: int) -> None:
     programs = kept(tree.build_together(numbers), tree.folder / "programs")
     print(f"  {time.monotonic() - start:.0f} s; apart from others: {len(tree.apart)}")
     print("the tests without a mutant:", flush=True)
-    runner = measured(tree.path, programs)
+    runner = measured(tree.path, programs, tree.folder / "times.json")
 
     def run_one(number: int, mutant: Mutant) -> None:
         if mutant in wanted and mutant not in tree.apart:
