@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker as TaskWaker};
 
-use samplewire_circuit::{Pool, PoolConfig};
+use samplewire_circuit::{Lender, Pool, PoolConfig};
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Batch, Waker};
 use samplewire_proto::receiver::ReceiverConfig;
@@ -31,6 +31,7 @@ struct Rig {
     near: Memory,
     far: Memory,
     batch: Batch,
+    wakeups: Arc<Wakeups>,
 }
 
 /// The memory of a stream.
@@ -71,8 +72,8 @@ impl Rig {
         let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
         let quantum_bytes = room.quantum_packets as usize * PAYLOAD.len();
         let pool = Pool::new(PoolConfig::new(room.quanta, quantum_bytes)).unwrap();
-        let wake_handle =
-            Wakeups::new(1, Waker::new().unwrap(), std::time::Duration::ZERO).wake_handle(0);
+        let wakeups = Wakeups::new(1, Waker::new().unwrap(), std::time::Duration::ZERO);
+        let wake_handle = wakeups.wake_handle(0);
         let terms = Terms {
             local_tag: terms.peer_tag,
             peer_tag: terms.local_tag,
@@ -88,8 +89,8 @@ impl Rig {
             wake_handle,
         )
         .unwrap();
-        let mut rig =
-            Self { now, sender, flow, block_queue, near, far, batch: Batch::new(64, 2_000) };
+        let batch = Batch::new(64, 2_000);
+        let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups };
         // The first REPORT lets DATA depart.
         rig.turn();
         rig
@@ -398,6 +399,22 @@ fn quantum_that_comes_back_is_granted_at_once() {
     assert_eq!(rig.flow.wakes_at(rig.now), None);
     rig.turn();
     assert!(rig.flow.receiver.has_open_credit());
+}
+
+#[test]
+fn program_that_gives_a_quantum_back_calls_for_a_turn_where_one_is_waited_for() {
+    let mut rig = Rig::with(WAIT_MAX, FEW);
+    let calls_after_a_return = |rig: &Rig| {
+        rig.block_queue.shared.returned();
+        let mut calls = 0;
+        rig.wakeups.take(|_| calls += 1);
+        calls
+    };
+    assert_eq!(calls_after_a_return(&rig), 0, "nobody waits");
+    let _held = rig.come_until_credit_is_out();
+    rig.flow.wakes_at(rig.now);
+    assert_eq!(calls_after_a_return(&rig), 1);
+    assert_eq!(calls_after_a_return(&rig), 0, "it has called");
 }
 
 #[test]
