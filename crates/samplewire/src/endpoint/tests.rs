@@ -1,10 +1,10 @@
-//! Turns of an endpoint that opens, on time that is passed in.
+//! Turns of an endpoint, on time that is passed in.
 
 use std::time::Duration;
 
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Ecn, Outgoing};
-use samplewire_proto::session::OpenConfig;
+use samplewire_proto::session::{ListenConfig, Listener, OpenConfig, Opener, StreamSlot};
 use samplewire_proto::wire::Role;
 
 use super::filtering::{Filtering, Seen};
@@ -122,4 +122,26 @@ fn opening_without_an_answer_says_whether_the_peer_was_unreachable() {
         };
         assert_eq!((is_unreachable, is_challenged), (is_found, false));
     }
+}
+
+#[test]
+fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
+    let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
+    let (peer, now) = (near.local_addr(), Nanos::from_millis(1_000));
+    let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
+    let listener =
+        Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
+    let listening = Listening::new(listener, 1, None, 1);
+    let link = Resilient::new(Box::new(near));
+    let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
+    let mut damaged = vec![0; 2_000];
+    let config = OpenConfig::new(Role::Receive, 0, 1);
+    let len = Opener::new(config, [2; 16], now).poll_transmit(now, &mut damaged).unwrap();
+    damaged.truncate(len);
+    damaged[len - 1] ^= 1;
+    for bytes in [&damaged[..], &damaged, &[0xEE; 40], &damaged, &[0xEE; 3]] {
+        assert_eq!(far.send(&[Outgoing::whole(peer, Ecn::NotEct, bytes)]).unwrap(), 1);
+    }
+    endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
+    assert_eq!((endpoint.counts.corrupted, endpoint.counts.foreign), (3, 2));
 }
