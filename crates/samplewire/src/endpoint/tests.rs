@@ -48,12 +48,17 @@ impl Rig {
         self.now = self.now + Nanos::from_micros(micros);
     }
 
-    /// Packets that are none come, and the turns that find them are over.
+    /// Packets that are none come.
     fn come_strays(&mut self, packets: usize) {
+        self.come(&[0xEE; 40], packets);
+    }
+
+    /// So many copies of a packet come, and the turns that find them are over.
+    fn come(&mut self, bytes: &[u8], packets: usize) {
         let peer = self.endpoint.link().local_addr();
         for _ in 0..packets {
-            let stray = Outgoing::whole(peer, Ecn::NotEct, &[0xEE; 40]);
-            assert_eq!(self.far.send(&[stray]).unwrap(), 1);
+            let packet = Outgoing::whole(peer, Ecn::NotEct, bytes);
+            assert_eq!(self.far.send(&[packet]).unwrap(), 1);
         }
         for _ in 0..packets.div_ceil(BATCH) {
             self.pass(10);
@@ -74,6 +79,16 @@ impl Rig {
     }
 }
 
+/// A packet of no stream with a wrong CRC.
+fn damaged() -> Vec<u8> {
+    let (config, now) = (OpenConfig::new(Role::Receive, 0, 1), Nanos::from_millis(1_000));
+    let mut bytes = vec![0; 2_000];
+    let len = Opener::new(config, [2; 16], now).poll_transmit(now, &mut bytes).unwrap();
+    bytes.truncate(len);
+    bytes[len - 1] ^= 1;
+    bytes
+}
+
 #[test]
 fn flood_of_strays_turns_the_filter_on_for_a_while() {
     let mut rig = Rig::new(false);
@@ -89,6 +104,17 @@ fn flood_of_strays_turns_the_filter_on_for_a_while() {
     rig.pass(1_000_000);
     rig.turn();
     assert_eq!(rig.seen.filter(), [true, false]);
+}
+
+#[test]
+fn damaged_packets_of_no_stream_are_counted_apart_from_what_is_no_packet() {
+    let mut rig = Rig::new(false);
+    rig.come(&damaged(), 3);
+    rig.come_strays(2);
+    rig.pass(10_000);
+    rig.turn();
+    let shown = [&rig.shown.corrupted, &rig.shown.foreign].map(|it| it.load(Ordering::Relaxed));
+    assert_eq!(shown, [3, 2]);
 }
 
 #[test]
@@ -134,11 +160,7 @@ fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
     let listening = Listening::new(listener, 1, None, 1);
     let link = Resilient::new(Box::new(near));
     let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
-    let mut damaged = vec![0; 2_000];
-    let config = OpenConfig::new(Role::Receive, 0, 1);
-    let len = Opener::new(config, [2; 16], now).poll_transmit(now, &mut damaged).unwrap();
-    damaged.truncate(len);
-    damaged[len - 1] ^= 1;
+    let damaged = damaged();
     for bytes in [&damaged[..], &damaged, &[0xEE; 40], &damaged, &[0xEE; 3]] {
         assert_eq!(far.send(&[Outgoing::whole(peer, Ecn::NotEct, bytes)]).unwrap(), 1);
     }
