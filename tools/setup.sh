@@ -2,8 +2,8 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
-#                             cross, rtl, deny, fuzz, futuresdr, gnuradio, namespaces, nightly,
-#                             soapy, wire
+#                             cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
+#                             nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
 # needs the part then fails, or says that it skips. Only Rust itself is required.
@@ -159,6 +159,10 @@ deny() {
     cargo_tool cargo-deny 0.20.2 "licences, banned crates and sources"
 }
 
+mutants() {
+    cargo_tool cargo-mutants 27.1.0 "lists the mutants of the engine"
+}
+
 # Rust's nightly, for Miri, ThreadSanitizer and the instrumentation of libFuzzer.
 nightly() {
     if cargo +nightly miri --version >/dev/null 2>&1 &&
@@ -233,7 +237,7 @@ rust
 for part in "$@"; do
     case $part in
         linker | instructions | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
-        futuresdr | gnuradio | namespaces | nightly | soapy | wire) "$part" ;;
+        futuresdr | gnuradio | mutants | namespaces | nightly | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;

@@ -202,8 +202,86 @@ fn lcm(a: usize, b: usize) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use samplewire_proto::session::{
+        ListenConfig, ListenEvent, Listener, OpenConfig, Opener, Peer, StreamSlot,
+    };
+    use samplewire_proto::wire::{self, Role};
+    use samplewire_proto::{Nanos, Seq};
+
     use super::*;
     use crate::format::Format;
+
+    /// What a listener asks for an opening over a path that carries IP packets of `packet_bytes`.
+    fn request(packet_bytes: u16) -> OpenRequest {
+        let (now, peer) = (Nanos::from_millis(1_000), Peer::v4([127, 0, 0, 1], 9_100));
+        let config = OpenConfig::new(Role::Receive, 1, 1).with_first_seq(Seq(77));
+        let config = config.with_packet_bytes_max(packet_bytes).unwrap();
+        let mut opener = Opener::new(config, [1; 16], now);
+        let slots = vec![StreamSlot::default(); 2];
+        let mut listener = Listener::new(slots, ListenConfig::new(), [2; 16], 3);
+        let mut packet = vec![0; IP_BYTES_MAX];
+        for _ in 0..2 {
+            let len = opener.poll_transmit(now, &mut packet).expect("it asks");
+            listener.handle(now, peer, &packet[..len]).unwrap();
+            if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
+                return request;
+            }
+            let (_, len) = listener.poll_transmit(now, &mut packet).expect("it answers");
+            let (header, answer) = wire::parse(&packet[..len]).unwrap();
+            opener.handle(now, &header, &answer, len);
+        }
+        panic!("the listener asks nothing");
+    }
+
+    #[test]
+    fn terms_are_those_of_the_stream_and_of_the_request() {
+        let mut info = StreamInfo::new(Format::Sc16, 3, 245.76e6).unwrap();
+        info.centre_frequency_hz = Some(1.42e9);
+        info.name = "east".into();
+        let options = TransmitterOptions::new().window(500);
+        let mut offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
+        offer.drawn = DrawnTerms { dead_ms: 4_000, idle_ms: 70, ranges_max: 9 };
+        let request = request(1_500);
+        let terms = offer.params(&request, true, (12_345, 4)).unwrap();
+        let expected = AcceptParams {
+            stream: 1,
+            streams: 4,
+            first_index: 12_345,
+            first_seq: Seq(77),
+            rate_numerator: 245_760_000,
+            rate_denominator: 1,
+            format: Format::Sc16.number(),
+            channels: 3,
+            packet_samples: 1_344 / 12,
+            payload_bytes: 1_344,
+            payload_offset: terms.payload_offset,
+            trailer_kind: 0,
+            window: 500,
+            reorder_tolerance: 50_000 / 16,
+            dead_ms: 4_000,
+            idle_ms: 70,
+            ranges_max: 9,
+            granularity_bytes: 8,
+            time_ns: 0,
+            centre_frequency_hz: Some(1.42e9),
+            name: "east".into(),
+            ..AcceptParams::default()
+        };
+        assert_eq!(*terms, expected);
+    }
+
+    /// Header, payload and trailer are no longer than what came through.
+    #[test]
+    fn largest_payload_is_what_the_path_carries() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        for (payload_bytes, is_carried) in [(1_440, true), (1_448, false)] {
+            let options = TransmitterOptions::new().payload_bytes(payload_bytes);
+            let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
+            let packet_bytes = 28 + 22 + 1_440 + 4;
+            let terms = offer.params(&request(packet_bytes), true, (0, 2));
+            assert_eq!(terms.is_some(), is_carried, "{payload_bytes} bytes");
+        }
+    }
 
     /// Otherwise the last samples before a pause stay in a quantum that nothing fills.
     #[test]

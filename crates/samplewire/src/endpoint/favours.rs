@@ -60,6 +60,7 @@ const PAUSE: Nanos = Nanos::from_millis(10);
 mod tests {
     use samplewire_io::memory;
 
+    use super::super::filtering::Filtering;
     use super::*;
 
     #[test]
@@ -75,5 +76,15 @@ mod tests {
         favours.expire();
         assert_eq!((favours.is_due(start), favours.due_at()), (false, start + PAUSE));
         assert!(favours.is_due(start + PAUSE));
+    }
+
+    #[test]
+    fn filter_is_off_while_nothing_flows() {
+        let (link, _far) = memory::pair(1, 100, 100).unwrap();
+        let (mut link, seen) = Filtering::new(link);
+        let mut favours = Favours::new(2);
+        favours.update(Nanos(0), [Tag(1)].into_iter(), &mut link);
+        favours.update(Nanos(1), [].into_iter(), &mut link);
+        assert_eq!(seen.filter(), [true, false]);
     }
 }

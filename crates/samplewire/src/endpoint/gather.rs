@@ -126,7 +126,19 @@ const ROOM_BYTES: usize = 16 << 10;
 mod tests {
     use samplewire_io::memory;
 
+    use super::super::filtering::Filtering;
     use super::*;
+
+    /// Who turned a filter on has to turn it off.
+    #[test]
+    fn filter_of_the_link_is_there_if_the_link_says_so() {
+        let (near, far) = memory::pair(1, 100, 100).unwrap();
+        let mut without = Gather::new(Resilient::new(Box::new(near)), 2);
+        let mut with = Gather::new(Resilient::new(Box::new(Filtering::new(far).0)), 2);
+        let favoured = Favoured { alternatives: &[] };
+        assert!(!without.favour(Some(&favoured)));
+        assert!(with.favour(Some(&favoured)));
+    }
 
     #[test]
     fn packets_leave_together_in_order_and_large_ones_behind_them() {

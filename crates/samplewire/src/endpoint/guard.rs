@@ -75,58 +75,25 @@ const HOLD_MAX: Nanos = Nanos::from_millis(64_000);
 
 #[cfg(test)]
 mod tests {
-    use samplewire_io::{Favoured, memory};
+    use samplewire_io::memory;
 
+    use super::super::filtering::Filtering;
     use super::*;
 
     const LOCAL: Tag = Tag(0x0102_0304);
     const PEER: Tag = Tag(0x0506_0708);
 
-    /// A link that keeps what was asked of it.
-    struct Asked(memory::Memory, Vec<bool>);
-
-    impl Link for Asked {
-        fn capabilities(&self) -> samplewire_io::Capabilities {
-            self.0.capabilities()
-        }
-        fn local_addr(&self) -> std::net::SocketAddr {
-            self.0.local_addr()
-        }
-        fn send(
-            &mut self,
-            packets: &[samplewire_io::Outgoing<'_>],
-        ) -> Result<usize, samplewire_io::LinkError> {
-            self.0.send(packets)
-        }
-        fn recv(
-            &mut self,
-            batch: &mut samplewire_io::Batch,
-        ) -> Result<(), samplewire_io::LinkError> {
-            self.0.recv(batch)
-        }
-        fn wait(&mut self, timeout: std::time::Duration) -> Result<(), samplewire_io::LinkError> {
-            self.0.wait(timeout)
-        }
-        fn waker(&self) -> samplewire_io::Waker {
-            self.0.waker()
-        }
-        fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
-            self.1.push(favoured.is_some());
-            true
-        }
-    }
-
     #[test]
     fn filter_comes_with_a_flood_and_goes_after_a_while() {
         let (near, _far) = memory::pair(1, 100, 100).unwrap();
-        let mut link = Asked(near, Vec::new());
+        let (mut link, seen) = Filtering::new(near);
         let mut guard = Guard::new();
         let mut watch = |at_ms, strays| {
             let now = Nanos::from_millis(at_ms);
             if guard.watch(now, strays, &mut link) {
                 guard.raise(now, (&[LOCAL.0], &[PEER.0]), &mut link);
             }
-            link.1.clone()
+            seen.filter()
         };
         watch(0, 255);
         assert!(watch(20, 510).is_empty(), "strays that do no harm");

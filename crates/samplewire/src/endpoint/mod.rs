@@ -11,6 +11,8 @@ mod agenda;
 mod arriving;
 mod failing;
 mod favours;
+#[cfg(test)]
+mod filtering;
 mod gather;
 mod guard;
 mod listening;
@@ -439,3 +441,6 @@ const BEGIN_PATIENCE: Nanos = Nanos::from_millis(3_000);
 const WATCH_PAUSE: Nanos = Nanos::from_millis(10);
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
+
+#[cfg(test)]
+mod tests;

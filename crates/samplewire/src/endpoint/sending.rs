@@ -270,3 +270,54 @@ const FETCHED: usize = 8;
 
 /// How long an accepted stream waits for its peer's first word.
 pub(super) const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
+
+#[cfg(test)]
+mod tests {
+    use samplewire_io::Waker;
+    use samplewire_io::memory;
+    use samplewire_proto::Seq;
+    use samplewire_proto::sender::SenderConfig;
+    use samplewire_proto::stream::Terms;
+
+    use super::*;
+    use crate::endpoint::Opened;
+    use crate::transmitter::{self, Form};
+    use crate::wakeups::Wakeups;
+
+    #[test]
+    fn stream_that_this_end_opened_is_over_with_its_end_or_long_after_its_program() {
+        let now = Nanos::from_millis(1_000);
+        let (mut link, far) = memory::pair(8, 2_000, 2_000).unwrap();
+        let waker = Waker::new().unwrap();
+        let wake_handle = Wakeups::new(1, waker, std::time::Duration::ZERO).wake_handle(0);
+        let (config, sizes) = (SenderConfig::default(), (8, 4, 5 * 64));
+        let (mut flow, _handle) = transmitter::flow(config, sizes, false, wake_handle).unwrap();
+        let terms = Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: true,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: 16,
+            payload_bytes: 64,
+            payload_offset: 22,
+            window: 8,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos::from_micros(50),
+        };
+        let form = Form { payload_bytes: 64, frame_bytes: 4, granularity_bytes: 8 };
+        flow.begin(now, terms, form, far.local_addr(), 4).unwrap();
+        let opened = Opened { tag: Tag(1), peer_tag: Tag(2), peer: far.local_addr() };
+        let mut sending = Sending::new(flow, Side::Opener(opened));
+        assert!(!sending.is_over(now), "it is open");
+        sending.stopped_at = Some(now);
+        assert!(!sending.is_over(now + LINGER_MAX), "its end may still be told");
+        assert!(sending.is_over(now + LINGER_MAX + Nanos(1)));
+        sending.stopped_at = None;
+        assert_eq!(sending.flow.end(now, End::PeerSilent, &mut link), Some(Tag(1)));
+        assert!(sending.is_over(now));
+    }
+}

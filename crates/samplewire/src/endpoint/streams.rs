@@ -290,9 +290,11 @@ mod tests {
     use crate::receiver::flow;
     use crate::wakeups::Wakeups;
 
+    const PEER: &str = "127.0.0.1:9100";
+
     /// A stream that this end opened and that the device has given this tag.
     fn receiving(tag: Tag) -> Entry {
-        let peer = "127.0.0.1:9100".parse().unwrap();
+        let peer = PEER.parse().unwrap();
         let terms = Terms {
             local_tag: tag,
             peer_tag: Tag(77),
@@ -336,5 +338,57 @@ mod tests {
         assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
         streams.begin(place, receiving(late));
         assert_eq!(streams.receiving(place).map(|it| it.opened.tag), Some(next));
+    }
+
+    #[test]
+    fn only_stream_is_the_one_of_an_endpoint_that_has_place_for_one() {
+        let tag = Tag(0x10);
+        for (places, has_only) in [(1, true), (2, false)] {
+            let mut streams = Streams::free(places);
+            assert!(streams.only().is_none());
+            streams.set(0, Entry::Accepted { tag, until: Nanos(1) });
+            streams.begin(0, receiving(tag));
+            assert_eq!(streams.only().is_some(), has_only, "{places} places");
+        }
+    }
+
+    #[test]
+    fn tags_are_those_of_the_streams_that_are_open() {
+        let mut streams = Streams::free(4);
+        for tag in [Tag(0x10), Tag(0x20)] {
+            let place = streams.take_free().unwrap();
+            streams.set(place, Entry::Accepted { tag, until: Nanos(1) });
+            assert_eq!(streams.place_with(tag, PEER.parse().unwrap()), None, "it has not begun");
+            streams.begin(place, receiving(tag));
+        }
+        assert_eq!(streams.tags(), (vec![0x10, 0x20], vec![77, 77]));
+    }
+
+    #[test]
+    fn damaged_packet_is_of_the_stream_whose_tag_and_peer_it_has() {
+        let (peer, other) = (PEER.parse().unwrap(), "127.0.0.1:9101".parse().unwrap());
+        let mut streams = Streams::free(4);
+        let tag = Tag(0x12);
+        streams.set(2, Entry::Accepted { tag, until: Nanos(1) });
+        streams.begin(2, receiving(tag));
+        assert_eq!(streams.place_with(tag, peer), Some(2));
+        assert_eq!(streams.place_with(tag, other), None);
+        assert_eq!(streams.place_with(Tag(0x22), peer), None);
+        assert_eq!(streams.place_with(Tag::NONE, peer), None);
+    }
+
+    #[test]
+    fn places_whose_programs_will_not_come_are_free_and_the_others_are_not() {
+        let mut streams = Streams::free(2);
+        assert!(streams.are_free());
+        for tag in [Tag(0x10), Tag(0x21)] {
+            let place = streams.take_free().unwrap();
+            streams.set(place, Entry::Accepted { tag, until: Nanos(1) });
+        }
+        streams.begin(1, receiving(Tag(0x21)));
+        streams.forget_accepted();
+        assert!(!streams.are_free());
+        streams.release(1);
+        assert!(streams.are_free());
     }
 }

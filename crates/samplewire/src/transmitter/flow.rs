@@ -451,3 +451,6 @@ impl Stream {
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 const PUBLISH_PAUSE: Nanos = Nanos::from_millis(20);
+
+#[cfg(test)]
+mod tests;

@@ -146,25 +146,29 @@ mod tests {
 
     const PAYLOAD: usize = 192;
 
-    /// What `samples` of 4 bytes that end a burst become: the payload of each packet, in bytes, and
-    /// the count in its last 8.
-    fn ends(samples: usize, granularity_bytes: usize) -> Vec<(usize, u64)> {
-        let terms = Terms {
+    fn terms(payload_bytes: usize, window: u32) -> Terms {
+        Terms {
             local_tag: Tag(1),
             peer_tag: Tag(2),
             is_opener: true,
             first_seq: Seq(0),
             first_index: 0,
-            packet_samples: PAYLOAD as u32 / 4,
-            payload_bytes: PAYLOAD as u16,
+            packet_samples: payload_bytes as u32 / 4,
+            payload_bytes: payload_bytes as u16,
             payload_offset: 22,
-            window: 8,
+            window,
             reorder_tolerance: 0,
             dead_after: Nanos::from_millis(15_000),
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos(0),
-        };
+        }
+    }
+
+    /// What `samples` of 4 bytes that end a burst become: the payload of each packet, in bytes, and
+    /// the count in its last 8.
+    fn ends(samples: usize, granularity_bytes: usize) -> Vec<(usize, u64)> {
+        let terms = terms(PAYLOAD, 8);
         let slots = vec![SendSlot::default(); 8];
         let mut sender = Sender::new(terms, SenderConfig::default(), slots, Nanos(0)).unwrap();
         let mut held = RetransmitBuffer::new(8, 1);
@@ -206,5 +210,28 @@ mod tests {
         assert_eq!(ends(47, 64), [(192, 46), (64, 1)], "one sample has no room beside the count");
         assert_eq!(ends(48, 64), [(64, 0)], "a full packet, and an end without samples");
         assert_eq!(ends(0, 8), [(8, 0)]);
+    }
+
+    /// Packets of this payload that are pushed before the first departs.
+    fn pushed(payload_bytes: usize, window: u32) -> u32 {
+        let slots = vec![SendSlot::default(); 256];
+        let (terms, config) = (terms(payload_bytes, window), SenderConfig::default());
+        let mut sender = Sender::new(terms, config, slots, Nanos(0)).unwrap();
+        let mut held = RetransmitBuffer::new(256, 1);
+        let len_bytes = 300 * payload_bytes;
+        let pool = Pool::new(PoolConfig::new(1, len_bytes + payload_bytes)).unwrap();
+        let mut quantum = pool.take().unwrap();
+        quantum.set_len(len_bytes + payload_bytes);
+        let form = Form { payload_bytes, frame_bytes: 4, granularity_bytes: 8 };
+        let mut slicer = Slicer::new(&mut held, quantum, len_bytes, (0, Flags::NONE), form);
+        assert!(!slicer.push(&mut sender, &mut held).unwrap());
+        sender.next_seq().0
+    }
+
+    #[test]
+    fn packets_are_cut_while_they_stay_in_a_cache_until_they_depart() {
+        assert_eq!(pushed(8_192, 256), 32, "256 KiB");
+        assert_eq!(pushed(1_024, 256), OUTBOX_PACKETS as u32, "as many as leave at once");
+        assert_eq!(pushed(1_024, 100), 100, "as many as the window holds");
     }
 }

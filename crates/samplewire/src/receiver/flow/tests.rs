@@ -1,6 +1,9 @@
 //! When samples and REPORTs leave, on time that is passed in.
 
-use samplewire_circuit::{Pool, PoolConfig};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker as TaskWaker};
+
+use samplewire_circuit::{Lender, Pool, PoolConfig};
 use samplewire_io::memory::{self, Memory};
 use samplewire_io::{Batch, Waker};
 use samplewire_proto::receiver::ReceiverConfig;
@@ -28,10 +31,25 @@ struct Rig {
     near: Memory,
     far: Memory,
     batch: Batch,
+    wakeups: Arc<Wakeups>,
 }
+
+/// The memory of a stream.
+#[derive(Clone, Copy)]
+struct Room {
+    window: u32,
+    quantum_packets: u32,
+    quanta: usize,
+}
+
+const ROOM: Room = Room { window: WINDOW, quantum_packets: QUANTUM_PACKETS, quanta: 32 };
 
 impl Rig {
     fn new(hold_max: Nanos) -> Self {
+        Self::with(hold_max, ROOM)
+    }
+
+    fn with(hold_max: Nanos, room: Room) -> Self {
         let now = Nanos::from_millis(1_000);
         let terms = Terms {
             local_tag: Tag(1),
@@ -42,20 +60,20 @@ impl Rig {
             packet_samples: PACKET_SAMPLES,
             payload_bytes: PAYLOAD.len() as u16,
             payload_offset: 22,
-            window: WINDOW,
+            window: room.window,
             reorder_tolerance: 0,
             dead_after: Nanos::from_millis(15_000),
             idle_after: Nanos::from_millis(100),
             ranges_max: 32,
             rtt: Nanos::from_micros(50),
         };
-        let slots = vec![SendSlot::default(); WINDOW as usize];
+        let slots = vec![SendSlot::default(); room.window as usize];
         let sender = Sender::new(terms, SenderConfig::default(), slots, now).unwrap();
         let (near, far) = memory::pair(64, 2_000, 2_000).unwrap();
-        let quantum_bytes = QUANTUM_PACKETS as usize * PAYLOAD.len();
-        let pool = Pool::new(PoolConfig::new(32, quantum_bytes)).unwrap();
-        let wake_handle =
-            Wakeups::new(1, Waker::new().unwrap(), std::time::Duration::ZERO).wake_handle(0);
+        let quantum_bytes = room.quantum_packets as usize * PAYLOAD.len();
+        let pool = Pool::new(PoolConfig::new(room.quanta, quantum_bytes)).unwrap();
+        let wakeups = Wakeups::new(1, Waker::new().unwrap(), std::time::Duration::ZERO);
+        let wake_handle = wakeups.wake_handle(0);
         let terms = Terms {
             local_tag: terms.peer_tag,
             peer_tag: terms.local_tag,
@@ -66,13 +84,13 @@ impl Rig {
             now,
             (far.local_addr(), Epoch(std::time::Instant::now())),
             (terms, ReceiverConfig::new()),
-            (pool, QUANTUM_PACKETS),
+            (pool, room.quantum_packets),
             (4, hold_max),
             wake_handle,
         )
         .unwrap();
-        let mut rig =
-            Self { now, sender, flow, block_queue, near, far, batch: Batch::new(64, 2_000) };
+        let batch = Batch::new(64, 2_000);
+        let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups };
         // The first REPORT lets DATA depart.
         rig.turn();
         rig
@@ -152,6 +170,26 @@ impl Rig {
             taken.push(run.len_samples / PACKET_SAMPLES as usize);
         }
         taken
+    }
+
+    /// What the program finds, and keeps.
+    fn found(&mut self) -> Vec<Item> {
+        std::iter::from_fn(|| self.block_queue.items.pop().ok()).collect()
+    }
+
+    /// Packets come until the sender has no credit; what the program holds then.
+    fn come_until_credit_is_out(&mut self) -> Vec<Item> {
+        let mut held = Vec::new();
+        for _ in 0..2 * WINDOW {
+            if !self.flow.receiver.has_open_credit() {
+                return held;
+            }
+            self.pass(30);
+            self.come(1);
+            self.turn();
+            held.extend(self.found());
+        }
+        panic!("credit does not run out");
     }
 
     /// Time passes.
@@ -292,6 +330,177 @@ fn answer_to_a_close_is_not_put_off() {
     rig.pass(30);
     departed.extend(rig.departed());
     assert_eq!(rig.arrive(&departed), 1, "it leaves in the turn that hands the samples over");
-    let items: Vec<_> = std::iter::from_fn(|| rig.block_queue.items.pop().ok()).collect();
+    let items = rig.found();
     assert!(matches!(items[..], [Item::Run { .. }, Item::End(Ok(_))]), "{items:?}");
+}
+
+/// The quanta of `ROOM`, of which the program may hold all.
+const FEW: Room = Room { quanta: 2, ..ROOM };
+
+#[test]
+fn credit_that_is_out_for_want_of_quanta_is_counted_once_each_time_where_nobody_sleeps() {
+    let mut rig = Rig::with(Nanos(0), FEW);
+    for times in 1..=3 {
+        let held = rig.come_until_credit_is_out();
+        for _ in 0..4 {
+            rig.pass(100);
+            rig.flow.spins_until(rig.now);
+            assert_eq!(rig.flow.snapshot.starved, times);
+        }
+        drop(held);
+        rig.turn();
+        assert!(rig.flow.receiver.has_open_credit(), "what came back is granted");
+        rig.flow.spins_until(rig.now);
+    }
+}
+
+#[test]
+fn credit_that_is_out_behind_a_lost_packet_is_not_the_programs_fault() {
+    let mut rig = Rig::new(Nanos(0));
+    rig.push(WINDOW);
+    for _ in 0..20 {
+        rig.pass(10);
+        let mut departed = rig.departed();
+        departed.retain(|bytes| wire::parse(bytes).unwrap().0.seq != Seq(0));
+        rig.arrive(&departed);
+    }
+    assert!(!rig.flow.receiver.has_open_credit());
+    rig.flow.spins_until(rig.now);
+    rig.pass(1_000);
+    rig.flow.spins_until(rig.now);
+    assert_eq!(rig.flow.snapshot.starved, 0);
+    assert_eq!(rig.flow.stalls, Stalls::new(WINDOW, PACKET_SAMPLES));
+}
+
+#[test]
+fn stall_lasts_while_the_program_holds_all_quanta() {
+    let mut rig = Rig::with(WAIT_MAX, FEW);
+    let held = rig.come_until_credit_is_out();
+    let first = rig.flow.next_index();
+    for _ in 0..5 {
+        rig.flow.wakes_at(rig.now);
+        rig.pass(200);
+    }
+    rig.flow.wakes_at(rig.now);
+    rig.flow.publish(rig.now);
+    let stalls = rig.flow.snapshot.stalls;
+    assert_eq!(stalls.first_index(), first);
+    let explained = [2_000, 2_001].map(|samples| stalls.explains(first, samples, 1e6));
+    assert_eq!(explained, [true, false], "1 ms at 1 MS/s, and as much again");
+    drop(held);
+}
+
+#[test]
+fn quantum_that_comes_back_is_granted_at_once() {
+    let mut rig = Rig::with(WAIT_MAX, FEW);
+    let held = rig.come_until_credit_is_out();
+    assert!(rig.flow.wakes_at(rig.now).is_some(), "there is nothing to grant");
+    drop(held);
+    assert_eq!(rig.flow.wakes_at(rig.now), None);
+    rig.turn();
+    assert!(rig.flow.receiver.has_open_credit());
+}
+
+#[test]
+fn program_that_gives_a_quantum_back_calls_for_a_turn_where_one_is_waited_for() {
+    let mut rig = Rig::with(WAIT_MAX, FEW);
+    let calls_after_a_return = |rig: &Rig| {
+        rig.block_queue.shared.returned();
+        let mut calls = 0;
+        rig.wakeups.take(|_| calls += 1);
+        calls
+    };
+    assert_eq!(calls_after_a_return(&rig), 0, "nobody waits");
+    let _held = rig.come_until_credit_is_out();
+    rig.flow.wakes_at(rig.now);
+    assert_eq!(calls_after_a_return(&rig), 1);
+    assert_eq!(calls_after_a_return(&rig), 0, "it has called");
+}
+
+#[test]
+fn program_that_is_behind_is_looked_after_each_millisecond() {
+    let mut rig = Rig::with(WAIT_MAX, Room { quanta: 512, ..ROOM });
+    for _ in 0..items_max(WINDOW, QUANTUM_PACKETS) + 2 {
+        rig.pass(2_000);
+        rig.come(1);
+        rig.turn();
+    }
+    assert!(rig.flow.blocked.is_some(), "the ring of items is full");
+    // Nothing else is due before.
+    rig.turn();
+    assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now + WAIT_MAX));
+    let mut taken = rig.taken();
+    for _ in 0..2 {
+        rig.turn();
+        taken.extend(rig.taken());
+    }
+    assert_eq!(taken.iter().sum::<usize>(), items_max(WINDOW, QUANTUM_PACKETS) + 2);
+}
+
+#[test]
+fn drops_of_the_socket_count_from_where_the_stream_starts() {
+    let mut rig = Rig::new(WAIT_MAX);
+    rig.flow.start_drops(u32::MAX - 1);
+    let peer = rig.flow.peer();
+    for (dropped, counted) in [(1, 3), (0, 3), (5, 7)] {
+        let dropped = Some(dropped);
+        rig.flow.note_drops(&Meta { peer, ecn: Ecn::Ect0, dropped, packets_per_drop: 1 });
+        assert_eq!(rig.flow.snapshot.socket_dropped, counted);
+    }
+}
+
+/// How often a program that waits was woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn program_is_woken_for_some_quanta_or_when_nothing_else_comes() {
+    let room = Room { window: 1_024, quantum_packets: 16, quanta: 80 };
+    let mut rig = Rig::with(Nanos(0), room);
+    let woken = Arc::new(Woken::default());
+    let waker = TaskWaker::from(Arc::clone(&woken));
+    let wakes = || woken.0.swap(0, Ordering::Relaxed);
+    let wait = |rig: &Rig| rig.block_queue.shared.bell.announce_to(&waker);
+    // Two quanta, and more is likely to come.
+    wait(&rig);
+    rig.pass(30);
+    rig.come(32);
+    assert_eq!((wakes(), rig.taken().len()), (0, 2));
+    assert_eq!(rig.flow.spins_until(rig.now), rig.now, "the program is to be woken");
+    // Nothing came.
+    rig.turn();
+    assert_eq!(wakes(), 1);
+    // Four quanta at once.
+    wait(&rig);
+    rig.pass(30);
+    rig.come(64);
+    assert_eq!((wakes(), rig.taken().len()), (1, 4));
+    // A quantum that is not full is handed over with the last packet for now.
+    wait(&rig);
+    rig.pass(30);
+    rig.come(1);
+    assert_eq!((wakes(), rig.taken()), (1, vec![1]));
+}
+
+/// Nothing is allocated while a stream flows.
+#[test]
+fn parts_of_a_quantum_have_room_whatever_its_packets_say() {
+    let tlv = [&TlvKind::GAIN.to_be_bytes()[..], &[0, 8], &3.5_f64.to_be_bytes()].concat();
+    let meta = tlv.repeat(META_TAGS_MAX);
+    for quantum_packets in [1, QUANTUM_PACKETS] {
+        let mut rig = Rig::with(WAIT_MAX, Room { quantum_packets, quanta: 80, ..ROOM });
+        let room = rig.flow.parts.capacity();
+        for _ in 0..100 {
+            rig.pass(30);
+            rig.come_with(Flags::META, &meta);
+            rig.found();
+        }
+        assert_eq!(rig.flow.parts.capacity(), room, "quanta of {quantum_packets}");
+    }
 }

@@ -1,0 +1,70 @@
+//! A link that has a filter and may find its peer unreachable, for tests.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use samplewire_io::memory::Memory;
+use samplewire_io::{Batch, Capabilities, Favoured, Link, LinkError, Outgoing, Waker};
+
+pub(super) struct Filtering {
+    link: Memory,
+    seen: Arc<Seen>,
+}
+
+/// What a link was asked for, and what it has found out.
+#[derive(Default)]
+pub(super) struct Seen {
+    filter: Mutex<Vec<bool>>,
+    pub(super) unreachable: AtomicU64,
+}
+
+impl Seen {
+    /// Whether the filter was turned on or off, each time.
+    pub(super) fn filter(&self) -> Vec<bool> {
+        self.filter.lock().unwrap().clone()
+    }
+}
+
+impl Filtering {
+    pub(super) fn new(link: Memory) -> (Self, Arc<Seen>) {
+        let seen = Arc::new(Seen::default());
+        (Self { link, seen: Arc::clone(&seen) }, seen)
+    }
+}
+
+impl Link for Filtering {
+    fn capabilities(&self) -> Capabilities {
+        self.link.capabilities()
+    }
+
+    fn local_addr(&self) -> SocketAddr {
+        self.link.local_addr()
+    }
+
+    fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
+        self.link.send(packets)
+    }
+
+    fn recv(&mut self, batch: &mut Batch) -> Result<(), LinkError> {
+        self.link.recv(batch)
+    }
+
+    fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
+        self.link.wait(timeout)
+    }
+
+    fn waker(&self) -> Waker {
+        self.link.waker()
+    }
+
+    fn favour(&mut self, favoured: Option<&Favoured<'_>>) -> bool {
+        self.seen.filter.lock().unwrap().push(favoured.is_some());
+        true
+    }
+
+    fn unreachable_hint(&self) -> u64 {
+        self.seen.unreachable.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,169 @@
+//! Turns of an endpoint, on time that is passed in.
+
+use std::time::Duration;
+
+use samplewire_io::memory::{self, Memory};
+use samplewire_io::{Ecn, Outgoing};
+use samplewire_proto::session::{ListenConfig, Listener, OpenConfig, Opener, StreamSlot};
+use samplewire_proto::wire::Role;
+
+use super::filtering::{Filtering, Seen};
+use super::*;
+use crate::OpenError;
+
+const PLACES: usize = 2;
+const BATCH: usize = 64;
+
+/// An endpoint without a thread or a socket.
+struct Rig {
+    now: Nanos,
+    endpoint: Endpoint,
+    batch: Batch,
+    commands: mpsc::Sender<Command>,
+    wakeups: Arc<Wakeups>,
+    shown: Arc<Counts>,
+    seen: Arc<Seen>,
+    far: Memory,
+}
+
+impl Rig {
+    fn new(spins: bool) -> Self {
+        let (near, far) = memory::pair(1_000, 2_000, 2_000).unwrap();
+        let (link, seen) = Filtering::new(near);
+        let wakeups = Wakeups::new(PLACES + 1, link.waker(), Duration::ZERO);
+        let (commands, taken) = mpsc::channel();
+        let shown = Arc::new(Counts::default());
+        let link = Resilient::new(Box::new(link));
+        let (calls, counts) = (Arc::clone(&wakeups), Arc::clone(&shown));
+        let endpoint = Endpoint::opener(link, PLACES, spins, calls, taken, counts);
+        let (now, batch) = (Nanos::from_millis(1_000), Batch::new(BATCH, 2_000));
+        Self { now, endpoint, batch, commands, wakeups, shown, seen, far }
+    }
+
+    fn turn(&mut self) -> Rest {
+        self.endpoint.turn(self.now, &mut self.batch)
+    }
+
+    fn pass(&mut self, micros: u64) {
+        self.now = self.now + Nanos::from_micros(micros);
+    }
+
+    /// Packets that are none come.
+    fn come_strays(&mut self, packets: usize) {
+        self.come(&[0xEE; 40], packets);
+    }
+
+    /// So many copies of a packet come, and the turns that find them are over.
+    fn come(&mut self, bytes: &[u8], packets: usize) {
+        let peer = self.endpoint.link().local_addr();
+        for _ in 0..packets {
+            let packet = Outgoing::whole(peer, Ecn::NotEct, bytes);
+            assert_eq!(self.far.send(&[packet]).unwrap(), 1);
+        }
+        for _ in 0..packets.div_ceil(BATCH) {
+            self.pass(10);
+            self.turn();
+        }
+    }
+
+    /// Asks for a stream, for half a second.
+    fn open(&mut self) -> mpsc::Receiver<Result<Accepted, OpenError>> {
+        let config = OpenConfig::new(Role::Receive, 0, 1);
+        let config = config.with_timeout(Nanos::from_millis(500)).unwrap();
+        let (told, answer) = mpsc::channel();
+        let (address, timeout) = (self.far.local_addr(), Duration::from_millis(500));
+        let opening = Opening::new(address, timeout, config, [7; 16], told);
+        self.commands.send(Command::Open(Box::new(opening))).unwrap();
+        self.wakeups.wake_handle(PLACES).wake();
+        answer
+    }
+}
+
+/// A packet of no stream with a wrong CRC.
+fn damaged() -> Vec<u8> {
+    let (config, now) = (OpenConfig::new(Role::Receive, 0, 1), Nanos::from_millis(1_000));
+    let mut bytes = vec![0; 2_000];
+    let len = Opener::new(config, [2; 16], now).poll_transmit(now, &mut bytes).unwrap();
+    bytes.truncate(len);
+    bytes[len - 1] ^= 1;
+    bytes
+}
+
+#[test]
+fn flood_of_strays_turns_the_filter_on_for_a_while() {
+    let mut rig = Rig::new(false);
+    rig.come_strays(255);
+    rig.pass(10_000);
+    rig.turn();
+    assert!(rig.seen.filter().is_empty(), "few come");
+    rig.come_strays(300);
+    rig.pass(10_000);
+    rig.turn();
+    assert_eq!(rig.seen.filter(), [true]);
+    assert_eq!(rig.shown.foreign.load(Ordering::Relaxed), 555);
+    rig.pass(1_000_000);
+    rig.turn();
+    assert_eq!(rig.seen.filter(), [true, false]);
+}
+
+#[test]
+fn damaged_packets_of_no_stream_are_counted_apart_from_what_is_no_packet() {
+    let mut rig = Rig::new(false);
+    rig.come(&damaged(), 3);
+    rig.come_strays(2);
+    rig.pass(10_000);
+    rig.turn();
+    let shown = [&rig.shown.corrupted, &rig.shown.foreign].map(|it| it.load(Ordering::Relaxed));
+    assert_eq!(shown, [3, 2]);
+}
+
+#[test]
+fn endpoint_that_spins_rests_while_no_stream_is_open() {
+    let mut rig = Rig::new(true);
+    assert!(matches!(rig.turn(), Rest::Until(until) if until > rig.now));
+    let _answer = rig.open();
+    rig.turn();
+    assert!(matches!(rig.turn(), Rest::Until(until) if until > rig.now), "the network takes time");
+}
+
+#[test]
+fn opening_without_an_answer_says_whether_the_peer_was_unreachable() {
+    for is_found in [false, true] {
+        let mut rig = Rig::new(false);
+        // What was found out before is of another peer.
+        rig.seen.unreachable.store(3, Ordering::Relaxed);
+        let answer = rig.open();
+        rig.turn();
+        rig.seen.unreachable.fetch_add(u64::from(is_found), Ordering::Relaxed);
+        let error = loop {
+            rig.pass(10_000);
+            rig.turn();
+            if let Ok(answer) = answer.try_recv() {
+                break answer.err().unwrap();
+            }
+            assert!(rig.now < Nanos::from_millis(2_000), "it is not answered");
+        };
+        let OpenError::NoAnswer { is_unreachable, is_challenged, .. } = error else {
+            panic!("{error}");
+        };
+        assert_eq!((is_unreachable, is_challenged), (is_found, false));
+    }
+}
+
+#[test]
+fn listener_counts_what_is_damaged_apart_from_what_is_no_packet() {
+    let (near, mut far) = memory::pair(64, 2_000, 2_000).unwrap();
+    let (peer, now) = (near.local_addr(), Nanos::from_millis(1_000));
+    let wakeups = Wakeups::new(1, near.waker(), Duration::ZERO);
+    let listener =
+        Listener::new(vec![StreamSlot::default()].into(), ListenConfig::new(), [1; 16], 1);
+    let listening = Listening::new(listener, 1, None, 1);
+    let link = Resilient::new(Box::new(near));
+    let mut endpoint = Endpoint::listener(link, listening, vec![Entry::Free], false, wakeups);
+    let damaged = damaged();
+    for bytes in [&damaged[..], &damaged, &[0xEE; 40], &damaged, &[0xEE; 3]] {
+        assert_eq!(far.send(&[Outgoing::whole(peer, Ecn::NotEct, bytes)]).unwrap(), 1);
+    }
+    endpoint.turn(now, &mut Batch::new(BATCH, 2_000));
+    assert_eq!((endpoint.counts.corrupted, endpoint.counts.foreign), (3, 2));
+}

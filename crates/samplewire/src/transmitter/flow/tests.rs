@@ -1,0 +1,186 @@
+//! What a program sees of a stream that it sends, on time that is passed in.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Wake, Waker as TaskWaker};
+
+use samplewire_circuit::{Pool, PoolConfig};
+use samplewire_io::Waker;
+use samplewire_io::memory::{self, Memory};
+use samplewire_proto::Seq;
+use samplewire_proto::receiver::{REPORT_BYTES, Receiver, ReceiverConfig, RecvSlot};
+use samplewire_proto::wire;
+
+use super::super::shared::Shared;
+use super::*;
+use crate::wakeups::Wakeups;
+
+const PAYLOAD_BYTES: usize = 8_192;
+const QUANTUM_PACKETS: u32 = 4;
+const WINDOW: u32 = 256;
+const QUANTA: usize = 20;
+/// Quanta that are cut before the first of their packets departs.
+const CUT: usize = 8;
+
+/// The half of a port that sends and a receiver, without a thread or a socket.
+struct Rig {
+    now: Nanos,
+    flow: SendFlow,
+    submits: rtrb::Producer<Submit>,
+    shared: Arc<Shared>,
+    pool: Pool,
+    receiver: Receiver<Vec<RecvSlot>>,
+    peer: SocketAddr,
+    link: Memory,
+}
+
+impl Rig {
+    fn new(ahead_max: usize) -> Self {
+        let now = Nanos::from_millis(1_000);
+        let terms = Terms {
+            local_tag: Tag(1),
+            peer_tag: Tag(2),
+            is_opener: false,
+            first_seq: Seq(0),
+            first_index: 0,
+            packet_samples: PAYLOAD_BYTES as u32 / 4,
+            payload_bytes: PAYLOAD_BYTES as u16,
+            payload_offset: 22,
+            window: WINDOW,
+            reorder_tolerance: 0,
+            dead_after: Nanos::from_millis(15_000),
+            idle_after: Nanos::from_millis(100),
+            ranges_max: 32,
+            rtt: Nanos::from_micros(50),
+        };
+        let waker = Waker::new().unwrap();
+        let wake_handle = Wakeups::new(1, waker, Duration::ZERO).wake_handle(0);
+        let writer = SharedWriter::new(wake_handle, ahead_max);
+        let shared = Arc::clone(&writer.shared);
+        let (submits, submitted) = rtrb::RingBuffer::new(QUANTA);
+        let held = RetransmitBuffer::new(WINDOW, QUANTA);
+        let mut flow = SendFlow::new(SenderConfig::default(), held, submitted, writer);
+        let quantum_bytes = (QUANTUM_PACKETS as usize + 1) * PAYLOAD_BYTES;
+        let pool = Pool::new(PoolConfig::new(QUANTA, quantum_bytes)).unwrap();
+        let (link, far) = memory::pair(64, 9_000, 9_000).unwrap();
+        let peer = far.local_addr();
+        let form = Form { payload_bytes: PAYLOAD_BYTES, frame_bytes: 4, granularity_bytes: 8 };
+        flow.begin(now, terms, form, peer, QUANTUM_PACKETS).unwrap();
+        let slots = vec![RecvSlot::default(); WINDOW as usize];
+        let (local_tag, peer_tag) = (terms.peer_tag, terms.local_tag);
+        let terms = Terms { local_tag, peer_tag, is_opener: true, ..terms };
+        let receiver = Receiver::new(terms, ReceiverConfig::new(), slots, now).unwrap();
+        Self { now, flow, submits, shared, pool, receiver, peer, link }
+    }
+
+    /// The program submits so many full quanta.
+    fn submit(&mut self, quanta: usize) {
+        for _ in 0..quanta {
+            let mut quantum = self.pool.take().expect("one is free");
+            let len_bytes = QUANTUM_PACKETS as usize * PAYLOAD_BYTES;
+            quantum.set_len(len_bytes + PAYLOAD_BYTES);
+            let position = QUANTA - self.pool.free() - 1;
+            let index = (position * len_bytes / 4) as u64;
+            let (session, flags) = (1, Flags::NONE);
+            let samples = Submit::Samples { session, quantum, len_bytes, index, flags };
+            self.submits.push(samples).expect("there is room");
+        }
+    }
+
+    /// The receiver reports.
+    fn report(&mut self) {
+        let end = self.receiver.promise_end();
+        self.receiver.grant(end);
+        let mut report = [0; REPORT_BYTES];
+        let len = self.receiver.poll_transmit(self.now, &mut report).expect("it has news");
+        let (header, packet) = wire::parse(&report[..len]).unwrap();
+        assert!(self.flow.handle(self.now, self.peer, &header, &packet));
+    }
+
+    fn pass(&mut self, millis: u64) {
+        self.now = self.now + Nanos::from_millis(millis);
+    }
+
+    /// How many packets the program sees as held, once the counters are to be shown.
+    fn held(&mut self) -> u32 {
+        self.flow.publish(self.now, &PortCounts::default());
+        self.shared.snapshot().held
+    }
+}
+
+#[test]
+fn packets_are_held_from_the_programs_hands_until_the_receiver_has_them() {
+    let mut rig = Rig::new(QUANTA);
+    rig.submit(CUT + 2);
+    assert!(rig.flow.push(rig.now));
+    assert_eq!(rig.held(), (CUT as u32 + 2) * QUANTUM_PACKETS);
+    assert_eq!(rig.shared.snapshot().window, WINDOW);
+}
+
+#[test]
+fn counters_are_shown_now_and_then() {
+    let mut rig = Rig::new(QUANTA);
+    assert_eq!(rig.held(), 0);
+    rig.submit(1);
+    rig.flow.push(rig.now);
+    rig.pass(19);
+    assert_eq!(rig.held(), 0);
+    rig.pass(1);
+    assert_eq!(rig.held(), QUANTUM_PACKETS);
+    rig.submit(1);
+    rig.flow.push(rig.now);
+    rig.pass(50);
+    assert_eq!(rig.held(), 2 * QUANTUM_PACKETS);
+}
+
+#[test]
+fn session_is_open_from_the_first_report_to_the_end() {
+    let mut rig = Rig::new(QUANTA);
+    assert!(!rig.flow.announce());
+    assert_eq!((rig.shared.open_session(), rig.shared.session()), (None, None));
+    rig.report();
+    assert!(rig.flow.announce());
+    assert!(!rig.flow.announce(), "it is told once");
+    assert_eq!(rig.shared.open_session(), Some(1));
+    assert_eq!(rig.shared.session().map(|it| it.peer), Some(rig.peer));
+    let tag = rig.flow.end(rig.now, End::PeerSilent, &mut rig.link);
+    assert_eq!((tag, rig.shared.open_session()), (Some(Tag(1)), None));
+    assert_eq!(rig.shared.ended().map(|it| it.end), Some(End::PeerSilent));
+}
+
+/// How often a program that waits was woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn program_is_woken_once_half_of_what_it_is_ahead_has_been_cut() {
+    for (ahead_max, wakes) in [(4, 1), (3, 0)] {
+        let mut rig = Rig::new(ahead_max);
+        let woken = Arc::new(Woken::default());
+        rig.shared.bell.announce_to(&TaskWaker::from(Arc::clone(&woken)));
+        rig.flow.push(rig.now);
+        assert_eq!(woken.0.load(Ordering::Relaxed), 0, "nothing was submitted");
+        rig.submit(CUT + 2);
+        rig.flow.push(rig.now);
+        assert_eq!(woken.0.load(Ordering::Relaxed), wakes, "2 of {ahead_max} are left");
+    }
+}
+
+#[test]
+fn stream_is_idle_while_what_was_submitted_has_no_room() {
+    let mut rig = Rig::new(QUANTA);
+    assert!(rig.flow.is_idle());
+    rig.submit(CUT + 2);
+    assert!(!rig.flow.is_idle());
+    rig.flow.push(rig.now);
+    assert!(rig.flow.is_idle());
+    rig.report();
+    rig.flow.fill(rig.now);
+    assert!(!rig.flow.is_idle(), "what departs makes room");
+}
