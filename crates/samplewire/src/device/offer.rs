@@ -238,7 +238,7 @@ mod tests {
         let mut info = StreamInfo::new(Format::Sc16, 3, 245.76e6).unwrap();
         info.centre_frequency_hz = Some(1.42e9);
         info.name = "east".into();
-        let options = TransmitterOptions::new().window(500);
+        let options = DeviceOptions::new().window(500);
         let mut offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
         offer.drawn = DrawnTerms { dead_ms: 4_000, idle_ms: 70, ranges_max: 9 };
         let request = request(1_500);
@@ -275,7 +275,7 @@ mod tests {
     fn largest_payload_is_what_the_path_carries() {
         let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
         for (payload_bytes, is_carried) in [(1_440, true), (1_448, false)] {
-            let options = TransmitterOptions::new().payload_bytes(payload_bytes);
+            let options = DeviceOptions::new().payload_bytes(payload_bytes);
             let offer = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap();
             let packet_bytes = 28 + 22 + 1_440 + 4;
             let terms = offer.params(&request(packet_bytes), true, (0, 2));
