@@ -131,14 +131,14 @@ pub unsafe extern "C" fn sw_aligned_open(
             let text = format!("streams_len of {streams_len} is not in 1..={STREAMS_MAX}");
             return Err(Failure::argument(text));
         }
-        // SAFETY: the caller's.
+        // SAFETY: `streams` points to `streams_len` numbers (the caller's contract in `samplewire.h`).
         let numbers = unsafe { std::slice::from_raw_parts(streams, streams_len) };
-        // SAFETY: the caller's.
+        // SAFETY: `address` is NULL or a text that ends with NUL (the caller's contract).
         let address = unsafe { address_of(address)? };
         let asked = if options.is_null() {
             sw_receiver_options::defaults()
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: `options` is not NULL and has `struct_size` bytes (the caller's contract).
             unsafe { read(options)? }
         };
         if asked.stream != -1 {
@@ -162,7 +162,7 @@ pub unsafe extern "C" fn sw_aligned_open(
                 streams: Some(opened),
             }),
         });
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put("aligned", aligned, std::ptr::without_provenance_mut(name))? };
         Ok(sw_result::Ok)
     })
@@ -178,7 +178,7 @@ pub unsafe extern "C" fn sw_aligned_get_info(
 ) -> sw_result {
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(info, aligning.at(&aligning.infos, position)?)? };
         Ok(sw_result::Ok)
     })
@@ -194,7 +194,7 @@ pub unsafe extern "C" fn sw_aligned_get_stats(
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
         let handle = aligning.at(&aligning.stats, position)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(stats, &sw_receiver_stats::of(&handle.stats()))? };
         Ok(sw_result::Ok)
     })
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn sw_aligned_get_granted(
 ) -> sw_result {
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put_text(text, size_bytes, &aligning.granted)? };
         Ok(sw_result::Ok)
     })
@@ -226,12 +226,13 @@ pub unsafe extern "C" fn sw_aligned_next(
 ) -> sw_result {
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
-        // It is checked before samples are taken out. SAFETY: the caller's.
+        // It is checked before samples are taken out.
+        // SAFETY: `block` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(block)? };
         let mut state = aligning.state()?;
         let answer =
             state.next_before(&aligning, Instant::now().checked_add(timeout(timeout_ns)))?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(block, &answer)? };
         Ok(sw_result::Ok)
     })
@@ -250,10 +251,10 @@ pub unsafe extern "C" fn sw_aligned_get_end(
         let Some((known, number)) = *lock(&aligning.end) else {
             return Err(Failure::new(sw_result::StillOpen, "no stream has come to its end"));
         };
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(end, &known)? };
         if !stream.is_null() {
-            // SAFETY: the caller's.
+            // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
             unsafe { put("stream", stream, number)? };
         }
         Ok(sw_result::Ok)

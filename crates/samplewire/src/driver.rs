@@ -127,7 +127,7 @@ pub(crate) enum Drive {
     Thread(Option<JoinHandle<()>>),
     /// The program's calls, while they wait. There is no I/O thread: only the program's threads lock it.
     Inline(Mutex<Option<Box<Running>>>),
-    /// Whoever has the [`Stepped`] endpoint. Handles never wait for it.
+    /// The owner of the [`Stepped`] endpoint. Handles never wait for it.
     Stepped,
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn terms(accept: &AcceptInfo, window: u32) -> Terms {
     })
 }
 
-/// The owner that was chosen, or one that nobody else has.
+/// The owner that was chosen, or a random one.
 pub(crate) fn owner(chosen: Option<u64>) -> Result<u64, OpenError> {
     Ok(match chosen {
         Some(owner) => owner,

@@ -21,7 +21,7 @@ impl Epoch {
     }
 }
 
-/// 16 bytes that nobody else can guess.
+/// 16 random bytes of the operating system.
 ///
 /// # Errors
 /// The operating system has no randomness to give.
@@ -31,7 +31,7 @@ pub(crate) fn seed() -> io::Result<[u8; 16]> {
     Ok(seed)
 }
 
-/// A number that names a program to devices, and that nobody else has: see
+/// A random ID by which devices know a program: see
 /// [`ReceiveOptions::owner`](crate::ReceiveOptions::owner).
 ///
 /// # Errors

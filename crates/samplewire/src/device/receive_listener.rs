@@ -66,7 +66,7 @@ impl ReceiveListener {
         &self.port.capabilities
     }
 
-    /// What was had of the [`RealTime`](crate::RealTime) options.
+    /// What was granted of the [`RealTime`](crate::RealTime) options.
     pub const fn granted(&self) -> &Granted {
         &self.port.granted
     }

@@ -139,7 +139,7 @@ impl ReceiveStream {
         &self.capabilities
     }
 
-    /// What was had of the [`RealTime`](crate::RealTime) options.
+    /// What was granted of the [`RealTime`](crate::RealTime) options.
     pub const fn granted(&self) -> &Granted {
         &self.granted
     }

@@ -27,9 +27,9 @@ use crate::wakeups::{WakeHandle, Wakeups};
 
 /// A port on which streams are opened that share its socket and its I/O thread.
 ///
-/// Each stream is a [`ReceiveStream`] with a window, quanta and a ring of its own: one whose program is
-/// slow runs out of credit, and the others go on. The port may be dropped before its streams; the
-/// thread ends with the last of them.
+/// Each stream is a [`ReceiveStream`] with a window, quanta and a ring of its own: one whose
+/// program is slow runs out of credit, and the others go on. The port may be dropped before its
+/// streams; the thread ends with the last of them.
 ///
 /// ```
 /// use samplewire::receiver::Port;
@@ -141,8 +141,8 @@ impl Port {
         Self::over(Box::new(Udp::client(address, options)?), &RealTime::default())
     }
 
-    /// A port over a link of the caller's: with faults, a capture, in memory. `real_time` holds for its
-    /// I/O thread; huge pages and locked memory are a matter of each stream's options.
+    /// A port over a link of the caller's: with faults, a capture, in memory. `real_time` holds for
+    /// its I/O thread; huge pages and locked memory are a matter of each stream's options.
     ///
     /// # Errors
     /// An option is out of range, or the system refuses memory or a thread.
@@ -151,7 +151,8 @@ impl Port {
         Self::start("samplewire-rx", Resilient::new(link), real_time, Self::STREAMS_MAX)
     }
 
-    /// A port for one stream at a time, which has the link and its thread, of that name, for itself.
+    /// A port for one stream at a time, which has the link and its thread, of that name, for
+    /// itself.
     pub(crate) fn for_one(
         name: &str,
         link: Resilient,
@@ -175,8 +176,8 @@ impl Port {
         Self::make(link, real_time, places, clock.epoch(), BATCH_PACKETS, drive)
     }
 
-    /// A port whose endpoint is stepped, takes a packet in a turn, and has `places` for streams, a power of two. Times count from
-    /// `epoch`.
+    /// A port whose endpoint is stepped, takes a packet in a turn, and has `places` for streams, a
+    /// power of two. Times count from `epoch`.
     ///
     /// # Errors
     /// None at present.
@@ -237,7 +238,8 @@ impl Port {
     /// sends and is free.
     ///
     /// # Errors
-    /// See [`ReceiveOptions::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has failed.
+    /// See [`ReceiveOptions::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has
+    /// failed.
     ///
     /// # Blocking
     /// Until the stream is open, at most for the time that the options set.
@@ -253,8 +255,8 @@ impl Port {
         self.begin(address, &accepted, options)
     }
 
-    /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may draw
-    /// from.
+    /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may
+    /// draw from.
     ///
     /// # Errors
     /// An option is out of range, or the port has failed.
@@ -324,7 +326,8 @@ impl Port {
     /// See [`Port::open`]; also when a stream is named twice.
     ///
     /// # Blocking
-    /// Until all are open: two round trips for every [`Port::OPENINGS_MAX`] of them, while nothing is lost.
+    /// Until all are open: two round trips for every [`Port::OPENINGS_MAX`] of them, while nothing
+    /// is lost.
     pub fn open_each(
         &self,
         address: SocketAddr,
@@ -361,8 +364,9 @@ impl Port {
         Ok(infos)
     }
 
-    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order. After
-    /// an error it sends no more, and still takes what is accepted, so that the caller can close it.
+    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order.
+    /// After an error it sends no more, and still takes what is accepted, so that the caller can
+    /// close it.
     fn ask_each(
         &self,
         address: SocketAddr,

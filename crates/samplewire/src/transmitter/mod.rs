@@ -241,7 +241,7 @@ impl SendStream {
         &self.slot.port.capabilities
     }
 
-    /// What was had of the [`RealTime`](crate::RealTime) options.
+    /// What was granted of the [`RealTime`](crate::RealTime) options.
     pub const fn granted(&self) -> &Granted {
         &self.slot.port.granted
     }
@@ -364,8 +364,8 @@ impl SendStream {
     /// A quantum to fill; `None` when none becomes free within `timeout`: the
     /// receiver takes no more for now.
     ///
-    /// Who gives a `timeout` also waits while a MiB is ready to be sent, so that samples are sent
-    /// from a cache. Who cannot wait gives none, and has all quanta.
+    /// With a `timeout` it also waits while a MiB is ready to be sent, so that samples are sent from a
+    /// cache. With a `timeout` of zero all quanta are available.
     ///
     /// # Errors
     /// The stream has ended.
