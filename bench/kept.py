@@ -28,7 +28,7 @@ def keep(kind: str, about: dict[str, object], out: Path | None, **result: object
     path = out or ROOT / "bench" / "results" / f"{'-'.join(filter(None, words))}.json"
     script = Path(sys.argv[0]).resolve().relative_to(ROOT)
     whole = {
-        "command": shlex.join(["python3", str(script), *sys.argv[1:]]),
+        "command": shlex.join(["python3", str(script), *map(without_folder, sys.argv[1:])]),
         "finished": now.isoformat(timespec="seconds"),
         "machine": about,
         **result,
@@ -36,3 +36,8 @@ def keep(kind: str, about: dict[str, object], out: Path | None, **result: object
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(whole, indent=1) + "\n")
     return path
+
+
+def without_folder(word: str) -> str:
+    """An argument as the results keep it: an absolute path names folders of one machine only."""
+    return Path(word).name if Path(word).is_absolute() else word

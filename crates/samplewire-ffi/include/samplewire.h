@@ -314,7 +314,7 @@ typedef struct sw_stream_info {
     uint64_t rate_numerator;
     // See `rate_numerator`.
     uint32_t rate_denominator;
-    // Whether the device told `centre_frequency_hz`: 0 or 1.
+    // Whether the device stated `centre_frequency_hz`: 0 or 1.
     uint32_t has_centre_frequency;
     // Centre frequency in hertz.
     double centre_frequency_hz;

@@ -60,7 +60,7 @@ pub struct sw_stream_info {
     pub rate_numerator: u64,
     /// See `rate_numerator`.
     pub rate_denominator: u32,
-    /// Whether the device told `centre_frequency_hz`: 0 or 1.
+    /// Whether the device stated `centre_frequency_hz`: 0 or 1.
     pub has_centre_frequency: u32,
     /// Centre frequency in hertz.
     pub centre_frequency_hz: f64,
