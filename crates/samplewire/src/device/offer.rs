@@ -78,7 +78,7 @@ impl Offer {
                 return Err(OpenError::Contradiction {
                     one: format!("payload of {bytes} bytes"),
                     other: format!("mtu of {}", options.packet_bytes_max),
-                    hint: format!("at most {payload_max} bytes fit"),
+                    hint: format!("at most {} bytes fit", payload_max / unit_bytes * unit_bytes),
                 });
             }
             if bytes > payload_max {
@@ -268,6 +268,17 @@ mod tests {
             ..AcceptParams::default()
         };
         assert_eq!(*terms, expected);
+    }
+
+    #[test]
+    fn payload_beyond_the_chosen_mtu_names_both_and_the_largest_that_fits() {
+        let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+        let options = DeviceOptions::new().payload_bytes(8_000).mtu(1_500);
+        let error = Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).unwrap_err();
+        let words = "payload of 8000 bytes contradicts mtu of 1500: at most 1440 bytes fit";
+        assert_eq!(error.to_string(), words);
+        let options = DeviceOptions::new().payload_bytes(1_440).mtu(1_500);
+        assert!(Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).is_ok());
     }
 
     /// Header, payload and trailer are no longer than what came through.
