@@ -1,7 +1,9 @@
 //! `demo`: device and receiver in one process, over a wire that loses packets.
 
+mod colors;
 mod comparison;
 mod device;
+mod picture;
 mod screen;
 mod spectrum;
 mod verdict;
@@ -51,19 +53,16 @@ pub(crate) fn run(arguments: &DemoArguments) -> Result<Outcome, Failure> {
     let _told = exporter.registry().add_opened([receiver.counters()], None);
     print_start(&mut console, arguments, &device, &receiver);
     let first_index = receiver.info().first_index;
-    let mut show = Show {
-        account: Account::new(first_index, None),
-        comparison,
-        spectrum: Spectrum::new(),
-        line: " ".repeat(spectrum::COLUMNS),
-    };
+    let mut show =
+        Show { account: Account::new(first_index, None), comparison, spectrum: Spectrum::new() };
     let end = show.run(&mut receiver, &device.faults, arguments, &mut console)?;
     let snapshot = receiver.close();
     let faults = device.faults.clone();
     let Some(played) = device.finish()? else { return Ok(Outcome::Unreachable) };
     let Show { account, comparison, .. } = &show;
     let (account, mismatch) = (account, comparison.mismatch());
-    let verdict = Verdict { account, snapshot: &snapshot, played: &played, end, mismatch };
+    let wire = faults.counts(Direction::Transmit);
+    let verdict = Verdict { account, snapshot: &snapshot, played: &played, end, mismatch, wire };
     verdict.print(&mut console, &faults);
     Ok(conclude(&mut console, &verdict, &interrupt))
 }
@@ -73,8 +72,6 @@ struct Show {
     account: Account,
     comparison: Comparison,
     spectrum: Spectrum,
-    /// The last spectrum line.
-    line: String,
 }
 
 impl Show {
@@ -97,16 +94,14 @@ impl Show {
             }
             let now = Instant::now();
             if cadence.is_due(now) {
-                self.line = self.spectrum.line().unwrap_or_else(|| std::mem::take(&mut self.line));
                 let frame = Frame {
                     elapsed: now - started,
-                    spectrum: &self.line,
                     account: &self.account,
                     snapshot: &receiver.stats(),
                     faults: &faults.counts(Direction::Transmit),
                     frame_bytes: receiver.info().frame_bytes(),
                 };
-                screen.draw(console, &frame);
+                screen.draw(console, self.spectrum.levels(), &frame);
             }
         }
         match receiver.end() {

@@ -3,26 +3,42 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
+use ratatui::crossterm::terminal;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_io::faults::Counts;
 
-use super::spectrum::COLUMNS;
+use super::colors::Colors;
+use super::picture::{self, Picture};
+use super::spectrum::{COLUMNS, Levels, block_of};
 use crate::console::Console;
 use crate::figures::{bits_per_second, exact, grouped, measured, span};
 use samplewire::account::Account;
 
-/// A few lines that are rewritten in place on a terminal, and follow each other elsewhere.
+/// A picture or a few lines that are redrawn in place on a terminal, and lines that follow each
+/// other elsewhere.
 #[derive(Debug)]
 pub(super) struct Screen {
-    is_terminal: bool,
-    is_drawn: bool,
+    form: Form,
+    /// Rows of the last frame.
+    drawn_rows: usize,
     axis: String,
+    /// The last spectrum.
+    levels: Levels,
+}
+
+#[derive(Debug)]
+enum Form {
+    /// A waterfall in colours.
+    Picture(Picture),
+    /// The spectrum in one line, redrawn in place.
+    Lines,
+    /// The same, appended.
+    Log,
 }
 
 /// What is shown.
 pub(super) struct Frame<'a> {
     pub(super) elapsed: Duration,
-    pub(super) spectrum: &'a str,
     pub(super) account: &'a Account,
     pub(super) snapshot: &'a ReceiverSnapshot,
     pub(super) faults: &'a Counts,
@@ -33,40 +49,66 @@ impl Screen {
     pub(super) fn new(rate_hz: f64) -> Self {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         let is_terminal = io::stdout().is_terminal() && !is_dumb;
-        Self { is_terminal, is_drawn: false, axis: axis(rate_hz) }
+        let colors = Colors::of(|name| std::env::var(name).ok());
+        let form = match colors {
+            _ if !is_terminal => Form::Log,
+            Some(colors) if has_room() => Form::Picture(Picture::new(colors)),
+            _ => Form::Lines,
+        };
+        Self { form, drawn_rows: 0, axis: axis(rate_hz), levels: [0.0; COLUMNS] }
     }
 
     /// How often it should be drawn.
     pub(super) const fn period(&self) -> Duration {
-        if self.is_terminal { Duration::from_millis(200) } else { Duration::from_secs(1) }
+        match self.form {
+            Form::Picture(_) => Duration::from_millis(100),
+            Form::Lines => Duration::from_millis(200),
+            Form::Log => Duration::from_secs(1),
+        }
     }
 
-    /// Draws, over the last frame where that can be done.
-    pub(super) fn draw(&mut self, console: &mut Console, frame: &Frame<'_>) {
-        let [stream, wire, receiver] = frame.words();
-        let lines = [frame.spectrum, &self.axis, &stream, &wire, &receiver];
-        if self.is_terminal {
-            let up = if self.is_drawn { format!("\x1b[{}A", lines.len()) } else { String::new() };
-            console.line(format_args!("{up}\x1b[K  {}", lines.join("\n\x1b[K  ")));
-        } else {
-            console.line(format_args!("  {}", lines.join("\n  ")));
+    /// Draws, over the last frame where the output is a terminal. `levels` are those of the newest
+    /// spectrum, if there is a newer one.
+    pub(super) fn draw(
+        &mut self,
+        console: &mut Console,
+        levels: Option<Levels>,
+        frame: &Frame<'_>,
+    ) {
+        self.levels = levels.unwrap_or(self.levels);
+        let rows = match &mut self.form {
+            Form::Picture(picture) => {
+                picture.push(self.levels);
+                frame.beside(picture.rows(&self.axis))
+            }
+            Form::Lines | Form::Log => {
+                let spectrum = self.levels.iter().map(|&level| block_of(level)).collect();
+                [spectrum, self.axis.clone()].into_iter().chain(frame.words()).collect()
+            }
+        };
+        if let Form::Log = self.form {
+            console.line(format_args!("  {}", rows.join("\n  ")));
+            return;
         }
-        self.is_drawn = true;
+        let up = match self.drawn_rows {
+            0 => String::new(),
+            rows => format!("\x1b[{rows}A"),
+        };
+        console.line(format_args!("{up}\x1b[K  {}", rows.join("\n\x1b[K  ")));
+        self.drawn_rows = rows.len();
     }
 }
 
 impl Frame<'_> {
-    /// Lines that never wrap on 80 columns: then they could not be rewritten.
+    /// Lines that fit 80 columns: a line that wraps could not be redrawn.
     fn words(&self) -> [String; 3] {
-        let delivered = self.account.delivered();
-        let bytes = delivered * self.frame_bytes as u64;
         let stream = &self.snapshot.stream;
         [
             format!(
                 "{:<10} {} samples, {}, {} missing",
                 span(self.elapsed.as_secs_f64()),
-                grouped(delivered),
-                measured(bits_per_second(bytes, self.elapsed), "b/s"),
+                grouped(self.account.delivered()),
+                self.rate_words(),
                 grouped(self.account.missing())
             ),
             format!(
@@ -82,15 +124,65 @@ impl Frame<'_> {
             ),
         ]
     }
+
+    /// The rows of a picture with figures beside them where the terminal is wide, else below.
+    fn beside(&self, mut rows: Vec<String>) -> Vec<String> {
+        let is_wide = terminal::size().is_ok_and(|(columns, _)| columns >= WIDE_COLUMNS);
+        if !is_wide {
+            rows.extend(self.words());
+            return rows;
+        }
+        for (row, text) in rows.iter_mut().zip(self.panel()) {
+            row.push_str("   ");
+            row.push_str(&text);
+        }
+        rows
+    }
+
+    /// What the wire does and what the receiver makes of it, a figure a line.
+    fn panel(&self) -> [String; 13] {
+        let count = |name: &str, count: u64| format!("  {name:<14}{:>14}", grouped(count));
+        let (faults, stream) = (self.faults, &self.snapshot.stream);
+        [
+            format!("{}, {}", span(self.elapsed.as_secs_f64()), self.rate_words()),
+            String::new(),
+            "packets on the wire".to_owned(),
+            count("carried", faults.packets),
+            count("lost", faults.lost),
+            count("corrupted", faults.corrupted),
+            count("doubled", faults.duplicated),
+            count("reordered", faults.reordered),
+            "packets repaired".to_owned(),
+            count("in time", stream.repaired),
+            "samples".to_owned(),
+            count("delivered", self.account.delivered()),
+            count("missing", self.account.missing()),
+        ]
+    }
+
+    fn rate_words(&self) -> String {
+        let bytes = self.account.delivered() * self.frame_bytes as u64;
+        measured(bits_per_second(bytes, self.elapsed), "b/s")
+    }
 }
 
-/// The ends of the band under the ends of the line, and the middle under its middle.
+/// Whether the terminal has room for the picture with the figures below.
+fn has_room() -> bool {
+    terminal::size().is_ok_and(|(columns, rows)| {
+        usize::from(columns) >= COLUMNS + 2 && usize::from(rows) > picture::ROWS + 3
+    })
+}
+
+/// The ends of the band under the ends of the spectrum, and the middle under its middle.
 fn axis(rate_hz: f64) -> String {
     let (left, right) = (exact(-rate_hz / 2.0, "Hz"), exact(rate_hz / 2.0, "Hz"));
     let half = COLUMNS / 2;
     let right = format!("0{right:>width$}", width = COLUMNS - half - 1);
     format!("{left:<half$}{right}")
 }
+
+/// Columns from which the figures stand beside the picture.
+const WIDE_COLUMNS: u16 = 100;
 
 #[cfg(test)]
 mod tests {

@@ -1,12 +1,12 @@
-//! A spectrum in one line of text.
+//! The spectrum of the samples that arrive, a level per column.
 
 use num_complex::Complex32;
 use samplewire_blocks::kernels::{self, Window, convert_le_bytes, decibels};
 
-/// Gathers samples of sc16 and shows their spectrum as a row of blocks, lowest frequency first.
+/// Collects sc16 samples and computes their spectrum, lowest frequency first.
 pub(super) struct Spectrum {
     spectrum: kernels::Spectrum,
-    /// For the next line.
+    /// For the next row.
     powers: Option<Vec<f32>>,
 }
 
@@ -16,7 +16,7 @@ impl Spectrum {
         Self { spectrum: spectrum.expect("both are in range"), powers: None }
     }
 
-    /// Takes as many samples (sc16, little-endian) as are still wanted for the next line.
+    /// Takes the samples (sc16, little-endian) that the next row still needs.
     pub(super) fn take(&mut self, bytes: &[u8]) {
         let (samples, _) = bytes.as_chunks::<4>();
         let mut room = [Complex32::ZERO; 256];
@@ -30,22 +30,32 @@ impl Spectrum {
         }
     }
 
-    /// The spectrum of what was gathered since the last line; `None` when that is too little.
-    pub(super) fn line(&mut self) -> Option<String> {
+    /// The level of each column, 0 (noise floor) to 1; `None` until enough samples have arrived
+    /// since the last call.
+    pub(super) fn levels(&mut self) -> Option<Levels> {
         let powers = self.powers.take()?;
-        let columns = powers.chunks_exact(BINS / COLUMNS);
-        let peak = |bins: &[f32]| bins.iter().copied().fold(0.0, f32::max);
-        Some(columns.map(|bins| block_of(peak(bins))).collect())
+        let peak = |column: usize| {
+            let bins = &powers[column * BINS / COLUMNS..(column + 1) * BINS / COLUMNS];
+            bins.iter().copied().fold(0.0, f32::max)
+        };
+        Some(std::array::from_fn(|column| level_of(peak(column))))
     }
 }
 
-/// The block for a power relative to full scale.
-fn block_of(power: f32) -> char {
-    let level = (decibels(power) - FLOOR_DB) / (CEILING_DB - FLOOR_DB) * BLOCKS.len() as f32;
-    BLOCKS[(level.max(0.0) as usize).min(BLOCKS.len() - 1)]
+/// The level of each column, 0 to 1.
+pub(super) type Levels = [f32; COLUMNS];
+
+fn level_of(power: f32) -> f32 {
+    ((decibels(power) - FLOOR_DB) / (CEILING_DB - FLOOR_DB)).clamp(0.0, 1.0)
 }
 
-/// How wide a line is.
+/// The block character that fills this share of its cell, from below.
+pub(super) fn block_of(share: f32) -> char {
+    let last = BLOCKS.len() - 1;
+    BLOCKS[((share * BLOCKS.len() as f32).max(0.0) as usize).min(last)]
+}
+
+/// Columns of the spectrum.
 pub(super) const COLUMNS: usize = 64;
 
 const BINS: usize = 1_024;
@@ -60,7 +70,7 @@ mod tests {
 
     use super::*;
 
-    fn line_of(source: &str) -> Vec<char> {
+    fn levels_of(source: &str) -> Levels {
         let spec: SourceSpec = source.parse().unwrap();
         let mut source = spec.open(&SourceOptions::new().rate_hz(1e6)).unwrap();
         let mut bytes = vec![0; BINS * AVERAGED as usize * 4];
@@ -69,27 +79,31 @@ mod tests {
         source.read(&mut bytes).unwrap();
         let mut spectrum = Spectrum::new();
         spectrum.take(&bytes[..400]);
-        assert_eq!(spectrum.line(), None, "100 samples are too few");
+        assert_eq!(spectrum.levels(), None, "100 samples are too few");
         spectrum.take(&bytes[400..]);
-        let line: Vec<_> = spectrum.line().unwrap().chars().collect();
-        assert_eq!(line.len(), COLUMNS);
-        line
+        spectrum.levels().unwrap()
     }
 
     #[test]
     fn tone_stands_in_its_column() {
-        let line = line_of("tone:250k");
-        assert_eq!(line[COLUMNS * 3 / 4], '█');
-        assert_eq!(line[COLUMNS / 4], ' ', "{line:?}");
+        let levels = levels_of("tone:250k");
+        assert_eq!(block_of(levels[COLUMNS * 3 / 4]), '█');
+        assert_eq!(block_of(levels[COLUMNS / 4]), ' ', "{levels:?}");
     }
 
     #[test]
     fn scene_shows_its_carriers_above_the_noise() {
-        let line = line_of("scene");
-        let column = |frequency: f32| line[((frequency + 0.5) * COLUMNS as f32) as usize];
+        let levels = levels_of("scene");
+        let column = |frequency: f32| levels[((frequency + 0.5) * COLUMNS as f32) as usize];
         for frequency in [-0.3125, 0.0625, 0.218_75] {
-            assert!(column(frequency) >= '▆', "{frequency}: {line:?}");
+            assert!(column(frequency) >= 0.66, "{frequency}: {levels:?}");
         }
-        assert!(column(0.47) <= '▂', "{line:?}");
+        assert!(column(0.47) <= 0.34, "{levels:?}");
+    }
+
+    #[test]
+    fn block_fills_its_cell_from_below() {
+        let blocks = [-1.0, 0.0, 0.11, 0.12, 0.5, 0.88, 0.89, 1.0, 2.0].map(block_of);
+        assert_eq!(blocks, [' ', ' ', ' ', '▁', '▄', '▇', '█', '█', '█']);
     }
 }

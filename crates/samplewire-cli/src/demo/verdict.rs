@@ -3,7 +3,7 @@
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::PlaySummary;
 use samplewire_io::FaultLog;
-use samplewire_io::faults::Direction;
+use samplewire_io::faults::{Counts, Direction};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, SampleIndex};
 
@@ -19,6 +19,8 @@ pub(super) struct Verdict<'a> {
     pub(super) played: &'a PlaySummary,
     pub(super) end: Option<End>,
     pub(super) mismatch: Option<SampleIndex>,
+    /// What the wire did to the packets for the receiver.
+    pub(super) wire: Counts,
 }
 
 impl Verdict<'_> {
@@ -41,18 +43,23 @@ impl Verdict<'_> {
         if received != played {
             faults.push(format!("the device played {played} samples, the account has {received}"));
         }
+        let (counted, arrived) = (self.counted(), arrived(&self.wire));
+        if counted > arrived {
+            faults
+                .push(format!("the wire delivered {arrived} packets, the receiver has {counted}"));
+        }
         if let Some(index) = self.mismatch {
             faults.push(format!("sample {index} is not as it was sent"));
         }
         faults
     }
 
-    /// Prints what went wrong on the wire, what the two ends counted, and the account.
+    /// Prints what the wire carried, what arrived of it, and the account.
     pub(super) fn print(&self, console: &mut Console, log: &FaultLog) {
-        self.print_wire(console, log);
-        self.print_counters(console);
+        self.print_wire(console, &log.counts(Direction::Receive));
+        self.print_arrived(console);
         let Self { account, played, .. } = self;
-        console.line(format_args!("\n{:<36}samples", "the account of every index"));
+        console.line(format_args!("\n{:<36}samples", "every index"));
         print_row(console, "delivered", account.delivered());
         for (cause, &samples) in Cause::ALL.into_iter().zip(account.gap_samples()) {
             print_row(console, &format!("missing: {cause}"), samples);
@@ -61,38 +68,63 @@ impl Verdict<'_> {
         print_row(console, "played by the device", played.samples + played.overflow_samples);
     }
 
-    fn print_wire(&self, console: &mut Console, log: &FaultLog) {
-        let data = log.counts(Direction::Transmit);
-        let feedback = log.counts(Direction::Receive);
+    /// Each column adds up: what departed, less what was lost, and what was doubled.
+    fn print_wire(&self, console: &mut Console, to_device: &Counts) {
+        let to_receiver = &self.wire;
+        let sent = &self.played.end.stats;
+        let data = sent.packets + sent.retransmissions;
         let rows = [
-            ("packets", data.packets, feedback.packets),
-            ("lost", data.lost, feedback.lost),
-            ("corrupted", data.corrupted, feedback.corrupted),
-            ("doubled", data.duplicated, feedback.duplicated),
-            ("reordered", data.reordered, feedback.reordered),
+            ("DATA, first time", sent.packets, 0),
+            ("DATA, again", sent.retransmissions, 0),
+            ("MARK, REPORT, session", to_receiver.packets.saturating_sub(data), to_device.packets),
+            ("departed", to_receiver.packets, to_device.packets),
+            ("- lost", lost(to_receiver), lost(to_device)),
+            ("+ doubled", to_receiver.duplicated, to_device.duplicated),
+            ("arrived", arrived(to_receiver), arrived(to_device)),
         ];
-        console
-            .line(format_args!("\n{:<39}data    feedback", "what the wire did, by its own list"));
-        for (name, data, feedback) in rows {
-            let (data, feedback) = (grouped(data), grouped(feedback));
-            console.line(format_args!("  {name:<25}{data:>16}{feedback:>12}"));
+        console.line(format_args!("\n{:<30}{:>13}{:>13}", "packets", "to receiver", "to device"));
+        for (name, to_receiver, to_device) in rows {
+            let (receiver, device) = (grouped(to_receiver), grouped(to_device));
+            console.line(format_args!("  {name:<25}{receiver:>16}{device:>13}"));
         }
     }
 
-    fn print_counters(&self, console: &mut Console) {
-        let (sent, snapshot) = (&self.played.end.stats, self.snapshot);
-        let stream = &snapshot.stream;
-        console.line(format_args!("\n{:<36}packets", "what the two ends counted"));
-        print_row(console, "sent", sent.packets);
-        print_row(console, "retransmissions", sent.retransmissions);
-        print_row(console, "received", stream.received);
-        print_row(console, "repaired", stream.repaired);
-        print_row(console, "reordered", stream.reordered);
-        print_row(console, "late", stream.late);
-        print_row(console, "duplicates", stream.duplicates);
-        print_row(console, "corrupted", snapshot.corrupted);
-        print_row(console, "foreign", snapshot.foreign);
+    /// What the receiver made of the packets that arrived; adds up to them.
+    fn print_arrived(&self, console: &mut Console) {
+        let arrived = arrived(&self.wire);
+        let stream = &self.snapshot.stream;
+        let fresh = stream.received - stream.duplicates - stream.late;
+        console.line(format_args!("\n{:<36}packets", "of these, at the receiver"));
+        print_row(console, "DATA in order", fresh - stream.repaired - stream.reordered);
+        print_row(console, "DATA that came reordered", stream.reordered);
+        print_row(console, "DATA repaired", stream.repaired);
+        print_row(console, "DATA twice", stream.duplicates);
+        print_row(console, "DATA too late", stream.late);
+        print_row(console, "corrupted", self.damaged());
+        print_row(console, "MARK, session", arrived.saturating_sub(self.counted()));
+        print_row(console, "arrived", arrived);
     }
+
+    /// Packets that the receiver could not read: the damage may also be where a packet says that it
+    /// is of the protocol.
+    const fn damaged(&self) -> u64 {
+        self.snapshot.corrupted + self.snapshot.foreign
+    }
+
+    /// Packets that the receiver has counted.
+    const fn counted(&self) -> u64 {
+        self.snapshot.stream.received + self.damaged()
+    }
+}
+
+/// Packets that the wire did not deliver.
+const fn lost(wire: &Counts) -> u64 {
+    wire.lost + wire.queue_full + wire.refused
+}
+
+/// Packets that the wire delivered, damaged ones included.
+const fn arrived(wire: &Counts) -> u64 {
+    wire.packets + wire.duplicated - lost(wire)
 }
 
 fn print_row(console: &mut Console, name: &str, count: u64) {
@@ -129,8 +161,32 @@ mod tests {
             final_index,
         };
         let played = PlaySummary { samples: played_samples, overflow_samples: 2, end: session_end };
-        let (account, snapshot) = (&account(), &ReceiverSnapshot::default());
-        Verdict { account, snapshot, played: &played, end, mismatch }.faults()
+        verdict_faults(&played, end, mismatch, 0)
+    }
+
+    fn verdict_faults(
+        played: &PlaySummary,
+        end: Option<End>,
+        mismatch: Option<SampleIndex>,
+        received: u64,
+    ) -> Vec<String> {
+        let mut snapshot = ReceiverSnapshot::default();
+        snapshot.stream.received = received;
+        snapshot.corrupted = 1;
+        let wire = Counts { packets: 8, lost: 3, duplicated: 1, corrupted: 1, ..Counts::default() };
+        let (account, snapshot) = (&account(), &snapshot);
+        Verdict { account, snapshot, played, end, mismatch, wire }.faults()
+    }
+
+    #[test]
+    fn receiver_has_no_packet_that_the_wire_did_not_deliver() {
+        let final_index = 100;
+        let end = End::Finished { final_index };
+        let session_end = SessionEnd { end, stats: SenderStats::default(), final_index };
+        let played = PlaySummary { samples: 98, overflow_samples: 2, end: session_end };
+        assert_eq!(verdict_faults(&played, Some(end), None, 5), Vec::<String>::new());
+        let faults = verdict_faults(&played, Some(end), None, 6);
+        assert_eq!(faults, ["the wire delivered 6 packets, the receiver has 7"]);
     }
 
     #[test]
