@@ -5,20 +5,31 @@
 passed=0
 failed=()
 skipped=()
+skipped_steps=0
+skipped_tests=0
 took=()
 begun=()
 
 # step NAME COMMAND...
 step() {
-    local name=$1
+    local name=$1 log status printer _
     shift
+    log=$(mktemp)
     printf '\n== %s\n' "$name"
     local start=$SECONDS
-    "$@"
-    count "$?" "$((SECONDS - start))" "$name"
+    # In this shell: what a function of the caller sets stays set.
+    "$@" > >(exec tee "$log") 2>&1
+    status=$? printer=$!
+    # All is printed soon, unless a process that outlives the step still holds its output.
+    for _ in {1..50}; do
+        kill -0 "$printer" 2>/dev/null || break
+        sleep 0.1
+    done
+    count "$status" "$((SECONDS - start))" "$name" "$log"
+    rm -f "$log"
 }
 
-# count STATUS SECONDS NAME
+# count STATUS SECONDS NAME LOG
 count() {
     if [ "$1" = 0 ]; then
         passed=$((passed + 1))
@@ -26,6 +37,19 @@ count() {
         failed+=("$3")
     fi
     took+=("$2 s: $3")
+    local count
+    count=$(skips_of "$4")
+    if [ "$count" != 0 ]; then
+        skipped+=("$3: $count of its tests")
+        skipped_tests=$((skipped_tests + count))
+    fi
+}
+
+# skips_of LOG: tests that pytest, unittest or cargo skipped, by their summaries
+skips_of() {
+    grep -E '^test result: | passed.* in [0-9.]+s|^OK \(skipped=' "$1" |
+        grep -Eo '[0-9]+ (skipped|ignored)|skipped=[0-9]+' | grep -Eo '[0-9]+' |
+        awk '{ sum += $1 } END { print sum + 0 }'
 }
 
 # begin NAME COMMAND...: a step beside those that follow, up to `settle`. It takes only the time that
@@ -45,7 +69,7 @@ begin() {
     begun+=("$! $log $name")
 }
 
-# Waits for what was begun, and tells of it as of any step.
+# Waits for the steps that were begun, and prints and counts each as any other.
 settle() {
     local one pid log name status
     for one in "${begun[@]}"; do
@@ -54,7 +78,7 @@ settle() {
         status=$?
         printf '\n== %s\n' "$name"
         cat "$log"
-        count "$status" "$(cat "$log.took")" "$name"
+        count "$status" "$(cat "$log.took")" "$name" "$log"
         rm -f "$log" "$log.took"
     done
     begun=()
@@ -64,16 +88,18 @@ settle() {
 skip() {
     printf '\n== %s\nskipped: %s\n' "$1" "$2"
     skipped+=("$1: $2")
+    skipped_steps=$((skipped_steps + 1))
 }
 
-# Says how all steps went, and fails when one did.
+# Prints the time of each step, what was skipped and what failed; fails when a step did.
 finish() {
     settle
     printf '\n'
     local line
-    printf '%s\n' "${took[@]}" | sort -rn | head -8 | sed 's/^/took     /'
+    printf '%s\n' "${took[@]}" | sort -rn | sed 's/^/took     /'
     for line in "${skipped[@]}"; do printf 'skipped  %s\n' "$line"; done
     for line in "${failed[@]}"; do printf 'FAILED   %s\n' "$line"; done
-    printf 'steps: %d passed, %d failed, %d skipped\n' "$passed" "${#failed[@]}" "${#skipped[@]}"
+    printf 'steps: %d passed, %d failed, %d skipped; tests skipped within steps: %d\n' \
+        "$passed" "${#failed[@]}" "$skipped_steps" "$skipped_tests"
     [ "${#failed[@]}" = 0 ]
 }

@@ -290,7 +290,7 @@ def names(m: Map) -> str:
 
 
 def table(m: Map) -> str:
-    """The tables of docs/board.md."""
+    """The tables of docs/registers.md."""
     lines = [
         "32 bits each, at byte offsets; writes are of whole words. Reset is the value after the",
         "configuration of the device; `rst_i` clears `control` and leaves the others. Bits of no",

@@ -2,7 +2,7 @@
 """Write what follows from registers.toml, or check it with --check. Python 3.11 alone.
 
 It writes src/sw_regs_pkg.sv (types and decoding for csr.sv), samplewire_regs.h,
-samplewire_regs.py, and the table between the markers of docs/board.md.
+samplewire_regs.py, and the table between the markers of docs/registers.md.
 """
 
 import sys
@@ -14,7 +14,7 @@ import emit
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-BOARD = ROOT / "docs" / "board.md"
+PAGE = ROOT / "docs" / "registers.md"
 BEGIN = "<!-- registers: written by rtl/regs/generate.py -->"
 END = "<!-- end of registers -->"
 CONTROL_OFFSETS = range(0x080, 0x100)
@@ -111,11 +111,11 @@ def check_register(register: Register, bits: int) -> None:
             raise ValueError(f"{name}: the reset value of {f.name} is too large")
 
 
-def board(table: str) -> str:
-    """`docs/board.md` with the table between its markers."""
-    text = BOARD.read_text() if BOARD.exists() else f"## Registers\n\n{BEGIN}\n{END}\n"
+def page(table: str) -> str:
+    """`docs/registers.md` with the table between its markers."""
+    text = PAGE.read_text() if PAGE.exists() else f"## Registers\n\n{BEGIN}\n{END}\n"
     if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{BOARD}: needs each marker once: {BEGIN} {END}")
+        raise ValueError(f"{PAGE}: needs each marker once: {BEGIN} {END}")
     before, rest = text.split(BEGIN)
     return f"{before}{BEGIN}\n\n{table}\n{END}{rest.split(END)[1]}"
 
@@ -127,7 +127,7 @@ def main() -> int:
         HERE.parent / "src" / "sw_regs_pkg.sv": emit.package(registers),
         HERE / "samplewire_regs.h": emit.header(registers),
         HERE / "samplewire_regs.py": emit.names(registers),
-        BOARD: board(emit.table(registers)),
+        PAGE: page(emit.table(registers)),
     }
     differ = [p for p, text in outputs.items() if not p.exists() or p.read_text() != text]
     for path in differ:

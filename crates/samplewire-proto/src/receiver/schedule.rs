@@ -83,7 +83,8 @@ impl Schedule {
         if grown >= step {
             return sent_at;
         }
-        if self.reveals >= REVEALS_MAX && present.is_listable {
+        let waits_for_ranges = self.reveals < REVEALS_MAX;
+        if !waits_for_ranges && present.is_listable {
             return sent_at;
         }
         let pause = if present.is_opening {
@@ -113,6 +114,7 @@ impl Schedule {
         if present.is_listable {
             due = due.min(sent_at + hole_pause);
         } else if let Some(settles_at) = present.settles_at {
+            let hole_pause = if waits_for_ranges { hole_pause } else { Nanos(0) };
             due = due.min(settles_at.max(sent_at + hole_pause));
         }
         if present.marked != self.marked_sent {
@@ -238,6 +240,13 @@ mod tests {
             20,
             "more holes than the last REPORT had room for"
         );
+        for (holes, pause) in [(31, 62), (32, 30)] {
+            let settles_soon = pause_us(|schedule, present| {
+                present.settles_at = Some(START + Nanos::from_micros(30));
+                (0..holes).for_each(|_| schedule.holes_revealed());
+            });
+            assert_eq!(settles_soon, pause, "{holes} holes that settle within the pause");
+        }
     }
 
     /// `docs/protocol.md#4.5`
