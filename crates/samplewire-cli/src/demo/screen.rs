@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal};
 use std::time::Duration;
 
-use ratatui::crossterm::terminal;
+use rustix::termios::tcgetwinsize;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_io::faults::Counts;
 
@@ -127,7 +127,7 @@ impl Frame<'_> {
 
     /// The rows of a picture with figures beside them where the terminal is wide, else below.
     fn beside(&self, mut rows: Vec<String>) -> Vec<String> {
-        let is_wide = terminal::size().is_ok_and(|(columns, _)| columns >= WIDE_COLUMNS);
+        let is_wide = size().is_some_and(|(columns, _)| columns >= WIDE_COLUMNS);
         if !is_wide {
             rows.extend(self.words());
             return rows;
@@ -168,9 +168,13 @@ impl Frame<'_> {
 
 /// Whether the terminal has room for the picture with the figures below.
 fn has_room() -> bool {
-    terminal::size().is_ok_and(|(columns, rows)| {
-        usize::from(columns) >= COLUMNS + 2 && usize::from(rows) > picture::ROWS + 3
-    })
+    size().is_some_and(|(columns, rows)| columns >= COLUMNS + 2 && rows > picture::ROWS + 3)
+}
+
+/// Columns and rows of the terminal.
+fn size() -> Option<(usize, usize)> {
+    let size = tcgetwinsize(io::stdout()).ok()?;
+    Some((size.ws_col.into(), size.ws_row.into()))
 }
 
 /// The ends of the band under the ends of the spectrum, and the middle under its middle.
@@ -182,7 +186,7 @@ fn axis(rate_hz: f64) -> String {
 }
 
 /// Columns from which the figures stand beside the picture.
-const WIDE_COLUMNS: u16 = 100;
+const WIDE_COLUMNS: usize = 100;
 
 #[cfg(test)]
 mod tests {

@@ -3,10 +3,14 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 /// What a command printed, and its exit status.
 #[derive(Debug)]
@@ -289,3 +293,18 @@ pub(crate) fn gather(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>
 }
 
 const TIME_MAX: Duration = Duration::from_secs(120);
+
+/// Both ends of a pseudo-terminal of this size: the test's, and the command's.
+pub(crate) fn terminal(rows: u16, columns: u16) -> (fs::File, fs::File) {
+    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
+        .expect("the system has pseudo-terminals");
+    grantpt(&master).expect("the test owns it");
+    unlockpt(&master).expect("the test owns it");
+    let size = Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&master, size).expect("it takes a size");
+    let name = ptsname(&master, Vec::new()).expect("it has a name");
+    let name = name.to_str().expect("ASCII");
+    let mut options = fs::File::options();
+    let slave = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(name);
+    (master.into(), slave.expect("it opens"))
+}

@@ -4,18 +4,16 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{InputModes, LocalModes, OutputModes, Winsize, tcgetattr, tcsetwinsize};
+use rustix::termios::{InputModes, LocalModes, OutputModes, tcgetattr};
 use serde_json::Value;
 
-use crate::harness::{folder, run, signal, text, wait};
+use crate::harness::{folder, run, signal, terminal, text, wait};
 
 /// A command with a folder of its own for sockets; killed when it is dropped.
 struct Metered {
@@ -395,24 +393,14 @@ struct Terminal {
 
 impl Terminal {
     fn start(sockets: &Path, arguments: &[&str]) -> Self {
-        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
-            .expect("terminals are there");
-        grantpt(&master).expect("it is ours");
-        unlockpt(&master).expect("it is ours");
-        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
-        tcsetwinsize(&master, size).expect("it takes a size");
-        let name = ptsname(&master, Vec::new()).expect("it has a name");
-        let name = name.to_str().expect("ASCII");
-        let mut options = fs::File::options();
-        let slave = options.read(true).write(true).custom_flags(libc::O_NOCTTY).open(name);
-        let slave = slave.expect("it opens");
+        let (master, slave) = terminal(30, 100);
         let (settings_before, seen) = (settings_of(&slave), Vec::new());
         let handle = || slave.try_clone().expect("a handle");
         let mut command = command(sockets);
         command.args(arguments).env("TERM", "xterm-256color");
         command.stdin(handle()).stdout(handle()).stderr(handle());
         let child = command.spawn().expect("the binary was built for this test");
-        Self { child, master: Some(master.into()), slave: Some(slave), settings_before, seen }
+        Self { child, master: Some(master), slave: Some(slave), settings_before, seen }
     }
 
     /// Reads on until these words have been drawn.
