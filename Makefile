@@ -10,7 +10,7 @@ TARGET_DIR = cargo metadata --no-deps --format-version 1 | $(PYTHON) -c \
     'import json, sys; print(json.load(sys.stdin)["target_directory"])'
 
 .DEFAULT_GOAL := help
-.PHONY: help demo board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
+.PHONY: help demo picture board test instructions wheel notebooks rtl rtl-full synth lint bench wire fuzz concurrency soak
 .PHONY: attacks mutants soak-python kills doc link bench-soapy install-ffi install-soapy clean
 
 help: ## this list
@@ -18,7 +18,12 @@ help: ## this list
 
 demo: ## a device and a receiver in one command over loopback, with faults, for some seconds
 	@tools/setup.sh linker
-	cargo run --quiet --release -p samplewire-cli -- demo
+	cargo run --locked --profile demo -p samplewire-cli -- demo
+
+picture: ## docs/demo.svg, drawn from a run of the demonstration
+	@tools/setup.sh linker python picture
+	cargo build --locked --profile demo -p samplewire-cli
+	.venv/bin/python tools/demo_picture.py "$$($(TARGET_DIR))/demo/samplewire"
 
 board: ## the RTL as a board on a TAP device until Ctrl-C; BOARD="--loss 0.01" gives it options
 	@tools/setup.sh linker rtl

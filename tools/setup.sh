@@ -2,7 +2,7 @@
 # Makes sure that what the given parts need is there, and says what it installs and why.
 #
 #   tools/setup.sh PART...    of: linker, tshark, valgrind, instructions, python, package, notebooks,
-#                             cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
+#                             picture, cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
 #                             nightly, soapy, wire
 #
 # Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
@@ -115,6 +115,11 @@ python() {
 # What builds the Python package, and checks it.
 package() {
     venv python/requirements.txt package-requirements.txt
+}
+
+# What reads the terminal of the demonstration.
+picture() {
+    venv tools/picture-requirements.txt picture-requirements.txt
 }
 
 # What executes the tutorial's notebooks.
@@ -236,8 +241,9 @@ soapy() {
 rust
 for part in "$@"; do
     case $part in
-        linker | instructions | python | package | notebooks | cross | rtl | deny | fuzz) "$part" ;;
-        futuresdr | gnuradio | mutants | namespaces | nightly | soapy | wire) "$part" ;;
+        linker | instructions | python | package | notebooks | picture) "$part" ;;
+        cross | rtl | deny | fuzz | futuresdr | gnuradio | mutants) "$part" ;;
+        namespaces | nightly | soapy | wire) "$part" ;;
         tshark) tshark_ ;;
         valgrind) valgrind_ ;;
         *) say "no part is called $part" && exit 2 ;;
