@@ -5,11 +5,11 @@
 
 mod arithmetic;
 mod convert;
+mod design;
 mod fir;
 mod framing;
 mod interpolate;
 mod levels;
-mod low_pass;
 mod noise;
 mod oscillator;
 mod ramp;
@@ -17,11 +17,11 @@ mod spectrum;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
 pub use convert::{ConvertFrom, Part, convert, convert_in_place, convert_le_bytes};
+pub use design::{DesignError, half_band, kaiser, low_pass};
 pub use fir::{Fir, FirError};
 pub use framing::{CRC_BYTES, SyncError, SyncSearch, SyncWord, checked, fill_cyclic_prefix, seal};
 pub use interpolate::InterpolatingFir;
 pub use levels::{Levels, decibels};
-pub use low_pass::low_pass;
 pub use noise::{NOISE_RMS, Noise, noise_pair, scramble};
 pub use oscillator::{FrequencyError, Oscillator};
 pub use ramp::{PeriodError, Ramp};
