@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_io::faults::Counts;
+use samplewire_record::account::Account;
 
 use super::spectrum::COLUMNS;
 use crate::console::Console;
 use crate::figures::{bits_per_second, exact, grouped, measured, span};
-use samplewire::account::Account;
 
 /// A few lines that are rewritten in place on a terminal, and follow each other elsewhere.
 #[derive(Debug)]
