@@ -29,7 +29,7 @@ sanitizer() {
 begin "loom: the pool and channels" loom samplewire-circuit
 if [ "${1:-}" = --full ]; then
     # Seconds for a model, and minutes to build what stands around them.
-    step "loom: the hash of a file that grows" loom samplewire
+    step "loom: the hash of a file that grows" loom samplewire-record
 fi
 
 if cargo +nightly miri --version >/dev/null 2>&1; then

@@ -87,7 +87,7 @@ coverage() {
     local target=$1 package=samplewire-proto folder=crates/samplewire-proto/src tools test
     local tests=fuzz_replay
     case $target in
-        metadata | text) package=samplewire folder=crates/samplewire/src ;;
+        metadata | text) package=samplewire-record folder=crates/samplewire-record/src ;;
         graph) package=samplewire-circuit folder=crates/samplewire-circuit/src tests=random_graphs ;;
     esac
     tools=$(rustc +nightly --print target-libdir)/../bin

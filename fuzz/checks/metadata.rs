@@ -1,7 +1,7 @@
 //! Any text is the metadata of a recording or refused with a short reason; what is read is within
 //! the ranges that the fields state.
 
-use samplewire::sigmf::Metadata;
+use samplewire_record::sigmf::Metadata;
 
 /// Reads `bytes` as metadata where they are text.
 ///

@@ -3,9 +3,9 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use samplewire::source::{Repeat, SourceSpec, parse_quantity};
 use samplewire::{DEFAULT_PORT, format, resolve};
 use samplewire_io::faults;
+use samplewire_record::source::{Repeat, SourceSpec, parse_quantity};
 
 use crate::input::Input;
 

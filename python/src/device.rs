@@ -10,11 +10,11 @@ use pyo3::prelude::*;
 use samplewire::DeviceOptions;
 use samplewire::device::{PlayCounts, Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
-use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire::source::{Source, StreamInfo};
 use samplewire::transmitter::{Canceller, Listener, Overflow};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
+use samplewire_record::sink::{self, Sink, SinkOptions};
 
 use crate::own::{Home, Own};
 use crate::source::Supply;
@@ -257,7 +257,7 @@ fn play(
         is_over = shared.is_over();
         let incoming = receive_listener.accept(PAUSE).map_err(|error| error.to_string())?;
         let Some(incoming) = incoming else { continue };
-        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut sink);
         let (mut played, mut over_at) = (0, None);
         while player.run(PAUSE, |_| {}).map_err(|error| error.to_string())? {
             let before = std::mem::replace(&mut played, player.counts().played);

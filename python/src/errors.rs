@@ -7,12 +7,12 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use samplewire::sink::SinkError;
-use samplewire::source::SourceError;
 use samplewire::transmitter::{SendError, SessionEnd};
 use samplewire::{End, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_proto::wire::CloseReason;
+use samplewire_record::sink::SinkError;
+use samplewire_record::source::SourceError;
 
 /// The class `name` of an exception or a warning.
 pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {

@@ -55,7 +55,7 @@ impl Listener {
         let address = options::resolve(py, &listening.address)?;
         let format = options::format_named(&listening.format)?;
         let info = StreamInfo::new(format, listening.channels, listening.rate_hz);
-        let mut info = info.map_err(|error| errors::source_error(py, &error))?;
+        let mut info = info.map_err(|error| errors::source_error(py, &error.into()))?;
         info.centre_frequency_hz = listening.centre_frequency_hz;
         info.name = listening.name.into();
         let mut options = DeviceOptions::new()

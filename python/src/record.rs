@@ -6,11 +6,11 @@ use std::time::{Duration, Instant};
 
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use samplewire::account::Account;
 use samplewire::receiver::{AlignedItem, Interleaved, StreamGap};
-use samplewire::sigmf::RecordedGap;
-use samplewire::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
 use samplewire::{Block, ReceiveError};
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sink::{self, SinkError, SinkOptions, SinkSummary, Writer};
 
 use crate::wait::{SLICE, interruptible, span, stoppable};
 use crate::{errors, options, tables};

@@ -4,11 +4,10 @@
 use std::io::Cursor;
 
 use pyo3::prelude::*;
-use samplewire::SampleIndex;
 use samplewire::format::Format;
-use samplewire::source::{
-    ReaderSource, Source, SourceError, SourceOptions, SourceSpec, StreamInfo,
-};
+use samplewire::source::{Source, StreamInfo};
+use samplewire::{BoxError, SampleIndex};
+use samplewire_record::source::{ReaderSource, SourceError, SourceOptions, SourceSpec};
 
 use crate::options::format_named;
 
@@ -90,7 +89,7 @@ impl Source for Limited {
         &self.info
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let frame_bytes = self.info.frame_bytes();
         let samples = (out.len() / frame_bytes).min(self.left_samples as usize);
         if samples == 0 {

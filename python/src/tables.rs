@@ -2,17 +2,17 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use samplewire::account::Balance;
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
 use samplewire::real_time::{Granted, Lack, Pages};
 use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
-use samplewire::sink::SinkSummary;
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap, Waits};
 use samplewire_circuit::{Tag, TagKind};
 use samplewire_io::faults::Counts;
 use samplewire_proto::sender::SenderStats;
+use samplewire_record::account::Balance;
+use samplewire_record::sink::SinkSummary;
 
 type Fields<'py> = Bound<'py, PyDict>;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use samplewire::account::{Balance, Defect};
+use samplewire_record::account::{Balance, Defect};
 
 use crate::figures::grouped;
 

@@ -4,13 +4,13 @@
 use std::collections::BTreeMap;
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::sigmf::RecordedCause;
 use samplewire_proto::Cause;
+use samplewire_record::account::Account;
+use samplewire_record::account::Hop;
+use samplewire_record::sigmf::RecordedCause;
 
 use crate::host::HostHints;
 use crate::record::json::cause_key;
-use samplewire::account::Account;
-use samplewire::account::Hop;
 
 /// How a count stands to the true number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,7 +175,7 @@ const RECEIVER_BEHIND: RecordedCause = RecordedCause::Stream(Cause::ReceiverBehi
 
 #[cfg(test)]
 mod tests {
-    use samplewire::sigmf::RecordedGap;
+    use samplewire_record::sigmf::RecordedGap;
 
     use super::*;
 

@@ -5,14 +5,15 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use samplewire::device::PortError;
-use samplewire::sink::SinkError;
-use samplewire::source::SourceError;
+use samplewire::source::RateError;
 use samplewire::transmitter::PlayError;
-use samplewire::verify::VerifyError;
-use samplewire::{DeviceInfo, OpenError, ReceiveError};
+use samplewire::{BoxError, DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
+use samplewire_record::sink::SinkError;
+use samplewire_record::source::SourceError;
+use samplewire_record::verify::VerifyError;
 
 use crate::console::{Console, Lines};
 use crate::decode::CaptureError;
@@ -109,6 +110,13 @@ impl Failure {
     /// Why a device does not listen. A choice that cannot be is no trouble of the port.
     pub(crate) fn of_listening(error: OpenError) -> Self {
         if is_usage(&error) { Self::Open(error) } else { Self::Listen(error) }
+    }
+
+    /// Why a source gave no more samples.
+    pub(crate) fn of_source(error: BoxError) -> Self {
+        error
+            .downcast::<SourceError>()
+            .map_or_else(|error| Self::Play(PlayError::Source(error)), |error| Self::Source(*error))
     }
 
     /// Asks the device how many streams it has, where it does not have the one that was named.
@@ -226,6 +234,12 @@ impl Failure {
             }
             _ => None,
         }
+    }
+}
+
+impl From<RateError> for Failure {
+    fn from(error: RateError) -> Self {
+        Self::Source(error.into())
     }
 }
 

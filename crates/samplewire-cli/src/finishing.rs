@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use samplewire::sink::Backlog;
+use samplewire_record::sink::Backlog;
 
 use crate::cadence::Cadence;
 use crate::console::Console;

@@ -1,9 +1,9 @@
 //! Where samples were lost, in words, and whether a program held its stream up.
 
-use samplewire::account::{Account, Hop, Hops};
 use samplewire::receiver::Stalls;
-use samplewire::sigmf::RecordedGap;
 use samplewire_proto::SampleIndex;
+use samplewire_record::account::{Account, Hop, Hops};
+use samplewire_record::sigmf::RecordedGap;
 
 use crate::account::Counts;
 use crate::certainty::Doubts;
@@ -71,8 +71,8 @@ pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostH
 #[cfg(test)]
 mod tests {
     use samplewire::receiver::ReceiverSnapshot;
-    use samplewire::sigmf::RecordedCause;
     use samplewire_proto::Cause;
+    use samplewire_record::sigmf::RecordedCause;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use samplewire::verify::{Fault, Hash, Report};
+use samplewire_record::verify::{Fault, Hash, Report};
 use serde::Serialize;
 
 use crate::arguments::VerifyArguments;
@@ -15,7 +15,7 @@ use crate::record::summary::causes_words;
 
 /// Looks at the recording and prints what was found.
 pub(crate) fn run(arguments: &VerifyArguments) -> Result<Outcome, Failure> {
-    let report = samplewire::verify(&arguments.file)?;
+    let report = samplewire_record::verify(&arguments.file)?;
     let outcome = if report.is_proven() { Outcome::Whole } else { Outcome::Missing };
     let mut console = Console::new(Lines::Stdout, false);
     if arguments.json {

@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use samplewire::device::STREAMS_MAX;
-use samplewire::sink::SinkError;
 use samplewire_io::{
     Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, Udp, UdpOptions,
 };
+use samplewire_record::sink::SinkError;
 
 use crate::console::Console;
 use crate::failure::Failure;

@@ -8,14 +8,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use samplewire::BoxError;
 use samplewire::device::{Player, ReceiveListener, STREAMS_MAX, SampleClock};
 use samplewire::format::Format;
-use samplewire::sink::{self, Sink, SinkOptions};
-use samplewire::source::{CounterSource, Source, SourceError, StreamInfo};
+use samplewire::source::{CounterSource, RateError, Source, StreamInfo};
 use samplewire::transmitter::{Canceller, Overflow};
 use samplewire::{DeviceOptions, Listener, OpenError, SampleIndex};
 use samplewire_io::faults::{self, Side};
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
+use samplewire_record::sink::{self, Sink, SinkOptions};
 
 use crate::arguments::{check_out, put, put_text, switch, text};
 use crate::find::address_of;
@@ -195,9 +196,9 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     // The device of a counter sends the data; that which plays, the feedback.
     let (out, back) = if file.is_some() { (&feedback, &data) } else { (&data, &feedback) };
     let link = Faults::new(udp, out, back).map_err(|error| Failure::argument(error.to_string()))?;
-    let of_source = |error: SourceError| Failure::argument(error.to_string());
+    let of_source = |error: RateError| Failure::argument(error.to_string());
     let (rate_hz, total) = (asked.rate_hz, asked.samples);
-    let counter = || -> Result<Counted, SourceError> {
+    let counter = || -> Result<Counted, RateError> {
         let source = CounterSource::new(rate_hz, 0)?.with_channels(channels);
         Ok(Counted { source, left: 0, total })
     };
@@ -299,7 +300,7 @@ fn play(
             Ok(None) => continue,
             Err(_) => break,
         };
-        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+        let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut sink);
         while !stop.load(Ordering::Relaxed) && matches!(player.run(LOOK, |_| {}), Ok(true)) {}
         player.finish();
     }
@@ -321,7 +322,7 @@ impl Source for Counted {
         self.source.info()
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         if self.total == 0 {
             return self.source.read(out);
         }

@@ -24,9 +24,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::source::{Source, SourceError};
+use samplewire::source::Source;
 use samplewire::transmitter::{Overflow, PlaySummary};
-use samplewire::{Block, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits};
+use samplewire::{
+    Block, BoxError, FaultSpec, Faults, Link, RealTime, StreamInfo, Udp, UdpOptions, Waits,
+};
 use samplewire_io::faults::{Side, parse as parse_fault};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -125,7 +127,7 @@ impl Source for Stamps {
         &self.info
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let packet_samples = self.packet_bytes / self.info.frame_bytes();
         let mut len_bytes = 0;
         for packet in out.chunks_exact_mut(self.packet_bytes) {

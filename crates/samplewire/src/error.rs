@@ -1,5 +1,6 @@
 //! Why a stream could not be opened, or broke.
 
+use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -10,6 +11,9 @@ use samplewire_proto::stream::{End, TermsError};
 use samplewire_proto::wire::RefuseReason;
 
 use crate::real_time::RealTimeError;
+
+/// The error of a part that the program brings, e.g. of its [source](crate::source::Source).
+pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// Why a stream was not opened.
 #[derive(Debug, thiserror::Error)]

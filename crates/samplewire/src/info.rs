@@ -7,7 +7,6 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::session::{AcceptInfo, WireText};
 use samplewire_proto::wire::{Format, VERSION};
 
-use crate::sigmf::Notes;
 use crate::source::StreamInfo;
 
 /// A device's stream as its ACCEPT described it, and what the opening measured of the path.
@@ -70,7 +69,6 @@ impl DeviceInfo {
             centre_frequency_hz: self.centre_frequency_hz,
             name: self.name,
             len_samples: None,
-            notes: Notes::default(),
         }
     }
 

@@ -2,7 +2,6 @@
 
 #![forbid(unsafe_code)]
 
-pub mod account;
 mod delivery;
 pub mod device;
 mod driver;
@@ -19,20 +18,16 @@ mod published;
 mod quantum;
 pub mod real_time;
 pub mod receiver;
-pub mod sigmf;
-pub mod sink;
 pub mod source;
 #[doc(hidden)]
 pub mod stepped;
-pub mod storage;
 mod sync;
 pub mod transmitter;
-pub mod verify;
 mod wakeups;
 
 pub use delivery::Delivery;
 pub use device::Device;
-pub use error::{OpenError, ReceiveError};
+pub use error::{BoxError, OpenError, ReceiveError};
 pub use find::find;
 pub use format::Format;
 pub use info::DeviceInfo;
@@ -51,4 +46,3 @@ pub use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 pub use samplewire_proto::{Cause, Gap, SampleIndex};
 pub use source::StreamInfo;
 pub use transmitter::{Listener, SendStream};
-pub use verify::verify;

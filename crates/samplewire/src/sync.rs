@@ -1,18 +1,7 @@
-//! Locks, and what the thread that hashes a file waits by: the standard library's, or under
-//! `--cfg loom` what the model checker watches.
+//! Locks that a panic of another thread leaves usable.
 
 use std::sync::PoisonError;
 pub(crate) use std::sync::{Mutex, MutexGuard};
-
-#[cfg(not(loom))]
-pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
-#[cfg(not(loom))]
-pub(crate) use std::thread::park;
-
-#[cfg(loom)]
-pub(crate) use samplewire_circuit::model::loom::thread::park;
-#[cfg(loom)]
-pub(crate) use samplewire_circuit::model::{AtomicBool, Ordering};
 
 /// Locks what is whole at every moment: a poisoned lock is still good.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -12,8 +12,8 @@ use samplewire::source::{
 };
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{
-    AlignedStreams, Cause, Delivery, DeviceOptions, End, OpenError, ReceiveError, ReceiveOptions,
-    probe, probe_stream,
+    AlignedStreams, BoxError, Cause, Delivery, DeviceOptions, End, OpenError, ReceiveError,
+    ReceiveOptions, probe, probe_stream,
 };
 use samplewire_circuit::TagKind;
 use samplewire_io::{FaultSpec, Faults, Udp, UdpOptions};
@@ -90,11 +90,11 @@ impl Source for Short {
         self.counter.info()
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, samplewire::source::SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let samples = (out.len() / 4).min(self.left);
         self.left -= samples;
         match samples {
-            0 if self.fails => Err(samplewire::source::SourceError::Rate { rate_hz: 0.0 }),
+            0 if self.fails => Err("it is to fail".into()),
             0 => Ok(0),
             _ => self.counter.read(&mut out[..samples * 4]),
         }

@@ -1,19 +1,20 @@
 //! Graphs between the wire, files and the wire.
 
+mod bytes;
 mod rig;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use bytes::Bytes;
 use num_complex::Complex;
 use rig::Device;
-use samplewire::ends::{ReceiverSource, SinkBlock, SourceBlock, TransmitterSink};
+use samplewire::ends::{ReceiverSource, SourceBlock, TransmitterSink};
 use samplewire::format::Format;
-use samplewire::sink::{self, SinkOptions};
-use samplewire::source::{CounterSource, ReaderSource, Source, SourceOptions, StreamInfo};
+use samplewire::source::{CounterSource, StreamInfo};
 use samplewire::transmitter::Overflow;
-use samplewire::{Cause, Delivery, DeviceOptions, End, ReceiveOptions, ReceiveStream, verify};
+use samplewire::{Cause, Delivery, DeviceOptions, End, ReceiveOptions, ReceiveStream};
 use samplewire_circuit::blocks::NullSink;
 use samplewire_circuit::{
     ByStage, Circuit, Done, Failure, Flow, Graph, GraphBuilder, InPlace, Quantum, Sequence, Sink,
@@ -70,19 +71,6 @@ impl Sink<f64> for Checked {
     }
 }
 
-/// Counts from 0.
-fn counter(samples: u64) -> Box<dyn Source> {
-    counter_of(samples, 1)
-}
-
-/// Counts on from channel to channel, and from the last channel to the first at the next index.
-fn counter_of(samples: u64, channels: u16) -> Box<dyn Source> {
-    let counts = 0..samples as u32 * u32::from(channels);
-    let bytes: Vec<u8> = counts.flat_map(u32::to_le_bytes).collect();
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6).channels(channels);
-    Box::new(ReaderSource::new(std::io::Cursor::new(bytes), "counter", &options).unwrap())
-}
-
 fn losses(share: f64) -> FaultSpec {
     FaultSpec::new().loss(share).seed(7)
 }
@@ -90,7 +78,13 @@ fn losses(share: f64) -> FaultSpec {
 /// A device that plays a counter over a link with `faults`.
 fn device(samples: u64, faults: &FaultSpec, overflow: Overflow) -> Device {
     let options = DeviceOptions::new().window(256);
-    Device::start("127.0.0.1:0", counter(samples), &options, (faults, &FaultSpec::new()), overflow)
+    Device::start(
+        "127.0.0.1:0",
+        Bytes::counter(samples, 1, 20e6),
+        &options,
+        (faults, &FaultSpec::new()),
+        overflow,
+    )
 }
 
 fn in_two_threads(graph: Graph) -> samplewire_circuit::Report {
@@ -152,77 +146,9 @@ fn best_effort_stream_tells_each_loss_by_its_cause() {
 }
 
 #[test]
-fn repaired_stream_is_recorded_whole_without_a_copy_on_the_way() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sigmf-meta");
-    let device = device(3_000_000, &losses(0.02), Overflow::Wait);
-    let receiver = device.receive(&ReceiveOptions::new());
-    let info = receiver.info().stream_info();
-    let chain = receiver.into_chain::<Sc16>().unwrap();
-    let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
-    let file = SinkBlock::<Sc16>::new(file, &info).unwrap();
-    let summary = file.summary();
-    in_two_threads(chain.sink(file).build().unwrap());
-    assert!(device.log.counts(Direction::Transmit).lost > 20);
-    device.finish();
-    let summary = summary.get().unwrap();
-    assert_eq!((summary.samples, summary.gaps), (3_000_000, 0));
-    let data = std::fs::read(path.with_extension("sigmf-data")).unwrap();
-    let indexes = data.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
-    assert!(indexes.eq(0..3_000_000));
-    assert!(verify(&path).is_ok());
-}
-
-/// Looks at the channels of [`counter_of`] at each index.
-struct InStep;
-
-impl Sink<[Sc16; 3]> for InStep {
-    fn consume(&mut self, quantum: &Quantum<[Sc16; 3]>) -> Work {
-        for (index, channels) in (quantum.index()..).zip(quantum.samples()) {
-            let count = |channel| Complex::new((3 * index + channel) as i16, 0);
-            let low = channels.map(|sample| Complex::new(sample.re, 0));
-            assert_eq!(low, [0, 1, 2].map(count), "at {index}");
-        }
-        Ok(Flow::Pass)
-    }
-}
-
-#[test]
-fn channels_of_one_index_stay_together_from_the_wire_into_a_file() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.sigmf-meta");
-    let options = DeviceOptions::new().window(256);
-    let faults = (&losses(0.02), &losses(0.01));
-    let source = counter_of(500_000, 3);
-    let device = Device::start("127.0.0.1:0", source, &options, faults, Overflow::Wait);
-    let receiver = device.receive(&ReceiveOptions::new());
-    let info = receiver.info().stream_info();
-    let source = ReceiverSource::<[Sc16; 3]>::new(receiver).unwrap();
-    let file = sink::open(&path, &info, &SinkOptions::new()).unwrap();
-    let file = SinkBlock::<[Sc16; 3]>::new(file, &info).unwrap();
-    let summary = file.summary();
-    let mut graph = GraphBuilder::new();
-    let wire = Circuit::default().quanta(8);
-    let stream = graph.lent_source("receiver", source, wire);
-    graph.sink("in step", InStep, stream.clone());
-    graph.sink("file", file, stream);
-    in_two_threads(graph.build().unwrap());
-    device.finish();
-    let summary = summary.get().unwrap();
-    assert_eq!((summary.samples, summary.gaps), (500_000, 0));
-    let data = std::fs::read(path.with_extension("sigmf-data")).unwrap();
-    let counts = data.chunks_exact(4).map(|four| u32::from_le_bytes(four.try_into().unwrap()));
-    assert!(counts.eq(0..1_500_000));
-    assert!(verify(&path).is_ok());
-}
-
-#[test]
 fn stream_of_other_channels_is_refused_with_both_numbers() {
-    let info = StreamInfo::new(Format::Sc16, 3, 1e6).unwrap();
-    let error = SourceBlock::<Sc16>::new(counter_of(10, 3)).err().unwrap().to_string();
+    let error = SourceBlock::<Sc16>::new(Bytes::counter(10, 3, 1e6)).err().unwrap().to_string();
     assert!(error.contains("are 3, not 1: use [T; 3]"), "{error}");
-    let sink = Box::new(sink::NullSink::new(&info));
-    assert!(SinkBlock::<[Sc16; 2]>::new(sink, &info).is_err());
 }
 
 /// Loses 1,000 samples after each 50,000, and says so.
@@ -260,7 +186,7 @@ fn sent(
     let end = sink.end();
     let mut graph = GraphBuilder::new();
     let circuit = Circuit::new(4, quantum_samples).named("samples");
-    let source = SourceBlock::<Sc16>::new(counter(1_000_000)).unwrap();
+    let source = SourceBlock::<Sc16>::new(Bytes::counter(1_000_000, 1, 20e6)).unwrap();
     let stream = graph.source("counter", source, circuit);
     let stream = graph.in_place("block", block, stream);
     graph.sink("transmitter", sink, stream);

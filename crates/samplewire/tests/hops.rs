@@ -1,6 +1,7 @@
 //! Where samples were lost, with a real socket that overflows and a wire that loses: what is told is
 //! what the parts did.
 
+mod bytes;
 mod rig;
 
 use std::io::Read;
@@ -9,11 +10,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use bytes::Bytes;
 use rig::Device;
 use samplewire::Delivery;
 use samplewire::format::Format;
 use samplewire::receiver::Port;
-use samplewire::source::{CounterSource, ReaderSource, SourceOptions, StreamInfo};
+use samplewire::source::{CounterSource, StreamInfo};
 use samplewire::transmitter::{Listener, Overflow, SendStream};
 use samplewire::{DeviceOptions, RealTime, ReceiveOptions, Waits};
 use samplewire_io::faults::{Direction, PacketTypes};
@@ -151,9 +153,8 @@ fn run_with<F>(
 ) -> Lost {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let data = FaultSpec::new().loss(loss).only(PacketTypes::one(0)).seed(seed);
-    let zeros = std::io::repeat(0).take(PACKETS * SAMPLES * 4);
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(RATE_HZ);
-    let source = Box::new(ReaderSource::new(zeros, "zeros", &options).expect("all is known"));
+    let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ).expect("a rate in range");
+    let source = Box::new(Bytes::repeated(info, vec![0; SAMPLES as usize * 4], PACKETS));
     let options = DeviceOptions::new().payload_bytes(SAMPLES as u16 * 4);
     let (faults, overflow) = ((&data, &FaultSpec::new()), Overflow::Lose { rate_hz: RATE_HZ });
     let device = Device::start("127.0.0.1:0", source, &options, faults, overflow);

@@ -1,17 +1,13 @@
 //! Indexes far ahead at a device that plays: bounded work, and a next stream (`docs/protocol.md#6.10`).
 
-use std::fs::File;
-use std::io::{Read, Seek, SeekFrom};
+use std::convert::Infallible;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
 use std::sync::mpsc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use samplewire::device::{Played, Player, SampleClock};
+use samplewire::device::{Played, Player, PlayerOutput, SampleClock};
 use samplewire::format::Format;
-use samplewire::sigmf::RecordedGap;
-use samplewire::sink::{self, Sink, SinkError, SinkOptions, SinkSummary};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::SendError;
 use samplewire::{DeviceOptions, End, OpenError, SampleIndex, SendOptions, SendStream};
@@ -26,24 +22,14 @@ struct Tally {
     zeros: u64,
 }
 
-impl Sink for Tally {
-    fn write(&mut self, _index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
+impl PlayerOutput for Tally {
+    type Error = Infallible;
+
+    fn write(&mut self, _first: SampleIndex, bytes: &[u8]) -> Result<(), Infallible> {
         let samples = bytes.len() as u64 / 4;
         self.samples += samples;
         self.zeros += if bytes.iter().all(|byte| *byte == 0) { samples } else { 0 };
         Ok(())
-    }
-
-    fn gap(&mut self, _gap: &RecordedGap) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
-        Ok(())
-    }
-
-    fn finish(&mut self) -> Result<SinkSummary, SinkError> {
-        Ok(SinkSummary::default())
     }
 }
 
@@ -241,56 +227,6 @@ fn player_returns_in_time_whatever_it_is_to_play_as_zeros() {
     stage.finish();
 }
 
-/// `docs/protocol.md#6.10`: the work of a jump into a file does not depend on how far it leads.
-#[test]
-fn zeros_of_a_jump_are_a_hole_of_the_file() {
-    let folder = tempfile::TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
-    for name in ["a.raw", "a.sigmf-data"] {
-        let path = folder.path().join(name);
-        let info = StreamInfo::new(Format::Sc16, 1, RATE_HZ).expect("a rate in range");
-        let options = SinkOptions::new().sha512(false);
-        let mut sink = sink::open(&path, &info, &options).expect("it is free");
-        let options = DeviceOptions::new().window(64).play_jump_max(HOUR);
-        let udp = Udp::bind("127.0.0.1:0".parse().expect("an address"), &UdpOptions::new());
-        let device = options.plays(info.clone()).listen_over(Box::new(udp.expect("a free port")));
-        let device = device.expect("it listens");
-        let sender = std::thread::spawn(move || {
-            let mut transmitter = SendOptions::new().open(device.address)?;
-            opened(&transmitter);
-            let mut next = submit(&mut transmitter, 0, Flags::START)?;
-            for _ in 0..JUMPS {
-                next = submit(&mut transmitter, next + JUMP, Flags::OVERFLOW)?;
-            }
-            Ok::<_, Box<dyn std::error::Error + Send + Sync>>(transmitter.finish(0)?)
-        });
-        let mut receive_listener = device.receive_listener.expect("it plays");
-        let incoming = receive_listener.accept(Duration::from_secs(10)).expect("the port works");
-        let incoming = incoming.expect("it is open");
-        let mut player = Player::new(incoming.receiver, None, incoming.underflow, &mut *sink);
-        while player.run(TURN, |_| ()).expect("there is room") {}
-        let played = player.finish();
-        sender.join().expect("it does not panic").expect("it is sent");
-        assert_eq!(played.counts.underrun_samples, JUMPS * JUMP);
-        let written = sink.finish().expect("there is room").samples;
-        assert_eq!(written, 100 + JUMPS * (JUMP + 100), "{name}");
-        let mut file = File::open(&path).expect("it is there");
-        let used_bytes = file.metadata().expect("it is there").blocks() * 512;
-        assert!(used_bytes < 2_000_000, "{name}: {used_bytes} bytes on the disk");
-        for jump in 0..=JUMPS {
-            let mut around = [7; 404];
-            let at = jump * (JUMP + 100) * 4;
-            file.seek(SeekFrom::Start(at.saturating_sub(4))).expect("it is a file");
-            file.read_exact(&mut around).expect("it is as long");
-            let expected = if at == 0 { [[1; 4], [1; 4]] } else { [[0; 4], [1; 4]] };
-            assert_eq!([&around[..4], &around[4..8]], expected, "{name}, jump {jump}");
-        }
-    }
-}
-
-const HOUR: Duration = Duration::from_secs(3_600);
-/// 600 MB.
-const JUMP: u64 = 150_000_000;
-const JUMPS: u64 = 3;
 const RATE_HZ: f64 = 1e6;
 const TURN: Duration = Duration::from_millis(20);
 /// On a machine that does much else.

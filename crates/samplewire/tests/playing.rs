@@ -1,19 +1,20 @@
 //! From host to device: what is played is what was sent, at its time, or lies in an underrun.
 
+mod bytes;
+mod played;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
+use played::RawFile;
 use samplewire::device::{
     Played, Player, PortError, ReceiveListener, STREAMS_MAX, SampleClock, Underrun, UnderrunCause,
 };
 use samplewire::format::Format;
-use samplewire::sink::{self, SinkOptions};
-use samplewire::source::{
-    CounterSource, ReaderSource, Repeat, Source, SourceOptions, StreamInfo, counter_mismatch,
-    open_recording,
-};
+use samplewire::source::{CounterSource, Source, StreamInfo, counter_mismatch};
 use samplewire::transmitter::{Overflow, PlayError, SendError};
 use samplewire::{
     Cause, Delivery, DeviceOptions, End, OpenError, ReceiveOptions, SampleIndex, SendOptions,
@@ -27,7 +28,7 @@ use samplewire_proto::wire::{CloseReason, Flags, RefuseReason};
 struct Stage {
     address: SocketAddr,
     clock: Option<SampleClock>,
-    thread: JoinHandle<(Played, Vec<Underrun>)>,
+    thread: JoinHandle<(Played, Vec<Underrun>, Vec<SampleIndex>)>,
 }
 
 impl Stage {
@@ -54,12 +55,12 @@ impl Stage {
         }
         let device = options.listen_over(Box::new(link)).expect("it listens");
         let mut receive_listener = device.receive_listener.expect("it plays");
-        let mut sink = sink::open(file, info, &SinkOptions::new()).expect("a file");
+        let mut output = RawFile::create(file, info.frame_bytes());
         let thread = std::thread::spawn(move || {
             let incoming =
                 receive_listener.accept(Duration::from_secs(20)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
-            let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut *sink);
+            let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut output);
             let mut underruns = vec![];
             let tell = |underruns: &mut Vec<Underrun>, underrun: &Underrun| {
                 underruns.push(*underrun);
@@ -68,14 +69,18 @@ impl Stage {
                 .run(Duration::from_millis(50), |underrun| tell(&mut underruns, underrun))
                 .expect("the file takes it")
             {}
-            let played = player.finish();
-            sink.finish().expect("the file takes it");
-            (played, underruns)
+            (player.finish(), underruns, output.starts)
         });
         Self { address: device.address, clock, thread }
     }
 
     fn finish(self) -> (Played, Vec<Underrun>) {
+        let (played, underruns, _) = self.finish_with_starts();
+        (played, underruns)
+    }
+
+    /// Also the indexes at which it began to play on purpose.
+    fn finish_with_starts(self) -> (Played, Vec<Underrun>, Vec<SampleIndex>) {
         self.thread.join().expect("the device does not panic")
     }
 }
@@ -95,10 +100,7 @@ fn sc16(rate_hz: f64) -> StreamInfo {
 
 /// Counts from 0.
 fn counter(samples: u64) -> Box<dyn Source> {
-    let bytes: Vec<u8> = (0..samples as u32).flat_map(u32::to_le_bytes).collect();
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(1e6);
-    let reader = std::io::Cursor::new(bytes);
-    Box::new(ReaderSource::new(reader, "counter", &options).expect("all is known"))
+    Bytes::counter(samples, 1, 1e6)
 }
 
 /// Sends `source` as one burst `lead` after the opening, and waits until it is played.
@@ -154,8 +156,8 @@ fn recording_is_played_whole_through_faults() {
         return;
     }
     let recording = std::fs::read(folder.join("modes1.sigmf-data")).expect("the samples");
-    let options = SourceOptions::new().repeat(Repeat::Times(70));
-    let mut source = open_recording(&path, &options).expect("a recording");
+    let info = StreamInfo::new(Format::Uc8, 1, 2e6).expect("a rate in range");
+    let mut source = Bytes::repeated(info, recording.clone(), 70);
     let fault = || FaultSpec::new().loss(0.01).corrupt(0.001).duplicate(0.001).reorder(0.01);
     let file = file("whole");
     let info = source.info().clone();
@@ -274,7 +276,7 @@ fn index_beyond_the_largest_is_told_and_not_waited_for() {
 
 #[test]
 fn bursts_are_played_at_their_times_with_nothing_between_them() {
-    let (info, file) = (sc16(1e6), file("bursts").with_extension("sigmf-meta"));
+    let (info, file) = (sc16(1e6), file("bursts"));
     let stage = Stage::start(&info, true, &file);
     let clock = stage.clock.expect("it has one");
     let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
@@ -294,14 +296,11 @@ fn bursts_are_played_at_their_times_with_nothing_between_them() {
     let is_late = || Instant::now() > until;
     assert!(transmitter.wait_played(end, is_late).expect("it is open"));
     transmitter.finish(0).expect("the port works");
-    let (played, underruns) = stage.finish();
+    let (played, underruns, starts) = stage.finish_with_starts();
     assert_eq!(underruns, []);
     assert_eq!((played.counts.bursts, played.counts.underrun_samples), (6, 0));
-    let text = std::fs::read_to_string(&file).expect("the metadata");
-    let metadata = samplewire::sigmf::Metadata::parse(&text).expect("valid");
-    let found: Vec<_> = metadata.captures.iter().map(|it| it.global_index).collect();
-    let expected: Vec<_> = firsts.iter().map(|(first, _)| Some(*first)).collect();
-    assert_eq!(found, expected);
+    let expected: Vec<_> = firsts.iter().map(|(first, _)| *first).collect();
+    assert_eq!(starts, expected);
 }
 
 #[test]
@@ -374,7 +373,7 @@ fn device_sends_and_plays_at_once_on_one_port() {
         .expect("it listens");
     let (mut sender, mut receive_listener) =
         (device.listeners.pop().expect("it sends"), device.receive_listener.expect("it plays"));
-    let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
+    let mut output = RawFile::create(&file, info.frame_bytes());
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let stream = sender.accept(Duration::from_secs(5)).expect("the port works");
@@ -388,10 +387,9 @@ fn device_sends_and_plays_at_once_on_one_port() {
             let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
             let mut player =
-                Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut *sink);
+                Player::new(incoming.receiver, Some(clock), incoming.underflow, &mut output);
             while player.run(Duration::from_millis(50), |_| ()).expect("the file takes it") {}
             assert_eq!(player.finish().counts.underruns, 0);
-            sink.finish().expect("the file takes it");
         });
         let mut receiver = ReceiveOptions::new().open(device.address).expect("it answers");
         let mut transmitter = SendOptions::new().open(device.address).expect("it answers");
@@ -427,13 +425,13 @@ fn same_owner_takes_a_stream_to_the_device_over() {
     let options = DeviceOptions::new();
     let device = options.plays(info.clone()).listen_over(Box::new(udp)).expect("it listens");
     let mut receive_listener = device.receive_listener.expect("it plays");
-    let mut sink = sink::open(&file, &info, &SinkOptions::new()).expect("a file");
+    let mut output = RawFile::create(&file, info.frame_bytes());
     let player = std::thread::spawn(move || {
         let mut ends = vec![];
         for _ in 0..2 {
             let incoming = receive_listener.accept(Duration::from_secs(5)).expect("the port works");
             let incoming = incoming.expect("a sender comes");
-            let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut *sink);
+            let mut player = Player::new(incoming.receiver, None, Underflow::Zeros, &mut output);
             while player.run(Duration::from_millis(20), |_| ()).expect("the file takes it") {}
             ends.push(player.finish().end);
         }

@@ -1,18 +1,17 @@
 //! Whole streams over real sockets: what arrives is what was sent, or lies in a gap.
 
+mod bytes;
 mod rig;
 
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use rig::Device;
 use samplewire::ReceiveError;
 use samplewire::format::Format;
-use samplewire::source::{
-    CounterSource, NullSource, ReaderSource, Repeat, Source, SourceOptions, counter_mismatch,
-    open_recording,
-};
+use samplewire::source::{CounterSource, NullSource, Source, StreamInfo, counter_mismatch};
 use samplewire::transmitter::Overflow;
 use samplewire::{Delivery, DeviceOptions, ReceiveOptions};
 use samplewire_io::faults::Direction;
@@ -30,11 +29,10 @@ fn recording_arrives_whole(seed: u64) {
     let _alone = alone();
     let Some(folder) = test_data() else { return };
     println!("seed {seed}");
-    let path = folder.join("modes1.sigmf-meta");
     let recording = std::fs::read(folder.join("modes1.sigmf-data")).expect("the samples");
     let loops = 1_000_000_000_u64.div_ceil(recording.len() as u64);
-    let options = SourceOptions::new().repeat(Repeat::Times(loops));
-    let source = Box::new(open_recording(&path, &options).expect("a recording"));
+    let info = StreamInfo::new(Format::Uc8, 1, 2e6).expect("a rate in range");
+    let source = Box::new(Bytes::repeated(info, recording.clone(), loops));
     let faults = (&every_fault(seed), &every_fault(seed + 1_000));
     let device =
         Device::start("127.0.0.1:0", source, &DeviceOptions::new(), faults, Overflow::Wait);
@@ -106,11 +104,7 @@ fn run_with_deadline(device: &Device, deadline: Duration) -> Run {
 }
 
 fn counter(samples: u64) -> Box<dyn Source> {
-    let mut bytes = Vec::with_capacity(samples as usize * 4);
-    bytes.extend((0..samples).flat_map(|index| (index as u32).to_le_bytes()));
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6);
-    let reader = std::io::Cursor::new(bytes);
-    Box::new(ReaderSource::new(reader, "counter", &options).expect("all is known"))
+    Bytes::counter(samples, 1, 20e6)
 }
 
 #[test]
@@ -256,10 +250,9 @@ fn consumer_that_stops_makes_the_converter_overflow_and_every_index_is_named() {
 
 #[test]
 fn source_that_fails_is_told_from_one_that_ends() {
-    let options = SourceOptions::new().format(Format::Sc16).rate_hz(20e6);
+    let info = StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range");
     // Half a sample at the end.
-    let reader = std::io::Cursor::new(vec![0_u8; 4_000_002]);
-    let source = ReaderSource::new(reader, "cut", &options).expect("all is known");
+    let source = Bytes::repeated(info, vec![0; 4_000_002], 1);
     let mut listener = DeviceOptions::new()
         .sends(source.info().clone())
         .listen("127.0.0.1:0")

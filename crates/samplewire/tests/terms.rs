@@ -3,8 +3,7 @@
 use std::net::{SocketAddr, UdpSocket};
 use std::time::Duration;
 
-use samplewire::source::StreamInfo;
-use samplewire::{OpenError, ReceiveOptions, sink};
+use samplewire::{OpenError, ReceiveOptions};
 use samplewire_proto::wire::{
     self, Accept, Challenge, Flags, Format, Header, Open, Packet, PacketType, Role, Tlvs,
 };
@@ -131,23 +130,4 @@ fn contradictory_terms_of_a_device_are_an_error_that_names_the_field() {
     }
     let held = errors_of(1 << 63, &Accept { rate_denominator: 7, ..good() });
     assert!(held.iter().all(Option::is_none), "{held:?}");
-}
-
-#[test]
-fn recording_of_contradictory_terms_is_refused() {
-    let info = StreamInfo::new(Format::Sc16, 1, 1e6).expect("it is in range");
-    let cases = [
-        StreamInfo { rate_denominator: 0, ..info.clone() },
-        StreamInfo { channels: 0, ..info.clone() },
-        StreamInfo { centre_frequency_hz: Some(f64::NAN), ..info.clone() },
-    ];
-    let folder = tempfile::tempdir().expect("there is room");
-    for info in cases {
-        for name in ["a", "a.raw", "null"] {
-            let path = if name == "null" { name.into() } else { folder.path().join(name) };
-            let error = sink::open(&path, &info, &sink::SinkOptions::new()).err();
-            assert!(matches!(error, Some(sink::SinkError::Terms(_))), "{info:?}: {error:?}");
-        }
-    }
-    assert_eq!(std::fs::read_dir(folder.path()).expect("it is there").count(), 0);
 }

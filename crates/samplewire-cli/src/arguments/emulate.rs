@@ -7,7 +7,7 @@ use clap::Args;
 use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
-use samplewire::source::{Repeat, SourceSpec};
+use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
 use super::{MetricsOption, RealTimeOptions};

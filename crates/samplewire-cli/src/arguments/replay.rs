@@ -6,8 +6,8 @@ use std::time::Duration;
 use clap::Args;
 use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
-use samplewire::source::Repeat;
 use samplewire::{Delivery, Underflow};
+use samplewire_record::source::Repeat;
 
 use super::values::{self, At, Threshold};
 use super::{MetricsOption, RealTimeOptions};

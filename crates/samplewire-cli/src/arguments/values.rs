@@ -6,7 +6,7 @@ use std::time::Duration;
 use samplewire::Delivery;
 use samplewire::Underflow;
 use samplewire::format::{self, Format};
-use samplewire::source::parse_quantity;
+use samplewire_record::source::parse_quantity;
 
 /// How fast a device plays its source.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -6,7 +6,8 @@ use std::time::{Duration, Instant};
 
 use samplewire::SampleIndex;
 use samplewire::receiver::{Block, ReceiveStream};
-use samplewire::sigmf::RecordedGap;
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::RecordedGap;
 
 use super::ending::Ending;
 use super::news::News;
@@ -19,7 +20,6 @@ use crate::console::Console;
 use crate::hops::HeldUp;
 use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Offered, Socket};
-use samplewire::account::Account;
 
 /// Sockets that give samples, and what is on its way to them.
 pub(super) struct Outward {

@@ -1,6 +1,7 @@
 //! Holds what arrives against what was sent.
 
-use samplewire::source::{Source, SourceError};
+use samplewire::BoxError;
+use samplewire::source::Source;
 use samplewire_proto::SampleIndex;
 
 /// Plays the source once more and compares byte by byte.
@@ -22,7 +23,7 @@ impl Comparison {
     }
 
     /// Passes over samples that are missing.
-    pub(super) fn skip(&mut self, samples: u64) -> Result<(), SourceError> {
+    pub(super) fn skip(&mut self, samples: u64) -> Result<(), BoxError> {
         let mut left = samples;
         while left > 0 {
             let piece = left.min(PIECE_SAMPLES);
@@ -33,7 +34,7 @@ impl Comparison {
     }
 
     /// Compares the samples from `index` on.
-    pub(super) fn take(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SourceError> {
+    pub(super) fn take(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), BoxError> {
         self.read(bytes.len())?;
         if self.mismatch.is_none()
             && let Some(at) = bytes.iter().zip(&self.expected).position(|(a, b)| a != b)
@@ -43,7 +44,7 @@ impl Comparison {
         Ok(())
     }
 
-    fn read(&mut self, len_bytes: usize) -> Result<(), SourceError> {
+    fn read(&mut self, len_bytes: usize) -> Result<(), BoxError> {
         self.expected.resize(len_bytes, 0);
         if len_bytes > 0 {
             self.source.read(&mut self.expected)?;
@@ -56,7 +57,7 @@ const PIECE_SAMPLES: u64 = 65_536;
 
 #[cfg(test)]
 mod tests {
-    use samplewire::source::{SourceOptions, SourceSpec};
+    use samplewire_record::source::{SourceOptions, SourceSpec};
 
     use super::*;
 

@@ -7,9 +7,10 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use samplewire::DeviceOptions;
-use samplewire::source::{Source, SourceOptions, SourceSpec};
+use samplewire::source::Source;
 use samplewire::transmitter::{Overflow, PlayError, PlaySummary};
 use samplewire_io::{FaultLog, FaultSpec, Udp};
+use samplewire_record::source::{SourceOptions, SourceSpec};
 
 use crate::arguments::DemoArguments;
 use crate::failure::Failure;

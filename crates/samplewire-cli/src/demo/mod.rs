@@ -14,6 +14,7 @@ use samplewire::{Block, ReceiveOptions, ReceiveStream};
 use samplewire_io::FaultLog;
 use samplewire_io::faults::Direction;
 use samplewire_proto::stream::End;
+use samplewire_record::account::Account;
 
 use crate::arguments::DemoArguments;
 use crate::arguments::values::delivery_words;
@@ -25,7 +26,6 @@ use crate::interrupt::Interrupt;
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::stream::{path_words, stream_of, stream_words};
-use samplewire::account::Account;
 
 use comparison::Comparison;
 use device::{Device, scene};
@@ -114,10 +114,10 @@ impl Show {
     fn take(&mut self, block: &Block) -> Result<(), Failure> {
         for gap in block.gaps() {
             self.account.take_gap(&gap.into(), false);
-            self.comparison.skip(gap.count())?;
+            self.comparison.skip(gap.count()).map_err(Failure::of_source)?;
         }
         self.account.take_samples(block.index(), block.len());
-        self.comparison.take(block.index(), block.bytes())?;
+        self.comparison.take(block.index(), block.bytes()).map_err(Failure::of_source)?;
         self.spectrum.take(block.bytes());
         Ok(())
     }

@@ -6,13 +6,13 @@ use std::time::Duration;
 use rustix::termios::tcgetwinsize;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_io::faults::Counts;
+use samplewire_record::account::Account;
 
 use super::colors::Colors;
 use super::picture::{self, Picture};
 use super::spectrum::{COLUMNS, Levels, block_of};
 use crate::console::Console;
 use crate::figures::{bits_per_second, exact, grouped, measured, span};
-use samplewire::account::Account;
 
 /// A picture or a few lines that are redrawn in place on a terminal, and lines that follow each
 /// other elsewhere.

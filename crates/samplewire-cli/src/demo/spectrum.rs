@@ -66,7 +66,7 @@ const BLOCKS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇',
 
 #[cfg(test)]
 mod tests {
-    use samplewire::source::{SourceOptions, SourceSpec};
+    use samplewire_record::source::{SourceOptions, SourceSpec};
 
     use super::*;
 

@@ -6,11 +6,11 @@ use samplewire_io::FaultLog;
 use samplewire_io::faults::{Counts, Direction};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, SampleIndex};
+use samplewire_record::account::Account;
 
 use crate::account;
 use crate::console::Console;
 use crate::figures::grouped;
-use samplewire::account::Account;
 
 /// All that is known when the demonstration is over.
 pub(super) struct Verdict<'a> {

@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use samplewire::source::{Source, SourceError, StreamInfo};
+use samplewire::BoxError;
+use samplewire::source::{Source, StreamInfo};
 use samplewire_proto::SampleIndex;
 
 /// Counts the bytes that pass.
@@ -22,7 +23,7 @@ impl Source for Metered<'_> {
         self.source.info()
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let len_bytes = self.source.read(out)?;
         // Relaxed: a figure for display.
         self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);

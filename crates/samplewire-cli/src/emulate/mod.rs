@@ -12,11 +12,12 @@ use std::time::Instant;
 
 use samplewire::device::SampleClock;
 use samplewire::format::Format;
-use samplewire::source::{SourceSpec, StreamInfo};
+use samplewire::source::StreamInfo;
 use samplewire::transmitter::Overflow;
 use samplewire::{DeviceOptions, Listener};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
+use samplewire_record::source::SourceSpec;
 
 use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use samplewire::source::{Source, SourceSpec};
+use samplewire::source::Source;
 use samplewire::transmitter::PlayError;
+use samplewire_record::source::SourceSpec;
 
 use super::play::Stage;
 use super::session::Player;

@@ -6,8 +6,8 @@ use samplewire::End;
 use samplewire::device::{
     AcceptedStream, PlayCounts, Played, Player, ReceiveListener, SampleClock,
 };
-use samplewire::sink::{self, Sink, SinkOptions};
 use samplewire_proto::wire::CloseReason;
+use samplewire_record::sink::{self, Sink, SinkOptions};
 
 use super::parts::Ending;
 use super::underruns::UnderrunLines;
@@ -103,7 +103,7 @@ impl Stage {
                 ..View::default()
             }
         });
-        let mut player = Player::new(receiver, self.clock, underflow, &mut *self.sink);
+        let mut player = Player::new(receiver, self.clock, underflow, &mut self.sink);
         loop {
             let runs = player.run(TURN, |underrun| lines.print(console, underrun));
             let has_more = runs.map_err(Failure::Create)?;

@@ -1,8 +1,7 @@
 //! What the streams of a device are made of.
 
-use samplewire::source::{
-    PickedSource, Source, SourceError, SourceOptions, SourceSpec, StreamInfo,
-};
+use samplewire::source::{PickedSource, Source, StreamInfo};
+use samplewire_record::source::{SourceError, SourceOptions, SourceSpec};
 
 use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;

@@ -2,8 +2,9 @@
 
 use std::fmt::{self, Display, Write};
 
-use samplewire::sigmf::RecordedCause;
 use samplewire_proto::Cause;
+use samplewire_record::account::{Hop, Hops};
+use samplewire_record::sigmf::RecordedCause;
 
 use super::stream::{About, View};
 use super::tables::{
@@ -11,7 +12,6 @@ use super::tables::{
     Table,
 };
 use crate::record::json::cause_key;
-use samplewire::account::{Hop, Hops};
 
 /// What a process of `verb` tells of these streams.
 pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {

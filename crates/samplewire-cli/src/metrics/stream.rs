@@ -9,7 +9,7 @@ use samplewire::receiver::{self, ReceiverSnapshot};
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::{StatsHandle, TransmitterSnapshot};
 
-use samplewire::account::Account;
+use samplewire_record::account::Account;
 
 /// What does not change while a stream is told of.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
 
-use samplewire::account::Account;
+use samplewire_record::account::Account;
 
 /// Counters of one kind, under one prefix.
 pub(crate) struct Table<T: 'static> {

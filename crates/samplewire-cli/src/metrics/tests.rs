@@ -10,9 +10,9 @@ use samplewire::transmitter::TransmitterSnapshot;
 use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::sender::SenderStats;
 use samplewire_proto::session::ListenStats;
+use samplewire_record::account::Account;
 
 use super::*;
-use samplewire::account::Account;
 
 /// A process with a stream of every kind.
 fn registry() -> (Registry, Vec<Entry>) {

@@ -5,15 +5,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{AlignedItem, Stalls};
-use samplewire::sigmf::RecordedGap;
 use samplewire::{AlignedStreams, End, ReceiveError};
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::RecordedGap;
 
 use super::tally::Received;
 use crate::cadence::Cadence;
 use crate::hops::HeldUp;
 use crate::host::HostHints;
 use crate::lanes::{Lane, silence, total};
-use samplewire::account::Account;
 
 /// A receiver at work.
 pub(super) struct Receiving {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::TransmitterSnapshot;
+use samplewire_record::account::{Account, Balance, Defect};
 
 use super::{json, receive, transmit};
 use crate::account;
@@ -16,7 +17,6 @@ use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
-use samplewire::account::{Account, Balance, Defect};
 
 /// Sums at one moment, or what came between two.
 #[derive(Clone, Copy, Debug, Default)]

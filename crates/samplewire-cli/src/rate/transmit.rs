@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use samplewire::source::{NullSource, Source, SourceError, StreamInfo};
+use samplewire::BoxError;
+use samplewire::source::{NullSource, Source, StreamInfo};
 use samplewire::transmitter::{PlayError, SendError, StatsHandle};
 use samplewire::{End, SendStream};
 
@@ -80,7 +81,8 @@ impl Transmitting {
             return Err(PlayError::Transmit(SendError::Port(text)));
         }
         let info = stream.info();
-        let zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))?;
+        let zeros = NullSource::new(info.format, info.channels, info.rate_hz().max(1.0))
+            .map_err(|error| PlayError::Source(error.into()))?;
         let mut zeros = Zeros { zeros, is_over };
         let first =
             stream.session().first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
@@ -125,7 +127,7 @@ impl Source for Zeros<'_> {
         self.zeros.info()
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
         if self.is_over.load(Ordering::Relaxed) { Ok(0) } else { self.zeros.read(out) }
     }

@@ -1,6 +1,6 @@
 //! Gaps as people read them, and no more of them than people can read.
 
-use samplewire::sigmf::RecordedGap;
+use samplewire_record::sigmf::RecordedGap;
 
 use crate::console::Console;
 use crate::figures::{grouped, span};
@@ -77,8 +77,8 @@ const LINES_MAX: u32 = 10;
 
 #[cfg(test)]
 mod tests {
-    use samplewire::sigmf::RecordedCause;
     use samplewire_proto::Cause;
+    use samplewire_record::sigmf::RecordedCause;
 
     use super::*;
 

@@ -3,8 +3,8 @@
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire_proto::Cause;
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use serde::Serialize;
 
 use crate::account::Counts;

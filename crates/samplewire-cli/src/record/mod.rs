@@ -14,8 +14,10 @@ use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::receiver::{Interleaved, PortStats};
-use samplewire::sink::{self, SinkOptions, Writer};
 use samplewire_io::faults::Direction;
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::Notes;
+use samplewire_record::sink::{self, SinkOptions, Writer};
 
 use crate::account;
 use crate::arguments::RecordArguments;
@@ -34,7 +36,6 @@ use crate::probe::Device;
 use crate::real_time;
 use crate::stream::{path_words, stream_of, stream_words};
 use crate::wiring::{self, Flow, Logs};
-use samplewire::account::Account;
 
 use dialer::{Dialer, Line};
 use json::Start;
@@ -81,10 +82,10 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     announce(arguments, reporter, &line, dialer.faults.as_ref());
     let mut info = line.receiver.info().clone();
     let host = HostHints::now(info.address);
-    let options = sink_options(arguments, dialer.owner);
-    let mut stream = stream_of(&info);
-    stream.notes.set_streams(line.receiver.infos().map(|info| info.stream));
-    let sink = sink::open(&arguments.file, &stream, &options).map_err(Failure::Create)?;
+    let mut notes = Notes::default();
+    notes.set_streams(line.receiver.infos().map(|info| info.stream));
+    let options = sink_options(arguments, dialer.owner).notes(notes);
+    let sink = sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let mut seam = found.as_ref().and_then(Seam::behind);
     let first_index = seam.map_or(info.first_index, |seam| seam.next_index);

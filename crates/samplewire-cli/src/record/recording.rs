@@ -3,10 +3,11 @@
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{AlignedItem, Interleaved, ReceiverSnapshot, Stalls, StreamGap};
-use samplewire::sigmf::{RecordedCause, RecordedGap};
-use samplewire::sink::{SinkError, Writer};
 use samplewire::{Block, DeviceInfo};
 use samplewire_proto::Cause;
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
+use samplewire_record::sink::{SinkError, Writer};
 
 use super::reporter::{Reporter, Silence};
 use super::sessions::{Seam, sum};
@@ -17,7 +18,6 @@ use crate::figures::span;
 use crate::hops::HeldUp;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::lanes::{silence, total};
-use samplewire::account::Account;
 
 /// A recording under way.
 pub(super) struct Recording<'a> {

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::sigmf::RecordedGap;
+use samplewire_record::account::Account;
+use samplewire_record::sigmf::RecordedGap;
 use serde::Serialize;
 
 use super::gap_lines::GapLines;
 use super::json::{Document, End, Event, GapEntry, Interval, Start};
 use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
-use samplewire::account::Account;
 
 /// How a recording is told of.
 #[derive(Debug)]

@@ -4,10 +4,10 @@ use std::time::{Duration, SystemTime};
 
 use samplewire::DeviceInfo;
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::sigmf::{RecordedCause, RecordedGap};
-use samplewire::sink::Resumable;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::End;
+use samplewire_record::sigmf::{RecordedCause, RecordedGap};
+use samplewire_record::sink::Resumable;
 
 use super::stop::Stop;
 use crate::stream::{stream_of, stream_words};

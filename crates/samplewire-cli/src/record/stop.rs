@@ -4,9 +4,9 @@ use std::io;
 use std::time::Duration;
 
 use samplewire::ReceiveError;
-use samplewire::sink::SinkError;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
+use samplewire_record::sink::SinkError;
 
 use crate::outcome::Outcome;
 

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire::sigmf::RecordedCause;
-use samplewire::sink::{Depth, SinkSummary};
+use samplewire_record::account::{Account, Balance, Defect};
+use samplewire_record::sigmf::RecordedCause;
+use samplewire_record::sink::{Depth, SinkSummary};
 
 use super::json::{Counters, End, GapSamples};
 use super::stop::Stop;
@@ -17,7 +18,6 @@ use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
 use crate::outcome::Outcome;
-use samplewire::account::{Account, Balance, Defect};
 
 /// A recording that is over.
 #[derive(Debug)]

@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
+use samplewire_record::account::Account;
 
 use super::sessions::sum;
 use crate::cadence::Cadence;
 use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
-use samplewire::account::Account;
 
 /// Tells of the streams of a recording, over all their openings.
 #[derive(Debug)]

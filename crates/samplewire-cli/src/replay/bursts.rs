@@ -1,6 +1,7 @@
 //! A source in bursts.
 
-use samplewire::source::{Source, SourceError, StreamInfo};
+use samplewire::BoxError;
+use samplewire::source::{Source, StreamInfo};
 
 /// Gives so many samples of a source, and says when that has ended.
 pub(super) struct Limited<'a> {
@@ -28,7 +29,7 @@ impl Source for Limited<'_> {
         self.source.info()
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let wanted_bytes =
             self.left_bytes.map_or(out.len() as u64, |left| left.min(out.len() as u64));
         if wanted_bytes == 0 {
@@ -44,7 +45,7 @@ impl Source for Limited<'_> {
 #[cfg(test)]
 mod tests {
     use samplewire::format::Format;
-    use samplewire::source::{ReaderSource, SourceOptions};
+    use samplewire_record::source::{ReaderSource, SourceOptions};
 
     use super::*;
 

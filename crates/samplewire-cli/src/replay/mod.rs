@@ -8,11 +8,12 @@ mod summary;
 
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::source::{ConvertingSource, Source, SourceOptions, open_recording};
+use samplewire::source::Source;
 use samplewire::transmitter::{PlayError, SendError, SessionEnd};
 use samplewire::{DeviceInfo, SampleIndex, SendOptions, SendStream, Underflow};
 use samplewire_io::Udp;
 use samplewire_io::faults::Direction;
+use samplewire_record::source::{ConvertingSource, SourceOptions, open_recording};
 
 use crate::arguments::ReplayArguments;
 use crate::arguments::values::{At, delivery_words};
@@ -143,7 +144,7 @@ impl Replay<'_> {
             Err(PlayError::Source(error)) => {
                 // What came before is still to be played.
                 self.stream.finish(0).map_err(PlayError::from)?;
-                return Err(error.into());
+                return Err(Failure::of_source(error));
             }
             Err(PlayError::Transmit(SendError::Ended(end))) => {
                 return Ok((Stop::Broken(end.end), Some(*end)));
@@ -211,7 +212,7 @@ impl Replay<'_> {
 
 fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> {
     let mut options = SourceOptions::new().repeat(arguments.repeat).verify(arguments.verify);
-    let is_raw = samplewire::sigmf::Paths::existing(&arguments.file).is_none();
+    let is_raw = samplewire_record::sigmf::Paths::existing(&arguments.file).is_none();
     if is_raw {
         // Raw samples have no rate, and none is needed: the device's clock is what counts.
         options = options.rate_hz(RAW_RATE_HZ);
@@ -242,7 +243,7 @@ fn fitted(
         )));
     }
     let (rate, device_rate) = (info.rate_hz(), device.rate_hz());
-    let is_rate_known = samplewire::sigmf::Paths::existing(&arguments.file).is_some();
+    let is_rate_known = samplewire_record::sigmf::Paths::existing(&arguments.file).is_some();
     if is_rate_known && device_rate > 0.0 && rate != device_rate {
         let (rate, device_rate) = (exact(rate, "S/s"), exact(device_rate, "S/s"));
         console.warn(format_args!("{file} was taken at {rate} and is played at {device_rate}"));

@@ -3,10 +3,10 @@
 use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
-use samplewire::source::{SourceOptions, SourceSpec};
 use samplewire::transmitter::{Overflow, PlaySummary};
 use samplewire::{DeviceOptions, ReceiveOptions};
 use samplewire_io::{FaultSpec, Udp};
+use samplewire_record::source::{SourceOptions, SourceSpec};
 
 use super::results::Point;
 use crate::failure::Failure;

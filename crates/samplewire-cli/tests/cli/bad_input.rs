@@ -138,7 +138,7 @@ fn recording_on_a_full_disk_is_valid_as_far_as_it_goes() {
     assert!(bytes.len() > 1_000_000 && bytes.len().is_multiple_of(4));
     assert_eq!(samplewire::source::counter_mismatch(0, &bytes), None);
     let meta = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
-    let metadata = samplewire::sigmf::Metadata::parse(&meta).unwrap();
+    let metadata = samplewire_record::sigmf::Metadata::parse(&meta).unwrap();
     metadata.check_length(bytes.len() as u64 / 4).unwrap();
 }
 

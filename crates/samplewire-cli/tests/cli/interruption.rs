@@ -6,7 +6,7 @@ use std::net::UdpSocket;
 use std::os::unix::process::ExitStatusExt;
 use std::time::{Duration, Instant};
 
-use samplewire::sigmf::{Metadata, sha512_of};
+use samplewire_record::sigmf::{Metadata, sha512_of};
 
 use crate::harness::{Device, Running, folder, spawn, text, wait};
 

@@ -9,8 +9,8 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::sigmf::Metadata;
 use samplewire_proto::Rng;
+use samplewire_record::sigmf::Metadata;
 use serde_json::Value;
 
 use crate::harness::{Device, folder, run, signal, spawn, text, wait};

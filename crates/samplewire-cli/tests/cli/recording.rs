@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::process::Command;
 
-use samplewire::sigmf::{Metadata, sha512_of};
+use samplewire_record::sigmf::{Metadata, sha512_of};
 
 use crate::harness::{Device, folder, has_program, real_recording, run, text};
 

@@ -104,7 +104,6 @@ enum Program {
 }
 
 #[derive(Debug)]
-#[expect(clippy::large_enum_variant, reason = "a few in a world")]
 enum Opened {
     Receive(ReceiveStream),
     Send(SendStream),

@@ -29,7 +29,7 @@ pub use samplewire_proto::play::{PlayCounts, Underrun, UnderrunCause};
 
 pub use clock::SampleClock;
 pub(crate) use offer::Offer;
-pub use player::{Played, Player};
+pub use player::{Played, Player, PlayerOutput};
 use receive_listener::ARRIVALS_MAX;
 pub use receive_listener::{AcceptedStream, PortError, ReceiveListener};
 pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShared};

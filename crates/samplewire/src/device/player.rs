@@ -1,4 +1,4 @@
-//! Plays a stream into a sink, by a clock or as fast as it comes.
+//! Plays a stream into an output, by a clock or as fast as it comes.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -13,19 +13,18 @@ use samplewire_proto::wire::CloseReason;
 use super::SampleClock;
 use crate::error::ReceiveError;
 use crate::receiver::{Block, ReceiveStream, ReceiverSnapshot};
-use crate::sink::{Sink, SinkError};
 
 /// Plays one stream (`docs/protocol.md#6.10`).
 ///
 /// A sample is in time when it is in order at this host before its instant. What is not is played as
 /// zeros and belongs to an [`Underrun`]; when it comes after all it is late, and dropped. Between
-/// bursts nothing is played, and the sink sees the index jump. Blocks that wait to be played are the
+/// bursts nothing is played, and the output sees the index jump. Blocks that wait to be played are the
 /// credit that the sender has not.
-pub struct Player<'a> {
+pub struct Player<'a, O: ?Sized> {
     receiver: ReceiveStream,
     clock: Option<SampleClock>,
     underflow: Underflow,
-    sink: &'a mut dyn Sink,
+    output: &'a mut O,
     line: Line<Box<[Entry]>>,
     /// The pieces in the line.
     blocks: VecDeque<Block>,
@@ -36,6 +35,51 @@ pub struct Player<'a> {
     is_stopped: bool,
     /// Nothing more comes.
     is_over: bool,
+}
+
+/// Where a [`Player`] puts samples: a converter, or a file.
+///
+/// ```
+/// use samplewire::SampleIndex;
+/// use samplewire::device::PlayerOutput;
+///
+/// /// Keeps what is played in memory.
+/// struct Kept(Vec<u8>);
+///
+/// impl PlayerOutput for Kept {
+///     type Error = std::convert::Infallible;
+///
+///     fn write(&mut self, _first: SampleIndex, bytes: &[u8]) -> Result<(), Self::Error> {
+///         self.0.extend_from_slice(bytes);
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait PlayerOutput {
+    /// Why it takes no more.
+    type Error;
+
+    /// Takes samples, the first of which has the index `first`. Between bursts indexes are left
+    /// out.
+    ///
+    /// # Errors
+    /// It takes no more.
+    fn write(&mut self, first: SampleIndex, bytes: &[u8]) -> Result<(), Self::Error>;
+
+    /// Whether [`Self::hole`] takes zeros by work that does not depend on how many they are, as a
+    /// file does that keeps them as a hole. Default: no.
+    fn has_holes(&mut self) -> bool {
+        false
+    }
+
+    /// Takes `samples` zeros, the first of which has the index `first`. It is called only where
+    /// [`Self::has_holes`]; default: nothing happens.
+    ///
+    /// # Errors
+    /// It takes no more.
+    fn hole(&mut self, _first: SampleIndex, _samples: u64) -> Result<(), Self::Error> {
+        Ok(())
+    }
 }
 
 /// How playing ended.
@@ -53,13 +97,13 @@ pub struct Played {
     pub stats: ReceiverSnapshot,
 }
 
-impl<'a> Player<'a> {
-    /// Plays `receiver` into `sink`; without a clock as fast as it comes.
+impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
+    /// Plays `receiver` into `output`; without a clock as fast as it comes.
     pub fn new(
         mut receiver: ReceiveStream,
         clock: Option<SampleClock>,
         underflow: Underflow,
-        sink: &'a mut dyn Sink,
+        output: &'a mut O,
     ) -> Self {
         receiver.leave_position();
         let frame_bytes = receiver.info().frame_bytes();
@@ -74,7 +118,7 @@ impl<'a> Player<'a> {
             receiver,
             clock,
             underflow,
-            sink,
+            output,
             line,
             blocks,
             frame_bytes,
@@ -99,7 +143,7 @@ impl<'a> Player<'a> {
     /// ended and all of it has been played.
     ///
     /// # Errors
-    /// The sink takes no more.
+    /// The output takes no more.
     ///
     /// # Blocking
     /// For about `span`.
@@ -107,7 +151,7 @@ impl<'a> Player<'a> {
         &mut self,
         span: Duration,
         mut tell: impl FnMut(&Underrun),
-    ) -> Result<bool, SinkError> {
+    ) -> Result<bool, O::Error> {
         let until = Instant::now() + span;
         loop {
             // What is in hand after this look was in time for all that is due by it.
@@ -204,14 +248,14 @@ impl<'a> Player<'a> {
         &mut self,
         now: Instant,
         tell: &mut impl FnMut(&Underrun),
-    ) -> Result<bool, SinkError> {
+    ) -> Result<bool, O::Error> {
         // Without a clock nothing runs out.
         let due_end = self.clock.map_or(self.line.end().unwrap_or(0), |clock| clock.index_at(now));
         let from = self.line.next_at().or(self.line.next()).unwrap_or(due_end);
-        let step_samples = match self.sink.as_holes() {
+        let step_samples = match self.output.has_holes() {
             // Zeros are little work, and samples lie within the window.
-            Some(_) => u64::MAX,
-            None => (STEP_BYTES / self.frame_bytes).max(1) as u64,
+            true => u64::MAX,
+            false => (STEP_BYTES / self.frame_bytes).max(1) as u64,
         };
         let step_end = from.saturating_add(step_samples);
         let (is_cut, due_end) = (step_end < due_end, step_end.min(due_end));
@@ -232,7 +276,7 @@ impl<'a> Player<'a> {
                     let at = |index| (index - block.index()) as usize * self.frame_bytes;
                     let bytes = &block.bytes()[at(due.start)..at(due.end)];
                     done_bytes += bytes.len();
-                    self.sink.write(due.start, bytes)?;
+                    self.output.write(due.start, bytes)?;
                 }
                 Some(Step::Release) => drop(self.blocks.pop_front()),
                 Some(Step::Zeros(due)) if self.underflow == Underflow::Zeros => {
@@ -253,20 +297,18 @@ impl<'a> Player<'a> {
         Ok(true)
     }
 
-    /// Plays zeros: a hole where the sink takes one, and as bytes what is shorter. How many bytes
+    /// Plays zeros: a hole where the output takes one, and as bytes what is shorter. How many bytes
     /// cost as much.
-    fn play_zeros(&mut self, mut due: Range<SampleIndex>) -> Result<usize, SinkError> {
+    fn play_zeros(&mut self, mut due: Range<SampleIndex>) -> Result<usize, O::Error> {
         let samples_max = (self.zeros.len() / self.frame_bytes) as u64;
         let samples = due.end - due.start;
-        if samples > samples_max
-            && let Some(sink) = self.sink.as_holes()
-        {
-            sink.hole(due.start, samples)?;
+        if samples > samples_max && self.output.has_holes() {
+            self.output.hole(due.start, samples)?;
             return Ok(self.zeros.len());
         }
         while !due.is_empty() {
             let count = samples_max.min(due.end - due.start);
-            self.sink.write(due.start, &self.zeros[..count as usize * self.frame_bytes])?;
+            self.output.write(due.start, &self.zeros[..count as usize * self.frame_bytes])?;
             due.start += count;
         }
         Ok(samples as usize * self.frame_bytes)
@@ -293,7 +335,7 @@ impl<'a> Player<'a> {
     }
 }
 
-impl std::fmt::Debug for Player<'_> {
+impl<O: ?Sized> std::fmt::Debug for Player<'_, O> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Player").field("receiver", &self.receiver).finish_non_exhaustive()
     }
@@ -302,7 +344,7 @@ impl std::fmt::Debug for Player<'_> {
 /// As much is played between two looks at the clock, at what comes, and at whether to stop.
 const STEP_BYTES: usize = 1 << 20;
 
-/// Zeros are written in pieces of this size; more become a hole where the sink takes one.
+/// Zeros are written in pieces of this size; more become a hole where the output takes one.
 const ZEROS_BYTES: usize = 64 << 10;
 
 /// A piece, and the gaps before it, each of which may stand for itself.

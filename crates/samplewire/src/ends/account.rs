@@ -107,7 +107,7 @@ fn kind_of(cause: Cause, lost_samples: u64) -> TagKind {
 
 /// The samples that a tag says are missing before it, and why: what a block of the graph did not pass
 /// on is lost at the source for those who come behind it.
-pub(super) fn missing(kind: &TagKind) -> Option<(Cause, u64)> {
+pub fn missing_before(kind: &TagKind) -> Option<(Cause, u64)> {
     match *kind {
         TagKind::Overflow { lost_samples } => Some((Cause::SourceOverflow, lost_samples)),
         TagKind::Gap { lost_samples, cause: words } => {
@@ -142,7 +142,7 @@ mod tests {
         }
         assert_eq!(at_hand.samples(), 11);
         let tags = at_hand.take_tags(21);
-        let found: Vec<_> = tags.iter().map(|tag| missing(&tag.kind).unwrap()).collect();
+        let found: Vec<_> = tags.iter().map(|tag| missing_before(&tag.kind).unwrap()).collect();
         assert_eq!(
             found,
             [(Cause::SourceOverflow, 3), (Cause::Deadline, 7), (Cause::ReceiverBehind, 1)]

@@ -13,8 +13,8 @@ use samplewire_circuit::{
 use samplewire_proto::SampleIndex;
 
 use super::account::{Account, AccountHandle, Missing};
-use super::typed::{self, FormError, FormSample};
 use crate::error::ReceiveError;
+use crate::format::{FormError, FormSample, check_form};
 use crate::published::publisher;
 use crate::receiver::{Block, ReceiveStream};
 
@@ -48,7 +48,7 @@ impl<T: FormSample> ReceiverSource<T> {
     /// # Errors
     /// [`FormError`]: the stream's format is another, or it has other channels.
     pub fn new(receiver: ReceiveStream) -> Result<Self, FormError> {
-        typed::check::<T>(&receiver.info().stream_info())?;
+        check_form::<T>(&receiver.info().stream_info())?;
         let first = receiver.info().first_index;
         let account = Account::from_index(first);
         Ok(Self {

@@ -8,8 +8,8 @@ use samplewire_circuit::{Context, Failure, Flow, Quantum, Sink, Tag, TagKind, Wo
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Flags;
 
-use super::account;
-use super::typed::{self, FormError, FormSample};
+use super::account::missing_before;
+use crate::format::{FormError, FormSample, check_form};
 use crate::transmitter::{Filling, SendError, SendStream, SessionEnd};
 
 /// Sends what comes over a [`SendStream`], each sample at its index, copied once: into the
@@ -52,7 +52,7 @@ impl<T: FormSample> TransmitterSink<T> {
     /// # Errors
     /// [`FormError`]: the stream is of another format, or has other channels.
     pub fn new(stream: SendStream) -> Result<Self, FormError> {
-        typed::check::<T>(stream.info())?;
+        check_form::<T>(stream.info())?;
         Ok(Self {
             next_index: stream.session().first_index,
             stream,
@@ -81,7 +81,7 @@ impl<T: FormSample> TransmitterSink<T> {
             return Err(format!("sample {index} comes after sample {next}").into());
         }
         self.submit(Flags::NONE)?;
-        let is_lost = |kind| account::missing(kind).is_some();
+        let is_lost = |kind| missing_before(kind).is_some();
         let is_lost = quantum.tags().iter().any(|tag| tag.index == index && is_lost(&tag.kind));
         self.flags = if is_lost { Flags::OVERFLOW } else { Flags::START };
         self.next_index = index;

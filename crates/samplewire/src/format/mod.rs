@@ -5,11 +5,13 @@
 //! took at one index, channel 0 first.
 
 mod convert;
+mod typed;
 
 use samplewire_blocks::kernels::Part;
 
 pub use convert::{ConvertError, convert};
 pub use samplewire_proto::wire::Format;
+pub use typed::{FormError, FormSample, check_form};
 
 /// The format with this name.
 ///

@@ -3,7 +3,8 @@
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Format;
 
-use super::{Source, SourceError, StreamInfo, whole_frames};
+use super::{RateError, Source, StreamInfo, whole_frames};
+use crate::error::BoxError;
 
 /// Sample `i` is the low 32 bits of `i`, little-endian: as sc16, I holds the low half and Q the
 /// high one. Where there are several channels, each counts from a start of its own
@@ -18,8 +19,8 @@ impl CounterSource {
     /// A counter whose first sample says `first`.
     ///
     /// # Errors
-    /// [`SourceError::Rate`] when the rate is out of range.
-    pub fn new(rate_hz: f64, first: SampleIndex) -> Result<Self, SourceError> {
+    /// [`RateError`] when the rate is out of range.
+    pub fn new(rate_hz: f64, first: SampleIndex) -> Result<Self, RateError> {
         let info = StreamInfo::new(Format::Sc16, 1, rate_hz)?;
         Ok(Self { info: StreamInfo { name: "counter".into(), ..info }, next: first })
     }
@@ -37,7 +38,7 @@ impl Source for CounterSource {
         &self.info
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let out = whole_frames(out, self.info.frame_bytes());
         let first = self.next as u32;
         let channels = usize::from(self.info.channels);

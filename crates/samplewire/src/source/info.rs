@@ -4,9 +4,7 @@ use samplewire_proto::session::{WireText, check_number, check_samples};
 use samplewire_proto::stream::TermsError;
 use samplewire_proto::wire::Format;
 
-use super::SourceError;
 use super::ratio::nearest_ratio;
-use crate::sigmf::Notes;
 
 /// What one must know to make sense of a stream's bytes.
 ///
@@ -17,7 +15,7 @@ use crate::sigmf::Notes;
 /// let info = StreamInfo::new(Format::Sc16, 2, 4e6 / 3.0)?;
 /// assert_eq!((info.rate_numerator, info.rate_denominator), (4_000_000, 3));
 /// assert_eq!(info.frame_bytes(), 8);
-/// # Ok::<(), samplewire::source::SourceError>(())
+/// # Ok::<(), samplewire::source::RateError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct StreamInfo {
@@ -35,16 +33,14 @@ pub struct StreamInfo {
     pub name: WireText,
     /// How many samples (of all channels each) there will be; `None` when there is no end.
     pub len_samples: Option<u64>,
-    /// What the recording says of itself and nothing here depends on.
-    pub notes: Notes,
 }
 
 impl StreamInfo {
     /// An endless stream without a name.
     ///
     /// # Errors
-    /// [`SourceError::Rate`] unless the rate is above 0 and at most 1e12 Hz.
-    pub fn new(format: Format, channels: u16, rate_hz: f64) -> Result<Self, SourceError> {
+    /// [`RateError`] unless the rate is above 0 and at most 1e12 Hz.
+    pub fn new(format: Format, channels: u16, rate_hz: f64) -> Result<Self, RateError> {
         let (rate_numerator, rate_denominator) = ratio_of_rate(rate_hz)?;
         Ok(Self {
             format,
@@ -54,7 +50,6 @@ impl StreamInfo {
             centre_frequency_hz: None,
             name: WireText::EMPTY,
             len_samples: None,
-            notes: Notes::default(),
         })
     }
 
@@ -62,7 +57,7 @@ impl StreamInfo {
     ///
     /// # Errors
     /// See [`StreamInfo::new`].
-    pub fn sc16(name: &str, rate_hz: f64) -> Result<Self, SourceError> {
+    pub fn sc16(name: &str, rate_hz: f64) -> Result<Self, RateError> {
         Ok(Self { name: name.to_owned().into(), ..Self::new(Format::Sc16, 1, rate_hz)? })
     }
 
@@ -88,13 +83,21 @@ impl StreamInfo {
 }
 
 /// The fraction that is nearest to a sample rate.
-fn ratio_of_rate(rate_hz: f64) -> Result<(u64, u32), SourceError> {
+fn ratio_of_rate(rate_hz: f64) -> Result<(u64, u32), RateError> {
     if !(rate_hz > 0.0 && rate_hz <= RATE_HZ_MAX) {
-        return Err(SourceError::Rate { rate_hz });
+        return Err(RateError { rate_hz });
     }
     nearest_ratio(rate_hz, u32::MAX)
         .filter(|&(numerator, _)| numerator > 0)
-        .ok_or(SourceError::Rate { rate_hz })
+        .ok_or(RateError { rate_hz })
+}
+
+/// A sample rate is out of range.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("a rate of {rate_hz} Hz: must be above 0 and at most 1e12")]
+pub struct RateError {
+    /// The rate.
+    pub rate_hz: f64,
 }
 
 /// The largest sample rate that SigMF's schema allows: no source goes beyond. A recording of a stream
@@ -109,7 +112,7 @@ mod tests {
     fn rates_out_of_range_are_named() {
         for rate_hz in [0.0, -1.0, 2e12, f64::INFINITY, f64::NAN, 1e-300] {
             let error = StreamInfo::new(Format::Sc16, 1, rate_hz).unwrap_err();
-            assert!(matches!(error, SourceError::Rate { .. }), "{rate_hz}: {error}");
+            assert!(error.to_string().contains("must be above 0"), "{error}");
         }
     }
 

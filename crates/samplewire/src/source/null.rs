@@ -2,7 +2,8 @@
 
 use samplewire_proto::wire::Format;
 
-use super::{Source, SourceError, StreamInfo, whole_frames};
+use super::{RateError, Source, StreamInfo, whole_frames};
+use crate::error::BoxError;
 
 /// Zeros, the fastest source there is. As uc8, whose zero lies between two steps, the upper one.
 /// Endless.
@@ -15,8 +16,8 @@ impl NullSource {
     /// Silence in any format on any number of channels.
     ///
     /// # Errors
-    /// [`SourceError::Rate`] when the rate is out of range.
-    pub fn new(format: Format, channels: u16, rate_hz: f64) -> Result<Self, SourceError> {
+    /// [`RateError`] when the rate is out of range.
+    pub fn new(format: Format, channels: u16, rate_hz: f64) -> Result<Self, RateError> {
         let info = StreamInfo::new(format, channels, rate_hz)?;
         Ok(Self { info: StreamInfo { name: "null".into(), ..info } })
     }
@@ -27,7 +28,7 @@ impl Source for NullSource {
         &self.info
     }
 
-    fn read(&mut self, out: &mut [u8]) -> Result<usize, SourceError> {
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let out = whole_frames(out, self.info.frame_bytes());
         out.fill(if self.info.format == Format::Uc8 { 0x80 } else { 0 });
         Ok(out.len())

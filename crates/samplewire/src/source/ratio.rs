@@ -3,7 +3,7 @@
 /// The fraction with the smallest denominator that is as near to `value` as a float can tell, or,
 /// where that exceeds `denominator_max`, the last convergent that does not. `None` when `value` is
 /// negative, not finite or at least 2^63.
-pub(super) fn nearest_ratio(value: f64, denominator_max: u32) -> Option<(u64, u32)> {
+pub fn nearest_ratio(value: f64, denominator_max: u32) -> Option<(u64, u32)> {
     if !(0.0..INTEGERS_MAX).contains(&value) {
         return None;
     }

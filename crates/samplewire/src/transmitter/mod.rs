@@ -24,8 +24,8 @@ use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
-use crate::ends::typed::{self, FormError, FormSample};
 use crate::error::OpenError;
+use crate::format::{FormError, FormSample, check_form};
 use crate::info::DeviceInfo;
 use crate::opening;
 use crate::options::SendOptions;
@@ -318,7 +318,7 @@ impl SendStream {
     /// # Blocking
     /// While the receiver takes no more.
     pub fn send<T: FormSample>(&mut self, samples: &[T]) -> Result<(), SendError> {
-        typed::check::<T>(&self.slot.info)?;
+        check_form::<T>(&self.slot.info)?;
         self.send_bytes(bytemuck::cast_slice(samples))
     }
 

@@ -7,7 +7,8 @@ use samplewire_proto::wire::{CloseReason, Flags};
 
 use super::{Filling, SendError, SendStream, Session, SessionEnd};
 use crate::device::SampleClock;
-use crate::source::{Source, SourceError};
+use crate::error::BoxError;
+use crate::source::Source;
 
 /// What a source does whose samples find no room.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,7 +42,7 @@ pub struct PlaySummary {
 pub enum PlayError {
     /// The source failed; what it had given before was sent and accounted for.
     #[error(transparent)]
-    Source(#[from] SourceError),
+    Source(#[from] BoxError),
     /// The port failed.
     #[error(transparent)]
     Transmit(#[from] SendError),

@@ -1,0 +1,113 @@
+//! The block of a circuit that writes a recording.
+//!
+//! It stands beside those of [`samplewire::ends`], which receive, send and read. It is of one type of
+//! sample, and is made only for a stream of that format: the blocks of `samplewire-blocks` convert.
+//!
+//! ```no_run
+//! use num_complex::Complex;
+//! use samplewire::ends::ReceiverSource;
+//! use samplewire_record::graph::SinkBlock;
+//! use samplewire_record::sink::{self, SinkOptions};
+//!
+//! let receiver = samplewire::receive().open("192.168.10.2")?;
+//! let info = receiver.info().stream_info();
+//! let source = ReceiverSource::<Complex<i16>>::new(receiver)?;
+//! let account = source.account();
+//! let file = sink::open("samples".as_ref(), &info, &SinkOptions::new())?;
+//!
+//! source.into_chain().sink(SinkBlock::new(file, &info)?).run()?;
+//! println!("{} samples are missing", account.read().missing_samples());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::marker::PhantomData;
+use std::sync::{Arc, OnceLock};
+
+use samplewire::StreamInfo;
+use samplewire::ends::missing_before;
+use samplewire::format::{FormError, FormSample, check_form};
+use samplewire_circuit::{Failure, Flow, Quantum, Sink, Tag, Work};
+use samplewire_proto::{Cause, SampleIndex};
+
+use crate::sigmf::{RecordedCause, RecordedGap};
+use crate::sink::{self, SinkSummary};
+
+/// Writes to a [`sink::Sink`]: a SigMF recording, raw samples, as [`sink::open`] chooses. What is
+/// missing, where tags say so, becomes gaps of the recording with their causes.
+#[derive(Debug)]
+pub struct SinkBlock<T> {
+    sink: Box<dyn sink::Sink>,
+    /// The index after the last sample written.
+    next_index: Option<SampleIndex>,
+    summary: Arc<OnceLock<SinkSummary>>,
+    samples: PhantomData<fn(T)>,
+}
+
+impl<T: FormSample> SinkBlock<T> {
+    /// Into `sink`, which was opened for samples as of `info`.
+    ///
+    /// # Errors
+    /// [`FormError`]: these are no `T`.
+    pub fn new(sink: Box<dyn sink::Sink>, info: &StreamInfo) -> Result<Self, FormError> {
+        check_form::<T>(info)?;
+        Ok(Self { sink, next_index: None, summary: Arc::default(), samples: PhantomData })
+    }
+
+    /// What was written, once the graph has ended.
+    pub fn summary(&self) -> Arc<OnceLock<SinkSummary>> {
+        Arc::clone(&self.summary)
+    }
+
+    /// Tells the sink what is missing before the sample at `index`.
+    fn tell_gaps(&mut self, index: SampleIndex, tags: &[Tag]) -> Result<(), Failure> {
+        let of = |tag: &Tag| missing_before(&tag.kind).filter(|_| tag.index == index);
+        let total: u64 = tags.iter().filter_map(of).map(|(_, samples)| samples).sum();
+        if total == 0 {
+            return Ok(());
+        }
+        // Behind a block that changes the rate the tags count other samples than the index does.
+        let between = self.next_index.map_or(total, |next| index.saturating_sub(next));
+        let mut first = index.saturating_sub(between);
+        for (cause, samples) in tags.iter().filter_map(of) {
+            let samples = (u128::from(samples) * u128::from(between) / u128::from(total)) as u64;
+            self.tell_gap(&mut first, cause, samples)?;
+        }
+        let last = tags.iter().filter_map(of).next_back().expect("there is one");
+        let rest = index - first;
+        self.tell_gap(&mut first, last.0, rest)
+    }
+
+    fn tell_gap(
+        &mut self,
+        first: &mut SampleIndex,
+        cause: Cause,
+        samples: u64,
+    ) -> Result<(), Failure> {
+        if samples == 0 {
+            return Ok(());
+        }
+        let is_at_source = cause == Cause::SourceOverflow;
+        let (not_repaired, source_lost) = if is_at_source { (0, samples) } else { (samples, 0) };
+        let cause = RecordedCause::Stream(cause);
+        let gap = RecordedGap { first: *first, not_repaired, source_lost, cause, stream: None };
+        *first += samples;
+        Ok(self.sink.gap(&gap)?)
+    }
+}
+
+impl<T: FormSample> Sink<T> for SinkBlock<T> {
+    fn consume(&mut self, quantum: &Quantum<T>) -> Work {
+        if self.next_index != Some(quantum.index()) {
+            self.tell_gaps(quantum.index(), quantum.tags())?;
+        }
+        self.sink.write(quantum.index(), quantum.data())?;
+        self.next_index = Some(quantum.end_index());
+        Ok(Flow::Pass)
+    }
+
+    fn stop(&mut self) -> Result<(), Failure> {
+        let summary = self.sink.finish()?;
+        self.summary.get_or_init(|| summary);
+        Ok(())
+    }
+}

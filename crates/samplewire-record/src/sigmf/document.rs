@@ -1,0 +1,343 @@
+//! The metadata of a recording that is being written.
+
+use std::io::{self, Write};
+
+use serde_json::{Map, Value, json};
+
+use samplewire::StreamInfo;
+use samplewire_proto::SampleIndex;
+
+use super::Capture;
+use super::datatype::datatype_of;
+use super::entry::{Mark, MarkKind, RECORDER, Run};
+use super::gap::RecordedGap;
+use super::notes::Notes;
+
+/// What will be said of the data: global fields, one capture for each run of samples without a gap,
+/// one annotation for each gap or jump. Prints as it stands at any moment.
+#[derive(Debug)]
+pub(crate) struct Document {
+    global: Map<String, Value>,
+    global_bytes_max: u64,
+    frequency_hz: Option<f64>,
+    /// The number of this recording in a series, from 1.
+    part: Option<u32>,
+    /// Whether another part comes behind it.
+    is_continued: bool,
+    sessions: Vec<Session>,
+    /// The boot of the session whose first run is to come.
+    opening: Option<Option<u64>>,
+    runs: Vec<Run>,
+    marks: Vec<Mark>,
+}
+
+/// Runs of one opening of the stream.
+#[derive(Clone, Debug)]
+struct Session {
+    /// The number of its first run.
+    first_run: usize,
+    /// The device's run; indexes are comparable within one.
+    boot_id: Option<u64>,
+    /// When its first sample came.
+    datetime: Option<String>,
+}
+
+/// The sessions of runs that are looked at in their order.
+struct SessionsInOrder<'a> {
+    left: &'a [Session],
+    current: Option<&'a Session>,
+}
+
+impl<'a> SessionsInOrder<'a> {
+    const fn of(sessions: &'a [Session]) -> Self {
+        Self { left: sessions, current: None }
+    }
+
+    /// The session of a run, at least as late as the one before.
+    fn at(&mut self, run: usize) -> Option<&'a Session> {
+        while let Some((next, left)) = self.left.split_first()
+            && next.first_run <= run
+        {
+            (self.current, self.left) = (Some(next), left);
+        }
+        self.current
+    }
+}
+
+/// How far a recording is when its metadata are written.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Progress<'a> {
+    /// Samples in the data file. What lies behind them is not told.
+    pub(crate) samples: u64,
+    /// Whether nothing is to come.
+    pub(crate) is_finished: bool,
+    /// The hash of the data, once it is known.
+    pub(crate) sha512: Option<&'a str>,
+}
+
+impl Document {
+    /// A document of no samples yet.
+    pub(crate) fn new(info: &StreamInfo, notes: &Notes) -> Self {
+        let mut global = notes.fields().clone();
+        global.insert("core:datatype".into(), datatype_of(info.format).into());
+        global.insert("core:version".into(), SIGMF_VERSION.into());
+        global.insert("core:num_channels".into(), info.channels.into());
+        global.insert("core:recorder".into(), RECORDER.into());
+        global.insert(
+            "core:extensions".into(),
+            json!([{ "name": "samplewire", "version": "1.2.0", "optional": true }]),
+        );
+        if info.rate_numerator > 0 {
+            global.insert("core:sample_rate".into(), rate(info));
+        }
+        let text = serde_json::to_string_pretty(&global).expect("all keys are texts");
+        Self {
+            global,
+            global_bytes_max: (text.len() + AROUND_BYTES_MAX) as u64,
+            frequency_hz: info.centre_frequency_hz,
+            part: None,
+            is_continued: false,
+            sessions: Vec::new(),
+            opening: Some(None),
+            runs: Vec::new(),
+            marks: Vec::new(),
+        }
+    }
+
+    /// The document that says `captures` and `marks`; those without an index are left out.
+    pub(crate) fn restored(
+        info: &StreamInfo,
+        notes: &Notes,
+        captures: &[Capture],
+        marks: &[Mark],
+    ) -> Self {
+        let mut document = Self::new(info, notes);
+        for Capture { sample_start, global_index, boot_id, datetime, .. } in captures {
+            let Some(index) = *global_index else { continue };
+            let is_new = document.sessions.last().is_none_or(|last| last.boot_id != *boot_id);
+            if is_new || datetime.is_some() {
+                let (first_run, datetime) = (document.runs.len(), datetime.clone());
+                document.sessions.push(Session { first_run, boot_id: *boot_id, datetime });
+            }
+            document.runs.push(Run { sample_start: *sample_start, index });
+        }
+        document.marks = marks.to_vec();
+        document
+    }
+
+    /// Says that the data are compressed, in a file of this name. Who cannot read them so must not
+    /// read them at all.
+    pub(crate) fn set_compressed(&mut self, dataset: &str) {
+        self.global.insert("core:dataset".into(), dataset.into());
+        self.global.insert("samplewire:compression".into(), "zstd".into());
+        self.global["core:extensions"][0]["optional"] = false.into();
+        self.global_bytes_max += dataset.len() as u64;
+    }
+
+    /// Says which part of a series this is, from 1.
+    pub(crate) fn set_part(&mut self, part: Option<u32>) {
+        self.part = part;
+    }
+
+    /// Says that another part comes behind this one.
+    pub(crate) fn set_continued(&mut self) {
+        self.is_continued = true;
+    }
+
+    /// The device's run of the last session.
+    pub(crate) fn boot_id(&self) -> Option<u64> {
+        let run_start = self.runs.last().map(|run| run.sample_start);
+        let is_behind = |mark: &&Mark| run_start.is_none_or(|start| mark.sample_start > start);
+        let of_mark = self.marks.last().filter(is_behind).and_then(|mark| mark.boot_id);
+        of_mark.or_else(|| self.sessions.last()?.boot_id)
+    }
+
+    /// Whether it tells of nothing.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.runs.is_empty() && self.marks.is_empty()
+    }
+
+    /// All captures and annotations, as a journal has them.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, Value)> {
+        let mut sessions = SessionsInOrder::of(&self.sessions);
+        let captures = (0..self.runs.len())
+            .map(move |number| ("capture", self.capture(number, sessions.at(number))));
+        captures.chain(self.marks.iter().map(|mark| ("annotation", mark.annotation())))
+    }
+
+    /// The next run is the first of a session with the device's run `boot_id`.
+    pub(crate) fn begin_session(&mut self, boot_id: u64) {
+        self.opening = Some(Some(boot_id));
+    }
+
+    /// Begins a run at `sample_start` of the file; `None` when there are [`GAPS_MAX`] already, else
+    /// its capture. `datetime` says when it came, and is kept of the first of a session.
+    pub(crate) fn begin_run(
+        &mut self,
+        run: Run,
+        datetime: impl FnOnce() -> String,
+    ) -> Option<Value> {
+        if self.runs.len() > GAPS_MAX {
+            return None;
+        }
+        if let Some(boot_id) = self.opening.take() {
+            let first_run = self.runs.len();
+            self.sessions.push(Session { first_run, boot_id, datetime: Some(datetime()) });
+        }
+        self.runs.push(run);
+        Some(self.capture(self.runs.len() - 1, self.sessions.last()))
+    }
+
+    /// Notes a gap before `sample_start` of the file; `None` when there are [`GAPS_MAX`] already,
+    /// else its annotation.
+    pub(crate) fn add_gap(&mut self, sample_start: u64, gap: &RecordedGap) -> Option<Value> {
+        self.add(sample_start, MarkKind::Gap(*gap))
+    }
+
+    /// Notes indexes that belong to no samples; as [`Self::add_gap`].
+    pub(crate) fn add_jump(
+        &mut self,
+        sample_start: u64,
+        first: SampleIndex,
+        count: u64,
+    ) -> Option<Value> {
+        self.add(sample_start, MarkKind::Jump { first, count })
+    }
+
+    fn add(&mut self, sample_start: u64, kind: MarkKind) -> Option<Value> {
+        if self.marks.len() >= GAPS_MAX {
+            return None;
+        }
+        let mark = Mark { sample_start, kind, boot_id: self.opening.flatten() };
+        self.marks.push(mark);
+        Some(mark.annotation())
+    }
+
+    /// Forgets what lies behind the first `len_samples` of the file.
+    pub(crate) fn truncate(&mut self, len_samples: u64) {
+        self.runs.truncate(self.runs_before(len_samples));
+        self.marks.truncate(self.marks_until(len_samples));
+        let runs = self.runs.len();
+        self.sessions.retain(|session| session.first_run < runs);
+    }
+
+    /// A length in bytes that the text does not exceed.
+    pub(crate) fn len_bytes_max(&self) -> u64 {
+        let lists = self.runs.len() * RUN_BYTES_MAX + self.marks.len() * MARK_BYTES_MAX;
+        self.global_bytes_max + lists as u64
+    }
+
+    /// Prints the whole.
+    pub(crate) fn write(&self, out: &mut impl Write, progress: &Progress<'_>) -> io::Result<()> {
+        out.write_all(b"{\n\"global\": ")?;
+        serde_json::to_writer_pretty(&mut *out, &self.global(progress))?;
+        out.write_all(b",\n\"captures\": [")?;
+        let runs = self.runs_before(progress.samples);
+        let mut sessions = SessionsInOrder::of(&self.sessions);
+        list(out, (0..runs).map(|number| self.capture(number, sessions.at(number))))?;
+        out.write_all(b"\n],\n\"annotations\": [")?;
+        let marks = &self.marks[..self.marks_until(progress.samples)];
+        list(out, marks.iter().map(Mark::annotation))?;
+        out.write_all(b"\n]\n}\n")
+    }
+
+    fn global(&self, progress: &Progress<'_>) -> Map<String, Value> {
+        let mut global = self.global.clone();
+        global.insert("samplewire:finished".into(), progress.is_finished.into());
+        global.insert("samplewire:sample_count".into(), progress.samples.into());
+        if let Some(part) = self.part {
+            global.insert("samplewire:part".into(), part.into());
+            global.insert("samplewire:continued".into(), self.is_continued.into());
+        }
+        if let Some(sha512) = progress.sha512 {
+            global.insert("core:sha512".into(), sha512.into());
+        }
+        if let (true, Some(first)) = (progress.is_finished, self.first()) {
+            global.insert("samplewire:first_index".into(), first.into());
+            global.insert("samplewire:end_index".into(), self.end(progress.samples).into());
+        }
+        global
+    }
+
+    /// The first index that is there or named.
+    fn first(&self) -> Option<SampleIndex> {
+        match (self.marks.first(), self.runs.first()) {
+            (Some(mark), _) if mark.sample_start == 0 => Some(mark.first()),
+            (_, run) => run.map(|run| run.index),
+        }
+    }
+
+    /// The index after the last that is there or named, 0 when there is none; the file has
+    /// `len_samples` samples.
+    pub(crate) fn end(&self, len_samples: u64) -> SampleIndex {
+        match (self.marks.last(), self.runs.last()) {
+            (Some(mark), _) if mark.sample_start >= len_samples => mark.end(),
+            (_, Some(run)) => run.index + (len_samples - run.sample_start),
+            (_, None) => 0,
+        }
+    }
+
+    fn capture(&self, number: usize, session: Option<&Session>) -> Value {
+        let run = &self.runs[number];
+        let mut capture =
+            json!({ "core:sample_start": run.sample_start, "core:global_index": run.index });
+        if let Some(frequency_hz) = self.frequency_hz {
+            capture["core:frequency"] = frequency_hz.into();
+        }
+        let Some(session) = session else { return capture };
+        if let Some(boot_id) = session.boot_id {
+            capture["samplewire:boot_id"] = boot_text(boot_id).into();
+        }
+        if let (true, Some(datetime)) = (session.first_run == number, &session.datetime) {
+            capture["core:datetime"] = datetime.as_str().into();
+        }
+        capture
+    }
+
+    /// How many runs begin within the first `len_samples` of the file.
+    fn runs_before(&self, len_samples: u64) -> usize {
+        self.runs.partition_point(|run| run.sample_start < len_samples)
+    }
+
+    /// How many marks lie within the first `len_samples` of the file, or at their end.
+    fn marks_until(&self, len_samples: u64) -> usize {
+        self.marks.partition_point(|mark| mark.sample_start <= len_samples)
+    }
+}
+
+/// A boot id as metadata have it.
+pub(super) fn boot_text(boot_id: u64) -> String {
+    format!("{boot_id:016x}")
+}
+
+fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result<()> {
+    for (number, value) in values.enumerate() {
+        out.write_all(if number == 0 { b"\n" } else { b",\n" })?;
+        serde_json::to_writer(&mut *out, &value)?;
+    }
+    Ok(())
+}
+
+/// The sample rate, as a whole number where it is one.
+fn rate(info: &StreamInfo) -> Value {
+    match info.rate_numerator % u64::from(info.rate_denominator) {
+        0 => (info.rate_numerator / u64::from(info.rate_denominator)).into(),
+        _ => info.rate_hz().into(),
+    }
+}
+
+/// How many gaps a recording can tell of: their places take 80 MiB, their text some 300 MB.
+pub(crate) const GAPS_MAX: usize = 1 << 20;
+
+/// The hash, the first capture's time and the brackets.
+const AROUND_BYTES_MAX: usize = 768;
+
+/// The longest text of a capture and of an annotation, with numbers of 20 digits.
+const RUN_BYTES_MAX: usize = 256;
+/// See [`RUN_BYTES_MAX`].
+const MARK_BYTES_MAX: usize = 512;
+
+const SIGMF_VERSION: &str = "1.2.5";
+
+#[cfg(test)]
+mod tests;

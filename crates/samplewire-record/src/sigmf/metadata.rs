@@ -1,0 +1,299 @@
+//! What a recording says of itself.
+
+use serde_json::Value;
+
+use super::datatype::{UnknownDatatype, format_of};
+use super::entry::Mark;
+use super::field::{Object, Place, excerpt};
+use super::notes::Notes;
+use samplewire_proto::wire::Format;
+
+/// The metadata of a recording, checked field by field. Of the annotations only those that name gaps
+/// are read, by [`crate::verify()`].
+///
+/// ```
+/// use samplewire::format::Format;
+/// use samplewire_record::sigmf::Metadata;
+///
+/// let metadata = Metadata::parse(
+///     r#"{
+///         "global": {"core:datatype": "cu8", "core:version": "1.2.5", "core:sample_rate": 2e6},
+///         "captures": [{"core:sample_start": 0, "core:frequency": 1.09e9}],
+///         "annotations": []
+///     }"#,
+/// )?;
+/// assert_eq!((metadata.format, metadata.channels), (Format::Uc8, 1));
+/// assert_eq!(metadata.captures[0].frequency_hz, Some(1.09e9));
+/// # Ok::<(), samplewire_record::sigmf::MetadataError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Metadata {
+    /// What a sample of one channel is.
+    pub format: Format,
+    /// How many channels are interleaved, at least 1.
+    pub channels: u16,
+    /// The sample rate in hertz.
+    pub rate_hz: Option<f64>,
+    /// The SHA-512 of the data file in lower-case hex.
+    pub sha512: Option<String>,
+    /// The name of the data file where it is not `NAME.sigmf-data`.
+    pub dataset: Option<String>,
+    /// The index of the first sample in the file; the captures count from the same zero.
+    pub offset: u64,
+    /// Whether the data file is compressed: zstd frames, one behind another.
+    pub is_compressed: bool,
+    /// The segments of the recording, ascending.
+    pub captures: Vec<Capture>,
+    /// What the recorder claims, so that it can be held against the data.
+    pub claims: Claims,
+    /// All else that the global object says.
+    pub notes: Notes,
+}
+
+/// What a recorder says of its recording as a whole; `None` where it is another recorder.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Claims {
+    /// Whether the recording was finished; it is under way, or its recorder was killed, if not.
+    pub is_finished: Option<bool>,
+    /// How many samples the data had when the metadata were written.
+    pub sample_count: Option<u64>,
+    /// The first index that is there or named.
+    pub first_index: Option<u64>,
+    /// The index after the last that is there or named.
+    pub end_index: Option<u64>,
+    /// The number of this recording in a series, from 1.
+    pub part: Option<u64>,
+    /// Whether another part of the series comes behind it.
+    pub is_continued: Option<bool>,
+}
+
+/// A segment of a recording.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Capture {
+    /// Where it begins.
+    pub sample_start: u64,
+    /// The index of its first sample in the stream that was recorded.
+    pub global_index: Option<u64>,
+    /// The device's run, within which indexes are comparable.
+    pub boot_id: Option<u64>,
+    /// The centre frequency in hertz.
+    pub frequency_hz: Option<f64>,
+    /// When its first sample was taken.
+    pub datetime: Option<String>,
+}
+
+impl Metadata {
+    /// Reads the text of a `.sigmf-meta` file.
+    ///
+    /// # Errors
+    /// [`MetadataError`] names the field and its value.
+    pub fn parse(text: &str) -> Result<Self, MetadataError> {
+        let root: Value = serde_json::from_str(text)?;
+        let global = Object::new(Place::Global, root.get("global"))?;
+        refuse_unsupported(&global)?;
+        let datatype = global
+            .text("core:datatype")?
+            .ok_or_else(|| MetadataError::Missing { field: global.path("core:datatype") })?;
+        let channels = |value: &Value| value.as_u64()?.try_into().ok().filter(|&it: &u16| it > 0);
+        let rate = |value: &Value| value.as_f64().filter(|&it| it > 0.0);
+        let sha512 =
+            |value: &Value| value.as_str().filter(|it| is_sha512(it)).map(str::to_lowercase);
+        let dataset =
+            |value: &Value| value.as_str().filter(|it| is_file_name(it)).map(str::to_owned);
+        let offset = global.count("core:offset")?.unwrap_or(0);
+        let claims = Claims {
+            is_finished: global.read("samplewire:finished", "true or false", Value::as_bool)?,
+            sample_count: global.count("samplewire:sample_count")?,
+            first_index: global.count("samplewire:first_index")?,
+            end_index: global.count("samplewire:end_index")?,
+            part: global.count("samplewire:part")?,
+            is_continued: global.read("samplewire:continued", "true or false", Value::as_bool)?,
+        };
+        Ok(Self {
+            format: format_of(datatype)?,
+            channels: global.read("core:num_channels", "1 to 65535", channels)?.unwrap_or(1),
+            rate_hz: global.read("core:sample_rate", "a number above 0", rate)?,
+            sha512: global.read("core:sha512", "128 digits of hex", sha512)?,
+            dataset: global.read("core:dataset", "a file name without a folder", dataset)?,
+            offset,
+            captures: captures(&root, offset)?,
+            is_compressed: global
+                .read("samplewire:compression", "\"zstd\"", |value| {
+                    (value == "zstd").then_some(())
+                })?
+                .is_some(),
+            claims,
+            notes: Notes::of_global(global.fields()),
+        })
+    }
+
+    /// Checks that the captures fit data of `len_samples` samples.
+    ///
+    /// # Errors
+    /// [`MetadataError::Beyond`] for the first that begins after the end.
+    pub fn check_length(&self, len_samples: u64) -> Result<(), MetadataError> {
+        let end = self.offset.saturating_add(len_samples);
+        let beyond = self.captures.iter().position(|capture| capture.sample_start > end);
+        beyond.map_or(Ok(()), |number| {
+            Err(MetadataError::Beyond {
+                number,
+                sample_start: self.captures[number].sample_start,
+                end,
+            })
+        })
+    }
+}
+
+/// The captures of a recording, from those of its metadata or its journal.
+pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, MetadataError> {
+    let list = list(root, "captures")?;
+    let mut captures = Vec::with_capacity(list.len());
+    let mut least = offset;
+    for (number, value) in list.iter().enumerate() {
+        let capture = capture(number, value)?;
+        if capture.sample_start < least {
+            let sample_start = capture.sample_start;
+            return Err(MetadataError::Order { number, sample_start, least });
+        }
+        least = capture.sample_start;
+        captures.push(capture);
+    }
+    Ok(captures)
+}
+
+/// The gaps and jumps among the annotations of a recording, in their order.
+pub(crate) fn marks(root: &Value) -> Result<Vec<Mark>, MetadataError> {
+    let annotations = list(root, "annotations")?.iter().enumerate();
+    let read = |(number, value)| Mark::read(&Object::new(Place::Annotation(number), Some(value))?);
+    annotations.filter_map(|annotation| read(annotation).transpose()).collect()
+}
+
+fn list<'a>(root: &'a Value, field: &'static str) -> Result<&'a Vec<Value>, MetadataError> {
+    let value = root.get(field).ok_or_else(|| MetadataError::Missing { field: field.into() })?;
+    value.as_array().ok_or_else(|| MetadataError::Value {
+        field: field.into(),
+        value: excerpt(value),
+        expected: "a list",
+    })
+}
+
+fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
+    let object = Object::new(Place::Capture(number), Some(value))?;
+    if let Some(bytes) = object.count("core:header_bytes")?.filter(|&bytes| bytes > 0) {
+        return Err(MetadataError::Unsupported {
+            field: object.path("core:header_bytes"),
+            value: bytes.to_string(),
+        });
+    }
+    let sample_start = object.count("core:sample_start")?;
+    Ok(Capture {
+        sample_start: sample_start
+            .ok_or_else(|| MetadataError::Missing { field: object.path("core:sample_start") })?,
+        global_index: object.count("core:global_index")?,
+        boot_id: object.read("samplewire:boot_id", "16 digits of hex", boot_id)?,
+        frequency_hz: object.number("core:frequency")?,
+        datetime: object.text("core:datetime")?.map(str::to_owned),
+    })
+}
+
+/// Refuses recordings that would be misread.
+fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
+    let unsupported = |field: &str, value: &Value| {
+        Err(MetadataError::Unsupported { field: global.path(field), value: excerpt(value) })
+    };
+    for field in ["core:trailing_bytes", "core:metadata_only"] {
+        match global.fields().get(field) {
+            None | Some(Value::Bool(false)) => {}
+            Some(value) if value.as_u64() == Some(0) => {}
+            Some(value) => return unsupported(field, value),
+        }
+    }
+    let extensions = global.read("core:extensions", "a list", Value::as_array)?;
+    let required = |extension: &&Value| {
+        let is_ours = extension.get("name").is_some_and(|name| name == "samplewire");
+        extension.get("optional") == Some(&Value::Bool(false)) && !is_ours
+    };
+    match extensions.into_iter().flatten().find(required) {
+        Some(extension) => unsupported("core:extensions", extension),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn boot_id(value: &Value) -> Option<u64> {
+    value.as_str().and_then(|text| u64::from_str_radix(text, 16).ok())
+}
+
+fn is_sha512(text: &str) -> bool {
+    text.len() == 128 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+fn is_file_name(text: &str) -> bool {
+    !matches!(text, "" | "." | "..") && !text.contains(['/', '\\'])
+}
+
+/// What is wrong with a recording's metadata.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MetadataError {
+    /// The text is no JSON.
+    #[error("no JSON: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A field that must be there is not.
+    #[error("{field} is missing")]
+    Missing {
+        /// The field.
+        field: String,
+    },
+    /// A field has a value that it cannot have.
+    #[error("{field} is {value}: must be {expected}")]
+    Value {
+        /// The field.
+        field: String,
+        /// Its value.
+        value: String,
+        /// What it must be.
+        expected: &'static str,
+    },
+    /// The samples are of a format that is not known here.
+    #[error("global.core:datatype: {0}")]
+    Datatype(#[from] UnknownDatatype),
+    /// The field asks for something that this reader does not do.
+    #[error("{field} is {value}: not supported")]
+    Unsupported {
+        /// The field.
+        field: String,
+        /// Its value.
+        value: String,
+    },
+    /// A capture begins before the one ahead of it, or before the recording.
+    #[error("captures[{number}].core:sample_start is {sample_start}: must be at least {least}")]
+    Order {
+        /// The capture, counted from 0.
+        number: usize,
+        /// Where it begins.
+        sample_start: u64,
+        /// The beginning of the one ahead, or of the recording.
+        least: u64,
+    },
+    /// A capture begins after the end of the data.
+    #[error("captures[{number}].core:sample_start is {sample_start}: the data end at {end}")]
+    Beyond {
+        /// The capture, counted from 0.
+        number: usize,
+        /// Where it begins.
+        sample_start: u64,
+        /// The first sample that the data do not have.
+        end: u64,
+    },
+    /// The data are not those that the metadata were written for.
+    #[error("global.core:sha512 is {expected}, the data have {found}")]
+    Sha512 {
+        /// The hash in the metadata.
+        expected: String,
+        /// The hash of the data.
+        found: String,
+    },
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,243 @@
+//! Sinks by name.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use samplewire::StreamInfo;
+use samplewire_proto::wire::Format;
+
+use super::resume::check_no_series;
+use super::{Backlog, ConvertingSink, NullSink, RawSink, SigmfSink, Sink, SinkError, SplitSink};
+use crate::sigmf::{Notes, Paths};
+use crate::storage::{OsStorage, Storage};
+
+/// Opens a sink for samples of `info`.
+///
+/// `-` is standard output, `null` counts and forgets; pipes, devices, and names that end in `.raw`,
+/// `.bin`, `.dat`, `.iq`, `.cfile` or the name of a format are raw; all else is the name of a SigMF
+/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`.
+///
+/// # Errors
+/// [`SinkError`]: a file exists or cannot be created, or the samples cannot become the format that
+/// was asked for.
+pub fn open(
+    path: &Path,
+    info: &StreamInfo,
+    options: &SinkOptions,
+) -> Result<Box<dyn Sink>, SinkError> {
+    info.check()?;
+    // Its own, whoever else has these options.
+    let options = &SinkOptions { backlog: Backlog::default(), ..options.clone() };
+    match options.format.filter(|&format| format != info.format) {
+        None => open_as_is(path, info, options),
+        Some(format) => {
+            let converted = StreamInfo { format, ..info.clone() };
+            // Checked before a file is created for what cannot be done.
+            ConvertingSink::new(info, format, NullSink::new(&converted))?;
+            let inner = open_as_is(path, &converted, options)?;
+            Ok(Box::new(ConvertingSink::new(info, format, inner)?))
+        }
+    }
+}
+
+/// Checks what can be known of a name while there is no stream yet: that [`open`] may create it, or
+/// find it there. Nothing is created.
+///
+/// # Errors
+/// [`SinkError::Exists`], [`SinkError::NotSigmf`], [`SinkError::Series`], and [`SinkError::Io`] for a
+/// folder that is not there.
+pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
+    let kind = Kind::of(path, options)?;
+    if matches!(kind, Kind::Raw | Kind::Sigmf | Kind::Series(_))
+        && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
+        && let Err(source) = options.storage.entry(&folder.join("."))
+    {
+        return Err(SinkError::Io { operation: "create", path: path.to_owned(), source });
+    }
+    match kind {
+        Kind::Sigmf if options.append => check_no_series(&*options.storage, path),
+        Kind::Raw if !options.overwrite && is_file(&*options.storage, path) => {
+            Err(SinkError::Exists { path: path.to_owned() })
+        }
+        Kind::Sigmf => SigmfSink::check_free(&Paths::of(path), options),
+        Kind::Series(_) => SplitSink::check_free(path, options),
+        _ => Ok(()),
+    }
+}
+
+fn open_as_is(
+    path: &Path,
+    info: &StreamInfo,
+    options: &SinkOptions,
+) -> Result<Box<dyn Sink>, SinkError> {
+    Ok(match Kind::of(path, options)? {
+        Kind::Stdout => Box::new(RawSink::stdout(info)?),
+        Kind::Null => Box::new(NullSink::new(info)),
+        Kind::Raw => Box::new(RawSink::create(path, info, options)?),
+        Kind::Series(part_bytes) => Box::new(SplitSink::open(path, info, options, part_bytes)?),
+        Kind::Sigmf => {
+            if options.append {
+                check_no_series(&*options.storage, path)?;
+            }
+            Box::new(SigmfSink::open(path, info, options)?)
+        }
+    })
+}
+
+/// What a name stands for.
+enum Kind {
+    Stdout,
+    Null,
+    Raw,
+    Sigmf,
+    /// A SigMF recording in parts of so many bytes.
+    Series(u64),
+}
+
+impl Kind {
+    /// # Errors
+    /// [`SinkError::NotSigmf`]: the options are of a SigMF recording, and it is none.
+    fn of(path: &Path, options: &SinkOptions) -> Result<Self, SinkError> {
+        let kind = match (path.to_str(), options.split_bytes) {
+            (Some("-"), _) => Self::Stdout,
+            (Some("null"), _) => Self::Null,
+            _ if is_raw(&*options.storage, path) => Self::Raw,
+            (_, Some(part_bytes)) => return Ok(Self::Series(part_bytes)),
+            (_, None) => return Ok(Self::Sigmf),
+        };
+        if options.append || options.compress || options.split_bytes.is_some() {
+            return Err(SinkError::NotSigmf { path: path.to_owned() });
+        }
+        Ok(kind)
+    }
+}
+
+fn is_file(storage: &dyn Storage, path: &Path) -> bool {
+    storage.entry(path).is_ok_and(|entry| entry.is_file)
+}
+
+fn is_raw(storage: &dyn Storage, path: &Path) -> bool {
+    let by_name = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
+        RAW_EXTENSIONS.contains(&extension)
+            || Format::ALL.iter().any(|format| format.as_str() == extension)
+    });
+    by_name || storage.entry(path).is_ok_and(|entry| !entry.is_file && !entry.is_folder)
+}
+
+/// Options of a sink.
+#[derive(Clone, Debug)]
+pub struct SinkOptions {
+    pub(super) format: Option<Format>,
+    pub(super) overwrite: bool,
+    pub(super) append: bool,
+    pub(super) owner: Option<u64>,
+    pub(super) sha512: bool,
+    pub(super) direct: bool,
+    pub(super) compress: bool,
+    pub(super) split_bytes: Option<u64>,
+    /// The number in a series, from 1.
+    pub(super) part: Option<u32>,
+    /// Shared by the parts of a series.
+    pub(super) backlog: Backlog,
+    pub(super) notes: Notes,
+    pub(super) storage: Arc<dyn Storage>,
+}
+
+impl SinkOptions {
+    /// The defaults.
+    pub fn new() -> Self {
+        Self {
+            format: None,
+            overwrite: false,
+            append: false,
+            owner: None,
+            sha512: true,
+            direct: false,
+            compress: false,
+            split_bytes: None,
+            part: None,
+            backlog: Backlog::default(),
+            notes: Notes::default(),
+            storage: Arc::new(OsStorage),
+        }
+    }
+
+    /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
+    #[must_use]
+    pub fn format(self, format: Format) -> Self {
+        Self { format: Some(format), ..self }
+    }
+
+    /// Whether files that exist are emptied. Default: no, which is an error then.
+    #[must_use]
+    pub fn overwrite(self, overwrite: bool) -> Self {
+        Self { overwrite, ..self }
+    }
+
+    /// Whether a SigMF recording that exists is gone on with; one that does not is created. Default:
+    /// no. What it holds must be samples of the same format, channels and rate. See
+    /// [`resumable`](super::resumable()).
+    #[must_use]
+    pub fn append(self, append: bool) -> Self {
+        Self { append, ..self }
+    }
+
+    /// The owner that the recorder is to the device: its journal keeps it, for whoever goes on with
+    /// the recording when the recorder was killed. Default: none.
+    #[must_use]
+    pub fn owner(self, owner: u64) -> Self {
+        Self { owner: Some(owner), ..self }
+    }
+
+    /// Whether the metadata of a SigMF recording get the hash of the data. Default: yes. It takes a
+    /// core while recording at some 0.6 GB/s; a faster recording waits for it at the end.
+    #[must_use]
+    pub fn sha512(self, sha512: bool) -> Self {
+        Self { sha512, ..self }
+    }
+
+    /// How many bytes of data a part of a SigMF recording has at most, rounded down to whole samples;
+    /// parts are `NAME-0001` and so on. Default: all in one.
+    #[must_use]
+    pub fn split(self, part_bytes: u64) -> Self {
+        Self { split_bytes: Some(part_bytes), ..self }
+    }
+
+    /// Whether the data of a SigMF recording are compressed (zstd), by a thread of its own, in
+    /// `NAME.sigmf-data.zst`. Default: no. It excludes [`Self::direct`], which then does nothing.
+    #[must_use]
+    pub fn compress(self, compress: bool) -> Self {
+        Self { compress, ..self }
+    }
+
+    /// Whether a file is written past the system's cache (O_DIRECT), in pieces of 4 MiB, with room
+    /// taken 256 MiB in advance. Default: no. A hash then reads the file from the disk again.
+    #[must_use]
+    pub fn direct(self, direct: bool) -> Self {
+        Self { direct, ..self }
+    }
+
+    /// What the metadata of a SigMF recording say besides. Default: nothing. A recording that is gone
+    /// on with keeps its own.
+    #[must_use]
+    pub fn notes(self, notes: Notes) -> Self {
+        Self { notes, ..self }
+    }
+
+    /// Where the files are. Default: [`OsStorage`].
+    #[must_use]
+    pub fn storage(self, storage: Arc<dyn Storage>) -> Self {
+        Self { storage, ..self }
+    }
+}
+
+impl Default for SinkOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+const RAW_EXTENSIONS: [&str; 5] = ["raw", "bin", "dat", "iq", "cfile"];
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,479 @@
+//! SigMF recordings, valid at every moment.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use samplewire::StreamInfo;
+use samplewire_proto::SampleIndex;
+use serde_json::Value;
+
+use super::body::Body;
+use super::data_file::DataFile;
+use super::hasher::{Hasher, Known};
+use super::journal_file::JournalFile;
+use super::meta_file::MetaFile;
+use super::resume::Found;
+use super::zstd_file::ZstdFile;
+use super::{Backlog, Holes, Sink, SinkError, SinkOptions, SinkSummary, samples_in};
+use crate::sigmf::{Document, GAPS_MAX, Paths, Progress, RecordedGap, Run, rfc3339};
+use crate::storage::Storage;
+
+/// Writes `NAME.sigmf-data` and `NAME.sigmf-meta`, and `NAME.sigmf-journal` until it is finished.
+///
+/// The data file only grows; the metadata are replaced as a whole: when the recording starts, at
+/// its first sample, once a second and at the end. So both are valid also when the process is
+/// killed: then samples that were still gathered are not in the file, up to 1 MiB or a second, 4 MiB
+/// of a direct file; and the hash is not in the metadata. What the last second brought of gaps is in the journal, which
+/// is always ahead of the data: with it [`crate::verify()`] accounts for every sample of the file.
+///
+/// Each run of samples without a gap is a capture with `core:global_index`; each gap is an
+/// annotation with its cause. The hash is made beside
+/// that by a thread of its own, some 0.6 GB/s; a faster recording waits for it at the end.
+#[derive(Debug)]
+pub struct SigmfSink {
+    storage: Arc<dyn Storage>,
+    data: Body,
+    meta: MetaFile,
+    journal: JournalFile,
+    document: Document,
+    paths: Paths,
+    /// The data file, one of two names.
+    data_path: PathBuf,
+    frame_bytes: usize,
+    hasher: Option<Hasher>,
+    backlog: Backlog,
+    /// The index that is to come; `None` where any may: at first, and after the device restarted.
+    next: Option<SampleIndex>,
+    /// Whether the last that came were samples.
+    is_within_run: bool,
+    boot_id: Option<u64>,
+    state: State,
+    summary: SinkSummary,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Open,
+    /// An error ended the data: they can be finished, not continued.
+    Failed,
+    Finished,
+}
+
+impl SigmfSink {
+    /// Opens the recording `path`, which may be `NAME` or either file's name: creates its files, or
+    /// goes on with them where `options` allow that. Options of the format are not looked at.
+    ///
+    /// # Errors
+    /// [`SinkError::Exists`] when one of them is there and may neither be emptied nor gone on with,
+    /// [`SinkError::Io`] when one cannot be created; for a recording to go on with the errors of
+    /// [`resumable`](super::resumable()), and [`SinkError::Other`].
+    pub fn open(path: &Path, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
+        info.check()?;
+        let paths = Paths::of(path);
+        let found = if options.append { Found::read(&*options.storage, &paths)? } else { None };
+        Self::open_found(paths, info, found.as_ref(), options)
+    }
+
+    /// Goes on with what was found, or creates the files.
+    pub(super) fn open_found(
+        paths: Paths,
+        info: &StreamInfo,
+        found: Option<&Found>,
+        options: &SinkOptions,
+    ) -> Result<Self, SinkError> {
+        match found {
+            Some(found) => Self::append(paths, info, found, options),
+            None => Self::create(paths, info, options),
+        }
+    }
+
+    /// # Errors
+    /// [`SinkError::Exists`] as for [`SigmfSink::open`].
+    pub(super) fn check_free(paths: &Paths, options: &SinkOptions) -> Result<(), SinkError> {
+        if options.overwrite || options.append {
+            return Ok(());
+        }
+        let (data_path, _) = data_paths(paths, options.compress);
+        let has_data =
+            options.storage.entry(&data_path).is_ok_and(|data| data.is_file && data.len_bytes > 0);
+        match (options.storage.exists(&paths.meta), has_data) {
+            (true, _) => Err(SinkError::Exists { path: paths.meta.clone() }),
+            (false, true) => Err(SinkError::Exists { path: data_path }),
+            (false, false) => Ok(()),
+        }
+    }
+
+    fn create(paths: Paths, info: &StreamInfo, options: &SinkOptions) -> Result<Self, SinkError> {
+        Self::check_free(&paths, options)?;
+        let frame_bytes = info.frame_bytes();
+        let (data_path, other_path) = data_paths(&paths, options.compress);
+        // Without metadata, an empty data file is what a recorder left that was killed at once.
+        let storage = &*options.storage;
+        let is_left_over = storage.entry(&data_path).is_ok_and(|data| data.len_bytes == 0);
+        let overwrite = options.overwrite || options.append || is_left_over;
+        let (unit_bytes, is_direct) =
+            if options.compress { (1, false) } else { (frame_bytes, options.direct) };
+        let data = DataFile::create(storage, &data_path, unit_bytes, overwrite, is_direct)?;
+        if overwrite {
+            // Before the data: without metadata there is no recording, and no wrong one.
+            for path in [&paths.meta, &other_path] {
+                storage.remove_if_there(path).map_err(io_error("remove", path))?;
+            }
+        }
+        let data = body(data.empty()?, frame_bytes, 0, options.compress)?;
+        let mut document = Document::new(info, &options.notes);
+        describe(&mut document, &data_path, options);
+        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
+            .map_err(io_error("create", &paths.journal))?;
+        let mut sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
+        if options.sha512 {
+            sink.start_hasher(None)?;
+        }
+        if let Err(error) = sink.replace_meta() {
+            sink.remove().map_err(io_error("remove", &sink.paths.meta))?;
+            return Err(error);
+        }
+        Ok(sink)
+    }
+
+    /// Removes a recording that could not begin; its data file is empty, and is used again.
+    fn remove(&mut self) -> io::Result<()> {
+        self.storage.remove_if_there(&self.paths.meta)?;
+        self.meta.remove_spare()?;
+        self.storage.remove_if_there(&self.paths.journal)
+    }
+
+    fn append(
+        paths: Paths,
+        info: &StreamInfo,
+        found: &Found,
+        options: &SinkOptions,
+    ) -> Result<Self, SinkError> {
+        found.check(&paths.meta, info, options)?;
+        let (frame_bytes, written_bytes) = (info.frame_bytes(), found.written_bytes);
+        let storage = &*options.storage;
+        let (data_path, _) = data_paths(&paths, options.compress);
+        let (unit_bytes, is_direct) =
+            if options.compress { (1, false) } else { (frame_bytes, options.direct) };
+        let data = DataFile::append_to(storage, &data_path, unit_bytes, written_bytes, is_direct)?;
+        let data = body(data, frame_bytes, found.samples, options.compress)?;
+        let mut document = found.document(info);
+        describe(&mut document, &data_path, options);
+        // Before the metadata say that the recording is not finished: then the journal counts.
+        let journal = JournalFile::create(storage, &paths.journal, options.owner, &document)
+            .map_err(io_error("create", &paths.journal))?;
+        let (next, boot_id) = (found.next_index(&document), document.boot_id());
+        let sink = Self::new(options, paths, data_path, data, document, journal, frame_bytes);
+        let mut sink = Self { next, boot_id, ..sink };
+        sink.summary.samples_before = found.samples;
+        if options.sha512 {
+            let sha512 = found.metadata.sha512.clone();
+            let known = sha512.map(|sha512| Known { len_bytes: written_bytes, sha512 });
+            sink.start_hasher(known)?;
+        }
+        sink.replace_meta()?;
+        Ok(sink)
+    }
+
+    fn new(
+        options: &SinkOptions,
+        paths: Paths,
+        data_path: PathBuf,
+        data: Body,
+        document: Document,
+        journal: JournalFile,
+        frame_bytes: usize,
+    ) -> Self {
+        let files = vec![paths.meta.clone(), data_path.clone()];
+        let storage = Arc::clone(&options.storage);
+        Self {
+            meta: MetaFile::new(Arc::clone(&storage), &paths.meta),
+            storage,
+            frame_bytes,
+            data_path,
+            data,
+            journal,
+            document,
+            paths,
+            hasher: None,
+            backlog: options.backlog.clone(),
+            next: None,
+            is_within_run: false,
+            boot_id: None,
+            state: State::Open,
+            summary: SinkSummary { files, ..SinkSummary::default() },
+        }
+    }
+
+    fn start_hasher(&mut self, known: Option<Known>) -> Result<(), SinkError> {
+        if self.data.is_regular() {
+            let backlog = self.backlog.clone();
+            let hasher = Hasher::start(&*self.storage, &self.data_path, known, backlog);
+            self.hasher = Some(hasher.map_err(io_error("start the hashing of", &self.data_path))?);
+        }
+        Ok(())
+    }
+
+    /// How many samples were taken.
+    pub(super) fn len_samples(&self) -> u64 {
+        self.data.len_samples()
+    }
+
+    /// Writes what was gathered.
+    pub(super) fn flush(&mut self) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.with_data(Body::flush_all)
+    }
+
+    /// The index that is to come; `None` where any may.
+    pub(super) const fn next_index(&self) -> Option<SampleIndex> {
+        self.next
+    }
+
+    /// Goes on behind another part: `next` is the index that is to come, of the device's run
+    /// `boot_id`.
+    pub(super) fn go_on_from(&mut self, next: Option<SampleIndex>, boot_id: Option<u64>) {
+        (self.next, self.boot_id) = (next, boot_id);
+    }
+
+    /// Says that another part comes behind this one.
+    pub(super) fn set_continued(&mut self) {
+        self.document.set_continued();
+    }
+
+    fn begin_run(&mut self, index: SampleIndex) -> Result<(), SinkError> {
+        self.step_to(index)?;
+        let run = Run { sample_start: self.data.len_samples(), index };
+        let capture = self.document.begin_run(run, || rfc3339(SystemTime::now()));
+        let capture = capture.ok_or_else(|| self.too_many_gaps())?;
+        self.journal.push_capture(capture);
+        self.is_within_run = true;
+        Ok(())
+    }
+
+    /// Names the indexes before `index` that the device left out on purpose.
+    fn step_to(&mut self, index: SampleIndex) -> Result<(), SinkError> {
+        match self.next {
+            Some(next) if next < index => {
+                let jump = self.document.add_jump(self.data.len_samples(), next, index - next);
+                self.push_annotation(jump)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn push_annotation(&mut self, annotation: Option<Value>) -> Result<(), SinkError> {
+        let annotation = annotation.ok_or_else(|| self.too_many_gaps())?;
+        self.journal.push_annotation(annotation);
+        self.is_within_run = false;
+        Ok(())
+    }
+
+    /// Takes samples of consecutive indexes by `write`.
+    fn take(
+        &mut self,
+        index: SampleIndex,
+        samples: u64,
+        write: impl FnOnce(&mut Body) -> Result<(), SinkError>,
+    ) -> Result<(), SinkError> {
+        if samples == 0 {
+            return Ok(());
+        }
+        let is_first = self.data.len_samples() == 0;
+        if !self.is_within_run || self.next != Some(index) {
+            self.begin_run(index)?;
+        }
+        self.with_data(write)?;
+        self.next = index.checked_add(samples);
+        if is_first || self.meta.is_due(&self.document) {
+            self.with_data(Body::flush)?;
+            self.replace_meta()?;
+        }
+        Ok(())
+    }
+
+    /// Runs a write to the data file behind one to the journal, and lets the hash follow it.
+    fn with_data(
+        &mut self,
+        write: impl FnOnce(&mut Body) -> Result<(), SinkError>,
+    ) -> Result<(), SinkError> {
+        let before_bytes = self.data.written_bytes();
+        let journalled =
+            self.journal.flush().map_err(|source| self.failed(&self.paths.journal, source));
+        let written = journalled.and_then(|()| write(&mut self.data));
+        if written.is_err() {
+            self.hasher = None;
+            self.fail();
+        }
+        let grown_bytes = self.data.written_bytes().saturating_sub(before_bytes);
+        if let Some(hasher) = &self.hasher
+            && grown_bytes > 0
+        {
+            hasher.grow(grown_bytes);
+        }
+        written
+    }
+
+    /// Writes the metadata as they stand, and takes room for the next version.
+    fn replace_meta(&mut self) -> Result<(), SinkError> {
+        let progress = Progress { samples: self.data.written_samples(), ..Progress::default() };
+        let replaced = self.meta.replace(&self.document, &progress);
+        let reserved = replaced.and_then(|()| self.meta.reserve(&self.document));
+        reserved.map_err(|source| {
+            self.fail();
+            self.failed(&self.paths.meta, source)
+        })
+    }
+
+    /// Ends the recording with what is in the file: samples that were gathered are lost.
+    fn fail(&mut self) {
+        self.state = State::Failed;
+        self.document.truncate(self.data.written_samples());
+    }
+
+    fn failed(&self, path: &Path, source: io::Error) -> SinkError {
+        let path = path.to_owned();
+        match source.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                SinkError::Full { path, len_samples: self.data.written_samples(), source }
+            }
+            _ => SinkError::Io { operation: "write", path, source },
+        }
+    }
+
+    fn too_many_gaps(&self) -> SinkError {
+        SinkError::TooManyGaps { path: self.paths.meta.clone(), gaps_max: GAPS_MAX }
+    }
+
+    fn check_open(&self) -> Result<(), SinkError> {
+        match self.state {
+            State::Open => Ok(()),
+            State::Failed | State::Finished => {
+                Err(SinkError::Closed { path: self.data_path.clone() })
+            }
+        }
+    }
+}
+
+impl Sink for SigmfSink {
+    fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
+        self.check_open()?;
+        let samples = samples_in(bytes, self.frame_bytes)?;
+        self.take(index, samples, |data| data.append(bytes))
+    }
+
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.step_to(gap.first)?;
+        let annotation = self.document.add_gap(self.data.len_samples(), gap);
+        self.push_annotation(annotation)?;
+        self.next = (!gap.is_estimated()).then(|| gap.end());
+        self.summary.count(gap);
+        Ok(())
+    }
+
+    fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
+        self.check_open()?;
+        if self.boot_id.replace(boot_id).is_some_and(|before| before != boot_id) {
+            self.next = None;
+        }
+        self.document.begin_session(boot_id);
+        self.is_within_run = false;
+        Ok(())
+    }
+
+    fn finish(&mut self) -> Result<SinkSummary, SinkError> {
+        if self.state == State::Finished {
+            return Ok(self.summary.clone());
+        }
+        let flushed = match self.state {
+            State::Open => self.with_data(Body::flush_all),
+            State::Failed | State::Finished => Ok(()),
+        };
+        self.state = State::Finished;
+        self.summary.samples = self.data.written_samples();
+        self.summary.bytes = self.data.written_bytes();
+        let finished = Progress { samples: self.summary.samples, is_finished: true, sha512: None };
+        // Before the hash, which may take long: whoever ends the process then has all else.
+        let mut written = self.meta.replace(&self.document, &finished);
+        let hashed = self.hasher.take().map(Hasher::finish).transpose();
+        if let (Ok(()), Ok(Some(sha512))) = (&written, &hashed) {
+            let with_hash = Progress { sha512: Some(sha512), ..finished };
+            written = self.meta.replace(&self.document, &with_hash);
+            self.summary.sha512 = Some(sha512.clone());
+        }
+        let written = written.and(self.meta.remove_spare());
+        flushed?;
+        written.map_err(|source| self.failed(&self.paths.meta, source))?;
+        let removed = self.storage.remove_if_there(&self.paths.journal);
+        removed.map_err(|source| self.failed(&self.paths.journal, source))?;
+        self.data.release().map_err(io_error("unlock", &self.data_path))?;
+        hashed.map_err(|source| SinkError::Io {
+            operation: "hash",
+            path: self.data_path.clone(),
+            source,
+        })?;
+        Ok(self.summary.clone())
+    }
+
+    fn as_holes(&mut self) -> Option<&mut dyn Holes> {
+        match &self.data {
+            Body::Plain(file) if file.is_regular() => Some(self),
+            Body::Plain(_) | Body::Zstd(_) => None,
+        }
+    }
+
+    fn backlog(&self) -> Backlog {
+        self.backlog.clone()
+    }
+}
+
+impl Holes for SigmfSink {
+    fn hole(&mut self, index: SampleIndex, samples: u64) -> Result<(), SinkError> {
+        self.check_open()?;
+        self.take(index, samples, |data| match data {
+            Body::Plain(file) => file.hole(samples),
+            Body::Zstd(_) => unreachable!("see `as_holes`"),
+        })
+    }
+}
+
+/// The name of the data file, and the one that it does not have.
+fn data_paths(paths: &Paths, is_compressed: bool) -> (PathBuf, PathBuf) {
+    match is_compressed {
+        true => (paths.compressed(), paths.data.clone()),
+        false => (paths.data.clone(), paths.compressed()),
+    }
+}
+
+/// The data file as what it holds: `written_samples`.
+fn body(
+    file: DataFile,
+    frame_bytes: usize,
+    written_samples: u64,
+    is_compressed: bool,
+) -> Result<Body, SinkError> {
+    match is_compressed {
+        true => Ok(Body::Zstd(Box::new(ZstdFile::start(file, frame_bytes, written_samples)?))),
+        false => Ok(Body::Plain(file)),
+    }
+}
+
+/// Says what the data file is.
+fn describe(document: &mut Document, data_path: &Path, options: &SinkOptions) {
+    document.set_part(options.part);
+    if options.compress {
+        let name = data_path.file_name().unwrap_or_default();
+        document.set_compressed(&name.to_string_lossy());
+    }
+}
+
+fn io_error(operation: &'static str, path: &Path) -> impl FnOnce(io::Error) -> SinkError {
+    let path = path.to_owned();
+    move |source| SinkError::Io { operation, path, source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,433 @@
+use super::*;
+use crate::sigmf::RecordedCause;
+use samplewire_proto::Cause;
+use samplewire_proto::wire::Format;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use tempfile::TempDir;
+
+use crate::sigmf::{Metadata, sha512_of};
+use crate::sink::resumable;
+use crate::source::{Repeat, SourceOptions, open_recording};
+use samplewire::source::Source;
+
+struct Recording {
+    folder: TempDir,
+}
+
+impl Recording {
+    fn new() -> Self {
+        Self { folder: TempDir::new().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn create(&self, overwrite: bool) -> Result<SigmfSink, SinkError> {
+        SigmfSink::open(&self.path("a"), &info(), &SinkOptions::new().overwrite(overwrite))
+    }
+
+    /// The metadata as they stand, which must fit the data as they stand.
+    fn metadata(&self) -> Metadata {
+        let text = fs::read_to_string(self.path("a.sigmf-meta")).unwrap();
+        assert!(text.ends_with("\n]\n}\n"), "nothing of the spare's room is left");
+        let metadata = Metadata::parse(&text).unwrap();
+        metadata.check_length(self.data().len() as u64 / 4).unwrap();
+        metadata
+    }
+
+    fn data(&self) -> Vec<u8> {
+        fs::read(self.path("a.sigmf-data")).unwrap()
+    }
+
+    fn runs(&self) -> Vec<(u64, u64)> {
+        let run =
+            |capture: &crate::sigmf::Capture| (capture.sample_start, capture.global_index.unwrap());
+        self.metadata().captures.iter().map(run).collect()
+    }
+}
+
+fn info() -> StreamInfo {
+    StreamInfo::new(Format::Sc16, 1, 2e6).unwrap()
+}
+
+fn gap(first: u64, count: u64) -> RecordedGap {
+    let cause = RecordedCause::Stream(Cause::Deadline);
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
+}
+
+#[test]
+fn runs_between_gaps_keep_their_indexes() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(1_000, &[1; 40]).unwrap();
+    sink.write(1_010, &[2; 40]).unwrap();
+    sink.gap(&gap(1_020, 5)).unwrap();
+    sink.gap(&gap(1_025, 5)).unwrap();
+    sink.write(1_030, &[3; 4]).unwrap();
+    sink.write(5_000, &[4; 8]).unwrap();
+    sink.gap(&gap(5_002, 1)).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.bytes), (23, 92));
+    assert_eq!((summary.gaps, summary.missing_samples), (3, 11));
+    assert_eq!(recording.runs(), [(0, 1_000), (20, 1_030), (21, 5_000)]);
+    let data = recording.data();
+    assert_eq!(data, [[1; 40].as_slice(), &[2; 40], &[3; 4], &[4; 8]].concat());
+    assert_eq!(recording.metadata().sha512, summary.sha512);
+    assert_eq!(summary.sha512, Some(sha512_of(&mut &data[..]).unwrap()));
+    let mut left: Vec<_> =
+        fs::read_dir(recording.folder.path()).unwrap().map(|it| it.unwrap().file_name()).collect();
+    left.sort();
+    assert_eq!(left, ["a.sigmf-data", "a.sigmf-meta"], "neither spare nor journal is left");
+}
+
+#[test]
+fn recording_is_valid_before_it_is_finished() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    assert_eq!(recording.runs(), [], "at the start");
+    sink.write(7, &[1; 4]).unwrap();
+    assert_eq!(recording.runs(), [(0, 7)], "at the first sample");
+    assert_eq!(recording.data(), [1; 4]);
+    sink.gap(&gap(8, 2)).unwrap();
+    sink.write(10, &vec![2; 3 << 20]).unwrap();
+    assert_eq!(recording.runs(), [(0, 7)], "within the same second");
+    assert_eq!(recording.data().len(), 4 + (3 << 20), "whole chunks");
+    std::mem::forget(sink);
+    assert_eq!(recording.metadata().sha512, None, "as if the process had been killed");
+}
+
+#[test]
+fn gaps_that_outgrow_the_spare_are_written_within_the_second() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    for index in (0..600).step_by(3) {
+        sink.write(index, &[1; 4]).unwrap();
+        sink.gap(&gap(index + 1, 2)).unwrap();
+    }
+    let written = recording.runs();
+    assert!((50..200).contains(&written.len()), "{} of 200 runs", written.len());
+    assert!(written.iter().all(|&(start, index)| index == start * 3));
+    std::mem::forget(sink);
+}
+
+#[test]
+fn every_format_is_read_back_as_it_was_written() {
+    let folder = TempDir::new().unwrap();
+    let samples: Vec<u8> = (0..240).collect();
+    for format in Format::ALL {
+        let path = folder.path().join(format.as_str());
+        let info = StreamInfo::new(format, 2, 1e7 / 3.0).unwrap();
+        let mut sink = SigmfSink::open(&path, &info, &SinkOptions::new()).unwrap();
+        sink.write(0, &samples).unwrap();
+        sink.finish().unwrap();
+        let mut source = open_recording(&path, &SourceOptions::new().verify(true)).unwrap();
+        assert_eq!(source.info().format, format);
+        assert_eq!((source.info().channels, source.info().rate_denominator), (2, 3));
+        let mut read = vec![0; 256];
+        let whole_bytes = 256 - 256 % info.frame_bytes();
+        assert_eq!(source.read(&mut read).unwrap(), 240.min(whole_bytes), "{format}");
+        assert_eq!(read[..240], samples);
+    }
+}
+
+#[test]
+fn chunks_hold_whole_samples_of_any_size() {
+    let recording = Recording::new();
+    let info = StreamInfo { channels: 3, ..info() };
+    let mut sink = SigmfSink::open(&recording.path("a"), &info, &SinkOptions::new()).unwrap();
+    let samples: Vec<u8> = (0..12_u32 * 300_000).map(|at| (at / 7) as u8).collect();
+    for (index, bytes) in (0..).step_by(1_000).zip(samples.chunks(12_000)) {
+        sink.write(index, bytes).unwrap();
+        assert_eq!(recording.data().len() % 12, 0);
+    }
+    assert_eq!(sink.finish().unwrap().samples, 300_000);
+    assert_eq!(recording.data(), samples);
+}
+
+#[test]
+fn existing_recording_is_kept_unless_told_otherwise() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 4]).unwrap();
+    sink.finish().unwrap();
+    let error = recording.create(false).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-meta exists"), "{error}");
+    fs::remove_file(recording.path("a.sigmf-meta")).unwrap();
+    let error = recording.create(false).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data exists"), "{error}");
+    assert_eq!(recording.data(), [1; 4]);
+    recording.create(true).unwrap().finish().unwrap();
+    assert!(recording.data().is_empty());
+}
+
+#[test]
+fn full_disk_is_named_and_the_recording_stays_valid() {
+    let recording = Recording::new();
+    symlink("/dev/full", recording.path("a.sigmf-data")).unwrap();
+    let mut sink = recording.create(true).unwrap();
+    let error = sink.write(0, &[1; 4]).unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data: no room for more than 0 samples: No space"), "{error}");
+    let error = sink.write(1, &[1; 4]).unwrap_err();
+    assert!(matches!(error, SinkError::Closed { .. }), "{error}");
+    let summary = sink.finish().unwrap();
+    assert_eq!((summary.samples, summary.sha512), (0, None));
+    fs::remove_file(recording.path("a.sigmf-data")).unwrap();
+    fs::write(recording.path("a.sigmf-data"), []).unwrap();
+    assert_eq!(recording.runs(), []);
+}
+
+#[test]
+fn finished_sink_takes_nothing_and_finishes_again() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 4]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert!(sink.write(1, &[1; 4]).is_err() && sink.gap(&gap(1, 1)).is_err());
+    assert_eq!(sink.finish().unwrap(), summary);
+}
+
+#[test]
+fn half_a_sample_is_refused() {
+    let mut sink = Recording::new().create(false).unwrap();
+    let error = sink.write(0, &[1; 6]).unwrap_err().to_string();
+    assert_eq!(error, "6 bytes are no whole number of samples of 4 bytes");
+}
+
+#[test]
+fn recording_of_a_recording_keeps_samples_and_notes() {
+    let Some(path) = crate::source::test_recording() else { return };
+    let mut source = open_recording(&path, &SourceOptions::new()).unwrap();
+    let recording = Recording::new();
+    let name = recording.path("a.sigmf-meta");
+    let options = SinkOptions::new().notes(source.notes().clone());
+    let mut sink = SigmfSink::open(&name, source.info(), &options).unwrap();
+    let mut piece = vec![0; 8_000];
+    let mut index = 0;
+    loop {
+        let len_bytes = source.read(&mut piece).unwrap();
+        if len_bytes == 0 {
+            break;
+        }
+        sink.write(index, &piece[..len_bytes]).unwrap();
+        index += len_bytes as u64 / 2;
+    }
+    sink.finish().unwrap();
+    assert_eq!(recording.data(), fs::read(path.with_extension("sigmf-data")).unwrap());
+    let original = Metadata::parse(&fs::read_to_string(&path).unwrap()).unwrap();
+    let ours = Metadata::parse(&fs::read_to_string(&name).unwrap()).unwrap();
+    assert_eq!((ours.notes, ours.sha512), (original.notes, original.sha512));
+    assert_eq!(ours.captures[0].frequency_hz, Some(1.09e9));
+}
+
+/// Ends a recording as a kill does: nothing more is written, and the lock is gone.
+fn kill(sink: SigmfSink) {
+    drop(sink);
+}
+
+fn restart(first: u64, count: u64, cause: RecordedCause) -> RecordedGap {
+    RecordedGap { first, not_repaired: count, source_lost: 0, cause, stream: None }
+}
+
+fn appending() -> SinkOptions {
+    SinkOptions::new().append(true).owner(7)
+}
+
+#[test]
+fn killed_recording_is_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    assert_eq!(resumable(&path, false).unwrap(), None);
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.session(1).unwrap();
+    sink.write(100, &[1; 40]).unwrap();
+    sink.gap(&gap(110, 5)).unwrap();
+    sink.write(115, &[2; 40]).unwrap();
+    kill(sink);
+    let found = resumable(&path, false).unwrap().unwrap();
+    assert_eq!((found.samples, found.next_index), (10, Some(115)), "the rest was gathered");
+    assert_eq!((found.boot_id, found.owner), (Some(1), Some(7)));
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.gap(&restart(115, 85, RecordedCause::RecorderRestarted)).unwrap();
+    sink.session(1).unwrap();
+    sink.write(200, &[3; 40]).unwrap();
+    kill(sink);
+    let next = resumable(&path, false).unwrap().unwrap().next_index.unwrap();
+    assert_eq!(next, 200, "the samples were gathered, their gap is told");
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    sink.gap(&restart(next, 1_000, RecordedCause::DeviceRestarted)).unwrap();
+    sink.session(2).unwrap();
+    sink.write(0, &[4; 40]).unwrap();
+    sink.finish().unwrap();
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.samples, report.gaps, report.is_finished), (20, 3, true));
+    assert_eq!(recording.data(), [[1; 40], [4; 40]].concat());
+    assert!(recording.metadata().captures[1].datetime.is_some());
+}
+
+#[test]
+fn finished_recording_is_gone_on_with_while_it_is_what_it_was() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let mut sink = recording.create(false).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    assert!(!crate::verify(&path).unwrap().is_finished);
+    sink.session(1).unwrap();
+    sink.write(10, &[2; 40]).unwrap();
+    sink.finish().unwrap();
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(
+        (report.faults.len(), report.samples, report.hash),
+        (0, 20, crate::verify::Hash::Matches)
+    );
+    let mut data = recording.data();
+    data[7] ^= 1;
+    fs::write(recording.path("a.sigmf-data"), data).unwrap();
+    let mut sink = SigmfSink::open(&path, &info(), &appending()).unwrap();
+    let error = sink.finish().unwrap_err().to_string();
+    assert!(error.contains("a.sigmf-data: its first 80 bytes are not those"), "{error}");
+    assert_eq!(recording.metadata().sha512, None);
+}
+
+#[test]
+fn recording_of_other_samples_is_not_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    recording.create(false).unwrap().finish().unwrap();
+    let refused =
+        |info: &StreamInfo| SigmfSink::open(&path, info, &appending()).unwrap_err().to_string();
+    let other = StreamInfo::new(Format::Sc8, 1, 2e6).unwrap();
+    assert!(refused(&other).ends_with("a.sigmf-meta: format sc16, and sc8 of what is to come"));
+    assert!(refused(&StreamInfo { channels: 2, ..info() }).contains("channels 1, and 2 of"));
+    let slower = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
+    assert!(refused(&slower).contains("sample rate 2000000, and 1000000 of"));
+    fs::write(recording.path("a.sigmf-meta"), "{}").unwrap();
+    assert!(refused(&info()).ends_with("a.sigmf-meta: global is missing"));
+    fs::remove_file(recording.path("a.sigmf-meta")).unwrap();
+    fs::write(recording.path("a.sigmf-data"), [0; 4]).unwrap();
+    assert!(refused(&info()).contains("a.sigmf-data exists"));
+    let raw = recording.path("a.raw");
+    let error = super::super::open(&raw, &info(), &appending()).map(drop).unwrap_err().to_string();
+    assert!(
+        error.ends_with("a.raw: only a SigMF recording can be gone on with, split or compressed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn recording_that_was_cut_is_not_gone_on_with() {
+    let recording = Recording::new();
+    let mut sink = recording.create(false).unwrap();
+    sink.write(0, &[1; 40]).unwrap();
+    sink.finish().unwrap();
+    fs::write(recording.path("a.sigmf-data"), [1; 36]).unwrap();
+    let error = SigmfSink::open(&recording.path("a"), &info(), &appending()).unwrap_err();
+    assert!(error.to_string().ends_with("has 9 samples: the metadata tell of 10"), "{error}");
+}
+
+#[test]
+fn recording_has_one_recorder() {
+    let recording = Recording::new();
+    let sink = recording.create(false).unwrap();
+    for options in [appending(), SinkOptions::new().overwrite(true)] {
+        let error = SigmfSink::open(&recording.path("a"), &info(), &options).unwrap_err();
+        assert!(error.to_string().ends_with("another recorder writes it"), "{error}");
+    }
+    kill(sink);
+    recording.create(true).unwrap();
+}
+
+/// Samples that compress, and their whole numbers.
+fn samples(count: u32) -> Vec<u8> {
+    (0..count).flat_map(|at| (at / 5).to_le_bytes()).collect()
+}
+
+#[test]
+fn compressed_recording_is_proven_and_holds_what_was_written() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let bytes = samples(3_000_000);
+    let mut sink = SigmfSink::open(&path, &info(), &SinkOptions::new().compress(true)).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &bytes[..8_000_000]).unwrap();
+    sink.gap(&gap(2_000_000, 5)).unwrap();
+    sink.write(2_000_005, &bytes[8_000_000..]).unwrap();
+    let summary = sink.finish().unwrap();
+    assert_eq!(summary.samples, 3_000_000);
+    assert!(summary.bytes < 6_000_000, "{} bytes", summary.bytes);
+    let report = crate::verify(&path).unwrap();
+    assert_eq!(report.faults, []);
+    assert_eq!((report.samples, report.bytes), (3_000_000, 12_000_000));
+    assert_eq!((report.hash, report.gaps), (crate::verify::Hash::Matches, 1));
+    let file = fs::File::open(recording.path("a.sigmf-data.zst")).unwrap();
+    assert!(zstd::decode_all(file).unwrap() == bytes);
+    assert_eq!(crate::verify(&recording.path("a.sigmf-data.zst")).unwrap(), report);
+    for name in ["a", "a.sigmf-data.zst"] {
+        let options = SourceOptions::new().verify(true).repeat(Repeat::Times(2));
+        let mut source = open_recording(&recording.path(name), &options).unwrap();
+        assert_eq!(source.info().len_samples, Some(6_000_000));
+        let mut back = vec![0; bytes.len() * 2 + 4];
+        assert_eq!(source.read(&mut back).unwrap(), bytes.len() * 2);
+        assert!(back[..bytes.len()] == bytes && back[bytes.len()..2 * bytes.len()] == bytes);
+    }
+}
+
+#[test]
+fn killed_compressed_recording_is_proven_wherever_it_ends_and_gone_on_with() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let bytes = samples(3_000_000);
+    let options = appending().compress(true);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.write(0, &bytes[..4]).unwrap();
+    sink.write(1, &bytes[4..]).unwrap();
+    sink.flush().unwrap();
+    kill(sink);
+    let data = recording.path("a.sigmf-data.zst");
+    let whole = fs::read(&data).unwrap();
+    assert!(whole.len() > 10_000);
+    let meta = fs::read_to_string(recording.path("a.sigmf-meta")).unwrap();
+    let claimed = Metadata::parse(&meta).unwrap().claims.sample_count.unwrap();
+    let mut last = 0;
+    for len_bytes in (0..=whole.len()).step_by(whole.len() / 50) {
+        fs::write(&data, &whole[..len_bytes]).unwrap();
+        let report = crate::verify(&path).unwrap();
+        let is_short = report.samples < claimed;
+        assert_eq!(report.faults.len(), usize::from(is_short), "{len_bytes}: {:?}", report.faults);
+        last = report.samples;
+    }
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.session(1).unwrap();
+    sink.write(last, &bytes[last as usize * 4..]).unwrap();
+    sink.finish().unwrap();
+    assert_eq!(crate::verify(&path).unwrap().faults, []);
+    assert!(zstd::decode_all(fs::File::open(&data).unwrap()).unwrap() == bytes);
+    let error = SigmfSink::open(&path, &info(), &appending()).unwrap_err().to_string();
+    assert!(error.contains("compression zstd, and none of what is to come"), "{error}");
+}
+
+#[test]
+fn damaged_frame_is_a_fault_also_without_a_hash() {
+    let recording = Recording::new();
+    let path = recording.path("a");
+    let options = SinkOptions::new().compress(true).sha512(false);
+    let mut sink = SigmfSink::open(&path, &info(), &options).unwrap();
+    sink.write(0, &samples(1_000_000)).unwrap();
+    sink.finish().unwrap();
+    let data = recording.path("a.sigmf-data.zst");
+    let whole = fs::read(&data).unwrap();
+    let mut flipped = whole.clone();
+    flipped[whole.len() / 2] ^= 4;
+    for damaged in [&flipped[..], &whole[..whole.len() - 3]] {
+        fs::write(&data, damaged).unwrap();
+        let report = crate::verify(&path).unwrap();
+        assert_eq!(report.faults.len(), 1, "{:?}", report.faults);
+    }
+}

@@ -1,0 +1,278 @@
+//! A thread for a sink, and a bounded queue of quanta before it.
+
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{Builder, JoinHandle};
+
+use samplewire::Block;
+use samplewire_proto::SampleIndex;
+
+use super::{Backlog, Sink, SinkError, SinkSummary};
+use crate::sigmf::RecordedGap;
+
+/// Writes blocks as they stand in the receiver's memory: nothing is copied on the way to the sink.
+///
+/// What waits holds the memory of the stream, so a sink that is too slow takes the credit from the
+/// sender, and a converter then loses samples; the queue adds no memory of its own but its places.
+#[derive(Debug)]
+pub struct Writer {
+    /// `None` once nothing is to come.
+    jobs: Option<SyncSender<Job>>,
+    /// `None` once it was joined.
+    thread: Option<JoinHandle<Ended>>,
+    sink: Option<Box<dyn Sink>>,
+    waiting: Arc<AtomicUsize>,
+    backlog: Backlog,
+    depth: Depth,
+}
+
+/// How full a writer's queue was, in quanta, or parts of them between gaps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Depth {
+    /// How many fit.
+    pub max: usize,
+    /// The most that waited.
+    pub highest: usize,
+    /// How often there was no room.
+    pub full: u64,
+}
+
+#[expect(
+    clippy::large_enum_variant,
+    reason = "nearly all jobs are samples, and a box would be an allocation for each"
+)]
+#[derive(Debug)]
+enum Job {
+    Samples { block: Block, index: SampleIndex, bytes: Range<usize> },
+    Gap(RecordedGap),
+    Session(u64),
+}
+
+/// What the thread leaves.
+#[derive(Debug)]
+struct Ended {
+    sink: Box<dyn Sink>,
+    result: Result<(), SinkError>,
+}
+
+impl Writer {
+    /// Starts the thread, with a queue of `depth_max` places, at least [`Writer::ROOM`].
+    ///
+    /// # Errors
+    /// The system refuses a thread.
+    pub fn start(sink: Box<dyn Sink>, depth_max: usize) -> io::Result<Self> {
+        let max = depth_max.max(Self::ROOM);
+        let (jobs, to_do) = sync_channel(max);
+        let waiting = Arc::new(AtomicUsize::new(0));
+        let backlog = sink.backlog();
+        let seen = (Arc::clone(&waiting), backlog.clone());
+        let builder = Builder::new().name("samplewire-file".to_owned());
+        let thread = builder.spawn(move || write(sink, &to_do, &seen))?;
+        let depth = Depth { max, ..Depth::default() };
+        Ok(Self { jobs: Some(jobs), thread: Some(thread), sink: None, waiting, backlog, depth })
+    }
+
+    /// The places that one block and its gaps may take.
+    pub const ROOM: usize = 8;
+
+    /// Whether a block and its gaps find places, so that nothing blocks; counts when not.
+    pub fn has_room(&mut self) -> bool {
+        // Relaxed: a count; what waits is handed over by the channel.
+        let has_room = self.waiting.load(Ordering::Relaxed) + Self::ROOM <= self.depth.max;
+        self.depth.full += u64::from(!has_room);
+        has_room
+    }
+
+    /// Queues the samples in `bytes` of a block, the first of which has `index`.
+    ///
+    /// # Errors
+    /// The [`SinkError`] that ended the sink, once; then [`SinkError::Closed`].
+    ///
+    /// # Blocking
+    /// While there is no room.
+    pub fn samples(
+        &mut self,
+        block: Block,
+        index: SampleIndex,
+        bytes: Range<usize>,
+    ) -> Result<(), SinkError> {
+        self.backlog.add_to_write(bytes.len());
+        self.queue(Job::Samples { block, index, bytes })
+    }
+
+    /// Queues [`Sink::gap`].
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// While there is no room.
+    pub fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
+        self.queue(Job::Gap(*gap))
+    }
+
+    /// Queues [`Sink::session`].
+    ///
+    /// # Errors
+    /// As [`Self::samples`].
+    ///
+    /// # Blocking
+    /// While there is no room.
+    pub fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
+        self.queue(Job::Session(boot_id))
+    }
+
+    /// What is left to do, in the queue and of the sink.
+    pub fn backlog(&self) -> Backlog {
+        self.backlog.clone()
+    }
+
+    /// How full the queue was.
+    pub const fn depth(&self) -> Depth {
+        self.depth
+    }
+
+    /// Waits until all is written, and finishes the sink: what it wrote, also after an error. The
+    /// error is the first of the sink that was not returned before.
+    ///
+    /// # Blocking
+    /// As long as the sink does.
+    pub fn finish(mut self) -> (SinkSummary, Option<SinkError>) {
+        let unheard = self.end().err();
+        let sink = self.sink.as_mut().expect("the thread has ended");
+        match sink.finish() {
+            Ok(summary) => (summary, unheard),
+            Err(error) => (sink.finish().unwrap_or_default(), unheard.or(Some(error))),
+        }
+    }
+
+    fn queue(&mut self, job: Job) -> Result<(), SinkError> {
+        let Some(jobs) = &self.jobs else { return Err(closed()) };
+        let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
+        self.depth.highest = self.depth.highest.max(waiting.min(self.depth.max));
+        match jobs.send(job) {
+            Ok(()) => Ok(()),
+            // The thread has ended, which it does only with an error.
+            Err(_) => self.end().and(Err(closed())),
+        }
+    }
+
+    /// Ends the thread; gives its error the first time.
+    fn end(&mut self) -> Result<(), SinkError> {
+        self.jobs = None;
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let Ended { sink, result } = thread.join().expect("a sink does not panic");
+        self.sink = Some(sink);
+        self.backlog.forget_writes();
+        result
+    }
+}
+
+fn closed() -> SinkError {
+    SinkError::Closed { path: "the file".into() }
+}
+
+fn write(
+    mut sink: Box<dyn Sink>,
+    to_do: &Receiver<Job>,
+    (waiting, backlog): &(Arc<AtomicUsize>, Backlog),
+) -> Ended {
+    for job in to_do {
+        let written = match job {
+            Job::Samples { block, index, bytes } => {
+                let len_bytes = bytes.len();
+                let written = sink.write(index, &block.bytes()[bytes]);
+                backlog.wrote(len_bytes);
+                written
+            }
+            Job::Gap(gap) => sink.gap(&gap),
+            Job::Session(boot_id) => sink.session(boot_id),
+        };
+        waiting.fetch_sub(1, Ordering::Relaxed);
+        if written.is_err() {
+            return Ended { sink, result: written };
+        }
+    }
+    Ended { sink, result: Ok(()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::sigmf::RecordedCause;
+
+    /// Takes gaps when it is told to, and fails at index 13.
+    #[derive(Debug)]
+    struct Slow(mpsc::Receiver<()>, u64);
+
+    impl Sink for Slow {
+        fn write(&mut self, _index: SampleIndex, _bytes: &[u8]) -> Result<(), SinkError> {
+            Ok(())
+        }
+
+        fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
+            self.0.recv().unwrap();
+            self.1 += 1;
+            if gap.first == 13 { Err(SinkError::Busy { path: "13".into() }) } else { Ok(()) }
+        }
+
+        fn session(&mut self, _boot_id: u64) -> Result<(), SinkError> {
+            Ok(())
+        }
+
+        fn finish(&mut self) -> Result<SinkSummary, SinkError> {
+            Ok(SinkSummary { gaps: self.1, ..SinkSummary::default() })
+        }
+    }
+
+    fn gap(first: u64) -> RecordedGap {
+        RecordedGap {
+            first,
+            not_repaired: 1,
+            source_lost: 0,
+            cause: RecordedCause::DiskBehind,
+            stream: None,
+        }
+    }
+
+    #[test]
+    fn depth_is_counted_and_bounded() {
+        let (go, wait) = mpsc::channel();
+        let mut writer = Writer::start(Box::new(Slow(wait, 0)), 10).unwrap();
+        for first in 0..3 {
+            assert!(writer.has_room());
+            writer.gap(&gap(first)).unwrap();
+        }
+        assert!(!writer.has_room(), "3 of 10 wait, and a block may take 8");
+        (0..3).for_each(|_| go.send(()).unwrap());
+        while !writer.has_room() {
+            std::thread::yield_now();
+        }
+        assert_eq!((writer.depth().max, writer.depth().highest), (10, 3));
+        assert!(writer.depth().full >= 1);
+        let (summary, error) = writer.finish();
+        assert_eq!((summary.gaps, error.is_none()), (3, true));
+    }
+
+    #[test]
+    fn error_of_the_sink_is_told_once_and_the_sink_is_finished() {
+        for tells_at_the_end in [false, true] {
+            let (go, wait) = mpsc::channel();
+            let mut writer = Writer::start(Box::new(Slow(wait, 0)), 10).unwrap();
+            writer.gap(&gap(13)).unwrap();
+            go.send(()).unwrap();
+            let mut told = None;
+            while !tells_at_the_end && told.is_none() {
+                told = writer.gap(&gap(14)).err();
+            }
+            let (summary, error) = writer.finish();
+            assert!(matches!(told.or(error), Some(SinkError::Busy { .. })));
+            assert_eq!(summary.gaps, 1);
+        }
+    }
+}
