@@ -26,7 +26,7 @@ use std::sync::{Arc, OnceLock};
 use samplewire::StreamInfo;
 use samplewire::ends::missing_before;
 use samplewire::format::{FormError, FormSample, check_form};
-use samplewire_circuit::{Failure, Flow, Quantum, Sink, Tag, Work};
+use samplewire_circuit::{Failure, Flow, Quantum, Sink, Tag, TagKind, Work};
 use samplewire_proto::{Cause, SampleIndex};
 
 use crate::sigmf::{RecordedCause, RecordedGap};
@@ -60,7 +60,7 @@ impl<T: FormSample> SinkBlock<T> {
 
     /// Tells the sink what is missing before the sample at `index`.
     fn tell_gaps(&mut self, index: SampleIndex, tags: &[Tag]) -> Result<(), Failure> {
-        let of = |tag: &Tag| missing_before(&tag.kind).filter(|_| tag.index == index);
+        let of = |tag: &Tag| recorded_before(&tag.kind).filter(|_| tag.index == index);
         let total: u64 = tags.iter().filter_map(of).map(|(_, samples)| samples).sum();
         if total == 0 {
             return Ok(());
@@ -80,15 +80,15 @@ impl<T: FormSample> SinkBlock<T> {
     fn tell_gap(
         &mut self,
         first: &mut SampleIndex,
-        cause: Cause,
+        cause: RecordedCause,
         samples: u64,
     ) -> Result<(), Failure> {
         if samples == 0 {
             return Ok(());
         }
-        let is_at_source = cause == Cause::SourceOverflow;
+        let at_source = [RecordedCause::Stream(Cause::SourceOverflow), RecordedCause::DiskBehind];
+        let is_at_source = at_source.contains(&cause);
         let (not_repaired, source_lost) = if is_at_source { (0, samples) } else { (samples, 0) };
-        let cause = RecordedCause::Stream(cause);
         let gap = RecordedGap { first: *first, not_repaired, source_lost, cause, stream: None };
         *first += samples;
         Ok(self.sink.gap(&gap)?)
@@ -110,4 +110,14 @@ impl<T: FormSample> Sink<T> for SinkBlock<T> {
         self.summary.get_or_init(|| summary);
         Ok(())
     }
+}
+
+/// The samples that a tag says are missing before it, and why: also causes of a recording's own.
+fn recorded_before(kind: &TagKind) -> Option<(RecordedCause, u64)> {
+    let (cause, samples) = missing_before(kind)?;
+    let recorded = match kind {
+        TagKind::Gap { cause: words, .. } => RecordedCause::of_words(words),
+        _ => None,
+    };
+    Some((recorded.unwrap_or(RecordedCause::Stream(cause)), samples))
 }

@@ -175,12 +175,19 @@ pub struct SinkSummary {
     pub files: Vec<PathBuf>,
     /// The SHA-512 of the data in lower-case hex, where it was asked for.
     pub sha512: Option<String>,
+    /// Samples that a chain took in, where one stands before the files.
+    pub taken_samples: Option<u64>,
 }
 
 impl SinkSummary {
     /// Samples that this sink wrote: those that were there before are not among them.
     pub const fn written_samples(&self) -> u64 {
         self.samples.saturating_sub(self.samples_before)
+    }
+
+    /// Samples that the sink took: those that it wrote, or that its chain made others of.
+    pub fn taken_samples(&self) -> u64 {
+        self.taken_samples.unwrap_or(self.written_samples())
     }
 
     /// Counts a gap.
@@ -320,6 +327,12 @@ pub enum SinkError {
         path: PathBuf,
         /// The bound.
         gaps_max: usize,
+    },
+    /// The chain before the sink failed.
+    #[error("chain: {why}")]
+    Chain {
+        /// Which block, and why.
+        why: String,
     },
     /// The sink was finished, or an error ended it.
     #[error("{path}: takes no more samples: it was finished, or an error ended it", path = path.display())]

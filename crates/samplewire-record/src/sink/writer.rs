@@ -150,13 +150,13 @@ impl Writer {
     }
 
     fn queue(&mut self, job: Job) -> Result<(), SinkError> {
-        let Some(jobs) = &self.jobs else { return Err(closed()) };
+        let Some(jobs) = &self.jobs else { return Err(SinkError::closed()) };
         let waiting = self.waiting.fetch_add(1, Ordering::Relaxed) + 1;
         self.depth.highest = self.depth.highest.max(waiting.min(self.depth.max));
         match jobs.send(job) {
             Ok(()) => Ok(()),
             // The thread has ended, which it does only with an error.
-            Err(_) => self.end().and(Err(closed())),
+            Err(_) => self.end().and(Err(SinkError::closed())),
         }
     }
 
@@ -171,8 +171,11 @@ impl Writer {
     }
 }
 
-fn closed() -> SinkError {
-    SinkError::Closed { path: "the file".into() }
+impl SinkError {
+    /// The sink takes no more.
+    pub(crate) fn closed() -> Self {
+        Self::Closed { path: "the file".into() }
+    }
 }
 
 fn write(
