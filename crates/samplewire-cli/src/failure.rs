@@ -11,6 +11,7 @@ use samplewire::{BoxError, DeviceInfo, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_io::faults::SpecError;
 use samplewire_proto::wire::RefuseReason;
+use samplewire_record::chain::ChainError;
 use samplewire_record::sink::SinkError;
 use samplewire_record::source::SourceError;
 use samplewire_record::verify::VerifyError;
@@ -50,6 +51,9 @@ pub(crate) enum Failure {
     /// The source cannot be opened.
     #[error(transparent)]
     Source(#[from] SourceError),
+    /// A chain does not suit the stream.
+    #[error("--chain: {0}")]
+    Chain(#[from] ChainError),
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),

@@ -7,6 +7,7 @@ use clap::Args;
 use samplewire::device::STREAMS_MAX;
 use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
+use samplewire_record::chain::ChainSpec;
 use samplewire_record::source::{Repeat, SourceSpec};
 
 use super::values::{self, Pace};
@@ -44,6 +45,11 @@ pub(crate) struct EmulateArguments {
     /// How often a file is played in a session: N or forever; generators do not end
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub(crate) repeat: Repeat,
+
+    /// Process the source before it is sent, by steps in order: mix:HZ, lowpass:HZ, decimate:N,
+    /// interpolate:N, gain:FACTOR. The rate of the stream is that behind the last step
+    #[arg(long, value_name = "STEP,..")]
+    pub(crate) chain: Option<ChainSpec>,
 
     /// Samples per second, played as a converter that cannot wait: what finds no room is lost and
     /// listed. `max` plays as fast as the receiver takes it and loses nothing; `max:2M` also says

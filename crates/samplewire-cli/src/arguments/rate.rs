@@ -5,6 +5,7 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::options::WINDOW_DEFAULT;
+use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};
@@ -25,6 +26,10 @@ pub(crate) struct RateArguments {
     /// lacks counts as missing for all [default: the first stream that sends]
     #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
     pub(crate) channels: Vec<u16>,
+
+    /// Process what is received, as record --chain does, and forget it: whether this host keeps up
+    #[arg(long, value_name = "STEP,..", conflicts_with = "channels")]
+    pub(crate) chain: Option<ChainSpec>,
 
     /// How long to send and receive; what waits at a device that plays is played after that
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]

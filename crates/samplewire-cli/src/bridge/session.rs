@@ -132,6 +132,7 @@ fn receive(
     };
     let (snapshot, lanes, host) = (receiver.close(), Vec::new(), host.until_now(peer));
     let tally = tally::Received {
+        chain_samples: None,
         account,
         silent,
         snapshot,

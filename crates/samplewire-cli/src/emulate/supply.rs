@@ -1,6 +1,7 @@
 //! What the streams of a device are made of.
 
 use samplewire::source::{PickedSource, Source, StreamInfo};
+use samplewire_record::chain::ChainSource;
 use samplewire_record::source::{SourceError, SourceOptions, SourceSpec};
 
 use crate::arguments::EmulateArguments;
@@ -42,12 +43,24 @@ impl<'a> Supply<'a> {
         Ok((0..streams).map(|stream| Self { arguments, spec, stream }).collect())
     }
 
-    /// Opens it from its beginning. The channels of what has several are dealt to the streams in
+    /// Opens it from its beginning, behind the chain if there is one.
+    ///
+    /// # Errors
+    /// It cannot be opened, its channels cannot be divided, or the chain does not suit it.
+    pub(super) fn open(&self) -> Result<Box<dyn Source>, Failure> {
+        let source = self.open_unprocessed()?;
+        Ok(match &self.arguments.chain {
+            Some(chain) => Box::new(ChainSource::start(chain, source)?),
+            None => source,
+        })
+    }
+
+    /// Opens what the chain reads. The channels of what has several are dealt to the streams in
     /// order; of a signal each has its own copy.
     ///
     /// # Errors
     /// It cannot be opened, or its channels cannot be dealt.
-    pub(super) fn open(&self) -> Result<Box<dyn Source>, Failure> {
+    fn open_unprocessed(&self) -> Result<Box<dyn Source>, Failure> {
         let (arguments, streams) = (self.arguments, self.arguments.streams);
         let mut options = SourceOptions::new()
             .repeat(arguments.repeat)

@@ -87,6 +87,9 @@ pub(crate) struct Receive {
     /// For how long the device had been silent at the end, null where it was not.
     pub(crate) silent_s: Option<f64>,
     pub(crate) samples_delivered: u64,
+    /// Samples that the chain made of them, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) samples_behind_chain: Option<u64>,
     pub(crate) samples_missing: u64,
     pub(crate) gaps: u64,
     /// Samples missing, by hop.

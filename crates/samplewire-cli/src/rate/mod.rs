@@ -9,7 +9,10 @@ use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use samplewire::source::StreamInfo;
 use samplewire::{AlignedStreams, ReceiveOptions, SendOptions, SendStream};
+use samplewire_record::chain::{ChainSink, ChainSpec};
+use samplewire_record::sink::NullSink;
 
 use crate::account;
 use crate::arguments::{RateArguments, Way};
@@ -44,6 +47,11 @@ fn measure(
     let exporter = Exporter::start("rate", arguments.metrics.address, console)?;
     let address = wiring::address(&arguments.address)?;
     wiring::check_channels(&arguments.channels)?;
+    if arguments.way == Way::Transmit && arguments.chain.is_some() {
+        return Err(Failure::Contradiction(
+            "--chain processes what is received, and --way transmit receives nothing".into(),
+        ));
+    }
     if arguments.way == Way::Transmit && !arguments.channels.is_empty() {
         return Err(Failure::Contradiction(
             "--channels names streams to receive, and --way transmit receives none".into(),
@@ -66,7 +74,11 @@ fn measure(
     announce(arguments, console, document, receiver.as_ref(), transmitter.as_ref());
     let is_over = AtomicBool::new(false);
     let started = Instant::now();
-    let mut receiving = receiver.map(Receiving::new);
+    let chain = match (&arguments.chain, &receiver) {
+        (Some(spec), Some(receiver)) => Some(chain(spec, &receiver.info().stream_info())?),
+        _ => None,
+    };
+    let mut receiving = receiver.map(|it| Receiving::new(it, chain));
     let mut transmitting = transmitter.map(|it| Transmitting::new(it, arguments));
     let watched =
         (receiving.as_ref().map(Receiving::watch), transmitting.as_ref().map(Transmitting::watch));
@@ -191,6 +203,12 @@ fn announce(
         send_buffer_bytes: sent.map_or(0, |it| it.send_buffer_bytes),
         real_time: granted.into_iter().map(Into::into).collect(),
     });
+}
+
+/// A chain behind which samples are forgotten.
+fn chain(spec: &ChainSpec, info: &StreamInfo) -> Result<ChainSink, Failure> {
+    let behind = ChainSink::info_behind(spec, info)?;
+    Ok(ChainSink::start(spec, info, Box::new(NullSink::new(&behind)))?)
 }
 
 /// Opens what is received.

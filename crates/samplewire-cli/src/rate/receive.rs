@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 use samplewire::receiver::{AlignedItem, Stalls};
 use samplewire::{AlignedStreams, End, ReceiveError};
 use samplewire_record::account::Account;
+use samplewire_record::chain::ChainSink;
 use samplewire_record::sigmf::RecordedGap;
+use samplewire_record::sink::Sink;
 
 use super::tally::Received;
 use crate::cadence::Cadence;
@@ -18,6 +20,7 @@ use crate::lanes::{Lane, silence, total};
 /// A receiver at work.
 pub(super) struct Receiving {
     aligned: AlignedStreams,
+    chain: Option<ChainSink>,
     watch: Arc<Watch>,
 }
 
@@ -34,9 +37,9 @@ pub(super) struct Watch {
 }
 
 impl Receiving {
-    pub(super) fn new(aligned: AlignedStreams) -> Self {
+    pub(super) fn new(aligned: AlignedStreams, chain: Option<ChainSink>) -> Self {
         let frame_bytes = aligned.info().frame_bytes() as u64;
-        Self { aligned, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
+        Self { aligned, chain, watch: Arc::new(Watch { frame_bytes, ..Watch::default() }) }
     }
 
     pub(super) fn watch(&self) -> Arc<Watch> {
@@ -53,17 +56,22 @@ impl Receiving {
         let mut held_up = HeldUp::new(info.rate_hz());
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
-        let mut ended = None;
+        let (mut ended, mut failed) = (None, None);
         // Relaxed: figures for display, and a flag that is looked at again soon.
-        while !is_over.load(Ordering::Relaxed) && ended.is_none() {
+        while !is_over.load(Ordering::Relaxed) && ended.is_none() && failed.is_none() {
             match self.aligned.next_within(PAUSE_MAX) {
                 Ok(Some(AlignedItem::Gap(lost))) => {
                     let gap = RecordedGap::from(&lost.gap);
                     let is_held_up = held_up.before(&gap, || stalls(&self.aligned));
                     account.take_gap(&gap, is_held_up);
+                    failed = self.chain.as_mut().and_then(|chain| chain.gap(&gap).err());
                 }
                 Ok(Some(AlignedItem::Samples(block))) => {
                     account.take_samples(block.index(), block.len());
+                    if let Some(chain) = &mut self.chain {
+                        let stream = block.streams().next().expect("there is a stream");
+                        failed = chain.write(block.index(), stream.bytes()).err();
+                    }
                 }
                 Ok(None) => {}
                 Err(error) => ended = Some(error),
@@ -86,14 +94,31 @@ impl Receiving {
             self.aligned.port_stats(),
         ));
         let error = ended.filter(|error| !is_finished(error));
-        let error = error.map(|error| format!("receiving: {error}"));
+        let mut error = error.map(|error| format!("receiving: {error}"));
+        let mut chain_samples = None;
+        if let Some(mut chain) = self.chain {
+            match failed.map_or_else(|| chain.finish(), Err) {
+                Ok(summary) => chain_samples = Some(summary.samples),
+                Err(failed) => error = Some(failed.to_string()),
+            }
+        }
         let streams: Vec<_> = self.aligned.infos().map(|info| info.stream).collect();
         let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
         let closed = self.aligned.close();
         let lanes: Vec<_> = streams.into_iter().zip(closed.streams).map(lane).collect();
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot), closed.port);
         let host = before.until_now(peer);
-        Received { account, silent, snapshot, lanes, host, elapsed, frame_bytes, error }
+        Received {
+            account,
+            silent,
+            snapshot,
+            lanes,
+            host,
+            elapsed,
+            frame_bytes,
+            chain_samples,
+            error,
+        }
     }
 }
 

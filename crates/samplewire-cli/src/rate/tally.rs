@@ -150,6 +150,8 @@ pub(crate) struct Received {
     pub(crate) host: HostHints,
     pub(crate) elapsed: Duration,
     pub(crate) frame_bytes: usize,
+    /// Samples behind the chain, where there is one.
+    pub(crate) chain_samples: Option<u64>,
     /// What broke it off.
     pub(crate) error: Option<String>,
 }
@@ -183,6 +185,9 @@ impl Received {
             span(elapsed.as_secs_f64()),
             measured(bits_per_second(self.bytes(), *elapsed), "b/s")
         ));
+        if let Some(samples) = self.chain_samples {
+            console.line(format_args!("  chain      {} samples behind it", grouped(samples)));
+        }
         if let Ok(balance) = self.balance() {
             console.line(format_args!("  account    {}", account::words(&balance, "delivered")));
         }
@@ -226,6 +231,7 @@ impl Received {
             account: self.balance().ok().as_ref().map(account::counts),
             silent_s: self.silent.map(|silent| silent.as_secs_f64()),
             samples_delivered: self.account.delivered(),
+            samples_behind_chain: self.chain_samples,
             samples_missing: self.account.missing(),
             gaps: self.account.gaps(),
             lost_at: hops::counts(self.account.hops()),
