@@ -16,8 +16,8 @@ pub struct PoolConfig {
 impl PoolConfig {
     /// `quanta` (1 to 2^24 - 1) of `capacity_bytes` (at least 1) each, with margins of 64 bytes.
     ///
-    /// More quanta ride out a longer stall of whoever gives them back; larger ones cost fewer
-    /// hand-overs and more delay.
+    /// More quanta bridge a longer stall of the blocks that give them back. Larger quanta cost
+    /// fewer hand-overs and more delay.
     pub const fn new(quanta: usize, capacity_bytes: usize) -> Self {
         Self {
             quanta,

@@ -7,10 +7,10 @@ use std::ptr::{NonNull, null_mut};
 /// What the memory of a pool is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// The system's smallest, 4 KiB as a rule; the kernel may join some by itself.
+    /// The system's smallest, usually 4 KiB; the kernel may join some of them.
     Small,
-    /// Asked for as transparent huge pages: so many bytes are, as the kernel counted them once all
-    /// were touched.
+    /// Requested as transparent huge pages. Of the memory `huge_bytes` are, by the kernel's count
+    /// after all were touched.
     Transparent {
         /// In huge pages; 0 when none was had.
         huge_bytes: usize,
@@ -27,8 +27,8 @@ pub(crate) struct Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range came from mmap in one piece and goes back once; who holds pointers into
-        // it holds this too.
+        // SAFETY: the range came from mmap in one piece and goes back once; every holder of
+        // pointers into it also holds this value.
         let answer = unsafe { libc::munmap(self.start.as_ptr().cast(), self.len_bytes) };
         debug_assert_eq!(answer, 0, "what was mapped can be unmapped");
     }
@@ -83,7 +83,7 @@ fn addresses(line: &str) -> Option<(usize, usize)> {
 fn map(len_bytes: usize, more_flags: i32) -> Option<Mapping> {
     let (protection, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | more_flags);
-    // SAFETY: the kernel chooses the address of memory that nobody has.
+    // SAFETY: the kernel chooses an address range that is not in use.
     let start = unsafe { libc::mmap(null_mut(), len_bytes, protection, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return None;

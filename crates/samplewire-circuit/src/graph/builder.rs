@@ -67,8 +67,8 @@ impl GraphBuilder {
         self.take(node, circuit)
     }
 
-    /// A block that lends samples, which others read where they lie: the stream is for several
-    /// readers, and for none that would work on it in place.
+    /// Adds a block that lends samples, which others read in place. Several blocks may read the
+    /// stream; none may change its samples.
     ///
     /// ```compile_fail
     /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, LentSource};

@@ -115,10 +115,10 @@ pub enum BuildError {
         /// Samples that it makes at once.
         multiple: usize,
     },
-    /// A circuit of samples that are lent was given a length.
+    /// A length was set for a circuit whose samples are borrowed.
     #[error(
-        "circuit '{circuit}': a quantum of {samples_max} samples was asked for, but '{block}' lends \
-         {len}: set the quanta alone"
+        "circuit '{circuit}': quanta of {samples_max} samples were requested, but '{block}' lends \
+         {len}: set only the number of quanta"
     )]
     Lent {
         /// The circuit.

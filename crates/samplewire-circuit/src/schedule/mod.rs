@@ -1,4 +1,4 @@
-//! Schedulers: who polls which group on which thread.
+//! Schedulers: which thread polls which group.
 //!
 //! | Scheduler | Threads | For |
 //! |---|---|---|

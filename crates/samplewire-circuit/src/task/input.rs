@@ -59,12 +59,12 @@ impl Input {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
         self.way.tour(node, input, tour);
     }
 
-    /// Says that no more will be taken.
+    /// Closes the stream: no more will be taken.
     pub(crate) fn close(&mut self) {
         self.way.close();
     }

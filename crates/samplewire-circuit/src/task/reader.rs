@@ -62,7 +62,7 @@ impl Reader {
         Progress::Moved
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
         tour.waits_for_input(node, 0);

@@ -249,7 +249,7 @@ impl TransformHead {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
         if self.current.is_none() {
