@@ -44,9 +44,9 @@ pub(crate) struct Checker {
     pub(crate) tally: Tally,
     pub(crate) transitions: Transitions,
     pub(crate) openings: Openings,
-    /// Openings that somebody on the path has a hand in: the device, and the opener's tag.
+    /// Openings that an attacker on the path has touched: the device, and the opener's tag.
     tainted: HashSet<(ProcessId, Tag)>,
-    /// Each packet that came as a repeat and was needed, when somebody asks.
+    /// Each packet that came as a repeat and was needed, if requested.
     pub(crate) repairs: Option<Vec<Repair>>,
     failure: Option<String>,
 }

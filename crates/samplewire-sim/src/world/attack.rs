@@ -52,8 +52,8 @@ impl World {
         }
     }
 
-    /// Lets the processes die of which a stream lasts that somebody on the path has a hand in. Whoever
-    /// can put packets into a stream can stall it: its ends hear each other, and wait.
+    /// Ends the processes whose streams an attacker on the path has touched. An attacker that can
+    /// put packets into a stream can stall it: its ends hear each other, and wait.
     pub(super) fn give_up(&mut self) {
         for number in 0..self.processes.len() {
             let is_forged = |end: &Facts| {
