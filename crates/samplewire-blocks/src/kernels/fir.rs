@@ -173,8 +173,8 @@ impl<S: Floats> Fir<S> {
         }
     }
 
-    /// Begins anew, as after a gap: the samples before the next are zeros, and `skip` inputs come
-    /// before the one that the next output stands for.
+    /// Restarts, as after a gap: the samples before the next are zeros. `skip` inputs come before
+    /// the input of the next output.
     pub fn restart(&mut self, skip: usize) {
         let history = self.history();
         self.seam[..history].fill(0.0);

@@ -136,7 +136,7 @@ impl SyncSearch {
         }
     }
 
-    /// Begins anew, as after a gap.
+    /// Restarts, as after a gap.
     pub fn restart(&mut self) {
         self.bits = 0;
     }
