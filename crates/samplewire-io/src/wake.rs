@@ -24,7 +24,7 @@ impl Waker {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given this descriptor to us and to nobody else.
+        // SAFETY: the kernel has just created this descriptor, and no other owner has it.
         let event = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { event: Arc::new(File::from(event)) })
     }
