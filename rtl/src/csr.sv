@@ -224,7 +224,7 @@ module csr #(
     end
   end
 
-  // The counters lie far from where events come from: they are told a cycle late.
+  // The counters lie far from where events come from: events arrive a cycle late.
   sw_regs_pkg::event_t events_q;
   logic [31:0] samples_lost_q;
 

@@ -986,7 +986,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
                 model.state = ENDED
                 seen.add("finished")
         elif what == "unknown":
-            # A listener believes it of nobody.
+            # A listener never believes it.
             body = struct.pack("!HHIQ", 1, 0, model.peer_tag, 0)
             assert await tb.ask(peer, packet(CLOSE_ACK, body), cycles=2500) is None
         elif what == "report":

@@ -368,7 +368,7 @@ async def pace_holds_for_new_packets_and_repeats_together(dut):
 
 
 async def place(tb: TB) -> int:
-    """Asks for the place of a control packet; returns its departure."""
+    """Requests the place of a control packet; returns its departure."""
     tb.values["ctl_want_i"] = 1
     for _ in range(20):
         await tb.cycle()
