@@ -33,7 +33,7 @@ enum Fate {
     Open,
     Played,
     Zero(UnderrunCause),
-    Told,
+    Reported,
 }
 
 /// What was pushed, a piece or a gap, and what is known to follow it.
@@ -209,7 +209,7 @@ impl Run {
             match self.fates[index as usize] {
                 Fate::Played => {}
                 Fate::Open => panic!("{index} of {piece:?} has no fate"),
-                Fate::Zero(_) | Fate::Told => self.late += 1,
+                Fate::Zero(_) | Fate::Reported => self.late += 1,
             }
         }
     }
@@ -219,7 +219,7 @@ impl Run {
         assert!(samples > 0, "an underrun of nothing");
         for index in first..first + samples {
             assert_eq!(self.fates[index as usize], Fate::Zero(cause), "{index} of {underrun:?}");
-            self.fates[index as usize] = Fate::Told;
+            self.fates[index as usize] = Fate::Reported;
         }
         let part = self.part(first);
         let is_possible = match cause {
