@@ -45,7 +45,7 @@ begin() {
     begun+=("$! $log $name")
 }
 
-# Waits for what was begun, and tells of it as of any step.
+# Waits for the steps that were begun, and reports each like any step.
 settle() {
     local one pid log name status
     for one in "${begun[@]}"; do
