@@ -24,9 +24,9 @@ use crate::sample::Sample;
 /// What a block did with a quantum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It goes on to the next block; an empty one goes home.
+    /// It goes on to the next block; an empty one returns to its pool.
     Pass,
-    /// It goes home: its samples end here.
+    /// It returns to its pool: its samples end here.
     Discard,
     /// Nothing was done: to be called again with this quantum, soon.
     Wait,
@@ -224,13 +224,13 @@ pub trait Sink<T: Sample>: Send {
 /// how many outputs are missing then: those that would stand at the missing inputs, and those that
 /// were not made of the inputs before the gap.
 pub trait Transform<A: Sample, B: Sample>: Send {
-    /// Samples out for samples in; one for one unless said.
+    /// Samples out for samples in; one for one by default.
     fn ratio(&self) -> Ratio {
         Ratio::ONE
     }
 
-    /// Samples that it makes at once: with room for fewer it makes none. Quanta hold a multiple of them
-    /// unless their length is set; 1 unless said.
+    /// Samples that it makes at once: with room for fewer it makes none. Default 1. Quanta hold a
+    /// multiple of them unless their length is set.
     fn output_multiple(&self) -> usize {
         1
     }

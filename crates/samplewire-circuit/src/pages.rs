@@ -51,12 +51,12 @@ pub(crate) fn take(len_bytes: usize) -> Option<(Mapping, NonNull<u8>, Option<Pag
     let start = unsafe { mapping.start.add(offset_bytes) };
     // SAFETY: the range lies in the mapping; the advice changes no content.
     let answer = unsafe { libc::madvise(start.as_ptr().cast(), len_bytes, libc::MADV_HUGEPAGE) };
-    // A kernel without them says so, and the pages are small.
+    // A kernel without them returns an error, and the pages are small.
     let pages = (answer < 0).then_some(Pages::Transparent { huge_bytes: 0 });
     Some((mapping, start, pages))
 }
 
-/// What memory is made of that transparent huge pages were asked for, once it was touched.
+/// The pages of memory for which transparent huge pages were requested, once it was touched.
 pub(crate) fn found(start: NonNull<u8>, len_bytes: usize) -> Pages {
     let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     let range = start.addr().get()..start.addr().get() + len_bytes;
@@ -122,7 +122,7 @@ mod tests {
                 assert!(huge_bytes <= pool.memory_bytes(), "{huge_bytes}");
                 assert!(huge_bytes == 0 || !is_off, "{huge_bytes} where none are");
             }
-            Pages::Small => panic!("they were asked for"),
+            Pages::Small => panic!("they were requested"),
         }
         let mut quanta: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
         for (number, quantum) in quanta.iter_mut().enumerate() {

@@ -183,7 +183,7 @@ pub(crate) struct State {
     pub(crate) rate_hz: f64,
     /// Events among the samples.
     pub(crate) tags: Tags,
-    /// The samples, where they lie in memory of somebody else; `extent` is empty then.
+    /// The samples, where they lie in another owner's memory; `extent` is empty then.
     pub(crate) loan: Option<Loan>,
 }
 

@@ -165,10 +165,10 @@ impl Ports {
         Some(self.held(quantum.retyped()))
     }
 
-    /// Passes a quantum on; an empty one goes home.
+    /// Passes a quantum on; an empty one returns to its pool.
     ///
     /// # Errors
-    /// [`WrongCircuit`] when the output is not for quanta of its circuit: it goes home.
+    /// [`WrongCircuit`] when the output is not for quanta of its circuit: it returns to its pool.
     pub fn push<T: Sample>(
         &mut self,
         output: &Output<T>,

@@ -1,4 +1,4 @@
-//! Samples that a graph reads where somebody else has them.
+//! Samples that a graph reads in another owner's memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};

@@ -26,7 +26,7 @@ pub enum BuildError {
         /// The block.
         block: Arc<str>,
     },
-    /// A circuit's memory cannot be had.
+    /// A circuit's memory cannot be allocated.
     #[error("circuit '{circuit}': {error}")]
     Circuit {
         /// The circuit.

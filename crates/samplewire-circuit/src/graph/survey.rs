@@ -1,4 +1,4 @@
-//! Where everything is in a graph that stands still.
+//! Where everything is in a graph that has stalled.
 
 use std::collections::BTreeMap;
 

@@ -51,7 +51,7 @@ pub(super) struct Account {
     pub(super) under_way: usize,
     /// No quantum will be filled.
     pub(super) is_ending: bool,
-    /// A block ended the stream at the line's end: what still comes goes home.
+    /// A block ended the stream at the line's end: what still comes returns to its pool.
     pub(super) is_over: bool,
 }
 

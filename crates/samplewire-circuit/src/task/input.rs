@@ -34,7 +34,7 @@ impl Input {
         self.way.pop()
     }
 
-    /// Has read `quantum`: it goes home, unless others still read it.
+    /// Has read `quantum`: it returns to its pool, unless others still read it.
     #[inline]
     pub(crate) fn release(&mut self, quantum: Reading) {
         match quantum {

@@ -408,7 +408,7 @@ impl JoinHead {
         self.station.counting.publish();
     }
 
-    /// Its block, for another split; what it holds goes home.
+    /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Pair> {
         self.station
     }

@@ -129,7 +129,7 @@ impl Task {
         }
     }
 
-    /// Lets everybody see the counters.
+    /// Publishes the counters.
     pub(crate) fn publish(&self) {
         match self {
             Self::Line(line) => line.publish(),

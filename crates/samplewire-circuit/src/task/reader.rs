@@ -98,7 +98,7 @@ impl Reader {
         self.input = input;
     }
 
-    /// Its block, for another split; what it holds goes home.
+    /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Read> {
         self.station
     }
