@@ -210,7 +210,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         (self.underrun, self.over) = (None, None);
     }
 
-    /// What is to be done for all before `due_end` to be played; what is lacking now, for `dry`.
+    /// The next step to play all before `due_end`; samples that are missing now have the cause `dry`.
     /// `None` when all is done.
     pub fn poll(&mut self, due_end: SampleIndex, dry: UnderrunCause) -> Option<Step> {
         loop {
@@ -338,7 +338,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         Step::Zeros(due)
     }
 
-    /// Nothing is lacking until more comes.
+    /// Nothing is missing until more comes.
     fn pause(&mut self) {
         self.is_in_burst = false;
         self.over = self.over.or(self.underrun.take());

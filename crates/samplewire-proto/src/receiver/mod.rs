@@ -1,4 +1,4 @@
-//! The receiver of a stream: a ring addressed by seq, holes that are asked for by state, and an
+//! The receiver of a stream: a ring addressed by seq, holes that are requested by state, and an
 //! account of every index.
 //!
 //! The payloads stay with the caller, addressed by seq. Drain order: hand over everything that has
@@ -50,7 +50,7 @@ pub struct Receiver<S> {
     next: Seq,
     highest_end: Seq,
     limit: Seq,
-    /// Holes before this seq can no longer be had.
+    /// Holes before this seq can no longer be repaired.
     gone_before: Seq,
     /// Holes before this seq have been waited for long enough.
     expired_end: Seq,
@@ -83,7 +83,7 @@ pub struct Receiver<S> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// DATA is taken and asked for.
+    /// DATA is accepted and requested.
     Flowing,
     /// CLOSE came: nothing lies at or after `final_seq`.
     Draining {

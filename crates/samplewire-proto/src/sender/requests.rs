@@ -23,7 +23,7 @@ pub(crate) struct Request {
 pub(crate) enum Walk {
     /// This seq is to be sent again.
     Found(Seq),
-    /// Nothing is asked for.
+    /// Nothing is requested.
     Empty,
     /// The bound of one walk was reached; there may be more.
     Paused,

@@ -47,7 +47,7 @@ pub struct Listener<S> {
 pub enum ListenEvent {
     /// A stream is to be opened, or described: the request's role says which.
     Opening {
-        /// What is asked for.
+        /// What is requested.
         request: OpenRequest,
         /// The tag of a stream of the same owner that ends when this is accepted.
         takes_over: Option<Tag>,
