@@ -1,7 +1,8 @@
-//! A converter that plays on, whatever has come (`docs/protocol.md#6.10`).
+//! A converter that keeps playing, with or without samples (`docs/protocol.md#6.10`).
 //!
-//! The index of a sample is its place on a grid of play times that begins once enough has come and
-//! never moves. What is played when is the protocol's; here it is done, and held against the grid.
+//! The index of a sample is its place on a grid of play times. The grid begins once enough samples
+//! have come, and never moves. The protocol decides which samples play when; this module plays them
+//! and checks them against the grid.
 
 use std::collections::VecDeque;
 use std::ops::Range;

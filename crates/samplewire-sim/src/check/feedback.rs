@@ -1,4 +1,4 @@
-//! What both ends say to each other, held against what they may say and what they must believe:
+//! Checks the feedback between both ends against what they may send and what they must accept:
 //! REPORT ([protocol 4.2 to 4.6](../../../../docs/protocol.md#4)), MARK and CLOSE.
 
 use samplewire_proto::receiver::Delivery;

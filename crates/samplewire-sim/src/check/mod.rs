@@ -77,7 +77,7 @@ impl Checker {
         self.sessions.len() - 1
     }
 
-    /// Notes that somebody on the path has a hand in the openings of a tag.
+    /// Notes that an attacker on the path has touched the openings of a tag.
     pub(crate) fn taint(&mut self, device: ProcessId, opener_tag: Tag) {
         self.tainted.insert((device, opener_tag));
     }

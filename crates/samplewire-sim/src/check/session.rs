@@ -95,7 +95,7 @@ pub(crate) struct Record {
     /// that came by the receiver's clock.
     pub(super) revealed_by: i64,
     pub(super) revealed_at: Nanos,
-    /// Its newest departure, and the latest `settled` of a REPORT that asked for it.
+    /// Its newest departure, and the latest `settled` of a REPORT that requested it.
     pub(super) departure: Departure,
     pub(super) asked: Option<Departure>,
 }
@@ -140,7 +140,7 @@ pub(crate) struct Session {
     pub(crate) breach: Option<Breach>,
     /// A program is to be handed what the receiver has delivered.
     pub(crate) awaits_program: bool,
-    /// Somebody on the path has put packets of his own into it: then only its account is held.
+    /// An attacker on the path has put its own packets into it: then only its account is checked.
     pub(crate) is_forged: bool,
     pub(crate) has_refused: HasRefused,
     /// The receiver has taken the sender's CLOSE: the final index is known to it.

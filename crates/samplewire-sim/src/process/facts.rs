@@ -8,7 +8,7 @@ use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 use crate::check::{HasRefused, SessionId};
 use crate::packets::ProcessId;
 
-/// What somebody on the path knows of an end.
+/// What an attacker on the path knows of an end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) session: SessionId,

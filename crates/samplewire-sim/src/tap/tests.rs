@@ -60,7 +60,7 @@ fn read(mut file: &[u8]) -> (Vec<Read>, Vec<u64>) {
 
 fn replay(seed: u64, packets_max: usize) -> (RunResult, Vec<Read>, Vec<u64>) {
     let mut run = run_tapped(seed, true, Some(packets_max));
-    let tap = run.tap.take().expect("it was asked for");
+    let tap = run.tap.take().expect("it was requested");
     let mut file = vec![];
     tap.write_pcapng(&mut file).expect("a vector takes all");
     let (packets, left_out) = read(&file);

@@ -1,5 +1,4 @@
-//! Packets of somebody hostile, handed to a process beside those of the network, and what comes of
-//! them.
+//! Packets of an attacker, handed to a process beside those of the network, and their effects.
 
 use samplewire_proto::Nanos;
 use samplewire_proto::Tag;
