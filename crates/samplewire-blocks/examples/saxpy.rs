@@ -185,7 +185,7 @@ impl Scheduler for Async {
                 // Listens before anybody can say it.
                 let (executor, over) = (&executor, is_over.listen());
                 scope.spawn(move || {
-                    pin(cpu).expect("there are as many CPUs as was asked for");
+                    pin(cpu).expect("there are as many CPUs as were requested");
                     block_on(executor.run(over))
                 });
             }

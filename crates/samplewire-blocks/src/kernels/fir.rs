@@ -242,13 +242,13 @@ pub enum FirError {
     /// The decimation is out of range.
     #[error("a decimation by {decimation}: must be 1 to {MAX}")]
     Decimation {
-        /// The decimation asked for.
+        /// The requested decimation.
         decimation: usize,
     },
     /// The interpolation is out of range.
     #[error("an interpolation by {interpolation}: must be 1 to {MAX}")]
     Interpolation {
-        /// The interpolation asked for.
+        /// The requested interpolation.
         interpolation: usize,
     },
 }
