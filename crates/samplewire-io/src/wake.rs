@@ -88,7 +88,7 @@ pub(crate) struct Interest {
 }
 
 impl Interest {
-    /// Ends a wait when `fd` can be read or written, as far as that is asked for.
+    /// Ends a wait when `fd` can be read or written, as far as that is requested.
     pub(crate) const fn of(fd: RawFd, readable: bool, writable: bool) -> Self {
         let read = if readable { libc::POLLIN } else { 0 };
         let write = if writable { libc::POLLOUT } else { 0 };

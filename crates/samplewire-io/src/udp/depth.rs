@@ -39,7 +39,7 @@ impl Depth {
     }
 }
 
-/// By how much more is asked for when all that was asked for came: a burst is taken by the third call.
+/// The factor by which a request grows after one that was filled: the third call takes a burst.
 const STEP: usize = 8;
 
 /// Of packets that were not joined, one call takes so many bytes: they are copied once more, and both
