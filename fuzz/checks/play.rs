@@ -1,5 +1,5 @@
-//! A line of play under pieces, gaps, ends and times in any order plays each index once, in time or
-//! as a zero, and says so.
+//! A line of play gets pieces, gaps, ends and times in any order. It plays each index once, in time
+//! or as a zero, and reports which.
 
 use std::collections::VecDeque;
 
@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// Does what is due, each step held against what was pushed.
+    /// Does what is due, each step checked against what was pushed.
     fn drain(&mut self) {
         while let Some(step) = self.line.poll(self.due, UnderrunCause::SenderBehind) {
             match step {

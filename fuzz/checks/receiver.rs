@@ -241,7 +241,7 @@ impl Run {
             assert!(!fields.highest_end.before(fields.released));
             for range in report.ranges.iter() {
                 assert!(range.count > 0);
-                assert!(!range.first.before(self.next_seq), "nothing released is asked for");
+                assert!(!range.first.before(self.next_seq), "nothing released is requested");
                 assert!(!fields.highest_end.before(range.first + range.count));
             }
         }

@@ -60,7 +60,7 @@ struct InFlight {
     bytes: [u8; LEN_MAX],
 }
 
-/// What somebody on the path has seen.
+/// What an attacker on the path has seen.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     nonce: u64,

@@ -187,7 +187,7 @@ impl Device {
                 assert!(len > usize::from(len_max));
                 self.listener.refuse(request, RefuseReason::PacketSize, 0);
             }
-            Err(AcceptError::Busy(stream)) => panic!("stream {stream} was asked for as free"),
+            Err(AcceptError::Busy(stream)) => panic!("stream {stream} was requested as free"),
         }
     }
 
@@ -270,7 +270,7 @@ impl Device {
             assert_eq!(accept.tag, stream.tag, "the tag of the stream that is open");
             assert_eq!(open.nonce, stream.nonce);
         } else {
-            assert!(was_asked, "each description is asked for");
+            assert!(was_asked, "each description is requested");
         }
         self.said[self.accepts % ACCEPTS_KEPT] = (open.tag, accept.tag, accept.boot_id);
         self.accepts += 1;

@@ -161,7 +161,7 @@ class TB:
         await FallingEdge(dut.clk_i)
 
     async def collect(self):
-        """Frames that leave, held against the rules of AXI-Stream and of a MAC."""
+        """Frames that leave, checked against the rules of AXI-Stream and of a MAC."""
         dut = self.dut
         while True:
             if not dut.m_axis_tvalid.value:
