@@ -30,8 +30,8 @@
 macro_rules! threads {
     ($scheduler:ty) => {
         impl $scheduler {
-            /// Pins thread n (for stages: the thread of stage n) to CPU `cores[n % len]`. By default
-            /// threads are not pinned.
+            /// Pins thread n (for stages: the thread of stage n) to CPU `cores[n % len]`. By
+            /// default threads are not pinned.
             #[must_use]
             pub fn cores(mut self, cores: &[usize]) -> Self {
                 self.cores = cores.to_vec();

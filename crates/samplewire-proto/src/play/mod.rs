@@ -210,8 +210,8 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         (self.underrun, self.over) = (None, None);
     }
 
-    /// The next step to play all before `due_end`; samples that are missing now have the cause `dry`.
-    /// `None` when all is done.
+    /// The next step to play all before `due_end`; samples that are missing now have the cause
+    /// `dry`. `None` when all is done.
     pub fn poll(&mut self, due_end: SampleIndex, dry: UnderrunCause) -> Option<Step> {
         loop {
             if let Some(underrun) = self.over.take() {
