@@ -104,7 +104,7 @@ pub enum LoanError {
         len_bytes: usize,
     },
     /// The quantum has memory of its own.
-    #[error("a quantum with its own memory cannot borrow: only a lent source's quanta can")]
+    #[error("a quantum with its own memory cannot borrow: only a `LentSource`'s quanta can")]
     Owned,
     /// They are no samples of the circuit's type.
     #[error(transparent)]

@@ -72,9 +72,9 @@ impl GraphBuilder {
     ///
     /// ```compile_fail
     /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, LentSource};
-    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(lent: S, block: B) {
+    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(source: S, block: B) {
     /// let mut graph = GraphBuilder::new();
-    /// let stream = graph.lent_source("wire", lent, Circuit::default());
+    /// let stream = graph.lent_source("wire", source, Circuit::default());
     /// graph.in_place("block", block, stream); // expected `Stream`, found `SharedStream`
     /// # }
     /// ```
