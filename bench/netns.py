@@ -95,7 +95,7 @@ def missing() -> str:
 
 
 def is_ready() -> bool:
-    """Whether wires can be made here, or it is said why not; a SIGTERM then removes them too."""
+    """Whether wires can be made here, else prints why not; a SIGTERM then removes them too."""
     reason = missing()
     if reason:
         print(f"bench: {reason}", file=sys.stderr)
@@ -137,7 +137,7 @@ def make_pair(names: list[str], mtu_bytes: int) -> None:
         inside = ("ip", "-n", name)
         run(*inside, "address", "add", f"{ip}/24", "dev", DEVICE)
         run(*inside, "link", "set", "lo", "up")
-        # Without an address of IPv6 the kernel sends nothing by itself.
+        # Without an IPv6 address the kernel sends no packets of its own.
         run(*inside, "link", "set", DEVICE, "addrgenmode", "none")
         run(*inside, "link", "set", DEVICE, "up")
         # An ARP packet that is lost would cost a second.
@@ -164,7 +164,7 @@ def parse_clsact(answer: str) -> Losses:
     """Counts of `tc -s -j qdisc show`, whose packets are all that came, lost ones among them."""
     rows = [row for row in json.loads(answer) if row["kind"] == "clsact"]
     if len(rows) != 1:
-        raise ProgramError(f"tc tells of no clsact that loses packets: {answer.strip()}")
+        raise ProgramError(f"tc reports no clsact that loses packets: {answer.strip()}")
     return Losses(packets=rows[0]["packets"], lost=rows[0]["drops"])
 
 

@@ -76,7 +76,7 @@ class Pair:
     """Of what the sender printed, and the receiver."""
     sender_listens: bool = False
     sender_seconds: float | None = None
-    """When to end a sender that does not end by itself."""
+    """When to end a sender that does not end alone."""
     window_bytes: int = 0
     """What the windows of both ends may hold."""
 
@@ -109,7 +109,7 @@ def run(wire: Wire, pair: Pair, seconds: float) -> Outcome:
             },
             "wire_packets": losses.packets,
             "wire_lost": losses.lost,
-            "printed": [told(end.text) for end in ended],
+            "printed": [numbers_of(end.text) for end in ended],
         },
     )
 
@@ -278,7 +278,7 @@ def read_srt(text: str) -> Taken:
     return Taken(rate_bps=sum(lens_bytes[1:]) * 8 / seconds, taken_bytes=sum(lens_bytes))
 
 
-def told(text: str) -> dict[str, float] | None:
+def numbers_of(text: str) -> dict[str, float] | None:
     """What a program printed, where that is one JSON object of nothing but numbers."""
     try:
         said = json.loads(text)

@@ -64,7 +64,7 @@ class Started:
     words
         Its command line.
     seconds
-        When it is asked to end (SIGTERM), for one that would not by itself.
+        When to send SIGTERM, for a program that does not end alone.
     """
 
     def __init__(self, words: Sequence[str], seconds: float | None = None) -> None:

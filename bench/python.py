@@ -70,10 +70,10 @@ def goodput_bps(throughput: Path, reader: list[str], seconds: float) -> float:
     address = free_address()
     device = [str(throughput), "--device", address, "--seconds", str(seconds), "--json"]
     with subprocess.Popen(device, stdout=subprocess.DEVNULL) as process:
-        told = subprocess.run([*reader, address], stdout=subprocess.PIPE, check=True, text=True)
+        done = subprocess.run([*reader, address], stdout=subprocess.PIPE, check=True, text=True)
         if process.wait(timeout=30) != 0:
             raise RuntimeError(f"the device ended with {process.returncode}")
-    return float(json.loads(told.stdout)["goodput_bps"])
+    return float(json.loads(done.stdout)["goodput_bps"])
 
 
 def main() -> int:
@@ -100,8 +100,8 @@ def main() -> int:
     command = [arguments.python, "-c", ITERATE]
     costs = []
     for _ in range(arguments.rounds):
-        told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
-        costs.append(float(json.loads(told)["block_us"]))
+        printed = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+        costs.append(float(json.loads(printed)["block_us"]))
     ratio, cost_us = median(ratios), median(costs)
     print(f"rate over Rust's: {ratio:.3f} ({min(ratios):.3f}..{max(ratios):.3f})")
     print(

@@ -2,7 +2,7 @@
 
     python3 bench/runtime.py [TABLE ...] [--rounds N] [--seconds S] [--patience S] [--out FILE]
 
-A peer that is not here is left out, and that is said. Prints medians with their spread, writes
+Peers that are missing here are left out, and reported. Prints medians with their spread, writes
 every run to bench/results and draws them. Exit: 0, or 2 when a program failed.
 """
 
@@ -25,7 +25,7 @@ import machine
 import plot
 import programs
 import turns
-from runtime_cases import TABLES, Table, told
+from runtime_cases import TABLES, Table, select
 from turns import OTHERS_SHARE_MOST, Case, ProgramError
 
 EXAMPLES = tuple(("samplewire-blocks", name) for name in ("saxpy", "rings", "burst"))
@@ -82,7 +82,7 @@ def main() -> int:
     try:
         executables, left_out = prepare()
         tables = [
-            table for table in (without(it, left_out) for it in told(arguments.tables)) if table
+            table for table in (without(it, left_out) for it in select(arguments.tables)) if table
         ]
         about = machine.describe(kept.ROOT)
         patience_end = time.monotonic() + arguments.patience
@@ -280,9 +280,9 @@ def print_table(table: Table, runs: list[Run]) -> None:
     for row in rows(table, runs):
         numbers = [value / table.unit.scale for value in row.values]
         spread = " ".join(f"{f(numbers):8.3f}" for f in (median, min, max))
-        told = f"{spread_of(row.to_hand):<22} {spread_of(row.ours_by_it)}"
+        cells = f"{spread_of(row.to_hand):<22} {spread_of(row.ours_by_it)}"
         mark = "" if row.is_undisturbed else "  (disturbed)"
-        print(f"  {row.case:<26} {spread}  {len(numbers):3}  {told}".rstrip() + mark)
+        print(f"  {row.case:<26} {spread}  {len(numbers):3}  {cells}".rstrip() + mark)
 
 
 def spread_of(ratios: list[float]) -> str:

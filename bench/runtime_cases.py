@@ -18,7 +18,7 @@ FLOATS = 4_096
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """Cases that take turns, and what their runs are told by."""
+    """Cases that take turns, and how their runs are reported."""
 
     name: str
     why: str
@@ -146,7 +146,7 @@ TABLES = (
 )
 
 
-def told(names: list[str]) -> list[Table]:
+def select(names: list[str]) -> list[Table]:
     """The tables whose names begin with one of these words, all without words; fewer on a machine
     with fewer cores."""
     return [

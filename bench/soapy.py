@@ -63,7 +63,7 @@ def main() -> int:
     print(f"took       {wall_s:.2f} s, {count / wall_s / 1e6:.2f} MS/s")
     print(f"CPU        {cpu_s / wall_s:.2f} cores for GNU Radio, {busy / elapsed_s:.2f} in all")
     print(f"overflows  {overflows} in GNU Radio")
-    print(f"lost       {lost[1] if lost else 'not told:'} samples at the device")
+    print(f"lost       {lost[1] if lost else 'unknown'} samples at the device")
     return 1 if overflows else 0
 
 

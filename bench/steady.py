@@ -51,7 +51,7 @@ OVER_WITHIN_S = 30.0
 LISTENS_WITHIN_S = 10.0
 
 NEVER = "gap=18446744073709551615"
-"""A threshold that is not crossed: a run that lacks samples is told as any other."""
+"""A threshold that is not crossed: a run with missing samples is reported as any other."""
 
 PRIORITY = 10
 """Of the programs; their I/O threads have one more. Both by SCHED_FIFO."""

@@ -7,7 +7,7 @@ from pathlib import Path
 import pairs
 import programs
 from plot import tick_step
-from turns import Case, Figure, Group, ProgramError, Run, told, turns, values
+from turns import Case, Figure, Group, ProgramError, Run, reportable, turns, values
 from wire_cases import GROUPS, QUIC
 
 CASES = tuple(Case(name=name, what="", program=name) for name in ("ours", "theirs"))
@@ -56,10 +56,10 @@ class Figures(unittest.TestCase):
         self.assertEqual((self.ratio.claim(), most.claim()), (">= 0.5", "<= 64 MiB"))
         self.assertEqual(Figure(name="", case="ours").claim(), "")
 
-    def test_figures_without_their_cases_are_not_told(self) -> None:
+    def test_figures_without_their_cases_are_not_reported(self) -> None:
         alone = Figure(name="ours", case="ours")
-        self.assertEqual(told((alone, self.ratio), {"ours"}), (alone,))
-        self.assertEqual(told((alone, self.ratio), {"theirs"}), ())
+        self.assertEqual(reportable((alone, self.ratio), {"ours"}), (alone,))
+        self.assertEqual(reportable((alone, self.ratio), {"theirs"}), ())
 
     def test_the_case_that_begins_a_round_changes_after_one_of_warming_up(self) -> None:
         order = [(turn, case.name) for turn, case in turns(group_of(), 2)]
@@ -89,9 +89,9 @@ class Printed(unittest.TestCase):
             pairs.read_srt(lines[0])
 
     def test_only_numbers_of_a_program_are_kept(self) -> None:
-        self.assertEqual(pairs.told('{"a": 1, "b": true}'), {"a": 1, "b": True})
+        self.assertEqual(pairs.numbers_of('{"a": 1, "b": true}'), {"a": 1, "b": True})
         for text in ("", "words", "[1]", '{"host": "name"}'):
-            self.assertIsNone(pairs.told(text))
+            self.assertIsNone(pairs.numbers_of(text))
 
 
 class Peers(unittest.TestCase):

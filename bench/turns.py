@@ -1,7 +1,7 @@
 """Cases that take turns, round after round, and the figures that come of them.
 
 `run.py` and `wire.py` give the cases and the way to run one; here is what is the same for all: the
-order, waiting for others to be idle, ratios round by round, what must hold, and how it is told.
+order, waiting for others to be idle, ratios round by round, what must hold, and the report.
 """
 
 import argparse
@@ -36,7 +36,7 @@ class Case:
 
 @dataclass(frozen=True, kw_only=True)
 class Unit:
-    """A value of a run, as it is told."""
+    """A value of a run, in the unit of the report."""
 
     scale: float
     name: str
@@ -55,7 +55,7 @@ class Figure:
 
     `of` names the value of a run of `case`; where there is a `base`, the figure is its ratio to the
     same value of that case, taken round by round. `least` and `most` are what must hold, None where
-    the figure is only told.
+    the figure has no limit.
     """
 
     name: str
@@ -208,7 +208,7 @@ def run_once(group: Group, case: Case, turn: int, measure: Measure) -> Run:
     )
 
 
-def told(figures: tuple[Figure, ...], names: set[str]) -> tuple[Figure, ...]:
+def reportable(figures: tuple[Figure, ...], names: set[str]) -> tuple[Figure, ...]:
     """The figures for which the cases of these names are enough."""
     return tuple(figure for figure in figures if {figure.case, figure.base or figure.case} <= names)
 

@@ -4,7 +4,7 @@
                           [--patience S] [--out FILE]
 
 The wire is a pair of veth devices in two network namespaces, which are made for it and removed;
-that needs root, ip, tc and ethtool. Peers that are not here are left out, and that is said. Prints
+that needs root, ip, tc and ethtool. Peers that are missing are left out, and reported. Prints
 medians with their spread, writes every run to bench/results and draws them. Exit: 0 when all that
 must hold does, 1 when a figure misses, 2 when a program failed.
 """
@@ -112,7 +112,8 @@ def prepare(
         cases = tuple(case for case in group.cases if case.name in wanted)
         if cases:
             names = {case.name for case in cases}
-            groups.append(replace(group, cases=cases, figures=turns.told(group.figures, names)))
+            figures = turns.reportable(group.figures, names)
+            groups.append(replace(group, cases=cases, figures=figures))
     for name, why in left_out.items():
         print(f"left out: {name}: {why}")
     return groups, executables, left_out
@@ -154,7 +155,7 @@ def measure_group(
 
 
 def run_again(wire: netns.Wire, pair: pairs.Pair, case: Case, seconds: float) -> Outcome:
-    """Runs a pair; another's that fails gets further tries, each of which is told."""
+    """Runs a pair; a peer's that fails gets further tries, each of which is reported."""
     for left in reversed(range(PEER_TRIES)):
         try:
             return pairs.run(wire, pair, seconds)

@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.." || exit
 deny=.tools/bin/cargo-deny
 if [ -x "$deny" ]; then
     step "licences, bans, sources" "$deny" --color never --locked check licenses bans sources
-    # Their database is fetched; where it cannot be, that is said.
+    # The database of advisories is fetched; if it cannot be, the step is skipped with a message.
     if timeout 120 "$deny" --color never fetch db 2>/dev/null; then
         step "advisories" "$deny" --color never --locked check --disable-fetch advisories
     else

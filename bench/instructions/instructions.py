@@ -11,7 +11,7 @@ both, so what happens once cancels. Counts are exact and the same on every machi
 - the toolchain is pinned, and libc is musl, which the toolchain brings along;
 - there is one thread, the clock is moved by the bench, and random numbers are the same each time
   (src/machine.rs);
-- the CRC is that by tables (`--cfg samplewire_portable`); nothing asks for the features of a CPU;
+- the CRC is that by tables (`--cfg samplewire_portable`); nothing depends on the CPU's features;
 - instructions of the kernel are not counted, and no count depends on what it answers.
 
 No crate runs the bench. gungraun (formerly iai-callgrind, Apache-2.0 or MIT, maintained) needs a
@@ -63,7 +63,7 @@ def data(size: int, way: str, part: str) -> Row:
 
 
 def lone(link: str, scene: str) -> tuple[Row, ...]:
-    """A packet by itself: a leg in parts, and both legs."""
+    """A single packet: a leg in parts, and both legs."""
     name = f"lone packet of 64 bytes, {link}"
     return (
         Row(f"{name}: sent", ((scene, "first", 0.5),)),

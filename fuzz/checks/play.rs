@@ -1,5 +1,5 @@
-//! A line of play under pieces, gaps, ends and times in any order plays each index once, in time or
-//! as a zero, and says so.
+//! A line of play gets pieces, gaps, ends and times in any order. It plays each index once, in time
+//! or as a zero, and reports which.
 
 use std::collections::VecDeque;
 
@@ -33,7 +33,7 @@ enum Fate {
     Open,
     Played,
     Zero(UnderrunCause),
-    Told,
+    Reported,
 }
 
 /// What was pushed, a piece or a gap, and what is known to follow it.
@@ -153,7 +153,7 @@ impl Run {
         }
     }
 
-    /// Does what is due, each step held against what was pushed.
+    /// Does what is due, each step checked against what was pushed.
     fn drain(&mut self) {
         while let Some(step) = self.line.poll(self.due, UnderrunCause::SenderBehind) {
             match step {
@@ -209,7 +209,7 @@ impl Run {
             match self.fates[index as usize] {
                 Fate::Played => {}
                 Fate::Open => panic!("{index} of {piece:?} has no fate"),
-                Fate::Zero(_) | Fate::Told => self.late += 1,
+                Fate::Zero(_) | Fate::Reported => self.late += 1,
             }
         }
     }
@@ -219,7 +219,7 @@ impl Run {
         assert!(samples > 0, "an underrun of nothing");
         for index in first..first + samples {
             assert_eq!(self.fates[index as usize], Fate::Zero(cause), "{index} of {underrun:?}");
-            self.fates[index as usize] = Fate::Told;
+            self.fates[index as usize] = Fate::Reported;
         }
         let part = self.part(first);
         let is_possible = match cause {

@@ -149,7 +149,7 @@ impl Run {
             assert_eq!((seq, payload_at), (header.seq, 0));
             assert!(seq.within(self.next_seq, self.limit), "only granted seqs are stored");
             let position = seq.0 as usize % self.ring_len;
-            assert_eq!(self.stored[position], None, "a place is lent once");
+            assert_eq!(self.stored[position], None, "a place is granted once");
             self.stored[position] = Some(seq);
         }
     }
@@ -241,7 +241,7 @@ impl Run {
             assert!(!fields.highest_end.before(fields.released));
             for range in report.ranges.iter() {
                 assert!(range.count > 0);
-                assert!(!range.first.before(self.next_seq), "nothing released is asked for");
+                assert!(!range.first.before(self.next_seq), "nothing released is requested");
                 assert!(!fields.highest_end.before(range.first + range.count));
             }
         }

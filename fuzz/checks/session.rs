@@ -60,7 +60,7 @@ struct InFlight {
     bytes: [u8; LEN_MAX],
 }
 
-/// What somebody on the path has seen.
+/// What an attacker on the path has seen.
 #[derive(Clone, Copy, Default)]
 struct Seen {
     nonce: u64,
@@ -169,7 +169,7 @@ impl Run {
         self.in_flight += 1;
     }
 
-    /// Notes what a packet tells those who see it.
+    /// Notes what a packet reveals to an observer.
     fn look(&mut self, bytes: &[u8]) {
         match parse(bytes) {
             Ok((_, Packet::Open(open))) => {

@@ -1,4 +1,4 @@
-"""What goes wrong, and what is said of it."""
+"""Failures, and how they are reported."""
 
 import inspect
 import multiprocessing
@@ -115,7 +115,7 @@ def test_device_that_dies_in_the_middle_is_an_exception() -> None:
             with pytest.raises(sw.Error) as silence:
                 while True:
                     block = next(blocks)
-                    assert block.index == expected, "what came is told first"
+                    assert block.index == expected, "received samples come before the error"
                     expected = block.end
             assert isinstance(silence.value, sw.WaitTimeoutError | sw.PeerSilentError)
             again, _ = start_device(address)
@@ -300,7 +300,7 @@ def test_interrupt_ends_the_patience_of_a_closing_device() -> None:
         "next(rx.blocks()); fill(rx)\n"
         "ready(); device.close()"
     )
-    # It would last 2 s; a busy machine wakes nobody at once.
+    # It would last 2 s; a busy machine may delay the wake-up.
     assert any(interrupted(body) < 1 for _ in range(5))
 
 
@@ -360,8 +360,8 @@ print("whole")
 
 def test_reading_that_a_signal_breaks_off_loses_nothing() -> None:
     command = [sys.executable, "-c", BROKEN_OFF]
-    told = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
-    assert told.stdout == "whole\n"
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True, timeout=120)
+    assert done.stdout == "whole\n"
 
 
 def test_what_a_broken_off_reading_copied_outlives_the_receiver() -> None:

@@ -378,10 +378,10 @@ def test_many_streams_leave_no_memory_and_no_thread() -> None:
     command = [sys.executable, "-c", SOAK]
     # Whatever is large goes back to the system when it is freed, and is not kept for later.
     kept = {"MALLOC_MMAP_THRESHOLD_": "65536", "MALLOC_ARENA_MAX": "1"}
-    told = subprocess.run(
+    printed = subprocess.run(
         command, stdout=subprocess.PIPE, text=True, check=True, timeout=60, env=os.environ | kept
     ).stdout
-    grown_kib, threads = map(int, told.split())
+    grown_kib, threads = map(int, printed.split())
     # The quanta of one stream are 11 MB, of which 8 leave more than a trace.
     assert grown_kib < 8_192
     assert threads < 8

@@ -65,26 +65,26 @@ def test_pause_in_a_burst_is_an_underflow_with_its_indexes() -> None:
     with sw.emulate(plays="null", rate_hz=1e6) as device:
         with sw.transmit(device.address) as tx:
             first = tx.info.first_index + 100_000
-            told: list[sw.PlayEvent] = []
+            events: list[sw.PlayEvent] = []
 
             def parts() -> Iterator[NDArray[Any]]:
                 yield np.zeros(100_000, np.complex64)
                 for event in tx.events(timeout=60):
-                    told.append(event)
+                    events.append(event)
                     if event.kind == "underflow":
                         break
                 yield np.zeros(1_000, np.complex64)
 
             end = tx.send(parts(), index=first)
             assert tx.wait_played(timeout=60)
-        last = told[-1]
-        assert last.kind == "underflow", "it is told while the burst goes on"
+        last = events[-1]
+        assert last.kind == "underflow", "it is reported while the burst goes on"
         assert first < last.index <= end - 1_000
         assert last.end - last.index == last.count
-        told.extend(tx.events())
-    assert all(event.lost == 0 for event in told)
-    lacking = sum(event.count for event in told if event.kind == "underflow")
-    late = sum(event.count for event in told if event.kind == "late")
+        events.extend(tx.events())
+    assert all(event.lost == 0 for event in events)
+    lacking = sum(event.count for event in events if event.kind == "underflow")
+    late = sum(event.count for event in events if event.kind == "late")
     (played,) = device.played()
     assert tx.end is not None
     assert lacking == tx.end.stats.underflow_at_peer == played.underrun_samples > 0

@@ -21,9 +21,9 @@ constexpr const char* kUsage =
     "  --payload BYTES   of a full packet [1408]\n"
     "  --rate N          samples a second [as fast as the ring takes them]\n"
     "  --loss P          share of frames lost, each way [0]\n"
-    "  --corrupt P       share of datagrams with a bit turned and the checksum mended [0]\n"
+    "  --corrupt P       share of datagrams with a bit turned and the checksum corrected [0]\n"
     "  --seed N          what loss and corruption are drawn from [1]\n"
-    "  --boot-id N       [drawn anew]\n"
+    "  --boot-id N       [random]\n"
     "  --registers PATH  a stream socket that answers read, write, counters, reset, close\n"
     "  --trace FILE.fst  every signal of every cycle; the board is to be built for it\n"
     "  --seconds N       ends after N seconds [at a signal]\n";
@@ -88,7 +88,7 @@ std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& stat
         status = 0;
         return {};
       }
-      if (i + 1 == argc) throw std::runtime_error(name + " lacks its value");
+      if (i + 1 == argc) throw std::runtime_error(name + " needs a value");
       set(options, name, argv[i + 1]);
     }
     const int ports = !options.tap.empty() + !options.unix_path.empty() + bool(options.udp_port);

@@ -23,7 +23,7 @@ struct BoardOptions {
   uint64_t seconds = 0;  // 0 = until a signal
 };
 
-// Reads the options; on an error, or when help is asked for, prints why and how, and sets `status`.
+// Reads the options; on an error, or when help is requested, prints why and how, and sets `status`.
 std::optional<BoardOptions> parse_board_options(int argc, char** argv, int& status);
 
 // A rate as the register `source_rate` holds it, and what it holds in samples a second.

@@ -20,7 +20,7 @@ class Console {
   Console(const Console&) = delete;
   Console& operator=(const Console&) = delete;
 
-  // Answers what has come. Never blocks: whoever does not read its answers is put out.
+  // Answers what has come. Never blocks: a client that does not read its answers is disconnected.
   void serve();
   // What to wait for.
   void add_to(std::vector<pollfd>& files) const;

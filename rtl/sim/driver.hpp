@@ -12,13 +12,13 @@ struct Setup {
   Address self{{0x02, 0x53, 0x57, 0, 0, 1}, 0x0A400002, 9100};
   uint32_t payload_bytes = 1408;
   uint32_t channels = 1;
-  uint64_t rate_hz = 0;            // samples a second, told in ACCEPT; 0 = unknown
+  uint64_t rate_hz = 0;            // samples a second, reported in ACCEPT; 0 = unknown
   uint32_t samples_per_ns_q = 0;   // the test source's rate, 0 = as fast as the ring takes them
   uint32_t pace_bytes_per_ns_q = 0;
   uint64_t gate_samples = 0;       // 0 = without end
   uint64_t boot_id = 1;
   uint64_t secret[2] = {0x0123456789ABCDEF, 0xFEDCBA9876543210};
-  uint32_t window_packets = 0;     // told in ACCEPT
+  uint32_t window_packets = 0;     // reported in ACCEPT
   uint32_t tolerance_16ns = 3125;  // 50 us
   uint32_t dead_ms = 15000;
   uint32_t idle_ms = 100;

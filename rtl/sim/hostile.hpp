@@ -1,4 +1,4 @@
-// Frames that nobody should send, each with the counter that must show it.
+// Frames that no correct peer sends, each with the counter that must show it.
 #pragma once
 
 #include <functional>

@@ -63,7 +63,7 @@ WorldSpec interrupted(const Options& options) {
   spec.down.delay_ns = spec.up.delay_ns = 2'000;
   spec.down.loss = 0.05;
   spec.up.loss = 0.01;
-  // A repair is asked for soon and credit lasts until it comes, so that DATA flows at any moment.
+  // A repair is requested soon and credit lasts until it comes, so that DATA flows at any moment.
   spec.setup.tolerance_16ns = 125;
   spec.window_packets = kWindow / 4;
   return spec;
@@ -158,7 +158,7 @@ std::string flushes(const Options& options, uint64_t& cycles) {
   std::printf("flushes: %" PRIu64 " takeovers, %" PRIu64 " while closing, %" PRIu64
               " with a full ring, %" PRIu64 " finished, %" PRIu64 " repeats\n",
               taken_over, closing, filled, finished, repeats);
-  if (repeats < count) world.fail("too few repeats were asked for");
+  if (repeats < count) world.fail("too few repeats were requested");
   if (world.model().mac().gaps) world.fail("idle cycles inside frames");
   return world.fault();
 }

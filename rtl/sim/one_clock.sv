@@ -1,10 +1,10 @@
 // samplewire_board on one clock, which ticks at each change of tick_i: one evaluation of the model
 // is one cycle.
 //
-// Four clocks that tick together cost the simulator four looks at who ticked, and logic between two
-// of them is computed for each. What the crossings do with clocks apart is for the testbenches of
-// `mac_fifo` and `rfdc_adapter`, and for the proofs. Resets and the time are taken a cycle late, so
-// that no logic but the ports' hangs on inputs.
+// Four separate clocks cost the simulator four checks for an edge, and it computes the logic
+// between two of them for each. The testbenches of `mac_fifo` and `rfdc_adapter`, and the proofs,
+// test the crossings with separate clocks. Resets and the time are taken a cycle late, so that only
+// the ports' logic depends on inputs.
 `default_nettype none
 
 module one_clock #(

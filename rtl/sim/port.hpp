@@ -27,8 +27,8 @@ std::unique_ptr<Port> open_tap(const std::string& name, int mtu);
 // An AF_UNIX datagram socket bound to `path`: one frame a datagram. Answers go to the last sender.
 std::unique_ptr<Port> open_unix(const std::string& path);
 
-// A UDP socket at 127.0.0.1:`port`, for whoever may not make a TAP: what comes there is wrapped
-// into frames to `board` with the sender's port kept, and what the board sends goes to the port it
+// A UDP socket at 127.0.0.1:`port`, for users who may not make a TAP. What comes there is wrapped
+// into frames to `board` with the sender's port kept. What the board sends goes to the port it
 // names. The board answers the address that a frame came from, so no ARP is needed.
 std::unique_ptr<Port> open_udp(uint16_t port, const Address& board);
 

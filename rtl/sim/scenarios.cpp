@@ -161,8 +161,8 @@ std::string throughput(const Options& options, uint64_t& cycles) {
 
 namespace {
 
-// What a REPORT asks for comes in turn: the beats of each seq beyond the first are stored before it
-// is shown, and one that has departed since is looked at and passed over.
+// The seqs that a REPORT requests come in turn: the beats of each seq beyond the first are stored
+// before it is shown. A seq that has departed since is checked and skipped.
 constexpr uint64_t kSeqCycles = 4;
 
 // Seqs that a REPORT lists, docs/protocol.md#2.12.

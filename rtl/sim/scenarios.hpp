@@ -27,10 +27,10 @@ std::string latency(const Options&, uint64_t& cycles);
 std::string restarts(const Options&, uint64_t& cycles);
 // The core is reset in mid-frame: the MAC sees whole frames or cut ones, and then a stream as any.
 std::string resets(const Options&, uint64_t& cycles);
-// Takeovers and closes in full traffic with repeats asked for: nothing of the old stream leaves
+// Takeovers and closes in full traffic with repeats requested: nothing of the old stream leaves
 // behind the first packet of the next, and all credit and every slot come back.
 std::string flushes(const Options&, uint64_t& cycles);
-// Frames that nobody should send; the stream beside them loses nothing.
+// Frames that no correct peer sends; the stream beside them loses nothing.
 std::string hostile(const Options&, uint64_t& cycles);
 
 }  // namespace sw

@@ -78,14 +78,16 @@ class Truth {
     if (counts.delivered != sent_)
       return "sent " + std::to_string(sent_) + ", delivered " + std::to_string(counts.delivered);
     ends_at(counts.next_index);
-    std::vector<Range> told;
+    std::vector<Range> reported;
     sw_gap gap;
     while (sw_host_gap(host, &gap)) {
       if (gap.not_repaired || gap.cause != 0) return "a gap of another cause than source overflow";
-      told.push_back({gap.first, gap.first + gap.source_lost});
+      reported.push_back({gap.first, gap.first + gap.source_lost});
     }
-    if (told.size() != lost_.size() || !std::equal(told.begin(), told.end(), lost_.begin()))
-      return std::to_string(told.size()) + " gaps told, " + std::to_string(lost_.size()) + " are true";
+    if (reported.size() != lost_.size() ||
+        !std::equal(reported.begin(), reported.end(), lost_.begin()))
+      return std::to_string(reported.size()) + " gaps reported, " + std::to_string(lost_.size()) +
+             " are true";
     return "";
   }
 

@@ -186,7 +186,7 @@ class World {
     while (const size_t len = sw_host_transmit(host_, now, packet, sizeof(packet)))
       up_.send(now, udp_frame(host_address_, spec_.setup.self, packet, len));
     host_due_ns_ = sw_host_timeout(host_, now);
-    // A machine that asks to be run at once is run in the next microsecond.
+    // A machine that is due at once runs in the next microsecond.
     host_due_ns_ = std::max(host_due_ns_, now + 1000);
   }
 

@@ -7,7 +7,7 @@
 // in the output register.
 //
 // Back-pressure: valid and ready as in AXI-Stream on both sides. Nothing is ever dropped or
-// overwritten: whoever cannot wait must look at wr_ready_o and count.
+// overwritten: a writer that cannot wait must check wr_ready_o and count its losses.
 //
 // Reset: either reset empties the FIFO on both sides, since each reaches the other through a
 // synchroniser; a reset lasts at least 4 cycles of the slower clock. Until it has crossed, the other

@@ -38,7 +38,7 @@ module crc_insert #(
     $error("the packet's first 4 bytes must lie in one beat, below the fifteenth");
   end
   if (|Ones[127:120]) begin : g_bad_ones
-    $error("beats are told apart only below the sixteenth");
+    $error("beats are distinct only below the sixteenth");
   end
 
   // Row i: the bits of the beat that bit i of the register sums after 64 bits.

@@ -4,7 +4,7 @@
 // answered one cycle later; a read is answered three cycles later. One of each is under way at a
 // time. A write of less than a whole word, an address that is none, and a read of what is not readable answer
 // SLVERR and do nothing. Reads wait while a snapshot is being made, at most 2 * 48 + 2 cycles, so
-// that a snapshot may be read right after it was asked for; each 64-bit value of it is of one
+// that a snapshot may be read right after it was requested; each 64-bit value of it is of one
 // cycle.
 //
 // rst_i clears the register `control`; all others keep what was written, and counters what they
@@ -224,7 +224,7 @@ module csr #(
     end
   end
 
-  // The counters lie far from where events come from: they are told a cycle late.
+  // The counters lie far from where events come from: events arrive a cycle late.
   sw_regs_pkg::event_t events_q;
   logic [31:0] samples_lost_q;
 

@@ -15,7 +15,7 @@ module ctl_rx #(
   input  logic        clk_i,
   input  logic        rst_i,
 
-  input  logic        valid_i,       // a word, whoever takes it
+  input  logic        valid_i,       // a word, for any reader
   input  logic [63:0] data_i,
   input  logic        last_i,
   input  logic        is_report_i,
@@ -49,7 +49,7 @@ module ctl_rx #(
     if (valid_i) begin
       inside_q <= !last_i;
       drop_q   <= is_dropped;
-      // Words from 63 on share the last place, which nobody reads.
+      // Words from 63 on share the last place, which is never read.
       if (last_i) word_q <= '0;
       else if (!(&word_q)) word_q <= word_q + 6'd1;
     end

@@ -7,7 +7,7 @@
 // frame from its fields and holds still while the frame is read.
 //
 // A REPORT is shown from byte ReportFrom on: its reader needs nothing before, and the repeats that
-// it asks for wait for these cycles.
+// it requests wait for these cycles.
 //
 // Accepts a beat every clock for ever. Last beat in to first beat out: 4 cycles; then a beat a cycle,
 // and 3 idle cycles between frames. Back-pressure on the output only.

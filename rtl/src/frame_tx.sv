@@ -7,7 +7,7 @@
 //
 // Throughput: a beat a clock; frames back to back where a frame has at least 26 beats at 64 bits, 7
 // at 512, else a frame in so many clocks. Latency: job to first beat 15 cycles, the ring answering
-// at once. Back-pressure: `m_axis_tready`; reads of the ring are asked for only as far as the FIFO
+// at once. Back-pressure: `m_axis_tready`; reads of the ring are requested only as far as the FIFO
 // has room for their replies. tvalid has no gap inside a frame unless the ring keeps requests
 // waiting.
 //

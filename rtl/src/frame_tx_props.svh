@@ -17,7 +17,7 @@
   end
   always_comb begin
     assume (rst_i == f_reset_q);
-    // The ring answers what was asked for; a payload has 2 beats at least.
+    // The ring answers what was requested; a payload has 2 beats at least.
     if (rd_valid_i) assume (f_flight_q != '0);
     assume (job_i.desc.len_bytes[15:BeatShift] >= CountWidth'(2));
   end

@@ -159,7 +159,7 @@ module head_wide (
   logic [17:0] covered_q;  // with the trailer, in the step behind Steps; at each, to spare a choice
   logic [15:0] udp_sum;
 
-  // Of registers alone: who offers the job waits for it.
+  // Depends on registers only: the source of the job waits for it.
   assign move    = head_valid_q && is_closed_q && !out_valid_q;
   assign load    = job_valid_i && is_prepared_q && (!head_valid_q || move) && !fetch_busy_i;
   assign start_o = load;

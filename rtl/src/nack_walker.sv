@@ -1,4 +1,4 @@
-// Walks the ranges that REPORTs ask for and offers each seq that is to depart again.
+// Walks the ranges that REPORTs request and offers each seq that is to depart again.
 //
 // A range waits in a FIFO; at its turn its seqs are looked at in order: those before `oldest` are
 // passed over, and it ends at `sent`, which cuts it as docs/protocol.md#4.6 says. A seq is offered
@@ -6,21 +6,21 @@
 // (go-back-N) offers all up to `sent` as it stands at that moment. Nothing is offered that is
 // released, also when the release comes while the offer waits.
 //
-// Of a seq the low bits are kept that tell the seqs around the window apart. So a range comes with
-// `rng_is_near_i`: its first lies within 2 * Slots of `oldest`, before or behind; another is
-// dropped, and a count above 2 * Slots is taken as that. Both differ from the rule only for a range
-// that begins far before `oldest`, which no REPORT that was taken needs. A range that
-// waits until its numbers come round again asks for nothing: what is in the slots then departed
-// after the range's `settled`.
+// Only the low bits of a seq are kept, which distinguish the seqs around the window. So a range
+// comes with `rng_is_near_i`: its first lies within 2 * Slots of `oldest`, before or behind. Other
+// ranges are dropped, and a count above 2 * Slots is cut to that. Both differ from the rule only
+// for a range that begins far before `oldest`, which no accepted REPORT needs. A range that waits
+// until its numbers wrap requests nothing: what is in the slots then departed after the range's
+// `settled`.
 //
 // Throughput: a range takes 1 cycle, 2 for each of its seqs that is looked at, 3 for one that is
-// taken, one for one that is released, and one where `sent` ends it. A release shows at the offer one cycle late (window's
-// `full_o` allows for it). Latency: range to offer 5 cycles. Back-pressure: none towards ranges,
-// one without room is dropped and told (`ev_refused_o`; the receiver lists it again); an offer
-// waits for `cand_ready_i`, and may be withdrawn. A range stands from the cycle before
-// `rng_valid_i` on: it is taken as it was there. Whoever takes an offer writes the slot's last
-// departure in the next cycle.
-// Does not know the budget. One clock.
+// taken, one for one that is released, and one where `sent` ends it. A release shows at the offer
+// one cycle late (window's `full_o` allows for it). Latency: range to offer 5 cycles.
+// Back-pressure: none towards ranges: a range without room is dropped and signalled
+// (`ev_refused_o`), and the receiver lists it again. An offer waits for `cand_ready_i`, and may be
+// withdrawn. A range is stable from the cycle before `rng_valid_i` on: it is taken as it was there.
+// The module that takes an offer writes the slot's last departure in the next cycle. Does not know
+// the budget. One clock.
 `default_nettype none
 
 module nack_walker #(

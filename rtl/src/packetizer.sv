@@ -18,10 +18,10 @@
 //   that is filled in part can cause, the count takes the place of that beat, and the beat begins a
 //   second packet (the split of docs/protocol.md#6.5).
 //
-// It does not zero what lies beyond s_count: the source does. After a flush the first packet carries
-// START, and losses before it are no losses. While run_i is low, samples are taken and thrown away.
-// Fewer than 2^48 samples are lost between two beats; ev_lost_count_o tells of a loss in the cycle
-// after the beat that shows it, lost_o one later.
+// It does not zero what lies beyond s_count: the source does. After a flush the first packet
+// carries START, and losses before it do not count. While run_i is low, samples are taken and
+// thrown away. Fewer than 2^48 samples are lost between two beats. ev_lost_count_o reports a loss
+// in the cycle after the beat that shows it, lost_o one later.
 // A ring slot is claimed at a packet's first beat, against oldest_i: the packets of the ring are
 // [oldest_i, next_i) and the one or two that are being completed. No clock crossing.
 `default_nettype none

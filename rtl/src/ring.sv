@@ -1,4 +1,4 @@
-// The memory of the packets that may be asked for again: one write port, one read port.
+// The memory of the packets that may be requested again: one write port, one read port.
 //
 // Throughput: one write and one read a clock. Latency: the reply comes RdLatency cycles after its
 // request was taken, in order, with its tag. Back-pressure: rd_ready_o is always high here; a ring

@@ -78,8 +78,8 @@ module rx_filter #(
   end
 
   // How many 128-bit words of the beat hold anything, less one, and the bytes of the last: those of
-  // the beat modulo 16, 0 is 16. Bit b of a number of bytes is told by the byte with which it rises
-  // and the one with which it falls.
+  // the beat modulo 16, 0 is 16. Each bit b of a number of bytes follows from the byte with which
+  // it rises and the one with which it falls.
   logic [1:0] words0;
   logic [3:0] bytes0;
   logic [31:0] falls0;
@@ -190,7 +190,7 @@ module rx_filter #(
     if (write) mem[wr_now] <= {words0, bytes0, last0_q, d0_q};
   end
 
-  // What is for nobody here, beat by beat; tuser on tlast: it is ours, or broken.
+  // Frames for other receivers, beat by beat; tuser on tlast: it is ours, or broken.
   logic [511:0] d1_q;
   logic [ 63:0] keep1_q;
   always_ff @(posedge clk_i) begin

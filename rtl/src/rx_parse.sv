@@ -349,7 +349,7 @@ module rx_parse #(
     is_body_right = exact ? !is_long && over == '0 : is_long || !short;
   endfunction
 
-  // What lengths say is known before the last beat, and a cycle later told in a bit each.
+  // The results of the lengths are known before the last beat; a cycle later each is one bit.
   logic has_ip_q, has_heads_q, has_echo_q, has_packet_q, body_right_q;
   always_ff @(posedge clk_i) begin
     if (v1_q) begin

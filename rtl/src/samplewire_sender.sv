@@ -295,7 +295,7 @@ module samplewire_sender #(
   logic [7:0]  k_tkeep;
   logic        k_tvalid, k_tready, k_tlast;
   logic [5:0]  tpl_addr;
-  logic [21:0] told;
+  logic [21:0] session_events;
 
   session u_session (
       .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_ns_i),
@@ -317,26 +317,27 @@ module samplewire_sender #(
       .ctl_done_o(ctl_done),
       .m_axis_tvalid(k_tvalid), .m_axis_tready(k_tready), .m_axis_tdata(k_tdata),
       .m_axis_tkeep(k_tkeep), .m_axis_tlast(k_tlast),
-      .event_o(told), .ev_dropped_o(no_room_session)
+      .event_o(session_events), .ev_dropped_o(no_room_session)
   );
 
-  assign events.opens              = told[sw_pkg::EventOpens];
-  assign events.challenged         = told[sw_pkg::EventChallenged];
-  assign events.accepted           = told[sw_pkg::EventAccepted];
-  assign events.refused            = told[sw_pkg::EventRefused];
-  assign events.takeovers          = told[sw_pkg::EventTakeover];
-  assign events.unknown            = told[sw_pkg::EventUnknown] || told[sw_pkg::EventUnanswered];
-  assign events.marks              = told[sw_pkg::EventMark];
-  assign events.control_frames     = told[sw_pkg::EventControl];
-  assign events.ended_finished     = told[sw_pkg::EventFinished];
-  assign events.ended_by_peer      = told[sw_pkg::EventClosed];
-  assign events.ended_silent       = told[sw_pkg::EventSilent];
-  assign events.ended_half_open    = told[sw_pkg::EventHalfOpen];
-  assign events.ended_broken       = told[sw_pkg::EventBreaker];
-  assign events.arp_replies        = told[sw_pkg::EventArp];
-  assign events.icmp_replies       = told[sw_pkg::EventIcmp];
-  assign events.replies_suppressed = told[sw_pkg::EventSuppressed];
-  assign form_session              = told[sw_pkg::EventMalformed];
+  assign events.opens              = session_events[sw_pkg::EventOpens];
+  assign events.challenged         = session_events[sw_pkg::EventChallenged];
+  assign events.accepted           = session_events[sw_pkg::EventAccepted];
+  assign events.refused            = session_events[sw_pkg::EventRefused];
+  assign events.takeovers          = session_events[sw_pkg::EventTakeover];
+  assign events.unknown            = session_events[sw_pkg::EventUnknown] ||
+                                     session_events[sw_pkg::EventUnanswered];
+  assign events.marks              = session_events[sw_pkg::EventMark];
+  assign events.control_frames     = session_events[sw_pkg::EventControl];
+  assign events.ended_finished     = session_events[sw_pkg::EventFinished];
+  assign events.ended_by_peer      = session_events[sw_pkg::EventClosed];
+  assign events.ended_silent       = session_events[sw_pkg::EventSilent];
+  assign events.ended_half_open    = session_events[sw_pkg::EventHalfOpen];
+  assign events.ended_broken       = session_events[sw_pkg::EventBreaker];
+  assign events.arp_replies        = session_events[sw_pkg::EventArp];
+  assign events.icmp_replies       = session_events[sw_pkg::EventIcmp];
+  assign events.replies_suppressed = session_events[sw_pkg::EventSuppressed];
+  assign form_session              = session_events[sw_pkg::EventMalformed];
 
   // ------------------------------------------------------------------ one wire
   tx_mux #(.W(W)) u_tx_mux (

@@ -6,11 +6,10 @@
 // (`cookie`).
 //
 // One thing is done after the other: a MARK that is owed waits for an answer that is under way.
-// Every packet of the session asks `tx_sched` for its departure, so that all stamps strictly rise
-// (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), leave at their place
-// among DATA, which goes on meanwhile. The listener's give the place back at once. Of what DATA
-// changes, seqs are read when the place has been given, the index and the losses before.
-//
+// Every packet of the session gets its departure from `tx_sched`, so that all stamps strictly rise
+// (docs/protocol.md#2.6). Those of the sender, MARK, CLOSE and CLOSE_ACK(done), leave at their
+// place among DATA, which goes on meanwhile. The listener's packets give the place back at once. Of
+// what DATA changes, seqs are read when the place has been given, the index and the losses before.
 // A change of stream: `hold_o` keeps DATA back, `flush_o` comes when what was chosen has left, at
 // least 32 cycles long; then the stream is Opening and its ACCEPT is built.
 //

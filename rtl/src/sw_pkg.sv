@@ -87,7 +87,7 @@ package sw_pkg;
     logic [15:0] port;
   } peer_t;
 
-  // Who a received frame is for.
+  // The receiver of a received frame.
   typedef enum logic [1:0] {
     ClassArp     = 2'd0,
     ClassIcmp    = 2'd1,   // echo request
@@ -214,7 +214,7 @@ package sw_pkg;
 
   // Bits of OutPulse.
   typedef enum logic [2:0] {
-    PulseWant     = 3'd0,   // asks for the place
+    PulseWant     = 3'd0,   // requests the place
     PulseDone     = 3'd1,   // gives it back
     PulseLeft     = 3'd2,   // a MARK or CLOSE has its departure
     PulseRestart  = 3'd3,   // of the MARKs
@@ -223,7 +223,7 @@ package sw_pkg;
     PulseMacNext  = 3'd6    // the next 16 bits of its value, 4 cycles later
   } ctl_pulse_e;
 
-  // Events that it tells.
+  // Events that it signals.
   typedef enum logic [4:0] {
     EventOpens       = 5'd0,
     EventChallenged  = 5'd1,

@@ -5,17 +5,17 @@
 // for the pacer. The budget is a bucket of max(window / 4, 32) repeats that is filled again an RTT
 // after the first was taken from it.
 //
-// A control packet takes longer to build than a frame to leave, so its place is given ahead of time:
-// `ctl_departure_o` lies CtlLead after the present, and DATA goes on with stamps before that. When
-// the clock has passed it, no DATA is chosen until the packet is built; what was chosen before leaves
-// before it, and `tx_mux`, which held it back (`ctl_hold_o`), sends it then. So the order of
-// departures is the order of leaving (docs/protocol.md#2.6), and nobody waits for the packet unless
-// its building takes longer than CtlLead.
+// A control packet takes longer to build than a frame to leave, so its place is given ahead of
+// time: `ctl_departure_o` lies CtlLead after the present, and DATA goes on with stamps before that.
+// When the clock has passed it, no DATA is chosen until the packet is built. What was chosen before
+// leaves before it, and `tx_mux`, which held it back (`ctl_hold_o`), sends it then. So the order of
+// departures is the order of leaving (docs/protocol.md#2.6). DATA waits for the packet only if its
+// building takes longer than CtlLead.
 //
 // The job is the slot's descriptor as slot_table shows it: the address stands still while the job
 // waits, so the descriptor needs no registers here. It waits while the packet before leaves.
-// `hold_o` tells that the slot of `next` is still to be read: a repeat whose seq was released after
-// it was chosen. Then nothing may be written to that slot.
+// `hold_o` is high while the slot of `next` is still to be read: a repeat whose seq was released
+// after it was chosen. Then nothing may be written to that slot.
 //
 // Throughput: one job in 3 cycles. Latency: `has_new_i` or `cand_valid_i` to `job_valid_o` one
 // cycle. Back-pressure: `job_ready_i`; flush withdraws the job that waits. Does not know REPORTs,
@@ -173,7 +173,7 @@ module tx_sched #(
     ctl_q        <= grant || (ctl_q && !leave);
     if (job_valid_q && job_ready_i) read_slot_q <= seq_q[Sw-1:0];
 
-    // A window above what the ring holds asks for no more than the ring holds.
+    // A window above what the ring holds needs no more than the ring holds.
     if (window_i[31:LevelWidth+2] != '0) capacity_q <= '1;
     else capacity_q <= (window_i[LevelWidth+1:2] > LevelMin) ? window_i[LevelWidth+1:2] : LevelMin;
     is_full_q  <= level_q == capacity_q;
@@ -211,7 +211,7 @@ module tx_sched #(
   assign cand_ready_o    = take_repeat;
   assign ev_budget_o     = is_stalled && !was_stalled_q;
 
-  // Whether it is chosen or not: where no job stands nobody looks.
+  // Also without a choice: while no job is offered, the address is not used.
   assign slot_addr_o = job_valid_q && !job_ready_i ? seq_q[Sw-1:0] : seq[Sw-1:0];
   assign dep_we_o    = is_first_q;
   assign dep_waddr_o = seq_q[Sw-1:0];

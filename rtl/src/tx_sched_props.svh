@@ -45,7 +45,7 @@
       if (depart_new_o) assert (has_new_i && !depart_repeat_o);
       if (choose) assert (is_flowing && pacer_ok_i && !flush_i);
       if (depart_repeat_o) assert (cand_valid_i && cand_ready_o && |level_q);
-      // Whoever counts departures has 3 cycles between them.
+      // Logic that counts departures has 3 cycles between them.
       if (choose || leave) assert (f_since_q >= 2'd2);
       // The budget, docs/protocol.md#4.7.
       assert (level_q <= LevelMin);

@@ -11,13 +11,12 @@
 //
 // Throughput: a step of a REPORT, a commit and a departure in every cycle, together. Latency: a
 // step counts 2 cycles after it: `rep_valid_i` may come there; `rep_is_near_o` is right one before.
-// `rep_ok_o` is right with `rep_valid_i`; the numbers change in the next cycle; `has_new_o` one after them, so that whoever departs a packet looks again 2
-// cycles later at the earliest. `full_o` rises with
-// `next_o` and falls one cycle after `oldest_o` has moved: within that cycle a repeat that was
-// chosen by the old `oldest_o` has claimed its slot (tx_sched's `hold_o`).
-// Back-pressure: `full_o`; a commit while it is high is a fault of the caller.
-// Does not keep the numbers of REPORTs: whoever parses them says which is newer.
-// One clock.
+// `rep_ok_o` is right with `rep_valid_i`. The numbers change in the next cycle, `has_new_o` one
+// after them: after a departure the next check is 2 cycles later at the earliest. `full_o` rises
+// with `next_o` and falls one cycle after `oldest_o` has moved: within that cycle a repeat that was
+// chosen by the old `oldest_o` has claimed its slot (tx_sched's `hold_o`). Back-pressure: `full_o`;
+// a commit while it is high is a fault of the caller. Does not keep the numbers of REPORTs: their
+// parser decides which is newer. One clock.
 `default_nettype none
 
 module window #(

@@ -22,8 +22,8 @@ HEAD = """\
 // Written by rtl/syn/crc_step.py; not edited by hand.
 //
 // One step of the CRC-32C register over 64 bits, bit 0 first on the wire; the register before is
-// added to bits 31:0. Combinational: XORs with shared terms, which no mapper finds by itself; a
-// third of the LUTs of 32 separate sums.
+// added to bits 31:0. Combinational: XORs with shared terms, which technology mappers do not find;
+// a third of the LUTs of 32 separate sums.
 `default_nettype none
 
 module crc_step64 (

@@ -179,7 +179,7 @@ def is_ours(name: str, module: dict) -> bool:
 
 
 def by_module(path: Path) -> dict[str, Area]:
-    """Area of each module by itself, all its instances together, from a netlist with hierarchy."""
+    """Area of each module alone, all its instances together, from a netlist with hierarchy."""
     modules = {n: m for n, m in json.loads(path.read_text())["modules"].items() if is_ours(n, m)}
     uses = [c["type"] for m in modules.values() for c in m["cells"].values()]
     rows: dict[str, Area] = {}

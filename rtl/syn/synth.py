@@ -47,7 +47,7 @@ HEAD = """\
 # Area
 
 Written by `make synth`: yosys for xcup (UltraScale+), each module flat with the parameters it has
-by itself, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
+alone, not placed. LUT counts logic, LUT RAM and SRLs; BRAM is of 36 Kbit. Levels are LUTs on
 the longest path between registers, memories and ports; MUXF and carry chains count nothing behind
 their LUTs (`rtl/syn/netlist.py` has the rules). Sums modulo 2 are built as trees of six, what a LUT
 takes (`rtl/syn/xor_tree.v`). `samplewire_sender` is without the ring, a black
@@ -217,7 +217,7 @@ def fill(pairs: list[tuple[str, int]], texts: dict[str, str], path: bool) -> int
 
 
 def break_down(pairs: list[tuple[str, int]], texts: dict[str, str]) -> None:
-    """Print what each module inside takes by itself; nothing is optimized across their borders."""
+    """Print what each module inside takes alone; nothing is optimized across their borders."""
     for top, width in pairs:
         print(f"{top}{f' at {width} bits' if width else ''}: {', '.join(COLUMNS[:-1])}")
         rows = netlist.by_module(build(top, width, texts, flat=False))

@@ -4,7 +4,7 @@
 
 Three parts:
 
-- strangers: packets of somebody who sees nothing of the streams. The streams stay whole.
+- strangers: packets of an attacker that sees nothing of the streams. The streams stay whole.
 - peers: a hostile host and a hostile device, which know their stream. The other end neither
   panics nor hangs, and serves the next peer.
 - flood: all packets of the first part at once, to both ends of a stream. The stream stays whole,

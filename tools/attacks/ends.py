@@ -78,29 +78,29 @@ class Program:
         if status is not None:
             raise AttackError(f"{after}: {self} ended with status {status}: {self.errors()}")
 
-    def check_whole(self, who: str) -> None:
+    def check_whole(self, name: str) -> None:
         """Interrupts a receiver; nothing may be missing."""
         self._process.send_signal(signal.SIGINT)
-        self.check_ends_whole(who, PATIENCE_S, INTERRUPTED)
+        self.check_ends_whole(name, PATIENCE_S, INTERRUPTED)
 
-    def check_ends_whole(self, who: str, seconds: float, wanted: int = 0) -> None:
-        status = self.wait(seconds, who)
+    def check_ends_whole(self, name: str, seconds: float, wanted: int = 0) -> None:
+        status = self.wait(seconds, name)
         if status != wanted:
-            raise AttackError(f"{who} ends with status {status}: {self.errors()}")
+            raise AttackError(f"{name} ends with status {status}: {self.errors()}")
         end = json.loads(self.output())["end"]
         # What a sender gave up is missing at the device that plays.
         missing = end["samples_missing"] if "samples_missing" in end else end["packets_given_up"]
         delivered = end.get("samples_delivered", end.get("samples_sent"))
         if missing or not delivered:
             causes = {cause: count for cause, count in end.get("gap_samples", {}).items() if count}
-            raise AttackError(f"{who} has {delivered} samples, {missing} are missing: {causes}")
-        print(f"  {who}: {delivered} samples, nothing missing")
+            raise AttackError(f"{name} has {delivered} samples, {missing} are missing: {causes}")
+        print(f"  {name}: {delivered} samples, nothing missing")
 
-    def wait(self, seconds: float, who: str) -> int:
+    def wait(self, seconds: float, name: str) -> int:
         try:
             return self._process.wait(seconds)
         except subprocess.TimeoutExpired:
-            raise AttackError(f"{who} is still there after {seconds} s") from None
+            raise AttackError(f"{name} is still there after {seconds} s") from None
 
     def peak_bytes(self) -> int:
         """The most memory that it has ever had resident."""

@@ -1,4 +1,4 @@
-"""What somebody who sees no packet of a stream can send to one of its ends, as frames."""
+"""Frames that an attacker off the path can send to one end of a stream."""
 
 from collections.abc import Iterator
 

@@ -178,7 +178,7 @@ class Tree:
             "CARGO_INCREMENTAL": "1",
             # What is checked and what is tested share their C libraries.
             "CARGO_PROFILE_DEV_OPT_LEVEL": "2",
-            # Nobody reads a backtrace.
+            # Backtraces are not used.
             "CARGO_PROFILE_DEV_DEBUG": "false",
             # A change may make something unused, and is tried all the same.
             "RUSTFLAGS": "--cap-lints allow",

@@ -24,7 +24,7 @@ impl Driven {
     pub(crate) fn take_back(&self) -> Listener {
         self.0.0.store(false, Ordering::Relaxed);
         let mut device = self.0.1.lock().expect("nothing panics while it holds this lock");
-        device.take().expect("it was lent")
+        device.take().expect("the link has the device")
     }
 
     fn turn(&self) {

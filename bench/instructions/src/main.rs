@@ -169,7 +169,7 @@ fn third<T>(work: impl FnOnce() -> T) -> T {
 /// From packet to packet, as of 10 Gb/s.
 const PACKET_NS: u64 = 1_200;
 
-/// From one packet by itself to the next.
+/// From one single packet to the next.
 const LONE_NS: u64 = 100_000;
 
 /// Of samples in them.

@@ -1,4 +1,4 @@
-//! A device and a receiver of it in one thread: whoever is to do something is called.
+//! A device and a receiver of it in one thread: the bench calls each when it has something to do.
 
 use std::error::Error;
 use std::time::Duration;
@@ -21,7 +21,7 @@ pub(crate) struct Stream {
     device: Driven,
 }
 
-/// A device that nobody has opened, and the link to it.
+/// A device that is not open yet, and the link to it.
 pub(crate) struct Closed {
     device: Driven,
     link: Box<dyn Link>,

@@ -6,9 +6,9 @@
 //     ./saxpy [--kernels M] [--floats N] [--buffers Q] [--cores C]
 //             [--schedule free|stage] [--blocks one|two] [--seconds S]
 //
-// N floats are handed over at a time, and a buffer between two blocks holds Q times as many, or as
-// many as GNU Radio takes by itself with --buffers 0. Every block has a thread, as GNU Radio has it:
-// `free`, all of them may run on the first C cores; `stage`, each core has a stretch of the chain.
+// N floats are handed over at a time, and a buffer between two blocks holds Q times as many, or GNU
+// Radio's default with --buffers 0. Every block has a thread, as GNU Radio has it: `free`, all of
+// them may run on the first C cores; `stage`, each core has a stretch of the chain.
 // `two` makes each kernel of GNU Radio's own multiply_const_ff and add_const_ff. The last
 // line that it prints is a JSON object; the rate is of samples that came to the sink.
 

@@ -5,9 +5,9 @@
 //!     [--schedule stage|copy] [--cores C] [--floats N] [--quanta Q] [--seconds S] [--json]
 //! ```
 //!
-//! `stage`: Q quanta of N floats, which nobody touches, go from a source to a sink through C threads,
-//! each of which spins on a CPU of its own; by hand, through rings between such threads. `copy`: a
-//! block copies the quanta of one circuit to those of another on one CPU; by hand, memcpy.
+//! `stage`: Q quanta of N floats go from a source to a sink through C threads, untouched. Each
+//! thread spins on a CPU of its own; by hand, through rings between such threads. `copy`: a block
+//! copies the quanta of one circuit to those of another on one CPU; by hand, memcpy.
 
 mod bench;
 

@@ -172,7 +172,7 @@ impl Scheduler for Async {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
         let placement = Placement::by(graph, stages(self.kernels, self.cores));
         let executor = Executor::new();
-        // In an array: a group by itself is a future again.
+        // In an array, because a bare group is a future again.
         let to_its_end = async |mut group: Group| {
             (&mut group).await;
             [group]
@@ -185,7 +185,7 @@ impl Scheduler for Async {
                 // Listens before anybody can say it.
                 let (executor, over) = (&executor, is_over.listen());
                 scope.spawn(move || {
-                    pin(cpu).expect("there are as many CPUs as was asked for");
+                    pin(cpu).expect("there are as many CPUs as were requested");
                     block_on(executor.run(over))
                 });
             }

@@ -13,8 +13,8 @@ use crate::{
 /// The blocks of this crate as methods of a [`Chain`] of `T`. An argument that a block refuses is an
 /// error of the whole: [`Chain::build`] and [`Chain::run`] return it with the block's name.
 ///
-/// Those that work in place need quanta of their own: a chain that begins with samples which are lent,
-/// as a receiver's, has these behind its first transform.
+/// In-place blocks need quanta of their own. A chain that begins with borrowed samples, such as a
+/// receiver's, can have them only after its first transform.
 ///
 /// ```
 /// use num_complex::{Complex, Complex32};

@@ -1,13 +1,13 @@
-//! Several blocks that map each sample by itself, in one pass.
+//! Several blocks that each map single samples, in one pass.
 
 use std::hint::black_box;
 
 use multiversion::multiversion;
 use samplewire_circuit::{Flow, InPlace, Quantum, Sample, Work};
 
-/// Maps each sample by itself, whatever stands before and behind it, and keeps nothing from one to the
-/// next: what can be [`Fused`]. A function of one sample does, as does a pair, its first before its
-/// second.
+/// Maps each sample without regard to its neighbours, and keeps no state between samples. So it can
+/// be [`Fused`]. Implemented by a function of one sample, and by a pair: the first map runs before
+/// the second.
 pub trait Elementwise<T>: Clone + Send {
     /// How many maps it consists of, one after the other.
     const MAPS: usize = 1;
@@ -147,8 +147,8 @@ fn map_groups<'a, const N: usize, T: Copy, E: Elementwise<T>>(
     rest
 }
 
-/// So many maps each sample goes through by itself: a core has enough other samples under way while
-/// one waits for its results. With more maps than this it has not.
+/// Up to this many maps, each sample goes through all of them in turn: a core has enough other
+/// samples under way while one waits for its results. With more maps it has too few.
 const SAMPLE_BY_SAMPLE_MAX: usize = 4;
 
 #[cfg(test)]

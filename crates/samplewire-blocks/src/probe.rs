@@ -1,4 +1,4 @@
-//! How strong a stream is, for whoever asks.
+//! Measures how strong a stream is, for any thread that reads it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

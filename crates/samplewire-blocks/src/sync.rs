@@ -53,7 +53,7 @@ impl InPlace<u8> for InsertSync {
 #[derive(Debug)]
 pub struct FindSync {
     search: SyncSearch,
-    /// The index of the first byte that the search saw since it began anew.
+    /// The index of the first byte that the search saw since it restarted.
     begin: u64,
     /// Where the next quantum begins if nothing is missing.
     next: Option<u64>,

@@ -84,7 +84,7 @@ impl Pace {
     /// How long the next must wait; `None` when it may pass.
     fn due_after(&self, now: Instant) -> Option<Duration> {
         let due = Duration::try_from_secs_f64(self.passed as f64 / self.rate_hz);
-        // A rate that asks for more than a century is asked again then.
+        // A wait of more than a century is computed again after a century.
         let due = due.unwrap_or(CENTURY).min(CENTURY);
         due.checked_sub(now.duration_since(self.begin?)).filter(|left| !left.is_zero())
     }

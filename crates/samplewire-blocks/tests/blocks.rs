@@ -401,14 +401,14 @@ impl<S: Sample, B: Source<S>> Source<S> for Tagged<B> {
     }
 }
 
-/// The rates and the tags that came, each with the indexes of its quantum.
+/// Records the rates and the tags that came, each with the indexes of its quantum.
 #[derive(Clone, Default)]
-struct Told(Arc<Mutex<Vec<Word>>>);
+struct Log(Arc<Mutex<Vec<Word>>>);
 
 /// Index, end, rate and tags of a quantum.
 type Word = (u64, u64, f64, Vec<Tag>);
 
-impl<S: Sample> InPlace<S> for Told {
+impl<S: Sample> InPlace<S> for Log {
     fn work(&mut self, quantum: &mut Quantum<S>) -> Work {
         let tags = quantum.tags().to_vec();
         let word = (quantum.index(), quantum.end_index(), quantum.rate_hz(), tags);
@@ -421,22 +421,22 @@ impl<S: Sample> InPlace<S> for Told {
 fn tags_and_rate_cross_an_interpolator_with_their_samples() {
     let at = vec![0, 1, 499, 500, 4_321, 9_999];
     for len in [12, 100, 1_000] {
-        let (told, at) = (Told::default(), at.clone());
-        let (block, tagged) = (told.clone(), Tagged(Noise::new(1, 0.1), at.clone()));
+        let (log, at) = (Log::default(), at.clone());
+        let (block, tagged) = (log.clone(), Tagged(Noise::new(1, 0.1), at.clone()));
         run::<f32, f32>(tagged, |graph, stream| {
             let circuit = Circuit::new(3, len).named("output");
             let raise = Interpolator::new(&[1.0; 9], 4).unwrap();
             let stream = graph.transform("raise", raise, stream, circuit);
-            graph.in_place("told", block, stream)
+            graph.in_place("log", block, stream)
         })
         .unwrap();
-        let told = told.0.lock().unwrap();
-        assert!(told.iter().all(|word| word.2 == 4e6));
+        let log = log.0.lock().unwrap();
+        assert!(log.iter().all(|word| word.2 == 4e6));
         assert!(
-            told.iter()
+            log.iter()
                 .all(|word| { word.3.iter().all(|tag| (word.0..word.1).contains(&tag.index)) })
         );
-        let tags = told.iter().flat_map(|word| &word.3);
+        let tags = log.iter().flat_map(|word| &word.3);
         let tags: Vec<_> = tags.map(|tag| (tag.index, tag.kind)).collect();
         let want = at.iter().map(|&index| (4 * index, TagKind::Gain { db: index as f64 }));
         assert_eq!(tags, want.collect::<Vec<_>>(), "{len}");
@@ -608,14 +608,14 @@ fn sync_words_are_tagged_at_the_byte_in_which_they_end() {
     let want: Vec<_> = naive().collect();
     assert!(want.len() >= 10, "{}", want.len());
     let (block, matches) = FindSync::new(SyncWord::new(&word).unwrap(), 1).unwrap();
-    let told = Told::default();
+    let log = Log::default();
     let seen = run(Bytes(stream.clone()), |graph, stream| {
         let stream = graph.in_place("find", block, stream);
-        graph.in_place("told", told.clone(), stream)
+        graph.in_place("log", log.clone(), stream)
     });
     assert_eq!(seen.unwrap().samples(), stream);
-    let told = told.0.lock().unwrap();
-    let tags: Vec<Tag> = told.iter().flat_map(|word| word.3.clone()).collect();
+    let log = log.0.lock().unwrap();
+    let tags: Vec<Tag> = log.iter().flat_map(|word| word.3.clone()).collect();
     assert_eq!(tags, want);
     assert_eq!((matches.found(), matches.untagged()), (want.len() as u64, 0));
 }
@@ -623,17 +623,17 @@ fn sync_words_are_tagged_at_the_byte_in_which_they_end() {
 #[test]
 fn sync_words_across_a_gap_are_not_found_and_those_beyond_the_tags_are_counted() {
     let (block, matches) = FindSync::new(SyncWord::new(&[7, 7]).unwrap(), 0).unwrap();
-    let told = Told::default();
+    let log = Log::default();
     run(Gap(Constant::new(7_u8)), |graph, stream| {
         let stream = graph.in_place("find", block, stream);
-        graph.in_place("told", told.clone(), stream)
+        graph.in_place("log", log.clone(), stream)
     })
     .unwrap();
     // Each byte but the first of the stream and the first behind the gap; 20 quanta of 500.
     assert_eq!((matches.found(), matches.untagged()), (9_998, 9_998 - 20 * 8));
-    let told = told.0.lock().unwrap();
-    assert!(told.iter().all(|word| word.3.len() == 8));
-    assert_eq!((told[0].3[0].index, told[6].3[0].index), (1, 4_001));
+    let log = log.0.lock().unwrap();
+    assert!(log.iter().all(|word| word.3.len() == 8));
+    assert_eq!((log[0].3[0].index, log[6].3[0].index), (1, 4_001));
 }
 
 #[test]

@@ -24,9 +24,9 @@ use crate::sample::Sample;
 /// What a block did with a quantum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// It goes on to the next block; an empty one goes home.
+    /// It goes on to the next block; an empty one returns to its pool.
     Pass,
-    /// It goes home: its samples end here.
+    /// It returns to its pool: its samples end here.
     Discard,
     /// Nothing was done: to be called again with this quantum, soon.
     Wait,
@@ -43,7 +43,7 @@ pub type Failure = Box<dyn Error + Send + Sync>;
 /// What a block's work comes to.
 pub type Work = Result<Flow, Failure>;
 
-/// What a block is told when the graph starts.
+/// What a block receives when the graph starts.
 #[derive(Debug)]
 pub struct Context<'a> {
     /// The block's name in the graph.
@@ -54,16 +54,18 @@ pub struct Context<'a> {
 
 /// Fills quanta.
 pub trait Source<T: Sample>: Send {
-    /// Fills `quantum`, which is empty and whose index follows that of the last one: sets its length,
-    /// and its index, rate and tags where there is something to say. Left empty it goes home.
+    /// Fills `quantum`. It arrives empty, and its index follows that of the last one. Set its
+    /// length, and its index, rate and tags where needed. A quantum that is left empty returns to
+    /// its pool.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn fill(&mut self, quantum: &mut Quantum<T>) -> Work;
 
-    /// Another that does the same, where what stands in a quantum follows from its index alone:
-    /// `None`, unless said. Each of several is called with some indexes, and fills its quanta wholly
-    /// or ends the stream; one that waits or makes less is an error.
+    /// Returns a second source that does the same, or `None` (the default). Possible if the samples
+    /// in a quantum depend on its index alone. Each replica is called with some of the indexes. It
+    /// fills each quantum completely or ends the stream; a replica that waits or makes less is an
+    /// error.
     fn replicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -80,8 +82,8 @@ pub trait Source<T: Sample>: Send {
         Ok(())
     }
 
-    /// Called once, when no more calls will come: not where the start failed, or never came because
-    /// another block's failed.
+    /// Called once, after the last call of the work. Not called if the start failed, or if it never
+    /// ran because another block's start failed.
     ///
     /// # Errors
     /// As for the work.
@@ -90,8 +92,8 @@ pub trait Source<T: Sample>: Send {
     }
 }
 
-/// Gives samples that lie in memory of somebody else, which nobody copies: what a receiver's ring
-/// holds. They are read only; the memory goes back as soon as the last block has read it.
+/// Lends samples from memory that belongs to another owner, for example a receiver's ring. They are
+/// read only and not copied. The memory is given back as soon as the last block has read it.
 ///
 /// ```
 /// use samplewire_circuit::{Flow, LentSource, Loan, Quantum, SharedQuantum, Work};
@@ -116,12 +118,12 @@ pub trait LentSource<T: Sample>: Send {
     /// The most samples that it lends at once: what its circuit's quanta hold. More is an error.
     fn samples_max(&self) -> usize;
 
-    /// Has `quantum`, which is empty and whose index follows that of the last one,
-    /// [borrow](Quantum::borrow) samples, and sets its index, rate and tags where there is something
-    /// to say. Left empty it goes home.
+    /// Makes `quantum` [borrow](Quantum::borrow) samples. It arrives empty, and its index follows
+    /// that of the last one. Set its index, rate and tags where needed. A quantum that is left
+    /// empty returns to its pool.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn lend(&mut self, quantum: &mut Quantum<T>) -> Work;
 
     /// See [`Source::start`].
@@ -147,11 +149,12 @@ pub trait InPlace<T: Sample>: Send {
     /// Works on `quantum`. It may grow into the margins, shrink, and change tags.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn work(&mut self, quantum: &mut Quantum<T>) -> Work;
 
-    /// Another that does the same, where a quantum can be worked on without the one before it:
-    /// `None`, unless said, for blocks that keep something from one quantum to the next.
+    /// Returns a second block that does the same, or `None` (the default). Possible if a quantum
+    /// can be worked on without the one before it. A block that keeps state between quanta returns
+    /// `None`.
     fn replicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -179,15 +182,15 @@ pub trait InPlace<T: Sample>: Send {
 
 /// Takes samples out of the graph.
 pub trait Sink<T: Sample>: Send {
-    /// Reads `quantum`, which then goes home.
+    /// Reads `quantum`, which then returns to its pool.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn consume(&mut self, quantum: &Quantum<T>) -> Work;
 
-    /// Another for some of the quanta, where neither their order matters nor who gets which: `None`,
-    /// unless said. Where a block ends the stream all that comes before reaches one of them, and
-    /// something of what would have come behind may.
+    /// Returns a second sink for some of the quanta, or `None` (the default). Possible if neither
+    /// the order of the quanta nor their distribution matters. When a block ends the stream, all
+    /// quanta before the end reach one of the sinks. Some quanta behind the end may reach one too.
     fn replicate(&self) -> Option<Self>
     where
         Self: Sized,
@@ -221,22 +224,23 @@ pub trait Sink<T: Sample>: Send {
 /// how many outputs are missing then: those that would stand at the missing inputs, and those that
 /// were not made of the inputs before the gap.
 pub trait Transform<A: Sample, B: Sample>: Send {
-    /// Samples out for samples in; one for one unless said.
+    /// Samples out for samples in; one for one by default.
     fn ratio(&self) -> Ratio {
         Ratio::ONE
     }
 
-    /// Samples that it makes at once: with room for fewer it makes none. Quanta hold a multiple of them
-    /// unless their length is set; 1 unless said.
+    /// Samples that it makes at once: with room for fewer it makes none. Default 1. Quanta hold a
+    /// multiple of them unless their length is set.
     fn output_multiple(&self) -> usize {
         1
     }
 
-    /// Works from the front of `input` to the front of `output`, as far as either goes: says how
-    /// many of both. With neither nothing is done until more input or room is there.
+    /// Works from the front of `input` to the front of `output`, until either is used up. Returns
+    /// how many samples it used of both. If it uses none of either, it is called again when more
+    /// input or room is there.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn work(&mut self, input: &[A], output: &mut [B]) -> Result<Done, Failure>;
 
     /// The next input has this index and does not follow what came before: at the beginning, and
@@ -267,10 +271,9 @@ pub trait Transform<A: Sample, B: Sample>: Send {
 ///
 /// The runtime cuts both streams as the quanta come, and aligns them by index. Samples that have no
 /// partner because of a gap in the other stream are not passed on, and
-/// [counted](crate::Counters::unpaired): the output's index jumps there. What is missing is said once,
-/// by the tags of either stream, and as far as none of them says it by a
-/// [`TagKind::Gap`](crate::TagKind::Gap). All other samples are passed on, once and in order, with the
-/// tags of both.
+/// [counted](crate::Counters::unpaired): the output's index jumps there. Each missing sample is
+/// reported once: by a tag of either stream, else by a [`TagKind::Gap`](crate::TagKind::Gap). All
+/// other samples are passed on, once and in order, with the tags of both.
 ///
 /// More than two streams are joins in a row.
 ///
@@ -292,7 +295,7 @@ pub trait Join<A: Sample, B: Sample>: Send {
     /// are as many.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn work(&mut self, first: &mut [A], second: &[B]) -> Result<(), Failure>;
 
     /// See [`Source::start`].

@@ -16,8 +16,8 @@ pub struct PoolConfig {
 impl PoolConfig {
     /// `quanta` (1 to 2^24 - 1) of `capacity_bytes` (at least 1) each, with margins of 64 bytes.
     ///
-    /// More quanta ride out a longer stall of whoever gives them back; larger ones cost fewer
-    /// hand-overs and more delay.
+    /// More quanta bridge a longer stall of the blocks that give them back. Larger quanta cost
+    /// fewer hand-overs and more delay.
     pub const fn new(quanta: usize, capacity_bytes: usize) -> Self {
         Self {
             quanta,
@@ -88,13 +88,13 @@ pub enum PoolError {
     /// The number of quanta is out of range.
     #[error("a pool of {quanta} quanta: must be 1 to {LEN_MAX}")]
     Quanta {
-        /// The number asked for.
+        /// The requested number.
         quanta: usize,
     },
     /// The capacity is out of range.
     #[error("a quantum of {capacity_bytes} bytes: must be at least 1")]
     Capacity {
-        /// The capacity asked for.
+        /// The requested capacity.
         capacity_bytes: usize,
     },
     /// A margin is not a multiple of the alignment.
@@ -102,7 +102,7 @@ pub enum PoolError {
     Margin {
         /// `head` or `tail`.
         name: &'static str,
-        /// The margin asked for.
+        /// The requested margin.
         bytes: usize,
     },
     /// The memory that was given is too small.
@@ -119,9 +119,9 @@ pub enum PoolError {
     /// The whole exceeds what this machine can address.
     #[error("{quanta} quanta of {capacity_bytes} bytes and their margins exceed the address space")]
     TooLarge {
-        /// The number of quanta asked for.
+        /// The requested number of quanta.
         quanta: usize,
-        /// The capacity asked for.
+        /// The requested capacity.
         capacity_bytes: usize,
     },
 }

@@ -60,7 +60,7 @@ impl FreeList {
     /// Gives `slot` back, which the caller took and does not touch any more.
     pub(crate) fn give(&self, slot: u32) {
         self.push(slot);
-        // Release: whoever reserves by this count sees the push.
+        // Release: a `take` that reads this count sees the push.
         self.free.fetch_add(1, Ordering::Release);
     }
 

@@ -28,7 +28,7 @@ pub struct Group {
     state: State,
     /// Polls since the counters were published.
     polls: u32,
-    /// How long it has slept while every other group did, and nobody woke it.
+    /// How long it has slept without a wake while every other group slept too.
     idle: Duration,
     /// Of one that never sleeps: looks that found nothing since it was last watched.
     looks: u32,
@@ -46,7 +46,7 @@ enum State {
     /// Its blocks were started in other groups.
     Moved,
     Started,
-    /// The sources were told to end.
+    /// The sources have been requested to end.
     Draining,
     Done,
 }
@@ -215,7 +215,7 @@ impl Group {
         self.waits_outside
     }
 
-    /// Fails the graph for standing still: who waits for what.
+    /// Fails the graph because it has stalled; the error names which block waits for what.
     pub(crate) fn stall(&self) {
         self.shared.fail_stalled();
     }
@@ -290,7 +290,7 @@ impl Future for Group {
         if polled == Polled::Done {
             return Poll::Ready(());
         }
-        // A block that wakes nobody is asked again.
+        // The block may wait without waking the group, so the group is polled again.
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -317,7 +317,7 @@ pub(crate) fn panicked(shared: &Shared, node: usize, panic: &(dyn Any + Send)) -
 const WATCHED_EVERY: u32 = 1_024;
 /// How many polls at most pass between two times that the counters are published.
 const PUBLISHED_EVERY: u32 = 64;
-/// How long every group sleeps and none is woken before the graph is held to stand still.
+/// How long every group sleeps without a wake before the graph counts as stalled.
 const STALLED_AFTER: Duration = Duration::from_secs(1);
-/// How long a block that waits and wakes nobody is left alone.
+/// How long a block that waits without a waker is left alone.
 pub(crate) const WAITING_MAX: Duration = Duration::from_micros(200);

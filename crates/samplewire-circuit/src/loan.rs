@@ -1,4 +1,4 @@
-//! Loans: samples of a circuit that lie in memory of somebody else, and are only read.
+//! Loans: samples of a circuit that lie in another owner's memory, and are only read.
 
 use std::fmt;
 use std::ops::Range;
@@ -29,7 +29,7 @@ pub struct Loan {
     lender: Option<Arc<dyn Lender>>,
 }
 
-/// Who wants to know when a loan is over.
+/// Is notified when a loan is over.
 pub trait Lender: Send + Sync {
     /// The loan's handle on its quantum has just been given back, on the calling thread.
     fn returned(&self);
@@ -48,7 +48,7 @@ impl Loan {
         Ok(Self { samples: Some(samples), range, lender: None })
     }
 
-    /// Has `lender` told when it is over.
+    /// Notifies `lender` when the loan is over.
     #[must_use]
     pub fn returned_to(mut self, lender: Arc<dyn Lender>) -> Self {
         self.lender = Some(lender);
@@ -65,7 +65,7 @@ impl Loan {
         self.range.end = self.range.end.saturating_sub(len_bytes).max(self.range.start);
     }
 
-    /// What is lent.
+    /// The borrowed bytes.
     pub fn bytes(&self) -> &[u8] {
         self.samples.as_ref().map_or(&[], |samples| &samples.data()[self.range.clone()])
     }
@@ -89,12 +89,12 @@ impl fmt::Debug for Loan {
     }
 }
 
-/// Why samples cannot be lent.
+/// Why samples cannot be borrowed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoanError {
     /// The quantum has fewer bytes.
-    #[error("bytes {start}..{end} of a quantum of {len_bytes} bytes cannot be lent")]
+    #[error("bytes {start}..{end} are outside a quantum of {len_bytes} bytes")]
     Range {
         /// The first byte.
         start: usize,
@@ -104,7 +104,7 @@ pub enum LoanError {
         len_bytes: usize,
     },
     /// The quantum has memory of its own.
-    #[error("a quantum with memory of its own borrows none: only one of a lent source does")]
+    #[error("a quantum with its own memory cannot borrow: only a `LentSource`'s quanta can")]
     Owned,
     /// They are no samples of the circuit's type.
     #[error(transparent)]
@@ -204,7 +204,7 @@ mod tests {
         let owner = Pool::new(PoolConfig::new(2, 8)).unwrap();
         let (_pool, quantum) = lent_quantum();
         let error = Loan::new(owned(&owner), 4..9).unwrap_err();
-        assert_eq!(error.to_string(), "bytes 4..9 of a quantum of 8 bytes cannot be lent");
+        assert_eq!(error.to_string(), "bytes 4..9 are outside a quantum of 8 bytes");
         let loan = |range| Loan::new(owned(&owner), range).unwrap();
         assert_eq!(owner.take().unwrap().borrow(loan(0..8)), Err(LoanError::Owned));
         let mut quantum = quantum.cast::<i16>().unwrap();

@@ -94,17 +94,17 @@ impl<M: Send> Mailbox<M> {
         self.shared.waiting.pop()
     }
 
-    /// Has each message from now on wake `waker`, the block's own: said in its start, by a block that
-    /// answers [`Flow::Sleep`](crate::Flow::Sleep) when no message waits. A message costs its sender
-    /// a look at whether the block sleeps, and the block nothing.
+    /// Makes each message from now on wake `waker`, the block's own. Call it in the block's start,
+    /// if the block returns [`Flow::Sleep`](crate::Flow::Sleep) when no message waits. For each
+    /// message the sender checks whether the block sleeps; the block pays nothing.
     ///
     /// ```
     /// use samplewire_circuit::{Context, Failure, Flow, Mailbox, Quantum, Source, Work};
     ///
-    /// /// Sends the samples that it is told to.
-    /// struct Told(Mailbox<i16>);
+    /// /// Sends the sample of each message.
+    /// struct FromMessages(Mailbox<i16>);
     ///
-    /// impl Source<i16> for Told {
+    /// impl Source<i16> for FromMessages {
     ///     fn fill(&mut self, quantum: &mut Quantum<i16>) -> Work {
     ///         let Some(sample) = self.0.next() else { return Ok(Flow::Sleep) };
     ///         quantum.set_len(1);

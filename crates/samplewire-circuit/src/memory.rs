@@ -15,8 +15,8 @@ use crate::pages::Pages;
 /// - [`Memory::base`] and [`Memory::len_bytes`] answer the same;
 /// - the base is a multiple of 64, and the bytes from there on are one allocation, mapped and
 ///   initialised;
-/// - nobody but the pool reads or writes them in this process. Who does in another process or in a
-///   device agrees with the owners of the quanta on when.
+/// - only the pool reads or writes them in this process. A process or device that shares them
+///   agrees with the owners of the quanta when to access them.
 pub unsafe trait Memory: Send + Sync {
     /// Where it begins.
     fn base(&self) -> NonNull<u8>;
@@ -38,12 +38,12 @@ pub unsafe trait Memory: Send + Sync {
 /// Memory that other processes can read: they get its file by [`AsFd`], over a socket or by
 /// inheritance.
 ///
-/// The kernel sees to it that the file is neither shortened nor lengthened, and that nobody writes to
-/// it or maps it so as to write, this process included, also by opening it anew: samples that are
-/// borrowed here change for nobody else's doing, but for a child of `fork` that goes on with the
-/// quanta of its parent without `exec`. Who reads sees samples as they are worked on, and
-/// agrees with the owners of the quanta on when to look. For memory that others write there is
-/// [`Memory`].
+/// The kernel keeps the file at its length, and refuses every later attempt to write to it or to
+/// map it writable. This holds for this process too, and for a file that is opened again through
+/// its descriptor. So samples that are borrowed here change only through their owner. There is one
+/// exception: a child of `fork` that continues with the quanta of its parent without `exec`.
+/// Readers see samples while they are worked on, and agree with the owners of the quanta when to
+/// look. For memory that others write, implement [`Memory`].
 ///
 /// ```
 /// use std::os::fd::AsFd;
@@ -96,7 +96,7 @@ impl SharedMemory {
         }
         let (protection, flags) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_POPULATE);
-        // SAFETY: the kernel chooses the address of a range that nobody has.
+        // SAFETY: the kernel chooses an address range that is not in use.
         let base =
             unsafe { libc::mmap(null_mut(), len_bytes, protection, flags, file.as_raw_fd(), 0) };
         let memory = match NonNull::new(base.cast()) {
@@ -140,8 +140,8 @@ impl AsFd for SharedMemory {
 
 impl Drop for SharedMemory {
     fn drop(&mut self) {
-        // SAFETY: the range came from mmap in one piece and goes back once; who holds pointers into
-        // it holds this too.
+        // SAFETY: the range came from mmap in one piece and goes back once; every holder of
+        // pointers into it also holds this value.
         let answer = unsafe { libc::munmap(self.base.as_ptr().cast(), self.len_bytes) };
         debug_assert_eq!(answer, 0, "what was mapped can be unmapped");
     }
@@ -201,8 +201,8 @@ mod tests {
         let mut quantum = pool.take().unwrap();
         let at = pool.offset_bytes(&quantum).unwrap() as u64;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
-        let anew = File::options().read(true).write(true).open(path).unwrap();
-        for file in [&file, &anew] {
+        let reopened = File::options().read(true).write(true).open(path).unwrap();
+        for file in [&file, &reopened] {
             let refused = |result: io::Result<()>| {
                 assert_eq!(result.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
             };
@@ -211,7 +211,7 @@ mod tests {
             refused(file.set_len(1 << 20));
             let map = |protection| {
                 let (fd, flags) = (file.as_raw_fd(), libc::MAP_SHARED);
-                // SAFETY: the kernel chooses the address of a range that nobody has.
+                // SAFETY: the kernel chooses an address range that is not in use.
                 unsafe { libc::mmap(null_mut(), 4_096, protection, flags, fd, 0) }
             };
             assert_eq!(map(libc::PROT_READ | libc::PROT_WRITE), libc::MAP_FAILED);

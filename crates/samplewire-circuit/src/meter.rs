@@ -165,7 +165,7 @@ impl Counting {
         self.counters.unpaired += samples;
     }
 
-    /// Lets everybody see.
+    /// Publishes the counters.
     pub(crate) fn publish(&self) {
         let Counters { calls, samples, busy: _, starved, blocked, tags_lost, unpaired } =
             self.counters;

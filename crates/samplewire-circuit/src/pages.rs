@@ -7,10 +7,10 @@ use std::ptr::{NonNull, null_mut};
 /// What the memory of a pool is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pages {
-    /// The system's smallest, 4 KiB as a rule; the kernel may join some by itself.
+    /// The system's smallest, usually 4 KiB; the kernel may join some of them.
     Small,
-    /// Asked for as transparent huge pages: so many bytes are, as the kernel counted them once all
-    /// were touched.
+    /// Requested as transparent huge pages. Of the memory `huge_bytes` are, by the kernel's count
+    /// after all were touched.
     Transparent {
         /// In huge pages; 0 when none was had.
         huge_bytes: usize,
@@ -27,8 +27,8 @@ pub(crate) struct Mapping {
 
 impl Drop for Mapping {
     fn drop(&mut self) {
-        // SAFETY: the range came from mmap in one piece and goes back once; who holds pointers into
-        // it holds this too.
+        // SAFETY: the range came from mmap in one piece and goes back once; every holder of
+        // pointers into it also holds this value.
         let answer = unsafe { libc::munmap(self.start.as_ptr().cast(), self.len_bytes) };
         debug_assert_eq!(answer, 0, "what was mapped can be unmapped");
     }
@@ -51,12 +51,12 @@ pub(crate) fn take(len_bytes: usize) -> Option<(Mapping, NonNull<u8>, Option<Pag
     let start = unsafe { mapping.start.add(offset_bytes) };
     // SAFETY: the range lies in the mapping; the advice changes no content.
     let answer = unsafe { libc::madvise(start.as_ptr().cast(), len_bytes, libc::MADV_HUGEPAGE) };
-    // A kernel without them says so, and the pages are small.
+    // A kernel without them returns an error, and the pages are small.
     let pages = (answer < 0).then_some(Pages::Transparent { huge_bytes: 0 });
     Some((mapping, start, pages))
 }
 
-/// What memory is made of that transparent huge pages were asked for, once it was touched.
+/// The pages of memory for which transparent huge pages were requested, once it was touched.
 pub(crate) fn found(start: NonNull<u8>, len_bytes: usize) -> Pages {
     let smaps = fs::read_to_string("/proc/self/smaps").unwrap_or_default();
     let range = start.addr().get()..start.addr().get() + len_bytes;
@@ -83,7 +83,7 @@ fn addresses(line: &str) -> Option<(usize, usize)> {
 fn map(len_bytes: usize, more_flags: i32) -> Option<Mapping> {
     let (protection, flags) =
         (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | more_flags);
-    // SAFETY: the kernel chooses the address of memory that nobody has.
+    // SAFETY: the kernel chooses an address range that is not in use.
     let start = unsafe { libc::mmap(null_mut(), len_bytes, protection, flags, -1, 0) };
     if start == libc::MAP_FAILED {
         return None;
@@ -122,7 +122,7 @@ mod tests {
                 assert!(huge_bytes <= pool.memory_bytes(), "{huge_bytes}");
                 assert!(huge_bytes == 0 || !is_off, "{huge_bytes} where none are");
             }
-            Pages::Small => panic!("they were asked for"),
+            Pages::Small => panic!("they were requested"),
         }
         let mut quanta: Vec<_> = std::iter::from_fn(|| pool.take()).collect();
         for (number, quantum) in quanta.iter_mut().enumerate() {

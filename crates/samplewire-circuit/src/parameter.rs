@@ -84,7 +84,7 @@ impl<T: Send> Parameter<T> {
         (handle, Self { value, changes, taken: 0, shared })
     }
 
-    /// The value as of the last sample that was asked for.
+    /// The value as of the last sample that was requested.
     pub fn value(&self) -> &T {
         &self.value
     }

@@ -68,8 +68,8 @@ impl Pool {
         Ok(Self { shared: Shared::over(config, config.stride_bytes()?, memory) })
     }
 
-    /// Where the data of `quantum` begin in the pool's memory; `None` when it is another pool's, or
-    /// shows samples that were lent.
+    /// Where the data of `quantum` begin in the pool's memory. `None` when it belongs to another
+    /// pool, or shows borrowed samples.
     pub fn offset_bytes<T>(&self, quantum: &Quantum<T>) -> Option<usize> {
         let memory = &self.shared.memory;
         let address = quantum.data().as_ptr().addr();
@@ -183,7 +183,7 @@ pub(crate) struct State {
     pub(crate) rate_hz: f64,
     /// Events among the samples.
     pub(crate) tags: Tags,
-    /// The samples, where they lie in memory of somebody else; `extent` is empty then.
+    /// The samples, where they lie in another owner's memory; `extent` is empty then.
     pub(crate) loan: Option<Loan>,
 }
 
@@ -223,7 +223,8 @@ impl Shared {
         let memory: Box<dyn Memory> = Box::new(memory);
         Arc::new_cyclic(|shared| {
             let slot = |number: usize| Slot {
-                // SAFETY: it holds as many slots, as who calls has checked.
+                // SAFETY: the memory holds `config.quanta` slots of `stride_bytes`: the caller has
+                // checked it.
                 base: unsafe { base.add(number * stride_bytes) },
                 pool: shared.as_ptr(),
                 number: number as u32,
@@ -274,7 +275,7 @@ impl Slot {
     /// The caller holds a handle of the slot, unique or shared, for as long as the reference
     /// lives, and no reference from [`Slot::state_mut`] lives meanwhile.
     pub(crate) unsafe fn state(&self) -> &State {
-        // SAFETY: by the caller's promise nobody writes the state meanwhile.
+        // SAFETY: by the caller's promise no reference that can write the state exists meanwhile.
         unsafe { &*self.state.get() }
     }
 

@@ -38,13 +38,13 @@ use crate::task::{Reading, Way};
 /// }
 /// ```
 pub trait Custom: Send {
-    /// Moves what can be moved now, a few quanta at most, and says what it came to. With
-    /// [`Polled::Done`] its outputs end, and nothing is left in its inputs. Without input or a free
-    /// quantum it is [`Polled::Idle`]; [`Polled::Asleep`] until its
-    /// [`Waker`](crate::Context::waker) is woken, or quanta come.
+    /// Moves what can be moved now, a few quanta at most, and returns the outcome. After
+    /// [`Polled::Done`] its outputs end, and nothing may be left in its inputs. Return
+    /// [`Polled::Idle`] without input or a free quantum. Return [`Polled::Asleep`] to wait until
+    /// its [`Waker`](crate::Context::waker) is woken, or quanta come.
     ///
     /// # Errors
-    /// Any: the graph stops and tells it with the block's name.
+    /// Any error: the graph stops and reports it with the block's name.
     fn work(&mut self, ports: &mut Ports) -> Result<Polled, Failure>;
 
     /// See [`Source::start`](crate::Source::start).
@@ -165,10 +165,10 @@ impl Ports {
         Some(self.held(quantum.retyped()))
     }
 
-    /// Passes a quantum on; an empty one goes home.
+    /// Passes a quantum on; an empty one returns to its pool.
     ///
     /// # Errors
-    /// [`WrongCircuit`] when the output is not for quanta of its circuit: it goes home.
+    /// [`WrongCircuit`] when the output is not for quanta of its circuit: it returns to its pool.
     pub fn push<T: Sample>(
         &mut self,
         output: &Output<T>,
@@ -200,13 +200,13 @@ impl Ports {
         }
     }
 
-    /// Whether who gets the output's stream takes no more of it.
+    /// Whether the reader of the output's stream takes no more of it.
     pub fn is_closed<T>(&self, output: &Output<T>) -> bool {
         self.outputs[output.port].outlet.is_closed()
     }
 
-    /// Whether the graph is to end when what is under way has gone through: who makes samples makes
-    /// no more.
+    /// Whether the graph ends once all quanta that are under way have gone through. A block that
+    /// makes samples stops now.
     pub fn is_draining(&self) -> bool {
         self.is_draining
     }
@@ -239,7 +239,7 @@ impl Ports {
         &self.account
     }
 
-    /// Tells where everything is, but for what the block holds.
+    /// Reports where everything is, except the quanta that the block holds.
     pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
         for (number, input) in self.inputs.iter_mut().enumerate() {
             input.way.tour(node, number, tour);
@@ -249,7 +249,7 @@ impl Ports {
         });
     }
 
-    /// Whether nobody takes what leaves here.
+    /// Whether every reader of the outputs has closed its stream.
     pub(crate) fn are_closed(&self) -> bool {
         !self.outputs.is_empty() && self.outputs.iter().all(|output| output.outlet.is_closed())
     }

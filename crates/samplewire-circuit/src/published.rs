@@ -91,7 +91,7 @@ impl<T> Publisher<T> {
         fence(Ordering::Release);
         self.version += 1;
         self.shared.store(self.version, value);
-        // Release: who sees this version sees the words of its copy.
+        // Release: a reader that sees this version sees the words of its copy.
         self.shared.version.store(self.version, Ordering::Release);
     }
 

@@ -24,7 +24,7 @@ use crate::tag::{Tag, Tags, TagsFull};
 
 /// One buffer of a [`Pool`](crate::Pool), owned; dropping it gives it back.
 ///
-/// `T` is what its lengths count: bytes unless another [`Sample`] is said.
+/// `T` is the unit of its lengths: bytes, or another [`Sample`].
 ///
 /// ```
 /// use samplewire_circuit::{Pool, PoolConfig};
@@ -225,7 +225,7 @@ impl<T> Quantum<T> {
         state.loan.as_ref().map_or(state.extent.len_bytes, |loan| loan.bytes().len())
     }
 
-    /// Where its own data lie: nowhere, when they are lent.
+    /// Where its own data lie; empty for borrowed samples.
     fn extent(&self) -> Extent {
         self.state().extent
     }
@@ -283,8 +283,9 @@ impl<T: Sample> Quantum<T> {
         self.len_bytes() / size_of::<T>()
     }
 
-    /// Has the quantum, of a [lent source](crate::LentSource)'s circuit, show the samples
-    /// of `loan`, without a copy, until it goes home. It has no room, so that they are only read.
+    /// Makes the quantum, of a [`LentSource`](crate::LentSource)'s circuit, show the samples of
+    /// `loan` without a copy, until it returns to its pool. It has no room of its own, so the
+    /// samples are only read.
     ///
     /// # Errors
     /// [`LoanError`]: the quantum has memory of its own, or the bytes are no whole number of samples,
@@ -434,7 +435,7 @@ unsafe impl<T> Sync for Quantum<T> {}
 /// ```
 #[repr(transparent)]
 pub struct SharedQuantum<T = u8> {
-    /// One of the slot's handles: lent out for reading only.
+    /// One of the slot's handles; only shared references to it leave this type.
     quantum: Quantum<T>,
 }
 
@@ -444,7 +445,7 @@ impl SharedQuantum {
     /// # Safety
     /// See [`Quantum::from_slot`].
     pub(crate) unsafe fn from_slot(slot: NonNull<Slot>) -> Self {
-        // SAFETY: by the caller's promise; what is lent out of it is lent for reading only.
+        // SAFETY: by the caller's promise. Only shared references to the quantum leave this type.
         Self { quantum: unsafe { Quantum::from_slot(slot) } }
     }
 }

@@ -9,7 +9,7 @@ use crate::pages::{self, Mapping, Pages};
 
 /// A piece of initialised memory that begins at a multiple of [`ALIGN_BYTES`].
 ///
-/// It hands out pointers, never references: who may touch which bytes is the pool's matter.
+/// It hands out pointers, never references: the pool decides which code may touch which bytes.
 pub(crate) struct Region {
     base: NonNull<u8>,
     len_bytes: usize,
@@ -85,7 +85,8 @@ unsafe impl Sync for Region {}
 /// Writes to every page of fresh memory of `len_bytes`, which is zero.
 fn touch(base: NonNull<u8>, len_bytes: usize) {
     for offset in (0..len_bytes).step_by(PAGE_BYTES) {
-        // SAFETY: offset < len_bytes, so the byte lies in the memory, which nobody else knows yet.
+        // SAFETY: offset < len_bytes, so the byte lies in the memory, which no other code knows
+        // yet.
         // Volatile, or the compiler drops a zero written over a zero.
         unsafe { base.add(offset).write_volatile(0) };
     }

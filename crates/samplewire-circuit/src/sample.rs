@@ -143,7 +143,7 @@ pub enum ViewError {
         sample_bytes: usize,
     },
     /// The bytes begin where no sample of the type can: their front was moved by an odd length.
-    #[error("the data begin at an address that is no multiple of {align_bytes}, as {sample} asks")]
+    #[error("the data begin at an address that is not a multiple of {align_bytes} ({sample})")]
     Alignment {
         /// What the address must be a multiple of.
         align_bytes: usize,

@@ -19,7 +19,8 @@ impl Shares {
     /// # Panics
     /// At 2^31 handles, far below the wrap: only leaked handles can become so many.
     pub(crate) fn add(&self) {
-        // Relaxed: the existing handle keeps the slot, and whoever passes the copy on orders it.
+        // Relaxed: the existing handle keeps the slot, and the caller orders the copy when it
+        // passes it on.
         let before = self.0.fetch_add(1, Ordering::Relaxed);
         if before >= 1 << 31 {
             self.0.fetch_sub(1, Ordering::Relaxed);

@@ -49,7 +49,7 @@ impl WaitFlag {
 
     /// Whether a sleep is announced that no one has claimed.
     pub fn is_announced(&self) -> bool {
-        // Relaxed: whoever acts on it is ordered by the fences.
+        // Relaxed: the fences order the caller that acts on it.
         self.is_awaited.load(Ordering::Relaxed)
     }
 

@@ -109,8 +109,8 @@ fn length_of_quanta_that_are_lent() {
     let mut graph = GraphBuilder::new();
     let stream = graph.lent_source("tens", Tens, Circuit::new(4, 20));
     graph.sink("sink", NullSink, stream);
-    let text = "circuit 'tens': a quantum of 20 samples was asked for, but 'tens' lends 10: set the \
-                quanta alone";
+    let text = "circuit 'tens': quanta of 20 samples were requested, but 'tens' lends 10: set only \
+                the number of quanta";
     assert_eq!(refused(graph), text);
 }
 

@@ -13,7 +13,7 @@ use schedulers::under_each_scheduler;
 
 /// Samples between two gaps; Miri takes its time.
 const RUN: u64 = if cfg!(miri) { 80 } else { 10_000 };
-/// Samples that a gap lacks.
+/// Samples that are missing in a gap.
 const GAP: u64 = RUN / 10;
 
 /// Sample n is n, with a gap of [`GAP`] after each [`RUN`].

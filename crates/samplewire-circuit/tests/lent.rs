@@ -1,4 +1,4 @@
-//! Samples that a graph reads where somebody else has them.
+//! Samples that a graph reads in another owner's memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -94,9 +94,9 @@ fn graph(quanta: usize, end: i32) -> (Graph, Pool, Sum, Last) {
     let ring = Ring::new(quanta, end);
     let (pool, sum, last) = (ring.pool.clone(), Sum::default(), Last::default());
     let mut graph = GraphBuilder::new();
-    let lent = Circuit::default().quanta(8).named("ring");
+    let circuit = Circuit::default().quanta(8).named("ring");
     let wide = Circuit::new(2, 100).named("wide");
-    let stream = graph.lent_source("source", ring, lent);
+    let stream = graph.lent_source("source", ring, circuit);
     graph.sink("sum", sum.clone(), stream.clone());
     let stream = graph.transform("widen", Widen, stream, wide);
     graph.sink("last", last.clone(), stream);
@@ -146,8 +146,8 @@ fn more_samples_than_were_declared_are_refused() {
 #[test]
 fn lent_source_that_nobody_reads_is_refused() {
     let mut graph = GraphBuilder::new();
-    let lent = Circuit::default().quanta(1);
-    let _stream = graph.lent_source("source", Ring::new(1, 512), lent);
+    let circuit = Circuit::default().quanta(1);
+    let _stream = graph.lent_source("source", Ring::new(1, 512), circuit);
     let error = graph.build().unwrap_err();
     assert_eq!(
         error.to_string(),
@@ -184,8 +184,8 @@ fn block_that_sleeps_is_left_alone_until_it_is_woken() {
     let (calls, is_up) = (Arc::<AtomicU64>::default(), Arc::<AtomicU64>::default());
     let source = Sleeper { start, calls: calls.clone(), is_up: is_up.clone() };
     let mut graph = GraphBuilder::new();
-    let lent = Circuit::default().quanta(1);
-    let stream = graph.lent_source("source", source, lent);
+    let circuit = Circuit::default().quanta(1);
+    let stream = graph.lent_source("source", source, circuit);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();
     let begin = Instant::now();
@@ -205,8 +205,8 @@ fn source_that_sleeps_is_drained() {
     let calls = Arc::<AtomicU64>::default();
     let source = Sleeper { start, calls: calls.clone(), is_up: Arc::default() };
     let mut graph = GraphBuilder::new();
-    let lent = Circuit::default().quanta(1);
-    let stream = graph.lent_source("source", source, lent);
+    let circuit = Circuit::default().quanta(1);
+    let stream = graph.lent_source("source", source, circuit);
     graph.sink("sum", Sum::default(), stream);
     let graph = graph.build().unwrap();
     let control = graph.control();

@@ -1,4 +1,4 @@
-//! Graphs, placements and streams drawn from a seed, held against lists of samples.
+//! Graphs, placements and streams drawn from a seed, checked against lists of samples.
 //!
 //! `SAMPLEWIRE_SEED=n cargo test -p samplewire-circuit --test random_graphs` runs one seed,
 //! `SAMPLEWIRE_ROUNDS=n` so many from that on, or from 0.

@@ -93,9 +93,9 @@ fn parameter_changes_at_its_sample_and_messages_go_from_block_to_block() {
 }
 
 /// Sends the sample of each message, and ends behind one below 0; asleep until one comes.
-struct Told(Mailbox<i32>);
+struct FromMessages(Mailbox<i32>);
 
-impl Source<i32> for Told {
+impl Source<i32> for FromMessages {
     fn fill(&mut self, quantum: &mut Quantum<i32>) -> Work {
         let Some(sample) = self.0.next() else { return Ok(Flow::Sleep) };
         quantum.set_len(1);
@@ -110,9 +110,9 @@ impl Source<i32> for Told {
 }
 
 /// The same with a port of its own.
-struct ToldByPort(Mailbox<i32>, Output<i32>);
+struct FromMessagesByPort(Mailbox<i32>, Output<i32>);
 
-impl Custom for ToldByPort {
+impl Custom for FromMessagesByPort {
     fn work(&mut self, ports: &mut Ports) -> Result<Polled, Failure> {
         let Self(mailbox, output) = self;
         let Some(mut quantum) = ports.take(output) else { return Ok(Polled::Idle) };
@@ -144,29 +144,31 @@ impl Sink<i32> for Say {
 
 #[test]
 fn message_wakes_a_block_that_sleeps() {
-    each_message_arrives(|graph, mailbox, circuit| graph.source("told", Told(mailbox), circuit));
+    each_message_arrives(|graph, mailbox, circuit| {
+        graph.source("messages", FromMessages(mailbox), circuit)
+    });
 }
 
 #[test]
 fn message_wakes_a_custom_block_that_sleeps() {
     each_message_arrives(|graph, mailbox, circuit| {
-        graph.custom("told", |ports| {
+        graph.custom("messages", |ports| {
             let (output, stream) = ports.output(circuit);
-            (ToldByPort(mailbox, output), stream)
+            (FromMessagesByPort(mailbox, output), stream)
         })
     });
 }
 
 fn each_message_arrives(
-    told: impl Fn(&mut GraphBuilder, Mailbox<i32>, Circuit<i32>) -> Stream<i32>,
+    add_block: impl Fn(&mut GraphBuilder, Mailbox<i32>, Circuit<i32>) -> Stream<i32>,
 ) {
-    // As a future nothing asks it again but a wake; of the others a lost wake is a second's sleep.
+    // As a future, only a wake polls the block again. Under the others a lost wake costs a second.
     for scheduler in ["async", "stage", "sequence"] {
         let (sender, mailbox) = Mailbox::new(1, Full::Refuse);
         let (said, heard) = mpsc::channel();
         let mut graph = GraphBuilder::new();
         let circuit = Circuit::new(2, 1).named("samples");
-        let stream = told(&mut graph, mailbox, circuit);
+        let stream = add_block(&mut graph, mailbox, circuit);
         graph.sink("say", Say(said), stream);
         let graph = graph.build().unwrap();
         thread::scope(|scope| {
@@ -184,11 +186,11 @@ fn each_message_arrives(
                 let came = heard.recv_timeout(Duration::from_secs(60));
                 assert_eq!(came, Ok(message), "{scheduler}: a wake was lost");
             }
-            let calls = run.join().unwrap().unwrap().block("told").unwrap().counters.calls;
+            let calls = run.join().unwrap().unwrap().block("messages").unwrap().counters.calls;
             let calls_max = 10 * (count as u64 + 2);
             assert!(
                 scheduler != "async" || calls < calls_max,
-                "{calls} calls: left alone it is not"
+                "{calls} calls: the sleeping block was polled"
             );
         });
     }

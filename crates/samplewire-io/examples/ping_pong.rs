@@ -91,11 +91,11 @@ fn links(arguments: &Arguments) -> Result<(Side, Side), Box<dyn std::error::Erro
         let receiver = Arc::clone(&link);
         let send = move || {
             let packet = Outgoing::whole(peer, Ecn::Ect0, &bytes);
-            let mut link = link.lock().expect("nobody panics");
+            let mut link = link.lock().expect("no holder of the lock panics");
             assert_eq!(link.send(&[packet]).expect("loopback takes it"), 1);
         };
         let receive = move || {
-            let mut link = receiver.lock().expect("nobody panics");
+            let mut link = receiver.lock().expect("no holder of the lock panics");
             loop {
                 link.recv(&mut batch).expect("loopback gives packets");
                 if !batch.is_empty() {

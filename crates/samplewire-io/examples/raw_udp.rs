@@ -176,7 +176,8 @@ fn raw_receiver(arguments: &Arguments, at: SocketAddr) -> std::io::Result<(Socke
 /// Sleeps until the socket has something, or for `SILENCE`.
 fn wait_readable(socket: &UdpSocket) {
     let mut look = libc::pollfd { fd: socket.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    // SAFETY: the pointer is to one pollfd, as is said. A wait that fails is a step without a packet.
+    // SAFETY: the pointer is to one pollfd, and the count is 1. A failed wait is a step without a
+    // packet.
     unsafe { libc::poll(&raw mut look, 1, SILENCE.as_millis() as i32) };
 }
 

@@ -113,8 +113,8 @@ impl Places {
             Way::Scattered => self.aim_at_places(),
         }
         let (headers, len) = (self.headers.as_mut_ptr(), self.headers.len() as u32);
-        // SAFETY: the headers point to iovecs, and these to memory, that `self` owns and nobody
-        // uses during the call.
+        // SAFETY: the headers point to iovecs, and these to memory, that `self` owns. Nothing else
+        // uses it during the call.
         let answer = unsafe { libc::recvmmsg(fd, headers, len, libc::MSG_WAITFORONE, null_mut()) };
         let messages = usize::try_from(answer).map_err(|_| std::io::Error::last_os_error())?;
         let mut packets = 0;
@@ -161,7 +161,7 @@ impl Places {
         }
     }
 
-    /// Does with one received packet what the way asks for.
+    /// Handles one received packet as `way` requires.
     fn take(&mut self, way: Way, message: usize, packet: usize) {
         let place = self.next * self.payload_bytes % self.memory.len();
         let place = &mut self.memory[place..place + self.payload_bytes];

@@ -170,13 +170,13 @@ pub struct Meta {
     /// this one was queued (wraps), at least: joined packets may count as one, and drops that may
     /// have been of damaged packets are left out. `None` where the backend cannot tell.
     pub dropped: Option<u32>,
-    /// How many packets one of `dropped` stands for at most: as many as one message has brought
-    /// joined so far, 1 where none were joined.
+    /// How many packets one of `dropped` stands for at most: as many as one message has joined so
+    /// far, or 1 if none were joined.
     pub packets_per_drop: u32,
 }
 
 impl Meta {
-    /// What an unused place says: nobody sent anything.
+    /// The content of an unused place: no packet.
     pub(crate) const NONE: Self = Self {
         peer: SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0),
         ecn: Ecn::NotEct,

@@ -1,5 +1,5 @@
-//! A link on which things go wrong: loss, bursts, corruption, duplication, reordering, delay and a
-//! slow hop, in each direction by itself, drawn from a seed.
+//! A link with faults: loss, bursts, corruption, duplication, reordering, delay and a slow hop,
+//! separately for each direction, drawn from a seed.
 //!
 //! What is drawn depends on the seed and on the packets, not on the time, except that a packet
 //! that is delayed leaves at a call ([`Link::send`], [`Link::recv`], [`Link::wait`]) after it is
@@ -240,7 +240,7 @@ impl<L: Link> Link for Faults<L> {
     /// Ends early, too, when a held packet is due in either direction.
     fn wait(&mut self, timeout: Duration) -> Result<(), LinkError> {
         let now = Instant::now();
-        // A packet that is overdue here waits for the link, which ends the wait by itself.
+        // A packet that is overdue here waits for the link, and the link ends the wait.
         let sendable = self.send_due(now)?;
         if self.inbox_next < self.inbox.len() {
             return Ok(());

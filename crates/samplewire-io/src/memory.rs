@@ -248,7 +248,7 @@ fn system(
     move |source| LinkError::System { operation, address, source }
 }
 
-/// Addresses of this host: no packet leaves for them by mistake, and a port that asks for the route to
+/// Addresses of this host: no packet leaves for them by mistake. A port that looks up the route to
 /// one finds none whose MTU limits it.
 const FIRST: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 /// See [`FIRST`].

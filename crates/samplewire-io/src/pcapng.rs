@@ -141,8 +141,8 @@ impl<W: Write> PcapngWriter<W> {
         self.words(&[flags_option, direction, END_OF_OPTIONS.into(), total_bytes])
     }
 
-    /// Writes how many packets crossed an interface between two times and how many of them the
-    /// file lacks.
+    /// Writes how many packets crossed an interface between two times, and how many of them are
+    /// missing in the file.
     ///
     /// # Errors
     /// Those of `out`.

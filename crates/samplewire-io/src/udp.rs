@@ -551,7 +551,7 @@ fn is_of_segmentation(error: &io::Error) -> bool {
 /// answers of the network: a flood of forged ones delays it by so many calls.
 const ATTEMPTS_MAX: u32 = 4;
 
-/// The most that [`Link::make_room`] asks for; the kernel makes it twice as much.
+/// The most that [`Link::make_room`] requests; the kernel doubles it.
 const ROOM_BYTES_MAX: usize = 32 << 20;
 
 /// Half of what the kernel charges a packet beyond twice its length, at most: its descriptor, and

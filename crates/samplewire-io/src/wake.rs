@@ -24,7 +24,7 @@ impl Waker {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given this descriptor to us and to nobody else.
+        // SAFETY: the kernel has just created this descriptor, and no other owner has it.
         let event = unsafe { OwnedFd::from_raw_fd(fd) };
         Ok(Self { event: Arc::new(File::from(event)) })
     }
@@ -88,7 +88,7 @@ pub(crate) struct Interest {
 }
 
 impl Interest {
-    /// Ends a wait when `fd` can be read or written, as far as that is asked for.
+    /// Ends a wait when `fd` can be read or written, as far as that is requested.
     pub(crate) const fn of(fd: RawFd, readable: bool, writable: bool) -> Self {
         let read = if readable { libc::POLLIN } else { 0 };
         let write = if writable { libc::POLLOUT } else { 0 };

@@ -1,4 +1,4 @@
-//! One body of tests over every link, by itself and under each middleware.
+//! One body of tests over every link, alone and under each middleware.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};

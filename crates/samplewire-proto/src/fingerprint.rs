@@ -1,8 +1,9 @@
-//! The state of a machine, told part by part to a search that knows states again.
+//! The state of a machine, passed part by part to a search that recognises states.
 //!
-//! Only what decides how a machine goes on is told: counters are left out. What has no meaning of
-//! its own is told by kind, so that a search may compare it as the protocol does: names are equal
-//! or not, departures and REPORT numbers have an order, instants a distance from the present.
+//! Only state that decides how a machine goes on is passed: counters are left out. Values without a
+//! meaning of their own are passed by kind, so that a search compares them as the protocol does.
+//! Names are equal or not, departures and REPORT numbers have an order, and instants have a
+//! distance from the present.
 
 use crate::number::{Departure, Nanos, Seq};
 use crate::session::Peer;
@@ -31,7 +32,7 @@ pub trait Fingerprint {
 /// Whose clock stamped a departure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stamper {
-    /// The machine that tells its state.
+    /// The machine whose state is passed.
     Own,
     /// The other end of its stream.
     Other,

@@ -13,7 +13,7 @@ pub enum Cause {
     Deadline,
     /// The sender no longer holds them: evicted, closed or silent.
     GoneAtSender,
-    /// Best effort: nobody asked for them.
+    /// Best effort: they were not requested.
     NeverAsked,
     /// This host did not take them from its socket in time.
     ReceiverBehind,
@@ -74,7 +74,7 @@ impl Gap {
         self.first + self.count()
     }
 
-    /// Whether losses on the way and at the source cannot be told apart.
+    /// Whether it holds losses on the way and losses at the source, in an unknown order.
     pub const fn is_mixed(&self) -> bool {
         self.not_repaired > 0 && self.source_lost > 0
     }

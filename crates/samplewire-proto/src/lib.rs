@@ -1,9 +1,9 @@
 //! The Samplewire stream protocol: wire formats and state machines.
 //!
 //! Nothing here reads a clock, opens a socket, allocates or prints: time is an argument
-//! ([`Nanos`]), randomness is a seed, and storage is lent by the caller. The same code therefore
-//! runs on a host, in the simulator and beside the RTL. `docs/protocol.md` is the normative text;
-//! code that implements a rule cites its number.
+//! ([`Nanos`]), randomness is a seed, and the caller provides the storage. So the same code runs on
+//! a host, in the simulator and beside the RTL. `docs/protocol.md` is the normative text; code that
+//! implements a rule cites its number.
 
 #![cfg_attr(not(any(test, feature = "std")), no_std)]
 #![forbid(unsafe_code)]

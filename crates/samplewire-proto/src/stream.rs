@@ -108,8 +108,8 @@ impl Terms {
 /// The largest window in packets.
 pub const WINDOW_MAX: u32 = 1 << 24;
 
-/// In a smaller window credit is told by larger parts (`docs/protocol.md#4.5`), and asked for later once
-/// all is used (`#4.8`).
+/// In a smaller window credit is reported in larger steps (`docs/protocol.md#4.5`), and requested
+/// later once all of it is used (`#4.8`).
 pub(crate) const WINDOW_SMALL: u32 = 64;
 
 /// The longest pause of REPORTs, and of MARKs of a sender that waits.
@@ -148,7 +148,7 @@ impl Underflow {
         }
     }
 
-    /// What a number in an OPEN asks for; those of later versions are not known and ask for zeros.
+    /// The underflow behaviour for a number in an OPEN; numbers of later versions mean zeros.
     pub const fn from_number(number: u8) -> Self {
         if number == 1 { Self::Stop } else { Self::Zeros }
     }

@@ -8,10 +8,10 @@ pub enum TermsError {
     /// See [`WINDOW_MAX`](crate::stream::WINDOW_MAX).
     #[error("window of {0} packets is not in 1..=16777216")]
     Window(u32),
-    /// The storage lent is not a power of two that holds the window.
-    #[error("{slots} slots lent for a window of {window} packets: a power of two is needed")]
+    /// The number of slots is not a power of two that holds the window.
+    #[error("{slots} slots for a window of {window} packets: a power of two is needed")]
     Slots {
-        /// Slots lent.
+        /// Slots provided.
         slots: usize,
         /// Window in packets.
         window: u32,

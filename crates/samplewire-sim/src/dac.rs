@@ -1,7 +1,8 @@
-//! A converter that plays on, whatever has come (`docs/protocol.md#6.10`).
+//! A converter that keeps playing, with or without samples (`docs/protocol.md#6.10`).
 //!
-//! The index of a sample is its place on a grid of play times that begins once enough has come and
-//! never moves. What is played when is the protocol's; here it is done, and held against the grid.
+//! The index of a sample is its place on a grid of play times. The grid begins once enough samples
+//! have come, and never moves. The protocol decides which samples play when; this module plays them
+//! and checks them against the grid.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -36,7 +37,7 @@ pub(crate) struct Dac {
     rests: bool,
     delivered: u64,
     zeros: u64,
-    told: u64,
+    reported: u64,
 }
 
 impl Dac {
@@ -62,7 +63,7 @@ impl Dac {
             rests: true,
             delivered: 0,
             zeros: 0,
-            told: 0,
+            reported: 0,
         }
     }
 
@@ -151,7 +152,7 @@ impl Dac {
     /// Plays the rest of a stream that has ended, and adds up what was played.
     ///
     /// # Panics
-    /// When an index was delivered and neither played nor late, or lacked and not told of.
+    /// When an index was delivered and neither played nor late, or was missing and not reported.
     pub(crate) fn close(&mut self, tally: &mut Tally) {
         self.line.end_stream();
         self.play(SampleIndex::MAX);
@@ -159,8 +160,9 @@ impl Dac {
         let counts = self.line.counts();
         let fates = counts.played + counts.late_samples;
         assert!(self.delivered == fates || self.is_stopped, "samples without a fate");
-        let lacking = if self.is_stopped { 0 } else { counts.underrun_samples };
-        assert_eq!((self.zeros, self.told), (lacking, lacking), "zeros not counted, or not told");
+        let missing = if self.is_stopped { 0 } else { counts.underrun_samples };
+        let found = (self.zeros, self.reported);
+        assert_eq!(found, (missing, missing), "zeros not counted, or not reported");
         tally.indexes_played += counts.played;
         tally.indexes_late += counts.late_samples;
         tally.zeros_played += self.zeros;
@@ -195,7 +197,7 @@ impl Dac {
                     self.waiting.pop_front();
                     freed += 1;
                 }
-                Step::Tell(underrun) => self.told += underrun.samples,
+                Step::Tell(underrun) => self.reported += underrun.samples,
             }
         }
         freed

@@ -1,10 +1,14 @@
-//! Packets of somebody hostile: drawn from a seed, beside the faults of the network.
+//! Packets of an attacker: drawn from a seed, beside the faults of the network.
 //!
-//! Who is **off the path** sees no packet of a live stream: forged packets, those of former streams,
-//! right ones from wrong addresses, and any with a wrong CRC. They change nothing. Who **replays**
-//! has seen packets and sends them again: they do no more than copies of the network. Packets that
-//! the rules of positions **refuse** do nothing either, whoever sends them. Only whoever is **on the
-//! path** and sends what may be right can do harm, and then still every index is accounted for.
+//! There are four kinds:
+//! - **Off the path**: the attacker sees no packet of a live stream. It sends forged packets, those
+//!   of former streams, right ones from wrong addresses, and any with a wrong CRC. They change
+//!   nothing.
+//! - **Replay**: the attacker sends packets again that it has seen. They do no more than copies
+//!   made by the network.
+//! - **Refuse**: packets that the rules of positions refuse have no effect, from any sender.
+//! - **On the path**: only an attacker that sees the packets and sends plausible ones can do harm.
+//!   Even then every index is accounted for.
 
 mod forge;
 mod opening;

@@ -81,7 +81,7 @@ pub(crate) struct Link {
     wire: Wire,
     losses: Losses,
     rng: Rng,
-    /// Up to when the wire is spoken for, in 1/65536 ns.
+    /// Until when the wire is in use, in 1/65536 ns.
     busy_until_q16: u64,
     down_until: Nanos,
     in_order: VecDeque<(Nanos, PacketId)>,

@@ -1,5 +1,4 @@
-//! The bytes of a packet, derived from its stream and index, so that whoever reads them knows
-//! whether they are the right ones.
+//! The bytes of a packet, derived from its stream and index, so that any reader can verify them.
 
 use samplewire_proto::SampleIndex;
 use samplewire_proto::wire::Flags;

@@ -18,7 +18,7 @@ pub(crate) struct Plan {
     pub(crate) clients: Vec<ClientSpec>,
     /// Links, each with the one that takes what comes out of it.
     pub(crate) links: Vec<(LinkSpec, Option<usize>)>,
-    /// Packets that nobody in the world has sent, until it heals.
+    /// Packets that no process in the world has sent, until it heals.
     pub(crate) hostile: Option<HostileSpec>,
     /// In order of time.
     pub(crate) faults: Vec<(Nanos, Fault)>,

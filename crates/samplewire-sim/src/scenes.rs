@@ -3,7 +3,7 @@
 //! A scene forces rare transitions of the state tables with few packets: virtual time costs nothing.
 //! Its machines are the mixture's, with parameters and faults of its own. Each scene is a way to
 //! bring two things together that seldom meet: a restart and a stream that closes, a partition and
-//! a packet that is asked for, loss for ten seconds and a sender that goes on.
+//! a packet that is requested, loss for ten seconds and a sender that goes on.
 
 use samplewire_io::faults::Loss;
 use samplewire_proto::receiver::Delivery;

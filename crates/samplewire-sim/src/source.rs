@@ -8,7 +8,7 @@ use crate::check::Breach;
 /// How a source makes packets.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SourceSpec {
-    /// Packets in all; `None` goes on until somebody ends the stream.
+    /// Packets in all; `None` goes on until the stream is ended.
     pub(crate) packets: Option<u64>,
     pub(crate) pace: Pace,
     pub(crate) samples: u32,

@@ -43,7 +43,7 @@ pub struct SwarmResult {
     pub transitions: Transitions,
     /// Seeds in which something did not hold, with what.
     pub failures: Vec<(u64, String)>,
-    /// The packets of the run that ended last, when asked for.
+    /// The packets of the run that ended last, if requested.
     pub tap: Option<Tap>,
 }
 
@@ -56,9 +56,9 @@ pub struct RunResult {
     pub transitions: Transitions,
     /// What did not hold.
     pub failure: Option<String>,
-    /// A line for every packet, when asked for.
+    /// A line for every packet, if requested.
     pub trace: String,
-    /// Its packets, when asked for.
+    /// Its packets, if requested.
     pub tap: Option<Tap>,
 }
 

@@ -1,4 +1,4 @@
-//! The packets of one run, for whoever replays a failure with Wireshark.
+//! The packets of one run, to examine a replayed failure with Wireshark.
 //!
 //! Each process has two interfaces: one for what departs from it, and one for what arrives at its
 //! socket. A packet that is lost on the way is only on the first, and the comment there says on

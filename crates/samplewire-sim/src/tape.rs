@@ -1,5 +1,5 @@
-//! What a listener on the wire would have of the packets that were sent: some of them, for whoever
-//! sends them again.
+//! Some of the packets that were sent, as an eavesdropper on the wire records them to send them
+//! again.
 
 use samplewire_proto::wire::{HEADER_LEN, PacketType};
 use samplewire_proto::{Nanos, Rng, Tag};

@@ -1,4 +1,4 @@
-//! What every packet did, a line each, for whoever replays a failure.
+//! What every packet did, a line each, to examine a replayed failure.
 
 use std::fmt::Write;
 
@@ -7,7 +7,7 @@ use samplewire_proto::wire::{self, Packet};
 
 use crate::packets::Meta;
 
-/// Lines of text, or nothing when nobody asked.
+/// Lines of text, or nothing unless requested.
 #[derive(Debug, Default)]
 pub(crate) struct Trace {
     lines: Option<String>,

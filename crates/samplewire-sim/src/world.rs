@@ -29,9 +29,9 @@ pub(crate) struct World {
     heals_at: Option<Nanos>,
     ends_by: Nanos,
     hostile: Option<Hostile>,
-    /// When programs end the streams that somebody on the path has stalled.
+    /// When programs end the streams that an attacker on the path has stalled.
     gives_up_at: Option<Nanos>,
-    /// Steps taken, for whoever watches from another thread.
+    /// Steps taken, for an observer on another thread.
     pub(crate) steps: Arc<AtomicU64>,
     rng: Rng,
     bytes: Vec<u8>,
@@ -139,7 +139,7 @@ impl World {
             };
             steps_at_once = if at > self.net.now { 0 } else { steps_at_once + 1 };
             steps += 1;
-            // Relaxed: whoever watches wants to see that it rises, and reads nothing else by it.
+            // Relaxed: an observer only checks that it rises, and reads nothing else by it.
             self.steps.store(steps, Ordering::Relaxed);
             let is_endless = steps > STEPS_MAX || steps_at_once > STEPS_AT_ONCE_MAX;
             if at > self.ends_by || is_endless {

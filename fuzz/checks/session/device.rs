@@ -29,7 +29,7 @@ pub(super) struct Device {
     last_departure: Option<(Departure, Nanos)>,
 }
 
-/// Who has a stream.
+/// Which peer has a stream.
 #[derive(Clone, Copy)]
 struct Stream {
     peer: Peer,
@@ -68,8 +68,8 @@ impl Device {
         }
     }
 
-    /// Whether this device said what an opener was told; true of earlier lives, which it does not
-    /// remember.
+    /// Whether this device sent the values that an opener received. Also true for earlier lives,
+    /// which the device does not remember.
     pub(super) fn has_said(&self, info: &AcceptInfo) -> bool {
         let is_forgotten = info.boot_id != self.boot_id || self.accepts > ACCEPTS_KEPT;
         is_forgotten || self.said.contains(&(info.tag, info.peer_tag, info.boot_id))
@@ -110,8 +110,8 @@ impl Device {
         Some(len)
     }
 
-    /// Asked is what an OPEN with a cookie of this life asks, of a stream that is free or the
-    /// owner's own.
+    /// Checks that a request matches an OPEN with a cookie of this life, for a stream that is free
+    /// or the owner's own.
     fn check_request(
         &self,
         now: Nanos,
@@ -187,7 +187,7 @@ impl Device {
                 assert!(len > usize::from(len_max));
                 self.listener.refuse(request, RefuseReason::PacketSize, 0);
             }
-            Err(AcceptError::Busy(stream)) => panic!("stream {stream} was asked for as free"),
+            Err(AcceptError::Busy(stream)) => panic!("stream {stream} was requested as free"),
         }
     }
 
@@ -270,7 +270,7 @@ impl Device {
             assert_eq!(accept.tag, stream.tag, "the tag of the stream that is open");
             assert_eq!(open.nonce, stream.nonce);
         } else {
-            assert!(was_asked, "each description is asked for");
+            assert!(was_asked, "each description is requested");
         }
         self.said[self.accepts % ACCEPTS_KEPT] = (open.tag, accept.tag, accept.boot_id);
         self.accepts += 1;

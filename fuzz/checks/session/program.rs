@@ -10,7 +10,7 @@ use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
 use crate::input::Input;
 
-/// An opener and what it was told to do.
+/// An opener and its options.
 pub(super) struct Program {
     pub(super) owner: u64,
     opener: Opener,

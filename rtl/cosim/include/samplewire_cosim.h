@@ -32,7 +32,7 @@ typedef struct sw_host_config {
 
 typedef struct sw_host_counts {
   uint64_t first_index;
-  uint64_t next_index;       /* after the last index delivered or told missing */
+  uint64_t next_index;       /* after the last index delivered or reported missing */
   uint64_t delivered;        /* samples */
   uint64_t missing;          /* samples in gaps */
   uint64_t jumped;           /* samples that a START left out */

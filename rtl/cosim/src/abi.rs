@@ -1,6 +1,6 @@
 //! What C++ calls; the contract of each function is in `include/samplewire_cosim.h`.
 //!
-//! A panic ends the process: the bench is a test, and there is nobody to hand an error to.
+//! A panic ends the process: the bench is a test, and no caller could handle an error.
 
 use std::ffi::c_char;
 use std::slice;

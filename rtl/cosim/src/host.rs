@@ -27,11 +27,11 @@ pub struct HostConfig {
     pub open_timeout: Nanos,
 }
 
-/// How a host stands.
+/// The state of a host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Standing {
-    /// It asks for the stream.
+    /// It requests the stream.
     Opening = 0,
     /// The stream flows, or is closing.
     Streaming = 1,
@@ -56,7 +56,7 @@ pub struct Host {
 pub struct Account {
     /// The first index of the stream.
     pub first_index: u64,
-    /// The index after the last one delivered or told missing.
+    /// The index after the last one delivered or reported missing.
     pub next_index: u64,
     /// Samples delivered.
     pub delivered: u64,

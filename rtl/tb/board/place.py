@@ -73,7 +73,7 @@ class Tap:
 
 
 class Loopback:
-    """UDP at 127.0.0.1, for whoever may not make a TAP device."""
+    """UDP at 127.0.0.1, for users who may not make a TAP device."""
 
     has_ethernet = False
     prefix: tuple[str, ...] = ()

@@ -2,7 +2,7 @@
 
 The reference cuts bursts as docs/protocol.md#6.5 says, from lists of samples; it knows no beats but
 as the granularity. Where the ring is full, what is lost depends on the cycle, so there the packets
-are held against the account of docs/protocol.md#6.2: every index is in one packet or lost.
+are checked against the account of docs/protocol.md#6.2: every index is in one packet or lost.
 """
 
 import os

@@ -1,7 +1,7 @@
 """rfdc_adapter: the samples a converter gives, at the indexes at which it gave them.
 
 The model is the converter: sample n since its reset has a value that follows from n. A reader of
-the boundary "Samples" puts the beats together to runs; each run is held against the converter's
+the boundary "Samples" puts the beats together to runs; each run is checked against the converter's
 samples at its indexes, and the runs against what the gate asked for.
 """
 

@@ -114,7 +114,7 @@ module session_tb (
     endcase
   end
 
-  logic [21:0] told;
+  logic [21:0] session_events;
   logic [22:0] event_bits;
   logic        dropped;
   sw_pkg::state_e state;
@@ -122,7 +122,7 @@ module session_tb (
 
   assign state_o    = state;
   assign peer_o     = peer;
-  assign event_bits = {dropped, told};
+  assign event_bits = {dropped, session_events};
 
   session u_session (
     .clk_i(clk_i), .rst_i(rst_i), .time_ns_i(time_q), .enable_i(enable_i), .key_addr_o(key_addr),
@@ -142,7 +142,7 @@ module session_tb (
     .ctl_done_o(),
     .m_axis_tvalid(m_axis_tvalid), .m_axis_tready(m_axis_tready), .m_axis_tdata(m_axis_tdata),
     .m_axis_tkeep(m_axis_tkeep), .m_axis_tlast(m_axis_tlast),
-    .event_o(told), .ev_dropped_o(dropped)
+    .event_o(session_events), .ev_dropped_o(dropped)
   );
 
   for (genvar i = 0; i < 23; i++) begin : g_events

@@ -161,7 +161,7 @@ class TB:
         await FallingEdge(dut.clk_i)
 
     async def collect(self):
-        """Frames that leave, held against the rules of AXI-Stream and of a MAC."""
+        """Frames that leave, checked against the rules of AXI-Stream and of a MAC."""
         dut = self.dut
         while True:
             if not dut.m_axis_tvalid.value:
@@ -986,7 +986,7 @@ async def storm_of_openings_reports_and_closings_follows_the_tables(dut):
                 model.state = ENDED
                 seen.add("finished")
         elif what == "unknown":
-            # A listener believes it of nobody.
+            # A listener never believes it.
             body = struct.pack("!HHIQ", 1, 0, model.peer_tag, 0)
             assert await tb.ask(peer, packet(CLOSE_ACK, body), cycles=2500) is None
         elif what == "report":

@@ -1,7 +1,7 @@
 """The way out as a whole: window, nack_walker, pacer, tx_sched and frame_tx, frame by frame.
 
 The bench knows what was written, what it asked for and what it promised; each frame is rebuilt from
-its seq and departure and held against the rules of docs/protocol.md#4 and #5.
+its seq and departure and checked against the rules of docs/protocol.md#4 and #5.
 """
 
 import itertools
@@ -368,7 +368,7 @@ async def pace_holds_for_new_packets_and_repeats_together(dut):
 
 
 async def place(tb: TB) -> int:
-    """Asks for the place of a control packet; returns its departure."""
+    """Requests the place of a control packet; returns its departure."""
     tb.values["ctl_want_i"] = 1
     for _ in range(20):
         await tb.cycle()

@@ -218,7 +218,7 @@ class Walker:
         self.cycles += 1
         ready = tb.rng.random() < take
         data = self.departures[self._address]
-        # Whoever takes an offer writes in the cycle after; a read then gives the old value.
+        # The module that takes an offer writes in the cycle after; a read then gives the old value.
         if self._written:
             slot, stamp = self._written
             self.departures[slot] = stamp

@@ -18,7 +18,7 @@ pub use tokio::runtime::Builder;
 
 pub type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Runs the end that the command line asks for, in this runtime.
+/// Runs the end that the command line selects, in this runtime.
 pub fn run(
     runtime: &mut Builder,
     send: impl AsyncFnOnce(&Arguments, SocketAddr) -> Outcome<()>,
@@ -134,7 +134,7 @@ pub fn socket_towards(peer: SocketAddr) -> Outcome<UdpSocket> {
     socket(any.parse()?)
 }
 
-/// Whom the certificate is for.
+/// The name in the certificate.
 pub const NAME: &str = "bench";
 
 /// In flight at most: many times what this path holds.

@@ -1,4 +1,4 @@
-//! A bulk transfer over QUIC (quinn): two programs, whose options `quic_bulk` tells.
+//! A bulk transfer over QUIC (quinn): two programs, with the options of `quic_bulk`.
 //!
 //! Everything that quinn has for speed is on: segmentation and receive offload, wide windows, large
 //! socket buffers, the path's MTU from the first packet.

@@ -1,4 +1,4 @@
-//! A bulk transfer over QUIC (s2n-quic): two programs, whose options `quic_bulk` tells.
+//! A bulk transfer over QUIC (s2n-quic): two programs, with the options of `quic_bulk`.
 //!
 //! What made s2n-quic faster, or might, is on: segmentation and receive offload, wide windows,
 //! large socket buffers, the path's MTU from the first packet, several chunks a receive; its own send
@@ -72,11 +72,12 @@ async fn send(arguments: &Arguments, peer: SocketAddr) -> Outcome<()> {
             Err(error) => return Err(error.into()),
         }
     }
-    // Whom the other end has left owes it nothing; `wait_idle` does not always return.
+    // The other end has closed the connection and sends no more; `wait_idle` does not always
+    // return.
     Ok(())
 }
 
-/// Offloads are on where nothing is said of them.
+/// Offloads are on by default.
 fn link(socket: UdpSocket, mtu_bytes: u16) -> Outcome<io::tokio::Provider> {
     Ok(io::tokio::Provider::builder()
         .with_rx_socket(socket)?
@@ -96,5 +97,5 @@ fn limits() -> Outcome<Limits> {
 
 const CHUNKS_A_RECEIVE: usize = 64;
 
-/// For the end of the connection to be told, and told again where it is lost.
+/// Time to send the end of the connection, and to repeat it after a loss.
 const LINGER: Duration = Duration::from_millis(100);

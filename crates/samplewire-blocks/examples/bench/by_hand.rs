@@ -62,7 +62,7 @@ pub(crate) fn copies(floats: usize, duration: Duration) -> Rate {
 pub(crate) fn chains(cores: usize, kernels: usize, floats: usize, duration: Duration) -> Rate {
     let run = move |cpu| {
         thread::spawn(move || {
-            pin(cpu).expect("there are as many CPUs as was asked for");
+            pin(cpu).expect("there are as many CPUs as were requested");
             chain(kernels, floats, duration)
         })
     };
@@ -87,7 +87,7 @@ pub(crate) fn in_order(
         let (counted, is_over) = (Arc::clone(&counted), Arc::clone(&is_over));
         let mut count = Count::new(cores * run * floats, duration);
         thread::spawn(move || {
-            pin(cpu).expect("there are as many CPUs as was asked for");
+            pin(cpu).expect("there are as many CPUs as were requested");
             let mut buffers: Vec<_> = (0..run).map(|_| Buffer::new(floats)).collect();
             for begin in (cpu * run..).step_by(cores * run) {
                 buffers.iter_mut().rev().for_each(|buffer| pass(kernels, buffer.floats()));
@@ -138,7 +138,7 @@ pub(crate) fn stages(
         let is_over = Arc::clone(&is_over);
         let mut count = (stage + 1 == cores).then(|| Count::new(floats, duration));
         thread::spawn(move || {
-            pin(stage).expect("there are as many CPUs as was asked for");
+            pin(stage).expect("there are as many CPUs as were requested");
             while let Some(mut buffer) = receiver.receive(&is_over) {
                 pass(kernels, buffer.floats());
                 if let Some(rate) = count.as_mut().and_then(Count::one) {

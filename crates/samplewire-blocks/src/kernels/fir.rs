@@ -173,8 +173,8 @@ impl<S: Floats> Fir<S> {
         }
     }
 
-    /// Begins anew, as after a gap: the samples before the next are zeros, and `skip` inputs come
-    /// before the one that the next output stands for.
+    /// Restarts, as after a gap: the samples before the next are zeros. `skip` inputs come before
+    /// the input of the next output.
     pub fn restart(&mut self, skip: usize) {
         let history = self.history();
         self.seam[..history].fill(0.0);
@@ -242,13 +242,13 @@ pub enum FirError {
     /// The decimation is out of range.
     #[error("a decimation by {decimation}: must be 1 to {MAX}")]
     Decimation {
-        /// The decimation asked for.
+        /// The requested decimation.
         decimation: usize,
     },
     /// The interpolation is out of range.
     #[error("an interpolation by {interpolation}: must be 1 to {MAX}")]
     Interpolation {
-        /// The interpolation asked for.
+        /// The requested interpolation.
         interpolation: usize,
     },
 }

@@ -136,7 +136,7 @@ impl SyncSearch {
         }
     }
 
-    /// Begins anew, as after a gap.
+    /// Restarts, as after a gap.
     pub fn restart(&mut self) {
         self.bits = 0;
     }
@@ -155,7 +155,7 @@ pub enum SyncError {
     /// It would be found where there is nothing.
     #[error("{errors_max} wrong bits of {len_bits}: must be fewer than half of them")]
     Tolerance {
-        /// The number asked for.
+        /// The requested number.
         errors_max: u32,
         /// The length of the word.
         len_bits: u32,

@@ -79,7 +79,7 @@ impl<S: Floats> InterpolatingFir<S> {
         (inputs, inputs * interpolation)
     }
 
-    /// Begins anew, as after a gap: the samples before the next are zeros.
+    /// Restarts, as after a gap: the samples before the next are zeros.
     pub fn restart(&mut self) {
         let history = self.history();
         self.seam[..history].fill(0.0);

@@ -124,7 +124,7 @@ impl Oscillator {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 #[error("a frequency of {cycles_per_sample} times the sample rate: must be -0.5 to 0.5")]
 pub struct FrequencyError {
-    /// The frequency asked for.
+    /// The requested frequency.
     pub cycles_per_sample: f64,
 }
 

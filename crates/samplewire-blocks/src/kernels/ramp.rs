@@ -45,7 +45,7 @@ impl Ramp {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a ramp of {period} samples: must be 1 to {PERIOD_MAX}")]
 pub struct PeriodError {
-    /// The period asked for.
+    /// The requested period.
     pub period: u32,
 }
 

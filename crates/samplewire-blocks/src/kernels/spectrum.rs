@@ -165,20 +165,20 @@ impl Window {
     }
 }
 
-/// Why spectra cannot be had.
+/// Why spectra cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpectrumError {
     /// Too few or too many bins.
     #[error("a spectrum of {bins} bins: must be 2 to {BINS_MAX}")]
     Bins {
-        /// The number asked for.
+        /// The requested number.
         bins: usize,
     },
     /// Too few or too many averages.
     #[error("a mean over {averages} spectra: must be 1 to {AVERAGES_MAX}")]
     Averages {
-        /// The number asked for.
+        /// The requested number.
         averages: u32,
     },
 }

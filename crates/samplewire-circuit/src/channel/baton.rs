@@ -70,7 +70,7 @@ impl<T> Held<'_, T> {
     /// Passes the baton to the next place.
     #[inline]
     pub(crate) fn pass_on(self) {
-        // Release: who holds it next sees the value as it is.
+        // Release: the next holder sees the value as it is.
         self.baton.turn.store(self.next, Ordering::Release);
     }
 }
@@ -78,9 +78,9 @@ impl<T> Held<'_, T> {
 impl<T> Deref for Held<'_, T> {
     type Target = T;
     fn deref(&self) -> &T {
-        // SAFETY: the turn is this place's until `pass_on`, which takes the only `Held` that there is:
-        // it borrows its place mutably, and each place has a number of its own. Nobody else has a
-        // reference to the value.
+        // SAFETY: the turn is this place's until `pass_on` consumes the only `Held`: it borrows its
+        // place mutably, and each place has its own number. So no other reference to the value
+        // exists.
         unsafe { &*self.baton.value.get() }
     }
 }
@@ -163,7 +163,7 @@ mod loom_tests {
                 None => thread::yield_now(),
             }
         };
-        // SAFETY: who holds the baton alone uses the cell.
+        // SAFETY: only the holder of the baton uses the cell.
         held.with_mut(|sum| unsafe {
             assert_eq!(*sum, expected);
             *sum += 1;

@@ -21,7 +21,7 @@ impl<T> Local<T> {
     /// Uses the value. `use_it` must not reach this value by another handle.
     #[inline]
     pub(crate) fn with<R>(&mut self, use_it: impl FnOnce(&mut T) -> R) -> R {
-        // SAFETY: no other handle is in use (see above), and those who call pass closures that only
+        // SAFETY: no other handle is in use: callers uphold the rule above, with closures that only
         // push and pop.
         use_it(unsafe { &mut *self.value.get() })
     }

@@ -95,9 +95,9 @@ impl<W: Word> Outlet<W> {
         matches!(self.way, Way::Local(_))
     }
 
-    /// Says that no more will come.
+    /// Marks the end: no more will come.
     pub(crate) fn end(&mut self) {
-        // Release: who sees it sees all that was pushed before.
+        // Release: a reader that sees the mark sees all that was pushed before.
         self.signals.ended.store(true, Ordering::Release);
         self.wake();
     }
@@ -251,7 +251,7 @@ mod loom_tests {
     use crate::config::PoolConfig;
     use loom::thread;
 
-    /// Whoever sees the end has got all that was pushed before it.
+    /// A reader that sees the end has got all that was pushed before it.
     #[test]
     fn end_comes_last_by_orders_that_all_matter() {
         crate::model::every_order_matters(&[push_and_end]);

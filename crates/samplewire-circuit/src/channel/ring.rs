@@ -39,11 +39,12 @@ impl<W: Word> Producer<W> {
     /// Passes `word` on.
     ///
     /// # Panics
-    /// When the ring is full: who pushes knows that it holds as many as there can be.
+    /// When the ring is full. The caller knows that the ring has a place for every word.
     #[inline]
     pub(crate) fn push(&mut self, word: W) {
         let place = &self.shared.places[self.at].0;
-        // Relaxed: only the value is compared. Who read the null of `pop` stores behind it.
+        // Relaxed: only the value is compared. The store below follows the null of `pop` that this
+        // load read.
         assert!(place.load(Ordering::Relaxed).is_null(), "the ring has room for every quantum");
         // Release: publishes all that was done with the word.
         place.store(word.into_word().as_ptr(), Ordering::Release);
@@ -178,7 +179,7 @@ mod loom_tests {
         });
     }
 
-    /// What nobody pops is dropped with the ring: loom finds a leak otherwise.
+    /// Words that are not popped are dropped with the ring: loom finds a leak otherwise.
     fn one_is_left() {
         loom::model(|| {
             let (mut there, mut comes) = ring::<Token>(2);

@@ -67,14 +67,14 @@ impl GraphBuilder {
         self.take(node, circuit)
     }
 
-    /// A block that lends samples, which others read where they lie: the stream is for several
-    /// readers, and for none that would work on it in place.
+    /// Adds a block that lends samples, which others read in place. Several blocks may read the
+    /// stream; none may change its samples.
     ///
     /// ```compile_fail
     /// # use samplewire_circuit::{Circuit, GraphBuilder, InPlace, LentSource};
-    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(lent: S, block: B) {
+    /// # fn connect<S: LentSource<i16> + 'static, B: InPlace<i16> + 'static>(source: S, block: B) {
     /// let mut graph = GraphBuilder::new();
-    /// let stream = graph.lent_source("wire", lent, Circuit::default());
+    /// let stream = graph.lent_source("wire", source, Circuit::default());
     /// graph.in_place("block", block, stream); // expected `Stream`, found `SharedStream`
     /// # }
     /// ```

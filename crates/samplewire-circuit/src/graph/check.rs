@@ -26,7 +26,7 @@ pub enum BuildError {
         /// The block.
         block: Arc<str>,
     },
-    /// A circuit's memory cannot be had.
+    /// A circuit's memory cannot be allocated.
     #[error("circuit '{circuit}': {error}")]
     Circuit {
         /// The circuit.
@@ -115,10 +115,10 @@ pub enum BuildError {
         /// Samples that it makes at once.
         multiple: usize,
     },
-    /// A circuit of samples that are lent was given a length.
+    /// A length was set for a circuit whose samples are borrowed.
     #[error(
-        "circuit '{circuit}': a quantum of {samples_max} samples was asked for, but '{block}' lends \
-         {len}: set the quanta alone"
+        "circuit '{circuit}': quanta of {samples_max} samples were requested, but '{block}' lends \
+         {len}: set only the number of quanta"
     )]
     Lent {
         /// The circuit.

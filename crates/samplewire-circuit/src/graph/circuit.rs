@@ -16,7 +16,7 @@ use crate::sample::Sample;
 /// | | unless set |
 /// |---|---|
 /// | name | the block's |
-/// | quanta | 4: one is filled, one is read, and two bridge the delay of a thread. 16 of samples that are lent: such quanta have no memory |
+/// | quanta | 4: one is filled, one is read, and two bridge the delay of a thread. 16 for borrowed samples: such quanta have no memory |
 /// | samples in a quantum | behind a source 64 KiB: four of these fit a core's second cache. Behind a [`Transform`](crate::Transform) what it makes of a whole input quantum, in equal parts of at most 64 KiB, rounded up to its [`output_multiple`](crate::Transform::output_multiple) |
 ///
 /// So each circuit of a chain holds the same span of time, and a block far behind does not wait for
@@ -65,7 +65,7 @@ impl<T: Sample> Circuit<T> {
         self
     }
 
-    /// How many samples a quantum holds, at least 1. A quantum that is lent holds what its
+    /// How many samples a quantum holds, at least 1. Quanta of borrowed samples hold what their
     /// [`LentSource`](crate::LentSource) declares: the graph cannot be built with another length.
     #[must_use]
     pub fn samples_max(mut self, samples_max: usize) -> Self {
@@ -240,8 +240,8 @@ fn larger(one: PoolConfig, other: PoolConfig) -> PoolConfig {
 /// Quanta of a circuit: one is filled, one is read, and two bridge the delay of a thread. On one
 /// thread the one that came home last goes round again, and the others stay out of the cache.
 const QUANTA: usize = 4;
-/// Quanta of a lent circuit. They have no memory, so that more than [`QUANTA`] cost next to nothing, and
-/// what is lent at once may be as short as a packet.
+/// Quanta of a circuit of borrowed samples. They have no memory, so that more than [`QUANTA`] cost
+/// almost nothing. A loan may be as short as a packet.
 const QUANTA_LENT: usize = 16;
 /// Quanta that a join has for gaps in the middle of others.
 const SPARES: usize = 2;

@@ -128,7 +128,7 @@ impl Graph {
         self.shared.svg()
     }
 
-    /// What runs by itself: the blocks in groups, each for one thread at a time. Give them back to
+    /// Divides the blocks into groups, each for one thread at a time. Give the groups back to
     /// [`Graph::join`] when they are done.
     pub fn split(&mut self, placement: &Placement) -> Vec<Group> {
         split::split(self, placement)

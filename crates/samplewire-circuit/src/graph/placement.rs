@@ -21,7 +21,7 @@ impl Placement {
         Self { group_of: graph.blocks().map(group_of).collect(), spins: false }
     }
 
-    /// Groups never sleep: whoever hands them a quantum saves the look whether they do.
+    /// Groups never sleep: a group that hands them a quantum does not check whether they sleep.
     #[must_use]
     pub fn spinning(self) -> Self {
         Self { spins: true, ..self }

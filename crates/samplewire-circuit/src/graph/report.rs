@@ -89,13 +89,13 @@ pub enum RunError {
     Panicked {
         /// The block.
         block: Arc<str>,
-        /// What it said.
+        /// The panic's message.
         message: String,
     },
     /// No block can move, and none waits for anything outside of the graph.
     #[error("nothing moves: {waits}; of the quanta, {quanta}")]
     Stalled {
-        /// Who waits for what.
+        /// Which block waits for what.
         waits: String,
         /// For each circuit, how many quanta are where. One that several read is counted with each.
         quanta: String,

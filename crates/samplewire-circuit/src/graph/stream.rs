@@ -12,7 +12,7 @@ pub(super) struct Origin {
     pub(super) name: Arc<str>,
 }
 
-/// Tells builders apart.
+/// Identifies a builder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct BuilderId(u64);
 
@@ -25,8 +25,8 @@ impl BuilderId {
     }
 }
 
-/// A stream of `T` that leaves a block and is still connected to none. Each is used once: who takes
-/// it may work on its quanta in place.
+/// A stream of `T` that leaves a block and is not connected yet. Each is used once, so that the
+/// block that takes it may work on its quanta in place.
 #[must_use = "a stream that is connected to nothing is an error of the graph"]
 #[derive(Debug)]
 pub struct Stream<T> {
@@ -39,7 +39,7 @@ pub struct Stream<T> {
 #[derive(Debug)]
 pub struct SharedStream<T> {
     pub(super) origin: Origin,
-    /// The broadcast, or the lent source.
+    /// The broadcast, or the [`LentSource`](crate::LentSource).
     pub(super) node: usize,
     pub(super) circuit: usize,
     pub(super) samples: PhantomData<fn() -> T>,

@@ -1,4 +1,4 @@
-//! Where everything is in a graph that stands still.
+//! Where everything is in a graph that has stalled.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use crate::graph::Graph;
 use crate::graph::node::{Edge, Node, Round};
 use crate::quantum::{Quantum, SharedQuantum};
 
-/// Who goes through the tasks of a graph that stands still.
+/// Visits the tasks of a graph that has stalled.
 pub(crate) trait Tour {
     /// `node` waits for what comes by one of its inputs.
     fn waits_for_input(&mut self, _node: usize, _input: usize) {}
@@ -15,7 +15,7 @@ pub(crate) trait Tour {
     /// `node` waits for a free quantum.
     fn waits_for_quantum(&mut self, _node: usize, _take: &Take) {}
 
-    /// `node` does not say what it waits for.
+    /// `node` does not report why it waits.
     fn is_idle(&mut self, _node: usize) {}
 
     /// `quantum` is with `node`.
@@ -31,7 +31,7 @@ pub(crate) trait Tour {
     fn home(&mut self, take: &mut Take);
 }
 
-/// What the tasks of a graph tell about themselves when it stands still.
+/// Collects what the tasks of a stalled graph wait for and hold.
 pub(crate) struct Survey<'a> {
     nodes: &'a [Node],
     edges: &'a [Edge],
@@ -48,7 +48,7 @@ impl<'a> Survey<'a> {
         Self { nodes, edges, rounds, waits: Vec::new(), places }
     }
 
-    /// Who waits for what, and where the quanta of each circuit are.
+    /// Which block waits for what, and where the quanta of each circuit are.
     pub(super) fn into_texts(self) -> (String, String) {
         let of_round = |(round, places): (&Round, &BTreeMap<String, usize>)| {
             let places: Vec<_> =

@@ -128,7 +128,7 @@ fn poll_for(groups: &mut [Group], work: Option<Duration>) -> Polling {
                 group.sleep(Duration::from_secs(1));
                 asleep += lay_down.elapsed();
             }
-            // Nobody else could move.
+            // No other group could move.
             Polled::Idle => group.stall(),
             Polled::Done => return Polling::Done,
         }

@@ -178,13 +178,13 @@ impl<'a> Calls<'a> {
         Err(Halt::Failed(why.into()))
     }
 
-    /// Whether a block has ended the stream before this: nobody waits for it any more.
+    /// Whether a block has ended the stream before this quantum, which is then not waited for.
     fn is_behind_end(&self, filled: &Filled) -> bool {
         !self.indexes.is_wanted(filled.quantum.index())
     }
 
-    /// Waits a little: looks again at once for a while, and sleeps then for up to `sleep_max`,
-    /// unless something is `ready`.
+    /// Waits a little: polls for a while first, then sleeps for up to `sleep_max`, unless something
+    /// is `ready`.
     #[inline]
     pub(super) fn wait(
         &self,

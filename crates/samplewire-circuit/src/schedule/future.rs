@@ -25,7 +25,7 @@ pub struct Async {
 }
 
 impl Async {
-    /// Each block by itself, on `threads` (at least 1) threads.
+    /// Each block in a group of its own, on `threads` (at least 1) threads.
     pub fn new(threads: usize) -> Self {
         Self { threads: threads.max(1), group_of: Box::new(|block| block.number()) }
     }

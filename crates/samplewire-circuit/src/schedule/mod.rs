@@ -1,4 +1,4 @@
-//! Schedulers: who polls which group on which thread.
+//! Schedulers: which thread polls which group.
 //!
 //! | Scheduler | Threads | For |
 //! |---|---|---|
@@ -30,15 +30,15 @@
 macro_rules! threads {
     ($scheduler:ty) => {
         impl $scheduler {
-            /// Thread n (of stages: stage n's) stays on CPU `cores[n % len]`; on none in particular
-            /// unless said.
+            /// Pins thread n (for stages: the thread of stage n) to CPU `cores[n % len]`. By
+            /// default threads are not pinned.
             #[must_use]
             pub fn cores(mut self, cores: &[usize]) -> Self {
                 self.cores = cores.to_vec();
                 self
             }
 
-            /// How the threads wait; [`Waiting::Sleep`] unless said.
+            /// How the threads wait; default [`Waiting::Sleep`].
             #[must_use]
             pub fn waiting(mut self, waiting: Waiting) -> Self {
                 self.waiting = waiting;

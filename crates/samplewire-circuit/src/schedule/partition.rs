@@ -31,13 +31,13 @@ pub(super) fn stages(graph: &Graph, costs_s: &[f64], stages_max: usize) -> Vec<u
         let to = edge.to.expect("a graph's edges are connected");
         (edge.from, to, crossing(edge.circuit, to))
     });
-    // As many as the last block got: who fills them may count samples of another rate.
+    // As many as the last block got: the block that fills them may count samples of another rate.
     let home = ways_home(graph).map(|(circuit, from, to)| (from, to, crossing(circuit, from)));
     cut(&costs, &there.chain(home).collect::<Vec<_>>(), stages_max)
 }
 
-/// From which block the quanta of each circuit go home, and to which: they are in the cache of the
-/// one when they come to the other. Samples that are lent do not come home.
+/// The blocks from which and to which the quanta of each circuit return: they are in the cache of
+/// the one when they come to the other. Borrowed samples do not return.
 fn ways_home(graph: &Graph) -> impl Iterator<Item = (usize, usize, usize)> {
     let rounds = graph.rounds.iter().enumerate();
     rounds.filter(|(_, round)| round.pool.capacity_bytes() > 0).filter_map(|(circuit, round)| {

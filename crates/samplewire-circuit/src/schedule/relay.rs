@@ -1,10 +1,11 @@
 //! The relay of [`ByQuantum`](crate::ByQuantum): threads that work on quanta of one line and take
 //! turns at its ends.
 //!
-//! A baton goes round the threads. Who has it passes the quanta that it worked on to the line's end
-//! and has its beginning fill them again, then passes the baton on and works on them. Fills and ends
-//! are so in one order. What changes at each turn is the baton's cache line, besides the blocks' own
-//! state. An end that has replicas is of the work, and where both have them there are no turns.
+//! A baton goes round the threads. Its holder passes the quanta that it worked on to the line's end
+//! and has the line's beginning fill them again. Then it passes the baton on and works on the new
+//! quanta. So fills and ends keep one order. Each turn moves the baton's cache line and the blocks'
+//! own state between cores. An end that has replicas is part of the work. If both ends have
+//! replicas, there are no turns.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -50,7 +51,7 @@ pub(super) struct Account {
     pub(super) under_way: usize,
     /// No quantum will be filled.
     pub(super) is_ending: bool,
-    /// A block ended the stream at the line's end: what still comes goes home.
+    /// A block ended the stream at the line's end: what still comes returns to its pool.
     pub(super) is_over: bool,
 }
 
@@ -191,7 +192,7 @@ fn wait_for_turn<'a>(
     if worker.calls.shared.is_stopped() {
         return Err(Halt::Stopped);
     }
-    Ok(place.hold().expect("nobody else passes it on"))
+    Ok(place.hold().expect("no other thread passes it on"))
 }
 
 /// Wakes every thread: a block at the ends is called on any.

@@ -28,7 +28,7 @@ impl Scheduler for Sequence {
                     Polled::Waiting | Polled::Asleep => {
                         group.sleep(Duration::from_secs(1));
                     }
-                    // Nobody else could move.
+                    // No other group could move.
                     Polled::Idle => group.stall(),
                     Polled::Done => break,
                 }

@@ -18,8 +18,8 @@ pub(super) struct Worker<'a> {
     /// Where this thread's calls of the blocks at the ends are counted.
     pub(super) first: Vec<Post>,
     pub(super) last: Vec<Post>,
-    /// Its quanta: first the run of this turn, in its order. The first are filled anew each turn, and
-    /// stay in a cache.
+    /// Its quanta: first the run of this turn, in its order. Those are refilled each turn, and stay
+    /// in a cache.
     pub(super) quanta: Vec<Filled>,
     /// How many are of the run.
     run: usize,

@@ -64,7 +64,7 @@ impl CustomTask {
         self.ports.is_draining = true;
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         tour.is_idle(self.station.node);
         self.ports.tour(self.station.node, tour);

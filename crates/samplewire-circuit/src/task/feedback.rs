@@ -11,9 +11,9 @@ use crate::task::{Next, Progress};
 
 /// Gives quanta of zeros first, and copies of what comes round behind them.
 ///
-/// A copy leaves when it is full, or when all other quanta of the circuit are home: whoever reads
-/// them waits for it. So at most one that is short is under way, and with one quantum more than the
-/// loop begins with there always is one to be filled.
+/// A copy leaves when it is full, or when all other quanta of the circuit are home: then a reader
+/// waits for it. So at most one short copy is under way. One quantum more than the loop begins with
+/// means that one can always be filled.
 pub(crate) struct FeedbackHead {
     input: Input,
     take: Take,
@@ -162,7 +162,7 @@ impl FeedbackHead {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
         if self.current.is_none() && self.initial == 0 {
             tour.waits_for_input(node, 0);

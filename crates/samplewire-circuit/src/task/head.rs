@@ -97,7 +97,7 @@ impl Head {
         }
     }
 
-    /// Tells where everything is in a line that begins with `node`.
+    /// Reports where everything is in a line that begins with `node`.
     pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
         match self {
             Self::Free { take, .. } => {

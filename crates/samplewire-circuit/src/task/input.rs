@@ -34,7 +34,7 @@ impl Input {
         self.way.pop()
     }
 
-    /// Has read `quantum`: it goes home, unless others still read it.
+    /// Has read `quantum`: it returns to its pool, unless others still read it.
     #[inline]
     pub(crate) fn release(&mut self, quantum: Reading) {
         match quantum {
@@ -59,12 +59,12 @@ impl Input {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
         self.way.tour(node, input, tour);
     }
 
-    /// Says that no more will be taken.
+    /// Closes the stream: no more will be taken.
     pub(crate) fn close(&mut self) {
         self.way.close();
     }

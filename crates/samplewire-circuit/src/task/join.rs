@@ -230,7 +230,7 @@ impl JoinHead {
         };
         let lost_by = |tag: &Tag| { tag.kind }.lost_samples_mut().map_or(0, |lost| *lost);
         let is_loss = |tag: &Tag| tag.index <= at && lost_by(tag) > 0;
-        // What is missing before is said once, whoever says it.
+        // Each sample missing before is reported once, by the first tag that covers it.
         let mut missing = at.saturating_sub(expected);
         let gap = TagKind::Gap { lost_samples: missing, cause: CAUSE };
         let own = self.is_after_gap.then_some(Tag { index: at, kind: gap });
@@ -372,7 +372,7 @@ impl JoinHead {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
         match (&self.first, &self.second) {
@@ -408,7 +408,7 @@ impl JoinHead {
         self.station.counting.publish();
     }
 
-    /// Its block, for another split; what it holds goes home.
+    /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Pair> {
         self.station
     }

@@ -222,7 +222,7 @@ impl Line {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         self.head.tour(self.first, tour);
         for Held { quantum, at, .. } in &self.held {

@@ -49,7 +49,7 @@ impl MergeHead {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
         for (input, inlet) in self.inlets.iter_mut().enumerate() {
             tour.waits_for_input(node, input);

@@ -83,7 +83,7 @@ impl Task {
         }
     }
 
-    /// Starts every block; `context` makes what a node's is told.
+    /// Starts every block; `names` makes the context of each node.
     pub(crate) fn start(&mut self, names: &Names<'_>) -> Result<(), (usize, Failure)> {
         match self {
             Self::Line(line) => line.start(names),
@@ -110,8 +110,8 @@ impl Task {
         }
     }
 
-    /// Tells where everything is, in a graph that stands still, and gives the quanta that are under
-    /// way to their pools.
+    /// Reports where everything is in a stalled graph, and gives the quanta that are under way to
+    /// their pools.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         match self {
             Self::Line(line) => line.tour(tour),
@@ -129,7 +129,7 @@ impl Task {
         }
     }
 
-    /// Lets everybody see the counters.
+    /// Publishes the counters.
     pub(crate) fn publish(&self) {
         match self {
             Self::Line(line) => line.publish(),
@@ -139,7 +139,7 @@ impl Task {
     }
 }
 
-/// What blocks are told when they start.
+/// Makes the contexts of blocks that start.
 pub(crate) struct Names<'a> {
     /// Each node's name.
     pub(crate) names: &'a [std::sync::Arc<str>],

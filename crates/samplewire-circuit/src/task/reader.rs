@@ -62,7 +62,7 @@ impl Reader {
         Progress::Moved
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
         tour.waits_for_input(node, 0);
@@ -98,7 +98,7 @@ impl Reader {
         self.input = input;
     }
 
-    /// Its block, for another split; what it holds goes home.
+    /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Read> {
         self.station
     }

@@ -249,7 +249,7 @@ impl TransformHead {
         }
     }
 
-    /// Tells where everything is.
+    /// Reports where everything is.
     pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
         let node = self.station.node;
         if self.current.is_none() {
@@ -283,7 +283,7 @@ impl TransformHead {
         self.station.counting.publish();
     }
 
-    /// Its block, for another split; what it holds goes home.
+    /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Cross> {
         self.station
     }

@@ -53,7 +53,7 @@ impl Scheduler for Wandering {
                 }
                 is_idle &= !polled.contains(&Polled::Moved);
             }
-            // One group finds out by itself that nothing moves.
+            // One group alone detects that nothing moves.
             let placement = if is_idle { &together } else { placements.next().expect("a cycle") };
             groups = graph.regroup(groups, placement).unwrap_or_else(|groups| groups);
             if is_idle {

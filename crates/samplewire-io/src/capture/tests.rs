@@ -9,7 +9,7 @@ fn pair() -> (Memory, Memory) {
     memory::pair(64, 9_000, 9_100).unwrap()
 }
 
-/// A disk that writes nothing until it is told to go on.
+/// A disk that writes nothing until the test lets it go on.
 struct StoppedDisk {
     go: Receiver<()>,
     head: bool,

@@ -163,7 +163,7 @@ fn write_all(
             Ok(chunk) => chunk,
             Err(TryRecvError::Disconnected) => break,
             Err(TryRecvError::Empty) => {
-                // Whoever reads the file while it grows sees all of it.
+                // A reader of the growing file sees all of it.
                 if let Err(error) = writer.flush() {
                     failed = true;
                     outcome.fail(error);
@@ -187,7 +187,7 @@ fn write_all(
         outcome.count(&outcome.skipped, chunk.packets.len() as u64 - written);
         chunk.packets.clear();
         chunk.bytes.clear();
-        // Fails only once the datapath's end is gone, where nobody needs the buffer.
+        // Fails only once the datapath's end is gone, which then needs no buffer.
         drop(free.try_send(chunk));
     }
     let (start_ns, end_ns) = times_ns.unwrap_or_default();

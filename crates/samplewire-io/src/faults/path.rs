@@ -88,8 +88,8 @@ impl Path {
         (fate != Fate::PASS || self.bit_ns.is_some()).then_some(fate)
     }
 
-    /// Keeps the fates of `packets`, which pass, and of the one after them for whoever comes
-    /// next: none of them was taken.
+    /// Keeps the fates of `packets`, which pass, and of the one after them, for the next packets:
+    /// none of these was taken.
     pub(super) fn put_back(&mut self, packets: &[Outgoing<'_>], then: Option<Fate>) {
         let drawn = |packet: &&Outgoing<'_>| self.only.contains(Head::of(packet.parts).packet_type);
         self.decided.passes += packets.iter().filter(drawn).count();

@@ -100,8 +100,8 @@ impl FaultSpec {
         self
     }
 
-    /// Up to how much longer than `delay`, uniformly and for each packet by itself: packets
-    /// overtake each other where they are closer than that. Default 0.
+    /// The most by which a packet's delay exceeds `delay`, drawn uniformly for each packet. Packets
+    /// overtake each other if they are closer than that. Default 0.
     #[must_use]
     pub fn jitter(mut self, jitter: Duration) -> Self {
         self.jitter = jitter;

@@ -1,7 +1,7 @@
-//! How many messages the next receive asks for.
+//! How many messages the next receive requests.
 
-/// Few after few, many after many: each message that is asked for takes a head, and the kernel looks
-/// once more after the last that is there. Who waits for one packet does not pay for a burst.
+/// Few after few, many after many. Each requested message takes a header, and the kernel looks once
+/// more after the last one that is there. A wait for one packet does not pay for a burst.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Depth {
     messages: usize,
@@ -39,7 +39,7 @@ impl Depth {
     }
 }
 
-/// By how much more is asked for when all that was asked for came: a burst is taken by the third call.
+/// The factor by which a request grows after one that was filled: the third call takes a burst.
 const STEP: usize = 8;
 
 /// Of packets that were not joined, one call takes so many bytes: they are copied once more, and both

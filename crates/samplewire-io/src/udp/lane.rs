@@ -1,8 +1,8 @@
-//! A socket of its own for the packets that matter, beside the one that everybody can send to.
+//! A socket of its own for the packets that matter, beside the one that any host can send to.
 //!
-//! Both are bound to the same port; a program in the kernel says which gets a packet. So a flood
-//! fills the port's own buffer and not the lane's. What the port's own socket has is taken more
-//! seldom while there is a lane: see [`RateLimit`].
+//! Both are bound to the same port; a program in the kernel selects the socket for each packet. So
+//! a flood fills the port's own buffer and not the lane's. The port's own socket is read less often
+//! while there is a lane: see [`RateLimit`].
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,18 +1,19 @@
-//! Whether packets come by few, to somebody who looks all the time.
+//! Detects packets that come a few at a time to a thread that polls.
 //!
-//! For the kernel's count of drops (SO_RXQ_OVFL) and for joined packets (UDP_GRO) each receive reads
-//! the end of the packet's buffer: a line of memory that the sender's core has in its cache, and writes
-//! next. A packet alone waits for that and gains nothing: nothing is joined, and a socket that was empty
-//! a moment ago has dropped nothing.
+//! For the kernel's count of drops (SO_RXQ_OVFL) and for joined packets (UDP_GRO) each receive
+//! reads the end of the packet's buffer. The sender's core has this cache line and writes it next.
+//! A single packet waits for that and gains nothing: nothing is joined, and a socket that was just
+//! empty has dropped nothing.
 //!
-//! So nothing is joined before many come at once; from then on packets are, since what the kernel has
-//! joined when that ends could not be taken apart. The count is left out again and again. It is on
-//! before a look at a buffer that may have filled; only where the thread was held up within a look, the
-//! packets that came into the room which that look made are told without it.
+//! So joining stays off until many packets come at once. From then on it stays on: packets that the
+//! kernel joined just before joining ended could not be split. The count of drops is turned off and
+//! on repeatedly. It is on before a poll of a buffer that may have filled. One case is not counted:
+//! if the thread was delayed within a poll, packets that came into the room made by that poll come
+//! without a count.
 
 use std::time::{Duration, Instant};
 
-/// Follows what the looks at a socket find.
+/// Tracks the results of the polls of a socket.
 #[derive(Debug)]
 pub(super) struct SinglePacketMode {
     /// Drops are not counted.

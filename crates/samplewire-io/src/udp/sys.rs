@@ -36,7 +36,7 @@ impl Socket {
         if fd < 0 {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the kernel has just given this descriptor to us and to nobody else.
+        // SAFETY: the kernel has just created this descriptor, and no other owner has it.
         let socket = UdpSocket::from(unsafe { OwnedFd::from_raw_fd(fd) });
         let socket = Self { socket, v6 };
         if v6 {
@@ -69,12 +69,12 @@ impl Socket {
         self.socket.local_addr()
     }
 
-    /// Asks for a receive buffer and says what was granted, in bytes as they were asked.
+    /// Requests a receive buffer. Returns the granted size, in the same unit as the request: bytes.
     pub(super) fn set_receive_buffer(&self, bytes: usize) -> io::Result<usize> {
         self.set_buffer([libc::SO_RCVBUFFORCE, libc::SO_RCVBUF], bytes)
     }
 
-    /// Asks for a send buffer and says what was granted, in bytes as they were asked.
+    /// Requests a send buffer. Returns the granted size, in the same unit as the request: bytes.
     pub(super) fn set_send_buffer(&self, bytes: usize) -> io::Result<usize> {
         self.set_buffer([libc::SO_SNDBUFFORCE, libc::SO_SNDBUF], bytes)
     }
@@ -89,7 +89,7 @@ impl Socket {
         self.set(level, name, ecn as i32)
     }
 
-    /// Asks for the kernel's drop count with each packet that follows a drop, or no more.
+    /// Turns the kernel's drop count on or off; it comes with each packet that follows a drop.
     pub(super) fn count_drops(&self, on: bool) -> io::Result<()> {
         self.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, on.into())
     }

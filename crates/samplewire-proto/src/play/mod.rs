@@ -1,7 +1,8 @@
-//! The order of play: what is played when, and what is not there (`docs/protocol.md#6.10`).
+//! The order of play: which samples are played when, and which are missing
+//! (`docs/protocol.md#6.10`).
 //!
-//! No clock and no samples inside: indexes come, and indexes are to be played. Whoever plays keeps
-//! the samples, in the order in which they came, until [`Step::Release`].
+//! It has no clock and no samples inside: indexes come in, and indexes to play go out. The caller
+//! keeps the samples, in the order in which they came, until [`Step::Release`].
 
 mod underrun;
 
@@ -20,41 +21,41 @@ pub struct Piece {
     pub first: SampleIndex,
     /// The index after the last.
     pub end: SampleIndex,
-    /// Everything before this was due when they came; 0 where nothing is due by itself.
+    /// Everything before this was due when they came; 0 if the samples have no due time.
     pub in_time: SampleIndex,
     /// The index was set on purpose.
     pub is_start: bool,
 }
 
-/// What is to be done next.
+/// The next thing to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Play these indexes of the oldest piece.
     Play(Range<SampleIndex>),
     /// Play zeros for these indexes.
     Zeros(Range<SampleIndex>),
-    /// Let go of the oldest piece.
+    /// Release the oldest piece.
     Release,
-    /// Tell of an underrun that is over.
+    /// Report an underrun that is over.
     Tell(Underrun),
 }
 
-/// As much waits to be played as there is room for.
+/// There is no room for another piece or gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineFull;
 
 impl fmt::Display for LineFull {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("as much waits to be played as there is room for")
+        f.write_str("no room: too many pieces and gaps wait to be played")
     }
 }
 
 impl core::error::Error for LineFull {}
 
-/// A place of the storage that a [`Line`] is lent.
+/// One entry of the storage that a [`Line`] borrows.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The first index that has not been dealt with.
+    /// The first index that has not been played or skipped.
     at: SampleIndex,
     end: SampleIndex,
     ends_burst: bool,
@@ -75,8 +76,8 @@ impl Default for Entry {
     }
 }
 
-/// What waits to be played, in order, in storage that the caller lends: an entry for each piece,
-/// and one for the gaps before it.
+/// The pieces that wait to be played, in order, in storage that the caller provides: an entry for
+/// each piece, and one for the gaps before it.
 #[derive(Debug)]
 pub struct Line<S> {
     entries: S,
@@ -91,7 +92,7 @@ pub struct Line<S> {
     /// The burst goes on at `next`.
     is_in_burst: bool,
     underrun: Option<Underrun>,
-    /// An underrun that is over and was not told.
+    /// An underrun that is over and was not reported yet.
     over: Option<Underrun>,
     /// Nothing more comes.
     is_closed: bool,
@@ -141,7 +142,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         self.entries.as_ref().len() - self.len
     }
 
-    /// Whether nothing waits, to be played or to be told.
+    /// Whether nothing waits to be played or reported.
     pub const fn is_empty(&self) -> bool {
         self.len == 0 && self.over.is_none()
     }
@@ -209,8 +210,8 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         (self.underrun, self.over) = (None, None);
     }
 
-    /// What is to be done for all before `due_end` to be played; what is lacking now, for `dry`.
-    /// `None` when all is done.
+    /// The next step to play all before `due_end`; samples that are missing now have the cause
+    /// `dry`. `None` when all is done.
     pub fn poll(&mut self, due_end: SampleIndex, dry: UnderrunCause) -> Option<Step> {
         loop {
             if let Some(underrun) = self.over.take() {
@@ -337,7 +338,7 @@ impl<S: AsRef<[Entry]> + AsMut<[Entry]>> Line<S> {
         Step::Zeros(due)
     }
 
-    /// Nothing is lacking until more comes.
+    /// Nothing is missing until more comes.
     fn pause(&mut self) {
         self.is_in_burst = false;
         self.over = self.over.or(self.underrun.take());

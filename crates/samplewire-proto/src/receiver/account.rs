@@ -100,8 +100,8 @@ impl Account {
         self.gap(self.full(packets), 0, cause)
     }
 
-    /// Forgets all runs: the samples of them, and the cause of most where they cannot be told apart,
-    /// which is not this host's own socket for as many of another.
+    /// Forgets all runs. Returns their samples and one cause for all: the cause of the most
+    /// packets. In a tie, another cause wins over this host's own socket.
     fn take_all(&mut self) -> Option<(u64, Cause)> {
         let sent = self.sent();
         let runs = &self.runs[..self.runs_len];
@@ -228,8 +228,8 @@ impl Account {
     }
 }
 
-/// Runs of packets given up that are told apart until the next delivery. One packet reveals two at
-/// most; only MARKs reveal more before the next is delivered.
+/// Runs of packets given up that are kept apart until the next delivery. One packet reveals at most
+/// two; only MARKs reveal more before the next delivery.
 const RUNS_MAX: usize = 8;
 
 #[cfg(test)]

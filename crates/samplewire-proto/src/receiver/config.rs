@@ -10,7 +10,7 @@ pub enum Delivery {
     Complete,
     /// A packet is given up when it has been missing for this long.
     Deadline(Nanos),
-    /// Nothing is asked for again.
+    /// Nothing is requested again.
     BestEffort,
 }
 

@@ -71,8 +71,8 @@ impl Drops {
     }
 }
 
-/// Stretches with drops that are told apart within the window; beyond them the last two become one,
-/// in which drops may count for a hole of the other.
+/// Stretches with drops that are kept apart within the window. Beyond them the last two become one;
+/// then drops of one may count for a hole of the other.
 const STRETCHES_MAX: usize = 32;
 
 #[cfg(test)]
@@ -99,7 +99,7 @@ mod tests {
         let mut drops = Drops::new();
         drops.note(1);
         drops.reveal(Seq(1), Seq(3));
-        assert_eq!(blamed(&mut drops, 4, |seq| seq == 2), [2], "1 came by itself");
+        assert_eq!(blamed(&mut drops, 4, |seq| seq == 2), [2], "1 came without a repair");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::fingerprint::{Fingerprint, Stamper};
 use crate::number::{Nanos, SampleIndex, Seq};
 
 impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
-    /// Tells all that decides how the receiver goes on, but for its bound of promises.
+    /// Passes all that decides how the receiver goes on, except its bound of promises.
     pub fn fingerprint(&self, now: Nanos, into: &mut impl Fingerprint) {
         self.fingerprint_phase(now, into);
         let first = self.terms.first_seq;

@@ -1,4 +1,4 @@
-//! The receiver of a stream: a ring addressed by seq, holes that are asked for by state, and an
+//! The receiver of a stream: a ring addressed by seq, holes that are requested by state, and an
 //! account of every index.
 //!
 //! The payloads stay with the caller, addressed by seq. Drain order: hand over everything that has
@@ -50,7 +50,7 @@ pub struct Receiver<S> {
     next: Seq,
     highest_end: Seq,
     limit: Seq,
-    /// Holes before this seq can no longer be had.
+    /// Holes before this seq can no longer be repaired.
     gone_before: Seq,
     /// Holes before this seq have been waited for long enough.
     expired_end: Seq,
@@ -83,7 +83,7 @@ pub struct Receiver<S> {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
-    /// DATA is taken and asked for.
+    /// DATA is accepted and requested.
     Flowing,
     /// CLOSE came: nothing lies at or after `final_seq`.
     Draining {
@@ -170,7 +170,7 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
     /// Promises that every seq before `limit` has a free place.
     ///
     /// # Panics
-    /// When the promise would exceed the window: places are never lent twice.
+    /// When the promise would exceed the window: a place is never promised twice.
     pub fn grant(&mut self, limit: Seq) {
         let promised = limit.distance(self.next);
         assert!(
@@ -471,19 +471,20 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         self.account.set_clock(index);
     }
 
-    /// Ends the stream before its time. Nothing more is delivered; the sender is told.
+    /// Ends the stream early. Nothing more is delivered; the sender receives a CLOSE.
     pub fn cancel(&mut self, now: Nanos) {
         self.cancel_for(now, CloseReason::Cancelled);
     }
 
-    /// Like [`Receiver::cancel`], and tells the sender why.
+    /// Like [`Receiver::cancel`], with a reason for the sender.
     pub fn cancel_for(&mut self, now: Nanos, reason: CloseReason) {
         if matches!(self.phase, Phase::Flowing | Phase::Draining { .. }) {
             self.start_cancel(now, reason, End::Cancelled);
         }
     }
 
-    /// Ends the stream because its sender has opened it anew: what has come is still delivered.
+    /// Ends the stream because its sender has opened it again: samples that have come are still
+    /// delivered.
     pub fn replaced(&mut self) {
         match self.phase {
             Phase::Flowing | Phase::Draining { .. } => self.break_off(End::PeerRestarted),

@@ -9,7 +9,7 @@ pub(super) struct Promise {
     floor: u32,
     window: u32,
     bound: u32,
-    /// Packets of the fullest round trip of late, an eighth less after each.
+    /// Packets of the fullest recent round trip, an eighth less after each.
     per_rtt_most: u32,
     interval_start: Nanos,
     packets: u32,
@@ -26,7 +26,8 @@ impl Promise {
         self.bound
     }
 
-    /// Packets that came in a round trip of late, those in which the sender was stalled apart.
+    /// Packets that came in the fullest recent round trip, except those in which the sender was
+    /// stalled.
     pub(super) const fn per_rtt_most(&self) -> u32 {
         self.per_rtt_most
     }

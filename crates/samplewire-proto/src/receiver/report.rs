@@ -96,8 +96,8 @@ impl<S: AsRef<[RecvSlot]> + AsMut<[RecvSlot]>> Receiver<S> {
         ack.emit(&header, out)
     }
 
-    /// What a closing packet says of lost samples: a device tells what was not there to be played,
-    /// a host repeats what it has heard of the source (`docs/protocol.md#2.17`).
+    /// The lost samples in a closing packet. A device reports those that were missing when they
+    /// were due to play. A host repeats the source's own count (`docs/protocol.md#2.17`).
     const fn lost_count(&self) -> u64 {
         if self.terms.is_opener { self.stats.source_lost } else { self.stats.underflow_samples }
     }

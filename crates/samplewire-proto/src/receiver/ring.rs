@@ -46,7 +46,7 @@ pub(super) struct Hole {
 }
 
 impl Hole {
-    /// Whether a REPORT has asked for the packet.
+    /// Whether a REPORT has requested the packet.
     pub(super) fn is_listed(&self) -> bool {
         self.stage != Stage::Fresh
     }

@@ -127,8 +127,8 @@ impl Schedule {
     }
 }
 
-/// By how much credit grows until it is told at once: an eighth of the window, and of a small one the
-/// half.
+/// By how much credit grows before a REPORT is due at once: an eighth of the window, or half of a
+/// small one.
 fn step(window: u32) -> u32 {
     (window / 8).max(STEP_MIN.min(window / 2)).max(1)
 }

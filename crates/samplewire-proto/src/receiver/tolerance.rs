@@ -3,13 +3,13 @@
 use super::Delivery;
 use crate::number::{Departure, Nanos};
 
-/// The reordering tolerance in departure units: that of the terms, and more while the path shows
-/// that it takes more.
+/// The reordering tolerance in departure units: that of the terms, or more while the path reorders
+/// more.
 ///
-/// What was seen is remembered for one to two epochs of [`EPOCH_LOSSES`] packets that did not come
-/// by themselves. Counted so, and not in time, what a tolerance costs stays in proportion whatever
-/// the rate: one that is too large delays that many repairs, and one that is forgotten too early
-/// repeats a packet or two in vain for each so many that had to be repeated.
+/// Observed extents are kept for one to two epochs of [`EPOCH_LOSSES`] packets that were repaired
+/// or given up. Epochs count packets, not time, so that the cost of a tolerance stays in proportion
+/// at any rate. A tolerance that is too large delays that many repairs. One that is forgotten too
+/// early causes one or two unneeded retransmissions per epoch.
 #[derive(Clone, Debug)]
 pub(super) struct Tolerance {
     /// The tolerance of the terms.

@@ -25,7 +25,7 @@ impl SenderConfig {
     }
 
     /// How much of the wire's time a paced sender may take at once after a pause, in ns; default 0.
-    /// At most 10 ms. More rides over late wake-ups, and asks more of the buffers on the way.
+    /// At most 10 ms. A longer burst bridges late wake-ups, but needs larger buffers on the way.
     ///
     /// # Errors
     /// The burst is out of range.

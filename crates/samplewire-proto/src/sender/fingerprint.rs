@@ -5,7 +5,7 @@ use crate::fingerprint::{Fingerprint, Stamper};
 use crate::number::Nanos;
 
 impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
-    /// Tells all that decides how the sender goes on, but for pacer, budget and circuit breaker.
+    /// Passes all that decides how the sender goes on, except pacer, budget and circuit breaker.
     pub fn fingerprint(&self, now: Nanos, into: &mut impl Fingerprint) {
         into.word(match self.phase {
             Phase::Opening => 0,

@@ -32,8 +32,8 @@ impl Marks {
         }
     }
 
-    /// DATA left: the silence starts anew. `is_spent`: with the last credit of a small window, so
-    /// that a REPORT is due of what has left.
+    /// DATA left: the silence starts again. `is_spent`: it used the last credit of a small window,
+    /// so that a REPORT is due.
     pub(crate) fn data_left(&mut self, now: Nanos, rtt: Nanos, is_spent: bool) {
         if let Some(last) = self.last_data {
             let sample = now.since(last).min(PAUSE_MAX);
@@ -190,7 +190,7 @@ mod tests {
             marks.mark_left(Nanos(0), Nanos(1_000), true, Nanos(0));
             marks.busy_due.0 / 1_000_000
         });
-        assert_eq!(pauses_ms, [500, 10, 10], "one that waits for credit asks as any does");
+        assert_eq!(pauses_ms, [500, 10, 10], "a sender that waits for credit has the usual pause");
     }
 
     #[test]

@@ -260,7 +260,8 @@ impl<S: AsRef<[SendSlot]> + AsMut<[SendSlot]>> Sender<S> {
         self.close_for(now, CloseReason::Finished);
     }
 
-    /// Like [`Sender::close`], and tells the receiver why: a source that failed is no end.
+    /// Like [`Sender::close`], with a reason for the receiver: a source that failed is no normal
+    /// end.
     pub fn close_for(&mut self, now: Nanos, reason: CloseReason) {
         if matches!(self.phase, Phase::Opening | Phase::Flowing) {
             self.phase = Phase::Closing(reason);

@@ -2,14 +2,14 @@
 
 use crate::number::Nanos;
 
-/// A token bucket in time: the instant up to which the wire is spoken for.
+/// A token bucket in time: the instant up to which the wire is in use.
 ///
 /// Fixed point as in hardware: nanoseconds a byte in 1/65536. Rate 0 means no pacing.
 #[derive(Clone, Debug)]
 pub(crate) struct Pacer {
     ns_per_byte_q16: u64,
     busy_until: Nanos,
-    /// What `busy_until` lacks, in 1/65536 ns.
+    /// The fraction to add to `busy_until`, in 1/65536 ns.
     fraction_q16: u64,
     burst: Nanos,
 }

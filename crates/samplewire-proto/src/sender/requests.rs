@@ -23,7 +23,7 @@ pub(crate) struct Request {
 pub(crate) enum Walk {
     /// This seq is to be sent again.
     Found(Seq),
-    /// Nothing is asked for.
+    /// Nothing is requested.
     Empty,
     /// The bound of one walk was reached; there may be more.
     Paused,
@@ -39,7 +39,7 @@ impl Requests {
         self.len == 0
     }
 
-    /// Queues a request; `false` when the queue is full (the receiver asks again).
+    /// Queues a request; `false` when the queue is full (the receiver repeats the request).
     pub(crate) fn push(&mut self, request: Request) -> bool {
         if self.len == CAPACITY {
             return false;

@@ -27,7 +27,7 @@ impl Bucket {
     }
 }
 
-/// A restarted device tells this many streams at once that they have ended.
+/// The streams that a restarted device can report at once as ended.
 const CAPACITY: u64 = 64;
 const INTERVAL: Nanos = Nanos::from_millis(1);
 

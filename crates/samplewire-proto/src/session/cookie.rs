@@ -18,7 +18,7 @@ pub(super) struct Cookies {
 }
 
 impl Cookies {
-    /// Starts with a key that nobody else can guess.
+    /// Starts with a secret key.
     pub(super) fn new(key: [u8; 16]) -> Self {
         Self { hasher: SipHasher24::new_with_key(&key) }
     }

@@ -1,9 +1,9 @@
-//! The answering end: proves addresses without a memory, and keeps who has which stream
-//! (`docs/protocol.md#3.16`).
+//! The answering end: proves addresses without keeping state, and records which peer has which
+//! stream (`docs/protocol.md#3.16`).
 //!
 //! [`Listener::handle`] takes every packet whose tag names no stream of the caller's. Each leaves
-//! at most one answer and one event; an answer that is not fetched before the next packet is lost,
-//! as a packet is, and its opener asks again. Drain order: after `handle` call
+//! at most one answer and one event. An answer that is not fetched before the next packet is lost,
+//! as a packet is, and its opener sends the request again. Drain order: after `handle` call
 //! [`Listener::poll_event`] and answer it by [`Listener::accept`] or [`Listener::refuse`], then
 //! [`Listener::poll_transmit`].
 
@@ -32,9 +32,9 @@ pub struct Listener<S> {
     boot_id: u64,
     secrets: Secrets,
     cookies: Cookies,
-    /// Bounds what is said to those whose address is not proven.
+    /// Bounds the answers to peers whose address is not proven.
     strangers: Bucket,
-    /// Bounds REFUSEs to those whose address is.
+    /// Bounds REFUSEs to peers whose address is proven.
     refusals: Bucket,
     clock: DepartureClock,
     answer: Option<Answer>,
@@ -47,7 +47,7 @@ pub struct Listener<S> {
 pub enum ListenEvent {
     /// A stream is to be opened, or described: the request's role says which.
     Opening {
-        /// What is asked for.
+        /// What is requested.
         request: OpenRequest,
         /// The tag of a stream of the same owner that ends when this is accepted.
         takes_over: Option<Tag>,
@@ -87,8 +87,8 @@ enum Body {
 }
 
 impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
-    /// Listens for the streams that `slots` has room for. `seed` is 16 bytes that nobody else can
-    /// guess, `boot_id` names the run in which sample indexes are comparable.
+    /// Listens for the streams that `slots` has room for. `seed` is 16 secret random bytes;
+    /// `boot_id` names the run in which sample indexes are comparable.
     ///
     /// # Panics
     /// When the slots are none or more than [`Listener::STREAMS_MAX`].
@@ -213,7 +213,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         (opened.tag == tag).then_some(stream as u16)
     }
 
-    /// Writes the answer that waits, and returns to whom and its length.
+    /// Writes the answer that waits, and returns its destination and length.
     ///
     /// # Panics
     /// When `out` is shorter than the largest packet chosen less its IP and UDP headers.
@@ -333,7 +333,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         }
     }
 
-    /// Tells the sender of a packet of no stream that its stream has ended.
+    /// Informs the sender of a packet without a stream that its stream has ended.
     fn handle_foreign(&mut self, now: Nanos, peer: Peer, tag: Tag, len_bytes: usize) {
         let is_known = tag == Tag::NONE || self.stream_of(tag).is_some();
         if is_known || len_bytes < CloseAck::PACKET_LEN {
@@ -383,7 +383,7 @@ impl<S: AsRef<[StreamSlot]> + AsMut<[StreamSlot]>> Listener<S> {
         self.answer = Some(Answer { peer: request.peer, peer_tag: request.peer_tag, body });
     }
 
-    /// A tag whose low bits are the slot; the others nobody can guess.
+    /// A tag whose low bits are the slot; the other bits are unpredictable.
     fn draw_tag(&mut self, stream: usize) -> Tag {
         let mask = self.slot_mask();
         self.secrets.tag_of(stream as u32, mask)

@@ -1,4 +1,4 @@
-//! Opening a stream: [`Opener`] asks, [`Listener`] answers.
+//! Opening a stream: [`Opener`] sends requests, [`Listener`] answers.
 //!
 //! ```text
 //! opener                                listener

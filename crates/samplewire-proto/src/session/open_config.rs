@@ -51,7 +51,7 @@ impl OpenConfig {
         }
     }
 
-    /// What is asked for: to receive, to send, or a description.
+    /// What is requested: to receive, to send, or a description.
     pub const fn role(&self) -> Role {
         self.role
     }

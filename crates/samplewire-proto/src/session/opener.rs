@@ -1,4 +1,4 @@
-//! The opening end: asks for a cookie, then finds the largest packet that the path carries
+//! The opening end: requests a cookie, then finds the largest packet that the path carries
 //! (`docs/protocol.md#3.15`).
 //!
 //! ```text
@@ -81,7 +81,7 @@ struct Tries {
 }
 
 impl Opener {
-    /// Starts at `now`; `seed` is 16 bytes that nobody else can guess, for this opening only.
+    /// Starts at `now`; `seed` is 16 secret random bytes, for this opening only.
     pub fn new(config: OpenConfig, seed: [u8; 16], now: Nanos) -> Self {
         let mut opener = Self {
             config,

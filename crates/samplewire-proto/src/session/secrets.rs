@@ -1,4 +1,4 @@
-//! Numbers that nobody else can guess, from a seed.
+//! Unpredictable numbers from a secret seed.
 
 use siphasher::sip128::SipHasher24;
 
@@ -15,7 +15,7 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// Starts from 16 bytes that nobody else can guess.
+    /// Starts from 16 secret random bytes.
     pub fn new(seed: [u8; 16]) -> Self {
         Self { hasher: SipHasher24::new_with_key(&seed), drawn: 0 }
     }
@@ -25,8 +25,8 @@ impl Secrets {
         Tag((self.draw().0 as u32).max(1))
     }
 
-    /// Draws a tag whose bits in `mask` are those of `slot`, for a table of streams; the others
-    /// nobody can guess.
+    /// Draws a tag whose bits in `mask` are those of `slot`, for a table of streams. The other bits
+    /// are unpredictable.
     pub fn tag_of(&mut self, slot: u32, mask: u32) -> Tag {
         let tag = self.tag().0 & !mask | slot;
         Tag(if tag == Tag::NONE.0 { mask + 1 } else { tag })

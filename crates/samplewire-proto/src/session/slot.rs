@@ -1,4 +1,4 @@
-//! Who has a stream, and who asks for one.
+//! Which peer has a stream, and which peer requests one.
 
 #[cfg(feature = "search")]
 mod fingerprint;
@@ -9,7 +9,7 @@ use crate::number::{Departure, Nanos, SampleIndex, Seq, Tag};
 use crate::stream::Underflow;
 use crate::wire::Role;
 
-/// Who has a stream.
+/// Which peer has a stream, and which had it before.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StreamSlot {
     pub(super) opened: Option<Opened>,
@@ -79,10 +79,10 @@ impl Opened {
     }
 }
 
-/// What a peer with a proven address asks for.
+/// The request of a peer with a proven address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenRequest {
-    /// Who asks.
+    /// The peer that sent the request.
     pub peer: Peer,
     /// The tag of packets to the opener.
     pub peer_tag: Tag,

@@ -175,7 +175,7 @@ fn sender_that_was_never_answered_does_not_claim_to_be_finished() {
     pair.report_path.loss = 1.0;
     pair.sender.lose_at_source(100);
     pair.run_to_end(LIMIT);
-    assert_eq!(pair.sender_end, Some(End::PeerSilent), "nobody was told of the last 100 samples");
+    assert_eq!(pair.sender_end, Some(End::PeerSilent), "the last 100 samples were never reported");
 }
 
 #[test]

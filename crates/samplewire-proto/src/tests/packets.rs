@@ -1,4 +1,4 @@
-//! Packets of either end, as bytes: what tests hand to a machine by itself.
+//! Packets of either end, as bytes, for tests of one machine alone.
 
 use super::pair::{RECEIVER_TAG, SENDER_TAG};
 use crate::number::{Departure, Seq, Tag};

@@ -57,7 +57,7 @@ pub(super) struct Pair {
     pub(super) consumes: bool,
     /// Indexes lost at the source before the packet with this number.
     pub(super) overflows: BTreeMap<u64, u64>,
-    /// Whether the bytes of what is delivered are held against the source's.
+    /// Whether the bytes of what is delivered are checked against the source's.
     checks_bytes: bool,
     trace: Option<String>,
     rng: Rng,

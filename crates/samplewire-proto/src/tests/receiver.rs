@@ -1,4 +1,4 @@
-//! The receiver by itself: the limits of what it takes, what it counts, and when it acts.
+//! The receiver alone: the limits of its input, its counters, and its timers.
 
 use super::packets::{self, close, close_ack, header};
 use super::pair::{RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
@@ -166,7 +166,7 @@ fn every_arrival_is_counted_for_what_it_was() {
     let (_, Packet::Data(body)) = wire::parse(&bytes).expect("a packet") else { panic!("DATA") };
     bench.receiver.handle_data(bench.now, &marked, body, true);
     assert!(bench.data(5));
-    assert!(bench.data(2), "came by itself");
+    assert!(bench.data(2), "came without a repair");
     let repeat = Header { flags: Flags::RETRANSMISSION, ..bench.full(3) };
     assert!(bench.hand_data(&repeat, &[0; 64]));
     assert!(!bench.data(3) && !bench.data(5) && !bench.data(0), "there already");
@@ -231,8 +231,8 @@ fn drops_noted_with_a_packet_that_reveals_nothing_belong_to_the_next_that_does()
     assert_eq!(bench.gaps(), [gap(64, 16, Cause::NeverAsked)], "nothing was missing at the MARK");
 }
 
-/// `docs/protocol.md#6.3`: what the socket dropped and what the wire lost, drawn from seeds, with
-/// reordering; all of it told, each packet as what it was lost by.
+/// `docs/protocol.md#6.3`: the socket drops packets and the wire loses packets, drawn from seeds,
+/// with reordering. Each lost packet is reported with its own cause.
 #[test]
 fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
     const STEP: Nanos = Nanos::from_micros(20);
@@ -243,7 +243,7 @@ fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
             |terms: &mut Terms| terms.reorder_tolerance = Departure::units(Nanos(2 * STEP.0));
         let mut bench = Bench::with(Delivery::BestEffort, tolerance);
         let (mut by_socket, mut by_wire) = (0, 0);
-        let mut told = [0; Cause::ALL.len()];
+        let mut reported = [0; Cause::ALL.len()];
         let mut held: Option<Header> = None;
         for seq in 0..400 {
             bench.receiver.grant(Seq(bench.receiver.released().0 + 16));
@@ -264,16 +264,16 @@ fn socket_and_wire_are_told_apart_packet_by_packet_over_seeds() {
                 }
             }
             for gap in bench.gaps() {
-                told[gap.cause as usize] += gap.count();
+                reported[gap.cause as usize] += gap.count();
             }
             bench.pass(STEP);
         }
         bench.pass(Nanos::from_millis(2));
         for gap in bench.gaps() {
-            told[gap.cause as usize] += gap.count();
+            reported[gap.cause as usize] += gap.count();
         }
-        assert_eq!(told.iter().sum::<u64>(), by_socket + by_wire, "seed {seed}");
-        assert_eq!(told[Cause::ReceiverBehind as usize], by_socket, "seed {seed}");
+        assert_eq!(reported.iter().sum::<u64>(), by_socket + by_wire, "seed {seed}");
+        assert_eq!(reported[Cause::ReceiverBehind as usize], by_socket, "seed {seed}");
     }
 }
 
@@ -411,7 +411,7 @@ fn receiver_that_cancels_or_lingers_has_ended_once_the_sender_says_so() {
     let mut bench = Bench::new();
     bench.hand(&close(RECEIVER_TAG, 0, 0));
     bench.deliver();
-    assert!(bench.hand(&acknowledged) && !bench.receiver.is_ended(), "nobody asked for it");
+    assert!(bench.hand(&acknowledged) && !bench.receiver.is_ended(), "it was not requested");
     assert!(bench.hand(&unknown) && bench.receiver.is_ended());
 }
 

@@ -1,4 +1,4 @@
-//! The sender by itself: the limits of what it takes, what it counts, and when it speaks.
+//! The sender alone: the limits of its input, its counters, and its timers.
 
 use super::packets::{self, close, close_ack};
 use super::pair::{RECEIVER_TAG, SAMPLES, SENDER_TAG, terms};
@@ -115,7 +115,7 @@ impl Bench {
         assert!(self.take(&fields, &[]), "REPORT that releases {released} up to {limit}");
     }
 
-    /// Asks for ranges once a MARK has left, before which all has settled.
+    /// Requests ranges once a MARK has left, before which all has settled.
     fn ask(&mut self, released: u32, ranges: &[(u32, u32)]) {
         self.settle();
         self.request(released, ranges);
@@ -249,7 +249,7 @@ fn packets_that_have_no_place_here_are_counted() {
     mark.emit(&header, &mut to_receiver);
     assert!(bench.hand(&to_receiver));
     assert!(bench.hand(&close_ack(SENDER_TAG, 3, CloseAckReason::Done, RECEIVER_TAG)));
-    assert_eq!(bench.sender.stats().unexpected, 2, "nobody asked for a CLOSE_ACK");
+    assert_eq!(bench.sender.stats().unexpected, 2, "no CLOSE had been sent");
     assert_eq!(bench.sender.poll_event(), None);
 }
 
@@ -441,7 +441,7 @@ fn close_ack_of_the_final_seq_alone_finishes_a_stream_that_closes() {
 #[test]
 fn mark_tells_what_is_held_and_echoes_the_newest_report() {
     let mut bench = Bench::with(|terms| terms.first_index = 1_000, SenderConfig::default());
-    let told = |bench: &mut Bench| {
+    let mark_of = |bench: &mut Bench| {
         let left = bench.leave();
         let (header, bytes) = left.last().expect("a MARK");
         let Ok((_, Packet::Mark(mark))) = wire::parse(bytes) else { panic!("{header:?}") };
@@ -449,7 +449,7 @@ fn mark_tells_what_is_held_and_echoes_the_newest_report() {
     };
     bench.push(1);
     bench.sender.push(packet(1_020, Flags::OVERFLOW, FULL)).expect("there is room");
-    let (seq, index, mark) = told(&mut bench);
+    let (seq, index, mark) = mark_of(&mut bench);
     assert_eq!((seq, index, mark.oldest), (Seq(0), 1_000, Seq(0)));
     assert_eq!((mark.report, mark.hold, mark.source_lost), (Seq(0), u32::MAX, 4));
     bench.report(0, 1);
@@ -457,7 +457,7 @@ fn mark_tells_what_is_held_and_echoes_the_newest_report() {
     assert_eq!(bench.leaving_seqs(), [0]);
     bench.report(1, 1);
     bench.now = bench.now + Nanos::from_millis(200);
-    let (seq, index, mark) = told(&mut bench);
+    let (seq, index, mark) = mark_of(&mut bench);
     assert_eq!((seq, index, mark.oldest), (Seq(1), 1_020, Seq(1)), "the next to depart");
     assert_eq!((mark.report, mark.hold), (Seq(2), 12_500_000));
     assert_eq!(bench.sender.stats().credit_stalls, 2);
@@ -465,7 +465,7 @@ fn mark_tells_what_is_held_and_echoes_the_newest_report() {
     bench.leave();
     bench.report(2, 9);
     bench.now = bench.now + Nanos::from_millis(1_000);
-    let (seq, index, _) = told(&mut bench);
+    let (seq, index, _) = mark_of(&mut bench);
     assert_eq!((seq, index), (Seq(2), 1_036), "all has departed");
     assert_eq!(bench.sender.stats().credit_stalls, 2, "nothing waits for credit");
 }
@@ -681,9 +681,9 @@ fn close_and_its_answer_name_the_final_position_and_all_losses_of_the_source() {
     bench.sender.close(bench.now);
     bench.now = bench.now + RTT;
     let (header, bytes) = bench.leave().pop().expect("a CLOSE");
-    let Ok((_, Packet::Close(told))) = wire::parse(&bytes) else { panic!("{header:?}") };
+    let Ok((_, Packet::Close(body))) = wire::parse(&bytes) else { panic!("{header:?}") };
     assert_eq!((header.seq, header.index, header.flags), (Seq(2), 37, Flags::NONE));
-    assert_eq!((told.reason, told.last, told.source_lost), (CloseReason::Finished, Seq(1), 5));
+    assert_eq!((body.reason, body.last, body.source_lost), (CloseReason::Finished, Seq(1), 5));
     assert!(bench.hand(&close(SENDER_TAG, 1, 0)));
     let (header, bytes) = bench.leave().pop().expect("a CLOSE_ACK");
     let Ok((_, Packet::CloseAck(ack))) = wire::parse(&bytes) else { panic!("{header:?}") };

@@ -1,10 +1,10 @@
 //! Wire formats: every packet is a [`Header`], a body and a CRC-32C over both.
 //!
-//! [`parse`] is the one place that checks a peer's bytes; what it returns needs no further check
-//! of lengths, counts or reserved values. Emission is canonical: parsing a packet and emitting it
-//! again gives the same bytes (but for the contents of padding, which nobody reads). All numbers
-//! are in network byte order. `docs/protocol.md` is the reference and `vectors/packets.json`
-//! holds one packet of every kind, written by an independent program.
+//! [`parse`] is the one place that checks a peer's bytes: its result needs no further check of
+//! lengths, counts or reserved values. Emission is canonical: parsing a packet and emitting it
+//! again gives the same bytes, except for the contents of padding, which no reader uses. All
+//! numbers are in network byte order. `docs/protocol.md` is the reference and
+//! `vectors/packets.json` holds one packet of every kind, written by an independent program.
 
 mod accept;
 mod challenge;

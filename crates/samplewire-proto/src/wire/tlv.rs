@@ -1,8 +1,8 @@
 //! TLVs: kind 2 bytes, length of the value 2 bytes, value; unknown kinds are skipped
 //! (`docs/protocol.md#2.9`).
 //!
-//! They end at kind 0, at the end of their field, or where fewer than 2 bytes are left; what
-//! follows is padding, which nobody reads.
+//! They end at kind 0, at the end of their field, or where fewer than 2 bytes are left. The rest is
+//! padding, which no reader uses.
 
 use super::{WireError, field};
 

@@ -1,4 +1,4 @@
-//! What both ends say to each other, held against what they may say and what they must believe:
+//! Checks the feedback between both ends against what they may send and what they must accept:
 //! REPORT ([protocol 4.2 to 4.6](../../../../docs/protocol.md#4)), MARK and CLOSE.
 
 use samplewire_proto::receiver::Delivery;
@@ -298,10 +298,10 @@ impl Session {
         if may_ask && is_hole && record.revealed_by <= settled {
             return Ok(());
         }
-        Err(format!("REPORT asks for {seq}, settled {settled}: {record:?}"))
+        Err(format!("REPORT requests {seq}, settled {settled}: {record:?}"))
     }
 
-    /// Holds an end that believed "unknown tag" against the silence that this takes
+    /// Checks an end that believed "unknown tag" against the silence that this requires
     /// (`docs/protocol.md#7.6`).
     pub(crate) fn check_denial(
         &self,

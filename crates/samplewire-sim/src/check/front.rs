@@ -60,8 +60,8 @@ impl Front {
 }
 
 impl Session {
-    /// Whether all that was sent is known: of a sender that breaks the rules, and of a session that
-    /// somebody on the path has a hand in, only the order is.
+    /// Whether all that was sent is known. Only the order is known if the sender breaks the rules,
+    /// or if an attacker on the path has touched the session.
     pub(super) const fn is_known(&self) -> bool {
         !self.is_forged && self.breach.is_none()
     }

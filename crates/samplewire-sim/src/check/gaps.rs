@@ -7,15 +7,15 @@ use samplewire_proto::{Cause, Departure, Gap, Nanos, SampleIndex};
 use super::front::Expectation;
 use super::session::Session;
 
-/// Where a receiver's deliveries stand.
+/// The state of a receiver's deliveries.
 #[derive(Debug)]
 pub(super) struct Account {
     pub(super) next_index: SampleIndex,
-    /// Packets given up since the last delivery that no gap has told yet.
+    /// Packets given up since the last delivery that no gap has reported yet.
     pub(super) given_up: VecDeque<Cause>,
     /// What follows the packets given up, as it was known when the machine reported them.
     after_gap: Option<(SampleIndex, bool)>,
-    /// A gap said that its samples are gone at the sender: then the stream must break off.
+    /// A gap reported that its samples are gone at the sender: then the stream must break off.
     pub(super) says_gone: bool,
     /// What was reported, for the receiver's own counts.
     pub(super) totals: Totals,
@@ -127,7 +127,8 @@ impl Session {
         }
     }
 
-    /// Holds the extent of a gap against what is `known`; how many of the packets given up it covers.
+    /// Checks the extent of a gap against what is `known`. Returns how many of the packets given up
+    /// it covers.
     fn check_extent(&self, gap: &Gap, known: Extent) -> Result<usize, String> {
         let extent = Extent { not_repaired: gap.not_repaired, source_lost: gap.source_lost };
         let first_run = self.first_run();
@@ -155,14 +156,17 @@ impl Session {
         causes.position(|cause| cause != first).map(|at| at + 1)
     }
 
-    /// Whether a gap tells the first `run` packets by themselves, for a cause of their own: that is
-    /// so where all were full.
-    fn is_of(&self, run: usize, told: Extent, known: Extent) -> bool {
+    /// Whether a gap reports only the first `run` packets, with their own cause. This is possible
+    /// if all packets were full.
+    fn is_of(&self, run: usize, reported: Extent, known: Extent) -> bool {
         let full = |packets: usize| packets as u64 * u64::from(self.agreed.packet_samples);
         let all = Extent { not_repaired: full(self.account.given_up.len()), source_lost: 0 };
-        // Runs beyond those that a receiver must tell apart are told together.
-        let is_run = told.not_repaired == full(run) || self.has_many_runs();
-        known == all && told.source_lost == 0 && told.not_repaired < all.not_repaired && is_run
+        // Runs beyond those that a receiver must keep apart are reported together.
+        let is_run = reported.not_repaired == full(run) || self.has_many_runs();
+        known == all
+            && reported.source_lost == 0
+            && reported.not_repaired < all.not_repaired
+            && is_run
     }
 
     fn has_many_runs(&self) -> bool {
@@ -174,17 +178,17 @@ impl Session {
     /// Holds the cause against those of the first `packets` given up, of which it is that of most,
     /// and not "receiver behind" for as many of another.
     fn check_cause(&mut self, gap: &Gap, packets: usize) -> Result<(), String> {
-        // Only a stream that breaks off may say so: its end is held against this.
+        // Only a stream that breaks off may report this: its end is checked against it.
         self.account.says_gone |= gap.cause == Cause::GoneAtSender;
         let count = |cause: Cause| {
             self.account.given_up.range(..packets).filter(|it| **it == cause).count()
         };
-        let told = count(gap.cause);
+        let of_cause = count(gap.cause);
         let is_most = Cause::ALL.into_iter().all(|cause| {
             let is_own = gap.cause == Cause::ReceiverBehind && cause != gap.cause;
-            count(cause) + usize::from(is_own && count(cause) > 0) <= told
+            count(cause) + usize::from(is_own && count(cause) > 0) <= of_cause
         });
-        if told > 0 && (is_most || self.has_many_runs()) {
+        if of_cause > 0 && (is_most || self.has_many_runs()) {
             return Ok(());
         }
         Err(format!("the cause of {gap:?} is not true: {:?}", self.account.given_up))
@@ -193,5 +197,5 @@ impl Session {
 
 /// The receiver's clock as departures show it.
 pub(super) const CLOCK_UNIT: Nanos = Nanos(2 * Departure::UNIT_NS);
-/// Runs of one cause that a receiver tells apart.
+/// Runs of one cause that a receiver keeps apart.
 const RUNS_MAX: usize = 8;

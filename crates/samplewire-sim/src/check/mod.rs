@@ -44,9 +44,9 @@ pub(crate) struct Checker {
     pub(crate) tally: Tally,
     pub(crate) transitions: Transitions,
     pub(crate) openings: Openings,
-    /// Openings that somebody on the path has a hand in: the device, and the opener's tag.
+    /// Openings that an attacker on the path has touched: the device, and the opener's tag.
     tainted: HashSet<(ProcessId, Tag)>,
-    /// Each packet that came as a repeat and was needed, when somebody asks.
+    /// Each packet that came as a repeat and was needed, if requested.
     pub(crate) repairs: Option<Vec<Repair>>,
     failure: Option<String>,
 }
@@ -77,7 +77,7 @@ impl Checker {
         self.sessions.len() - 1
     }
 
-    /// Notes that somebody on the path has a hand in the openings of a tag.
+    /// Notes that an attacker on the path has touched the openings of a tag.
     pub(crate) fn taint(&mut self, device: ProcessId, opener_tag: Tag) {
         self.tainted.insert((device, opener_tag));
     }

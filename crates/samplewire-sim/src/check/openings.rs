@@ -152,10 +152,10 @@ impl Openings {
                 "{duty:?} answered beyond the rate of docs/protocol.md#3.17, #7.6"
             ));
         }
-        let asks = done.asked;
+        let request = done.asked;
         let is_right = match (duty, &said) {
-            (Duty::Ask { takes_over }, _) => asks == Some(takes_over),
-            _ if asks.is_some() => false,
+            (Duty::Ask { takes_over }, _) => request == Some(takes_over),
+            _ if request.is_some() => false,
             (Duty::Unreadable, None | Some(Err(_))) => true,
             (Duty::Nothing, None) => true,
             (Duty::Challenge { nonce }, Some(Ok(Packet::Challenge(it)))) => it.nonce == nonce,
@@ -178,7 +178,7 @@ impl Openings {
         if is_right {
             return Ok(());
         }
-        Err(format!("the listener must do {duty}; it asked {asks:?} and answered {said:?}"))
+        Err(format!("the listener must do {duty}; it requested {request:?} and answered {said:?}"))
     }
 
     /// A listener has accepted an OPEN that came under `header`.

@@ -95,7 +95,7 @@ pub(crate) struct Record {
     /// that came by the receiver's clock.
     pub(super) revealed_by: i64,
     pub(super) revealed_at: Nanos,
-    /// Its newest departure, and the latest `settled` of a REPORT that asked for it.
+    /// Its newest departure, and the latest `settled` of a REPORT that requested it.
     pub(super) departure: Departure,
     pub(super) asked: Option<Departure>,
 }
@@ -140,7 +140,7 @@ pub(crate) struct Session {
     pub(crate) breach: Option<Breach>,
     /// A program is to be handed what the receiver has delivered.
     pub(crate) awaits_program: bool,
-    /// Somebody on the path has put packets of his own into it: then only its account is held.
+    /// An attacker on the path has put its own packets into it: then only its account is checked.
     pub(crate) is_forged: bool,
     pub(crate) has_refused: HasRefused,
     /// The receiver has taken the sender's CLOSE: the final index is known to it.
@@ -210,7 +210,7 @@ impl Session {
         // A breach shifts indexes by a sample; the record keeps what the packet says.
         let jump = packet.index.saturating_sub(self.pushed_index);
         let is_lost = packet.flags.contains(Flags::OVERFLOW);
-        // What the sender may have been told to be released: in best effort all that has departed.
+        // What a REPORT may have released at the sender: in best effort all that has departed.
         let released = match self.agreed.delivery {
             Delivery::BestEffort => self.highest_end,
             Delivery::Complete | Delivery::Deadline(_) => self.front.next_seq,
@@ -412,7 +412,7 @@ impl Session {
         }
     }
 
-    /// Lets go of the records when nobody can ask for them.
+    /// Drops the records once no end can request them.
     pub(crate) fn let_go(&mut self) {
         if self.sender.is_over() && self.receiver.is_over() && !self.awaits_program {
             self.records = vec![Record::default()];
@@ -433,8 +433,8 @@ impl Session {
         self.persistence = Persistence::new(now);
     }
 
-    /// Whether an end has heard of the other so lately that it believes nobody who says that the
-    /// other does not know the stream.
+    /// Whether an end has heard of the other recently. Then it ignores a claim that the other does
+    /// not know the stream.
     pub(crate) fn is_heard_lately(&self, now: Nanos, is_sender: bool) -> bool {
         let heard_at = if is_sender { self.sender_heard_at } else { self.receiver_heard_at };
         now.since(heard_at) < DENIAL_SILENCE.max(self.agreed.idle_after)

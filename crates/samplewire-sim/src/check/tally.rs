@@ -49,10 +49,10 @@ pub struct Tally {
     pub zeros_played: u64,
     /// Times that a player ran dry.
     pub underruns: u64,
-    /// Packets of somebody hostile that changed nothing: forged, damaged, of former streams, or from
+    /// Packets of an attacker that changed nothing: forged, damaged, of former streams, or from
     /// wrong addresses.
     pub hostile_ignored: u64,
-    /// Packets that somebody hostile sent again.
+    /// Packets that an attacker sent again.
     pub hostile_replayed: u64,
     /// Packets with a right tag, seq and CRC that the rules of positions refused.
     pub hostile_refused: u64,
@@ -110,7 +110,7 @@ impl Tally {
         ]
     }
 
-    /// Packets of somebody hostile, of every kind.
+    /// Packets of an attacker, of every kind.
     pub const fn hostile(&self) -> u64 {
         let off_path = self.hostile_ignored + self.hostile_replayed;
         off_path + self.hostile_refused + self.hostile_on_path

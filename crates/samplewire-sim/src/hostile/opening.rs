@@ -10,8 +10,8 @@ use samplewire_proto::{Departure, Rng, Seq, Tag};
 use super::Intent;
 use crate::payload;
 
-/// Writes an ACCEPT that answers `open`, the newest OPEN of an opening in `phase`. Only whoever is on
-/// the path may write one that the opener believes.
+/// Writes an ACCEPT that answers `open`, the newest OPEN of an opening in `phase`. Only an attacker
+/// on the path may write one that the opener believes.
 pub(super) fn accept(
     open: &[u8],
     phase: OpenPhase,
@@ -104,7 +104,7 @@ fn contradict(accept: &mut Accept<'_>, rng: &mut Rng) {
     }
 }
 
-/// Writes `bytes`, an OPEN that was sent, with other fields and the cookie as it was. Only whoever is
+/// Writes `bytes`, an OPEN that was sent, with other fields and the same cookie. Only an attacker
 /// on the path may write one that has an effect.
 pub(super) fn open(
     recorded: &[u8],

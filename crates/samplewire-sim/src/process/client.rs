@@ -199,7 +199,7 @@ impl Client {
     }
 
     fn settle(&mut self, turn: &mut Turn<'_>) {
-        // What a stream sends first is held against the session once that is known.
+        // What a stream sends first is checked against the session once that is known.
         let is_beginning =
             matches!(self.state, State::Streaming { program: Program::Beginning(_), .. });
         if is_beginning {

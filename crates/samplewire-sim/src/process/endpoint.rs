@@ -383,7 +383,7 @@ impl Endpoint {
         }
     }
 
-    /// What somebody on the path knows of each stream.
+    /// What an attacker on the path knows of each stream.
     pub(crate) fn facts(&self) -> impl Iterator<Item = Facts> + '_ {
         self.open().map(|(known, machine)| {
             let place = match machine {

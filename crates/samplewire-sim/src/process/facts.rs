@@ -8,7 +8,7 @@ use samplewire_proto::{Departure, Nanos, SampleIndex, Seq, Tag};
 use crate::check::{HasRefused, SessionId};
 use crate::packets::ProcessId;
 
-/// What somebody on the path knows of an end.
+/// What an attacker on the path knows of an end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Facts {
     pub(crate) session: SessionId,
@@ -19,7 +19,7 @@ pub(crate) struct Facts {
     pub(crate) place: Place,
     /// The peer's clock as this end knows it: departures up to now.
     pub(crate) now: Departure,
-    /// It has heard its peer so lately that it believes nobody who denies the stream.
+    /// It has heard its peer recently, so it ignores a denial of the stream.
     pub(crate) denial_is_early: bool,
     pub(crate) has_refused: HasRefused,
 }

@@ -1,4 +1,4 @@
-//! What became of a packet, held against the rules of both ends.
+//! What became of a packet, checked against the rules of both ends.
 
 use samplewire::stepped::{Machine, Stepped};
 use samplewire_proto::receiver::{self, Receiver, RecvSlot};

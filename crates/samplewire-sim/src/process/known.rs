@@ -165,7 +165,7 @@ pub(super) fn machine_of<'a>(stepped: &'a Stepped, known: &Known) -> Option<Stre
     stepped.views().find(is_of).map(|view| view.machine)
 }
 
-/// The stream whose sender has sent a packet. Somebody hostile may have opened two whose packets bear
+/// The stream whose sender has sent a packet. An attacker may have opened two whose packets bear
 /// the same tag.
 pub(super) fn sender_of<'a>(
     known: &'a mut [Known],

@@ -47,7 +47,7 @@ pub(super) struct TakeProgram {
     is_over: bool,
 }
 
-/// Who gives blocks back, and when.
+/// When blocks are given back.
 #[derive(Debug)]
 enum Consumer {
     Immediate,

@@ -109,5 +109,5 @@ impl Plot {
 const PLOT_WIDTH: u64 = 420;
 const PLOT_HEIGHT: u64 = 260;
 const MARGIN: u64 = 36;
-/// Told apart by people who do not see red and green apart (Okabe and Ito 2008).
+/// Distinct for people who do not see red and green apart (Okabe and Ito 2008).
 const COLOURS: [&str; 4] = ["#0072B2", "#E69F00", "#009E73", "#CC79A7"];

@@ -41,7 +41,7 @@ impl Canon {
         Self { words, names, ranked, own: none, other: none, reports: none }
     }
 
-    /// The machine that tells its state next is an end of this session.
+    /// The machine that passes its state next is an end of this session.
     pub(super) const fn begin_machine(&mut self, session: u32, is_sender: bool) {
         let (sender, receiver) = (Space::Sender(session), Space::Receiver(session));
         (self.own, self.other) = if is_sender { (sender, receiver) } else { (receiver, sender) };

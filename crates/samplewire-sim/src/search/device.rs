@@ -331,7 +331,7 @@ impl Stream {
     }
 }
 
-/// A REPORT that nobody sent.
+/// A REPORT that no receiver sent.
 fn grant_early(sender: &mut Sender<[SendSlot; WINDOW_MAX]>, now: Nanos, tag: Tag, window: u32) {
     let fields = ReportFields {
         released: FIRST_SEQ,

@@ -164,7 +164,7 @@ impl Explorer {
         Ok(())
     }
 
-    /// Makes a state anew. States that are expanded one after another share most of their way.
+    /// Rebuilds a state. States that are expanded one after another share most of their way.
     fn world_of(&mut self, at: u32) -> &World {
         let mut path = vec![];
         let mut node = at;
@@ -194,7 +194,7 @@ impl Explorer {
         }
     }
 
-    /// The way to a node that is not kept yet, run once more and told.
+    /// The way to a node that is not kept yet, run once more and described.
     fn failure(&self, last: Node, broken: Broken, heals: bool) -> SearchFailure {
         let mut events = vec![];
         let mut node = last;
@@ -234,5 +234,5 @@ impl Hasher for AsIs {
     }
 }
 
-/// A healed run that does not end is told from its start.
+/// How many lines of a healed run that does not end are kept, from its start.
 const PATH_LINES_MAX: usize = 400;

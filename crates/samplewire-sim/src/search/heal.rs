@@ -13,7 +13,7 @@ pub(super) fn heal(world: &mut World, mut lines: Option<&mut Vec<String>>) -> Re
     world.heal();
     tell(lines.as_deref_mut(), "the network heals");
     run(world, lines.as_deref_mut(), Property::Ends)?;
-    tell(lines.as_deref_mut(), "a stream is opened anew");
+    tell(lines.as_deref_mut(), "a stream is opened again");
     let until = world.now + REOPEN_PATIENCE;
     while world.now < until {
         world.reopen(lines.as_deref_mut());

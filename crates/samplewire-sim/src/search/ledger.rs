@@ -120,12 +120,12 @@ impl Ledger {
         });
     }
 
-    /// A gap is told in `session`: what is delivered lies behind it.
+    /// A gap is reported in `session`: the next delivery follows it.
     pub(super) fn skip(&mut self, session: u32, gap: &Gap) {
         self.book_mut(session).next_index += gap.count();
     }
 
-    /// An end of `session` says how it ended.
+    /// An end of `session` reports how it ended.
     pub(super) fn ended(&mut self, session: u32, end: End, packets: u32) {
         let End::Finished { final_index } = end else { return };
         let Book { first_index, delivered, .. } = *self.book(session);

@@ -3,9 +3,9 @@
 //! A state is a device, two hosts, what is in flight between them, and what faults may still
 //! happen. From each state every event is tried that is possible there: a packet arrives, is lost
 //! or doubled, a timer fires, a machine restarts, a program opens or cancels. States are visited
-//! breadth first and known again by a fingerprint; each is kept as the event that led to it, and
-//! made anew by running the events from the start. So whatever is found is a run of the real code,
-//! and the first failure found has the fewest events. `docs/testing.md` says what is checked, what
+//! breadth first and recognised by a fingerprint. Each is kept as the event that led to it, and
+//! rebuilt by running the events from the start. So every finding is a run of the real code, and
+//! the first failure found has the fewest events. `docs/testing.md` describes what is checked, what
 //! bounds the search, and where its fingerprint takes two states for one.
 
 mod canon;

@@ -25,7 +25,7 @@ pub enum Mutant {
     /// A sender does not repeat its CLOSE, and does not count its peer as dead then
     /// (`docs/protocol.md#7.1`, `#7.7`).
     DeafCloser,
-    /// The listener is not told that a stream has ended.
+    /// The listener does not learn that a stream has ended.
     KeptStream,
     /// A receiver answers a CLOSE before it has everything (`docs/protocol.md#7.2`).
     EarlyCloseAck,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// Runs a search and tells what does not hold.
+/// Runs a search and returns what does not hold.
 fn run(options: &SearchOptions) -> (SearchResult, String) {
     let mut text = vec![];
     let result = search(options, &mut text).expect("a vector takes all");

@@ -84,14 +84,14 @@ impl Turn<'_> {
         self.sent.push(Outgoing { to, bytes: bytes.to_vec(), session });
     }
 
-    /// Writes a line where the path is told.
+    /// Writes a line if the path is recorded.
     pub(super) fn say(&mut self, line: impl FnOnce() -> String) {
         if let Some(lines) = &mut self.lines {
             lines.push(format!("          {}", line()));
         }
     }
 
-    /// What nobody else can guess, unless the rule is broken.
+    /// An unpredictable seed, unless the mutant breaks this rule.
     pub(super) const fn seed(&mut self) -> u128 {
         let drawn = seed(self.rng);
         if matches!(self.mutant, Some(Mutant::ReusedTags)) { 1 } else { drawn }
@@ -240,11 +240,11 @@ impl World {
         }
     }
 
-    /// Lets an event happen; tells it where `lines` are given.
+    /// Lets an event happen; describes it in `lines` if given.
     pub(super) fn take(&mut self, event: Event, mut lines: Option<&mut Vec<String>>) {
         if let Some(lines) = lines.as_deref_mut() {
-            let told = self.tell(event);
-            lines.push(format!("{:>9.3} {told}", self.now.since(START).0 as f64 / 1e6));
+            let text = self.tell(event);
+            lines.push(format!("{:>9.3} {text}", self.now.since(START).0 as f64 / 1e6));
         }
         match event {
             Event::Arrive(at) => {
@@ -334,7 +334,7 @@ impl World {
         self.faults = Faults::NONE;
     }
 
-    /// Lets a program open a stream where nothing goes on: that of host A, or one that nobody knows.
+    /// Lets a program open a stream where nothing goes on: that of host A, or an unknown one.
     pub(super) fn reopen(&mut self, lines: Option<&mut Vec<String>>) {
         let host = usize::from(self.departed.is_multiple_of(2));
         if host == 1 {
@@ -415,8 +415,8 @@ impl World {
         });
     }
 
-    fn tell(&self, event: Event) -> Told<'_> {
-        Told { world: self, event }
+    fn tell(&self, event: Event) -> EventText<'_> {
+        EventText { world: self, event }
     }
 }
 
@@ -428,12 +428,12 @@ impl InFlight {
 }
 
 /// An event in words.
-struct Told<'a> {
+struct EventText<'a> {
     world: &'a World,
     event: Event,
 }
 
-impl fmt::Display for Told<'_> {
+impl fmt::Display for EventText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let packet = |at: u8| &self.world.flight[usize::from(at)].packet;
         match self.event {

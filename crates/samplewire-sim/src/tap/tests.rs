@@ -60,7 +60,7 @@ fn read(mut file: &[u8]) -> (Vec<Read>, Vec<u64>) {
 
 fn replay(seed: u64, packets_max: usize) -> (RunResult, Vec<Read>, Vec<u64>) {
     let mut run = run_tapped(seed, true, Some(packets_max));
-    let tap = run.tap.take().expect("it was asked for");
+    let tap = run.tap.take().expect("it was requested");
     let mut file = vec![];
     tap.write_pcapng(&mut file).expect("a vector takes all");
     let (packets, left_out) = read(&file);
@@ -69,8 +69,8 @@ fn replay(seed: u64, packets_max: usize) -> (RunResult, Vec<Read>, Vec<u64>) {
     (run, packets, left_out)
 }
 
-/// How often departures say that something happened.
-fn told(packets: &[Read], what: &str) -> u64 {
+/// How often the comments of departures contain `what`.
+fn count(packets: &[Read], what: &str) -> u64 {
     let departures = packets.iter().filter(|packet| packet.departs());
     departures.map(|packet| packet.comment.matches(what).count() as u64).sum()
 }
@@ -102,11 +102,11 @@ fn comments_name_each_fault_that_the_links_count() {
         let losses = ["lost", "queue full", "above the MTU", "partition"];
         let tally = run.tally;
         all += tally;
-        assert_eq!(losses.map(|what| told(&packets, what)).iter().sum::<u64>(), tally.losses);
-        assert_eq!(told(&packets, "corrupted"), tally.corruptions, "seed {seed}");
-        assert_eq!(told(&packets, "duplicated"), tally.duplicates, "seed {seed}");
-        assert_eq!(told(&packets, "reordered"), tally.reorderings, "seed {seed}");
-        assert_eq!(told(&packets, "no room"), tally.socket_drops, "seed {seed}");
+        assert_eq!(losses.map(|what| count(&packets, what)).iter().sum::<u64>(), tally.losses);
+        assert_eq!(count(&packets, "corrupted"), tally.corruptions, "seed {seed}");
+        assert_eq!(count(&packets, "duplicated"), tally.duplicates, "seed {seed}");
+        assert_eq!(count(&packets, "reordered"), tally.reorderings, "seed {seed}");
+        assert_eq!(count(&packets, "no room"), tally.socket_drops, "seed {seed}");
     }
     for count in [all.losses, all.corruptions, all.duplicates, all.reorderings, all.socket_drops] {
         assert!(count > 0, "{all:?}");

@@ -1,5 +1,4 @@
-//! Packets of somebody hostile, handed to a process beside those of the network, and what comes of
-//! them.
+//! Packets of an attacker, handed to a process beside those of the network, and their effects.
 
 use samplewire_proto::Nanos;
 use samplewire_proto::Tag;
@@ -52,8 +51,8 @@ impl World {
         }
     }
 
-    /// Lets the processes die of which a stream lasts that somebody on the path has a hand in. Whoever
-    /// can put packets into a stream can stall it: its ends hear each other, and wait.
+    /// Ends the processes whose streams an attacker on the path has touched. An attacker that can
+    /// put packets into a stream can stall it: its ends hear each other, and wait.
     pub(super) fn give_up(&mut self) {
         for number in 0..self.processes.len() {
             let is_forged = |end: &Facts| {

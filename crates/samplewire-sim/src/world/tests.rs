@@ -143,7 +143,7 @@ fn adc_before_too_small_a_ring_names_exactly_the_overflow() {
 fn deadline_of_2_ms_repairs_ten_percent_loss_but_one_in_a_thousand() {
     let mut plan = plan(Role::Receive, 4_096, ConsumerSpec::Immediate, vec![]);
     plan.clients[0].delivery = Delivery::Deadline(Nanos::from_millis(2));
-    // At a fifth of the line, as a receiver that asks in good time finds it.
+    // At a fifth of the line, as for a receiver that requests repairs in time.
     plan.devices[0].1.source.pace = Pace::Converter(Nanos(LINE.wire_time(PACKET_BYTES).0 * 5));
     plan.links[0].0.loss = Loss::Independent(Odds::of(0.1));
     plan.heals_at = Nanos::from_millis(30_000);

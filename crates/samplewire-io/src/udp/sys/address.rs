@@ -76,8 +76,8 @@ pub(super) unsafe fn from_pointer(pointer: *const libc::sockaddr) -> Option<Sock
     if pointer.is_null() {
         return None;
     }
-    // SAFETY: the caller's address begins with its family, which says what follows. Reads are
-    // unaligned because a sockaddr asks for less alignment than a sockaddr_in6.
+    // SAFETY: the caller's address begins with its family, which determines what follows. Reads are
+    // unaligned because a sockaddr has a smaller alignment than a sockaddr_in6.
     unsafe {
         match i32::from((*pointer).sa_family) {
             libc::AF_INET => {

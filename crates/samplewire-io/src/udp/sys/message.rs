@@ -36,7 +36,7 @@ pub(in crate::udp) struct Sending {
 }
 
 // SAFETY: the pointers in `headers` and `iovecs` are written and followed within one call of
-// `send`, which has the only reference; between calls nobody follows them.
+// `send`, which has the only reference; between calls no code follows them.
 unsafe impl Send for SendHeaders {}
 
 impl SendHeaders {
@@ -167,9 +167,9 @@ impl ReceiveHeaders {
         }
     }
 
-    /// Receives up to `messages_max` messages, each into `stride_bytes` of `arena`, and says how
-    /// many; [`ReceiveHeaders::received`] then tells of each. Whom a connected socket hears from is
-    /// not asked.
+    /// Receives up to `messages_max` messages, each into `stride_bytes` of `arena`, and returns how
+    /// many. [`ReceiveHeaders::received`] then describes each. On a connected socket the sender's
+    /// address is not read.
     ///
     /// # Errors
     /// The system's; nothing was received.

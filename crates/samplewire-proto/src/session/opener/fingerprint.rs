@@ -6,7 +6,7 @@ use crate::number::Nanos;
 use crate::session::cookie::NONCE_STEPS;
 
 impl Opener {
-    /// Tells all that decides how the opening goes on.
+    /// Passes all that decides how the opening goes on.
     pub fn fingerprint(&self, now: Nanos, into: &mut impl Fingerprint) {
         into.word(self.phase() as u64);
         into.name(self.tag.0.into());

@@ -1,4 +1,4 @@
-//! Who has a stream, for a search.
+//! Which peer has a stream, for a search.
 
 use super::{LIFETIME_MAX, StreamSlot};
 use crate::fingerprint::{Fingerprint, Stamper};

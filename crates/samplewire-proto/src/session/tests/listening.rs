@@ -74,7 +74,7 @@ fn request_of(listener: &mut Listener<Vec<StreamSlot>>) -> (OpenRequest, Option<
     }
 }
 
-/// Asks with a valid cookie and accepts; returns the cookie, the tag and the ACCEPT.
+/// Opens with a valid cookie and accepts; returns the cookie, the tag and the ACCEPT.
 fn opened(listener: &mut Listener<Vec<StreamSlot>>) -> ([u8; 16], Tag, Vec<u8>) {
     let cookie = cookie_of(listener, NOW);
     let bytes = emit(&open(cookie), Departure::at(NOW), 1_400);
@@ -352,8 +352,8 @@ fn packet_of_no_stream_is_told_so_at_a_bounded_rate() {
         time_ns: 0,
     }
     .emit(&header(PacketType::Mark, Tag(0xDEAD_0001)), &mut mark);
-    let told = ask(&mut listener, NOW, &mark[..len]).expect("a CLOSE_ACK");
-    let (header, packet) = wire::parse(&told).expect("a packet");
+    let answer = ask(&mut listener, NOW, &mark[..len]).expect("a CLOSE_ACK");
+    let (header, packet) = wire::parse(&answer).expect("a packet");
     let expected = CloseAck {
         reason: CloseAckReason::UnknownTag,
         echoed_tag: Tag(0xDEAD_0001),
