@@ -203,6 +203,9 @@ fn print_sends(
     }
     let info = first.info();
     console.line(format_args!("  source     {}", source_words(supply.spec, info)));
+    if let Some(chain) = &arguments.chain {
+        console.line(format_args!("  chain      {chain}"));
+    }
     let pace = pace_words(overflow(arguments.rate, info, clock));
     console.line(format_args!("  pace       {pace}"));
     let payload = match arguments.payload {

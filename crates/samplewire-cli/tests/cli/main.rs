@@ -6,6 +6,7 @@ mod bridge;
 mod bridging;
 mod captures;
 mod causes;
+mod chains;
 mod channels;
 mod decoding;
 mod demonstration;
