@@ -313,7 +313,7 @@ fn streams_that_cannot_be_are_named() {
     let record =
         |channels: &'static str| ["record", &device.address, "null", "--channels", channels];
     run(&record("0,0")).expect_error(1, &["stream 0 twice"]);
-    run(&record("0,x")).expect_error(1, &["`x` is no number of a stream"]);
+    run(&record("0,x")).expect_error(1, &["`x` is not a stream number"]);
     let words = ["has no stream 5: it has 2, numbered from 0", "samplewire probe", "--channels"];
     run(&record("0,5")).expect_error(2, &words);
     run(&record("2")).expect_error(2, &["has no stream 2: it has 2"]);
