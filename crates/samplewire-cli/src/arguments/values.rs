@@ -92,7 +92,8 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
 
 /// Reads `127.0.0.1:9464` or `[::1]:9464`.
 pub(crate) fn ip_and_port(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is not an IP:PORT such as 127.0.0.1:9464 or [::1]:9464"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is not an IP:PORT such as 127.0.0.1:9464 or [::1]:9464"))
 }
 
 /// When a burst starts.

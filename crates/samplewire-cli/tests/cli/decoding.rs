@@ -107,7 +107,7 @@ fn words_have_what_the_header_and_body_say() {
             "seq 78 index 4095",
             "[ASK FROM_OPENER]",
             "credit 1000",
-            "asks for 4294967288+4 2 ",
+            "requests 4294967288+4 2 ",
         ],
         &["REFUSE", "busy", "retry after 3000 ms"],
     ];

@@ -342,7 +342,7 @@ fn live_view_draws_on_a_terminal_and_q_gives_it_back() {
     let (_device, _) = Metered::device(&sockets, &["--source", "scene", "--rate", "1M"]);
     for quit in [b"q".as_slice(), b"\x03"] {
         let mut top = Terminal::start(&sockets, &["top"]);
-        top.until("nobody yet");
+        top.until("no peer yet");
         assert!(top.words().contains("emulate"));
         assert_ne!(top.settings(), top.settings_before);
         let mut keys = top.master.as_ref().expect("it is open");
