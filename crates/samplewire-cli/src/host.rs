@@ -95,7 +95,7 @@ fn interface_to(peer: SocketAddr, routes: &str, routes6: &str) -> Option<String>
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    // Nothing is sent: it asks which address of this host leads there.
+    // Sends nothing: the kernel only chooses the local address for this route.
     let own = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(peer)?;
         socket.local_addr()
