@@ -77,6 +77,9 @@ def main() -> int:
     try:
         if not netns.is_ready():
             return 2
+        # perf names what it samples.
+        os.environ["CARGO_PROFILE_RELEASE_DEBUG"] = "line-tables-only"
+        os.environ["CARGO_PROFILE_RELEASE_STRIP"] = "none"
         program = programs.build([("samplewire", "throughput")])["throughput"]
         rounds = []
         for turn in range(arguments.rounds):

@@ -55,11 +55,11 @@ class Device:
         return self._native.faults()
 
     def close(self) -> None:
-        """End the device; what its receivers lack is sent first, for 2 s where they take it.
+        """End the device, after sending missing samples to its receivers for up to 2 s.
 
-        What has not departed then, or when a signal comes, is given up. Ends when the peers know,
-        at the latest when they are dead: after 15 s without a word. A device that is forgotten
-        without this waits for no receiver.
+        Samples that have not departed by then, or when a signal comes, are dropped. The call
+        returns when the peers know the end, or have been silent for 15 s. A device that is
+        garbage-collected without this call waits for no receiver.
         """
         self._native.close()
 

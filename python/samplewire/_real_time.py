@@ -54,16 +54,16 @@ class RealTime:
 
 @dataclass(frozen=True, slots=True)
 class Lack:
-    """A choice that the system did not grant.
+    """An option that the system did not grant.
 
     Attributes
     ----------
     what : str
-        The choice, e.g. `SCHED_FIFO 50`.
+        The option, e.g. `SCHED_FIFO 50`.
     why : str
-        Why, in the system's words.
+        The reason, as the system reports it.
     capability : str or None
-        The capability of the program that would grant it, e.g. `cap_sys_nice`, where one would.
+        The capability of the program that would grant it, e.g. `cap_sys_nice`, if there is one.
     command : str
         A command that would grant it.
     """
@@ -79,27 +79,28 @@ class Lack:
 
 @dataclass(frozen=True, slots=True)
 class Granted:
-    """What a stream was granted of its `RealTime` choices, as the kernel confirmed it.
+    """The `RealTime` options that a stream got, as the kernel confirmed them.
 
     Attributes
     ----------
     cpu : int or None
-        The CPU that the I/O thread stays on.
+        The CPU that the I/O thread is pinned to.
     priority : int or None
         Its priority under SCHED_FIFO.
     locked_bytes : int or None
-        Bytes of the process that stay in memory.
+        Bytes of the process that are locked in memory.
     pages : str or None
-        What the stream's memory is made of, where huge pages were asked for: `huge`, `transparent`
+        The pages of the stream's memory, if huge pages were requested: `huge`, `transparent`
         (huge pages that the kernel joined) or `small`.
     timer_slack_s, coalesce_s : float or None
-        How late the thread's timers may end, and how long it rests, in seconds, where set.
+        How late the thread's timers may end, and how long it sleeps without work, in seconds, if
+        set.
     waits : str
         How the stream waits.
     lacks : tuple of Lack
-        What was asked for and not granted.
+        The options that were requested and not granted.
     summary : str
-        The above in a line, as `str` gives it, e.g. `CPU 1, SCHED_FIFO 50`.
+        The above in one line, as `str` returns it, e.g. `CPU 1, SCHED_FIFO 50`.
     """
 
     cpu: int | None

@@ -180,10 +180,10 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class ReceiverStats:
-    """Counters of a receiver, as of some milliseconds ago (`docs/statistics.md`).
+    """Counters of a receiver, some milliseconds old (`docs/statistics.md`).
 
-    All count packets where nothing else is said; `samples_*`, `gap_samples` and `source_lost`
-    samples, `rtt_ns` nanoseconds, `held_bytes` bytes that blocks and arrays of this program keep.
+    By default they count packets. `samples_*`, `gap_samples` and `source_lost` count samples,
+    `rtt_ns` nanoseconds, `held_bytes` bytes that blocks and arrays of this program keep.
     """
 
     received: int
@@ -308,12 +308,13 @@ class PlayEvent:
         `late`: packets came after their time, and were not played. `underflow`: samples were not
         there at their time, and zeros were played, or the stream ended.
     index, end : int
-        It happened to samples from `index` up to before `end`, which the device played when it said
-        so, or which follows the last. What is late is so by about `end - index` samples at most.
+        The range of indexes that may be affected. `end` is the index that the device played when it
+        reported this, or the index after the last. A late packet is late by at most about
+        `end - index` samples.
     count : int
-        How many packets were late, or samples lacked.
+        Number of late packets, or of missing samples.
     lost : int
-        Events after this one that were lost, since 256 waited for the program.
+        Number of later events that were dropped because 256 waited for the program.
     """
 
     kind: str
@@ -402,14 +403,14 @@ class FoundDevice:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Who answered.
+    """The devices that answered.
 
     Attributes
     ----------
     devices : tuple of FoundDevice
-        The devices, each once.
+        The devices, without duplicates.
     failures : tuple of str
-        What came of those that answered and then did not say what they stream.
+        Errors of devices that answered, but did not describe their streams.
     is_cut : bool
         More answered than are asked.
     """

@@ -253,17 +253,17 @@ class Transmitter(SendStream):
         return self._native.wait_played(self.next_index if index is None else index, timeout)
 
     def events(self, timeout: float | None = None) -> Iterator[PlayEvent]:
-        """Iterate over what the device lacked, in any thread, also while another sends.
+        """Iterate over the device's late packets and underflows, in any thread.
 
-        An underflow is told at once, and exactly, where the device has come to samples that were
-        not sent, in a burst that has not ended; what lacked for other reasons, as a repair that
-        came too late, is one event when the stream ends.
+        Another thread may send meanwhile. An underflow is reported at once, and exactly, if the
+        device has reached samples that were not sent, within a burst. Samples missing for other
+        reasons, such as a late repair, are one event at the end of the stream.
 
         Parameters
         ----------
         timeout : float, optional
-            How long to wait for each, in seconds, before the iteration ends: 0 gives those that
-            are there; default until the stream ends.
+            How long to wait for each event, in seconds, before the iteration ends: 0 returns only
+            available events; default until the stream ends.
 
         Yields
         ------

@@ -1,4 +1,4 @@
-//! Receiving several streams of one index, as Python does it.
+//! The Python receiver of several streams of one index.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -33,15 +33,15 @@ pub(crate) struct AlignedReceiver {
 }
 
 struct Inner {
-    /// `None` once it was closed.
+    /// `None` after it was closed.
     streams: Option<Own<AlignedStreams>>,
-    /// Copied out of the streams and not taken, in order.
+    /// Samples that were copied from the streams but not taken, in order.
     ready: VecDeque<Chunk>,
-    /// The index after what was taken.
+    /// The index after the last taken sample.
     index: u64,
     /// Why no block comes any more.
     end: Option<Arc<ReceiveError>>,
-    /// What became of the indexes of each stream, once it was closed.
+    /// What happened to the indexes of each stream, after it was closed.
     counts: Vec<LaneCounts>,
     /// What the port counted, once it was closed.
     port: PortStats,
@@ -50,7 +50,7 @@ struct Inner {
 /// What comes next.
 enum Next<T> {
     Taken(T),
-    /// The streams go on elsewhere than was asked for.
+    /// The streams continue at another index than requested.
     Apart,
     /// Nothing yet.
     Waits,
@@ -59,7 +59,7 @@ enum Next<T> {
 }
 
 impl Inner {
-    /// Waits for samples or a gap, and copies them; whether there is something to report.
+    /// Waits for samples or a gap, and copies them; returns whether there are any, or the end.
     fn fetch(&mut self, timeout: Duration, shapes: &[Shape]) -> bool {
         if !self.ready.is_empty() || self.end.is_some() {
             return true;
@@ -220,13 +220,13 @@ impl AlignedReceiver {
         tables::device_info(py, &self.info)
     }
 
-    /// What the device said of each stream.
+    /// The device's description of each stream.
     #[getter]
     fn infos<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         tables::tuple(py, self.infos.iter().map(|info| tables::device_info(py, info)))
     }
 
-    /// What was granted of the real-time options.
+    /// The granted real-time options.
     #[getter]
     fn granted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         tables::granted(py, &self.granted)
@@ -288,7 +288,7 @@ impl AlignedReceiver {
         if !timeout.is_zero() {
             return Ok(self.with_inner(py, |inner| inner.fetch(timeout, &self.shapes)));
         }
-        // A look does not wait for a thread that waits.
+        // A call without a timeout must not wait for a thread that waits.
         let inner = self.inner.try_lock();
         Ok(inner.is_ok_and(|mut inner| inner.fetch(timeout, &self.shapes)))
     }
@@ -300,7 +300,7 @@ impl AlignedReceiver {
         tables::tuple(py, stats)
     }
 
-    /// What became of the indexes of each stream.
+    /// What happened to the indexes of each stream.
     fn counts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         self.home.check(py)?;
         let counts = self.with_inner(py, |inner| match &inner.streams {

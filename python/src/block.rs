@@ -18,7 +18,7 @@ use crate::own::Own;
 use crate::tables;
 use crate::view::{self, Shape};
 
-/// What all blocks of a receiver hold that Python has not let go of, in bytes.
+/// Bytes in all blocks of a receiver that Python still references.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
     held_bytes: AtomicUsize,
@@ -26,12 +26,12 @@ pub(crate) struct Ledger {
 
 impl Ledger {
     pub(crate) fn held_bytes(&self) -> usize {
-        // Relaxed: a count for people; nothing is ordered by it.
+        // Relaxed: a count for display; it orders nothing.
         self.held_bytes.load(Ordering::Relaxed)
     }
 }
 
-/// A block of the library's, held by whoever looks at a part of it.
+/// A block of the library, shared by all views of its parts.
 #[derive(Debug)]
 pub(crate) struct Held {
     block: Own<samplewire::Block>,
@@ -138,7 +138,7 @@ impl Block {
 
 #[pymethods]
 impl Block {
-    /// The samples where they lie, without a copy and not to be written.
+    /// The samples in place, without a copy, read-only.
     #[getter]
     fn samples<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         view::array(&self.lease(py)?, self.shape)
@@ -150,7 +150,7 @@ impl Block {
         tables::tuple(py, self.gaps.iter().map(|gap| tables::gap(py, gap)))
     }
 
-    /// What changed at which of the samples.
+    /// The events at the samples.
     #[getter]
     fn tags<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         tables::tuple(py, self.tags.iter().map(|tag| tables::tag(py, tag)))
@@ -162,7 +162,7 @@ impl Block {
         self.index + self.len_samples as u64
     }
 
-    /// Whether the memory was given up.
+    /// Whether the memory was released.
     #[getter]
     fn is_released(&self) -> bool {
         self.lease.lock().unwrap_or_else(PoisonError::into_inner).is_none()
@@ -178,7 +178,7 @@ impl Block {
         self.converted(py, (Format::Rf32, 1, "float32"))
     }
 
-    /// Gives the memory back, as soon as no array looks at it.
+    /// Returns the memory once no array references it.
     fn release(&self) {
         let lease = self.lease.lock().unwrap_or_else(PoisonError::into_inner).take();
         // Dropped when the lock is not held.

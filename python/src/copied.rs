@@ -46,12 +46,12 @@ impl Copied {
         self.bytes.len() / self.shape.frame_bytes()
     }
 
-    /// Whether there is nothing to tell.
+    /// Whether there are neither samples nor gaps.
     pub(crate) const fn is_empty(&self) -> bool {
         self.bytes.is_empty() && self.gaps.is_empty()
     }
 
-    /// The index at which it goes on, once it has samples.
+    /// The next index, once it has samples.
     pub(crate) fn next(&self) -> Option<u64> {
         (!self.bytes.is_empty()).then(|| self.index + self.len() as u64)
     }
@@ -68,7 +68,7 @@ impl Copied {
         self.bytes.extend_from_slice(&block.bytes()[range]);
     }
 
-    /// Takes off what lies behind the first `count` samples, if anything does.
+    /// Removes and returns everything after the first `count` samples, if there is anything.
     pub(crate) fn split_off(&mut self, count: usize) -> Option<Self> {
         if self.len() <= count {
             return None;

@@ -29,12 +29,12 @@ pub(crate) struct Device {
     address: String,
     shared: Arc<Shared>,
     faults: Option<FaultLog>,
-    /// Where samples go, as the link sees it.
+    /// The direction of the samples on the link.
     data: Direction,
     crew: Mutex<Own<Crew>>,
 }
 
-/// The threads of a device, and what ends the sessions in which they wait.
+/// The threads of a device, and the handles that end their sessions.
 #[derive(Default)]
 struct Crew {
     threads: Vec<JoinHandle<()>>,
@@ -45,13 +45,13 @@ struct Crew {
 struct Shared {
     is_over: AtomicBool,
     played: Mutex<Vec<PlayCounts>>,
-    /// What ended a thread before its time.
+    /// Errors that ended a thread early.
     failures: Mutex<Vec<String>>,
 }
 
 impl Shared {
     fn is_over(&self) -> bool {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         self.is_over.load(Ordering::Relaxed)
     }
 
@@ -67,12 +67,12 @@ impl Device {
         self.crew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells the threads to end after what was sent.
+    /// Makes the threads end after the sent samples.
     fn stop(&self) {
         self.shared.is_over.store(true, Ordering::Relaxed);
     }
 
-    /// Whether all threads have ended; gives up what has not departed where that is asked for.
+    /// Whether all threads have ended; with `is_cancelled`, drops samples that have not departed.
     fn has_ended(&self, is_cancelled: bool) -> bool {
         let crew = self.crew();
         let has_ended = crew.threads.iter().all(JoinHandle::is_finished);
@@ -174,14 +174,14 @@ impl Device {
         })
     }
 
-    /// What was played in each session that is over.
+    /// The result of each finished session that was played.
     fn played<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.home.check(py)?;
         let played = self.shared.played.lock().unwrap_or_else(PoisonError::into_inner).clone();
         played.iter().map(|counts| tables::play_counts(py, counts)).collect()
     }
 
-    /// What the fault layer did to packets of the side of the data.
+    /// Counts of the faults injected into data packets.
     fn faults<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyAny>>> {
         self.home.check(py)?;
         let counts = self.faults.as_ref().map(|log| log.counts(self.data));
@@ -193,8 +193,8 @@ impl Device {
         Ok(self.shared.failures.lock().unwrap_or_else(PoisonError::into_inner).clone())
     }
 
-    /// Ends the device after what was sent; what peers do not take for [`PATIENCE`], or until a
-    /// signal comes, is given up.
+    /// Ends the device after the sent samples. Samples that peers do not take within [`PATIENCE`],
+    /// or before a signal comes, are dropped.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         if !self.home.is_here() {
             return Ok(());
@@ -276,8 +276,8 @@ fn play(
     sink.finish().map(drop).map_err(|error| error.to_string())
 }
 
-/// How often it is looked whether the device is closed, and has ended.
+/// The interval between checks whether the device is closed, and has ended.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// How long a device that is closed waits for peers to take what was sent.
+/// How long a closed device waits for peers to take the sent samples.
 const PATIENCE: Duration = Duration::from_secs(2);

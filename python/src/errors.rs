@@ -75,7 +75,7 @@ pub(crate) fn open_error(py: Python<'_>, error: &OpenError) -> PyErr {
     })
 }
 
-/// The device at `address` opened a stream, and did not say how much of it it takes.
+/// The device at `address` opened a stream, but granted no credit.
 pub(crate) fn no_credit(py: Python<'_>, address: SocketAddr, waited: Duration) -> PyErr {
     let message = format!(
         "{address} opened the stream, and did not say within {} s how much it takes",
@@ -99,7 +99,7 @@ pub(crate) fn link_error(py: Python<'_>, link: &LinkError) -> PyErr {
     error(py, "LinkError", link.to_string())
 }
 
-/// What an end is that was not asked for; `None` of one that was.
+/// The error of an unexpected end; `None` for a requested one.
 pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
     let (name, message) = match end {
         End::Finished { .. } | End::Cancelled | End::ClosedByPeer(CloseReason::Finished) => {
@@ -111,7 +111,7 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
         }
         End::PeerRestarted => {
             let message = "the peer no longer knows the stream: it restarted, or gave the stream \
-                           to another; open it anew";
+                           to another; open it again";
             ("PeerRestartedError", message.into())
         }
         End::PeerSilent => {
@@ -132,7 +132,7 @@ pub(crate) fn end_error(py: Python<'_>, end: &End) -> Option<PyErr> {
     }))
 }
 
-/// Why no block comes any more; `None` where the stream is complete.
+/// Why no block comes any more; `None` if the stream is complete.
 pub(crate) fn receive_error(py: Python<'_>, receive: &ReceiveError) -> Option<PyErr> {
     match receive {
         ReceiveError::Closed(end) | ReceiveError::Broken(end) => end_error(py, end),
@@ -169,7 +169,7 @@ pub(crate) fn transmit_error(py: Python<'_>, transmit: &SendError) -> PyErr {
     }
 }
 
-/// A session that is over takes no more samples, however it ended.
+/// A finished session takes no more samples, however it ended.
 fn session_error(py: Python<'_>, ended: &SessionEnd) -> PyErr {
     end_error(py, &ended.end).unwrap_or_else(|| {
         let message = format!("the session is over: {:?}", ended.end);

@@ -1,5 +1,5 @@
-//! The native half of the Python package `samplewire`: streams whose samples NumPy looks at where
-//! they lie. `docs/python.md` tells what is promised; the package's Python half is in `samplewire/`.
+//! The native half of the Python package `samplewire`: streams whose samples NumPy reads in place.
+//! `docs/python.md` documents the behaviour; the package's Python half is in `samplewire/`.
 
 mod aligned;
 mod block;
@@ -21,7 +21,7 @@ mod wait;
 use pyo3::prelude::*;
 
 /// Streams of samples; wrapped by the package's Python half.
-// No state is shared between calls but behind locks and atomics: the module needs no GIL.
+// Calls share state only through locks and atomics: the module needs no GIL.
 #[pymodule(gil_used = false)]
 mod _native {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};

@@ -1,4 +1,4 @@
-//! Receiving, as Python does it.
+//! The Python receiver.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,14 +22,14 @@ use crate::{errors, options, tables};
 pub(crate) struct Receiver {
     home: Home,
     inner: Mutex<Inner>,
-    /// What readings copied that were broken off, in order.
+    /// Copies of interrupted readings, in order.
     kept: Mutex<VecDeque<Copied>>,
     info: DeviceInfo,
     stats: StatsHandle,
     granted: Granted,
     shape: Shape,
     ledger: Arc<Ledger>,
-    /// Bytes that may be held before somebody is warned.
+    /// Bytes that may be held before a warning.
     held_bytes_max: usize,
     memory_bytes: usize,
     is_closed: AtomicBool,
@@ -37,16 +37,16 @@ pub(crate) struct Receiver {
 }
 
 struct Inner {
-    /// `None` once it was closed.
+    /// `None` after it was closed.
     stream: Option<Own<ReceiveStream>>,
-    /// A block of which the samples before this number were taken.
+    /// A partly taken block, and the number of taken samples.
     begun: Option<(Arc<Held>, usize)>,
     /// Why no block comes any more.
     end: Option<ReceiveError>,
 }
 
 impl Inner {
-    /// Waits for a block and keeps it; whether there is something to tell.
+    /// Waits for a block and keeps it; returns whether there is a block or the end.
     fn fetch(&mut self, timeout: Duration, ledger: &Arc<Ledger>) -> bool {
         if self.begun.is_some() || self.end.is_some() {
             return true;
@@ -65,7 +65,7 @@ impl Receiver {
         look(&mut self.inner.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Waits for `timeout` without the GIL; whether there is something to tell.
+    /// Waits for `timeout` without the GIL; returns whether there is a block or the end.
     fn wait(&self, py: Python<'_>, timeout: Duration) -> bool {
         py.detach(|| self.with_inner(|inner| inner.fetch(timeout, &self.ledger)))
     }
@@ -82,11 +82,11 @@ impl Receiver {
         self.home.check(py)?;
         let end = until("timeout", timeout)?;
         loop {
-            // Relaxed: it is looked at again after the lock was had.
+            // Relaxed: it is read again under the lock.
             if self.is_closed.load(Ordering::Relaxed) {
                 self.closed(py)?;
             }
-            // Before a block is taken, which would be lost where the warning is an error.
+            // Before a block is taken: it would be lost if the warning is an error.
             self.warn(py)?;
             match self.poll(py, len_max, next)? {
                 Some(Taken::Part(part)) => return Ok(Some(part)),
@@ -150,7 +150,7 @@ impl Receiver {
         Ok(Some(Taken::Part(Part { held, skip, len })))
     }
 
-    /// Nothing comes any more: an error, unless that is as it should be.
+    /// The result after the last block: an error, unless the stream is complete.
     fn over(&self, py: Python<'_>, inner: &Inner) -> PyResult<()> {
         match &inner.end {
             _ if inner.stream.is_none() => self.closed(py),
@@ -183,7 +183,7 @@ impl Receiver {
 
 enum Taken {
     Part(Part),
-    /// The stream is over, or goes on elsewhere than was asked for.
+    /// The stream has ended, or continues at another index than requested.
     Nothing,
 }
 
@@ -219,7 +219,7 @@ impl Receiver {
         tables::device_info(py, &self.info)
     }
 
-    /// What was granted of the real-time options.
+    /// The granted real-time options.
     #[getter]
     fn granted<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         tables::granted(py, &self.granted)
@@ -237,7 +237,7 @@ impl Receiver {
         part.map(|part| Block::new(py, part.held, self.shape, (part.skip, part.len))).transpose()
     }
 
-    /// Copies samples; what a reading copied that was broken off comes first.
+    /// Copies samples; the copies of interrupted readings come first.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -254,8 +254,8 @@ impl Receiver {
             if copied.is_empty() {
                 return Err(error);
             }
-            // The end is told after what came: the next call raises it again. A signal is told at
-            // once, and what came is kept.
+            // Samples come before the end: the next call raises the end. A signal is raised at
+            // once, and the samples are kept.
             if !is_end {
                 self.kept().push_front(copied);
                 return Err(error);
@@ -277,7 +277,7 @@ impl Receiver {
         if !timeout.is_zero() {
             return Ok(self.wait(py, timeout));
         }
-        // Who does not want to wait does not wait for who does.
+        // A call without a timeout must not wait for a thread that waits.
         let inner = self.inner.try_lock();
         Ok(inner.is_ok_and(|mut inner| inner.fetch(timeout, &self.ledger)))
     }

@@ -105,5 +105,5 @@ impl Source for Limited {
     }
 }
 
-/// Samples per second of what plays, unless it is said.
+/// Default sample rate of a played stream.
 const RATE_HZ: f64 = 20e6;

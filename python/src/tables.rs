@@ -114,14 +114,14 @@ pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound
     fields.set_item("timer_slack_s", granted.timer_slack.map(|it| it.as_secs_f64()))?;
     fields.set_item("coalesce_s", granted.coalesce.map(|it| it.as_secs_f64()))?;
     fields.set_item("waits", waits)?;
-    fields.set_item("lacks", tuple(py, granted.lacks.iter().map(|it| lack(py, it)))?)?;
+    fields.set_item("lacks", tuple(py, granted.lacks.iter().map(|it| refused(py, it)))?)?;
     fields.set_item("summary", granted.to_string())?;
     py.import("samplewire._real_time")?.getattr("Granted")?.call((), Some(&fields))
 }
 
-fn lack<'py>(py: Python<'py>, lack: &Lack) -> PyResult<Bound<'py, PyAny>> {
+fn refused<'py>(py: Python<'py>, option: &Lack) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
-    copy!(fields, lack, what, why, capability, command);
+    copy!(fields, option, what, why, capability, command);
     py.import("samplewire._real_time")?.getattr("Lack")?.call((), Some(&fields))
 }
 

@@ -26,10 +26,11 @@ pub(crate) fn until(name: &str, seconds: Option<f64>) -> PyResult<Option<Instant
     Ok(seconds.map(|it| span(name, it)).transpose()?.and_then(|it| Instant::now().checked_add(it)))
 }
 
-/// Runs what waits by itself, in a thread that is left to its own end when a signal comes.
+/// Runs `work`, which may wait, in a separate thread. If a signal comes, the call returns, and the
+/// thread ends later.
 ///
 /// # Errors
-/// What a signal's handler raises, or the system refuses a thread.
+/// The exception of a signal handler, or the system has no free thread.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,4 +1,4 @@
-// What a device has: its streams, and their channels as Soapy counts them.
+// The streams of a device, and their channels as Soapy counts them.
 #pragma once
 
 #include "formats.hpp"
@@ -24,24 +24,24 @@ struct DeviceStream {
     bool is_rate_known() const { return info.rate_numerator != 0 && info.rate_denominator != 0; }
 };
 
-/// The streams of a device. Channels of one direction are counted through all streams that go that
-/// way, in their order.
+/// The streams of a device. Channels of one direction are numbered through all streams of that
+/// direction, in order.
 class Channels {
   public:
     Channels() = default;
-    /// Asks the device at `address`; throws when it does not answer in `timeout_ns`.
+    /// Queries the device at `address`; throws if it does not answer within `timeout_ns`.
     Channels(const std::string &address, std::uint64_t timeout_ns);
 
     const std::vector<DeviceStream> &streams() const { return streams_; }
     std::size_t count(int direction) const;
-    /// The stream of a channel; throws std::invalid_argument, and says which there are.
+    /// The stream of a channel; throws std::invalid_argument that lists the channels.
     const DeviceStream &of(int direction, std::size_t channel) const;
 
   private:
     std::vector<DeviceStream> streams_;
 };
 
-/// The index that the device has come to, as it says.
+/// The current index, as the device reports it.
 std::uint64_t index_now(const DeviceStream &stream, std::uint64_t timeout_ns);
 
 } // namespace soapy_samplewire

@@ -8,11 +8,11 @@
 
 namespace soapy_samplewire {
 
-/// Streams, times, sensors and settings. What a radio has besides, gain and tuning, stays with the
-/// device's own interface; a rate or a frequency can only be set to what it is.
+/// Streams, times, sensors and settings. Other functions of a radio, such as gain and tuning, stay
+/// in the device's own interface. A rate or a frequency can only be set to its current value.
 class Device : public SoapySDR::Device {
   public:
-    /// Asks the device at `addr` what it has; throws with the reason when it does not answer.
+    /// Queries the device at `addr`; throws with the reason if it does not answer.
     explicit Device(const SoapySDR::Kwargs &args);
 
     std::string getDriverKey() const override { return "samplewire"; }
@@ -90,7 +90,7 @@ class Device : public SoapySDR::Device {
     using SoapySDR::Device::writeSetting;
 
   private:
-    /// Nothing, and a word in the log, for a stream that is none of this device's.
+    /// Nothing, and a log message, for a stream of another device.
     std::shared_ptr<Stream> stream(const void *name) const;
     SampleClock clock(const DeviceStream &stream) const;
     std::vector<std::size_t> picked(int direction, const std::vector<size_t> &channels,
@@ -104,9 +104,9 @@ class Device : public SoapySDR::Device {
     // The rest is guarded by the mutex.
     Settings settings_;
     std::vector<std::shared_ptr<Stream>> streams_;
-    /// By the numbers of the device's streams: what those that were closed had counted.
+    /// Final counts of closed streams, by stream number.
     std::map<std::uint32_t, Readings> closed_;
-    /// Of a device that does not know its rate: what the program says it is.
+    /// The rate from the program, for a device that does not know its own.
     double rate_said_hz_ = 0.0;
 };
 

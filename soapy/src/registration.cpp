@@ -39,17 +39,17 @@ std::uint16_t port_of(const SoapySDR::Kwargs &args) {
     return static_cast<std::uint16_t>(number);
 }
 
-/// Whether a device is one of those that are looked for. Soapy asks every driver, so a key of
-/// another's (`serial`, `remote`) is no device's here, unless this driver is named.
+/// Whether a device matches the search. Soapy calls every driver, so keys of other drivers
+/// (`serial`, `remote`) match no device here, unless this driver is named.
 bool is_meant(const SoapySDR::Kwargs &device, const SoapySDR::Kwargs &args) {
     const bool is_named = args.count("driver") > 0;
     return std::all_of(args.begin(), args.end(), [&](const auto &arg) {
         const auto &[key, value] = arg;
-        const auto told = device.find(key);
-        if (key == "addr" || told == device.end()) {
+        const auto found = device.find(key);
+        if (key == "addr" || found == device.end()) {
             return is_named || key == "addr" || key == "port" || Settings::is_known(key);
         }
-        return told->second == value;
+        return found->second == value;
     });
 }
 
@@ -65,13 +65,13 @@ SoapySDR::KwargsList searched(const SoapySDR::Kwargs &args) {
     try {
         found.push_back(described(samplewire::probe(address->second, 0, 2 * PATIENCE)));
     } catch (const samplewire::error &error) {
-        // The maker says the same as an error.
+        // The maker throws the same error.
         SoapySDR::logf(SOAPY_SDR_DEBUG, "Samplewire %s: %s", address->second.c_str(), error.what());
     }
     return found;
 }
 
-/// With `addr` the device there, where it answers; else all on the local networks.
+/// With `addr` the device there, if it answers; else all devices on the local networks.
 SoapySDR::KwargsList find(const SoapySDR::Kwargs &args) {
     SoapySDR::KwargsList found = searched(args);
     found.erase(std::remove_if(found.begin(), found.end(),

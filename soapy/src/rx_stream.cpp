@@ -35,7 +35,7 @@ int RxStream::activate(int flags, long long time_ns, std::size_t count) {
     return 0;
 }
 
-/// A device that begins at nothing but now is opened now, and what comes before is left out.
+/// A device that can only begin now is opened now, and earlier samples are skipped.
 int RxStream::open(std::uint64_t start_index) {
     try {
         auto options = terms_.settings.for_receiver(terms_.stream.info.stream);
@@ -95,7 +95,7 @@ void RxStream::close() {
     receiver_.reset();
 }
 
-/// Gives no more samples. The stream itself is closed when there is time to wait for that.
+/// Returns no more samples. The stream itself is closed later, when waiting is possible.
 void RxStream::finish() {
     if (current_) {
         let_go(*std::exchange(current_, std::nullopt));
@@ -134,7 +134,7 @@ int RxStream::fetch(Steady::time_point until) {
             places_[place].block.emplace(std::move(*block));
             places_[place].users = 1;
             current_ = place;
-            position_ = gaps_told_ = 0;
+            position_ = gaps_reported_ = 0;
             return 0;
         }
         if (receiver_->last() == SW_RESULT_TIMEOUT) {
@@ -150,7 +150,7 @@ int RxStream::fetch(Steady::time_point until) {
     }
 }
 
-/// Sees to it that there is a sample to give; else says what is instead: a gap, a timeout, an error.
+/// Makes a sample available, or returns a gap, a timeout or an error.
 int RxStream::ready(Steady::time_point until, int &flags, long long &time_ns) {
     for (;;) {
         if (!receiver_ || is_over_) {
@@ -165,10 +165,10 @@ int RxStream::ready(Steady::time_point until, int &flags, long long &time_ns) {
                 return is_over_ ? wait(until, fetched) : fetched;
             }
         }
-        if (gaps_told_ < current().gaps().size()) {
-            const int told = tell_gap(flags, time_ns);
-            if (told != 0) {
-                return told;
+        if (gaps_reported_ < current().gaps().size()) {
+            const int result = report_gap(flags, time_ns);
+            if (result != 0) {
+                return result;
             }
             continue;
         }
@@ -184,9 +184,9 @@ int RxStream::ready(Steady::time_point until, int &flags, long long &time_ns) {
     }
 }
 
-/// Says the next gap, where it lies in what was asked for.
-int RxStream::tell_gap(int &flags, long long &time_ns) {
-    const sw_gap &gap = current().gaps()[gaps_told_++];
+/// Reports the next gap, if it is within the requested range.
+int RxStream::report_gap(int &flags, long long &time_ns) {
+    const sw_gap &gap = current().gaps()[gaps_reported_++];
     const std::uint64_t first = std::max(gap.first, start_index_);
     const std::uint64_t end = gap.first + gap.count;
     if (end <= first || (end_index_ && first >= *end_index_)) {
@@ -223,7 +223,7 @@ RxStream::Run RxStream::run(std::size_t count_max) const {
     return {samples, count, index, ends_burst && index + count == end};
 }
 
-/// What was given is not given again.
+/// Removes returned samples.
 void RxStream::take(const Run &run) {
     position_ += run.count;
     if (end_index_ && run.index + run.count >= *end_index_) {
@@ -280,7 +280,7 @@ int RxStream::read(void *const *buffers, std::size_t count, int &flags, long lon
         if (done == count || next.ends_burst || is_one_packet) {
             return static_cast<int>(done);
         }
-        // What comes instead of a block is told again, or noted for the next call.
+        // A result instead of a block is reported again, or stored for the next call.
         if (!current_ && fetch(Steady::now()) != 0) {
             return static_cast<int>(done);
         }

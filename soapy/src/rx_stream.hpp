@@ -10,8 +10,8 @@
 
 namespace soapy_samplewire {
 
-/// Samples are given in the order of their indexes. What is missing is an OVERFLOW with the time of
-/// the first index that is; the samples behind it come with the next call. No call's samples span a
+/// Samples are returned in the order of their indexes. A gap is an OVERFLOW with the time of its
+/// first index; the samples after it come with the next call. The samples of one call never span a
 /// gap, a jump of the index or the end of a burst.
 class RxStream : public Stream {
   public:
@@ -28,12 +28,12 @@ class RxStream : public Stream {
     void release_read(std::size_t handle) override;
 
   private:
-    /// A block, and who looks at it: this stream, and direct buffers.
+    /// A block, and its users: this stream, and direct buffers.
     struct Place {
         std::optional<samplewire::block> block;
         unsigned users = 0;
     };
-    /// Samples that can be given.
+    /// Samples that can be returned.
     struct Run {
         const std::byte *samples;
         std::size_t count;
@@ -46,7 +46,7 @@ class RxStream : public Stream {
     void finish();
     int fetch(Steady::time_point until);
     int ready(Steady::time_point until, int &flags, long long &time_ns);
-    int tell_gap(int &flags, long long &time_ns);
+    int report_gap(int &flags, long long &time_ns);
     Run run(std::size_t count_max) const;
     void take(const Run &run);
     void let_go(std::size_t place);
@@ -61,14 +61,14 @@ class RxStream : public Stream {
     Readings last_;
 
     std::array<Place, DIRECT_BUFFERS> places_;
-    /// The block that is given next, how many of its samples and gaps have been.
+    /// The current block, and how many of its samples and gaps were returned.
     std::optional<std::size_t> current_;
     std::size_t position_ = 0;
-    std::size_t gaps_told_ = 0;
+    std::size_t gaps_reported_ = 0;
     /// The first index to give, and the one after the last.
     std::uint64_t start_index_ = 0;
     std::optional<std::uint64_t> end_index_;
-    /// The stream broke, and a call has said so.
+    /// The stream broke, and a call has reported it.
     bool is_broken_ = false;
     bool is_over_ = false;
 };

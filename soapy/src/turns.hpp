@@ -9,11 +9,11 @@ namespace soapy_samplewire {
 
 using Steady = std::chrono::steady_clock;
 
-/// Whose turn it is. Calls that begin or end a stream go before those that wait for samples or room:
-/// these ask `is_wanted()` while they wait, and give way.
+/// Serialises calls. Calls that begin or end a stream have priority over those that wait for
+/// samples or room: the waiting ones check `is_wanted()`, and give way.
 class Turns {
   public:
-    /// False when `until` came first.
+    /// Returns false if `until` came first.
     bool enter(Steady::time_point until) {
         std::unique_lock<std::mutex> lock(mutex_);
         if (!changed_.wait_until(lock, until, [&] { return !is_taken_ && wanted_ == 0; })) {
@@ -40,7 +40,7 @@ class Turns {
         changed_.notify_all();
     }
 
-    /// Whether the call whose turn it is has to give way.
+    /// Whether the current call must give way.
     bool is_wanted() {
         const std::lock_guard<std::mutex> lock(mutex_);
         return wanted_ > 0 && !is_first_;

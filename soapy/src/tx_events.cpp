@@ -8,7 +8,7 @@ namespace soapy_samplewire {
 
 namespace {
 
-/// Events, and ends of bursts, that wait to be asked for; later ones are left out.
+/// Maximum number of waiting events, and of ends of bursts; later ones are dropped.
 constexpr std::size_t WAITING_MAX = 256;
 
 } // namespace
@@ -50,7 +50,7 @@ bool TxEvents::look(const samplewire::transmitter &transmitter, const SampleCloc
     return is_behind_;
 }
 
-/// True when it is about the burst that goes on.
+/// True if it belongs to the current burst.
 bool TxEvents::take(const sw_play_event &happened, const SampleClock &clock) {
     switch (happened.kind) {
     case SW_PLAY_EVENT_KIND_LATE:
@@ -58,7 +58,7 @@ bool TxEvents::take(const sw_play_event &happened, const SampleClock &clock) {
         tell_locked(event(SOAPY_SDR_TIME_ERROR, clock, happened.index));
         break;
     case SW_PLAY_EVENT_KIND_UNDERFLOW:
-        // One that goes on is told in pieces.
+        // A long underflow is reported in pieces.
         if (happened.index != underflow_end_) {
             SoapySDR::log(SOAPY_SDR_SSI, "U");
             tell_locked(event(SOAPY_SDR_UNDERFLOW, clock, happened.index));
@@ -73,13 +73,13 @@ bool TxEvents::take(const sw_play_event &happened, const SampleClock &clock) {
 void TxEvents::finish(const samplewire::transmitter &transmitter, const SampleClock &clock) {
     look(transmitter, clock);
     const std::lock_guard<std::mutex> lock(mutex_);
-    // The device said that it has played all before it was asked to end.
+    // The device reported everything as played before the end was requested.
     for (; !ends_.empty(); ends_.pop_front()) {
         tell_locked(event(0, clock, ends_.front(), SOAPY_SDR_END_BURST));
     }
 }
 
-void TxEvents::tell(TxEvent event) {
+void TxEvents::push(TxEvent event) {
     const std::lock_guard<std::mutex> lock(mutex_);
     tell_locked(event);
 }

@@ -1,4 +1,4 @@
-// What a transmission came to, as readStreamStatus() tells it.
+// The events of a transmission, as readStreamStatus() returns them.
 #pragma once
 
 #include "sample_clock.hpp"
@@ -22,9 +22,9 @@ struct TxEvent {
     long long time_ns;
 };
 
-/// Makes Soapy's events of a transmitter's:
+/// Converts a transmitter's events to Soapy's:
 ///
-/// - UNDERFLOW for samples that were not there at their time, with the time of the first; once until
+/// - UNDERFLOW for samples missing at their time, with the time of the first; once until
 ///   the device has samples again;
 /// - TIME_ERROR for packets that came after their time, with the time of the first sample that may be
 ///   one of theirs;
@@ -33,19 +33,19 @@ struct TxEvent {
 /// Threads may share it.
 class TxEvents {
   public:
-    /// A stream begins. Events that nobody has asked for stay.
+    /// Begins a stream. Events that were not read stay.
     void begin();
     void burst_begins(std::uint64_t index);
     void burst_ends(std::uint64_t end_index);
 
-    /// Looks at what happened. True when samples of the burst that goes on came too late, whichever
-    /// call saw it first.
+    /// Takes the events. True if samples of the current burst came too late, whichever call saw it
+    /// first.
     bool look(const samplewire::transmitter &transmitter, const SampleClock &clock);
-    /// The stream ended after the device had played all.
+    /// Ends the stream after the device has played everything.
     void finish(const samplewire::transmitter &transmitter, const SampleClock &clock);
 
-    void tell(TxEvent event);
-    /// The next, if one comes before `patience` is over.
+    void push(TxEvent event);
+    /// The next event, if one comes within `patience`.
     std::optional<TxEvent> next(std::chrono::nanoseconds patience);
 
   private:
@@ -57,11 +57,11 @@ class TxEvents {
     std::condition_variable changed_;
     std::deque<TxEvent> events_;
     std::deque<std::uint64_t> ends_;
-    /// Where the burst that goes on began.
+    /// The start of the current burst.
     std::optional<std::uint64_t> burst_;
     /// Samples of it came too late.
     bool is_behind_ = false;
-    /// Where an underflow that was told had come to.
+    /// The end of the last reported underflow.
     std::uint64_t underflow_end_ = 0;
 };
 

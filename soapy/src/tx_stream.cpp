@@ -58,8 +58,8 @@ int TxStream::deactivate(int flags, long long) {
     }
     int result = 0;
     try {
-        // What is on loan is room that the end of the burst may need.
-        for (auto &room : lent_) {
+        // The end of the burst may need the rooms of direct buffers.
+        for (auto &room : direct_) {
             room.reset();
         }
         const auto end = Steady::now() + std::chrono::nanoseconds(terms_.settings.finish_ns());
@@ -86,7 +86,7 @@ int TxStream::deactivate(int flags, long long) {
 
 void TxStream::close() {
     filling_.reset();
-    for (auto &room : lent_) {
+    for (auto &room : direct_) {
         room.reset();
     }
     is_in_burst_ = is_timed_ = is_start_ = is_broken_ = false;
@@ -123,13 +123,13 @@ int TxStream::broke(const char *what, const std::exception &error) {
 /// The time of samples has passed, or lies before what was sent.
 int TxStream::time_error() {
     SoapySDR::log(SOAPY_SDR_SSI, "L");
-    events_.tell({SOAPY_SDR_TIME_ERROR, SOAPY_SDR_HAS_TIME, terms_.clock.time_ns(next_index_)});
+    events_.push({SOAPY_SDR_TIME_ERROR, SOAPY_SDR_HAS_TIME, terms_.clock.time_ns(next_index_)});
     return SOAPY_SDR_TIME_ERROR;
 }
 
 bool TxStream::is_behind() { return events_.look(*transmitter_, terms_.clock); }
 
-/// Sees to it that the next sample belongs to a burst, at the time that it has.
+/// Places the next sample in a burst, at its time.
 int TxStream::place(int flags, long long time_ns, Steady::time_point until) {
     std::optional<std::uint64_t> index;
     if ((flags & SOAPY_SDR_HAS_TIME) != 0) {
@@ -154,7 +154,7 @@ int TxStream::place(int flags, long long time_ns, Steady::time_point until) {
     return begin_burst(index ? index : std::exchange(start_index_, std::nullopt), until);
 }
 
-/// The index that the device has come to; nothing when it has not said so yet.
+/// The index that the device plays; nothing until it has reported one.
 std::optional<std::uint64_t> TxStream::position(Steady::time_point until) const {
     const auto patience = std::min<std::chrono::nanoseconds>(
         left(until), std::chrono::nanoseconds(terms_.settings.timeout_ns()));
@@ -231,7 +231,7 @@ int TxStream::borrow(std::optional<samplewire::room> &room, Steady::time_point u
     return SOAPY_SDR_TIMEOUT;
 }
 
-/// What is no whole number of packets ends a burst on the wire; what follows goes on at the next index.
+/// A partial packet ends a burst on the wire; the next samples continue at the next index.
 void TxStream::commit(samplewire::room &room, std::size_t count, bool ends_burst) {
     const std::uint32_t flags = (is_start_ ? SW_SEND_START : 0) |
                                 (ends_burst ? SW_SEND_END_OF_BURST : 0);
@@ -346,8 +346,8 @@ int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us
     if (buffers == nullptr) {
         return failed("acquireWriteBuffer", "the place for the buffer is missing");
     }
-    const auto free = std::find(lent_.begin(), lent_.end(), std::nullopt);
-    if (free == lent_.end()) {
+    const auto free = std::find(direct_.begin(), direct_.end(), std::nullopt);
+    if (free == direct_.end()) {
         return failed("acquireWriteBuffer", "all direct buffers are on loan: release some");
     }
     try {
@@ -358,27 +358,27 @@ int TxStream::acquire_write(std::size_t &handle, void **buffers, long timeout_us
     } catch (const std::exception &error) {
         return broke("transmission", error);
     }
-    handle = static_cast<std::size_t>(free - lent_.begin());
+    handle = static_cast<std::size_t>(free - direct_.begin());
     buffers[0] = (*free)->samples<std::byte>().data();
     return static_cast<int>((*free)->count_max());
 }
 
 void TxStream::release_write(std::size_t handle, std::size_t count, int &flags, long long time_ns) {
     const Turn turn(turns_);
-    if (handle >= lent_.size() || !lent_[handle]) {
+    if (handle >= direct_.size() || !direct_[handle]) {
         failed("releaseWriteBuffer", "this handle is not on loan");
         return;
     }
-    auto room = *std::exchange(lent_[handle], std::nullopt);
+    auto room = *std::exchange(direct_[handle], std::nullopt);
     int result = 0;
     try {
         result = send(room, count, flags, time_ns);
     } catch (const std::exception &error) {
         result = broke("transmission", error);
     }
-    // This call has no result, so the events have it; a time error is there already.
+    // This call returns nothing, so the events carry the result; a time error is there already.
     if (result != 0 && result != SOAPY_SDR_TIME_ERROR) {
-        events_.tell({SOAPY_SDR_STREAM_ERROR, 0, 0});
+        events_.push({SOAPY_SDR_STREAM_ERROR, 0, 0});
     }
 }
 
@@ -393,7 +393,7 @@ int TxStream::send(samplewire::room &room, std::size_t count, int flags, long lo
     if (count == 0) {
         return ends_burst ? end_burst(end) : 0;
     }
-    // What was written before comes before.
+    // Samples that were written before come first.
     if (filling_) {
         commit(filling_->room, filling_->count, false);
         filling_.reset();

@@ -11,10 +11,10 @@
 
 namespace soapy_samplewire {
 
-/// Index is time. A burst begins at the time that its first write has, or that of the activation, or
-/// `lead_ms` after where the device is. What follows without a time follows without a gap; a later
-/// time begins a burst there. A burst without a time of its own that comes too late is begun anew
-/// `lead_ms` ahead; one with a time keeps it, and the device leaves out what is late.
+/// Index is time. A burst begins at the time of its first write, or of the activation, or `lead_ms`
+/// after the device's position. Samples without a time follow without a gap; a later time begins a
+/// burst there. A burst without a time that is too late begins again `lead_ms` ahead. A burst with
+/// a time keeps it, and the device drops late samples.
 class TxStream : public Stream {
   public:
     using Stream::Stream;
@@ -58,7 +58,7 @@ class TxStream : public Stream {
     TxEvents events_;
 
     std::optional<Filling> filling_;
-    std::array<std::optional<samplewire::room>, DIRECT_BUFFERS> lent_;
+    std::array<std::optional<samplewire::room>, DIRECT_BUFFERS> direct_;
     /// The index of the next sample to come, and of the first that was not committed.
     std::uint64_t next_index_ = 0;
     std::uint64_t committed_ = 0;

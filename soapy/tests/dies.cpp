@@ -21,8 +21,8 @@ pid_t device_in_a_process(std::string &address, std::uint32_t channels = 1) {
         options.address = address.empty() ? nullptr : address.c_str();
         options.channels = channels;
         const samplewire::device device(options);
-        const std::string told = device.address() + "\n";
-        CHECK_EQUAL(write(ends[1], told.data(), told.size()), static_cast<ssize_t>(told.size()));
+        const std::string line = device.address() + "\n";
+        CHECK_EQUAL(write(ends[1], line.data(), line.size()), static_cast<ssize_t>(line.size()));
         for (;;) {
             pause();
         }

@@ -262,8 +262,8 @@ void direct_buffers_are_the_blocks() {
         CHECK_EQUAL(opened.radio->acquireReadBuffer(opened.stream, handle, &buffer, opened.flags,
                                                     opened.time_ns, 1000),
                     SOAPY_SDR_STREAM_ERROR);
-        for (const size_t lent : handles) {
-            opened.radio->releaseReadBuffer(opened.stream, lent);
+        for (const size_t handle : handles) {
+            opened.radio->releaseReadBuffer(opened.stream, handle);
         }
         opened.radio->releaseReadBuffer(opened.stream, handles.front());
     }

@@ -1,4 +1,4 @@
-// Streams that one thread activates and deactivates while others read, write and lend.
+// One thread activates and deactivates streams while others read, write and take direct buffers.
 
 #include "check.hpp"
 
@@ -53,7 +53,7 @@ void receiving_is_begun_and_ended() {
             CHECK(count > 0 || count == SOAPY_SDR_TIMEOUT);
             CHECK(count < 0 || samples[0] == counted(index_of(time_ns)));
         });
-        const Busy lends([&] {
+        const Busy takes([&] {
             const void *buffer = nullptr;
             size_t handle = 0;
             int flags = 0;
@@ -84,7 +84,7 @@ void transmission_is_begun_and_ended() {
                 radio->writeStream(stream, buffers, samples.size(), flags, 0, WAIT_US);
             CHECK(count > 0 || count == SOAPY_SDR_TIMEOUT);
         });
-        const Busy asks([&] {
+        const Busy queries([&] {
             size_t mask = 0;
             int flags = 0;
             long long time_ns = 0;

@@ -1,5 +1,5 @@
-// Transmitting: what is played is what was written, in every format, by writes and direct buffers; and
-// what came too late, or not at all, is told.
+// Transmitting: the device plays the written samples, in every format, by writes and direct
+// buffers. Late and missing samples are reported.
 
 #include "check.hpp"
 
@@ -219,7 +219,7 @@ void burst_that_is_late_is_told() {
     }
     opened.write({sent.data()}, sizeof(sc16), sent.size(),
                  SOAPY_SDR_HAS_TIME | SOAPY_SDR_END_BURST, at);
-    // It may lack samples before late ones come.
+    // Samples may be missing before late ones come.
     int result = 0;
     do {
         result = opened.status();
@@ -242,18 +242,18 @@ void burst_that_is_sent_is_played_though_its_stream_is_closed() {
 
 void end_needs_no_room_that_is_on_loan() {
     Opened opened(SOAPY_SDR_CS16, 1, false, nullptr, {{"window", "16"}});
-    const auto lend = [&](size_t &handle, void *&buffer) {
+    const auto acquire = [&](size_t &handle, void *&buffer) {
         return opened.radio->acquireWriteBuffer(opened.stream, handle, &buffer, 200'000);
     };
     size_t handle = 0;
     void *buffer = nullptr;
-    const int room = lend(handle, buffer);
+    const int room = acquire(handle, buffer);
     CHECK(room > 0);
     const auto sent = ramp(room);
     std::memcpy(buffer, sent.data(), sent.size() * sizeof(sc16));
     int flags = 0;
     opened.radio->releaseWriteBuffer(opened.stream, handle, room, flags);
-    while (lend(handle, buffer) > 0) {
+    while (acquire(handle, buffer) > 0) {
     }
     CHECK(opened.played() == sent);
 }
@@ -261,7 +261,7 @@ void end_needs_no_room_that_is_on_loan() {
 void direct_buffer_ends_a_burst_and_a_length() {
     Opened opened(SOAPY_SDR_CS16, 1, true, LOSS);
     const auto sent = ramp(1'500);
-    const auto lend = [&](std::size_t from, std::size_t count, int flags) {
+    const auto send = [&](std::size_t from, std::size_t count, int flags) {
         void *buffer = nullptr;
         size_t handle = 0;
         CHECK(opened.radio->acquireWriteBuffer(opened.stream, handle, &buffer, PATIENCE_US) >=
@@ -270,17 +270,17 @@ void direct_buffer_ends_a_burst_and_a_length() {
         opened.radio->releaseWriteBuffer(opened.stream, handle, count, flags);
     };
     // An empty one ends a burst.
-    lend(0, 500, 0);
-    lend(0, 0, SOAPY_SDR_END_BURST);
+    send(0, 500, 0);
+    send(0, 0, SOAPY_SDR_END_BURST);
     CHECK_EQUAL(opened.status(), 0);
     CHECK_EQUAL(opened.flags, SOAPY_SDR_END_BURST | SOAPY_SDR_HAS_TIME);
     CHECK_EQUAL(opened.radio->deactivateStream(opened.stream), 0);
     // So does the one with which all are there that the activation was for.
     CHECK_EQUAL(opened.radio->activateStream(opened.stream, 0, 0, 1'000), 0);
-    lend(500, 400, 0);
-    lend(800, 700, 0);
+    send(500, 400, 0);
+    send(800, 700, 0);
     CHECK_EQUAL(opened.status(), SOAPY_SDR_STREAM_ERROR);
-    lend(900, 600, 0);
+    send(900, 600, 0);
     CHECK_EQUAL(opened.status(), 0);
     const void *buffers[] = {sent.data()};
     int flags = 0;

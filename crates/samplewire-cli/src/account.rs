@@ -9,8 +9,8 @@ use crate::figures::grouped;
 /// Numbers of JSON by their keys.
 pub(crate) type Counts = BTreeMap<&'static str, u64>;
 
-/// `100 indexes: 60 written, 40 missing`; `samples` is the word for the samples that are there. Other
-/// terms are named where they are not zero.
+/// `100 indexes: 60 written, 40 missing`; `samples` is the word for the samples that are present.
+/// Other terms appear if they are not zero.
 pub(crate) fn words(balance: &Balance, samples: &str) -> String {
     let Balance { indexes, samples: there, missing, left_out, not_written, before_first } =
         *balance;
@@ -41,7 +41,8 @@ pub(crate) fn counts(balance: &Balance) -> Counts {
     .into()
 }
 
-/// What to print of an account that does not add up: the numbers, and that the fault is ours.
+/// The error text for an account that does not add up: the numbers, and that the defect is in this
+/// program.
 pub(crate) fn defect_words(defect: &Defect) -> String {
     format!("the account of indexes does not add up: {defect}. {REPORT}")
 }

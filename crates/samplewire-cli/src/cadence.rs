@@ -1,8 +1,8 @@
-//! When something that is done every so often is due.
+//! When periodic work is due.
 
 use std::time::{Duration, Instant};
 
-/// A beat that starts when it is made and does not drift.
+/// A periodic beat that does not drift.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cadence {
     period: Duration,
@@ -10,12 +10,12 @@ pub(crate) struct Cadence {
 }
 
 impl Cadence {
-    /// A beat whose first is a period after `now`.
+    /// Creates a beat; the first is one period after `now`.
     pub(crate) fn new(period: Duration, now: Instant) -> Self {
         Self { period, next: now + period }
     }
 
-    /// Whether a beat has passed since the last call; several at once count as one.
+    /// Whether a beat has passed since the last call; several missed beats count as one.
     pub(crate) fn is_due(&mut self, now: Instant) -> bool {
         if now < self.next {
             return false;

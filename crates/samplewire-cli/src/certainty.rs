@@ -1,5 +1,5 @@
-//! Which counts of missing samples are exact, and which are bounds: [`RULES`], and the same table in
-//! `docs/statistics.md#how-exact-that-is`.
+//! Which counts of missing samples are exact, and which are bounds: [`RULES`], and the same table
+//! in `docs/statistics.md#how-exact-that-is`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use samplewire_record::sigmf::RecordedCause;
 use crate::host::HostHints;
 use crate::record::json::cause_key;
 
-/// How a count stands to the true number.
+/// How a count relates to the true number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Bound {
     /// It is the true number.
@@ -57,38 +57,38 @@ impl Bound {
     }
 }
 
-/// What a count is of.
+/// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Subject {
     Cause(RecordedCause),
     Hop(Hop),
 }
 
-/// What keeps a count from being exact.
+/// Why a count may not be exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Doubt {
-    /// The count is a bound by its nature.
+    /// The count is always a bound.
     Always,
-    /// The kernel counts the drops of a socket, and does not say which packets they were.
+    /// The kernel counts the drops of a socket, but not which packets they were.
     SocketDropped,
-    /// Packets that did not come count as full ones, and the rest of the gap as lost by the source.
+    /// Missing packets count as full ones, and the rest of the gap counts as lost by the source.
     MixedGap,
-    /// A stall explains a loss by its place and its length alone.
+    /// A stall explains a loss only by its place and its length.
     DiskBehind,
-    /// The same, of the program or of the file.
+    /// The same for a stall of the program or of the file.
     Stalled,
     /// The count is a time multiplied by the sample rate.
     DeviceRestarted,
-    /// It is not known which of them held the others up.
+    /// It is unknown which stream held the others up.
     SeveralStreams,
 }
 
-/// The doubts of a run.
+/// The doubts about the counts of a run.
 #[derive(Clone, Debug)]
 pub(crate) struct Doubts(Vec<Doubt>);
 
 impl Doubts {
-    /// Of a run that is over.
+    /// The doubts of a finished run.
     pub(crate) fn of(account: &Account, snapshot: &ReceiverSnapshot, host: &HostHints) -> Self {
         let by_cause = |cause: RecordedCause| account.gap_samples()[cause.position()];
         let by_hop = |hop| account.hops().of(hop);
@@ -107,18 +107,18 @@ impl Doubts {
         Self(holding.into_iter().filter(|doubt| doubt.1).map(|doubt| doubt.0).collect())
     }
 
-    /// The same of several streams, none of which is known to have held the others up.
+    /// The same for several streams, where it is unknown which one held the others up.
     pub(crate) fn of_several_streams(mut self) -> Self {
         self.0.push(Doubt::SeveralStreams);
         self
     }
 
-    /// The bound of the samples that are missing by this cause.
+    /// The bound on samples missing by this cause.
     pub(crate) fn of_cause(&self, cause: RecordedCause) -> Bound {
         self.bound(Subject::Cause(cause))
     }
 
-    /// The bound of the samples that were lost at this hop.
+    /// The bound on samples lost at this hop.
     pub(crate) fn of_hop(&self, hop: Hop) -> Bound {
         self.bound(Subject::Hop(hop))
     }

@@ -1,11 +1,11 @@
-//! What people read: lines, and one status line that is rewritten in place.
+//! Output for people: lines, and one status line that is rewritten in place.
 //!
-//! A reader that is gone ends the words, never the command.
+//! If the reader is gone, the output ends, but never the command.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
 
-/// Where the words of a command go.
+/// Where a command prints its lines.
 #[derive(Debug)]
 pub(crate) struct Console {
     lines: Lines,
@@ -20,11 +20,11 @@ pub(crate) enum Lines {
     Stdout,
     /// Standard error, because standard output carries samples or JSON.
     Stderr,
-    /// None: the words are wanted in another form, or their reader is gone.
+    /// None: another form was requested, or the reader is gone.
     Nowhere,
 }
 
-/// What becomes of the status line; it goes to standard error.
+/// How the status line is shown; it goes to standard error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     Off,
@@ -35,7 +35,8 @@ enum Status {
 }
 
 impl Console {
-    /// Lines to `lines`; a status line where standard error is a terminal, or the user asks for it.
+    /// Lines go to `lines`. There is a status line if standard error is a terminal, or the user
+    /// requests it.
     pub(crate) fn new(lines: Lines, wants_status: bool) -> Self {
         let status = match (io::stderr().is_terminal(), wants_status) {
             (true, _) => Status::InPlace,
@@ -58,13 +59,13 @@ impl Console {
         }
     }
 
-    /// Prints a warning to standard error, whatever form the words have.
+    /// Prints a warning to standard error, whatever the form of the output.
     pub(crate) fn warn(&mut self, text: fmt::Arguments<'_>) {
         self.clear_status();
         self.write_stderr(format_args!("warning: {text}\n"));
     }
 
-    /// Prints a line to standard error, whatever form the words have.
+    /// Prints a line to standard error, whatever the form of the output.
     pub(crate) fn note(&mut self, text: fmt::Arguments<'_>) {
         self.clear_status();
         self.write_stderr(format_args!("{text}\n"));
@@ -79,12 +80,12 @@ impl Console {
         }
     }
 
-    /// Whether a status line would be seen.
+    /// Whether a status line would be visible.
     pub(crate) fn has_status(&self) -> bool {
         self.status != Status::Off
     }
 
-    /// Shows the status line; what exceeds [`STATUS_CHARS_MAX`] is cut.
+    /// Shows the status line, cut after [`STATUS_CHARS_MAX`].
     pub(crate) fn status(&mut self, text: &str) {
         match self.status {
             Status::Off => {}
@@ -96,7 +97,7 @@ impl Console {
         }
     }
 
-    /// Takes the status line away.
+    /// Removes the status line.
     fn clear_status(&mut self) {
         if std::mem::take(&mut self.is_status_shown) {
             self.write_stderr(format_args!("\r\x1b[K"));

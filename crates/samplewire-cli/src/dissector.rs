@@ -1,4 +1,4 @@
-//! `dissector`: Wireshark's part, which this binary carries.
+//! `dissector`: the Wireshark dissector, which this binary contains.
 
 use std::fs;
 use std::io::{self, Write};
@@ -31,7 +31,8 @@ pub(crate) fn run(arguments: &DissectorArguments) -> Result<Outcome, Failure> {
     Ok(Outcome::Whole)
 }
 
-/// Where Wireshark looks on Linux, as `tshark -G folders` prints it; the folder is of no version.
+/// Where Wireshark looks on Linux, as `tshark -G folders` prints it; the folder is the same for all
+/// versions.
 fn personal_folder() -> Result<PathBuf, Failure> {
     let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
     Ok(PathBuf::from(home.ok_or(Failure::NoHome)?).join(".local/lib/wireshark/plugins"))

@@ -1,5 +1,5 @@
-//! The JSON document of a command that runs for a time, in the manner of iperf3: what was agreed,
-//! what happened in each second, the sums.
+//! The JSON document of a command that runs for a time, structured like iperf3's: what was agreed,
+//! the counts of each second, the sums.
 
 use serde::Serialize;
 
@@ -7,15 +7,15 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 
-/// What a command prints as one JSON object at its end.
+/// The JSON object that a command prints at its end.
 pub(crate) trait Report: Serialize + Default {
-    /// Takes note of what went wrong.
+    /// Records an error.
     fn fail(&mut self, words: String);
 }
 
-/// Runs a command that tells of itself in lines, or with `is_json` in one object at its end, which is
-/// printed when it fails too.
-pub(crate) fn tell<R: Report>(
+/// Runs a command that reports in lines, or with `is_json` in one object at its end. The object is
+/// printed even if the command fails.
+pub(crate) fn run<R: Report>(
     is_json: bool,
     wants_status: bool,
     work: impl FnOnce(&mut Console, &mut R) -> Result<Outcome, Failure>,
@@ -36,21 +36,21 @@ pub(crate) fn tell<R: Report>(
 /// One object for the whole run; `S`, `I` and `E` are the command's own.
 #[derive(Debug, Serialize)]
 pub(crate) struct Document<S, I, E> {
-    /// What was agreed; null when the stream was not opened.
+    /// What was agreed; null if the stream was not opened.
     pub(crate) start: Option<S>,
-    /// One for each second, and one for the rest.
+    /// One for each second, and one for the remainder.
     pub(crate) intervals: Vec<I>,
     /// Intervals that are not listed: the list is bounded.
     pub(crate) intervals_left_out: u64,
-    /// The sums; null when the stream was not opened.
+    /// The sums; null if the stream was not opened.
     pub(crate) end: Option<E>,
-    /// What went wrong; not there when nothing did.
+    /// The error; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<String>,
 }
 
 impl<S, I, E> Document<S, I, E> {
-    /// Keeps an interval while there is room.
+    /// Keeps an interval if there is room.
     pub(crate) fn push_interval(&mut self, interval: I) {
         push_bounded(&mut self.intervals, &mut self.intervals_left_out, INTERVALS_MAX, interval);
     }
@@ -69,7 +69,7 @@ impl<S, I, E> Default for Document<S, I, E> {
     }
 }
 
-/// Keeps an item of a list that is bounded, or counts it.
+/// Keeps an item of a bounded list, or counts it.
 pub(crate) fn push_bounded<T>(list: &mut Vec<T>, left_out: &mut u64, max: usize, item: T) {
     if list.len() < max {
         list.push(item);
@@ -78,5 +78,5 @@ pub(crate) fn push_bounded<T>(list: &mut Vec<T>, left_out: &mut u64, max: usize,
     }
 }
 
-/// A day.
+/// One day of intervals.
 const INTERVALS_MAX: usize = 86_400;

@@ -25,22 +25,22 @@ use crate::settings::SettingsError;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The text names no address.
+    /// The text is not a valid address.
     #[error("`{text}` is no address that can be used: {source}")]
     Address { text: String, source: io::Error },
-    /// Options from a file or a device string.
+    /// Invalid options in a file or a device string.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Two options contradict each other.
     #[error("{0}")]
     Contradiction(String),
-    /// Faults that cannot be made.
+    /// Invalid fault options.
     #[error("--fault {0}")]
     Faults(#[from] SpecError),
     /// The capture file cannot be written.
     #[error("{path}: {source}")]
     Capture { path: String, source: LinkError },
-    /// The window takes more memory than there is.
+    /// The window needs more memory than is available.
     #[error(
         "--window {window}{} takes some {} of memory, {} are free",
         of_streams(*windows),
@@ -57,10 +57,10 @@ pub(crate) enum Failure {
     /// The device cannot listen.
     #[error("cannot listen: {0}")]
     Listen(OpenError),
-    /// Nobody can ask what is counted.
+    /// The metrics server cannot listen.
     #[error("--metrics {address}: {source}")]
     Metrics { address: SocketAddr, source: io::Error },
-    /// A ZeroMQ socket cannot be where it was to be.
+    /// A ZeroMQ socket cannot bind or connect.
     #[error("{name}: {source}")]
     Zmq { name: String, source: io::Error },
     /// There is nothing to show.
@@ -72,28 +72,28 @@ pub(crate) enum Failure {
     /// A stream broke off.
     #[error(transparent)]
     Receive(#[from] ReceiveError),
-    /// A stream was named that the device does not have.
+    /// The device does not have the requested stream.
     #[error("{address} has no stream {stream}: {}", streams_words(*.streams))]
     StreamNumber { address: SocketAddr, stream: u16, streams: u16 },
-    /// Samples did not come in a measurement with complete delivery.
+    /// Samples are missing in a measurement with complete delivery.
     #[error("{missing} of {sent} samples did not come")]
     StudyMissing { missing: u64, sent: u64 },
     /// The other program of a comparison failed.
     #[error("iperf3 over {transport}: {words}")]
     Iperf3 { transport: &'static str, words: String },
-    /// Nobody answered a question to everybody.
+    /// No device answered a search.
     #[error("no device answered on port {port}")]
     NobodyFound { port: u16 },
     /// The file cannot be created.
     #[error(transparent)]
     Create(SinkError),
-    /// Playing broke off.
+    /// Sending a recording broke off.
     #[error(transparent)]
     Play(#[from] PlayError),
-    /// A recording cannot be looked at.
+    /// A recording cannot be read.
     #[error(transparent)]
     Verify(#[from] VerifyError),
-    /// The port of a device that plays broke.
+    /// The port of a device that plays failed.
     #[error(transparent)]
     Port(#[from] PortError),
     /// A capture cannot be read, or not to its end.
@@ -111,19 +111,19 @@ pub(crate) enum Failure {
 }
 
 impl Failure {
-    /// Why a device does not listen. A choice that cannot be is no trouble of the port.
+    /// Why a device cannot listen. An invalid option is not an error of the port.
     pub(crate) fn of_listening(error: OpenError) -> Self {
         if is_usage(&error) { Self::Open(error) } else { Self::Listen(error) }
     }
 
-    /// Why a source gave no more samples.
+    /// Why a source ended with an error.
     pub(crate) fn of_source(error: BoxError) -> Self {
         error
             .downcast::<SourceError>()
             .map_or_else(|error| Self::Play(PlayError::Source(error)), |error| Self::Source(*error))
     }
 
-    /// Asks the device how many streams it has, where it does not have the one that was named.
+    /// If the device does not have the requested stream, queries how many it has.
     pub(crate) fn counted(self) -> Self {
         let Self::Open(OpenError::Refused {
             address,
@@ -136,15 +136,15 @@ impl Failure {
         };
         match samplewire::probe(address, PROBE_PATIENCE) {
             Ok(DeviceInfo { streams, .. }) => Self::StreamNumber { address, stream, streams },
-            // What it said says enough.
+            // The first error is enough.
             Err(_) => self,
         }
     }
 
-    /// The exit status that tells of it.
+    /// The exit status for this failure.
     pub(crate) fn outcome(&self) -> Outcome {
         match self {
-            // The text is right, and no name server knows the name.
+            // The text is valid, but no name server knows the name.
             Self::Address { source, .. } if source.kind() != io::ErrorKind::InvalidInput => {
                 Outcome::Unreachable
             }
@@ -166,7 +166,7 @@ impl Failure {
         console.error(format_args!("{self}"), self.tip().as_deref());
     }
 
-    /// What to do next, where the text does not say so itself.
+    /// Advice on what to do next, unless the text itself contains it.
     fn tip(&self) -> Option<String> {
         match self {
             Self::Address { .. } => {
@@ -200,16 +200,16 @@ impl Failure {
             ),
             Self::Iperf3 { .. } => Some("--no-iperf3 leaves it out".into()),
             Self::NobodyFound { .. } => Some(
-                "is it on this network, and does a firewall let UDP of that port through? \
-                 `samplewire probe ADDR` asks one by its address"
+                "is it on this network, and does a firewall allow UDP on that port? \
+                 `samplewire probe ADDR` queries a device by its address"
                     .into(),
             ),
             Self::Input { source: CaptureError::Foreign { .. }, .. } => {
                 Some("`tshark -r FILE -w OUT.pcapng` converts what Wireshark reads".into())
             }
             Self::Verify(VerifyError::NotThere { .. }) => Some(
-                "name a SigMF recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; raw samples tell \
-                 of no index"
+                "name a SigMF recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; raw samples \
+                 have no indexes"
                     .into(),
             ),
             Self::Create(SinkError::Exists { .. }) => {
@@ -217,7 +217,7 @@ impl Failure {
                 Some(tip.into())
             }
             Self::Create(SinkError::Wrong { .. } | SinkError::Short { .. }) => {
-                Some("`samplewire verify` tells what is wrong with it".into())
+                Some("`samplewire verify` lists what is wrong with it".into())
             }
             Self::Create(SinkError::Other { what: "streams", .. }) => {
                 Some("--channels names the streams; else record to another file".into())
@@ -247,7 +247,7 @@ impl From<RateError> for Failure {
     }
 }
 
-/// Whether the command line is at fault.
+/// Whether the command line is wrong.
 const fn is_usage(error: &OpenError) -> bool {
     matches!(
         error,
@@ -259,7 +259,7 @@ const fn is_usage(error: &OpenError) -> bool {
     )
 }
 
-/// Options by their names on the command line.
+/// Names options as on the command line.
 fn open_words(error: &OpenError) -> String {
     match error {
         OpenError::OptionRange { option, value, range } => {
@@ -322,13 +322,13 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
         }
         RefuseReason::Version => "use the same version of samplewire at both ends",
         RefuseReason::Role => {
-            "the device has no stream of that way: record receives what a device sends, replay sends \
-             to one that plays (emulate --play)"
+            "the device has no stream in that direction: record receives from a device that sends, \
+             replay sends to a device that plays (emulate --play)"
         }
         RefuseReason::StartIndex => {
-            "that index has passed, or lies too far ahead: `samplewire probe` tells where the device \
-             is. replay starts from there with --at +TIME; for streams that are opened together the \
-             device answered too late: try again"
+            "that index has passed, or lies too far ahead: `samplewire probe` shows where the \
+             device is. replay starts from there with --at +TIME; if several streams were opened \
+             together, the device answered too late: try again"
         }
         RefuseReason::Window => "choose a larger --window",
         RefuseReason::NoSuchStream => {
@@ -340,7 +340,7 @@ fn refuse_tip(reason: RefuseReason) -> Option<String> {
     Some(tip.into())
 }
 
-/// How long a device that has just answered is asked once more.
+/// How long a second query waits for a device that has just answered.
 const PROBE_PATIENCE: Duration = Duration::from_secs(1);
 
 fn of_streams(windows: u32) -> String {

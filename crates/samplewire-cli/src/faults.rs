@@ -1,4 +1,4 @@
-//! `--fault`: what the user wants to go wrong, and what did.
+//! `--fault`: the faults that the user requests, and the counts of injected ones.
 
 use samplewire_io::FaultSpec;
 use samplewire_io::faults::{self, Counts, Side};
@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::grouped;
 
-/// One `--fault`.
+/// One `--fault` option.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct FaultOption {
     text: String,
@@ -23,7 +23,7 @@ impl FaultOption {
     }
 }
 
-/// The faults of a command line, one description for each side.
+/// The faults of a command line, one description per side.
 #[derive(Clone, Debug)]
 pub(crate) struct FaultPair {
     text: String,
@@ -34,10 +34,10 @@ pub(crate) struct FaultPair {
 }
 
 impl FaultPair {
-    /// Sorts the options; `None` when there are none.
+    /// Sorts the options by side; `None` without options.
     ///
     /// # Errors
-    /// [`Failure::Contradiction`] when one side is described twice.
+    /// [`Failure::Contradiction`] if one side is described twice.
     pub(crate) fn new(options: &[FaultOption]) -> Result<Option<Self>, Failure> {
         let of = |side: Side| -> Result<FaultSpec, Failure> {
             let mut specs = options.iter().filter(|option| option.side == side);
@@ -55,7 +55,7 @@ impl FaultPair {
         Ok((!texts.is_empty()).then(|| Self { text: texts.join(" "), data, feedback }))
     }
 
-    /// The same for a stream of a bridge, drawn from seeds of its own.
+    /// The same for a stream of a bridge, with its own seeds.
     pub(crate) fn of_stream(&self, stream: u16) -> Self {
         let of = |spec: &FaultSpec| {
             let seed = spec.chosen_seed();
@@ -64,13 +64,13 @@ impl FaultPair {
         Self { text: self.text.clone(), data: of(&self.data), feedback: of(&self.feedback) }
     }
 
-    /// Prints them as the user wrote them.
+    /// Prints the faults as the user wrote them.
     pub(crate) fn print(&self, console: &mut Console) {
         console.line(format_args!("  faults     {}", self.text));
     }
 }
 
-/// Prints what was done to the packets of one side.
+/// Prints the counts of injected faults of one side.
 pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
     console.line(format_args!(
         "  {side:<10} {} of {} lost, {} corrupted, {} doubled, {} reordered{}",
@@ -81,12 +81,12 @@ pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
         grouped(counts.reordered),
         match counts.undelayed {
             0 => String::new(),
-            undelayed => format!("; {} not done for lack of room", grouped(undelayed)),
+            undelayed => format!("; {} not done because the buffer was full", grouped(undelayed)),
         }
     ));
 }
 
-/// What was done since `before`.
+/// The faults injected since `before`.
 pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
     Counts {
         packets: counts.packets - before.packets,
@@ -101,7 +101,7 @@ pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
     }
 }
 
-/// Seeds that people choose for the two sides lie closer together.
+/// Larger than the distance between seeds that people choose for the two sides.
 const SEEDS_APART: u64 = 1 << 32;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Numbers as people read them: `4,000`, `61.44 MS/s`, `2.0 ms`, `1.28 Gb/s`.
+//! Formats numbers for people: `4,000`, `61.44 MS/s`, `2.0 ms`, `1.28 Gb/s`.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) fn grouped(count: u64) -> String {
     text
 }
 
-/// A quantity that was set: all its digits, up to six behind the point.
+/// A configured quantity: all its digits, up to six after the point.
 pub(crate) fn exact(value: f64, unit: &str) -> String {
     let (scaled, prefix) = scale(value);
     let digits = format!("{scaled:.6}");
@@ -24,7 +24,7 @@ pub(crate) fn exact(value: f64, unit: &str) -> String {
     format!("{digits} {prefix}{unit}")
 }
 
-/// A quantity that was measured: three digits.
+/// A measured quantity: three digits.
 pub(crate) fn measured(value: f64, unit: &str) -> String {
     let (scaled, prefix) = scale(value);
     let decimals = match scaled.abs() {
@@ -36,7 +36,7 @@ pub(crate) fn measured(value: f64, unit: &str) -> String {
     format!("{scaled:.decimals$} {prefix}{unit}")
 }
 
-/// A length of time: one digit behind the point.
+/// A time span: one digit after the point.
 pub(crate) fn span(seconds: f64) -> String {
     match seconds {
         _ if seconds >= 0.999_95 => format!("{seconds:.1} s"),
@@ -54,7 +54,7 @@ pub(crate) fn indexes_words(range: Range<u64>) -> String {
     }
 }
 
-/// Bits a second of `bytes` in `elapsed`; 0 when no time has passed.
+/// The bits per second of `bytes` in `elapsed`; 0 if no time has passed.
 pub(crate) fn bits_per_second(bytes: u64, elapsed: Duration) -> f64 {
     let seconds = elapsed.as_secs_f64();
     if seconds > 0.0 { bytes as f64 * 8.0 / seconds } else { 0.0 }

@@ -1,4 +1,4 @@
-//! `find`: which devices there are nearby.
+//! `find`: lists the devices on the local networks.
 
 use samplewire::find::{ANSWERS_MAX, Found};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::outcome::Outcome;
 use crate::probe::Device;
 use crate::stream::{stream_of, stream_words};
 
-/// Asks everybody and prints who answers.
+/// Queries all devices and prints those that answer.
 pub(crate) fn run(arguments: &FindArguments) -> Result<Outcome, Failure> {
     let found = samplewire::find(arguments.port, arguments.timeout)?;
     let mut console = Console::new(Lines::Stdout, false);
@@ -52,9 +52,9 @@ fn print(console: &mut Console, found: &Found) {
 #[derive(Debug, Serialize)]
 struct Answer {
     devices: Vec<Entry>,
-    /// What went wrong with those that answered and did not say what they stream.
+    /// Errors of devices that answered, but did not describe their streams.
     failures: Vec<String>,
-    /// More answered than are asked.
+    /// More devices answered than are queried.
     is_cut: bool,
 }
 

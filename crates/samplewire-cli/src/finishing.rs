@@ -1,4 +1,4 @@
-//! What a command does after its stream is over, and shows where it takes long.
+//! Shows the work that remains after a stream has ended, if it takes long.
 
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};
 use std::thread;
@@ -11,8 +11,8 @@ use crate::console::Console;
 use crate::figures::measured;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
 
-/// Does `work`. Where that takes more than a second, prints what is `left`, and then shows it in the
-/// status line each second.
+/// Runs `work`. If that takes more than a second, prints the remaining work from `left`, and then
+/// updates it in the status line each second.
 pub(crate) fn finish<T: Send>(
     console: &mut Console,
     interrupt: &Interrupt,
@@ -42,7 +42,7 @@ pub(crate) fn finish<T: Send>(
     })
 }
 
-/// What a sink has left to do.
+/// The work that remains for a sink.
 pub(crate) fn backlog_words(backlog: &Backlog, file: &str) -> String {
     let [write, hash] =
         [backlog.to_write_bytes(), backlog.to_hash_bytes()].map(|it| measured(it as f64, "B"));
@@ -54,5 +54,5 @@ pub(crate) fn backlog_words(backlog: &Backlog, file: &str) -> String {
     }
 }
 
-/// How long nothing is shown, and how often it is shown again.
+/// How long nothing is shown, and the interval between updates.
 const PERIOD: Duration = Duration::from_secs(1);

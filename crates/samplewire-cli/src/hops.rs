@@ -30,19 +30,19 @@ pub(crate) fn counts(hops: &Hops) -> Counts {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct HeldUp {
     rate_hz: f64,
-    /// Where the stalls began that the last gaps came of, and what these lost.
+    /// Where the stalls of the last gaps began, and the samples these gaps lost.
     stalled_at: SampleIndex,
     lost: u64,
 }
 
 impl HeldUp {
-    /// Of a stream of this rate, 0 where it is not known.
+    /// For a stream of this rate, 0 if it is unknown.
     pub(crate) const fn new(rate_hz: f64) -> Self {
         Self { rate_hz, stalled_at: 0, lost: 0 }
     }
 
-    /// Whether what the source lost in `gap` came of `stalls`, for the most part and at most: all that
-    /// came of them is no longer than they were.
+    /// Whether `stalls` explain most of the source's losses in `gap`. All losses that they explain
+    /// are at most as long as the stalls.
     pub(crate) fn before(&mut self, gap: &RecordedGap, stalls: impl FnOnce() -> Stalls) -> bool {
         if gap.source_lost == 0 {
             return false;
@@ -58,7 +58,7 @@ impl HeldUp {
     }
 }
 
-/// Says what of the host may explain losses on the wire, where there are any.
+/// Prints counts of the host that may explain losses on the wire, if there are such losses.
 pub(crate) fn print_hints(console: &mut Console, account: &Account, host: &HostHints) {
     if account.hops().of(Hop::Wire) == 0 {
         return;
@@ -98,7 +98,7 @@ mod tests {
             let cause = RecordedCause::Stream(Cause::SourceOverflow);
             RecordedGap { first, not_repaired: 0, source_lost, cause, stream: None }
         };
-        // 1 ms while index 5,000 was to come, of ends that hold 1,000 samples each.
+        // A stall of 1 ms at index 5,000, where both ends hold 1,000 samples.
         let mut stalls = Stalls::new(10, 100);
         let mut held_up = HeldUp::new(1e6);
         assert!(!held_up.before(&gap(5_500, 5), || stalls));

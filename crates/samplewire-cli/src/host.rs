@@ -1,8 +1,8 @@
-//! What this host dropped before any socket, and at all of them: hints of where the wire's losses
-//! were, since these counts are of all programs.
+//! What this host dropped before any socket, and at all sockets. These counts include all programs,
+//! so they are only hints about losses on the wire.
 //!
-//! Read from `/proc/net` (proc(5), and `Documentation/networking/statistics.rst` of Linux): what is
-//! not there counts as 0.
+//! Read from `/proc/net` (proc(5), and `Documentation/networking/statistics.rst` of Linux). A
+//! counter that is absent counts as 0.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 
@@ -13,23 +13,23 @@ use crate::figures::grouped;
 /// Counts of this host since the opening.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct HostHints {
-    /// The interface towards the device, null where no route tells.
+    /// The interface towards the device, null if no route is known.
     interface: Option<String>,
     /// Frames that the interface or the kernel behind it dropped (`rx_dropped`,
     /// `rx_missed_errors`).
     interface_dropped: u64,
-    /// Frames for which the interface's ring had no room (`rx_fifo_errors`).
+    /// Frames dropped because the interface's ring was full (`rx_fifo_errors`).
     interface_fifo: u64,
-    /// Frames that a core's backlog had no room for (`softnet_stat`), of all interfaces.
+    /// Frames dropped because a core's backlog was full (`softnet_stat`), on all interfaces.
     softnet_dropped: u64,
-    /// UDP packets that no socket took: damaged, or without room (`InErrors`).
+    /// UDP packets that reached no socket: damaged, or without memory (`InErrors`).
     udp_in_errors: u64,
-    /// UDP packets that sockets had no room for (`RcvbufErrors`), of all sockets.
+    /// UDP packets dropped because a socket's buffer was full (`RcvbufErrors`), on all sockets.
     udp_receive_buffer_errors: u64,
 }
 
 impl HostHints {
-    /// What is counted at present for the route to `peer`.
+    /// The current counts for the route to `peer`.
     pub(crate) fn now(peer: SocketAddr) -> Self {
         let read = |name: &str| std::fs::read_to_string(format!("/proc/net/{name}"));
         let text = |name: &str| read(name).unwrap_or_default();
@@ -50,7 +50,7 @@ impl HostHints {
         }
     }
 
-    /// What has been counted since `self`.
+    /// The counts since `self`.
     pub(crate) fn until_now(&self, peer: SocketAddr) -> Self {
         let now = Self::now(peer);
         Self {
@@ -95,7 +95,7 @@ fn interface_to(peer: SocketAddr, routes: &str, routes6: &str) -> Option<String>
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
         SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
     };
-    // Nothing is sent: it asks which address of this host leads there.
+    // Sends nothing: the kernel only chooses the local address for this route.
     let own = UdpSocket::bind((any, 0)).and_then(|socket| {
         socket.connect(peer)?;
         socket.local_addr()

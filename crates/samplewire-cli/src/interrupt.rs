@@ -1,4 +1,5 @@
-//! Signals that end a command: noted once, so that files are closed and the other side is told.
+//! Signals that end a command. The signal is stored, so that the command closes its files and
+//! notifies the other side.
 
 use std::ffi::c_int;
 use std::io;
@@ -21,20 +22,19 @@ pub(crate) struct Interrupt {
 }
 
 impl Interrupt {
-    /// Takes note of SIGINT, SIGTERM and SIGHUP from here on; a second one ends the process at
-    /// once.
+    /// Stores SIGINT, SIGTERM and SIGHUP from here on; a second signal ends the process at once.
     ///
     /// # Errors
-    /// The system takes no handler.
+    /// The system rejects the handler.
     pub(crate) fn install() -> io::Result<Self> {
         Self::of(&[SIGINT, SIGTERM, SIGHUP])
     }
 
-    /// As [`Interrupt::install`], but for SIGHUP, which ends the process as if nobody took note: a
-    /// terminal that is gone cannot be given back.
+    /// As [`Interrupt::install`], but SIGHUP ends the process as if it had no handler: a terminal
+    /// that is gone cannot be restored.
     ///
     /// # Errors
-    /// The system takes no handler.
+    /// The system rejects the handler.
     pub(crate) fn install_for_terminal() -> io::Result<Self> {
         Self::of(&[SIGINT, SIGTERM])
     }
@@ -51,17 +51,17 @@ impl Interrupt {
         Ok(Self { signal, is_announced: Arc::default() })
     }
 
-    /// The signal that came, if one did.
+    /// The signal that came, if any.
     pub(crate) fn signal(&self) -> Option<u8> {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         match self.signal.load(Ordering::Relaxed) {
             0 => None,
             number => u8::try_from(number).ok(),
         }
     }
 
-    /// As [`Interrupt::signal`]. The first call that finds one prints that the command stops: what
-    /// follows may take long.
+    /// As [`Interrupt::signal`]. The first call that finds a signal prints that the command stops:
+    /// the rest may take long.
     pub(crate) fn stop_signal(&self, console: &mut Console) -> Option<u8> {
         let signal = self.signal()?;
         // Relaxed: only which call is the first matters.
@@ -73,8 +73,8 @@ impl Interrupt {
     }
 }
 
-/// Waits until the device has reported how much it takes of a stream that was opened; `false` when it
-/// takes nothing for `timeout`, or `should_stop` returns true first.
+/// Waits until the device has reported its credit for an opened stream. Returns `false` if it
+/// grants nothing for `timeout`, or `should_stop` returns true first.
 ///
 /// # Errors
 /// The port failed.
@@ -94,5 +94,5 @@ pub(crate) fn wait_ready(
     Ok(false)
 }
 
-/// The longest wait between two looks at whether to stop: a stop begins within 100 ms.
+/// The longest wait between two checks for a stop: a stop begins within 100 ms.
 pub(crate) const STOP_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! Streams that are received in line: the counters of each, and their sum.
+//! Aligned streams: the counters of each, and their sum.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ pub(crate) struct Lane {
 }
 
 impl Lane {
-    /// What came of a stream before, and in the session after it.
+    /// Adds the counts of a later session.
     pub(crate) fn and(&self, later: &Self) -> Self {
         let (before, counts) = (self.counts, later.counts);
         Self {
@@ -34,8 +34,9 @@ impl Lane {
     }
 }
 
-/// The sums of all streams of a port, and of what it counted besides; of the round trips and silences
-/// the longest. What is counted of their socket, each stream has seen all of, or all but the latest.
+/// The sums over all streams of a port, with the port's own counts. Round trips and silences are
+/// the longest. The counts of the shared socket are the highest: a stream may miss the latest
+/// ones.
 pub(crate) fn total(
     streams: impl Iterator<Item = ReceiverSnapshot>,
     port: PortStats,
@@ -53,12 +54,12 @@ pub(crate) fn total(
     total
 }
 
-/// How long the device has been silent, where one that lives is not.
+/// How long the device has been silent; `None` if it is not silent.
 pub(crate) fn silence(snapshot: &ReceiverSnapshot) -> Option<Duration> {
     (snapshot.silent_ns > 0).then(|| Duration::from_nanos(snapshot.silent_ns))
 }
 
-/// Prints what each stream counted, where there are several.
+/// Prints the counts of each stream, if there are several.
 pub(crate) fn print(console: &mut Console, lanes: &[Lane]) {
     if lanes.len() < 2 {
         return;
@@ -73,7 +74,7 @@ pub(crate) fn print(console: &mut Console, lanes: &[Lane]) {
             grouped(snapshot.starved)
         ));
         console.line(format_args!(
-            "             lacks {} samples in {} gaps; {} left out for others",
+            "             {} samples missing in {} gaps; {} left out for others",
             grouped(counts.missing),
             grouped(counts.gaps),
             grouped(counts.discarded)
@@ -86,11 +87,11 @@ pub(crate) fn print(console: &mut Console, lanes: &[Lane]) {
 pub(crate) struct LaneEntry {
     /// Its number.
     stream: u16,
-    /// Samples that it lacks itself.
+    /// Samples missing from this stream.
     samples_missing: u64,
     /// Gaps of its own.
     gaps: u64,
-    /// Samples that it has and that were left out because another stream lacks theirs.
+    /// Samples of this stream that were left out because another stream misses theirs.
     samples_discarded: u64,
     #[serde(flatten)]
     counters: Counters,

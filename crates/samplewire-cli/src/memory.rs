@@ -1,4 +1,4 @@
-//! Whether a window fits in memory: all of it is taken at the start.
+//! Whether a window fits in memory: a stream allocates all of it at the start.
 
 use std::fs;
 
@@ -6,9 +6,9 @@ use samplewire_proto::stream::WINDOW_MAX;
 
 use crate::failure::Failure;
 
-/// Checks that `windows` of `window` packets of up to `packet_bytes` fit in the memory that is free. Where the
-/// system does not tell how much that is, everything fits; a window that no stream can have is
-/// refused by the stream.
+/// Checks that `windows` of `window` packets of up to `packet_bytes` fit in the free memory. If the
+/// system does not report the free memory, everything fits. The stream itself refuses a window that
+/// is out of range.
 ///
 /// # Errors
 /// [`Failure::Memory`].
@@ -27,7 +27,7 @@ pub(crate) fn check_window(window: u32, windows: u32, packet_bytes: usize) -> Re
     }
 }
 
-/// What `/proc/meminfo` says can be taken without swapping.
+/// The memory that `/proc/meminfo` reports as available without swapping.
 fn available_bytes(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -1,21 +1,21 @@
-//! How a command ended, as its exit status tells.
+//! The result of a command, and its exit status.
 
 use std::process::ExitCode;
 
-/// How a command ended.
+/// The result of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// All that was asked for is there.
+    /// Everything that was requested was done.
     Whole,
     /// An option, an address or a file cannot be used.
     Usage,
     /// Nothing answers, the device refuses, or the stream broke off.
     Unreachable,
-    /// Samples are missing, each named in a gap.
+    /// Samples are missing, each listed in a gap.
     Missing,
-    /// It ended before all was there that was asked for, and no gap says what lies behind its end.
+    /// It ended before everything was done, and no gap covers the indexes after its end.
     Incomplete,
-    /// A threshold that the user set was crossed.
+    /// A count exceeded a threshold.
     Threshold,
     /// A signal ended the command.
     Interrupted {

@@ -11,7 +11,7 @@ use crate::outcome::Outcome;
 use crate::stream::{path_words, stream_of, stream_words};
 use crate::wiring;
 
-/// Asks the device and prints its answer.
+/// Queries the device and prints its answer.
 pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.address)?;
     let info = samplewire::probe(address, arguments.timeout)?;
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &ProbeArguments) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The first stream in full; of the others what differs.
+/// Prints the first stream in full, and for the others what differs.
 fn print(console: &mut Console, info: &DeviceInfo, others: &[DeviceInfo]) {
     console.line(format_args!("device     {}", info.address));
     for info in std::iter::once(info).chain(others) {
@@ -74,13 +74,13 @@ struct Probe {
     device: Device,
     /// Its other streams, the first 63 of them.
     others: Vec<Device>,
-    /// Those of them that told nothing.
+    /// Those that did not describe themselves.
     unanswered: Vec<Unanswered>,
     /// The version of this command.
     version: &'static str,
 }
 
-/// A stream that told nothing of itself.
+/// A stream that did not describe itself.
 #[derive(Debug, Serialize)]
 struct Unanswered {
     /// Its number.
@@ -149,7 +149,7 @@ impl Device {
     }
 }
 
-/// Streams that are asked for, whatever a device says of their number.
+/// Maximum number of streams that are queried, whatever number a device states.
 const LISTED_MAX: u16 = 64;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");

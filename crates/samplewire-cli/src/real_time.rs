@@ -1,4 +1,4 @@
-//! What a stream was given of its real-time options, for people and as JSON.
+//! The real-time options that a stream got, for people and as JSON.
 
 use samplewire::Granted;
 use samplewire::real_time::{Lack, Pages, Waits};
@@ -6,29 +6,29 @@ use serde::Serialize;
 
 use crate::console::Console;
 
-/// Prints what was had, where `is_told` and anything was asked for; warns of what was not, with what
-/// mends it. Of several streams each thing is told once.
-pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_told: bool) {
-    let mut told: Vec<String> = Vec::new();
-    let mut lacks: Vec<&Lack> = Vec::new();
+/// With `is_printed`, prints the options that were granted, if any were requested. Warns of the
+/// others, with the command that grants them. Each line is printed once, even for several streams.
+pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_printed: bool) {
+    let mut printed: Vec<String> = Vec::new();
+    let mut refused: Vec<&Lack> = Vec::new();
     for granted in granted.iter().filter(|granted| granted.is_asked()) {
         let words = granted.to_string();
-        if is_told && !told.contains(&words) {
+        if is_printed && !printed.contains(&words) {
             console.line(format_args!("  I/O thread {words}"));
-            told.push(words);
+            printed.push(words);
         }
-        lacks.extend(granted.lacks.iter().filter(|lack| !lacks.contains(lack)).collect::<Vec<_>>());
+        refused.extend(granted.lacks.iter().filter(|it| !refused.contains(it)).collect::<Vec<_>>());
     }
-    if lacks.is_empty() {
+    if refused.is_empty() {
         return;
     }
-    let words: Vec<String> = lacks.iter().map(|lack| lack.to_string()).collect();
+    let words: Vec<String> = refused.iter().map(|it| it.to_string()).collect();
     let mut text = format!("{}; the stream runs without", words.join("; "));
     let (by_right, alone): (Vec<&Lack>, Vec<&Lack>) =
-        lacks.iter().partition(|lack| lack.capability.is_some());
+        refused.iter().partition(|it| it.capability.is_some());
     if !by_right.is_empty() {
-        let rights: Vec<_> = by_right.iter().filter_map(|lack| lack.capability).collect();
-        let commands: Vec<_> = by_right.iter().map(|lack| &lack.command[..]).collect();
+        let rights: Vec<_> = by_right.iter().filter_map(|it| it.capability).collect();
+        let commands: Vec<_> = by_right.iter().map(|it| &it.command[..]).collect();
         let program = std::env::current_exe();
         let program = program.map_or_else(|_| "samplewire".into(), |it| it.display().to_string());
         text += &format!(
@@ -37,8 +37,8 @@ pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_told: bool) 
             commands.join("; ")
         );
     }
-    for lack in alone {
-        text += &format!("\n  tip: {}", lack.command);
+    for item in alone {
+        text += &format!("\n  tip: {}", item.command);
     }
     console.warn(format_args!("{text}"));
 }
@@ -46,21 +46,21 @@ pub(crate) fn print(console: &mut Console, granted: &[&Granted], is_told: bool) 
 /// The same as JSON.
 #[derive(Debug, Serialize)]
 pub(crate) struct RealTimeEntry {
-    /// The CPU that the I/O thread stays on; null where it may run on any.
+    /// The CPU that the I/O thread is pinned to; null if it may run on any.
     cpu: Option<usize>,
     /// Its priority under SCHED_FIFO; null for an ordinary thread.
     priority: Option<u32>,
-    /// Bytes of the process that stay in memory; null where that was not had.
+    /// Bytes of the process locked in memory; null if not locked.
     locked_bytes: Option<u64>,
-    /// Of the samples' memory: `huge`, `transparent` or `small`; null where that was not asked.
+    /// The pages of the samples' memory: `huge`, `transparent` or `small`; null if not requested.
     pages: Option<&'static str>,
-    /// How late its timers may end; null where that was not set.
+    /// How late its timers may end; null if not set.
     timer_slack_ns: Option<u64>,
-    /// How long it rests where it has nothing to do; null where that was not set.
+    /// How long it sleeps when it has no work; null if not set.
     coalesce_ns: Option<u64>,
     /// `asleep` or `spinning`.
     waits: &'static str,
-    /// What was asked for and could not be had.
+    /// Options that were requested and not granted.
     lacks: Vec<LackEntry>,
 }
 
@@ -68,19 +68,19 @@ pub(crate) struct RealTimeEntry {
 struct LackEntry {
     what: String,
     why: String,
-    /// The capability that would give it, or null.
+    /// The capability that would grant it, or null.
     capability: Option<&'static str>,
-    /// A command that would.
+    /// A command that would grant it.
     command: String,
 }
 
 impl From<&Granted> for RealTimeEntry {
     fn from(granted: &Granted) -> Self {
-        let lack = |lack: &Lack| LackEntry {
-            what: lack.what.clone(),
-            why: lack.why.clone(),
-            capability: lack.capability,
-            command: lack.command.clone(),
+        let entry = |it: &Lack| LackEntry {
+            what: it.what.clone(),
+            why: it.why.clone(),
+            capability: it.capability,
+            command: it.command.clone(),
         };
         Self {
             cpu: granted.cpu,
@@ -97,7 +97,7 @@ impl From<&Granted> for RealTimeEntry {
                 Waits::Asleep => "asleep",
                 Waits::Spinning | Waits::BothSpinning | Waits::Inline => "spinning",
             },
-            lacks: granted.lacks.iter().map(lack).collect(),
+            lacks: granted.lacks.iter().map(entry).collect(),
         }
     }
 }

@@ -1,9 +1,8 @@
-//! Options from elsewhere than the command line: a TOML file with a table for each verb, and device
-//! strings as SDR programs have them (`addr=10.0.0.2,window=4096`).
+//! Options that are not on the command line: a TOML file with a table for each verb, and device
+//! strings as in SDR programs (`addr=10.0.0.2,window=4096`).
 //!
-//! Both are turned into options of the command line before it is parsed, so every option can be said
-//! there, and one that is out of range is told as always. The command line wins over the device
-//! string, and that over the file.
+//! Both become options of the command line before it is parsed. So every option works there, and a
+//! value out of range gives the usual error. Precedence: command line, device string, file.
 
 use std::ffi::OsString;
 use std::fs;
@@ -13,27 +12,27 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Command};
 use toml::{Table, Value};
 
-/// Why options cannot be taken from there.
+/// Why options from a file or a device string are invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SettingsError {
     /// The file cannot be read.
     #[error("{}: {source}", path.display())]
     Read { path: PathBuf, source: io::Error },
-    /// The file is no TOML.
+    /// The file is not valid TOML.
     #[error("{}: {source}", path.display())]
     Toml { path: PathBuf, source: Box<toml::de::Error> },
-    /// A table of a verb that there is not.
+    /// A table of an unknown verb.
     #[error("{place}: `{name}` is no verb; there are {known}")]
     Verb { place: String, name: String, known: String },
     /// An option that the verb does not have.
     #[error("{place}: {verb} has no option `{name}`; it has {known}")]
     Option { place: String, verb: String, name: String, known: String },
-    /// A value that an option cannot have.
+    /// A value of the wrong type.
     #[error("{place}: `{name}` is {found}, and {wanted} is needed")]
     Value { place: String, name: String, found: String, wanted: &'static str },
 }
 
-/// The command line with the options of `--config FILE` and of a device string in it.
+/// Adds the options of `--config FILE` and of a device string to the command line.
 pub(crate) fn expand(
     arguments: impl IntoIterator<Item = OsString>,
     command: &Command,
@@ -69,15 +68,15 @@ pub(crate) fn expand(
     Ok(words)
 }
 
-/// An option from elsewhere.
+/// An option from a file or a device string.
 struct Setting {
     name: String,
-    /// As it may stand on the command line.
+    /// Its spellings on the command line.
     spellings: Vec<String>,
     word: String,
 }
 
-/// Takes `--config FILE` out.
+/// Removes `--config FILE` from the words.
 fn take_config(words: &mut Vec<OsString>) -> Option<PathBuf> {
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     for at in 1..end {
@@ -95,7 +94,7 @@ fn take_config(words: &mut Vec<OsString>) -> Option<PathBuf> {
     None
 }
 
-/// The verb and what verb of its own that has, and where its arguments begin.
+/// The verb and its nested verbs, and where the arguments begin.
 fn verbs_of<'a>(words: &[OsString], command: &'a Command) -> (Vec<&'a Command>, usize) {
     let mut verbs: Vec<&Command> = Vec::new();
     for (at, word) in words.iter().enumerate().skip(1) {
@@ -125,7 +124,7 @@ fn options_of_file(
     Ok(wanted)
 }
 
-/// Checks a table and all below it; the options of the verb at the end of `path` go to `wanted`.
+/// Checks a table and its subtables; the options of the verb at the end of `path` go to `wanted`.
 fn read_table(
     table: &Table,
     command: &Command,
@@ -192,7 +191,7 @@ fn option(
     Ok(values.into_iter().map(|text| setting(format!("--{name}={text}"))).collect())
 }
 
-/// The option of that name.
+/// The option with this name.
 fn named<'a>(command: &'a Command, place: &str, name: &str) -> Result<&'a Arg, SettingsError> {
     let options = || command.get_arguments().filter(|it| !it.is_hide_set() && !it.is_global_set());
     options().find(|argument| argument.get_long() == Some(name)).ok_or_else(|| {
@@ -211,7 +210,7 @@ fn spellings(argument: &Arg, name: &str) -> Vec<String> {
     short.into_iter().chain([format!("--{name}")]).collect()
 }
 
-/// Where a device string stands in the place of an address.
+/// The position of a device string that replaces an address.
 fn device_string(words: &[OsString], at: usize, verb: &Command) -> Option<usize> {
     let has_address = verb.get_positionals().any(|argument| {
         argument.get_value_names().is_some_and(|names| names.iter().any(|name| name == "ADDR"))
@@ -223,7 +222,7 @@ fn device_string(words: &[OsString], at: usize, verb: &Command) -> Option<usize>
     has_address.then_some(at + place)
 }
 
-/// The address of a device string, and its options.
+/// The address in a device string, and its options.
 fn options_of_string(text: &str, verb: &Command) -> Result<(String, Vec<Setting>), SettingsError> {
     let place = format!("`{text}`");
     let mut address = String::new();
@@ -319,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_file_is_told_with_its_place() {
+    fn wrong_file_is_reported_with_its_place() {
         for (text, words) in [
             ("[recrod]\njson = true", "`recrod` is no verb; there are emulate"),
             ("json = true", "`json` is no verb"),

@@ -1,4 +1,4 @@
-//! `completions` and `man`: what shells and manuals want to know of the command line.
+//! `completions` and `man`: shell completions and manual pages.
 
 use std::fs;
 use std::io::{self, Write};

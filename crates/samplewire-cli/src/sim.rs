@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::figures::grouped;
 use crate::outcome::Outcome;
 
-/// Runs what was asked for and prints as it goes.
+/// Runs what was requested, and prints progress.
 pub(crate) fn run(arguments: &SimArguments) -> Result<Outcome, Failure> {
     match &arguments.run {
         SimRun::Swarm { seeds, threads, trace, pcap, pcap_packets, json } => {
@@ -75,7 +75,7 @@ fn run_swarm(
     pcap: Option<&Path>,
     is_json: bool,
 ) -> Result<Outcome, Failure> {
-    // Opened before the work, as every file.
+    // All files are opened before the work starts.
     let pcap = match pcap {
         Some(path) => {
             check_one_seed(&options.seeds)?;
@@ -99,7 +99,7 @@ fn run_swarm(
     Ok(outcome)
 }
 
-/// A file has the packets of one world: those of two would share its addresses and times.
+/// A file has the packets of one world: two worlds would share addresses and times.
 fn check_one_seed(seeds: &Range<u64>) -> Result<(), Failure> {
     let Range { start, end } = seeds;
     if end - start == 1 {
@@ -113,8 +113,8 @@ fn check_one_seed(seeds: &Range<u64>) -> Result<(), Failure> {
     )))
 }
 
-/// Writes the file and says on standard error what is in it: the last line of standard output
-/// sums up.
+/// Writes the file and summarises it on standard error: the last line of standard output is the
+/// result.
 fn write_pcap(path: &Path, mut file: BufWriter<File>, tap: &Tap) -> Result<json::Pcap, Failure> {
     tap.write_pcapng(&mut file).map_err(of_file(path))?;
     let (file, packets) = (path.display().to_string(), tap.packets());
@@ -132,7 +132,7 @@ fn write_pcap(path: &Path, mut file: BufWriter<File>, tap: &Tap) -> Result<json:
 }
 
 fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outcome, Failure> {
-    // Opened before the work: it takes minutes.
+    // The files are opened before the work starts, which takes minutes.
     let mut files = vec![];
     for (path, write) in forms {
         if let Some(path) = path {
@@ -152,7 +152,7 @@ fn run_repair(forms: [(Option<&Path>, Writer); 2], is_json: bool) -> Result<Outc
 /// Writes a table in one of its forms.
 type Writer = fn(&[RepairRow], &mut dyn Write) -> io::Result<()>;
 
-/// Where words go: nowhere beside JSON.
+/// Where words go: nowhere if the output is JSON.
 fn words(is_json: bool) -> Box<dyn Write + Send> {
     if is_json { Box::new(io::sink()) } else { Box::new(io::stdout()) }
 }

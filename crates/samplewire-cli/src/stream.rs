@@ -1,4 +1,4 @@
-//! A stream in words, and a device's stream as sinks and people know it.
+//! Describes a stream in words, and converts a device's stream for sinks and people.
 
 use samplewire::DeviceInfo;
 use samplewire::source::StreamInfo;

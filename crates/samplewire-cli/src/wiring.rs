@@ -1,4 +1,4 @@
-//! The link of a command: a UDP socket, faults on it, and a capture of what passes.
+//! The link of a command: a UDP socket, injected faults, and a capture of the packets.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,13 +14,13 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
 
-/// A link, and what it keeps of what it does besides.
+/// A link, and the logs of its layers.
 pub(crate) struct Wiring {
     pub(crate) link: Box<dyn Link>,
     pub(crate) logs: Logs,
 }
 
-/// Handles that are good after the link is gone.
+/// Handles that outlive the link.
 #[derive(Debug, Default)]
 pub(crate) struct Logs {
     pub(crate) faults: Option<FaultLog>,
@@ -28,12 +28,12 @@ pub(crate) struct Logs {
 }
 
 impl Wiring {
-    /// A socket without anything on it.
+    /// A plain socket.
     pub(crate) fn new(socket: Udp) -> Self {
         Self { link: Box::new(socket), logs: Logs::default() }
     }
 
-    /// Puts faults on what is sent and what is received.
+    /// Injects faults into sent and received packets.
     ///
     /// # Errors
     /// [`Failure::Faults`].
@@ -47,11 +47,11 @@ impl Wiring {
         Ok(Self { link: Box::new(faulty), logs })
     }
 
-    /// Records what passes, as this end sees it: behind the faults.
+    /// Captures packets as this end sees them: after the faults.
     ///
     /// # Errors
-    /// [`Failure::Create`] when the file exists and `overwrite` is false, [`Failure::Capture`] when
-    /// it cannot be written.
+    /// [`Failure::Create`] if the file exists and `overwrite` is false, [`Failure::Capture`] if it
+    /// cannot be written.
     pub(crate) fn with_capture(self, path: &Path, overwrite: bool) -> Result<Self, Failure> {
         if !overwrite && path.is_file() {
             return Err(Failure::Create(SinkError::Exists { path: path.to_owned() }));
@@ -63,7 +63,7 @@ impl Wiring {
     }
 }
 
-/// Turns the text of an address into one, with the default port where it has none.
+/// Parses an address; adds the default port if there is none.
 ///
 /// # Errors
 /// [`Failure::Address`].
@@ -75,7 +75,7 @@ pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
 /// Checks the streams that `--channels` names.
 ///
 /// # Errors
-/// [`Failure::Contradiction`] when one is named twice, or too many are.
+/// [`Failure::Contradiction`] if one is named twice, or there are too many.
 pub(crate) fn check_channels(channels: &[u16]) -> Result<(), Failure> {
     let twice = channels.iter().enumerate().find(|&(at, it)| channels[..at].contains(it));
     if let Some((_, stream)) = twice {
@@ -96,7 +96,7 @@ pub(crate) fn udp_options() -> UdpOptions {
     UdpOptions::new().send_buffer_bytes(BUFFER_BYTES)
 }
 
-/// Which way the samples go through a socket: its buffer for that direction is the one that counts.
+/// Direction of the samples through a socket: only the buffer of that direction matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
     /// Into this host.
@@ -105,13 +105,13 @@ pub(crate) enum Flow {
     Out,
 }
 
-/// Prints the socket buffer of the samples where `is_told`; warns, with the remedy, when it is
-/// smaller than what was asked for.
+/// With `is_printed`, prints the socket buffer of the samples. Warns, with the remedy, if it is
+/// smaller than requested.
 pub(crate) fn print_buffer(
     console: &mut Console,
     capabilities: &Capabilities,
     flow: Flow,
-    is_told: bool,
+    is_printed: bool,
 ) {
     let (granted, sysctl, harm) = match flow {
         Flow::In => {
@@ -119,7 +119,7 @@ pub(crate) fn print_buffer(
         }
         Flow::Out => (capabilities.send_buffer_bytes, "wmem", "sending costs more system calls"),
     };
-    if is_told {
+    if is_printed {
         let granted = measured(granted as f64, "B");
         console.line(format_args!("  socket     buffer of {granted} granted"));
     }
@@ -131,11 +131,16 @@ pub(crate) fn print_buffer(
     }
 }
 
-/// Prints where `is_told` what was captured; warns when that is not all. A capture that fails does
-/// not stop a stream.
-pub(crate) fn print_capture(console: &mut Console, log: &CaptureLog, path: &Path, is_told: bool) {
+/// With `is_printed`, prints what was captured. Warns if the capture is incomplete. A failing
+/// capture does not stop a stream.
+pub(crate) fn print_capture(
+    console: &mut Console,
+    log: &CaptureLog,
+    path: &Path,
+    is_printed: bool,
+) {
     let (counts, path) = (log.counts(), path.display());
-    if is_told {
+    if is_printed {
         let written = grouped(counts.written);
         console.line(format_args!("  capture    {path}: {written} packets"));
     }
@@ -148,5 +153,5 @@ pub(crate) fn print_capture(console: &mut Console, log: &CaptureLog, path: &Path
     }
 }
 
-/// What is asked for each direction of a socket: 6.7 ms of a stall at 10 Gb/s.
+/// The buffer size to request for each direction of a socket: 6.7 ms of a stall at 10 Gb/s.
 const BUFFER_BYTES: usize = 8 << 20;

@@ -449,7 +449,7 @@ local function key_of(pinfo)
     pinfo.dst_port)
 end
 
--- The length of the first packet of a datagram; nil where no CRC tells.
+-- The length of the first packet of a datagram; nil if no CRC is valid.
 local function packet_len(raw, len, last)
   if #raw == len and is_sealed(raw, 1, len) then return len end
   if last and last < len and is_sealed(raw, 1, last) then return last end

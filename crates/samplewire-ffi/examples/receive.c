@@ -30,7 +30,7 @@ int main(int argc, char **argv) {
                        sw_cause_str(gap->cause));
                 missing += gap->count;
             }
-            samples += block.count; // They lie at block.samples, and are lent until the release.
+            samples += block.count; // They are at block.samples, until the release.
             sw_block_release(&block);
         }
     }

@@ -23,7 +23,7 @@ namespace samplewire {
 
 using nanoseconds = std::chrono::nanoseconds;
 
-/// Wait without an end.
+/// No timeout.
 inline constexpr nanoseconds forever = nanoseconds::max();
 
 /// A call that failed: its number, and a text with the values and what to do next.
@@ -45,7 +45,7 @@ inline bool is_failure(sw_result result) noexcept {
            result != SW_RESULT_CANCELLED;
 }
 
-/// Throws a failure; gives back the rest.
+/// Throws a failure; returns any other result.
 inline sw_result checked(sw_result result) {
     if (is_failure(result)) {
         throw error(result, sw_last_error());
@@ -60,7 +60,7 @@ inline std::uint64_t timeout_ns(nanoseconds timeout) noexcept {
     return timeout.count() < 0 ? 0 : static_cast<std::uint64_t>(timeout.count());
 }
 
-/// A struct of the library's that knows its size.
+/// A struct of the library that contains its size.
 template <class T> T sized() noexcept {
     T value{};
     value.struct_size = sizeof(T);
@@ -89,7 +89,7 @@ template <class T, sw_result (*Free)(T *)> class handle {
 
 } // namespace detail
 
-/// Values that lie one behind the other and belong to somebody else; std::span of C++20 takes it.
+/// Consecutive values that another object owns; std::span of C++20 accepts it.
 template <class T> class view {
   public:
     constexpr view() noexcept = default;
@@ -107,7 +107,7 @@ template <class T> class view {
     std::size_t size_ = 0;
 };
 
-/// Samples on loan, which go back when this is destroyed or released. In any thread, in any order.
+/// Borrowed samples, which are returned on destruction or release, in any thread and in any order.
 class block {
   public:
     explicit block(const sw_block &loan) noexcept : loan_(loan) {}
@@ -124,7 +124,7 @@ class block {
         }
     }
 
-    /// Gives the samples back; the rest stays.
+    /// Returns the samples; gaps and tags stay.
     void release() {
         loan_.samples = nullptr;
         loan_.len_bytes = 0;
@@ -181,7 +181,7 @@ class receiver {
         detail::checked(sw_receiver_open(address.c_str(), &options, name_.out()));
     }
 
-    /// The next block; nothing when `timeout` is over, or the stream is: `last()` says which.
+    /// The next block; nothing after `timeout`, or at the end of the stream: `last()` says which.
     std::optional<block> next(nanoseconds timeout = forever) {
         sw_block loan = detail::sized<sw_block>();
         last_ = detail::checked(sw_receiver_next(name_.get(), detail::timeout_ns(timeout), &loan));
@@ -200,9 +200,9 @@ class receiver {
         return last_ == SW_RESULT_OK ? std::optional<block>(filled) : std::nullopt;
     }
 
-    /// What the last `next` or `read` came to: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
+    /// The result of the last `next` or `read`: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
     sw_result last() const noexcept { return last_; }
-    /// Whether nothing more comes.
+    /// Whether the stream has ended.
     bool is_over() const noexcept {
         return last_ == SW_RESULT_END || last_ == SW_RESULT_CANCELLED;
     }
@@ -222,14 +222,14 @@ class receiver {
         detail::checked(sw_receiver_get_end(name_.get(), &end));
         return end;
     }
-    /// What was had of the real-time options.
+    /// The granted real-time options.
     std::string granted() const {
         char text[1024];
         detail::checked(sw_receiver_get_granted(name_.get(), text, sizeof text));
         return text;
     }
 
-    /// From any thread but a signal handler.
+    /// Works in any thread, but not in a signal handler.
     void cancel() { detail::checked(sw_receiver_cancel(name_.get())); }
     /// Ends the stream; the counters are then final.
     void close() { detail::checked(sw_receiver_close(name_.get())); }
@@ -240,24 +240,24 @@ class receiver {
     sw_result last_ = SW_RESULT_OK;
 };
 
-/// The same indexes of several streams, or a gap of one of them. It points into the `aligned` that
-/// gave it, until the next call of that which receives.
+/// The same indexes of several streams, or a gap of one of them. It points into its `aligned`, and
+/// is valid until the next call that receives.
 class aligned_block {
   public:
     explicit aligned_block(const sw_aligned_block &block) noexcept : block_(block) {}
 
-    /// Whether these are missing samples; then there are none, and `gap` names them.
+    /// Whether this is a gap: then there are no samples, and `gap` names the missing ones.
     bool is_gap() const noexcept { return block_.count == 0; }
     const sw_gap &gap() const noexcept { return block_.gap; }
-    /// The number of the stream that has the gap.
+    /// The number of the stream with the gap.
     std::uint32_t gap_stream() const noexcept { return block_.gap_stream; }
 
     std::uint64_t index() const noexcept { return block_.index; }
     std::uint64_t count() const noexcept { return block_.count; }
-    /// How many streams have samples here.
+    /// Number of streams with samples.
     std::size_t size() const noexcept { return is_gap() ? 0 : block_.streams_len; }
 
-    /// The samples of the stream at `position`, in the order in which they were named.
+    /// The samples of the stream at `position`, in the order of the opening.
     template <class T> view<const T> samples(std::size_t position) const {
         static_assert(std::is_trivially_copyable_v<T>);
         const sw_stream_samples &stream = at(position);
@@ -291,16 +291,17 @@ class aligned {
                                         name_.out()));
     }
 
-    /// What comes next; nothing when `timeout` is over, or the streams are: `last()` says which.
+    /// The next samples or gap; nothing after `timeout`, or at the end of the streams: `last()`
+    /// says which.
     std::optional<aligned_block> next(nanoseconds timeout = forever) {
         auto block = detail::sized<sw_aligned_block>();
         last_ = detail::checked(sw_aligned_next(name_.get(), detail::timeout_ns(timeout), &block));
         return last_ == SW_RESULT_OK ? std::make_optional<aligned_block>(block) : std::nullopt;
     }
 
-    /// What the last `next` came to: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
+    /// The result of the last `next`: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
     sw_result last() const noexcept { return last_; }
-    /// Whether nothing more comes.
+    /// Whether the streams have ended.
     bool is_over() const noexcept {
         return last_ == SW_RESULT_END || last_ == SW_RESULT_CANCELLED;
     }
@@ -320,14 +321,14 @@ class aligned {
         detail::checked(sw_aligned_get_end(name_.get(), &end, nullptr));
         return end;
     }
-    /// What was granted of the real-time options.
+    /// The granted real-time options.
     std::string granted() const {
         char text[1024];
         detail::checked(sw_aligned_get_granted(name_.get(), text, sizeof text));
         return text;
     }
 
-    /// From any thread but a signal handler.
+    /// Works in any thread, but not in a signal handler.
     void cancel() { detail::checked(sw_aligned_cancel(name_.get())); }
     /// Ends the streams; the counters are then final.
     void close() { detail::checked(sw_aligned_close(name_.get())); }
@@ -338,8 +339,8 @@ class aligned {
     sw_result last_ = SW_RESULT_OK;
 };
 
-/// Memory to fill with samples, on loan from a transmitter, which must outlive it; discarded where it
-/// is not committed.
+/// Memory to fill with samples, borrowed from a transmitter, which must outlive it. Uncommitted
+/// memory is discarded.
 class room {
   public:
     room(sw_transmitter *owner, const sw_room &loan) noexcept : owner_(owner), loan_(loan) {}
@@ -363,10 +364,10 @@ class room {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>);
         return {static_cast<T *>(loan_.samples), loan_.len_bytes / sizeof(T)};
     }
-    /// Samples of all channels each.
+    /// Number of samples, each with all channels.
     std::uint64_t count_max() const noexcept { return loan_.count_max; }
 
-    /// Sends the first `count`; `flags` are of SW_SEND_START, SW_SEND_END_OF_BURST.
+    /// Sends the first `count`; `flags` combine SW_SEND_START and SW_SEND_END_OF_BURST.
     void commit(std::uint64_t count, std::uint64_t index = SW_INDEX_NEXT, std::uint32_t flags = 0) {
         detail::checked(sw_transmitter_commit(owner_, &loan_, count, index, flags));
     }
@@ -383,7 +384,7 @@ class transmitter {
         detail::checked(sw_transmitter_open(address.c_str(), &options, name_.out()));
     }
 
-    /// Room to fill; nothing when `timeout` is over, or the stream is: `last()` says which.
+    /// A room to fill; nothing after `timeout`, or at the end of the stream: `last()` says which.
     std::optional<room> begin(nanoseconds timeout = forever) {
         sw_room loan = detail::sized<sw_room>();
         last_ =
@@ -391,7 +392,7 @@ class transmitter {
         return last_ == SW_RESULT_OK ? std::make_optional<room>(name_.get(), loan) : std::nullopt;
     }
 
-    /// Copies `count` samples of all channels each; says how many were taken in time.
+    /// Copies `count` samples, each with all channels; returns how many were accepted in time.
     std::uint64_t write(const void *samples, std::uint64_t count,
                         std::uint64_t index = SW_INDEX_NEXT, std::uint32_t flags = 0,
                         nanoseconds timeout = forever) {
@@ -401,30 +402,31 @@ class transmitter {
         return written;
     }
 
-    /// Whether the device has played all before `index` in time.
+    /// Waits until the device has played everything before `index`; returns whether it did in time.
     bool wait_played(std::uint64_t index = SW_INDEX_NEXT, nanoseconds timeout = forever) {
         last_ = detail::checked(
             sw_transmitter_wait_played(name_.get(), index, detail::timeout_ns(timeout)));
         return last_ == SW_RESULT_OK;
     }
-    /// Whether the device has acknowledged all in time.
+    /// Waits until the device has acknowledged everything; returns whether it did in time.
     bool wait_acknowledged(nanoseconds timeout = forever) {
         last_ = detail::checked(
             sw_transmitter_wait_acknowledged(name_.get(), detail::timeout_ns(timeout)));
         return last_ == SW_RESULT_OK;
     }
-    /// The next late packets or underflow of the device; nothing when `timeout` is over, or the
-    /// stream is. Unlike the rest, any thread may, while another sends; so it leaves `last()` alone.
+    /// The next late packets or underflow of the device; nothing after `timeout`, or at the end of
+    /// the stream. Unlike the other calls, it works in any thread while another one sends. So it
+    /// does not change `last()`.
     std::optional<sw_play_event> next_event(nanoseconds timeout = nanoseconds(0)) const {
         auto event = detail::sized<sw_play_event>();
         auto result = detail::checked(
             sw_transmitter_next_event(name_.get(), detail::timeout_ns(timeout), &event));
         return result == SW_RESULT_OK ? std::make_optional(event) : std::nullopt;
     }
-    /// Ends the stream after all that was sent, and waits until the device has it.
+    /// Ends the stream after all sent samples, and waits until the device has them.
     void finish() { last_ = detail::checked(sw_transmitter_finish(name_.get())); }
 
-    /// What the last call that waits came to: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
+    /// The result of the last call that waits: SW_RESULT_OK, _TIMEOUT, _END or _CANCELLED.
     sw_result last() const noexcept { return last_; }
 
     sw_stream_info info() const {
@@ -442,14 +444,14 @@ class transmitter {
         detail::checked(sw_transmitter_get_end(name_.get(), &end));
         return end;
     }
-    /// What was had of the real-time options.
+    /// The granted real-time options.
     std::string granted() const {
         char text[1024];
         detail::checked(sw_transmitter_get_granted(name_.get(), text, sizeof text));
         return text;
     }
 
-    /// From any thread but a signal handler.
+    /// Works in any thread, but not in a signal handler.
     void cancel() { detail::checked(sw_transmitter_cancel(name_.get())); }
     sw_transmitter *get() const noexcept { return name_.get(); }
 
@@ -489,7 +491,7 @@ inline std::vector<sw_stream_info> find(std::uint16_t port = 0,
     return devices;
 }
 
-/// What a device says of a stream; see sw_probe.
+/// A device's description of a stream; see sw_probe.
 inline sw_stream_info probe(const std::string &address, std::uint16_t stream = 0,
                             nanoseconds timeout = std::chrono::seconds(3)) {
     auto info = detail::sized<sw_stream_info>();

@@ -1,4 +1,4 @@
-//! Receiving several streams of one device at the same indexes.
+//! Receives several streams of one device at the same indexes.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -34,30 +34,30 @@ pub struct sw_stream_samples {
     pub samples: *const c_void,
     /// Their length in bytes.
     pub len_bytes: usize,
-    /// What changed at which of these samples, and at the index after the last.
+    /// The events at these samples, and at the index after the last.
     pub tags: *const sw_tag,
-    /// How many tags there are.
+    /// Number of tags.
     pub tags_len: usize,
 }
 
-/// The same indexes of all streams, without a gap inside; or a gap of one of them, which is one for
-/// all. Pointers are good until the next call of `sw_aligned_next`, `_close` or `_free`.
+/// The same indexes of all streams, without a gap; or a gap of one stream, which counts for all.
+/// Pointers are valid until the next call of `sw_aligned_next`, `_close` or `_free`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_aligned_block {
     /// Set it to `sizeof(sw_aligned_block)` before the call.
     pub struct_size: usize,
-    /// The samples of each stream, in the order in which they were named; NULL with a gap.
+    /// The samples of each stream, in the order of the opening; NULL for a gap.
     pub streams: *const sw_stream_samples,
-    /// How many streams there are.
+    /// Number of streams.
     pub streams_len: usize,
-    /// How many samples of each, of all its channels each; 0 with a gap.
+    /// Number of samples of each stream, each with all channels; 0 for a gap.
     pub count: u64,
-    /// The index of the first; of a gap, the index after it.
+    /// The index of the first sample; for a gap, the index after it.
     pub index: u64,
-    /// The gap, where `count` is 0.
+    /// The gap, if `count` is 0.
     pub gap: sw_gap,
-    /// The number of the stream that has the gap.
+    /// The number of the stream with the gap.
     pub gap_stream: u32,
     /// 0.
     pub reserved: u32,
@@ -85,7 +85,7 @@ sized!(
     }
 );
 
-/// What a name stands for.
+/// The object of a name.
 struct Aligning {
     state: Mutex<State>,
     infos: Box<[sw_stream_info]>,
@@ -96,12 +96,12 @@ struct Aligning {
 }
 
 struct State {
-    /// `None` once they are closed.
+    /// `None` after they were closed.
     streams: Option<AlignedStreams>,
     given: Given,
 }
 
-/// What the last block points to; the memory is taken once.
+/// The memory that the last block points to; it is allocated once.
 struct Given {
     streams: Vec<sw_stream_samples>,
     /// Of all streams, [`TAGS_MAX`] places for each.
@@ -113,8 +113,8 @@ unsafe impl Send for Given {}
 
 static ALIGNED: Registry<Aligning> = Registry::new("sw_aligned");
 
-/// Opens `streams_len` streams of the device at `address`, over one socket and in one I/O thread, at
-/// one index, and waits until they are open. `options` may be NULL: the defaults. They leave `stream`
+/// Opens `streams_len` streams of the device at `address` at one index, over one socket and in one
+/// I/O thread. Waits until they are open. `options` may be NULL: the defaults. They leave `stream`
 /// and `start_index` at their defaults; `blocks_max` has no effect.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_open(
@@ -168,8 +168,8 @@ pub unsafe extern "C" fn sw_aligned_open(
     })
 }
 
-/// What the device said of the stream at `position`, counted from 0 in the order in which they were
-/// named; `memory_bytes` is that of all of them.
+/// The device's description of the stream at `position`, counted from 0 in the order of the
+/// opening; `memory_bytes` is the sum over all streams.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_get_info(
     aligned: *const sw_aligned,
@@ -184,7 +184,7 @@ pub unsafe extern "C" fn sw_aligned_get_info(
     })
 }
 
-/// Counters of the stream at `position` as of some milliseconds ago; after the end, the final ones.
+/// Counters of the stream at `position`, some milliseconds old; after the end, the final ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_get_stats(
     aligned: *const sw_aligned,
@@ -200,7 +200,7 @@ pub unsafe extern "C" fn sw_aligned_get_stats(
     })
 }
 
-/// What was granted of the real-time options, and what not and why, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_get_granted(
     aligned: *const sw_aligned,
@@ -215,9 +215,9 @@ pub unsafe extern "C" fn sw_aligned_get_granted(
     })
 }
 
-/// What all streams have next, or one of them misses. `SW_RESULT_END` after the last of the stream
-/// that ends first, `SW_RESULT_CANCELLED` after `sw_aligned_cancel`, an error when a stream broke: its
-/// text names the stream.
+/// Returns the next common samples, or the next gap. `SW_RESULT_END` after the last samples of the
+/// stream that ends first, `SW_RESULT_CANCELLED` after `sw_aligned_cancel`, an error if a stream
+/// broke: its text names the stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_next(
     aligned: *mut sw_aligned,
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn sw_aligned_next(
 ) -> sw_result {
     guard(|| {
         let aligning = ALIGNED.get(aligned)?;
-        // It is checked before samples are taken out.
+        // Checked before samples are taken out.
         // SAFETY: `block` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(block)? };
         let mut state = aligning.state()?;
@@ -238,8 +238,8 @@ pub unsafe extern "C" fn sw_aligned_next(
     })
 }
 
-/// How the streams ended; `SW_RESULT_STILL_OPEN` before a call has come to their end. `stream` may be
-/// NULL, else it is set to the number of the stream that ended first.
+/// How the streams ended; `SW_RESULT_STILL_OPEN` until a call has reached the end. `stream`, unless
+/// NULL, receives the number of the stream that ended first.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_get_end(
     aligned: *const sw_aligned,
@@ -271,7 +271,7 @@ pub unsafe extern "C" fn sw_aligned_cancel(aligned: *mut sw_aligned) -> sw_resul
     })
 }
 
-/// Ends the streams; waits about a second for the device to know. Counters are final then.
+/// Ends the streams; waits about a second until the device knows. Counters are final then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_close(aligned: *mut sw_aligned) -> sw_result {
     guard(|| {
@@ -280,7 +280,7 @@ pub unsafe extern "C" fn sw_aligned_close(aligned: *mut sw_aligned) -> sw_result
     })
 }
 
-/// Closes the streams where they are open, and frees them with the memory of the last block.
+/// Closes the streams if they are open, and frees them with the memory of the last block.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_aligned_free(aligned: *mut sw_aligned) -> sw_result {
     guard(|| {
@@ -292,7 +292,7 @@ pub unsafe extern "C" fn sw_aligned_free(aligned: *mut sw_aligned) -> sw_result 
 }
 
 impl Aligning {
-    /// The streams, for the one thread that receives.
+    /// The streams, locked for the one thread that receives.
     fn state(&self) -> Result<MutexGuard<'_, State>, Failure> {
         self.state.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Failure::new(
@@ -313,7 +313,7 @@ impl Aligning {
     }
 
     fn cancel(&self) {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         self.is_cancelled.store(true, Ordering::Relaxed);
     }
 
@@ -321,7 +321,7 @@ impl Aligning {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// Notes how the streams ended, and what a call that meets the end returns.
+    /// Stores how the streams ended; returns the failure for calls that reach the end.
     fn note_end(&self, error: &ReceiveError) -> Failure {
         let (stream, cause) = match error {
             ReceiveError::Stream { stream, error } => (*stream, &**error),
@@ -340,7 +340,7 @@ impl Aligning {
 
     fn close(&self) {
         self.cancel();
-        // A panic of an earlier call does not keep the streams from being ended.
+        // A panic of an earlier call must not prevent the end of the streams.
         let mut state = lock(&self.state);
         state.given.streams.clear();
         let Some(streams) = state.streams.take() else { return };
@@ -351,7 +351,7 @@ impl Aligning {
 }
 
 impl State {
-    /// What comes next, or what comes instead.
+    /// The next samples or gap, or the failure instead.
     fn next_before(
         &mut self,
         aligning: &Aligning,
@@ -408,16 +408,16 @@ impl Given {
     }
 }
 
-/// What is locked by this is whole at every moment.
+/// Locks even after a panic: the guarded data is consistent at every moment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Tags of one stream in one block: what two blocks of a stream carry.
+/// Maximum number of tags of one stream in one block: those of two blocks of a stream.
 const TAGS_MAX: usize = 2 * SW_TAGS_MAX;
 
-/// Streams that one port takes.
+/// Maximum number of streams of one port.
 const STREAMS_MAX: usize = 1_024;
 
-/// The longest that a call waits before it looks whether it was cancelled.
+/// The longest wait between two checks for a cancel.
 const SLICE: Duration = Duration::from_millis(50);

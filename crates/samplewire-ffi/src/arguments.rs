@@ -1,4 +1,4 @@
-//! Arguments as C gives them.
+//! Arguments as C passes them.
 
 use std::ffi::{CStr, c_char};
 use std::time::Duration;
@@ -6,16 +6,17 @@ use std::time::Duration;
 use crate::SW_FOREVER;
 use crate::result::{Failure, sw_result};
 
-/// A text.
+/// Reads a text.
 ///
 /// # Errors
-/// NULL, or no UTF-8.
+/// NULL, or not UTF-8.
 ///
 /// # Safety
 /// `text` is NULL, or ends with a zero byte and outlives the result.
 pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str, Failure> {
     not_null(what, text)?;
-    // SAFETY: the caller's.
+    // SAFETY: `text` is not NULL, ends with a zero byte and outlives the result (the contract of
+    // this function).
     let text = unsafe { CStr::from_ptr(text) };
     text.to_str()
         .map_err(|_| Failure::argument(format!("{what} {:?} is not UTF-8", text.to_string_lossy())))
@@ -30,12 +31,12 @@ pub(crate) unsafe fn text<'a>(what: &str, text: *const c_char) -> Result<&'a str
 /// `to` is NULL or may be written.
 pub(crate) unsafe fn put<T>(what: &str, to: *mut T, value: T) -> Result<(), Failure> {
     check_out(what, to)?;
-    // SAFETY: the caller's, and it is aligned.
+    // SAFETY: `to` is not NULL, is aligned, and may be written (the contract of this function).
     unsafe { to.write(value) };
     Ok(())
 }
 
-/// Whether an out-parameter can be written, before there is something to write.
+/// Checks whether an out-parameter can be written, before its value exists.
 pub(crate) fn check_out<T>(what: &str, to: *mut T) -> Result<(), Failure> {
     not_null(what, to)?;
     if to.is_aligned() {
@@ -53,7 +54,7 @@ pub(crate) fn not_null<T>(what: &str, pointer: *const T) -> Result<(), Failure> 
     }
 }
 
-/// Writes a text and its zero byte to a caller's buffer.
+/// Writes a text and its zero byte to the caller's buffer.
 ///
 /// # Errors
 /// NULL, or the buffer is too small; then nothing is written.
@@ -71,7 +72,8 @@ pub(crate) unsafe fn put_text(
         let text = format!("the buffer has {size_bytes} bytes, the text takes {needed}");
         return Err(Failure::new(sw_result::Room, text));
     }
-    // SAFETY: the caller's, and the text and a zero byte are no longer than that.
+    // SAFETY: `to` has `size_bytes` writable bytes (the contract of this function), and the text
+    // with its zero byte is not longer.
     unsafe {
         std::ptr::copy_nonoverlapping(text.as_ptr(), to.cast(), text.len());
         to.add(text.len()).write(0);
@@ -79,7 +81,7 @@ pub(crate) unsafe fn put_text(
     Ok(())
 }
 
-/// A text in a field of fixed size, cut where it is too long, zeros behind it.
+/// A text in a field of fixed size: cut if it is too long, and padded with zeros.
 pub(crate) fn fixed<const N: usize>(text: &str) -> [c_char; N] {
     let mut field = [0; N];
     let fits = |len: &usize| text.is_char_boundary(*len);
@@ -90,15 +92,15 @@ pub(crate) fn fixed<const N: usize>(text: &str) -> [c_char; N] {
     field
 }
 
-/// A timeout.
+/// Converts a timeout.
 pub(crate) const fn timeout(timeout_ns: u64) -> Duration {
     if timeout_ns == SW_FOREVER { Duration::MAX } else { Duration::from_nanos(timeout_ns) }
 }
 
-/// The number of an enumeration, which a caller may have got wrong.
+/// Converts the number of an enumeration, which may be invalid.
 ///
 /// # Errors
-/// It is none of `all`.
+/// It is not a value of `all`.
 pub(crate) fn one_of<T: Copy>(
     what: &str,
     number: u32,
@@ -110,7 +112,7 @@ pub(crate) fn one_of<T: Copy>(
     found.map(|(_, value)| *value).ok_or_else(unknown)
 }
 
-/// A switch.
+/// Converts a switch.
 ///
 /// # Errors
 /// Neither 0 nor 1.

@@ -1,4 +1,4 @@
-//! Blocks of samples on loan, and what is told with them.
+//! Borrowed blocks of samples, with their gaps and tags.
 
 use std::ffi::{CStr, c_char, c_void};
 
@@ -6,14 +6,14 @@ use samplewire::{Block, Cause, Gap};
 use samplewire_circuit::{Tag, TagKind, Tags};
 
 use crate::arguments::not_null;
-use crate::receiver::LENT;
+use crate::receiver::LOANS;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{read, sized, write};
 
-/// Gaps of one block at most; more come with a block of their own.
+/// Maximum number of gaps in one block; further gaps come with a block of their own.
 pub const SW_GAPS_MAX: usize = 4;
 
-/// Tags of one block at most.
+/// Maximum number of tags in one block.
 pub const SW_TAGS_MAX: usize = 8;
 
 const _: () = assert!(SW_TAGS_MAX == Tags::LEN_MAX && SW_GAPS_MAX == Block::GAPS_MAX);
@@ -28,7 +28,7 @@ pub enum sw_cause {
     Deadline = 1,
     /// The sender no longer holds them.
     GoneAtSender = 2,
-    /// Best effort: nobody asked for them.
+    /// Best effort: this end requested no repair.
     NeverAsked = 3,
     /// This host did not take them from its socket in time.
     ReceiverBehind = 4,
@@ -40,11 +40,11 @@ pub enum sw_cause {
 pub struct sw_gap {
     /// The first index that is missing.
     pub first: u64,
-    /// How many are.
+    /// Number of missing samples.
     pub count: u64,
-    /// How many of these were sent and not repaired.
+    /// Number of these that were sent and not repaired.
     pub not_repaired: u64,
-    /// How many of these were lost at the source.
+    /// Number of these that were lost at the source.
     pub source_lost: u64,
     /// A `sw_cause`.
     pub cause: u32,
@@ -52,17 +52,17 @@ pub struct sw_gap {
     pub reserved: u32,
 }
 
-/// What a tag says.
+/// The kind of a tag.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_tag_kind {
-    /// Of a later version.
+    /// A kind of a later version.
     Unknown = 0,
     /// The index was set on purpose: a stream or a burst begins.
     Start = 1,
     /// The sample before the tag's index is the last of a burst.
     EndOfBurst = 2,
-    /// The source lost samples just before the tag's index: `value` says how many.
+    /// The source lost samples just before the tag's index: `value` is their number.
     Overflow = 3,
     /// The centre frequency changed: `value` is in hertz.
     Frequency = 4,
@@ -70,8 +70,8 @@ pub enum sw_tag_kind {
     Gain = 5,
     /// The sample rate changed: `value` is in hertz.
     Rate = 6,
-    /// A block of a circuit did not pass on samples just before the tag's index: `value` says how
-    /// many.
+    /// A block of a circuit did not pass on samples just before the tag's index: `value` is their
+    /// number.
     Gap = 7,
     /// A sync word ends in the byte at the tag's index: `value` is the bit, from the highest, 0, to
     /// the lowest, 7.
@@ -82,7 +82,7 @@ pub enum sw_tag_kind {
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_tag {
-    /// The sample index from which it holds.
+    /// The first sample index that it applies to.
     pub index: u64,
     /// See `kind`.
     pub value: f64,
@@ -92,33 +92,33 @@ pub struct sw_tag {
     pub reserved: u32,
 }
 
-/// A run of samples without a gap inside, on loan: release it, in any order and from any thread, also
-/// after the receiver was freed. The samples must not be looked at afterwards; gaps and tags are a
-/// copy. While a program holds all memory, the sender has to wait.
+/// Samples without a gap, borrowed from the library. Release the block in any order and from any
+/// thread, even after the receiver was freed. Do not access the samples after that; gaps and tags
+/// are a copy. While a program holds all memory, the sender must wait.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_block {
     /// Set it to `sizeof(sw_block)` before the call.
     pub struct_size: usize,
-    /// Of the library: whose it is.
+    /// For the library: the owner of the block.
     pub owner: *mut c_void,
-    /// Of the library: which loan. 0 where there is nothing to release.
+    /// For the library: the handle of the block. 0 if there is nothing to release.
     pub handle: u64,
-    /// Little-endian, channels interleaved, aligned for their format; NULL with gaps or tags alone.
+    /// Little-endian, channels interleaved, aligned for their format; NULL for gaps or tags alone.
     pub samples: *const c_void,
     /// Their length in bytes.
     pub len_bytes: usize,
-    /// How many samples, of all channels each.
+    /// Number of samples, each with all channels.
     pub count: u64,
-    /// The index of the first; of a block without samples, the index after its gaps.
+    /// The index of the first sample; for a block without samples, the index after its gaps.
     pub index: u64,
-    /// How many of `gaps` are there.
+    /// Number of valid `gaps`.
     pub gaps_len: u32,
-    /// How many of `tags` are there.
+    /// Number of valid `tags`.
     pub tags_len: u32,
     /// The gaps just before the first sample, in order.
     pub gaps: [sw_gap; SW_GAPS_MAX],
-    /// What changed at which of these samples, and at the index after the last.
+    /// The events at these samples, and at the index after the last.
     pub tags: [sw_tag; SW_TAGS_MAX],
 }
 
@@ -138,15 +138,16 @@ sized!(
     sw_block::empty(0)
 );
 
-/// Gives a block back, and clears it; `SW_RESULT_STALE` when it was, also through a copy.
+/// Returns a block, and clears it; `SW_RESULT_STALE` if it was returned before, even through a
+/// copy.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_block_release(block: *mut sw_block) -> sw_result {
     guard(|| {
         not_null("block", block)?;
-        // SAFETY: the caller's.
+        // SAFETY: `block` is NULL or has `struct_size` bytes (the caller's contract).
         let seen = unsafe { read(block)? };
-        let lent = LENT.get(seen.owner).ok();
-        let taken = lent.as_ref().and_then(|lent| lent.blocks.take(seen.handle));
+        let loans = LOANS.get(seen.owner).ok();
+        let taken = loans.as_ref().and_then(|loans| loans.blocks.take(seen.handle));
         if taken.is_none() {
             let (index, handle) = (seen.index, seen.handle);
             let text = format!(
@@ -156,17 +157,17 @@ pub unsafe extern "C" fn sw_block_release(block: *mut sw_block) -> sw_result {
             return Err(Failure::new(sw_result::Stale, text));
         }
         drop(taken);
-        if let Some(lent) = lent {
-            lent.forget_when_over(seen.owner);
+        if let Some(loans) = loans {
+            loans.forget_when_over(seen.owner);
         }
         let cleared = sw_block { index: seen.index, ..sw_block::empty(0) };
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(block, &cleared)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// A cause in words, e.g. `never asked`; "unknown cause" for a number that is none. Never NULL.
+/// The text of a cause, e.g. `never asked`; "unknown cause" for an unknown number. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_cause_str(cause: u32) -> *const c_char {
     let name: &CStr = match Cause::ALL.get(cause as usize) {
@@ -181,7 +182,7 @@ pub extern "C" fn sw_cause_str(cause: u32) -> *const c_char {
 }
 
 impl sw_block {
-    /// Nothing, at `index`.
+    /// An empty block at `index`.
     pub(crate) const fn empty(index: u64) -> Self {
         Self {
             struct_size: size_of::<Self>(),
@@ -198,7 +199,7 @@ impl sw_block {
         }
     }
 
-    /// What `block` says besides its samples.
+    /// The gaps and tags of `block`.
     pub(crate) fn notes_of(block: &Block) -> Self {
         let mut notes = Self::empty(block.index());
         for (to, gap) in notes.gaps.iter_mut().zip(block.gaps()) {
@@ -212,7 +213,7 @@ impl sw_block {
         notes
     }
 
-    /// All that `block` says; the samples stay where they are.
+    /// All fields of `block`; the samples stay in place.
     pub(crate) fn of(block: &Block) -> Self {
         let bytes = block.bytes();
         let samples = if bytes.is_empty() { std::ptr::null() } else { bytes.as_ptr().cast() };
@@ -220,7 +221,7 @@ impl sw_block {
         Self { samples, len_bytes, count, ..Self::notes_of(block) }
     }
 
-    /// Leaves out the first samples, which have been copied, and what was told with them.
+    /// Removes the first samples, which have been copied, and their gaps and tags.
     pub(crate) fn skip(&mut self, len_bytes: usize, sample_bytes: usize) {
         let samples = (len_bytes / sample_bytes) as u64;
         (self.gaps_len, self.tags_len) = (0, 0);
@@ -287,7 +288,7 @@ mod tests {
     #[test]
     fn causes_have_the_numbers_and_words_of_the_library() {
         for cause in Cause::ALL {
-            // SAFETY: a text of this file.
+            // SAFETY: `sw_cause_str` returns a static text that ends with a zero byte.
             let words = unsafe { CStr::from_ptr(sw_cause_str(cause as u32)) };
             assert_eq!(words.to_str().unwrap(), cause.as_str());
         }

@@ -8,9 +8,10 @@ use crate::arguments::not_null;
 use crate::info::format_of;
 use crate::result::{Failure, guard, sw_result};
 
-/// Writes `count` samples of one channel each, or of `count / n` times `n` channels, in another format
-/// (both are a `sw_format`, neither 0): to the front of `to`, which must not overlap `from`. Complex
-/// stays complex, real real; values that do not fit are clipped. `SW_RESULT_ROOM` writes nothing.
+/// Converts `count` samples of one channel each, or `count / n` samples of `n` channels, to another
+/// format. Both formats are a `sw_format` other than 0. The result goes to the start of `to`, which
+/// must not overlap `from`. Complex stays complex, and real stays real. Values out of range are
+/// clipped. If the buffer is too small (`SW_RESULT_ROOM`), nothing is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_convert(
     from: *const c_void,
@@ -37,8 +38,8 @@ pub unsafe extern "C" fn sw_convert(
             return Err(Failure::new(sw_result::Room, text));
         }
         let from_bytes = bytes(from_format.sample_bytes())?;
-        // SAFETY: the caller's: both have that many bytes and do not overlap; memory of C always has
-        // some value.
+        // SAFETY: `from` and `to` have that many initialised bytes and do not overlap (the caller's
+        // contract).
         let (input, output) = unsafe {
             (
                 std::slice::from_raw_parts(from.cast::<u8>(), from_bytes),
@@ -60,7 +61,7 @@ mod tests {
         let from = [0x01_u8, 0x40, 0xFF, 0xBF];
         let mut to = [0xAA_u8; 8];
         let sc16 = sw_format::Sc16 as u32;
-        // SAFETY: no test asks for more than there is.
+        // SAFETY: the test's buffers have the stated sizes.
         let result = unsafe {
             sw_convert(
                 from.as_ptr().cast(),

@@ -1,4 +1,4 @@
-//! A device inside the process, for tests of programs that have none at hand.
+//! A device inside the process, for tests of programs without a real one.
 
 use std::ffi::c_char;
 use std::net::SocketAddr;
@@ -37,22 +37,24 @@ pub struct sw_device_options {
     pub struct_size: usize,
     /// Where it listens; default NULL: 127.0.0.1 and a free port.
     pub address: *const c_char,
-    /// A file that it plays sc16 into, whose name ends with `.raw`; default NULL: it sends.
+    /// A file for the sc16 samples that it plays, whose name ends with `.raw`; default NULL: it
+    /// sends.
     pub plays_into: *const c_char,
-    /// Faults as of `samplewire emulate --fault`, with blanks between; default NULL: nothing goes wrong.
+    /// Faults as in `samplewire emulate --fault`, separated by blanks; default NULL: no faults.
     pub faults: *const c_char,
-    /// Samples a second; default 1e6.
+    /// Samples per second; default 1e6.
     pub rate_hz: f64,
-    /// How many samples it sends to each peer; default 0: without an end.
+    /// Number of samples that it sends to each peer; default 0: no limit.
     pub samples: u64,
     /// Channels; default 1. Sample `i` of a channel that it sends is the low 32 bits of `i`, plus
     /// 0x9E3779B9 times the channel's number; as sc16, I is the low half.
     pub channels: u32,
-    /// Packets held for repair, or that may wait to be played; default 1024.
+    /// Packets kept for repair, or waiting to be played; default 1024.
     pub window: u32,
-    /// Default 1: it has a clock, and loses samples that find no room. 0: it waits, or plays at once.
+    /// Default 1: it has a clock, and loses samples without free memory. 0: it waits, or plays at
+    /// once.
     pub has_clock: u32,
-    /// How many streams it sends, 1 to 1024, each a counter; default 1, and 0 is 1 too.
+    /// Number of streams that it sends, 1 to 1024, each a counter; default 1, and 0 means 1 too.
     pub streams: u32,
 }
 
@@ -82,11 +84,11 @@ sized!(
     }
 );
 
-/// What a name stands for.
+/// The object of a name.
 struct Emulated {
     address: SocketAddr,
     stop: Arc<AtomicBool>,
-    /// What ends sessions in which it sends.
+    /// Handles that end the sessions in which it sends.
     cancellers: Vec<Canceller>,
     threads: Vec<JoinHandle<()>>,
 }
@@ -99,7 +101,7 @@ pub unsafe extern "C" fn sw_device_options_init(
     options: *mut sw_device_options,
     struct_size: usize,
 ) -> sw_result {
-    // SAFETY: the caller's.
+    // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
     guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
 }
 
@@ -114,19 +116,19 @@ pub unsafe extern "C" fn sw_device_new(
         let asked = if options.is_null() {
             <sw_device_options as crate::sized::Sized_>::defaults()
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
             unsafe { read(options)? }
         };
-        // SAFETY: the caller's.
+        // SAFETY: its texts are NULL or end with NUL (the caller's contract).
         let emulated = unsafe { start(&asked)? };
         let name = DEVICES.insert(|_| emulated);
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put("device", device, std::ptr::without_provenance_mut(name))? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Where the device listens, as the functions that open take it; `SW_TEXT_BYTES` are enough.
+/// The device's address, as the functions that open a stream take it; `SW_TEXT_BYTES` are enough.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_device_get_address(
     device: *const sw_device,
@@ -135,14 +137,15 @@ pub unsafe extern "C" fn sw_device_get_address(
 ) -> sw_result {
     guard(|| {
         let emulated = DEVICES.get(device)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put_text(address, size_bytes, &emulated.address.to_string())? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Stops the device and frees it; what it plays into is complete. What a receiver lacks is sent, for
-/// 2 s. Waits until the peer knows, or is dead: after 15 s without a word.
+/// Stops the device and frees it; the file that it plays into is then complete. Sends the samples
+/// that a receiver still misses, for up to 2 s. Waits until the peer knows the end, or has been
+/// silent for 15 s.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_device_free(device: *mut sw_device) -> sw_result {
     guard(|| {
@@ -165,7 +168,7 @@ impl Drop for Emulated {
             std::thread::sleep(LOOK);
         }
         for thread in self.threads.drain(..) {
-            // What it panicked of has been printed; no one waits for it any more.
+            // Its panic has been printed, and no caller waits for the result.
             drop(thread.join());
         }
     }
@@ -177,12 +180,12 @@ impl Drop for Emulated {
 /// The texts are NULL or end with a zero byte.
 unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
     let optional = |what, pointer: *const c_char| {
-        // SAFETY: the caller's.
+        // SAFETY: `pointer` is not NULL, and ends with a zero byte (the contract of this function).
         (!pointer.is_null()).then(|| unsafe { text(what, pointer) }).transpose()
     };
     let address = match asked.address.is_null() {
         true => SocketAddr::from(([127, 0, 0, 1], 0)),
-        // SAFETY: the caller's.
+        // SAFETY: `address` is NULL or a text that ends with NUL (the caller's contract).
         false => unsafe { address_of(asked.address)? },
     };
     let file = optional("plays_into", asked.plays_into)?.map(PathBuf::from);
@@ -193,7 +196,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
         Failure::argument(format!("channels of {} is not in 1..=65535", asked.channels))
     })?;
     let udp = Udp::bind(address, &UdpOptions::new()).map_err(OpenError::from)?;
-    // The device of a counter sends the data; that which plays, the feedback.
+    // A device that sends a counter sends data; a device that plays sends feedback.
     let (out, back) = if file.is_some() { (&feedback, &data) } else { (&data, &feedback) };
     let link = Faults::new(udp, out, back).map_err(|error| Failure::argument(error.to_string()))?;
     let of_source = |error: RateError| Failure::argument(error.to_string());
@@ -209,7 +212,7 @@ unsafe fn start(asked: &sw_device_options) -> Result<Emulated, Failure> {
         return Err(Failure::argument(words));
     }
     let clock = has_clock.then(|| SampleClock::start(&info, Instant::now()));
-    // One stream alone keeps its rate; of several, one clock keeps the indexes of all together.
+    // A single stream keeps its rate; several share one clock, so that their indexes agree.
     let port_clock = clock.filter(|_| file.is_some() || streams > 1);
     let mut options = DeviceOptions::new().window(asked.window);
     options = match &file {
@@ -253,7 +256,7 @@ impl Emulated {
     }
 }
 
-/// What goes wrong with data, and with feedback.
+/// The faults of data, and of feedback.
 fn fault_specs(texts: &str) -> Result<(FaultSpec, FaultSpec), Failure> {
     let (mut data, mut feedback) = (None, None);
     for text in texts.split_ascii_whitespace() {
@@ -277,7 +280,7 @@ fn send(mut listener: Listener, mut source: Counted, overflow: Overflow, stop: &
     while !should_stop() {
         match listener.accept(LOOK) {
             Ok(Some(mut stream)) => {
-                // How a session ended is the peer's to know; the next one is waited for.
+                // The peer knows how its session ended; this loop waits for the next one.
                 let _ended = stream.play(&mut source, overflow, should_stop);
             }
             Ok(None) => {}
@@ -309,11 +312,11 @@ fn play(
     }
 }
 
-/// A counter that ends.
+/// A counter with an end.
 struct Counted {
     source: CounterSource,
     left: u64,
-    /// 0: without an end.
+    /// 0: no limit.
     total: u64,
 }
 
@@ -341,11 +344,11 @@ impl Source for Counted {
     }
 }
 
-// The counter's, which the header promises.
+// The header documents this format of the counter.
 const _: () = assert!(Format::Sc16.sample_bytes() == 4);
 
-/// How often it is looked whether to stop, and whether that was done.
+/// The interval between checks for a stop.
 const LOOK: Duration = Duration::from_millis(20);
 
-/// How long a device that is freed waits for its peer to take what was sent.
+/// How long a freed device waits for its peer to take the sent samples.
 const PATIENCE: Duration = Duration::from_secs(2);

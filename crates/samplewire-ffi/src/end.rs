@@ -12,12 +12,14 @@ use crate::sized::sized;
 pub struct sw_end {
     /// Set it to `sizeof(sw_end)` before the call.
     pub struct_size: usize,
-    /// `SW_RESULT_END`: all is accounted for; `SW_RESULT_CANCELLED`: by this program; or why it broke.
+    /// `SW_RESULT_END`: complete; `SW_RESULT_CANCELLED`: by this program; else the error.
     pub result: u32,
-    /// Where the peer closed it: 0 finished, 1 cancelled, 2 taken over, 3 the device's source or sink
-    /// failed, 4 it heard nothing for too long, 5 this end broke the protocol, 6 underflow.
+    /// The reason if the peer closed it: 0 finished, 1 cancelled, 2 taken over, 3 the device's
+    /// source or sink failed, 4 it received nothing for too long, 5 this end broke the protocol, 6
+    /// underflow.
     pub close_reason: u32,
-    /// The index after the last sample, where the end is `SW_RESULT_END`; of a transmitter always.
+    /// The index after the last sample if the result is `SW_RESULT_END`; always set for a
+    /// transmitter.
     pub final_index: u64,
 }
 
@@ -26,7 +28,7 @@ sized!(
     sw_end { struct_size: size_of::<sw_end>(), result: 0, close_reason: 0, final_index: 0 }
 );
 
-/// An end as numbers, and as what a call that meets it returns.
+/// An end as numbers, and as the failure that calls return.
 pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
     use sw_result as R;
     let (result, text) = match end {
@@ -37,7 +39,7 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
         }
         End::PeerRestarted => (
             R::PeerRestarted,
-            "the peer restarted, or gave the stream to another: open it anew".into(),
+            "the peer restarted, or gave the stream to another: open it again".into(),
         ),
         End::PeerSilent => {
             (R::PeerSilent, "the peer is silent: is it powered, is the network there?".into())
@@ -61,7 +63,7 @@ pub(crate) fn of_end(end: &End) -> (sw_end, Failure) {
     (end, Failure::new(result, text))
 }
 
-/// Why no block comes any more, as numbers, and as what a call that meets it returns.
+/// Why no block comes any more, as numbers, and as the failure that calls return.
 pub(crate) fn of_receive_error(error: &ReceiveError) -> (sw_end, Failure) {
     let failure = match error {
         ReceiveError::Closed(end) | ReceiveError::Broken(end) => return of_end(end),
@@ -72,7 +74,7 @@ pub(crate) fn of_receive_error(error: &ReceiveError) -> (sw_end, Failure) {
     (of_failure(&failure), failure)
 }
 
-/// The end of a stream whose link or thread broke.
+/// The end of a stream whose link or thread failed.
 pub(crate) fn of_failure(failure: &Failure) -> sw_end {
     sw_end { result: failure.result as u32, ..defaults() }
 }

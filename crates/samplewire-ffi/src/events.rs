@@ -7,34 +7,35 @@ use crate::result::{guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
 use crate::transmitter::{TRANSMITTERS, sw_transmitter};
 
-/// What happened to samples that a device was to play.
+/// What happened to samples that a device had to play.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_play_event_kind {
-    /// Of a later version.
+    /// A kind of a later version.
     Unknown = 0,
     /// Packets came after their time, and were not played.
     Late = 1,
-    /// Samples were not there at their time, and zeros were played, or the stream ended.
+    /// Samples were missing at their time, and zeros were played, or the stream ended.
     Underflow = 2,
 }
 
-/// Samples that a device did not have at their time. An underflow is told at once, and exactly, where
-/// samples of an open burst were not sent, a long one in pieces. What lacked for other reasons, as a
-/// repair that came too late, is one event at the end of the stream.
+/// Samples that a device did not have at their time. An underflow is reported at once, and exactly,
+/// if samples of an open burst were not sent; a long one is reported in pieces. Samples missing for
+/// other reasons, such as a late repair, are one event at the end of the stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_play_event {
     /// Set it to `sizeof(sw_play_event)` before the call.
     pub struct_size: usize,
-    /// It happened to samples of this index or later ones.
+    /// The first index that may be affected.
     pub index: u64,
-    /// And to samples before this index: what the device played when it said so, or that after the
-    /// last. What is late is so by about `end_index - index` samples at most.
+    /// The end of the affected range: the index that the device played when it reported this, or
+    /// the index after the last. A late packet is late by at most about `end_index - index`
+    /// samples.
     pub end_index: u64,
-    /// How many packets were late, or samples lacked.
+    /// Number of late packets, or of missing samples.
     pub count: u64,
-    /// Events after this one that were lost, since 256 waited for the program.
+    /// Number of later events that were dropped because 256 waited for the program.
     pub lost: u64,
     /// A `sw_play_event_kind`.
     pub kind: u32,
@@ -55,8 +56,8 @@ sized!(
     }
 );
 
-/// The next event, in the order in which they became known; any thread may ask while another sends.
-/// `SW_RESULT_END` or `SW_RESULT_CANCELLED` when the stream has ended and all were taken.
+/// Returns the next event, in the order of detection; works in any thread while another one sends.
+/// `SW_RESULT_END` or `SW_RESULT_CANCELLED` after the stream has ended and all events were taken.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_next_event(
     transmitter: *const sw_transmitter,
@@ -65,11 +66,12 @@ pub unsafe extern "C" fn sw_transmitter_next_event(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // It is checked before an event is taken out. SAFETY: the caller's.
+        // It is checked before an event is taken out.
+        // SAFETY: `event` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(event)? };
         match sending.events.next_within(timeout(timeout_ns)) {
             Ok(Some(found)) => {
-                // SAFETY: the caller's.
+                // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
                 unsafe { write(event, &sw_play_event::of(&found))? };
                 Ok(sw_result::Ok)
             }

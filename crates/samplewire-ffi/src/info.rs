@@ -1,4 +1,4 @@
-//! What a device says of a stream.
+//! The description of a stream by its device.
 
 use std::ffi::{CStr, c_char};
 
@@ -9,14 +9,14 @@ use crate::arguments::{fixed, one_of};
 use crate::result::Failure;
 use crate::sized::sized;
 
-/// Bytes of a text in a struct, its zero byte included. Longer ones are cut.
+/// Size of a text in a struct, with its zero byte. Longer texts are cut.
 pub const SW_TEXT_BYTES: usize = 64;
 
-/// Sample formats. Integers and floats are little-endian; of a complex sample I comes first.
+/// Sample formats. Integers and floats are little-endian; a complex sample begins with I.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_format {
-    /// As the device sends it.
+    /// The format that the device sends.
     AsSent = 0,
     /// Complex, signed 8 bits each.
     Sc8 = 1,
@@ -48,15 +48,15 @@ pub struct sw_stream_info {
     pub stream: u32,
     /// How many streams the device has.
     pub streams: u32,
-    /// Names the device's run: indexes are comparable within one.
+    /// Identifies the device's run: indexes are comparable within one run.
     pub boot_id: u64,
     /// A `sw_format`.
     pub format: u32,
     /// Channels, interleaved sample by sample.
     pub channels: u32,
-    /// Sample rate in hertz; 0 when the device does not know it.
+    /// Sample rate in hertz; 0 if the device does not know it.
     pub rate_hz: f64,
-    /// The same exactly: this over `rate_denominator`.
+    /// The exact rate: this over `rate_denominator`.
     pub rate_numerator: u64,
     /// See `rate_numerator`.
     pub rate_denominator: u32,
@@ -64,25 +64,25 @@ pub struct sw_stream_info {
     pub has_centre_frequency: u32,
     /// Centre frequency in hertz.
     pub centre_frequency_hz: f64,
-    /// The value of a part of a sample that counts as 1.0.
+    /// The value of a sample component that counts as 1.0.
     pub full_scale: f64,
     /// Bytes of one sample of all channels.
     pub sample_bytes: u32,
-    /// Samples (of all channels each) in a packet.
+    /// Samples (with all channels) in a packet.
     pub packet_samples: u32,
     /// Payload of a packet in bytes.
     pub payload_bytes: u32,
-    /// Packets that the device holds for repair.
+    /// Packets that the device keeps for repair.
     pub window: u32,
-    /// The index of the first sample to come.
+    /// The index of the first sample.
     pub first_index: u64,
-    /// The largest IP packet that was shown to arrive, headers included, in bytes.
+    /// The largest IP packet that arrived in a test, with headers, in bytes.
     pub path_mtu_bytes: u32,
     /// The version of the protocol.
     pub protocol_version: u32,
     /// Round-trip time of the opening in nanoseconds.
     pub rtt_ns: u64,
-    /// Memory that this end took for the stream in bytes; 0 where it was not opened.
+    /// Memory that this end allocated for the stream in bytes; 0 if it was not opened.
     pub memory_bytes: u64,
 }
 
@@ -111,12 +111,12 @@ sized!(
         rtt_ns: u64,
         memory_bytes: u64,
     },
-    // Of a struct that is only written.
-    // SAFETY: all its fields are integers, floats and arrays of such.
+    // The struct is only written.
+    // SAFETY: all its fields are integers, floats and arrays of them, for which zero is valid.
     unsafe { std::mem::zeroed() }
 );
 
-/// A format's name, e.g. `sc16`; "unknown format" for a number that is none. Never NULL.
+/// The name of a format, e.g. `sc16`; "unknown format" for an unknown number. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_format_str(format: u32) -> *const c_char {
     let name: &CStr = match format_of(format) {
@@ -133,7 +133,7 @@ pub extern "C" fn sw_format_str(format: u32) -> *const c_char {
     name.as_ptr()
 }
 
-/// The format of a caller's number; `None` for that of the device.
+/// The format with this number; `None` for the device's own.
 pub(crate) fn format_of(number: u32) -> Result<Option<Format>, Failure> {
     let known = Format::ALL.map(|format| (u32::from(format.number()), Some(format)));
     match number {
@@ -182,7 +182,7 @@ mod tests {
         for format in Format::ALL {
             let number = u32::from(format.number());
             assert_eq!(format_of(number).unwrap(), Some(format));
-            // SAFETY: a text of this file.
+            // SAFETY: `sw_format_str` returns a static text that ends with a zero byte.
             let name = unsafe { CStr::from_ptr(sw_format_str(number)) };
             assert_eq!(name.to_str().unwrap(), format.as_str());
         }

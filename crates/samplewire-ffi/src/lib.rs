@@ -1,19 +1,17 @@
 //! The C interface of Samplewire: `include/samplewire.h`, which is generated from this crate, and
-//! `include/samplewire.hpp` on top of it. How it is used is in `docs/c.md`.
+//! `include/samplewire.hpp` on top of it. `docs/c.md` describes its use.
 //!
-//! It wraps the crate `samplewire` and has no logic of streams of its own. What it adds is what a
-//! caller in C needs:
+//! It wraps the crate `samplewire` and contains no stream logic. It adds what a caller in C needs:
 //!
-//! - **No object is dereferenced.** A `sw_receiver *` is a name that a registry knows
-//!   (`registry.rs`); one that was freed is an error and no access to freed memory. Blocks and
-//!   rooms on loan are slots with a generation (`loans.rs`).
-//! - **No panic crosses.** Every function runs in one guard (`result.rs`).
-//! - **Structs grow.** Each begins with its size as its caller knows it (`sized.rs`).
+//! - **No object is dereferenced.** A `sw_receiver *` is a name in a registry (`registry.rs`):
+//! using a freed one is an error, not an access to freed memory. Borrowed blocks and rooms are
+//! slots with a generation (`loans.rs`).
+//! - **No panic crosses the interface.** Every function runs in one guard (`result.rs`).
+//! - **Structs can grow.** Each begins with its size as the caller knows it (`sized.rs`).
 //!
 //! # Safety
-//! The rules of pointers are the same for all functions: a pointer argument is NULL (which is an
-//! error where it is not said to be allowed) or points to what its type says for the time of the
-//! call, and a text ends with a zero byte.
+//! The pointer rules are the same for all functions. A pointer argument is NULL (an error unless
+//! the function allows it), or valid for its type during the call. A text ends with a zero byte.
 #![expect(non_camel_case_types, reason = "the types have the names that C sees")]
 #![expect(clippy::missing_safety_doc, reason = "it is the same for all, and stands above")]
 
@@ -70,16 +68,16 @@ pub use transmitter::{
     sw_transmitter_wait_acknowledged, sw_transmitter_wait_played, sw_transmitter_write,
 };
 
-/// Wait without an end: a timeout in nanoseconds.
+/// No timeout, as a timeout in nanoseconds.
 pub const SW_FOREVER: u64 = u64::MAX;
 
-/// The library's version, e.g. `0.1.0`. Never NULL, and good for ever.
+/// The library's version, e.g. `0.1.0`. Never NULL, and valid forever.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_version() -> *const std::ffi::c_char {
     VERSION.as_ptr()
 }
 
-/// The library's version as a number that grows: major * 1000000 + minor * 1000 + patch.
+/// The library's version as a number that increases: major * 1000000 + minor * 1000 + patch.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_version_number() -> u32 {
     let part = |text: &str| text.parse::<u32>().expect("cargo checked it");

@@ -1,8 +1,8 @@
-//! What is lent to a caller by value of a handle: blocks to read, rooms to fill.
+//! Objects that a caller borrows by handle: blocks to read, rooms to fill.
 //!
-//! A handle names a slot and how often it has been lent. What was given back is not found under its
-//! old handle, in whichever order and by whichever threads loans are given back. The slots are taken
-//! once: lending allocates nothing.
+//! A handle is a slot number and a generation. A returned object is not found under its old handle,
+//! in whatever order and by whatever threads objects are returned. The slots are allocated once:
+//! borrowing allocates nothing.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -28,30 +28,30 @@ impl<T> Loans<T> {
         }
     }
 
-    /// Whether another loan has a place.
+    /// Whether a place is free.
     pub(crate) fn has_room(&self) -> bool {
         !lock(&self.free).is_empty()
     }
 
-    /// Whether nothing is on loan.
+    /// Whether nothing is borrowed.
     pub(crate) fn is_whole(&self) -> bool {
         lock(&self.free).len() == self.slots.len()
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub(crate) fn places(&self) -> usize {
         self.slots.len()
     }
 
-    /// Lends `loan`; the handle, or the loan when every place is taken.
-    pub(crate) fn lend(&self, loan: T) -> Result<u64, T> {
+    /// Stores `loan`; returns its handle, or the loan if all places are taken.
+    pub(crate) fn insert(&self, loan: T) -> Result<u64, T> {
         let Some(place) = lock(&self.free).pop() else { return Err(loan) };
         let mut slot = lock(&self.slots[place as usize]);
         slot.loan = Some(loan);
         Ok(u64::from(slot.generation) << 32 | u64::from(place))
     }
 
-    /// Takes back what a handle names; `None` when that was done before.
+    /// Removes the object of a handle; `None` if that was done before.
     pub(crate) fn take(&self, handle: u64) -> Option<T> {
         let (place, generation) = (handle as u32, (handle >> 32) as u32);
         let mut slot = lock(self.slots.get(place as usize)?);
@@ -59,7 +59,7 @@ impl<T> Loans<T> {
             return None;
         }
         let loan = slot.loan.take()?;
-        // 0 is in no handle. After 2^32 loans of one place a handle would come again.
+        // No handle is 0. A handle repeats only after 2^32 loans of one place.
         slot.generation = slot.generation.wrapping_add(1).max(1);
         drop(slot);
         lock(&self.free).push(place);
@@ -67,7 +67,7 @@ impl<T> Loans<T> {
     }
 }
 
-/// What is locked here is whole at every moment.
+/// Locks even after a panic: the guarded data is consistent at every moment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -79,13 +79,13 @@ mod tests {
     #[test]
     fn loan_comes_back_once_in_any_order() {
         let loans = Loans::new(2);
-        let (first, second) = (loans.lend('a').unwrap(), loans.lend('b').unwrap());
+        let (first, second) = (loans.insert('a').unwrap(), loans.insert('b').unwrap());
         assert!(!loans.has_room());
-        assert_eq!(loans.lend('c'), Err('c'));
+        assert_eq!(loans.insert('c'), Err('c'));
         assert_eq!(loans.take(first), Some('a'));
         assert_eq!(loans.take(first), None, "twice");
-        let third = loans.lend('c').unwrap();
-        assert_ne!(third, first, "the place is lent again under another handle");
+        let third = loans.insert('c').unwrap();
+        assert_ne!(third, first, "the place has another handle");
         assert_eq!(loans.take(first), None, "an old handle does not take another's loan");
         assert_eq!((loans.take(third), loans.take(second)), (Some('c'), Some('b')));
         assert!(loans.is_whole());

@@ -13,33 +13,33 @@ use crate::sized::{init, sized};
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_delivery {
-    /// Nothing is skipped that the sender still holds.
+    /// Every packet that the sender still holds is repaired.
     Complete = 0,
     /// A packet is given up when it has been missing for `deadline_ns`.
     Deadline = 1,
-    /// Nothing is asked for again.
+    /// Nothing is repaired.
     BestEffort = 2,
 }
 
-/// What a device that plays does when samples are not there in time.
+/// What a device that plays does with samples missing at their time.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_underflow {
-    /// It plays zeros, keeps the grid, and drops what comes late.
+    /// It plays zeros, continues by the clock, and drops late samples.
     Zeros = 0,
     /// It ends the stream.
     Stop = 1,
 }
 
-/// How the I/O thread and the program wait for what comes.
+/// How the I/O thread and the program wait.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub enum sw_waits {
-    /// Both sleep until there is something.
+    /// Both sleep until there is work.
     Asleep = 0,
-    /// The I/O thread looks without a pause, and takes a CPU for itself.
+    /// The I/O thread polls without a pause, and takes a whole CPU.
     Spinning = 1,
-    /// The program's thread does so too, while it waits.
+    /// The program's thread spins too, while it waits.
     BothSpinning = 2,
     /// There is no I/O thread: the program's calls send, receive and repair.
     Inline = 3,
@@ -53,37 +53,38 @@ pub struct sw_receiver_options {
     pub struct_size: usize,
     /// A `sw_delivery`; default complete.
     pub delivery: u32,
-    /// Packets that may be on the way or wait for a repair, 1 to 2^24; default 1024.
+    /// Packets in flight or waiting for a repair, 1 to 2^24; default 1024.
     pub window: u32,
     /// With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
     pub deadline_ns: u64,
-    /// The device's stream; default -1: its first that sends.
+    /// The device's stream; default -1: the first one that sends.
     pub stream: i32,
-    /// The largest IP packet to ask for, 576 to 9000; default 9000, or what the first hop takes.
+    /// The largest IP packet to request, 576 to 9000; default 9000, or the MTU of the first hop.
     pub mtu_bytes: u32,
-    /// The index of the first sample to come; default 0: that of now.
+    /// The index of the first sample; default 0: the current one.
     pub start_index: u64,
-    /// Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
+    /// Identifies this program: the same owner takes a stream over at once. Default 0: a random
+    /// one.
     pub owner: u64,
     /// How long to try to open, 1 ms to 1 h; default 3 s.
     pub timeout_ns: u64,
-    /// The socket's receive buffer in bytes; default 0: what the window takes.
+    /// The socket's receive buffer in bytes; default 0: the size that the window needs.
     pub receive_buffer_bytes: u64,
-    /// The CPU that the I/O thread stays on; default -1: where the system puts it.
+    /// The CPU that the I/O thread is pinned to; default -1: any CPU.
     pub cpu: i32,
-    /// Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    /// Its priority under SCHED_FIFO, 1 to 99; default 0: an ordinary thread.
     pub priority: u32,
-    /// 1 keeps the memory of the process in memory; default 0.
+    /// 1 locks the memory of the process, so that it is not swapped out; default 0.
     pub lock_memory: u32,
-    /// 1 asks for huge pages; default 0.
+    /// 1 requests huge pages; default 0.
     pub huge_pages: u32,
-    /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    /// How late timers of the I/O thread may end, up to 1 s; default 0: the system's value.
     pub timer_slack_ns: u64,
     /// A `sw_waits`; default asleep.
     pub waits: u32,
-    /// Blocks that may be on loan at once, 1 to 65536; default 1024. The window bounds their memory.
+    /// Maximum number of borrowed blocks, 1 to 65536; default 1024. The window limits their memory.
     pub blocks_max: u32,
-    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    /// How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     pub coalesce_ns: u64,
 }
 
@@ -135,41 +136,43 @@ sized!(
 pub struct sw_transmitter_options {
     /// `sizeof(sw_transmitter_options)`; `sw_transmitter_options_init` sets it.
     pub struct_size: usize,
-    /// What the device does about a lost packet: a `sw_delivery`; default complete.
+    /// What the device does with a lost packet: a `sw_delivery`; default complete.
     pub delivery: u32,
-    /// Packets held for repair, 1 to 2^24; default 1024.
+    /// Packets kept for repair, 1 to 2^24; default 1024.
     pub window: u32,
     /// With `SW_DELIVERY_DEADLINE`: how long a packet may be missing.
     pub deadline_ns: u64,
-    /// The device's stream; default -1: its first that takes samples.
+    /// The device's stream; default -1: the first one that plays samples.
     pub stream: i32,
-    /// The largest IP packet to send, 576 to 9000; default 9000, or what the first hop takes.
+    /// The largest IP packet to send, 576 to 9000; default 9000, or the MTU of the first hop.
     pub mtu_bytes: u32,
-    /// The index of the first sample; default 0: what the device plays when it is opened.
+    /// The index of the first sample; default 0: the one that the device plays at the opening.
     pub start_index: u64,
-    /// Names this program: the same owner takes a stream over at once. Default 0: one is drawn.
+    /// Identifies this program: the same owner takes a stream over at once. Default 0: a random
+    /// one.
     pub owner: u64,
     /// How long to try to open, 1 ms to 1 h; default 3 s.
     pub timeout_ns: u64,
-    /// Paces departures to this many bits a second of wire time, 10^4 to 10^13; default 0: no pace.
+    /// Paces departures to this many bits per second of wire time, 10^4 to 10^13; default 0: no
+    /// pacing.
     pub link_bps: u64,
     /// The socket's send buffer in bytes; default 0: 8 MiB.
     pub send_buffer_bytes: u64,
-    /// What the device does when samples are not there in time: a `sw_underflow`; default zeros.
+    /// What the device does with samples missing at their time: a `sw_underflow`; default zeros.
     pub underflow: u32,
     /// A `sw_waits`; default asleep.
     pub waits: u32,
-    /// The CPU that the I/O thread stays on; default -1: where the system puts it.
+    /// The CPU that the I/O thread is pinned to; default -1: any CPU.
     pub cpu: i32,
-    /// Its priority under SCHED_FIFO, 1 to 99; default 0: as any other thread.
+    /// Its priority under SCHED_FIFO, 1 to 99; default 0: an ordinary thread.
     pub priority: u32,
-    /// 1 keeps the memory of the process in memory; default 0.
+    /// 1 locks the memory of the process, so that it is not swapped out; default 0.
     pub lock_memory: u32,
-    /// 1 asks for huge pages; default 0.
+    /// 1 requests huge pages; default 0.
     pub huge_pages: u32,
-    /// How late timers of the I/O thread may end, up to 1 s; default 0: as the system sets it.
+    /// How late timers of the I/O thread may end, up to 1 s; default 0: the system's value.
     pub timer_slack_ns: u64,
-    /// How long an idle I/O thread rests, up to 10 ms; default 0: the next packet wakes it.
+    /// How long an idle I/O thread sleeps, up to 10 ms; default 0: the next packet wakes it.
     pub coalesce_ns: u64,
 }
 
@@ -223,7 +226,7 @@ pub unsafe extern "C" fn sw_receiver_options_init(
     options: *mut sw_receiver_options,
     struct_size: usize,
 ) -> sw_result {
-    // SAFETY: the caller's.
+    // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
     guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
 }
 
@@ -233,11 +236,11 @@ pub unsafe extern "C" fn sw_transmitter_options_init(
     options: *mut sw_transmitter_options,
     struct_size: usize,
 ) -> sw_result {
-    // SAFETY: the caller's.
+    // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
     guard(|| unsafe { init(options, struct_size) }.map(|()| sw_result::Ok))
 }
 
-/// Sets what both options know, under the same names.
+/// Sets the fields that both options have under the same names.
 macro_rules! common {
     ($asked:expr, $options:expr) => {{
         let real_time = real_time(
@@ -263,7 +266,7 @@ macro_rules! common {
 }
 
 impl sw_receiver_options {
-    /// The library's options; it checks the ranges.
+    /// Converts to the library's options, which check the ranges.
     pub(crate) fn to_options(self) -> Result<ReceiveOptions, Failure> {
         let mut udp = UdpOptions::new();
         if self.receive_buffer_bytes > 0 {
@@ -272,7 +275,7 @@ impl sw_receiver_options {
         Ok(common!(self, ReceiveOptions::new()).udp(udp))
     }
 
-    /// Places for blocks on loan.
+    /// Maximum number of borrowed blocks.
     pub(crate) fn blocks_max(&self) -> Result<u32, Failure> {
         if (1..=BLOCKS_MAX).contains(&self.blocks_max) {
             Ok(self.blocks_max)
@@ -284,7 +287,7 @@ impl sw_receiver_options {
 }
 
 impl sw_transmitter_options {
-    /// The library's options; it checks the ranges.
+    /// Converts to the library's options, which check the ranges.
     pub(crate) fn to_options(self) -> Result<SendOptions, Failure> {
         let underflows = [(0, Underflow::Zeros), (1, Underflow::Stop)];
         let underflow = one_of("underflow", self.underflow, &underflows, "see sw_underflow")?;
@@ -351,6 +354,6 @@ const WINDOW: u32 = 1_024;
 const MTU_BYTES: u32 = 9_000;
 const TIMEOUT_NS: u64 = 3_000_000_000;
 
-/// Blocks on loan, unless chosen, and at most.
+/// Default number of borrowed blocks.
 const BLOCKS: u32 = 1_024;
 const BLOCKS_MAX: u32 = 65_536;

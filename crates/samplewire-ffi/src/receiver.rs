@@ -1,4 +1,4 @@
-//! Receiving: blocks on loan, or copies.
+//! Receiving: borrowed blocks, or copies.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,7 +26,7 @@ pub struct sw_receiver {
     _never_made: (),
 }
 
-/// What a name stands for.
+/// The object of a name.
 struct Receiving {
     stream: Mutex<Stream>,
     info: sw_stream_info,
@@ -34,29 +34,29 @@ struct Receiving {
     stats: StatsHandle,
     interrupter: Interrupter,
     end: Mutex<Option<sw_end>>,
-    lent: Arc<Lent>,
-    /// The name of `lent`.
-    lent_name: usize,
+    loans: Arc<BlockLoans>,
+    /// The name of `loans`.
+    loans_name: usize,
 }
 
 struct Stream {
-    /// `None` once it is closed.
+    /// `None` after it was closed.
     receiver: Option<ReceiveStream>,
-    /// A block of which a copy took a part, and how many of its bytes.
+    /// A block that was partly copied, and the number of copied bytes.
     part: Option<(Block, usize)>,
 }
 
-/// The blocks of one receiver that are on loan; it may outlive the receiver.
-pub(crate) struct Lent {
+/// The borrowed blocks of one receiver; it may outlive the receiver.
+pub(crate) struct BlockLoans {
     pub(crate) blocks: Loans<Block>,
     is_receiver_gone: AtomicBool,
 }
 
 static RECEIVERS: Registry<Receiving> = Registry::new("sw_receiver");
-pub(crate) static LENT: Registry<Arc<Lent>> = Registry::new("sw_block.owner");
+pub(crate) static LOANS: Registry<Arc<BlockLoans>> = Registry::new("sw_block.owner");
 
-/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`) and waits until it is open, at
-/// most for the time that the options set (NULL: the defaults).
+/// Opens a stream of the device at `address` (`HOST` or `HOST:PORT`). Waits until it is open, at
+/// most for the timeout in the options (NULL: the defaults).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_open(
     address: *const c_char,
@@ -65,18 +65,18 @@ pub unsafe extern "C" fn sw_receiver_open(
 ) -> sw_result {
     guard(|| {
         check_out("receiver", receiver)?;
-        // SAFETY: the caller's.
+        // SAFETY: `address` is NULL or a text that ends with NUL (the caller's contract).
         let address = unsafe { address_of(address)? };
         let asked = if options.is_null() {
             sw_receiver_options::defaults()
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
             unsafe { read(options)? }
         };
         let blocks = Loans::new(asked.blocks_max()?);
         let opened = asked.to_options()?.open(address)?;
-        let lent = Arc::new(Lent { blocks, is_receiver_gone: AtomicBool::new(false) });
-        let lent_name = LENT.insert(|_| Arc::clone(&lent));
+        let loans = Arc::new(BlockLoans { blocks, is_receiver_gone: AtomicBool::new(false) });
+        let loans_name = LOANS.insert(|_| Arc::clone(&loans));
         let name = RECEIVERS.insert(|_| Receiving {
             info: sw_stream_info::new(opened.info(), opened.memory_bytes()),
             granted: granted_words(opened.granted()),
@@ -84,16 +84,16 @@ pub unsafe extern "C" fn sw_receiver_open(
             interrupter: opened.interrupter(),
             stream: Mutex::new(Stream { receiver: Some(opened), part: None }),
             end: Mutex::new(None),
-            lent,
-            lent_name,
+            loans,
+            loans_name,
         });
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put("receiver", receiver, std::ptr::without_provenance_mut(name))? };
         Ok(sw_result::Ok)
     })
 }
 
-/// What the device said of the stream.
+/// The device's description of the stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_info(
     receiver: *const sw_receiver,
@@ -101,13 +101,13 @@ pub unsafe extern "C" fn sw_receiver_get_info(
 ) -> sw_result {
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(info, &receiving.info)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Counters as of some milliseconds ago; after the end, the final ones.
+/// Counters, some milliseconds old; after the end, the final ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_stats(
     receiver: *const sw_receiver,
@@ -115,13 +115,13 @@ pub unsafe extern "C" fn sw_receiver_get_stats(
 ) -> sw_result {
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(stats, &sw_receiver_stats::of(&receiving.stats.stats()))? };
         Ok(sw_result::Ok)
     })
 }
 
-/// What was had of the real-time options, and what not and why, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_granted(
     receiver: *const sw_receiver,
@@ -130,14 +130,14 @@ pub unsafe extern "C" fn sw_receiver_get_granted(
 ) -> sw_result {
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put_text(text, size_bytes, &receiving.granted)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// The next block, on loan until `sw_block_release`; `SW_RESULT_END` after the last,
-/// `SW_RESULT_CANCELLED` after `sw_receiver_cancel`, an error when the stream broke.
+/// Returns the next block, which is borrowed until `sw_block_release`; `SW_RESULT_END` after the
+/// last, `SW_RESULT_CANCELLED` after `sw_receiver_cancel`, an error if the stream broke.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_next(
     receiver: *mut sw_receiver,
@@ -146,9 +146,10 @@ pub unsafe extern "C" fn sw_receiver_next(
 ) -> sw_result {
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
-        // It is checked before a block is taken out. SAFETY: the caller's.
+        // Checked before a block is taken out.
+        // SAFETY: `block` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(block)? };
-        let blocks = &receiving.lent.blocks;
+        let blocks = &receiving.loans.blocks;
         let mut stream = receiving.stream()?;
         if !blocks.has_room() {
             let text = format!(
@@ -168,19 +169,19 @@ pub unsafe extern "C" fn sw_receiver_next(
         if copied_bytes > 0 {
             answer.skip(copied_bytes, receiving.info.sample_bytes as usize);
         }
-        let handle = blocks.lend(taken).expect("only this thread takes places, and one is free");
+        let handle = blocks.insert(taken).expect("only this thread takes places, and one is free");
         answer.handle = handle;
-        answer.owner = std::ptr::without_provenance_mut(receiving.lent_name);
-        // SAFETY: the caller's.
+        answer.owner = std::ptr::without_provenance_mut(receiving.loans_name);
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(block, &answer)? };
         Ok(sw_result::Ok)
     })
 }
 
 /// Copies samples into `buffer`, in `format` (0: as sent; complex stays complex, real stays real),
-/// until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` is over. `block` then tells
-/// of what is in the buffer as of any block, and needs no release.
-/// Returns as `sw_receiver_next` does; with `SW_RESULT_OK` there are samples, or gaps or tags alone.
+/// until `len_bytes` are filled, a gap or a tag comes, or `timeout_ns` has passed. `block` then
+/// describes the content of the buffer, and needs no release. Returns as `sw_receiver_next` does;
+/// with `SW_RESULT_OK` there are samples, or only gaps or tags.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_read(
     receiver: *mut sw_receiver,
@@ -192,25 +193,26 @@ pub unsafe extern "C" fn sw_receiver_read(
 ) -> sw_result {
     guard(|| {
         let receiving = RECEIVERS.get(receiver)?;
-        // SAFETY: the caller's.
+        // SAFETY: `block` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(block)? };
         not_null("buffer", buffer)?;
         if isize::try_from(len_bytes).is_err() {
             return Err(Failure::argument(format!("len_bytes {len_bytes} exceeds any memory")));
         }
-        // SAFETY: the caller's; memory of C always has some value.
+        // SAFETY: `buffer` points to `len_bytes` writable bytes (the caller's contract). Every byte
+        // value is valid.
         let room = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), len_bytes) };
         let mut answer = receiving.stream()?.copy(&receiving, room, format, timeout_ns)?;
         if answer.len_bytes > 0 {
             answer.samples = buffer;
         }
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(block, &answer)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
+/// How the stream ended; `SW_RESULT_STILL_OPEN` until a call has reached the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_get_end(
     receiver: *const sw_receiver,
@@ -221,7 +223,7 @@ pub unsafe extern "C" fn sw_receiver_get_end(
         let Some(known) = *lock(&receiving.end) else {
             return Err(Failure::new(sw_result::StillOpen, "the stream has not come to its end"));
         };
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(end, &known)? };
         Ok(sw_result::Ok)
     })
@@ -236,7 +238,7 @@ pub unsafe extern "C" fn sw_receiver_cancel(receiver: *mut sw_receiver) -> sw_re
     })
 }
 
-/// Ends the stream; waits about a second for the device to know. Counters are final then.
+/// Ends the stream; waits about a second until the device knows. Counters are final then.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_close(receiver: *mut sw_receiver) -> sw_result {
     guard(|| {
@@ -246,7 +248,7 @@ pub unsafe extern "C" fn sw_receiver_close(receiver: *mut sw_receiver) -> sw_res
     })
 }
 
-/// Closes the stream where it is open, and frees the receiver. Blocks on loan stay good.
+/// Closes the stream if it is open, and frees the receiver. Borrowed blocks stay valid.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_receiver_free(receiver: *mut sw_receiver) -> sw_result {
     guard(|| {
@@ -255,15 +257,16 @@ pub unsafe extern "C" fn sw_receiver_free(receiver: *mut sw_receiver) -> sw_resu
         }
         let receiving = RECEIVERS.remove(receiver)?;
         receiving.close();
-        // SeqCst: a thread that releases the last block sees this, or is seen by the next look.
-        receiving.lent.is_receiver_gone.store(true, Ordering::SeqCst);
-        receiving.lent.forget_when_over(std::ptr::without_provenance(receiving.lent_name));
+        // SeqCst: a thread that releases the last block sees this flag, or the check below sees its
+        // release.
+        receiving.loans.is_receiver_gone.store(true, Ordering::SeqCst);
+        receiving.loans.forget_when_over(std::ptr::without_provenance(receiving.loans_name));
         Ok(sw_result::Ok)
     })
 }
 
 impl Receiving {
-    /// The stream, for the one thread that receives.
+    /// The stream, locked for the one thread that receives.
     fn stream(&self) -> Result<MutexGuard<'_, Stream>, Failure> {
         self.stream.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Failure::new(
@@ -278,7 +281,7 @@ impl Receiving {
 
     fn close(&self) {
         self.interrupter.interrupt();
-        // A panic of an earlier call does not keep the stream from being ended.
+        // A panic of an earlier call must not prevent the end of the stream.
         let mut stream = lock(&self.stream);
         stream.part = None;
         let Some(receiver) = stream.receiver.take() else { return };
@@ -292,7 +295,7 @@ impl Receiving {
 }
 
 impl Stream {
-    /// The next block, or what comes instead of one.
+    /// The next block, or the failure instead of one.
     fn next_within(&mut self, receiving: &Receiving, timeout: Duration) -> Result<Block, Failure> {
         let Some(receiver) = &mut self.receiver else { return Err(sw_result::Cancelled.into()) };
         if receiving.interrupter.is_interrupted() {
@@ -309,7 +312,7 @@ impl Stream {
         Err(failure)
     }
 
-    /// Copies what comes into `room`.
+    /// Copies samples into `room`.
     fn copy(
         &mut self,
         receiving: &Receiving,
@@ -338,7 +341,7 @@ impl Stream {
                 Some(part) => part,
                 None => match (self.next_within(receiving, left), answer) {
                     (Ok(block), _) => (block, 0),
-                    // What comes instead comes again at the next call.
+                    // The next call returns the failure again.
                     (Err(_), Some(answer)) => return Ok(answer),
                     (Err(outcome), None) => return Err(outcome),
                 },
@@ -374,24 +377,24 @@ impl Stream {
     }
 }
 
-impl Lent {
-    /// Forgets itself when its receiver is gone and all blocks are back.
+impl BlockLoans {
+    /// Removes itself once its receiver is gone and all blocks are returned.
     pub(crate) fn forget_when_over(&self, name: *const c_void) {
         // SeqCst: see `sw_receiver_free`.
         if self.is_receiver_gone.load(Ordering::SeqCst) && self.blocks.is_whole() {
-            // Another thread may have been first.
-            drop(LENT.remove(name));
+            // Another thread may have removed it.
+            drop(LOANS.remove(name));
         }
     }
 }
 
-/// What was had, and line by line what not.
+/// The granted options, and a line for each refused one.
 pub(crate) fn granted_words(granted: &Granted) -> String {
-    let lacks = granted.lacks.iter().map(|lack| format!("\n{lack}"));
-    format!("{granted}{}", lacks.collect::<String>())
+    let refused = granted.lacks.iter().map(|it| format!("\n{it}"));
+    format!("{granted}{}", refused.collect::<String>())
 }
 
-/// What is locked by this is whole at every moment.
+/// Locks even after a panic: the guarded data is consistent at every moment.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

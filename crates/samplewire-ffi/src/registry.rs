@@ -1,9 +1,9 @@
-//! The objects that a caller has names for.
+//! The objects that a caller uses by name.
 //!
-//! A name looks like a pointer to C, so that a compiler tells a receiver from a transmitter, and is
-//! never dereferenced. Names are numbers that are not given twice, so that one which was freed is
-//! not found, in whichever order threads free and use it. An object lives until the last call on it
-//! has returned.
+//! A name has a pointer type in C, so that a compiler distinguishes a receiver from a transmitter.
+//! It is never dereferenced. A name is a number that is never reused, so a freed one is not found,
+//! in whatever order threads free and use it. An object lives until the last call on it has
+//! returned.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::result::{Failure, sw_result};
 
-/// The objects of one type by their names.
+/// The objects of one type by name.
 pub(crate) struct Registry<T> {
     what: &'static str,
     objects: RwLock<Option<HashMap<usize, Arc<T>>>>,
@@ -22,9 +22,9 @@ impl<T> Registry<T> {
         Self { what, objects: RwLock::new(None) }
     }
 
-    /// Names an object; `make` is given the name.
+    /// Names an object; `make` gets the name.
     pub(crate) fn insert(&self, make: impl FnOnce(usize) -> T) -> usize {
-        // Relaxed: only that it differs matters.
+        // Relaxed: names only have to differ.
         let name = NEXT_NAME.fetch_add(NAME_STEP, Ordering::Relaxed);
         let object = Arc::new(make(name));
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
@@ -32,10 +32,10 @@ impl<T> Registry<T> {
         name
     }
 
-    /// The object of a name.
+    /// The object with this name.
     ///
     /// # Errors
-    /// NULL, or nothing has that name, or has it any more.
+    /// NULL, or no object has this name any more.
     pub(crate) fn get<P>(&self, name: *const P) -> Result<Arc<T>, Failure> {
         if name.is_null() {
             return Err(Failure::new(
@@ -48,10 +48,10 @@ impl<T> Registry<T> {
         object.map(Arc::clone).ok_or_else(|| self.stale(name))
     }
 
-    /// Takes a name away from its object.
+    /// Removes an object from its name.
     ///
     /// # Errors
-    /// Nothing has that name, or has it any more.
+    /// No object has this name any more.
     pub(crate) fn remove<P>(&self, name: *const P) -> Result<Arc<T>, Failure> {
         let mut objects = self.objects.write().unwrap_or_else(PoisonError::into_inner);
         let object = objects.as_mut().and_then(|objects| objects.remove(&name.addr()));
@@ -65,10 +65,10 @@ impl<T> Registry<T> {
     }
 }
 
-/// Names of all types are of one sequence: a name of another type is not found.
+/// Names of all types share one sequence: a name of another type is not found.
 static NEXT_NAME: AtomicUsize = AtomicUsize::new(NAME_STEP);
 
-/// Names look like pointers that are aligned.
+/// Names look like aligned pointers.
 const NAME_STEP: usize = 16;
 
 #[cfg(test)]

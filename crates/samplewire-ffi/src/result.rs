@@ -1,4 +1,4 @@
-//! What a call came to: a number, and a text with the values.
+//! The result of a call: a number, and a text with the values.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char};
@@ -9,38 +9,38 @@ use samplewire::transmitter::SendError;
 use samplewire_io::LinkError;
 use samplewire_proto::wire::RefuseReason;
 
-/// What a call came to. Numbers are never reused; later versions may add some.
+/// The result of a call. Numbers are never reused; later versions may add some.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum sw_result {
-    /// It did what it says.
+    /// Success.
     Ok = 0,
-    /// The time that was given is over, and nothing came. Not an error.
+    /// Nothing came within the timeout. Not an error.
     Timeout = 1,
-    /// The stream has ended and everything before its end has been given. Not an error.
+    /// The stream has ended, and everything before its end was returned. Not an error.
     End = 2,
     /// The object was cancelled from another thread. Not an error.
     Cancelled = 3,
 
-    /// A pointer that must not be NULL is.
+    /// A pointer is NULL that must not be.
     Null = 10,
-    /// A struct's `struct_size` is not one that this version can use.
+    /// The `struct_size` of a struct is not valid for this version.
     StructSize = 11,
     /// An argument is out of range; the text names it.
     Argument = 12,
-    /// The object was freed, the block released, the room committed, or it never was one.
+    /// The object was freed, the block released, or the room committed; or it never existed.
     Stale = 13,
-    /// Another thread is in a call on this object that only one thread at a time may be in.
+    /// Another thread is in a call that only one thread at a time may make on this object.
     Busy = 14,
-    /// As many blocks, or rooms, as there are places for are on loan: give some back.
+    /// The maximum number of blocks or rooms is borrowed: return some.
     TooManyLoans = 15,
-    /// The buffer is too small; the text says how much is needed.
+    /// The buffer is too small; the text states the size that it needs.
     Room = 16,
-    /// It has not happened yet: the stream is open.
+    /// Not available yet: the stream is open.
     StillOpen = 17,
-    /// The library is at fault: a panic was caught. The object it was in cannot be used any more.
+    /// A bug of the library: a panic was caught. The object is no longer usable.
     Panic = 18,
-    /// An error that this version of the interface has no number for; the text says more.
+    /// An error without a number in this version of the interface; the text describes it.
     Other = 19,
 
     /// The device's address does not resolve.
@@ -53,9 +53,9 @@ pub enum sw_result {
     Format = 103,
     /// The device's terms contradict each other.
     Offer = 104,
-    /// Streams that were to be read in line are not of one clock, or of one kind.
+    /// Streams to be aligned have different clocks, or different kinds of samples.
     Apart = 105,
-    /// A stream does not begin at the index at which it was asked to.
+    /// A stream does not begin at the requested index.
     Start = 106,
     /// A term is out of range.
     Terms = 107,
@@ -63,32 +63,32 @@ pub enum sw_result {
     OptionRange = 108,
     /// Real-time options are out of range, or contradict each other.
     RealTime = 109,
-    /// The memory cannot be had.
+    /// The system has no memory.
     Pool = 110,
-    /// The port has room for no more streams.
+    /// The port cannot take more streams.
     PortFull = 111,
     /// The port has failed, or was closed.
     PortGone = 112,
-    /// The operating system refused a thread or randomness.
+    /// The operating system refused a thread or random numbers.
     System = 113,
-    /// Two choices exclude each other; the text says which, and what to do instead.
+    /// Two options exclude each other; the text names them, and what to do instead.
     Contradiction = 114,
     /// A stream was named more than once.
     StreamTwice = 115,
 
     /// The device refused: another owner has the stream.
     RefusedBusy = 121,
-    /// The device refused: it has no stream of that number.
+    /// The device refused: it has no stream with this number.
     RefusedNoSuchStream = 122,
-    /// The device refused: the stream goes the other way.
+    /// The device refused: the stream has the other direction.
     RefusedRole = 123,
     /// The device refused: the samples of a packet do not fit the size that the path carries.
     RefusedPacketSize = 124,
-    /// The device refused: it does not speak the version.
+    /// The device refused: it does not support the version.
     RefusedVersion = 125,
     /// The device refused: the window is too small.
     RefusedWindow = 126,
-    /// The device refused: it cannot give the samples as wished.
+    /// The device refused: it cannot provide the requested format.
     RefusedFormat = 127,
     /// The device refused: the delivery is not offered.
     RefusedDelivery = 128,
@@ -99,34 +99,34 @@ pub enum sw_result {
     /// The device refused for a reason of a later version.
     Refused = 131,
 
-    /// The stream broke: the peer closed it before it was over; see `sw_end.close_reason`.
+    /// The stream broke: the peer closed it early; see `sw_end.close_reason`.
     ClosedByPeer = 141,
-    /// The stream broke: the peer restarted, or gave the stream to another.
+    /// The stream broke: the peer restarted, or gave the stream to another owner.
     PeerRestarted = 142,
-    /// The stream broke: nothing was heard for the time after which a peer is dead.
+    /// The stream broke: the peer was silent for too long.
     PeerSilent = 143,
-    /// The stream broke: more than half of all departures were repeats for too long.
+    /// The stream broke: for too long more than half of all departures were retransmissions.
     CircuitBreaker = 144,
-    /// The stream broke: the peer broke a rule without which samples cannot be placed.
+    /// The stream broke: the peer violated a rule that is needed to place samples.
     Violation = 145,
-    /// The I/O thread broke; the text says why.
+    /// The I/O thread failed; the text states why.
     Port = 146,
-    /// A stream of several aligned ones broke off: it set its index on purpose, apart from the others.
+    /// An aligned stream broke off: it skipped to another index than the others on purpose.
     StreamsApart = 147,
 }
 
-/// A name for a result, e.g. `timeout`; "unknown result" for a number that is none. Never NULL.
+/// The name of a result, e.g. `timeout`; "unknown result" for an unknown number. Never NULL.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_result_str(result: u32) -> *const c_char {
     let name = NAMES.iter().find(|(number, _)| *number as u32 == result);
     name.map_or(c"unknown result", |(_, name)| name).as_ptr()
 }
 
-/// The text of the last call of this thread that failed, with the values concerned and what to do
-/// next; empty when none has. It is good until the next such call; other results leave it as it was.
+/// The text of this thread's last failed call, with the values and what to do next; empty if none
+/// has failed. It is valid until the next failed call; other results leave it unchanged.
 #[unsafe(no_mangle)]
 pub extern "C" fn sw_last_error() -> *const c_char {
-    // A thread that is ending has none any more.
+    // A thread that is ending has no text any more.
     LAST_ERROR.try_with(|text| text.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
@@ -134,7 +134,7 @@ thread_local! {
     static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// A call that failed: its number and its text.
+/// A failed call: its number and its text.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) result: sw_result,

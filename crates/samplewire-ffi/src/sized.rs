@@ -1,8 +1,9 @@
-//! Structs that cross the border, and may grow.
+//! Structs that cross the interface, and may grow.
 //!
-//! Each begins with `struct_size`, which the caller sets to its `sizeof`. A caller that was compiled
-//! against an older header has a smaller struct: the rest has its defaults, or is not written. One
-//! that is newer has a larger: what this version does not know must be zero, and is set to zero.
+//! Each begins with `struct_size`, which the caller sets to its `sizeof`. A caller compiled against
+//! an older header has a smaller struct: missing fields get their defaults, or are not written. A
+//! newer caller has a larger struct: fields that this version does not know must be zero, and are
+//! set to zero.
 
 use crate::result::{Failure, sw_result};
 
@@ -14,7 +15,7 @@ use crate::result::{Failure, sw_result};
 pub(crate) unsafe trait Sized_: Copy {
     /// The type's name, for texts.
     const NAME: &'static str;
-    /// What stands where the caller's struct is shorter.
+    /// The values of fields that the caller's struct does not have.
     fn defaults() -> Self;
 }
 
@@ -44,18 +45,18 @@ pub(crate) use sized;
 /// Reads a caller's struct.
 ///
 /// # Errors
-/// NULL, misaligned, or of a size that cannot be used.
+/// NULL, misaligned, or of an invalid size.
 ///
 /// # Safety
-/// `from` is NULL, or points to as many bytes as the number at its front says.
+/// `from` is NULL, or points to as many bytes as its first field states.
 pub(crate) unsafe fn read<T: Sized_>(from: *const T) -> Result<T, Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: `from` is NULL or has `struct_size` bytes (the contract of this function).
     let size = unsafe { size_of_caller(from)? };
     let mut value = T::defaults();
     let known = size.min(size_of::<T>());
-    // SAFETY: `known` bytes are there on both sides, and any bytes are a value of `T`.
+    // SAFETY: both sides have `known` bytes, and any bytes are a value of `T`.
     unsafe { std::ptr::copy_nonoverlapping(from.cast::<u8>(), (&raw mut value).cast(), known) };
-    // SAFETY: the caller has `size` bytes there, of which these are the last.
+    // SAFETY: the caller's struct has `size` bytes, and these are the last of them.
     let rest = unsafe { std::slice::from_raw_parts(from.cast::<u8>().add(known), size - known) };
     if rest.iter().any(|byte| *byte != 0) {
         let text = format!(
@@ -69,19 +70,20 @@ pub(crate) unsafe fn read<T: Sized_>(from: *const T) -> Result<T, Failure> {
     Ok(value)
 }
 
-/// Writes a caller's struct, and leaves its `struct_size`.
+/// Writes the caller's struct, except for its `struct_size`.
 ///
 /// # Errors
 /// See [`read`].
 ///
 /// # Safety
-/// `to` is NULL, or points to as many bytes as the number at its front says, which may be written.
+/// `to` is NULL, or points to as many writable bytes as its first field states.
 pub(crate) unsafe fn write<T: Sized_>(to: *mut T, value: &T) -> Result<(), Failure> {
-    // SAFETY: the caller's.
+    // SAFETY: `to` is NULL or has `struct_size` bytes (the contract of this function).
     let size = unsafe { size_of_caller(to)? };
     let known = size.min(size_of::<T>());
     let front = size_of::<usize>();
-    // SAFETY: as many bytes are there on both sides; what lies beyond what is known is the caller's.
+    // SAFETY: both sides have that many bytes; the rest of the caller's struct is not touched by
+    // the copy.
     unsafe {
         let (from, to) = ((&raw const *value).cast::<u8>(), to.cast::<u8>());
         std::ptr::copy_nonoverlapping(from.add(front), to.add(front), known - front);
@@ -105,7 +107,7 @@ pub(crate) unsafe fn init<T: Sized_>(to: *mut T, size: usize) -> Result<(), Fail
     unsafe { write(to, &T::defaults()) }
 }
 
-/// The size that the caller says.
+/// The size that the caller states.
 unsafe fn size_of_caller<T: Sized_>(pointer: *const T) -> Result<usize, Failure> {
     check::<T>(pointer, SIZE_MIN)?;
     // SAFETY: it is neither NULL nor misaligned, and the caller has at least a number there.
@@ -133,10 +135,10 @@ fn check<T: Sized_>(pointer: *const T, size: usize) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The first field after the size is there at least.
+/// The minimum includes the first field after the size.
 const SIZE_MIN: usize = 2 * size_of::<usize>();
 
-/// A larger struct is one that was not initialised.
+/// A larger struct was not initialised.
 const SIZE_MAX: usize = 4_096;
 
 #[cfg(test)]

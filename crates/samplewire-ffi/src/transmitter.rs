@@ -1,4 +1,4 @@
-//! Sending to a device that plays: rooms on loan to fill, or copies.
+//! Sending to a device that plays: borrowed rooms to fill, or copies.
 
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,13 +22,13 @@ use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
 use crate::stats::sw_transmitter_stats;
 
-/// The index after that of the last sample.
+/// The index after the last sample.
 pub const SW_INDEX_NEXT: u64 = u64::MAX;
 
-/// The index is set on purpose: a burst begins. Without this an index has to follow the last.
+/// The index is set on purpose: a burst begins. Otherwise an index must follow the last one.
 pub const SW_SEND_START: u32 = 1;
 
-/// The last of these samples ends a burst. Less than a whole room does so too.
+/// The last of these samples ends a burst. A room that is not full does so too.
 pub const SW_SEND_END_OF_BURST: u32 = 2;
 
 /// The sending end of a stream. One thread at a time may be in the functions that send or wait.
@@ -36,19 +36,19 @@ pub struct sw_transmitter {
     _never_made: (),
 }
 
-/// Memory for samples, on loan from the transmitter: fill it from the front, and commit it.
+/// Memory for samples, borrowed from the transmitter: fill it from the start, and commit it.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct sw_room {
     /// Set it to `sizeof(sw_room)` before the call.
     pub struct_size: usize,
-    /// Of the library: which loan. 0 where there is nothing to commit.
+    /// For the library: the handle of the room. 0 if there is nothing to commit.
     pub handle: u64,
-    /// Where the samples go: little-endian, channels interleaved.
+    /// The buffer for samples: little-endian, channels interleaved.
     pub samples: *mut c_void,
     /// Its length in bytes.
     pub len_bytes: usize,
-    /// How many samples, of all channels each, have room.
+    /// Number of samples, each with all channels, that fit.
     pub count_max: u64,
 }
 
@@ -63,7 +63,7 @@ sized!(
     }
 );
 
-/// What a name stands for.
+/// The object of a name.
 pub(crate) struct Sending {
     stream: Mutex<SendStream>,
     room_bytes: u64,
@@ -79,8 +79,8 @@ pub(crate) struct Sending {
 
 pub(crate) static TRANSMITTERS: Registry<Sending> = Registry::new("sw_transmitter");
 
-/// Opens a stream of the device at `address` that plays, and waits until it has said how much it takes,
-/// at most twice the time that the options set (NULL: the defaults).
+/// Opens a stream of the device at `address` that plays. Waits until the device has granted credit,
+/// at most twice the timeout in the options (NULL: the defaults).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_open(
     address: *const c_char,
@@ -89,12 +89,12 @@ pub unsafe extern "C" fn sw_transmitter_open(
 ) -> sw_result {
     guard(|| {
         check_out("transmitter", transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: `address` is NULL or a text that ends with NUL (the caller's contract).
         let address = unsafe { address_of(address)? };
         let asked = if options.is_null() {
             sw_transmitter_options::defaults()
         } else {
-            // SAFETY: the caller's.
+            // SAFETY: `options` is NULL or has `struct_size` bytes (the caller's contract).
             unsafe { read(options)? }
         };
         let opened = asked.to_options()?.open(address)?;
@@ -117,13 +117,13 @@ pub unsafe extern "C" fn sw_transmitter_open(
             rooms: Loans::new(ROOMS_MAX),
         };
         let name = TRANSMITTERS.insert(|_| sending);
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put("transmitter", transmitter, std::ptr::without_provenance_mut(name))? };
         Ok(sw_result::Ok)
     })
 }
 
-/// What the device said of the stream.
+/// The device's description of the stream.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_info(
     transmitter: *const sw_transmitter,
@@ -131,13 +131,13 @@ pub unsafe extern "C" fn sw_transmitter_get_info(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(info, &sending.info)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Counters as of some milliseconds ago; after the end, the final ones.
+/// Counters, some milliseconds old; after the end, the final ones.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_stats(
     transmitter: *const sw_transmitter,
@@ -145,13 +145,13 @@ pub unsafe extern "C" fn sw_transmitter_get_stats(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(stats, &sw_transmitter_stats::of(&sending.stats.stats()))? };
         Ok(sw_result::Ok)
     })
 }
 
-/// What was had of the real-time options, and what not and why, as a text for people.
+/// The granted real-time options, and the refused ones with the reason, as a text for people.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_granted(
     transmitter: *const sw_transmitter,
@@ -160,13 +160,14 @@ pub unsafe extern "C" fn sw_transmitter_get_granted(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { put_text(text, size_bytes, &sending.granted)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Room to fill; `SW_RESULT_TIMEOUT` while the device takes no more. At most 64 are on loan at once.
+/// A room to fill; `SW_RESULT_TIMEOUT` while the device grants no credit. At most 64 rooms are
+/// borrowed at the same time.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_begin(
     transmitter: *mut sw_transmitter,
@@ -175,7 +176,8 @@ pub unsafe extern "C" fn sw_transmitter_begin(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // It is checked before a room is taken out. SAFETY: the caller's.
+        // Checked before a room is taken out.
+        // SAFETY: `room` is NULL or has `struct_size` bytes (the caller's contract).
         unsafe { read(room)? };
         let mut transmitter = sending.transmitter()?;
         if !sending.rooms.has_room() {
@@ -187,19 +189,20 @@ pub unsafe extern "C" fn sw_transmitter_begin(
         };
         let (samples, len_bytes) =
             (filling.bytes_mut().as_mut_ptr().cast(), filling.bytes_mut().len());
-        let handle = sending.rooms.lend(filling);
+        let handle = sending.rooms.insert(filling);
         let handle = handle.expect("only this thread takes places, and one is free");
         let count_max = len_bytes as u64 / u64::from(sending.info.sample_bytes);
         let answer = sw_room { handle, samples, len_bytes, count_max, ..sw_room::defaults() };
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(room, &answer)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Sends the first `count` samples of a room and takes it back; `index` is that of the first, or
-/// `SW_INDEX_NEXT`. `flags` are 0 or of `SW_SEND_START`, `SW_SEND_END_OF_BURST`.
-/// `SW_RESULT_STALE` for a room that was committed before. An error leaves the room on loan.
+/// Sends the first `count` samples of a room and returns the room; `index` is that of the first
+/// sample, or `SW_INDEX_NEXT`. `flags` are 0 or a combination of `SW_SEND_START` and
+/// `SW_SEND_END_OF_BURST`. `SW_RESULT_STALE` if the room was committed before. After an error the
+/// room is still borrowed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_commit(
     transmitter: *mut sw_transmitter,
@@ -210,7 +213,7 @@ pub unsafe extern "C" fn sw_transmitter_commit(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: `room` is NULL or has `struct_size` bytes (the caller's contract).
         let seen = unsafe { read(room)? };
         let mut transmitter = sending.transmitter()?;
         let (index, flags) = submission(&transmitter, (index, count), flags)?;
@@ -223,13 +226,13 @@ pub unsafe extern "C" fn sw_transmitter_commit(
         }
         let filling = sending.rooms.take(seen.handle).ok_or_else(|| stale(seen.handle))?;
         transmitter.submit(filling, (count * sample_bytes) as usize, index, flags)?;
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(room, &sw_room::defaults())? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Takes a room back without sending anything.
+/// Returns a room without sending anything.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_discard(
     transmitter: *mut sw_transmitter,
@@ -237,18 +240,18 @@ pub unsafe extern "C" fn sw_transmitter_discard(
 ) -> sw_result {
     guard(|| {
         let sending = TRANSMITTERS.get(transmitter)?;
-        // SAFETY: the caller's.
+        // SAFETY: `room` is NULL or has `struct_size` bytes (the caller's contract).
         let seen = unsafe { read(room)? };
         drop(sending.rooms.take(seen.handle).ok_or_else(|| stale(seen.handle))?);
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(room, &sw_room::defaults())? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Copies `count` samples and sends them; `index` and `flags` as in `sw_transmitter_commit`. Samples
-/// that are no whole number of rooms end a burst. `written` may be NULL, else it says how many samples
-/// were taken, also where the call fails or `timeout_ns` is over (`SW_RESULT_TIMEOUT`).
+/// Copies `count` samples and sends them; `index` and `flags` as in `sw_transmitter_commit`. If
+/// they do not fill the last room, they end a burst. `written`, unless NULL, receives the number of
+/// accepted samples, even if the call fails or `timeout_ns` passes (`SW_RESULT_TIMEOUT`).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_write(
     transmitter: *mut sw_transmitter,
@@ -271,21 +274,22 @@ pub unsafe extern "C" fn sw_transmitter_write(
                 &[]
             } else {
                 not_null("samples", samples)?;
-                // SAFETY: the caller's.
+                // SAFETY: `samples` points to `len_bytes` initialised bytes (the caller's
+                // contract).
                 unsafe { std::slice::from_raw_parts(samples.cast::<u8>(), len_bytes) }
             };
             let until = Instant::now().checked_add(timeout(timeout_ns));
             sending.write(bytes, (index, flags), until, &mut taken)
         });
         if !written.is_null() {
-            // SAFETY: the caller's.
+            // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
             unsafe { put("written", written, taken)? };
         }
         result
     })
 }
 
-/// Waits until the device has all that was committed and has played what lies before `index`.
+/// Waits until the device has all committed samples, and has played those before `index`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_wait_played(
     transmitter: *mut sw_transmitter,
@@ -307,17 +311,18 @@ pub unsafe extern "C" fn sw_transmitter_wait_played(
     })
 }
 
-/// Waits until the device has acknowledged all that was committed, which a room on loan is not.
+/// Waits until the device has acknowledged all committed samples; a borrowed room is not committed.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_wait_acknowledged(
     transmitter: *mut sw_transmitter,
     timeout_ns: u64,
 ) -> sw_result {
-    // SAFETY: the caller's.
+    // SAFETY: the same rules apply to `transmitter` in both functions (the caller's contract).
     unsafe { sw_transmitter_wait_played(transmitter, 0, timeout_ns) }
 }
 
-/// Ends the stream after all that was committed; waits until the device has it, or is dead (15 s).
+/// Ends the stream after all committed samples; waits until the device has them, or was silent for
+/// 15 s.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_finish(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
@@ -328,7 +333,7 @@ pub unsafe extern "C" fn sw_transmitter_finish(transmitter: *mut sw_transmitter)
     })
 }
 
-/// How the stream ended; `SW_RESULT_STILL_OPEN` before a call has come to its end.
+/// How the stream ended; `SW_RESULT_STILL_OPEN` until a call has reached the end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_get_end(
     transmitter: *const sw_transmitter,
@@ -339,13 +344,13 @@ pub unsafe extern "C" fn sw_transmitter_get_end(
         let Some(known) = *lock(&sending.end) else {
             return Err(Failure::new(sw_result::StillOpen, "the stream has not come to its end"));
         };
-        // SAFETY: the caller's.
+        // SAFETY: the out-parameter is NULL or valid for its size (the caller's contract).
         unsafe { write(end, &known)? };
         Ok(sw_result::Ok)
     })
 }
 
-/// Ends the stream with what has departed; a thread that waits returns `SW_RESULT_CANCELLED`.
+/// Ends the stream after the departed samples; a thread that waits returns `SW_RESULT_CANCELLED`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_cancel(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
@@ -354,7 +359,7 @@ pub unsafe extern "C" fn sw_transmitter_cancel(transmitter: *mut sw_transmitter)
     })
 }
 
-/// Cancels the stream where it is open, and frees the transmitter, its rooms among it.
+/// Cancels the stream if it is open, and frees the transmitter with its rooms.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn sw_transmitter_free(transmitter: *mut sw_transmitter) -> sw_result {
     guard(|| {
@@ -366,7 +371,7 @@ pub unsafe extern "C" fn sw_transmitter_free(transmitter: *mut sw_transmitter) -
 }
 
 impl Sending {
-    /// The transmitter, for the one thread that sends.
+    /// The transmitter, locked for the one thread that sends.
     fn transmitter(&self) -> Result<MutexGuard<'_, SendStream>, Failure> {
         self.stream.try_lock().map_err(|error| match error {
             TryLockError::WouldBlock => Failure::new(
@@ -380,7 +385,7 @@ impl Sending {
     }
 
     fn cancel(&self) {
-        // Relaxed: it only names what the end of the session is the sign of.
+        // Relaxed: it only names the cause; the end of the session is the signal.
         self.is_cancelled.store(true, Ordering::Relaxed);
         self.canceller.cancel();
     }
@@ -390,7 +395,7 @@ impl Sending {
         self.is_cancelled.load(Ordering::Relaxed)
     }
 
-    /// What a call comes to whose time was over.
+    /// The result of a call whose timeout has passed.
     fn without_room(&self) -> sw_result {
         if self.is_cancelled() { sw_result::Cancelled } else { sw_result::Timeout }
     }
@@ -437,10 +442,10 @@ impl Sending {
         Ok(sw_result::Ok)
     }
 
-    /// Notes how the session ended, and says so.
+    /// Stores how the session ended, and returns it as a failure.
     fn note_end(&self, ended: &SessionEnd) -> Failure {
         let is_whole = matches!(ended.end, End::Finished { .. });
-        // A session that is cancelled finishes too, with what has departed.
+        // A cancelled session also finishes, with the departed samples.
         let how = if is_whole && self.is_cancelled() { &End::Cancelled } else { &ended.end };
         let (end, failure) = of_end(how);
         lock(&self.end).get_or_insert(sw_end { final_index: ended.final_index, ..end });
@@ -460,7 +465,7 @@ impl Sending {
 /// The index and flags of a submission.
 ///
 /// # Errors
-/// What [`SendStream::submit`] would panic of.
+/// The cases in which [`SendStream::submit`] would panic.
 fn submission(
     stream: &SendStream,
     (index, count): (u64, u64),
@@ -504,5 +509,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Rooms on loan at once.
+/// Maximum number of borrowed rooms.
 const ROOMS_MAX: u32 = 64;

@@ -46,8 +46,8 @@ fn blocks_and_copies_allocate_nothing_in_the_program_s_thread() {
     // SAFETY: every pointer is of a variable of this function, NULL where the defaults are wanted.
     unsafe {
         assert_eq!(sw_device_new(std::ptr::null(), &raw mut device), sw_result::Ok);
-        let told = sw_device_get_address(device, address.as_mut_ptr(), address.len());
-        assert_eq!(told, sw_result::Ok);
+        let result = sw_device_get_address(device, address.as_mut_ptr(), address.len());
+        assert_eq!(result, sw_result::Ok);
         let opened = sw_receiver_open(address.as_ptr(), std::ptr::null(), &raw mut receiver);
         assert_eq!(opened, sw_result::Ok);
         let mut receive = |count: usize| {
@@ -85,8 +85,8 @@ fn aligned_blocks_allocate_nothing_in_the_program_s_thread() {
         assert_eq!(set, sw_result::Ok);
         options.streams = 2;
         assert_eq!(sw_device_new(&raw const options, &raw mut device), sw_result::Ok);
-        let told = sw_device_get_address(device, address.as_mut_ptr(), address.len());
-        assert_eq!(told, sw_result::Ok);
+        let result = sw_device_get_address(device, address.as_mut_ptr(), address.len());
+        assert_eq!(result, sw_result::Ok);
         let (numbers, len) = (streams.as_ptr(), streams.len());
         let defaults = std::ptr::null();
         let opened = sw_aligned_open(address.as_ptr(), numbers, len, defaults, &raw mut aligned);

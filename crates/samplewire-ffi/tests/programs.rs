@@ -164,15 +164,15 @@ fn with_device(samples: u64, work: impl Fn(&str)) {
     let mut options = std::mem::MaybeUninit::<sw_device_options>::uninit();
     let mut device = std::ptr::null_mut();
     let mut address = [0; SW_TEXT_BYTES];
-    // SAFETY: each pointer is of a variable of this function, of the size that is said, and the
-    // options are set by the first call.
+    // SAFETY: each pointer is of a variable of this function, with the stated size, and the first
+    // call sets the options.
     let address = unsafe {
         let init = sw_device_options_init(options.as_mut_ptr(), size_of::<sw_device_options>());
         assert_eq!(init, sw_result::Ok);
         (*options.as_mut_ptr()).samples = samples;
         assert_eq!(sw_device_new(options.as_ptr(), &raw mut device), sw_result::Ok);
-        let told = sw_device_get_address(device, address.as_mut_ptr(), address.len());
-        assert_eq!(told, sw_result::Ok);
+        let result = sw_device_get_address(device, address.as_mut_ptr(), address.len());
+        assert_eq!(result, sw_result::Ok);
         CStr::from_ptr(address.as_ptr())
     };
     work(address.to_str().expect("an address is text"));

@@ -58,7 +58,7 @@ impl<T: FormSample> SinkBlock<T> {
         Arc::clone(&self.summary)
     }
 
-    /// Tells the sink what is missing before the sample at `index`.
+    /// Reports the missing samples before `index` to the sink.
     fn tell_gaps(&mut self, index: SampleIndex, tags: &[Tag]) -> Result<(), Failure> {
         let of = |tag: &Tag| recorded_before(&tag.kind).filter(|_| tag.index == index);
         let total: u64 = tags.iter().filter_map(of).map(|(_, samples)| samples).sum();

@@ -162,7 +162,7 @@ pub enum OpenError {
         max: usize,
     },
     /// The port has failed, or was closed.
-    #[error("the port of {local} is gone: what its streams said at their end tells why")]
+    #[error("the port of {local} is gone: the end of its streams states the reason")]
     PortGone {
         /// Its local address.
         local: SocketAddr,

@@ -1,9 +1,9 @@
-//! Finding devices: one question to everybody on the local networks.
+//! Finds devices with one query to the local networks.
 //!
-//! The question is an OPEN that asks for a description and has no cookie, sent to the broadcast
-//! address of each IPv4 network, to all nodes of each IPv6 link (RFC 4291, section 2.7.1), and to
-//! this host. Whoever answers it with a CHALLENGE, which is shorter, is then asked alone, as by
-//! [`probe`].
+//! The query is an OPEN for a description, without a cookie. It goes to the broadcast address of
+//! each IPv4 network, to all nodes of each IPv6 link (RFC 4291, section 2.7.1), and to this host. A
+//! device answers with a CHALLENGE, which is shorter. Each such device then gets its own query, as
+//! in [`probe`].
 
 use std::collections::BTreeSet;
 use std::io;
@@ -21,33 +21,33 @@ use crate::info::DeviceInfo;
 use crate::opening::probe;
 use crate::port::{PACKET_BYTES_MAX, seed};
 
-/// Who answered.
+/// The devices that answered.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// The devices, each once, in the order of their addresses.
+    /// The devices, without duplicates, ordered by address.
     pub devices: Vec<FoundDevice>,
-    /// What came of those that answered the question and then did not say what they stream.
+    /// Errors of devices that answered the query, but did not describe their streams.
     pub failures: Vec<OpenError>,
-    /// More than [`ANSWERS_MAX`] addresses answered; the rest were not asked.
+    /// Whether more than [`ANSWERS_MAX`] addresses answered; the others were not queried.
     pub is_cut: bool,
 }
 
 /// A device that was found.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoundDevice {
-    /// What it streams, and the address to open: one that other hosts reach, if there is one.
+    /// Its description, and the address to open: one that other hosts reach, if there is one.
     pub info: DeviceInfo,
-    /// The same device's other addresses.
+    /// The other addresses of the same device.
     pub other_addresses: Vec<SocketAddr>,
 }
 
-/// Asks all devices on the local networks that listen on `port` what they stream.
+/// Queries all devices on the local networks that listen on `port`.
 ///
 /// # Errors
-/// No network can be asked.
+/// No network can be queried.
 ///
 /// # Blocking
-/// For `patience` while answers are awaited, then at most as long again for every 16 that answered.
+/// For `patience` until the answers have come, then at most as long again for every 16 answers.
 pub fn find(port: u16, patience: Duration) -> Result<Found, OpenError> {
     let (addresses, is_cut) = ask_everybody(port, patience)?;
     let mut found = Found { is_cut, ..Found::default() };
@@ -81,7 +81,7 @@ fn ask_everybody(port: u16, patience: Duration) -> Result<(Vec<SocketAddr>, bool
     ] {
         match open_socket(local) {
             Ok(socket) => sockets.push((socket, targets)),
-            // A host may lack one of the two.
+            // A host may have only IPv4 or only IPv6.
             Err(error) => refusal = Some(error),
         }
     }
@@ -97,14 +97,15 @@ fn ask_everybody(port: u16, patience: Duration) -> Result<(Vec<SocketAddr>, bool
             sent += 1;
             for (socket, targets) in &sockets {
                 for target in targets {
-                    // A network that is down is one that nobody answers from.
+                    // No device answers from a network that is down.
                     let _ = socket.send_to(&packet, target);
                 }
             }
         }
         let mut bytes = [0; PACKET_BYTES_MAX];
         for (socket, _) in &sockets {
-            // A pause between two looks, so that a flood does not keep the question from going out.
+            // A limited number of packets between two queries, so that a flood does not delay the
+            // next query.
             for _ in 0..LOOK_PACKETS_MAX {
                 let Ok((len, from)) = socket.recv_from(&mut bytes) else { break };
                 if from.port() != port || !question.is_answered_by(&bytes[..len]) {
@@ -131,7 +132,7 @@ fn open_socket(local: SocketAddr) -> io::Result<UdpSocket> {
     Ok(socket)
 }
 
-/// What everybody is asked.
+/// The query to all devices.
 struct Question {
     nonce: u64,
     tag: Tag,
@@ -172,7 +173,7 @@ impl Question {
             Ok((header, Packet::Challenge(challenge))) => {
                 header.tag == self.tag && challenge.nonce == self.nonce
             }
-            // A device of another version says so; `probe` then tells the user.
+            // A device of another version refuses; `probe` then reports that.
             Ok((header, Packet::Refuse(refuse))) => {
                 header.tag == self.tag && refuse.nonce == self.nonce
             }
@@ -181,7 +182,7 @@ impl Question {
     }
 }
 
-/// Where the question goes.
+/// The destinations of the query.
 #[derive(Debug, PartialEq, Eq)]
 struct Targets {
     v4: BTreeSet<SocketAddr>,
@@ -196,7 +197,7 @@ impl Targets {
     }
 
     fn of<'a>(interfaces: impl Iterator<Item = (&'a IfAddr, Option<u32>)>, port: u16) -> Self {
-        // Devices of this host, which hear no broadcast of a network.
+        // Devices of this host, which do not receive broadcasts of a network.
         let mut v4 = BTreeSet::from([
             SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
             SocketAddr::from(([127, 255, 255, 255], port)),
@@ -205,7 +206,7 @@ impl Targets {
         for (address, index) in interfaces.filter(|(address, _)| !address.is_loopback()) {
             match address {
                 IfAddr::V4(own) => {
-                    // One that is bound to its address alone hears no broadcast either.
+                    // A device bound to this address alone does not receive broadcasts either.
                     v4.insert(SocketAddr::from((own.ip, port)));
                     v4.extend(own.broadcast.map(|all| SocketAddr::from((all, port))));
                 }
@@ -221,7 +222,7 @@ impl Targets {
     }
 }
 
-/// An address and how useful it is: lower is better.
+/// An address and its usefulness: lower is better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ranked {
     rank: u8,
@@ -240,8 +241,8 @@ impl Ranked {
     }
 }
 
-/// One entry a device: its boot id and name tell it, at whichever address it was asked. Hardware
-/// that was given no boot id says 0.
+/// Merges the addresses of each device, which its boot ID and name identify. Hardware without a
+/// boot ID reports 0.
 fn merge(mut described: Vec<DeviceInfo>) -> Vec<FoundDevice> {
     described.sort_by_key(|info| Ranked::new(info.address));
     let mut devices: Vec<FoundDevice> = Vec::new();
@@ -261,13 +262,13 @@ fn merge(mut described: Vec<DeviceInfo>) -> Vec<FoundDevice> {
 /// All nodes of a link.
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xFF02, 0, 0, 0, 0, 0, 0, 1);
 
-/// How often the question is sent: a packet may be lost.
+/// Number of queries: a packet may be lost.
 const QUESTIONS: u32 = 3;
 
-/// The most addresses that are asked what they stream.
+/// Maximum number of addresses that are queried for their streams.
 pub const ANSWERS_MAX: usize = 256;
 
-/// Probes at a time.
+/// Number of parallel probes.
 const AT_ONCE: usize = 16;
 
 const LOOK_PAUSE: Duration = Duration::from_millis(5);

@@ -17,7 +17,7 @@ use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX, draw_owner, peer_of};
 use crate::receiver::Port;
 use crate::transmitter::Form;
 
-/// Asks a device of its first stream, without opening it.
+/// Queries the first stream of a device, without opening it.
 ///
 /// # Errors
 /// Nothing answers, or the device refuses.
@@ -28,7 +28,7 @@ pub fn probe(address: SocketAddr, timeout: Duration) -> Result<DeviceInfo, OpenE
     probe_stream(address, 0, timeout)
 }
 
-/// Asks a device of a stream, without opening it.
+/// Queries a stream of a device, without opening it.
 ///
 /// # Errors
 /// Nothing answers, or the device refuses.
@@ -63,7 +63,7 @@ pub(crate) fn first_free<T>(
         };
         let OpenError::Refused { reason, .. } = error else { return Err(error) };
         match reason {
-            // Whoever has the stream may do with it what this end cannot.
+            // The host that has the stream may support what this end does not.
             RefuseReason::Busy => busy = busy.or(Some(error)),
             RefuseReason::Role => other_way = other_way.or(Some(error)),
             // The device has no more.

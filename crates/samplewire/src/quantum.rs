@@ -24,7 +24,7 @@ pub(crate) fn packets_max(window: u32) -> u32 {
     (window / 8).max((window / 4).min(SMALL_PACKETS)).max(1)
 }
 
-/// How long samples may wait for their quantum to fill, where nobody plays them.
+/// How long samples may wait for their quantum to fill, unless they are played.
 pub(crate) const HOLD_MAX: Duration = Duration::from_millis(1);
 
 const BYTES: usize = 65_536;

@@ -1,14 +1,14 @@
-//! Which streams of a port call for its I/O thread: a bit each, so that a turn looks at a few words
-//! and not at the rings of a thousand streams.
+//! Which streams of a port call for its I/O thread: one bit per stream, so that a turn reads a few
+//! words instead of the rings of a thousand streams.
 //!
-//! A program makes its change and calls; the thread takes the calls and looks at those streams. Before
-//! it sleeps it says so and looks at the bits once more ([`WaitFlag`]).
+//! A program makes its change and calls; the thread takes the calls and checks those streams.
+//! Before it sleeps, it announces the sleep and reads the bits once more ([`WaitFlag`]).
 //!
-//! One of several callers wakes the thread; the others leave it to that one. Theirs is not lost: a
-//! caller that reads the flag as taken has its fence before that of the thread's next announcement
-//! (else it would read that announcement), so that the look which follows sees its bit, and the
-//! thread does not sleep on it. *Checked* for one caller by the loom tests of the flag; for several by
-//! this argument alone.
+//! One of several callers wakes the thread; the others rely on that one, and their calls are not
+//! lost. A caller that reads the flag as taken has its fence before the fence of the thread's next
+//! announcement: otherwise it would read that announcement. So the read after the announcement sees
+//! the caller's bit, and the thread does not sleep. *Checked* for one caller by the loom tests of
+//! the flag; for several callers by this argument alone.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -23,12 +23,12 @@ use samplewire_proto::Nanos;
 pub(crate) struct Wakeups {
     bits: Bits,
     waker: Waker,
-    /// How long the thread rests before it waits, whatever comes.
+    /// How long the thread sleeps before it waits, whatever comes.
     coalesce: Duration,
 }
 
 impl Wakeups {
-    /// For streams at `places` places, in the thread that `waker` wakes.
+    /// Creates the bits of `places` streams, for the thread that `waker` wakes.
     pub(crate) fn new(places: usize, waker: Waker, coalesce: Duration) -> Arc<Self> {
         Arc::new(Self { bits: Bits::new(places), waker, coalesce })
     }
@@ -39,18 +39,18 @@ impl Wakeups {
         WakeHandle { wakeups: Arc::clone(self), place }
     }
 
-    /// Takes the calls of all that have called since the last time.
+    /// Takes all calls since the last time.
     #[inline]
     pub(crate) fn take(&self, of: impl FnMut(usize)) {
         self.bits.take(of);
     }
 
-    /// Rests, then waits on `link`, together for `span` at most. It does not wait where somebody has
-    /// called, or where `is_idle`, which is asked once calls would end the wait, says that there is
-    /// something to do.
+    /// Sleeps for the coalescing time, then waits on `link`, together for at most `span`. It does
+    /// not wait if a stream has called, or if `is_idle` returns false. It calls `is_idle` when new
+    /// calls would already end the wait.
     ///
     /// # Errors
-    /// The link's.
+    /// Errors of the link.
     pub(crate) fn sleep(
         &self,
         link: &mut dyn Link,
@@ -58,7 +58,7 @@ impl Wakeups {
         is_idle: impl FnOnce() -> bool,
     ) -> Result<(), LinkError> {
         let span = Duration::from_nanos(span.0);
-        // Nobody wakes it from this, so that what comes meanwhile costs nobody a wake.
+        // No caller wakes the thread from this sleep, so calls during it are cheap.
         let rest = self.coalesce.min(span);
         if !rest.is_zero() {
             std::thread::sleep(rest);
@@ -72,7 +72,7 @@ impl Wakeups {
         result
     }
 
-    /// Announces a sleep; says whether it may begin: a call from here on ends it.
+    /// Announces a sleep; returns whether it may begin: a call from here on ends it.
     fn fall_asleep(&self) -> bool {
         self.bits.asleep.announce();
         self.bits.is_clear()
@@ -83,7 +83,7 @@ impl Wakeups {
     }
 }
 
-/// A stream's way to call for the I/O thread.
+/// A stream's handle to call the I/O thread.
 #[derive(Clone, Debug)]
 pub(crate) struct WakeHandle {
     wakeups: Arc<Wakeups>,
@@ -91,7 +91,7 @@ pub(crate) struct WakeHandle {
 }
 
 impl WakeHandle {
-    /// After a change: the thread looks at the stream, and is woken for that where it sleeps.
+    /// Call it after a change: the thread then checks the stream, and wakes up if it sleeps.
     pub(crate) fn wake(&self) {
         if self.wakeups.bits.set(self.place) {
             self.wakeups.waker.wake();
@@ -99,7 +99,7 @@ impl WakeHandle {
     }
 }
 
-/// The bits and the flag of the thread that takes them.
+/// The bits, and the flag of the thread that takes them.
 #[derive(Debug)]
 struct Bits {
     words: Box<[AtomicU64]>,
@@ -112,9 +112,9 @@ impl Bits {
         Self { words, asleep: WaitFlag::new() }
     }
 
-    /// Says whether the thread is to be woken.
+    /// Returns whether the thread must be woken.
     fn set(&self, place: usize) -> bool {
-        // Release: who takes the bit sees the change that was made before.
+        // Release: the thread that takes the bit also sees the change before it.
         self.words[place / BITS].fetch_or(1 << (place % BITS), Ordering::Release);
         self.asleep.claim()
     }
@@ -122,7 +122,7 @@ impl Bits {
     #[inline]
     fn take(&self, mut of: impl FnMut(usize)) {
         for (position, word) in self.words.iter().enumerate() {
-            // Relaxed: a bit that is missed is looked at once more before a sleep.
+            // Relaxed: a missed bit is read once more before a sleep.
             if word.load(Ordering::Relaxed) == 0 {
                 continue;
             }

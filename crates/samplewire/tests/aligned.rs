@@ -60,7 +60,7 @@ impl Sender {
         Self { address: device.address, threads: threads.collect() }
     }
 
-    /// What each stream played; `None` where nobody opened it.
+    /// The result of each stream; `None` if it was not opened.
     fn finish(self) -> Vec<Option<PlaySummary>> {
         self.threads.into_iter().map(|it| it.join().expect("it does not panic")).collect()
     }
@@ -268,12 +268,12 @@ fn start_that_is_called_off_is_not_waited_for_and_moves_no_index() {
     opened.close();
     let then = probe(sender.address, Duration::from_secs(3)).expect("it answers").first_index;
     assert!((now..now + 30_000_000).contains(&then), "{now} {then}");
-    // Its program is done with it: nobody is let in to find nothing.
+    // Its program has released it, so no receiver may open it.
     let until = Instant::now() + Duration::from_secs(2);
     while !sender.threads[0].is_finished() && Instant::now() < until {
         std::thread::sleep(Duration::from_millis(10));
     }
-    let refused = options.open(sender.address).expect_err("nobody sends");
+    let refused = options.open(sender.address).expect_err("there is no sender");
     assert!(
         matches!(refused, OpenError::Refused { reason: RefuseReason::Busy, retry_ms: 1.., .. }),
         "{refused}"
@@ -519,7 +519,7 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
                 let first = it.session().first_index + burst * 10_000;
                 it.submit(filling, 400, first, Flags::START | Flags::END_OF_BURST)
                     .expect("it follows");
-                // So that the end of the burst comes by itself.
+                // The pause ends the burst.
                 std::thread::sleep(Duration::from_millis(50));
             }
             it.finish(0).expect("the port works")
@@ -528,7 +528,7 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
     let threads: Vec<_> = threads.collect();
     let mut aligned = options().streams([0, 1]).open_aligned(device.address).expect("they open");
     let first = aligned.info().first_index;
-    let mut told = [vec![], vec![]];
+    let mut tags = [vec![], vec![]];
     loop {
         let item = match aligned.next_within(Duration::from_secs(1)) {
             Ok(item) => item,
@@ -536,18 +536,18 @@ fn ends_of_bursts_are_told_once_of_each_stream_in_line() {
             Err(error) => panic!("{error}"),
         };
         if let Some(AlignedItem::Samples(block)) = item {
-            for (samples, told) in block.streams().zip(&mut told) {
-                told.extend(samples.tags().iter().map(|tag| (tag.kind, tag.index - first)));
+            for (samples, tags) in block.streams().zip(&mut tags) {
+                tags.extend(samples.tags().iter().map(|tag| (tag.kind, tag.index - first)));
             }
         }
     }
-    for told in told {
+    for tags in tags {
         let of = |kind| move |it: &(TagKind, u64)| (it.0 == kind).then_some(it.1);
-        let ends: Vec<_> = told.iter().filter_map(of(TagKind::EndOfBurst)).collect();
+        let ends: Vec<_> = tags.iter().filter_map(of(TagKind::EndOfBurst)).collect();
         // Nothing is given after the last burst, so whether its end came in time is chance.
-        assert_eq!(ends[..3], [100, 10_100, 20_100], "{told:?}");
-        let starts: Vec<_> = told.iter().filter_map(of(TagKind::Start)).collect();
-        assert!(starts.ends_with(&[10_000, 20_000, 30_000]), "{told:?}");
+        assert_eq!(ends[..3], [100, 10_100, 20_100], "{tags:?}");
+        let starts: Vec<_> = tags.iter().filter_map(of(TagKind::Start)).collect();
+        assert!(starts.ends_with(&[10_000, 20_000, 30_000]), "{tags:?}");
     }
     for thread in threads {
         thread.join().expect("it does not panic");

@@ -287,6 +287,6 @@ fn stream_of_another_format_is_refused_with_both_names() {
     let receiver = device.receive(&ReceiveOptions::new());
     let error = ReceiverSource::<Complex<f32>>::new(receiver).unwrap_err().to_string();
     assert!(error.starts_with("the stream is sc16, and complex f32 is fc32"), "{error}");
-    // Its session is gone before it has begun, and nobody waits for another.
+    // Its session ends before it has begun, and no caller waits for another.
     drop(device);
 }

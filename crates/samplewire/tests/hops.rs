@@ -1,5 +1,5 @@
-//! Where samples were lost, with a real socket that overflows and a wire that loses: what is told is
-//! what the parts did.
+//! Where samples were lost, with a real socket that overflows and a lossy wire: the reported causes
+//! match the actual ones.
 
 mod bytes;
 mod rig;
@@ -75,7 +75,7 @@ struct Lost {
 }
 
 impl Lost {
-    fn told(&self, cause: Cause) -> u64 {
+    fn reported(&self, cause: Cause) -> u64 {
         self.by_cause[cause as usize]
     }
 }
@@ -176,11 +176,11 @@ fn run_with<F>(
     }
     drop(fault);
     let lost: u64 = not_repaired.iter().sum();
-    assert_eq!(delivered + overflow + lost, PACKETS * SAMPLES, "every sample is told once");
+    assert_eq!(delivered + overflow + lost, PACKETS * SAMPLES, "every sample is reported once");
     let snapshot = receiver.close();
-    let mut told = not_repaired;
-    told[Cause::SourceOverflow as usize] += overflow;
-    assert_eq!(snapshot.stream.gap_samples, told, "the counters are the gaps'");
+    let mut reported = not_repaired;
+    reported[Cause::SourceOverflow as usize] += overflow;
+    assert_eq!(snapshot.stream.gap_samples, reported, "the counters are the gaps'");
     assert!(not_repaired.iter().all(|samples| samples.is_multiple_of(SAMPLES)));
     let wire = device.log.counts(Direction::Transmit).lost;
     device.finish();
@@ -201,13 +201,14 @@ fn best_effort_tells_the_socket_from_the_wire() {
         for (loss, seed) in [(0.0, 1), (0.002, 2), (0.02, 3), (0.1, 4)] {
             let lost = run(Delivery::BestEffort, joining, loss, 200 + seed, seed);
             println!("joining {joining}, loss {loss}: {lost:?}");
-            let (wire, socket) = (lost.told(Cause::NeverAsked), lost.told(Cause::ReceiverBehind));
+            let (wire, socket) =
+                (lost.reported(Cause::NeverAsked), lost.reported(Cause::ReceiverBehind));
             assert!(lost.socket_dropped > 0 && socket > 0, "the socket overflowed");
             // A gap in which this machine was too slow for the source is as most of it.
             let mixed = if lost.overflow > 0 { 10 + lost.wire / 10 } else { 0 };
             let spared = lost.wire + mixed + unseen(joining);
             assert!(wire <= spared, "the socket's drops are not the wire's");
-            // What the wire lost amid what the socket dropped cannot be told from that.
+            // Losses of the wire between losses of the socket look the same.
             let amid = loss / (1.0 - loss) * socket as f64;
             assert!(
                 lost.wire.saturating_sub(wire) as f64 <= 1.5 * amid + 30.0 * f64::from(loss > 0.0)
@@ -223,11 +224,11 @@ fn wire_alone_is_told_packet_by_packet() {
         let lost = run(Delivery::BestEffort, true, 0.03, u64::MAX, seed);
         println!("{lost:?}");
         if lost.socket_dropped > 0 {
-            println!("skipped: this machine stalled, and the socket overflowed by itself");
+            println!("skipped: this machine stalled, and the socket overflowed without a fault");
             continue;
         }
         assert_eq!(
-            (lost.told(Cause::NeverAsked), lost.told(Cause::ReceiverBehind)),
+            (lost.reported(Cause::NeverAsked), lost.reported(Cause::ReceiverBehind)),
             (lost.wire, 0)
         );
     }
@@ -242,9 +243,12 @@ fn deadline_tells_the_socket_where_the_wire_loses_nothing() {
         for (loss, seed) in [(0.0, 1), (0.02, 2), (0.1, 3)] {
             let lost = run(delivery, joining, loss, 200 + seed, seed);
             println!("joining {joining}, loss {loss}: {lost:?}");
-            assert!(lost.told(Cause::ReceiverBehind) > 0, "the socket overflowed");
+            assert!(lost.reported(Cause::ReceiverBehind) > 0, "the socket overflowed");
             let spared = unseen(joining);
-            assert!(loss > 0.0 || lost.told(Cause::Deadline) <= spared, "the wire lost nothing");
+            assert!(
+                loss > 0.0 || lost.reported(Cause::Deadline) <= spared,
+                "the wire lost nothing"
+            );
         }
     }
 }
@@ -268,10 +272,10 @@ fn damaged_packets_are_not_blamed_on_the_socket() {
         }
         assert!(damaged > 300, "{damaged} were planted");
         assert!(lost.socket_dropped <= without_room, "{without_room} had no room");
-        assert!(lost.told(Cause::ReceiverBehind) <= without_room * JOINED_MAX);
+        assert!(lost.reported(Cause::ReceiverBehind) <= without_room * JOINED_MAX);
         if without_room == 0 {
             let mixed = if lost.overflow > 0 { 10 + lost.wire / 10 } else { 0 };
-            assert!(lost.told(Cause::NeverAsked).abs_diff(lost.wire) <= mixed);
+            assert!(lost.reported(Cause::NeverAsked).abs_diff(lost.wire) <= mixed);
         }
     }
 }
@@ -294,10 +298,10 @@ fn full_socket_amid_damaged_packets_has_at_least_the_drops_reported() {
     assert!(damaged > 300, "{damaged} were planted");
     assert!(lost.socket_dropped > 0, "the socket overflowed");
     assert!(lost.socket_dropped <= without_room, "never more than there were");
-    assert!(lost.told(Cause::ReceiverBehind) <= without_room);
+    assert!(lost.reported(Cause::ReceiverBehind) <= without_room);
 }
 
-/// The program is known to have held all before the gap is told that comes of it.
+/// A stall of the program is published before the gap that it causes.
 #[test]
 fn stall_of_the_program_is_counted_before_the_loss_that_it_explains() {
     let source = Box::new(CounterSource::new(RATE_HZ, 0).expect("a rate in range"));

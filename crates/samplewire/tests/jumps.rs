@@ -53,7 +53,7 @@ impl Stage {
         }
         let device = options.listen_over(Box::new(udp)).expect("it listens");
         let mut receive_listener = device.receive_listener.expect("it plays");
-        let (told, played) = mpsc::channel();
+        let (results, played) = mpsc::channel();
         let thread = std::thread::spawn(move || {
             while let Ok(Some(incoming)) = receive_listener.accept(Duration::from_secs(10)) {
                 let mut tally = Tally::default();
@@ -63,13 +63,13 @@ impl Stage {
                     let started = Instant::now();
                     let has_more = player.run(TURN, |_| ()).expect("the sink takes all");
                     assert!(started.elapsed() < TURN_MAX, "it played for {:?}", started.elapsed());
-                    // Nobody waits for what would take longer.
+                    // No test waits for a longer jump.
                     if !has_more || player.counts().underrun_samples > ZEROS_MAX {
                         break;
                     }
                 }
                 let played = player.finish();
-                if told.send((played, tally)).is_err() {
+                if results.send((played, tally)).is_err() {
                     return;
                 }
             }
@@ -87,7 +87,7 @@ impl Stage {
 
     fn finish(self) {
         drop(self.played);
-        // It waits for a session, and then finds that nobody listens.
+        // It waits for a session, and then finds that there is no listener.
         drop(SendOptions::new().open(self.address).map(|mut it| {
             let first = opened(&it);
             submit(&mut it, first, Flags::START).ok();

@@ -251,7 +251,7 @@ fn streams_that_end_leave_the_others_alone() {
         matches!(error, OpenError::Refused { stream: 99, reason: RefuseReason::NoSuchStream, .. })
     };
     assert!(is_it(&error), "{error}");
-    // Those that were open are closed again; one that nobody took is taken over.
+    // The streams that were open are closed again; a stream that no program took is taken over.
     let receivers = port.open_each(device.address, &options.clone().streams(2..12));
     let receivers = receivers.expect("they open");
     drop(port);
@@ -265,7 +265,7 @@ fn streams_that_end_leave_the_others_alone() {
     }
 }
 
-/// A link that says nothing more, and hears nothing, once it is told.
+/// A link that can be muted: it then sends and receives nothing.
 struct Mute(Udp, Arc<AtomicBool>);
 
 /// A link that forges packets between those of the device: each is whole, and of no stream.
@@ -320,8 +320,8 @@ fn packets_of_unknown_tags_reach_no_stream() {
 }
 
 impl Noisy {
-    /// To whoever is sent to: a CLOSE_ACK of a tag that may have the low bits of a stream's, and one
-    /// that echoes a tag that the device never gave.
+    /// Sends two forged CLOSE_ACKs to the peer: one for a tag that may have the low bits of a
+    /// stream's tag, and one that echoes a tag that the device never issued.
     fn forge(&mut self, peer: SocketAddr) -> Result<(), LinkError> {
         self.1 = self.1.wrapping_mul(0x0019_660D).wrapping_add(0x3C6E_F35F);
         let drawn = Tag(self.1 | 0x400);

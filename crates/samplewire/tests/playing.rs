@@ -62,11 +62,11 @@ impl Stage {
             let incoming = incoming.expect("a sender comes");
             let mut player = Player::new(incoming.receiver, clock, incoming.underflow, &mut output);
             let mut underruns = vec![];
-            let tell = |underruns: &mut Vec<Underrun>, underrun: &Underrun| {
+            let keep = |underruns: &mut Vec<Underrun>, underrun: &Underrun| {
                 underruns.push(*underrun);
             };
             while player
-                .run(Duration::from_millis(50), |underrun| tell(&mut underruns, underrun))
+                .run(Duration::from_millis(50), |underrun| keep(&mut underruns, underrun))
                 .expect("the file takes it")
             {}
             (player.finish(), underruns, output.starts)
@@ -113,11 +113,11 @@ fn send(
     assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("the port works"));
     let rate_hz = transmitter.info().rate_hz();
     let first = transmitter.session().first_index + (lead.as_secs_f64() * rate_hz) as u64;
-    let told = |index: SampleIndex| {
+    let on_progress = |index: SampleIndex| {
         on_quantum(index - first);
         false
     };
-    let end = transmitter.send_burst(source, first, told).and_then(|end| {
+    let end = transmitter.send_burst(source, first, on_progress).and_then(|end| {
         let until = Instant::now() + Duration::from_secs(10);
         assert!(transmitter.wait_played(end, || Instant::now() > until)?);
         Ok(transmitter.finish(0)?.end)
@@ -181,8 +181,8 @@ fn check_played(bytes: &[u8], first: SampleIndex, underruns: &[Underrun]) {
     let samples = bytes.as_chunks::<4>().0;
     for (at, sample) in samples.iter().enumerate() {
         let index = first + at as u64;
-        let lacks = underruns.iter().any(|it| (it.first..it.end()).contains(&index));
-        let expected = if lacks { 0 } else { at as u32 };
+        let is_missing = underruns.iter().any(|it| (it.first..it.end()).contains(&index));
+        let expected = if is_missing { 0 } else { at as u32 };
         assert_eq!(u32::from_le_bytes(*sample), expected, "sample {at}, index {index}");
     }
 }
@@ -263,8 +263,8 @@ fn index_beyond_the_largest_is_told_and_not_waited_for() {
     let mut transmitter = SendOptions::new().open(stage.address).expect("it answers");
     assert!(transmitter.wait_ready(Duration::from_secs(5)).expect("it works"));
     let sent = transmitter.send_burst(&mut *counter(10), INDEX_MAX + 1, |_| false);
-    let told = sent.and_then(|_| Ok(transmitter.finish(0)?));
-    match told {
+    let result = sent.and_then(|_| Ok(transmitter.finish(0)?));
+    match result {
         Err(PlayError::Transmit(SendError::Port(words))) => {
             assert!(words.contains("index 9223372036854775809 lies beyond 2^63"), "{words}");
         }

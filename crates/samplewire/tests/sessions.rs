@@ -83,7 +83,7 @@ fn handles_show_the_credit_that_a_program_does_not_give() {
     });
     let receiver = ReceiveOptions::new().window(64).open(address).expect("answers");
     let received = receiver.stats_handle();
-    // Nobody takes anything.
+    // No program takes the samples.
     let until = Instant::now() + Duration::from_secs(20);
     while received.stats().starved == 0 || sent.stats().held < 256 {
         assert!(Instant::now() < until, "{:?}, {:?}", received.stats(), sent.stats());
@@ -268,7 +268,7 @@ fn absent_device_is_reported_with_the_time_tried() {
     let free = UdpSocket::bind("127.0.0.1:0").expect("a free port");
     let address = free.local_addr().expect("it has one");
     let options = ReceiveOptions::new().timeout(Duration::from_millis(300));
-    let silent = options.open(address).expect_err("nobody answers").to_string();
+    let silent = options.open(address).expect_err("there is no device").to_string();
     assert!(silent.contains(&address.to_string()) && silent.contains("300 ms"), "{silent}");
     drop(free);
     let absent = options.open(address).expect_err("nothing listens").to_string();
@@ -397,11 +397,11 @@ fn next_stream_is_given_once_the_last_is_dropped() {
     let mut ends = Vec::new();
     let open = |ends: &mut Vec<_>| {
         let mut receiver = options.open(address).expect("it is ours");
-        let (tell, told) = mpsc::channel();
-        ends.push(told);
+        let (results, result) = mpsc::channel();
+        ends.push(result);
         std::thread::spawn(move || {
             let _blocks = receiver.by_ref().count();
-            tell.send(receiver.end().map(|end| end.as_ref().ok().copied())).ok();
+            results.send(receiver.end().map(|end| end.as_ref().ok().copied())).ok();
         });
     };
     open(&mut ends);

@@ -9,7 +9,7 @@ use samplewire_proto::wire::{
 };
 use samplewire_proto::{Departure, Seq, Tag};
 
-/// A device that proves nothing and answers whatever it is told to.
+/// A device that checks nothing and sends the given answers.
 struct Device {
     socket: UdpSocket,
 }

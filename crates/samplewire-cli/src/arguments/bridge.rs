@@ -21,57 +21,59 @@ use crate::zmtp::{Endpoint, Kind};
 #[command(group = ArgGroup::new("any").multiple(true).required(true)
     .args(["zmq_pub", "zmq_push", "zmq_rep", "zmq_sub", "zmq_pull", "zmq_req"]))]
 pub(crate) struct BridgeArguments {
-    /// The device whose streams are bridged: HOST, HOST:PORT or [IPV6]:PORT; the port is 9100 unless
-    /// given
+    /// The device whose streams are bridged: HOST, HOST:PORT or [IPV6]:PORT; the default port is
+    /// 9100
     #[arg(value_name = "ADDR")]
     pub(crate) address: Option<String>,
 
-    /// Be a device instead, which others open: HOST, HOST:PORT or [IPV6]:PORT
+    /// Act as a device that other hosts open, at this address: HOST, HOST:PORT or [IPV6]:PORT
     #[arg(long, value_name = "ADDR")]
     pub(crate) listen: Option<String>,
 
-    /// Publish what comes from the device, as GNU Radio's ZMQ PUB Sink does without tags: who is too
-    /// slow lacks messages, which are counted. Listens, unless `connect:` stands before tcp://
+    /// Publish the samples from the device, as GNU Radio's ZMQ PUB Sink does without tags. A
+    /// subscriber that is too slow misses messages, and these are counted. Listens, unless
+    /// `connect:` precedes tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_pub: Option<Endpoint>,
 
-    /// Push what comes from the device, each message to one that pulls, and wait for it. Listens,
-    /// unless `connect:` stands before tcp://
+    /// Push the samples from the device, each message to one peer, and wait until a peer takes it.
+    /// Listens, unless `connect:` precedes tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_push: Option<Endpoint>,
 
-    /// Answer requests with what comes from the device, as the transmitter of srsRAN's ZMQ radio does.
-    /// Once for each channel. Listens, unless `connect:` stands before tcp://
+    /// Answer requests with the samples from the device, as the transmitter of srsRAN's ZMQ radio
+    /// does. Give it once for each channel. Listens, unless `connect:` precedes tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_rep: Vec<Endpoint>,
 
-    /// Subscribe, and send to the device what comes. Connects, unless `bind:` stands before tcp://
+    /// Subscribe, and send the received samples to the device. Connects, unless `bind:` precedes
+    /// tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_sub: Option<Endpoint>,
 
-    /// Pull, and send to the device what comes. Connects, unless `bind:` stands before tcp://
+    /// Pull, and send the received samples to the device. Connects, unless `bind:` precedes tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_pull: Option<Endpoint>,
 
-    /// Request samples, as the receiver of srsRAN's ZMQ radio does, and send them to the device. Once
-    /// for each channel. Connects, unless `bind:` stands before tcp://
+    /// Request samples, as the receiver of srsRAN's ZMQ radio does, and send them to the device.
+    /// Give it once for each channel. Connects, unless `bind:` precedes tcp://
     #[arg(long, value_name = "TCP", value_parser = Endpoint::parse)]
     pub(crate) zmq_req: Vec<Endpoint>,
 
-    /// Samples at the sockets: sc8, sc16, fc32, r8, r16, rf32 or uc8; those of the stream are converted
-    /// [default: fc32 for requests, else as the stream]
+    /// Sample format at the sockets: sc8, sc16, fc32, r8, r16, rf32 or uc8; samples of the stream
+    /// are converted [default: fc32 for requests, else the stream's format]
     #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) zmq_format: Option<Format>,
 
-    /// The most samples of a message that is sent
+    /// Maximum number of samples in a message to a socket
     #[arg(long, value_name = "N", default_value = "16k", value_parser = values::count)]
     pub(crate) items: u64,
 
-    /// What may wait for each peer of a socket, in bytes
+    /// Maximum number of bytes that wait for each peer of a socket
     #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::count)]
     pub(crate) hwm: u64,
 
-    /// What stands for samples that are missing
+    /// What replaces missing samples
     #[arg(long, value_name = "WHAT", default_value = "zeros")]
     pub(crate) gaps: GapFill,
 
@@ -83,24 +85,25 @@ pub(crate) struct BridgeArguments {
     #[arg(long, value_name = "N", requires = "listen")]
     pub(crate) channels: Option<u16>,
 
-    /// Samples per second of the streams of --listen; told to who opens, and nothing is paced by it
+    /// Samples per second of the streams of --listen. The peer that opens a stream receives this
+    /// value; it does not pace anything
     #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::positive)]
     pub(crate) rate: f64,
 
-    /// How long after the opening a device with a clock is to play the first sample
+    /// Time between the opening and the first sample that a device with a clock plays
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::time)]
     pub(crate) lead: Duration,
 
-    /// complete, deadline:5ms or best-effort; srsRAN bears nothing but complete
+    /// complete, deadline:5ms or best-effort; srsRAN works with complete only
     #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
     pub(crate) delivery: Delivery,
 
-    /// Give up when the device does not answer the opening for this long
+    /// Give up if the device does not answer the opening within this time
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
-    /// and some MB more
+    /// Window of each stream in packets, 1 to 16777216; a stream takes window times payload bytes,
+    /// and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
@@ -108,12 +111,12 @@ pub(crate) struct BridgeArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that names this bridge to the device: the same owner takes its streams over at once,
-    /// another is refused while they are open [default: drawn anew]
+    /// A number that identifies this bridge to the device. A bridge with the same owner takes the
+    /// streams over at once; another owner is refused while they are open [default: random]
     #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) owner: Option<u64>,
 
-    /// Show progress also where standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -127,24 +130,24 @@ pub(crate) struct BridgeArguments {
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,
 
-    /// Make the wire bad: data:.. for packets that carry samples, feedback:.. for the others; with
-    /// --listen and both ways at once data:.. for what is sent, feedback:.. for what is received; keys
-    /// as of emulate
+    /// Inject faults: data:.. for packets with samples, feedback:.. for the others. With --listen
+    /// and both directions, data:.. is for sent packets and feedback:.. for received ones. For keys
+    /// see emulate
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 }
 
-/// What stands for samples that are missing.
+/// What replaces missing samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum GapFill {
-    /// As many zeros: the count of samples stays the time
+    /// As many zeros: the sample count still tracks time
     Zeros,
-    /// Nothing: what follows stands right behind what was before
+    /// Nothing: the samples after a gap directly follow those before it
     Skip,
 }
 
 impl BridgeArguments {
-    /// The sockets that samples leave through.
+    /// The sockets that send samples.
     pub(crate) fn outward(&self) -> Option<(Kind, Vec<Endpoint>)> {
         chosen([
             (Kind::Pub, self.zmq_pub.as_slice()),
@@ -153,7 +156,7 @@ impl BridgeArguments {
         ])
     }
 
-    /// The sockets that samples come in through.
+    /// The sockets that receive samples.
     pub(crate) fn inward(&self) -> Option<(Kind, Vec<Endpoint>)> {
         chosen([
             (Kind::Sub, self.zmq_sub.as_slice()),
@@ -171,8 +174,8 @@ fn chosen(kinds: [(Kind, &[Endpoint]); 3]) -> Option<(Kind, Vec<Endpoint>)> {
 const USAGE: &str = "samplewire bridge [OPTIONS] <ADDR|--listen ADDR> <--zmq-.. TCP>..";
 
 const AFTER_HELP: &str = "\
-A socket of each way makes a bridge both ways. Sockets have no password: who can reach the port can \
-read or send samples, so listen at 127.0.0.1 where the programs are on this host.
+A socket for each direction makes a bridge in both directions. Sockets have no password: every host \
+that reaches the port can read or send samples. If the programs are on this host, use 127.0.0.1.
 
 Examples, GNU Radio:
   samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --type fc32
@@ -183,5 +186,5 @@ Examples, a ZMQ radio link between two hosts, at the first and at the second:
   samplewire bridge 10.0.0.1 --zmq-req tcp://127.0.0.1:2001 \\
     --zmq-rep tcp://127.0.0.1:2000
 
-Exit status: 0 the stream ended and is whole, or --listen and Ctrl-C, 1 usage, 2 unreachable, refused \
-or broken off, 3 samples are missing, 130 Ctrl-C, 128 + N any other signal N";
+Exit status: 0 the stream ended and is whole, or --listen and Ctrl-C, 1 usage, 2 unreachable, \
+refused or broken off, 3 samples are missing, 130 Ctrl-C, 128 + N any other signal N";

@@ -6,20 +6,20 @@ use clap::Args;
 
 use crate::decode::Wanted;
 
-/// A capture to be read.
+/// Decodes a capture.
 #[derive(Args, Debug)]
 #[command(after_help = DECODE_AFTER_HELP)]
 pub(crate) struct DecodeArguments {
-    /// A capture, pcapng or pcap; - for standard input
+    /// A capture in pcapng or pcap; - for standard input
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Look only at datagrams from or to this UDP port, and show all of them
+    /// Use only datagrams from or to this UDP port, and show all of them
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: Option<u16>,
 
-    /// Print only these: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE, CLOSE_ACK by
-    /// the type that a packet states; BAD for what is no valid packet
+    /// Print only these types: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE,
+    /// CLOSE_ACK as the packet states it; BAD for an invalid packet
     #[arg(long = "type", value_name = "TYPE,..", value_delimiter = ',', ignore_case = true)]
     pub(crate) types: Vec<Wanted>,
 
@@ -27,8 +27,8 @@ pub(crate) struct DecodeArguments {
     #[arg(short, long)]
     pub(crate) verbose: bool,
 
-    /// Print a JSON object on a line of its own for each packet, with the fields' names and
-    /// number forms of vectors/README.md
+    /// Print one JSON object per line for each packet, with the field names and number forms of
+    /// vectors/README.md
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct DecodeArguments {
 #[derive(Args, Debug)]
 #[command(after_help = DISSECTOR_AFTER_HELP)]
 pub(crate) struct DissectorArguments {
-    /// Write it into Wireshark's folder for personal Lua plugins instead, and say where
+    /// Write it into Wireshark's folder for personal Lua plugins instead, and print the path
     #[arg(long)]
     pub(crate) install: bool,
 
@@ -47,17 +47,17 @@ pub(crate) struct DissectorArguments {
 }
 
 const DECODE_AFTER_HELP: &str = "\
-Without --port a packet is told from other traffic by its CRC. Where one was right, all that follows \
-between the same two ports is shown, right or not. Datagrams that the kernel had joined are split, \
-by the length at which the first CRC is right.
+Without --port, a valid CRC identifies a packet. After the first valid packet, all datagrams \
+between the same two ports are shown, valid or not. Datagrams that the kernel joined are split at \
+the length at which the first CRC is valid.
 
 Examples:
   samplewire record 127.0.0.1 null --nsamps 1e5 --capture out.pcapng
   samplewire decode out.pcapng --type OPEN,ACCEPT,CLOSE,BAD
   tcpdump -i eth0 -w - udp port 9100 | samplewire decode -
 
-Exit status: 0 the whole file was read, 1 usage, or the file is no capture or breaks off (what was \
-read before is printed).";
+Exit status: 0 the whole file was read, 1 usage, or the file is not a capture or is truncated (the \
+packets before that are printed).";
 
 const DISSECTOR_AFTER_HELP: &str = "\
 Examples:

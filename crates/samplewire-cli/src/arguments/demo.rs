@@ -8,7 +8,7 @@ use samplewire::Delivery;
 use super::MetricsOption;
 use super::values;
 
-/// A demonstration.
+/// Demonstrates the protocol.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DemoArguments {
@@ -20,11 +20,11 @@ pub(crate) struct DemoArguments {
     #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::positive)]
     pub(crate) rate: f64,
 
-    /// What the faults are drawn from
+    /// Seed of the faults
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub(crate) seed: u64,
 
-    /// complete, deadline:TIME or best-effort; all but complete show gaps
+    /// complete, deadline:TIME or best-effort; every mode but complete shows gaps
     #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
     pub(crate) delivery: Delivery,
 
@@ -33,10 +33,11 @@ pub(crate) struct DemoArguments {
 }
 
 const AFTER_HELP: &str = "\
-Between the two, 1 % of the packets are lost, 1 % reordered, 0.1 % corrupted and 0.1 % doubled, each \
-way. Every sample that arrives is compared with what was sent, and every index is accounted for.
+On the way, 1 % of the packets are lost, 1 % reordered, 0.1 % corrupted and 0.1 % duplicated, in \
+each direction. Every received sample is compared with the sent one, and every index is accounted \
+for.
 
 Example:
   samplewire demo --seconds 10s --delivery deadline:5ms
 
-Exit status: 0 when the account holds, 3 when it does not.";
+Exit status: 0 every index is accounted for, 3 otherwise.";

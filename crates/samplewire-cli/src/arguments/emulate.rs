@@ -14,7 +14,7 @@ use super::values::{self, Pace};
 use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
-/// A device in software.
+/// Emulates a device.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct EmulateArguments {
@@ -23,18 +23,19 @@ pub(crate) struct EmulateArguments {
     pub(crate) listen: String,
 
     /// What to stream: FILE (SigMF or raw), - (standard input), counter, tone:FREQ, chirp, noise,
-    /// scene or null; a file of such a name is ./counter [default: scene, or nothing with --play]
+    /// scene or null; for a file with one of these names write ./counter [default: scene, or
+    /// nothing with --play]
     #[arg(long, value_name = "SOURCE")]
     pub(crate) source: Option<SourceSpec>,
 
-    /// Take a stream too and play it into this file, session after session: names as of record.
-    /// The device then has a clock: index is time, what is not there in time is an underrun, and
-    /// with --rate max there is no clock and no underrun
+    /// Also receive a stream and play it into this file, session after session; file names as in
+    /// record. The device then has a clock: an index is a time, and samples missing at their time
+    /// cause an underrun. With --rate max there is no clock and no underrun
     #[arg(long, value_name = "FILE")]
     pub(crate) play: Option<PathBuf>,
 
-    /// How far ahead a stream to play may start or its index may jump, in time of its samples; what
-    /// lies further is refused or ends the stream (--play)
+    /// How far ahead a stream may start or its index may jump, as a time. A start beyond it is
+    /// refused, and a jump beyond it ends the stream (--play)
     #[arg(long, value_name = "TIME", value_parser = values::time, default_value = "60s")]
     pub(crate) play_jump_max: Duration,
 
@@ -42,7 +43,7 @@ pub(crate) struct EmulateArguments {
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// How often a file is played in a session: N or forever; generators do not end
+    /// How often a file is played in a session: N or forever; generators never end
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub(crate) repeat: Repeat,
 
@@ -51,40 +52,42 @@ pub(crate) struct EmulateArguments {
     #[arg(long, value_name = "STEP,..")]
     pub(crate) chain: Option<ChainSpec>,
 
-    /// Samples per second, played as a converter that cannot wait: what finds no room is lost and
-    /// listed. `max` plays as fast as the receiver takes it and loses nothing; `max:2M` also says
-    /// which rate the samples have [default: the recording's own rate, 20M for generators]
+    /// Samples per second. The source runs like a converter that cannot wait: samples that find no
+    /// free memory are lost and listed. `max` sends as fast as the receiver accepts and loses
+    /// nothing; `max:2M` also sets the sample rate to announce [default: the recording's own rate,
+    /// 20M for generators]
     #[arg(long, value_name = "RATE", value_parser = values::pace)]
     pub(crate) rate: Option<Pace>,
 
-    /// Sample format of raw data, a generator or what is played: sc8, sc16, fc32, r8, r16, rf32 or
-    /// uc8 [default: the recording's own, sc16 for generators; what is played is as the source]
+    /// Sample format of raw data, of a generator or of the played stream: sc8, sc16, fc32, r8, r16,
+    /// rf32 or uc8 [default: the recording's own, sc16 for generators; for the played stream the
+    /// source's]
     #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
-    /// Interleaved channels of raw data, of counter and null, and of what is played [default: 1, or
-    /// the source's]
+    /// Interleaved channels of raw data, of counter and null, and of the played stream [default: 1,
+    /// or the source's]
     #[arg(long, value_name = "N")]
     pub(crate) channels: Option<u16>,
 
-    /// How many streams to send, 1 to 1024, each opened by itself or all together (record
-    /// --channels): the channels of the source are dealt to them in order, and of a signal each
-    /// has its own. They have one clock, but with --rate max, and losses and memory of their own:
-    /// each takes a window
+    /// Number of streams to send, 1 to 1024. A receiver opens one alone or several together (record
+    /// --channels). The channels of the source are distributed over the streams in order; each
+    /// stream of a generator has its own signal. Streams share one clock, except with --rate max,
+    /// but have separate losses and memory: each takes a window
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = streams())]
     pub(crate) streams: u16,
 
-    /// Check a recording against the SHA-512 in its metadata before it is played
+    /// Check a recording against the SHA-512 in its metadata before playing it
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// Packets held for repair, or that wait to be played, 1 to 16777216; memory is window times
-    /// payload, and some MB more
+    /// Window in packets, 1 to 16777216: packets kept for repair, or waiting to be played. It takes
+    /// window times payload bytes, and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
-    /// Payload of a packet, a multiple of 8 and of a sample of all channels [default: the most
-    /// that the path was shown to carry]
+    /// Payload of a packet in bytes, a multiple of 8 and of a sample of all channels [default: the
+    /// most that the path carries]
     #[arg(long, value_name = "BYTES")]
     pub(crate) payload: Option<u16>,
 
@@ -103,31 +106,32 @@ pub(crate) struct EmulateArguments {
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,
 
-    /// Make the wire bad: data:.. for what the device sends, feedback:.. for what it receives (the
-    /// other way round where it only plays); keys loss, burst, corrupt, dup, reorder, depth, delay, jitter, rate, only, hold, seed
+    /// Inject faults: data:.. for packets that the device sends, feedback:.. for those it receives
+    /// (reversed where it only plays). Keys: loss, burst, corrupt, dup, reorder, depth, delay,
+    /// jitter, rate, only, hold, seed
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 
-    /// End after one session of each stream; the exit status is then that of the session. One that
-    /// its receiver closes before its first sample does not count
+    /// End after one session of each stream, with the exit status of that session. A session that
+    /// its receiver closes before the first sample does not count
     #[arg(long)]
     pub(crate) once: bool,
 
-    /// Show progress also where standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
 }
 
-/// As many as a device has.
+/// The number of streams that a device may have.
 fn streams() -> clap::builder::RangedI64ValueParser<u16> {
     clap::value_parser!(u16).range(1..=STREAMS_MAX as i64)
 }
 
 const AFTER_HELP: &str = "\
-One receiver at a time is served by each stream. After a session the source starts from its \
-beginning, and the sample index goes on. With both --source and --play the device does both at \
-once, for one host or for two. Ctrl-C ends the session, and the device with exit status 0; a second one does not wait \
-until the receiver has what it lacks.
+Each stream serves one receiver at a time. After a session the source starts again from its \
+beginning, and the sample index continues. With both --source and --play the device sends and \
+plays at the same time, for one host or for two. Ctrl-C ends the session, and the device with exit \
+status 0. A second Ctrl-C does not wait until the receiver has all samples.
 
 Examples:
   samplewire emulate --source scene --rate 20M

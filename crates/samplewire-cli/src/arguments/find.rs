@@ -7,11 +7,11 @@ use samplewire::DEFAULT_PORT;
 
 use super::values;
 
-/// A question to all devices nearby.
+/// Looks for devices on the local networks.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct FindArguments {
-    /// The UDP port on which the devices listen
+    /// The UDP port that the devices listen on
     #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT,
         value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) port: u16,
@@ -26,11 +26,11 @@ pub(crate) struct FindArguments {
 }
 
 const AFTER_HELP: &str = "\
-Asks by broadcast on each IPv4 network, by multicast to all nodes of each
-IPv6 link, and on this host. A device behind a router does not hear it: ask
-that one by `samplewire probe ADDR`.
+Queries each IPv4 network by broadcast, all nodes of each IPv6 link by
+multicast, and this host. The query does not pass a router: for a device
+behind one, run `samplewire probe ADDR`.
 
 Example:
   samplewire find --timeout 3s
 
-Exit status: 0 a device answered, 1 usage, 2 none did.";
+Exit status: 0 a device answered, 1 usage, 2 no device answered.";

@@ -7,7 +7,7 @@ use clap::Args;
 use super::values;
 use super::{MetricsOption, RealTimeOptions};
 
-/// How much lead a timed transmission takes.
+/// Measures how much lead a timed transmission needs.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct LatencyArguments {
@@ -29,15 +29,15 @@ pub(crate) struct LatencyArguments {
     #[arg(long, value_name = "N", default_value = "100", value_parser = values::count)]
     pub(crate) bursts: u64,
 
-    /// Samples of a burst; all fit one packet
+    /// Samples in a burst; all must fit in one packet
     #[arg(long, value_name = "N", default_value = "100", value_parser = values::count)]
     pub(crate) nsamps: u64,
 
-    /// Round trips to measure before that; 0 for none
+    /// Round trips to measure before the bursts; 0 for none
     #[arg(long, value_name = "N", default_value_t = 100)]
     pub(crate) rounds: u32,
 
-    /// Give up when the device does not answer the opening for this long
+    /// Give up if the device does not answer the opening within this time
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
@@ -53,9 +53,9 @@ pub(crate) struct LatencyArguments {
 }
 
 const AFTER_HELP: &str = "\
-Samples are received, and a burst is sent whose first index lies a lead after the newest of them; \
-the device says how many came after their time. So a lead without late bursts covers the way there, \
-the way back, and both hosts. The device must send and play at once, by one clock.
+The command receives samples, and sends a burst whose first index is one lead after the newest of \
+them. The device reports how many samples came too late. A lead without late bursts thus covers \
+the round trip and both hosts. The device must send and play at the same time, by one clock.
 
 Examples:
   samplewire emulate --source counter --play null --rate 1M     in one terminal

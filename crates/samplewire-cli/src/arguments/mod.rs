@@ -46,8 +46,8 @@ pub(crate) use verify::VerifyArguments;
 #[derive(Debug, Parser)]
 #[command(name = "samplewire", version, after_help = AFTER_HELP, max_term_width = 100)]
 pub(crate) struct Cli {
-    /// Take options from a TOML file: a table for each verb, a key for each of its options. What the
-    /// command line says counts more
+    /// Read options from a TOML file: a table for each verb, a key for each of its options. The
+    /// command line takes precedence
     #[arg(long, value_name = "FILE.toml", global = true)]
     pub(crate) config: Option<PathBuf>,
 
@@ -58,27 +58,27 @@ pub(crate) struct Cli {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Be a device: stream a recording or a generated signal to whoever opens it
+    /// Act as a device: send a recording or a generated signal to each receiver that opens it
     Emulate(EmulateArguments),
     /// List the devices on the local networks
     Find(FindArguments),
-    /// Ask a device what it streams, without opening the stream
+    /// Query what a device streams, without opening the stream
     Probe(ProbeArguments),
     /// Receive a device's stream into a file or standard output
     Record(RecordArguments),
-    /// Prove that a recording is what was recorded, and every index there or named as missing
+    /// Prove that a recording is unchanged, and that each index is in it or named as missing
     Verify(VerifyArguments),
     /// Send a recording to a device, which plays it at its time
     Replay(ReplayArguments),
-    /// Measure how much goes through, and what is lost, late or lacking
+    /// Measure the sample rate of a stream, and what is lost, late or missing
     Rate(RateArguments),
-    /// Measure how long before its time a burst must be sent to a device
+    /// Measure how long before its time a burst must leave for a device
     Latency(LatencyArguments),
-    /// Carry a device's streams to and from ZeroMQ: GNU Radio, srsRAN
+    /// Bridge a device's streams to and from ZeroMQ: GNU Radio, srsRAN
     Bridge(BridgeArguments),
     /// Show the streams of this host: rates, repair, window, round trip, gaps
     Top(TopArguments),
-    /// Show device and receiver at work in one process, over a wire that loses packets
+    /// Show a device and a receiver in one process, over a link that loses packets
     Demo(DemoArguments),
     /// Run the protocol on virtual time, under faults, and account for every index
     Sim(SimArguments),
@@ -97,7 +97,7 @@ pub(crate) enum Command {
     /// Write manual pages, one for each verb
     #[command(after_help = MAN_AFTER_HELP)]
     Man {
-        /// Where to
+        /// The folder
         #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
         folder: PathBuf,
     },
@@ -113,22 +113,23 @@ Example:
   man samplewire-record";
 
 const AFTER_HELP: &str = "\
-Numbers: 250M, 2.5e8 and 250000000 are the same; times: 5ms, 1.5s, 2min, bare numbers are seconds.
+Numbers: 250M, 2.5e8 and 250000000 are the same. Times: 5ms, 1.5s, 2min; a bare number is seconds.
 
-A device string stands in the place of a device's address, with options in it:
+A device string can replace a device's address, and sets options:
 addr=10.0.0.2,window=4096.
 
 Try it:
   samplewire emulate --source scene                       in one terminal
   samplewire record 127.0.0.1 out.sigmf-data --nsamps 1e8 in another
   samplewire top                                          both, while they run
-  samplewire verify out.sigmf-data                        what it holds
+  samplewire verify out.sigmf-data                        check the recording
   samplewire demo                                         both in one
   samplewire emulate --play out.sigmf-data --rate 2M      a device that plays, and
   samplewire replay in.sigmf-meta 127.0.0.1               what it plays
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable or refused, 3 \
-samples missing, or a recording that is not what its metadata say, 4 a threshold (--fail-on), 130 interrupted (the file is closed and valid)";
+samples missing, or a recording that contradicts its metadata, 4 a threshold (--fail-on), 130 \
+interrupted (the file is closed and valid)";
 
 #[cfg(test)]
 mod tests {

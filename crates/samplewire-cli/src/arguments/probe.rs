@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::values;
 
-/// A question to a device.
+/// Queries a device.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ProbeArguments {
@@ -24,9 +24,9 @@ pub(crate) struct ProbeArguments {
 }
 
 const AFTER_HELP: &str = "\
-A stream that another receives is not disturbed.
+A stream that another host receives is not disturbed.
 
 Example:
   samplewire probe 10.0.0.2
 
-Exit status: 0 it answers, 1 usage, 2 unreachable or refused.";
+Exit status: 0 the device answers, 1 usage, 2 unreachable or refused.";

@@ -10,7 +10,7 @@ use samplewire_record::chain::ChainSpec;
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};
 
-/// A measurement of a device's streams.
+/// Measures the rate of a device's streams.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RateArguments {
@@ -18,37 +18,38 @@ pub(crate) struct RateArguments {
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
 
-    /// Which way samples go: from the device, to the device, or both ways at once
+    /// Direction of the samples: from the device, to the device, or both at once
     #[arg(long, value_name = "WAY", default_value = "receive")]
     pub(crate) way: Way,
 
-    /// Receive these streams of the device in line, e.g. 0,1: they begin at one index, and what one
-    /// lacks counts as missing for all [default: the first stream that sends]
+    /// Receive these streams of the device aligned, e.g. 0,1: they begin at one index, and a sample
+    /// that one stream misses counts as missing for all [default: the first stream that sends]
     #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
     pub(crate) channels: Vec<u16>,
 
-    /// Process what is received, as record --chain does, and forget it: whether this host keeps up
+    /// Process the received samples as record --chain does, and discard them: shows whether this
+    /// host keeps up
     #[arg(long, value_name = "STEP,..", conflicts_with = "channels")]
     pub(crate) chain: Option<ChainSpec>,
 
-    /// How long to send and receive; what waits at a device that plays is played after that
+    /// How long to send and receive; a device that plays then still plays its queue
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
     pub(crate) duration: Duration,
 
-    /// complete, deadline:5ms or best-effort, both ways
+    /// complete, deadline:5ms or best-effort, for both directions
     #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
     pub(crate) delivery: Delivery,
 
-    /// How long after the opening the device is to play the first sample
+    /// Time between the opening and the first sample that the device plays
     #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::time)]
     pub(crate) lead: Duration,
 
-    /// Give up when the device does not answer the opening for this long
+    /// Give up if the device does not answer the opening within this time
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
-    /// and some MB more
+    /// Window of each stream in packets, 1 to 16777216; a stream takes window times payload bytes,
+    /// and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
@@ -56,8 +57,9 @@ pub(crate) struct RateArguments {
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// Fail with status 4 above these counts, e.g. gap=0,late=0,underflow=0: gap and underflow
-    /// (samples), late and repaired (packets, both ways together), corrupted, duplicate, stall
+    /// Exit with status 4 if a count exceeds its limit, e.g. gap=0,late=0,underflow=0. Counts: gap
+    /// and underflow (samples), late and repaired (packets, both directions together), corrupted,
+    /// duplicate, stall
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold_of_both)]
     pub(crate) fail_on: Vec<Threshold>,
 
@@ -72,7 +74,7 @@ pub(crate) struct RateArguments {
     pub(crate) json: bool,
 }
 
-/// Which way samples go.
+/// Direction of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Way {
     /// From the device.
@@ -84,8 +86,8 @@ pub(crate) enum Way {
 }
 
 const AFTER_HELP: &str = "\
-Samples are counted and forgotten; what is sent are zeros. The rate is that of the device: one that \
-is started with --rate max shows what the path carries.
+Received samples are counted and discarded; sent samples are zeros. The device sets the rate: a \
+device that is started with --rate max shows what the path carries.
 
 Examples:
   samplewire rate 127.0.0.1
@@ -93,5 +95,5 @@ Examples:
   samplewire rate 10.0.0.2 --way both --duration 1min --fail-on gap=0,late=0,underflow=0
 
 Exit status: 0 measured, 1 usage, 2 unreachable, refused or broken off, 3 samples are missing or \
-were not there in time and --fail-on says nothing of it, or the device was silent at the end, 4 a threshold (--fail-on), 130 Ctrl-C, \
-128 + N any other signal N";
+late and --fail-on does not count them, or the device was silent at the end, 4 a threshold \
+(--fail-on), 130 Ctrl-C, 128 + N any other signal N";

@@ -1,4 +1,4 @@
-//! Options of every verb with a stream: what its I/O thread may have of the machine.
+//! Options of every verb with a stream: real-time settings of its I/O thread.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use samplewire::{RealTime, Waits};
 
 use super::values;
 
-// No doc comment: clap would take it for that of the verb.
+// No doc comment: clap would use it for the verb.
 #[derive(Args, Clone, Copy, Debug)]
 pub(crate) struct RealTimeOptions {
     /// Keep the I/O thread on this CPU, numbered from 0
@@ -18,32 +18,33 @@ pub(crate) struct RealTimeOptions {
     #[arg(long, value_name = "P", help_heading = HEADING)]
     priority: Option<u32>,
 
-    /// Keep all memory from being swapped out (needs cap_ipc_lock, or `ulimit -l`)
+    /// Lock all memory, so that it is never swapped out (needs cap_ipc_lock, or `ulimit -l`)
     #[arg(long, help_heading = HEADING)]
     lock_memory: bool,
 
-    /// Take the memory of samples in huge pages, as far as there are some
+    /// Take the memory of samples from huge pages, as far as there are free ones
     #[arg(long, help_heading = HEADING)]
     huge_pages: bool,
 
-    /// Let the I/O thread look for packets without a pause: it takes a CPU, also when idle
+    /// Let the I/O thread poll for packets without a pause: it takes a whole CPU, even when idle
     #[arg(long, help_heading = HEADING)]
     spin: bool,
 
-    /// How much later than due the I/O thread's timers may end, 1ns to 1s [default: the system's]
+    /// How late the I/O thread's timers may end, 1ns to 1s [default: the system's]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     timer_slack: Option<Duration>,
 
-    /// Let the I/O thread rest so long, or until its next timer, when it has nothing left to do, 1ns to
-    /// 10ms: fewer wakes for the same packets, seen so much later [default: the next packet wakes it]
+    /// Let the I/O thread sleep this long, or until its next timer, when it has no work, 1ns to
+    /// 10ms. It wakes less often, and sees packets later by this time [default: the next packet
+    /// wakes it]
     #[arg(long, value_name = "TIME", value_parser = values::time, help_heading = HEADING)]
     coalesce: Option<Duration>,
 }
 
-const HEADING: &str = "Real time (what cannot be had is told, and the stream runs without it)";
+const HEADING: &str = "Real time (an unavailable option is reported; the stream runs without it)";
 
 impl RealTimeOptions {
-    /// The library's.
+    /// Converts to the library's options.
     pub(crate) fn options(&self) -> RealTime {
         let mut options = RealTime::new().lock_memory(self.lock_memory).huge_pages(self.huge_pages);
         if let Some(cpu) = self.cpu {

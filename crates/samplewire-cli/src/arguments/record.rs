@@ -12,7 +12,7 @@ use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
-/// A recording.
+/// Records a stream.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct RecordArguments {
@@ -21,19 +21,19 @@ pub(crate) struct RecordArguments {
     pub(crate) address: String,
 
     /// NAME, NAME.sigmf, NAME.sigmf-data or NAME.sigmf-meta for a SigMF recording; NAME.raw, .bin,
-    /// .dat, .iq, .cfile or .sc16 and the like for raw samples; - for standard output; null to
-    /// count and forget
+    /// .dat, .iq, .cfile, .sc16 and similar for raw samples; - for standard output; null to count
+    /// and discard
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
     /// Record these streams of the device as one, e.g. 0,1: they begin at one index, and their
-    /// channels stand interleaved in the file. What one of them lacks is a gap for all, which names
-    /// the stream [default: the first stream that sends]
+    /// channels are interleaved in the file. A gap in one stream is a gap in all, and names the
+    /// stream [default: the first stream that sends]
     #[arg(long, value_name = "STREAMS", value_delimiter = ',', value_parser = values::stream)]
     pub(crate) channels: Vec<u16>,
 
-    /// Stop after N sample indexes, delivered and missing ones together, so that recordings of the
-    /// same N line up [default: until the stream ends]
+    /// Stop after N sample indexes, delivered and missing ones together, so that recordings with
+    /// the same N line up [default: until the stream ends]
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub(crate) nsamps: Option<u64>,
 
@@ -54,63 +54,64 @@ pub(crate) struct RecordArguments {
     #[arg(long)]
     pub(crate) overwrite: bool,
 
-    /// Go on with the SigMF recording FILE, finished or left by a recorder that was killed; what lies
-    /// between is named as a gap. One that is not there is created
+    /// Continue the SigMF recording FILE, which may be finished or belong to a killed recorder. The
+    /// indexes between are named as a gap. A recording that does not exist is created
     #[arg(long, conflicts_with = "overwrite")]
     pub(crate) append: bool,
 
-    /// Open the stream anew whenever it breaks, and wait for a device that does not answer; what
-    /// lies between is named as a gap: exactly within one run of the device, by time across runs
+    /// Open the stream again whenever it breaks, and wait for a device that does not answer. The
+    /// indexes between are named as a gap: exact within one run of the device, by time across runs
     #[arg(long, conflicts_with = "capture")]
     pub(crate) reconnect: bool,
 
-    /// Leave the SHA-512 out of the SigMF metadata: it takes a core at some 0.6 GB/s,
-    /// and a faster recording waits for it at its end
+    /// Leave the SHA-512 out of the SigMF metadata. The SHA-512 takes a core at about 0.6 GB/s, and
+    /// a faster recording waits for it at its end
     #[arg(long)]
     pub(crate) no_hash: bool,
 
-    /// Split a SigMF recording into parts of at most SIZE bytes of data, e.g. 4G: NAME-0001, NAME-0002
-    /// and so on, each a recording of its own; `samplewire verify NAME` proves them as one
+    /// Split a SigMF recording into parts of at most SIZE bytes of data, e.g. 4G: NAME-0001,
+    /// NAME-0002 and so on. Each part is a recording of its own; `samplewire verify NAME` proves
+    /// them together
     #[arg(long, value_name = "SIZE", value_parser = values::count)]
     pub(crate) split: Option<u64>,
 
-    /// Compress the data of a SigMF recording, in a thread of its own, into NAME.sigmf-data.zst:
-    /// `zstd -d` gives the data back
+    /// Compress the data of a SigMF recording, in a thread of its own, into NAME.sigmf-data.zst;
+    /// `zstd -d` decompresses it
     #[arg(long, value_name = "HOW", conflicts_with = "direct")]
     pub(crate) compress: Option<Compression>,
 
-    /// Write past the system's cache (O_DIRECT), in pieces of 4 MiB with room taken in advance: for
-    /// disks that are to keep up for long. Without --no-hash the disk is read as well
+    /// Write past the system's cache (O_DIRECT), in pieces of 4 MiB, into space that is allocated
+    /// in advance: for disks that must keep up for long. Without --no-hash the disk is read as well
     #[arg(long)]
     pub(crate) direct: bool,
 
-    /// Give up when the device does not answer the opening, or sends no samples, for this long
-    /// [default: 3s for the opening; then, that the device is silent for 15 s]
+    /// Give up if the device does not answer the opening, or sends no samples, within this time
+    /// [default: 3s for the opening; then 15 s of silence]
     #[arg(long, value_name = "TIME", value_parser = values::time)]
     pub(crate) timeout: Option<Duration>,
 
-    /// Packets on their way or awaiting repair, 1 to 16777216; memory is window times payload,
-    /// and some MB more
+    /// Window in packets, 1 to 16777216: packets in flight or awaiting repair. It takes window
+    /// times payload bytes, and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
-    /// Largest IP packet to ask for, 576 to 9000 [default: 9000, or the first hop's MTU if less;
-    /// smaller ones are tried when it does not get through]
+    /// Largest IP packet to request, 576 to 9000 [default: 9000, or the first hop's MTU if less;
+    /// smaller ones are tried if it does not get through]
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that names this receiver: the same owner takes its stream over at once, another is
-    /// refused while it is open [default: drawn anew; with --append that of the recorder that was
-    /// killed]
+    /// A number that identifies this receiver. A receiver with the same owner takes the stream over
+    /// at once; another owner is refused while it is open [default: random; with --append, the
+    /// owner of the killed recorder]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) owner: Option<u64>,
 
-    /// Fail with status 4 above these counts, e.g. gap=0,late=0: gap (samples), late, repaired,
-    /// corrupted, duplicate (packets), stall
+    /// Exit with status 4 if a count exceeds its limit, e.g. gap=0,late=0. Counts: gap (samples),
+    /// late, repaired, corrupted, duplicate (packets), stall
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold)]
     pub(crate) fail_on: Vec<Threshold>,
 
-    /// Show progress also where standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -118,7 +119,7 @@ pub(crate) struct RecordArguments {
     #[arg(long, conflicts_with = "json_stream")]
     pub(crate) json: bool,
 
-    /// Print a JSON object on a line of its own for each event: start, interval, gap, end, error
+    /// Print one JSON object per line for each event: start, interval, gap, end, error
     #[arg(long)]
     pub(crate) json_stream: bool,
 
@@ -128,17 +129,16 @@ pub(crate) struct RecordArguments {
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,
 
-    /// Also write the packets to a pcapng file, as they are behind the faults
+    /// Also write the packets to a pcapng file, as they are after the injected faults
     #[arg(long, value_name = "FILE.pcapng")]
     pub(crate) capture: Option<PathBuf>,
 
-    /// Make the wire bad: data:.. for what arrives, feedback:.. for what is sent; keys as of
-    /// emulate
+    /// Inject faults: data:.. for received packets, feedback:.. for sent ones. For keys see emulate
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 }
 
-/// How data are compressed.
+/// How data is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Compression {
     /// Frames of zstd, of up to 4 MiB of samples each
@@ -146,8 +146,8 @@ pub(crate) enum Compression {
 }
 
 const AFTER_HELP: &str = "\
-Every sample index is in the file, or printed as a gap with its cause. A SigMF recording tells of \
-its gaps; a raw file does not: what follows a gap stands right behind what was before it.
+Every sample index is in the file, or printed as a gap with its cause. A SigMF recording lists its \
+gaps. A raw file does not: the samples after a gap directly follow those before it.
 
 Examples:
   samplewire record 10.0.0.2 out.sigmf-data --duration 10s

@@ -13,7 +13,7 @@ use super::values::{self, At, Threshold};
 use super::{MetricsOption, RealTimeOptions};
 use crate::faults::FaultOption;
 
-/// A recording on its way to a device.
+/// Sends a recording to a device.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct ReplayArguments {
@@ -25,8 +25,8 @@ pub(crate) struct ReplayArguments {
     #[arg(value_name = "ADDR")]
     pub(crate) address: String,
 
-    /// Sample format of raw data: sc8, sc16, fc32, r8, r16, rf32 or uc8; what the device plays in
-    /// another format is converted
+    /// Sample format of raw data: sc8, sc16, fc32, r8, r16, rf32 or uc8; samples are converted if
+    /// the device plays another format
     #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
@@ -34,48 +34,48 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "N")]
     pub(crate) channels: Option<u16>,
 
-    /// Check a recording against the SHA-512 in its metadata before it is sent
+    /// Check a recording against the SHA-512 in its metadata before sending it
     #[arg(long)]
     pub(crate) verify: bool,
 
-    /// How often it is sent: N or forever
+    /// How often to send it: N or forever
     #[arg(long = "loop", value_name = "N", default_value = "1")]
     pub(crate) repeat: Repeat,
 
-    /// When it starts: at an INDEX of the device, or +TIME after the opening. Until then it fills
-    /// what waits at the device, so a lead bridges the round trip and the pauses of this host
+    /// When it starts: at an INDEX of the device, or +TIME after the opening. Until then samples
+    /// queue at the device, so the lead covers the round trip and pauses of this host
     #[arg(long, value_name = "INDEX|+TIME", default_value = "+100ms", value_parser = values::at)]
     pub(crate) at: At,
 
-    /// Send it in bursts of N samples [default: as one]
+    /// Send it in bursts of N samples [default: as one burst]
     #[arg(long, value_name = "N", value_parser = values::count)]
     pub(crate) burst: Option<u64>,
 
-    /// How long nothing is played between bursts
+    /// Length of the pause between bursts
     #[arg(long, value_name = "TIME", requires = "burst", value_parser = values::time)]
     pub(crate) pause: Option<Duration>,
 
-    /// What the device does when samples are not there in time: zeros plays zeros and goes on at
-    /// the right time, stop ends the stream
+    /// What the device does when samples are missing at their time: zeros plays zeros and continues
+    /// at the right time, stop ends the stream
     #[arg(long, value_name = "POLICY", default_value = "zeros", value_parser = values::underflow)]
     pub(crate) underflow: Underflow,
 
-    /// complete: every packet is repaired; deadline:5ms: given up after that time; best-effort:
-    /// repair nothing. What is given up is played as zeros
+    /// complete: every packet is repaired; deadline:5ms: a packet is given up after that time;
+    /// best-effort: repair nothing. Zeros are played for packets that are given up
     #[arg(long, value_name = "DELIVERY", default_value = "complete", value_parser = values::delivery)]
     pub(crate) delivery: Delivery,
 
-    /// Give up when the device does not answer the opening for this long
+    /// Give up if the device does not answer the opening within this time
     #[arg(long, value_name = "TIME", default_value = "3s", value_parser = values::time)]
     pub(crate) timeout: Duration,
 
-    /// Packets held for repair, 1 to 16777216; memory is window times payload,
-    /// and some MB more
+    /// Window in packets, 1 to 16777216: packets kept for repair. It takes window times payload
+    /// bytes, and a few MB more
     #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
     pub(crate) window: u32,
 
     /// Largest IP packet to send, 576 to 9000 [default: 9000, or the first hop's MTU if less;
-    /// smaller ones are tried when it does not get through]
+    /// smaller ones are tried if it does not get through]
     #[arg(long, value_name = "BYTES")]
     pub(crate) mtu: Option<usize>,
 
@@ -83,17 +83,17 @@ pub(crate) struct ReplayArguments {
     #[arg(long, value_name = "BPS", value_parser = values::positive)]
     pub(crate) link_rate: Option<f64>,
 
-    /// A number that names this sender: the same owner takes its stream over at once, another is
-    /// refused while it is open [default: drawn anew]
+    /// A number that identifies this sender. A sender with the same owner takes the stream over at
+    /// once; another owner is refused while it is open [default: random]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) owner: Option<u64>,
 
-    /// Fail with status 4 above these counts, e.g. late=0,underflow=0: late (packets), underflow
-    /// (samples), repaired (packets), stall
+    /// Exit with status 4 if a count exceeds its limit, e.g. late=0,underflow=0. Counts: late
+    /// (packets), underflow (samples), repaired (packets), stall
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::threshold_of_sent)]
     pub(crate) fail_on: Vec<Threshold>,
 
-    /// Show progress also where standard error is no terminal
+    /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
 
@@ -107,15 +107,14 @@ pub(crate) struct ReplayArguments {
     #[command(flatten)]
     pub(crate) real_time: RealTimeOptions,
 
-    /// Make the wire bad: data:.. for what is sent, feedback:.. for what arrives; keys as of
-    /// emulate
+    /// Inject faults: data:.. for sent packets, feedback:.. for received ones. For keys see emulate
     #[arg(long = "fault", value_name = "SIDE:KEY=V,..", value_parser = FaultOption::parse)]
     pub(crate) faults: Vec<FaultOption>,
 }
 
 const AFTER_HELP: &str = "\
-The stream stays open until the device has played all of it; then the device says how many samples \
-were not there in time. Which ones, and why, the device knows: `emulate --play` prints them.
+The stream stays open until the device has played all of it. Then the device reports how many \
+samples were missing at their time. It knows which ones, and why: `emulate --play` prints them.
 
 Examples:
   samplewire replay in.sigmf-meta 127.0.0.1
@@ -123,5 +122,5 @@ Examples:
   samplewire replay in.sigmf-meta 10.0.0.2 --burst 10k --pause 5ms --underflow stop
 
 Exit status: 0 whole, 1 usage (an option, an address or a file), 2 unreachable, refused or broken \
-off, 3 samples were not there in time, or not all were sent, 4 a threshold (--fail-on), 130 Ctrl-C, \
-128 + N any other signal N";
+off, 3 samples were missing at their time, or not all were sent, 4 a threshold (--fail-on), \
+130 Ctrl-C, 128 + N any other signal N";

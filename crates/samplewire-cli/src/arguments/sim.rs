@@ -9,7 +9,7 @@ use samplewire_sim::Mutant;
 
 use super::values;
 
-/// A run of the simulator.
+/// Runs the simulator.
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct SimArguments {
@@ -20,14 +20,14 @@ pub(crate) struct SimArguments {
 /// What to simulate.
 #[derive(Debug, Subcommand)]
 pub(crate) enum SimRun {
-    /// Run worlds drawn from seeds; a failure prints the command that replays it
+    /// Run simulated worlds, one for each seed; a failure prints the command that replays it
     #[command(after_help = "Example:\n  samplewire sim swarm --seeds 7..8 --pcap 7.pcapng")]
     Swarm {
-        /// The seeds, the second not included
+        /// The seeds, without the last
         #[arg(long, value_name = "A..B", default_value = "0..1000", value_parser = seeds)]
         seeds: Range<u64>,
 
-        /// Threads; all processors unless given
+        /// Number of threads [default: all processors]
         #[arg(long, value_name = "N")]
         threads: Option<usize>,
 
@@ -39,7 +39,7 @@ pub(crate) enum SimRun {
         #[arg(long, value_name = "FILE.pcapng")]
         pcap: Option<PathBuf>,
 
-        /// How many departures and arrivals the file has at most: the last ones
+        /// Maximum number of departures and arrivals in the file: the last ones
         #[arg(long, value_name = "N", default_value_t = 1_000_000, requires = "pcap")]
         pcap_packets: usize,
 
@@ -50,11 +50,11 @@ pub(crate) enum SimRun {
     /// Run seeds for a time, then count packets, faults and each transition of the state tables
     #[command(after_help = "Example:\n  samplewire sim soak --duration 10min")]
     Soak {
-        /// How long
+        /// How long to run
         #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
         duration: Duration,
 
-        /// Until so many hostile packets have come instead, such as 100M
+        /// Run until so many hostile packets have come instead, such as 100M
         #[arg(long, value_name = "COUNT", value_parser = values::count,
               conflicts_with = "duration")]
         hostile: Option<u64>,
@@ -63,7 +63,7 @@ pub(crate) enum SimRun {
         #[arg(long, value_name = "SEED", default_value_t = 0)]
         first: u64,
 
-        /// Threads; all processors unless given
+        /// Number of threads [default: all processors]
         #[arg(long, value_name = "N")]
         threads: Option<usize>,
 
@@ -74,11 +74,11 @@ pub(crate) enum SimRun {
     /// Repair latency and goodput over loss, round trip and window
     #[command(after_help = "Example:\n  samplewire sim repair --svg repair.svg")]
     Repair {
-        /// Write the table as CSV too
+        /// Also write the table as CSV
         #[arg(long, value_name = "FILE")]
         csv: Option<PathBuf>,
 
-        /// Draw it as SVG too
+        /// Also draw it as SVG
         #[arg(long, value_name = "FILE")]
         svg: Option<PathBuf>,
 
@@ -86,10 +86,10 @@ pub(crate) enum SimRun {
         #[arg(long)]
         json: bool,
     },
-    /// The figures that must hold, each against its bound
+    /// Measure the figures that must hold, each against its bound
     #[command(after_help = "Example:\n  samplewire sim figures")]
     Figures {
-        /// Packets of each figure; more take longer and scatter less
+        /// Packets of each figure; more packets take longer and scatter less
         #[arg(long, value_name = "N", default_value_t = 10_100_000)]
         packets: u64,
 
@@ -100,20 +100,20 @@ pub(crate) enum SimRun {
     /// Search every order of events of a small network; a failure prints the events that lead to it
     #[command(after_help = "Example:\n  samplewire sim search --states 4100000 --heal-one-in 8")]
     Search {
-        /// States at most, over all scenarios
+        /// Maximum number of states, over all scenarios
         #[arg(long, value_name = "N", default_value_t = 6_000_000)]
         states: u64,
 
-        /// The order in which events are tried; each seed takes other states for one
+        /// The order in which events are tried; each seed visits other states
         #[arg(long, value_name = "SEED", default_value_t = 0)]
         seed: u64,
 
-        /// From one in how many states the network heals and everything must end
+        /// In one of how many states the network heals and everything must end
         #[arg(long, value_name = "N", default_value = "1",
               value_parser = clap::value_parser!(u64).range(1..))]
         heal_one_in: u64,
 
-        /// Break a rule on purpose, to see that it is found
+        /// Break a rule on purpose, to check that the search finds it
         #[arg(long, value_name = "NAME", value_parser = mutant)]
         mutant: Option<Mutant>,
 
@@ -139,8 +139,8 @@ fn seeds(text: &str) -> Result<Range<u64>, String> {
 }
 
 const AFTER_HELP: &str = "\
-The protocol's own code on virtual time, under every fault that a seed draws, with a checker that \
-accounts for every sample index. docs/testing.md tells what is checked.
+The shipped protocol code runs on virtual time, under faults drawn from a seed. A checker accounts \
+for every sample index. docs/testing.md lists the checks.
 
-Exit status: 0 everything holds, 1 usage, 3 an index is not accounted for or a property of the search \
-is broken, 4 a figure misses its bound.";
+Exit status: 0 everything holds, 1 usage, 3 an index is unaccounted for or a property of the \
+search is broken, 4 a figure misses its bound.";

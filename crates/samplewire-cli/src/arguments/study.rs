@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 
 use super::values;
 
-/// A measurement over a range of settings.
+/// Measures over a range of settings.
 #[derive(Args, Debug)]
 pub(crate) struct StudyArguments {
     #[command(subcommand)]
@@ -31,7 +31,7 @@ pub(crate) struct WindowArguments {
         value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
     pub(crate) windows: Vec<u32>,
 
-    /// Shares of DATA packets of which bytes are changed, 0 to 0.5
+    /// Shares of DATA packets with changed bytes, 0 to 0.5
     #[arg(long, value_name = "LIST", value_delimiter = ',',
         default_values_t = [0.0, 1e-4, 1e-3, 1e-2, 1e-1], value_parser = values::share)]
     pub(crate) damage: Vec<f64>,
@@ -41,7 +41,7 @@ pub(crate) struct WindowArguments {
         value_parser = clap::value_parser!(u16).range(576..=9_000))]
     pub(crate) mtu: Vec<u16>,
 
-    /// How often everything is measured; the median counts
+    /// How often everything is measured; the table shows the median
     #[arg(long, value_name = "N", default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) rounds: u16,
@@ -58,11 +58,11 @@ pub(crate) struct WindowArguments {
     #[arg(long)]
     pub(crate) no_iperf3: bool,
 
-    /// Write every measurement as CSV too
+    /// Also write every measurement as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
 
-    /// Draw the medians as SVG too
+    /// Also draw the medians as SVG
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 
@@ -72,13 +72,13 @@ pub(crate) struct WindowArguments {
 }
 
 const WINDOW_AFTER_HELP: &str = "\
-A device and a receiver in this process, with the whole protocol and the
-kernel's UDP between them; complete delivery, so what is damaged is repaired.
-Goodput is of samples. iperf3 sends without damage: TCP with the segment size
-of the MTU, UDP as fast as it can, of which what arrived is counted.
+A device and a receiver run in this process, with the whole protocol and the
+kernel's UDP between them. Delivery is complete, so damaged packets are
+repaired. Goodput counts samples. iperf3 sends without damage: TCP with the
+segment size of the MTU, and UDP as fast as it can, counted on arrival.
 
 Example:
   samplewire study window --windows 4,64,1024 --svg window.svg --csv window.csv
 
-Exit status: 0 all was measured, 1 usage, 3 samples were missing, 130
+Exit status: 0 everything was measured, 1 usage, 3 samples were missing, 130
 interrupted.";

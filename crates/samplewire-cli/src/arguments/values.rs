@@ -1,4 +1,4 @@
-//! What stands behind an option: times, rates, deliveries, thresholds.
+//! Parsers of option values: times, rates, deliveries, thresholds.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,14 +11,14 @@ use samplewire_record::source::parse_quantity;
 /// How fast a device plays its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Pace {
-    /// As a converter's clock does, which cannot wait.
+    /// By a converter's clock, which cannot wait.
     Clock {
         /// Samples per second.
         rate_hz: f64,
     },
     /// As fast as the receiver takes it.
     Max {
-        /// The rate that the samples were taken at, where it is not the source's own.
+        /// The sample rate to announce, if it is not the source's own.
         rate_hz: Option<f64>,
     },
 }
@@ -35,7 +35,7 @@ pub(crate) fn pace(text: &str) -> Result<Pace, String> {
 
 /// Reads the number of a stream.
 pub(crate) fn stream(text: &str) -> Result<u16, String> {
-    let wrong = || format!("`{text}` is no number of a stream: 0 is the first, and 0,1 names two");
+    let wrong = || format!("`{text}` is not a stream number: 0 is the first, and 0,1 names two");
     text.parse().map_err(|_| wrong())
 }
 
@@ -47,7 +47,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
 
 /// Reads a share: 0 to 0.5.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is no share from 0 to 0.5");
+    let wrong = || format!("`{text}` is not a share from 0 to 0.5");
     text.parse().ok().filter(|share| (0.0..=0.5).contains(share)).ok_or_else(wrong)
 }
 
@@ -65,7 +65,7 @@ fn whole(text: &str, least: u64) -> Result<u64, String> {
     by_digits
         .or_else(by_quantity)
         .filter(|&number| number >= least)
-        .ok_or_else(|| format!("`{text}` is no whole number from {least}"))
+        .ok_or_else(|| format!("`{text}` is not a whole number from {least}"))
 }
 
 /// Reads a time above zero: `5ms`, `1.5s`, `2min`; a bare number is in seconds.
@@ -79,11 +79,11 @@ pub(crate) fn time(text: &str) -> Result<Duration, String> {
         .and_then(|span| Duration::try_from_secs_f64(span).ok())
         .filter(|span| !span.is_zero())
         .ok_or_else(|| {
-            format!("`{text}` is no time above 0 such as 5ms, 1.5s or 2min (ns, us, ms, s, min)")
+            format!("`{text}` is not a time above 0 such as 5ms, 1.5s or 2min (ns, us, ms, s, min)")
         })
 }
 
-/// Reads how often something is done: no more often than people can see, or a process can answer.
+/// Reads an interval: no shorter than people can see, or a process can answer.
 pub(crate) fn interval(text: &str) -> Result<Duration, String> {
     let interval = time(text)?;
     let least = Duration::from_millis(50);
@@ -92,7 +92,8 @@ pub(crate) fn interval(text: &str) -> Result<Duration, String> {
 
 /// Reads `127.0.0.1:9464` or `[::1]:9464`.
 pub(crate) fn ip_and_port(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("`{text}` is no IP:PORT such as 127.0.0.1:9464 or [::1]:9464"))
+    text.parse()
+        .map_err(|_| format!("`{text}` is not an IP:PORT such as 127.0.0.1:9464 or [::1]:9464"))
 }
 
 /// When a burst starts.
@@ -100,7 +101,7 @@ pub(crate) fn ip_and_port(text: &str) -> Result<SocketAddr, String> {
 pub(crate) enum At {
     /// At an index of the device.
     Index(u64),
-    /// So long after the opening.
+    /// This time after the opening.
     After(Duration),
 }
 
@@ -112,7 +113,7 @@ pub(crate) fn at(text: &str) -> Result<At, String> {
         None => match count(text) {
             Ok(index) => Ok(At::Index(index)),
             Err(_) => Err(format!(
-                "`{text}` is no index from 1, and no time after the opening such as +0.5s"
+                "`{text}` is not an index from 1, and not a time after the opening such as +0.5s"
             )),
         },
     }
@@ -144,7 +145,7 @@ pub(crate) fn delivery(text: &str) -> Result<Delivery, String> {
     }
 }
 
-/// What [`delivery`] reads.
+/// Writes the text that [`delivery`] reads.
 pub(crate) fn delivery_words(delivery: Delivery) -> String {
     match delivery {
         Delivery::Complete => "complete".into(),
@@ -163,11 +164,11 @@ pub(crate) fn sample_format(text: &str) -> Result<Format, String> {
 pub(crate) struct Threshold {
     /// What is counted.
     pub(crate) subject: Subject,
-    /// How many are still good.
+    /// The highest count that is accepted.
     pub(crate) count_max: u64,
 }
 
-/// What a threshold looks at.
+/// What a threshold limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// Samples missing.
@@ -180,21 +181,21 @@ pub(crate) enum Subject {
     Corrupted,
     /// Packets that came twice.
     Duplicate,
-    /// Times there was no memory to promise.
+    /// Times that no memory was left to grant.
     Stall,
-    /// Samples that were not there when a device was to play them.
+    /// Samples that were missing when a device had to play them.
     Underflow,
 }
 
 impl Subject {
-    /// What is counted of a stream that is received.
+    /// The counts of a received stream.
     const RECEIVED: [Self; 6] =
         [Self::Gap, Self::Late, Self::Repaired, Self::Corrupted, Self::Duplicate, Self::Stall];
 
-    /// What is counted of a stream that is sent.
+    /// The counts of a sent stream.
     const SENT: [Self; 4] = [Self::Late, Self::Underflow, Self::Repaired, Self::Stall];
 
-    /// What is counted of streams both ways.
+    /// The counts of streams in both directions.
     const BOTH: [Self; 7] = [
         Self::Gap,
         Self::Late,
@@ -244,7 +245,7 @@ fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {
     Ok(Threshold { subject, count_max: whole(count, 0)? })
 }
 
-/// Longer suffixes before those that they end in.
+/// A longer suffix precedes the shorter one that it ends with.
 const TIME_UNITS: [(&str, f64); 5] =
     [("min", 60.0), ("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
 
@@ -336,6 +337,6 @@ mod tests {
         assert_eq!(threshold("gap=0"), Ok(zero));
         assert_eq!(threshold("late").unwrap_err(), "`late`: write late=N");
         assert!(threshold("speed=1").unwrap_err().contains("known are gap, late"));
-        assert_eq!(threshold("gap=-1").unwrap_err(), "`-1` is no whole number from 0");
+        assert_eq!(threshold("gap=-1").unwrap_err(), "`-1` is not a whole number from 0");
     }
 }

@@ -8,8 +8,8 @@ use clap::Args;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct VerifyArguments {
-    /// The recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; NAME stands for NAME-0001, NAME-0002
-    /// and so on where it was split
+    /// The recording: NAME, NAME.sigmf-meta or NAME.sigmf-data; NAME stands for NAME-0001,
+    /// NAME-0002 and so on if it was split
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -19,10 +19,10 @@ pub(crate) struct VerifyArguments {
 }
 
 const AFTER_HELP: &str = "\
-A recording is proven when its data have the SHA-512 and the length of its metadata, and each index \
-from the first to the last is in the data or named as missing. One whose recorder was killed is \
-proven by its journal, NAME.sigmf-journal, as far as the data go; it has no SHA-512 yet, and that is \
-said.
+A recording is proven if its data has the SHA-512 and the length in its metadata, and each \
+index from the first to the last is in the data or named as missing. If the recorder was killed, \
+the journal NAME.sigmf-journal proves the data as far as it goes. Such a recording has no SHA-512 \
+yet, and the output says so.
 
 Example:
   samplewire verify out.sigmf-data

@@ -1,15 +1,15 @@
-//! When a bridge is to end.
+//! When a bridge ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::interrupt::Interrupt;
 
-/// When everything is to end.
+/// When both directions end.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     interrupt: Interrupt,
-    /// One way has ended, and the other ends with it.
+    /// One direction has ended, and the other ends with it.
     is_over: Arc<AtomicBool>,
 }
 
@@ -18,9 +18,9 @@ impl Ending {
         Self { interrupt, is_over: Arc::default() }
     }
 
-    /// Ends the other way too.
+    /// Ends the other direction too.
     pub(super) fn end(&self) {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         self.is_over.store(true, Ordering::Relaxed);
     }
 
@@ -28,7 +28,7 @@ impl Ending {
         self.signal().is_some() || self.is_over.load(Ordering::Relaxed)
     }
 
-    /// The signal that came, if one did.
+    /// The signal that came, if any.
     pub(super) fn signal(&self) -> Option<u8> {
         self.interrupt.signal()
     }

@@ -15,7 +15,7 @@ use super::watch::Watch;
 use crate::console::Console;
 use crate::zmtp::{Kind, Socket};
 
-/// Sockets that samples come from, and what has come of them.
+/// The sockets that samples come from, and their open quantum.
 pub(super) struct Inward {
     pub(super) shape: Shape,
     lanes: Vec<Lane>,
@@ -25,7 +25,7 @@ pub(super) struct Inward {
     pub(super) watch: Watch,
 }
 
-/// A socket, and what has come and is in no quantum: the first bytes of a buffer.
+/// A socket, and the received samples that are in no quantum yet: the first bytes of a buffer.
 struct Lane {
     socket: Socket,
     buffer: Box<[u8]>,
@@ -51,9 +51,9 @@ impl Inward {
         Ok(Self { shape, lanes, scratch: Vec::new(), waiting, news, watch })
     }
 
-    /// Carries what comes into a session until all is to end; the first sample is `lead` samples ahead
-    /// of what the other end plays then. What has come departs at once, also where it is less than a
-    /// packet: who sent it may wait for the answer.
+    /// Carries samples into a session until both directions end. The first sample is `lead` samples
+    /// ahead of what the other end plays then. Samples depart at once, even if they do not fill a
+    /// packet: the peer that sent them may wait for the answer.
     ///
     /// # Errors
     /// The session has ended.
@@ -100,7 +100,7 @@ impl Inward {
         Ok(())
     }
 
-    /// Reads what has come, as far as there is room; how many samples all sockets have.
+    /// Reads received samples as far as there is room; returns how many samples all sockets have.
     fn fill(&mut self) -> usize {
         for lane in &mut self.lanes {
             if lane.start == lane.end {
@@ -117,7 +117,7 @@ impl Inward {
         items.min().unwrap_or(0)
     }
 
-    /// Moves samples into a quantum; says whether it is full.
+    /// Moves samples into a quantum; returns whether it is full.
     fn join(&mut self, open: &mut Open, items: usize) -> bool {
         let (item_bytes, frame_bytes) = (self.shape.item_bytes(), self.shape.frame_bytes());
         let room = &mut open.filling.bytes_mut()[open.len_bytes..];
@@ -134,7 +134,7 @@ impl Inward {
         left_bytes < frame_bytes
     }
 
-    /// Does what is due at the sockets.
+    /// Does the pending work at the sockets.
     pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
         for lane in &mut self.lanes {
             lane.socket.turn(now);
@@ -142,8 +142,8 @@ impl Inward {
         }
     }
 
-    /// Does what is due while nobody wants samples. A SUB stays away meanwhile: what is published goes
-    /// on, and a stream is to begin with what is published then.
+    /// Does the pending work while no session wants samples. A SUB stays disconnected meanwhile:
+    /// publishing continues, and a stream must begin with the samples that are published then.
     pub(super) fn idle(&mut self, now: Instant, console: &mut Console) {
         for lane in self.lanes.iter_mut().filter(|lane| lane.socket.kind() == Kind::Sub) {
             lane.socket.leave();
@@ -161,16 +161,16 @@ impl Inward {
     }
 }
 
-/// Why nothing more is carried.
+/// Why a pump stopped.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum PumpError {
     /// The session has ended, or the port broke.
     #[error(transparent)]
     Transmit(#[from] SendError),
-    /// The system refuses to wait.
+    /// The system call that waits failed.
     #[error(transparent)]
     System(#[from] io::Error),
 }
 
-/// What is read of a socket before it is handed on.
+/// Bytes read from a socket before they are handed on.
 const BUFFER_BYTES: usize = 256 << 10;

@@ -7,23 +7,23 @@ use crate::probe::Device;
 use crate::rate::json::Receive;
 use crate::real_time::RealTimeEntry;
 
-/// The whole of a bridge's life.
+/// The JSON document of a bridge.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
 
-/// What was agreed.
+/// What was agreed at the opening.
 #[derive(Debug, Serialize)]
 pub(super) struct Start {
     /// The version of this command.
     pub(super) version: &'static str,
-    /// Where this end is a device, null where it opened one.
+    /// The address if this end is a device, null if it opened one.
     pub(super) listening: Option<String>,
-    /// The stream that is received, null where none is, or this end is the device.
+    /// The received stream; null if there is none, or this end is the device.
     pub(super) receive: Option<Device>,
-    /// The stream that is sent, null where none is, or this end is the device.
+    /// The sent stream; null if there is none, or this end is the device.
     pub(super) transmit: Option<Device>,
     /// The sockets.
     pub(super) sockets: Vec<SocketEntry>,
-    /// What the I/O threads were given of the machine.
+    /// The real-time settings that the I/O threads got.
     pub(super) real_time: Vec<RealTimeEntry>,
 }
 
@@ -32,9 +32,9 @@ pub(super) struct Start {
 pub(super) struct SocketEntry {
     /// `PUB`, `PUSH`, `REP`, `SUB`, `PULL` or `REQ`.
     pub(super) kind: &'static str,
-    /// As it was named.
+    /// The endpoint as given on the command line.
     pub(super) endpoint: String,
-    /// Where it is.
+    /// Its address.
     pub(super) address: String,
     /// Whether others connect to it.
     pub(super) is_listening: bool,
@@ -42,35 +42,35 @@ pub(super) struct SocketEntry {
     pub(super) format: &'static str,
 }
 
-/// What happened in a second.
+/// The counts of one second.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
-    /// When it began, in seconds since the opening.
+    /// Start of the interval, in seconds since the opening.
     pub(super) start_s: f64,
-    /// When it ended.
+    /// End of the interval.
     pub(super) end_s: f64,
-    /// To ZeroMQ, null where nothing goes there.
+    /// To ZeroMQ, null if no samples go there.
     pub(super) to_zmq: Option<Flow>,
-    /// From ZeroMQ, null where nothing comes from there.
+    /// From ZeroMQ, null if no samples come from there.
     pub(super) from_zmq: Option<Flow>,
 }
 
-/// What a way carried.
+/// The counts of one direction.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Flow {
     /// Samples of all channels each.
     pub(super) samples: u64,
-    /// Samples that the stream lacked.
+    /// Samples missing from the stream.
     pub(super) samples_missing: u64,
-    /// Zeros that stand for these and for pauses.
+    /// Zeros that replace these, and pauses.
     pub(super) samples_zero: u64,
     /// Messages of all sockets.
     pub(super) messages: u64,
-    /// Messages that a subscriber lacks.
+    /// Messages that a slow subscriber missed.
     pub(super) messages_dropped: u64,
-    /// Their bytes.
+    /// The bytes of these messages.
     pub(super) bytes_dropped: u64,
-    /// Bytes of messages whose peer went away in their middle.
+    /// Bytes of messages whose peer disconnected within the message.
     pub(super) bytes_torn: u64,
 }
 
@@ -96,13 +96,13 @@ pub(super) struct End {
     pub(super) result: &'static str,
     /// The exit status of the command.
     pub(super) exit_status: u8,
-    /// To ZeroMQ, null where nothing goes there.
+    /// To ZeroMQ, null if no samples go there.
     pub(super) to_zmq: Option<Flow>,
-    /// From ZeroMQ, null where nothing comes from there.
+    /// From ZeroMQ, null if no samples come from there.
     pub(super) from_zmq: Option<Flow>,
-    /// Samples that nobody had asked for at the end.
+    /// Samples that no peer had requested at the end.
     pub(super) samples_untaken: u64,
-    /// Each session, the first thousand of each way.
+    /// Each session, up to the first thousand of each direction.
     pub(super) sessions: Vec<SessionEntry>,
     /// Sessions that are not listed.
     pub(super) sessions_left_out: u64,
@@ -119,7 +119,7 @@ pub(super) struct SessionEntry {
     pub(super) result: &'static str,
     /// How it ended.
     pub(super) reason: String,
-    /// Zeros that stand for gaps and pauses.
+    /// Zeros that replaced gaps and pauses.
     pub(super) samples_zero: Option<u64>,
     /// What was received, null where the stream was sent.
     pub(super) receive: Option<Receive>,

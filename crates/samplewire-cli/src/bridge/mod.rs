@@ -43,15 +43,14 @@ use session::{Spout, Tap, Way};
 use shape::Shape;
 use watch::{Carried, Watch};
 
-/// Carries samples until it is interrupted or a stream ends, and tells of it in the form that was
-/// asked for.
+/// Carries samples until it is interrupted or a stream ends, and reports in the requested form.
 pub(crate) fn run(arguments: &BridgeArguments) -> Result<Outcome, Failure> {
-    document::tell(arguments.json, arguments.progress, |console, document| {
+    document::run(arguments.json, arguments.progress, |console, document| {
         bridge(arguments, console, document)
     })
 }
 
-/// The ways of a bridge.
+/// The directions of a bridge.
 #[derive(Default)]
 struct Ways {
     outward: Option<(Tap, Outward)>,
@@ -66,14 +65,22 @@ fn bridge(
 ) -> Result<Outcome, Failure> {
     let exporter = Exporter::start("bridge", arguments.metrics.address, console)?;
     let faults = FaultPair::new(&arguments.faults)?;
-    let mut told = Vec::new();
+    let mut entries = Vec::new();
     let ways = match (&arguments.listen, &arguments.address) {
-        (Some(text), _) => {
-            listening(arguments, text, faults.as_ref(), (&exporter, &mut told), (console, document))
-        }
-        (None, Some(text)) => {
-            opening(arguments, text, faults.as_ref(), (&exporter, &mut told), (console, document))
-        }
+        (Some(text), _) => listening(
+            arguments,
+            text,
+            faults.as_ref(),
+            (&exporter, &mut entries),
+            (console, document),
+        ),
+        (None, Some(text)) => opening(
+            arguments,
+            text,
+            faults.as_ref(),
+            (&exporter, &mut entries),
+            (console, document),
+        ),
         (None, None) => unreachable!("the option parser wants one of both"),
     }?;
     if let Some(faults) = &faults {
@@ -88,12 +95,12 @@ fn bridge(
     Ok(outcome)
 }
 
-/// Is a device.
+/// Listens as a device.
 fn listening(
     arguments: &BridgeArguments,
     text: &str,
     faults: Option<&FaultPair>,
-    (exporter, told): (&Exporter, &mut Vec<metrics::Entry>),
+    (exporter, entries): (&Exporter, &mut Vec<metrics::Entry>),
     (console, document): (&mut Console, &mut Document),
 ) -> Result<Ways, Failure> {
     let (device, log) = open::listen(arguments, wiring::address(text)?, faults)?;
@@ -128,7 +135,7 @@ fn listening(
     }
     if let Some(listener) = listener {
         console.line(format_args!("  gives      {}", stream_words(listener.info())));
-        told.push(exporter.registry().add_device(0, &listener));
+        entries.push(exporter.registry().add_device(0, &listener));
         let inward = inward(arguments, listener.info(), (console, &mut start))?;
         wiring::print_buffer(console, listener.capabilities(), Flow::Out, true);
         ways.inward = Some((Spout::Listens(Box::new(listener)), inward));
@@ -143,14 +150,14 @@ fn opening(
     arguments: &BridgeArguments,
     text: &str,
     faults: Option<&FaultPair>,
-    (exporter, told): (&Exporter, &mut Vec<metrics::Entry>),
+    (exporter, entries): (&Exporter, &mut Vec<metrics::Entry>),
     (console, document): (&mut Console, &mut Document),
 ) -> Result<Ways, Failure> {
     let opened = Opened::open(arguments, wiring::address(text)?, faults)?;
     let Opened { receiver, sender, faults } = opened;
     let mut ways = Ways { faults, ..Ways::default() };
     let counters = receiver.as_ref().map(|it| it.counters());
-    told.extend(exporter.registry().add_opened(counters, sender.as_ref()));
+    entries.extend(exporter.registry().add_opened(counters, sender.as_ref()));
     let granted = receiver.iter().map(|it| it.granted().clone());
     let granted: Vec<_> = granted.chain(sender.iter().map(|it| it.granted().clone())).collect();
     console.line(format_args!("samplewire {VERSION}: a bridge between {text} and ZeroMQ"));
@@ -230,7 +237,7 @@ fn print_sockets(sockets: &[Socket], shape: &Shape, console: &mut Console, start
     }
 }
 
-/// Carries both ways until they end.
+/// Carries both directions until they end.
 fn carry(
     arguments: &BridgeArguments,
     ways: Ways,
@@ -245,7 +252,7 @@ fn carry(
     );
     let lines = if arguments.json { Lines::Nowhere } else { Lines::Stdout };
     let started = Instant::now();
-    let (mut told, mut told_at) = (carried(&watches), Duration::ZERO);
+    let (mut reported, mut reported_at) = (carried(&watches), Duration::ZERO);
     let (outward, inward) = std::thread::scope(|scope| {
         let outward = ways.outward.map(|(tap, outward)| {
             let ending = &ending;
@@ -272,12 +279,12 @@ fn carry(
                 && inward.as_ref().is_none_or(|it| it.is_finished());
             if is_over || cadence.is_due(Instant::now()) {
                 let (now, at) = (carried(&watches), started.elapsed());
-                let interval = interval((told_at, told), (at, now));
+                let interval = interval((reported_at, reported), (at, now));
                 if console.has_status() && !is_over {
                     console.status(&interval_words(&interval));
                 }
                 document.push_interval(interval);
-                (told, told_at) = (now, at);
+                (reported, reported_at) = (now, at);
             }
             if is_over {
                 let outward = outward.map(|it| it.join().expect("a way does not panic"));
@@ -367,5 +374,5 @@ fn conclude(
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How often it is looked whether something is due.
+/// How often the loop checks for work.
 const PAUSE: Duration = Duration::from_millis(20);

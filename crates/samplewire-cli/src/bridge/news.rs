@@ -1,4 +1,4 @@
-//! What happened at sockets, in lines, and no more of them than people can read.
+//! Prints the events of sockets, no more of them than people can read.
 
 use std::time::{Duration, Instant};
 
@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::figures::grouped;
 use crate::zmtp::{Notice, Socket};
 
-/// Prints the first of each second, and how many more there were.
+/// Prints the first events of each second, and the number of the others.
 #[derive(Debug)]
 pub(super) struct News {
     cadence: Cadence,
@@ -21,7 +21,7 @@ impl News {
         Self { cadence, printed: 0, left_out: 0 }
     }
 
-    /// Prints what happened at a socket since the last call.
+    /// Prints the events of a socket since the last call.
     pub(super) fn print(&mut self, socket: &mut Socket, now: Instant, console: &mut Console) {
         if self.cadence.is_due(now) {
             if self.left_out > 0 {
@@ -54,7 +54,7 @@ impl News {
     }
 }
 
-/// What to do about it.
+/// Advice for an event.
 fn tip(notice: &Notice) -> &'static str {
     if notice.is_split() {
         "\n  tip: --type names the samples at the socket; GNU Radio's blocks need pass_tags off"

@@ -16,22 +16,22 @@ use crate::memory::check_window;
 use crate::wiring::{self, Wiring};
 use crate::zmtp::{Config, Endpoint, Kind, Socket};
 
-/// The streams of a device that were opened.
+/// The opened streams of a device.
 pub(super) struct Opened {
     pub(super) receiver: Option<ReceiveStream>,
     pub(super) sender: Option<SendStream>,
-    /// What was done to the packets of each.
+    /// Counts of the faults injected into each stream.
     pub(super) faults: Vec<FaultLog>,
 }
 
 impl Opened {
-    /// Opens what the sockets need.
+    /// Opens the streams that the sockets need.
     pub(super) fn open(
         arguments: &BridgeArguments,
         address: SocketAddr,
         faults: Option<&FaultPair>,
     ) -> Result<Self, Failure> {
-        // One owner: a device that has no second stream then says so, and not that it is busy.
+        // One owner for both: a device without a second stream then says so, instead of being busy.
         let owner = match arguments.owner {
             Some(owner) => owner,
             None => samplewire::draw_owner()?,
@@ -88,7 +88,7 @@ impl Opened {
     }
 }
 
-/// Is the device that others open.
+/// Listens as the device that others open.
 pub(super) fn listen(
     arguments: &BridgeArguments,
     address: SocketAddr,
@@ -117,14 +117,14 @@ pub(super) fn listen(
     if let Some(mtu_bytes) = arguments.mtu {
         options = options.mtu(mtu_bytes);
     }
-    // Without a clock: samples are taken as fast as the sockets give and take them.
+    // Without a clock: the sockets set the pace.
     let options = sends.into_iter().fold(options, DeviceOptions::sends);
     let options = plays.into_iter().fold(options, DeviceOptions::plays);
     let device = options.listen_over(wiring.link).map_err(Failure::of_listening)?;
     Ok((device, wiring.logs.faults))
 }
 
-/// A stream of a device whose way has so many sockets.
+/// The stream of a device, for this number of sockets in a direction.
 fn info(arguments: &BridgeArguments, sockets: usize) -> Result<StreamInfo, Failure> {
     let format = arguments.format.or(arguments.zmq_format).unwrap_or(Format::Fc32);
     let channels = arguments.channels.unwrap_or(sockets as u16);
@@ -136,7 +136,7 @@ fn info(arguments: &BridgeArguments, sockets: usize) -> Result<StreamInfo, Failu
     Ok(info)
 }
 
-/// How the samples of a stream become those of the sockets of a way.
+/// How samples of a stream map to samples of the sockets in one direction.
 pub(super) fn shape(
     arguments: &BridgeArguments,
     (kind, sockets): (Kind, usize),
@@ -159,7 +159,7 @@ pub(super) fn shape(
     Ok(Shape { stream, channels, zmq, sockets })
 }
 
-/// The sockets of a way.
+/// The sockets of one direction.
 pub(super) fn sockets(
     arguments: &BridgeArguments,
     kind: Kind,
@@ -179,7 +179,7 @@ pub(super) fn sockets(
     let opened = endpoints.into_iter().map(|endpoint| {
         let name = format!("--zmq-{} {endpoint}", kind.as_str().to_lowercase());
         let zero = shape.zero();
-        // What comes in waits in the stream's window alone.
+        // Received samples wait only in the stream's window.
         let queue_bytes = if kind.is_inward() { 0 } else { hwm as usize };
         Socket::new(Config { kind, endpoint, item_bytes, queue_bytes, zero })
             .map_err(|source| Failure::Zmq { name, source })
@@ -187,5 +187,5 @@ pub(super) fn sockets(
     opened.collect()
 }
 
-/// What may wait for one peer.
+/// Maximum for the queue of one peer.
 const HWM_BYTES_MAX: u64 = 1 << 30;

@@ -21,11 +21,11 @@ use crate::hops::HeldUp;
 use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Offered, Socket};
 
-/// Sockets that give samples, and what is on its way to them.
+/// The sockets that send samples, and the samples on their way to them.
 pub(super) struct Outward {
     pub(super) shape: Shape,
     gaps: GapFill,
-    /// The most samples of a message.
+    /// Maximum samples in a message.
     items_max: usize,
     lanes: Vec<Lane>,
     scratch: Vec<u8>,
@@ -40,19 +40,19 @@ struct Lane {
     message: Vec<u8>,
 }
 
-/// What has come and is in no message.
+/// Received samples that are in no message yet.
 #[derive(Default)]
 struct Pending {
-    /// Zeros that stand before the block.
+    /// Zeros that precede the block.
     zeros: u64,
     block: Option<Block>,
-    /// Bytes of the block that are in messages.
+    /// Bytes of the block that are already in messages.
     taken_bytes: usize,
 }
 
 impl Outward {
     /// # Errors
-    /// The system has no file descriptor.
+    /// The system has no free file descriptor.
     pub(super) fn new(
         shape: Shape,
         gaps: GapFill,
@@ -70,10 +70,10 @@ impl Outward {
         Ok(Self { shape, gaps, items_max, lanes, scratch, waiting, news, watch })
     }
 
-    /// Carries a stream until it ends, or all is to end.
+    /// Carries a stream until it ends, or both directions end.
     ///
     /// # Errors
-    /// The system refuses to wait.
+    /// The system call that waits failed.
     pub(super) fn pump(
         &mut self,
         receiver: &mut ReceiveStream,
@@ -97,7 +97,7 @@ impl Outward {
                 if pending.is_empty() {
                     match self.waiting.poll_next(receiver) {
                         Poll::Pending => break,
-                        // How it ended is asked of the stream.
+                        // The stream itself reports how it ended.
                         Poll::Ready(None | Some(Err(_))) => {
                             has_more = false;
                             break;
@@ -123,8 +123,8 @@ impl Outward {
         Ok(account)
     }
 
-    /// Places a block in the account, and says what stands before it: zeros for gaps, and for indexes
-    /// that were left out on purpose after the first sample.
+    /// Accounts for a block, and returns what precedes it: zeros for gaps, and for indexes that
+    /// were left out on purpose after the first sample.
     fn follow(&self, account: &mut Account, block: Block) -> Pending {
         let gaps: u64 = block.gaps().iter().map(|gap| gap.count()).sum();
         let expected: SampleIndex = account.range().end;
@@ -139,14 +139,14 @@ impl Outward {
         Pending { zeros, block: Some(block), taken_bytes: 0 }
     }
 
-    /// How many samples more go into the messages.
+    /// How many more samples fit into the messages.
     fn room(&self) -> usize {
         let item_bytes = self.shape.item_bytes();
         let longest = self.lanes.iter().map(|lane| lane.message.len() / item_bytes).max();
         self.items_max - longest.unwrap_or(0)
     }
 
-    /// Moves as much into the messages as there is room for.
+    /// Moves as many samples into the messages as fit.
     fn append(&mut self, pending: &mut Pending) {
         let room = self.room();
         let zeros = pending.zeros.min(room as u64) as usize;
@@ -169,12 +169,12 @@ impl Outward {
         self.watch.add_samples(frames as u64);
         pending.taken_bytes += taken.len();
         if pending.zeros == 0 && pending.taken_bytes == block.bytes().len() {
-            // The memory goes back, and with it the credit.
+            // Returns the memory, and with it the credit.
             pending.block = None;
         }
     }
 
-    /// Gives away the messages that somebody takes; says whether any was.
+    /// Sends the messages that a peer accepts; returns whether one was sent.
     fn send(&mut self) -> bool {
         let mut is_any = false;
         for lane in self.lanes.iter_mut().filter(|lane| !lane.message.is_empty()) {
@@ -189,7 +189,7 @@ impl Outward {
         is_any
     }
 
-    /// Does what is due at the sockets.
+    /// Does the pending work at the sockets.
     pub(super) fn turn(&mut self, now: Instant, console: &mut Console) {
         for lane in &mut self.lanes {
             lane.socket.turn(now);
@@ -201,11 +201,11 @@ impl Outward {
         self.waiting.wait(self.lanes.iter().map(|lane| (&lane.socket, false)))
     }
 
-    /// Waits until what is left is with its takers, or nobody takes anything for [`LINGER`]. The
-    /// samples that nobody took.
+    /// Waits until all remaining samples are delivered, or no peer accepts any for [`LINGER`].
+    /// Returns the number of undelivered samples.
     ///
     /// # Errors
-    /// The system refuses to wait.
+    /// The system call that waits failed.
     pub(super) fn drain(&mut self, console: &mut Console) -> io::Result<u64> {
         let mut until = Instant::now() + LINGER;
         loop {
@@ -232,5 +232,5 @@ impl Pending {
     }
 }
 
-/// How long what is left waits for a taker at the end.
+/// How long remaining samples wait for a peer at the end.
 const LINGER: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! One session after another: the one that was opened, or those of a device.
+//! Serves sessions one after another: the one that was opened, or those of a device.
 
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
@@ -23,32 +23,32 @@ use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
 use crate::rate::tally;
 
-/// Where samples come from that go to ZeroMQ.
+/// Where the samples for ZeroMQ come from.
 pub(super) enum Tap {
-    /// A stream that was opened.
+    /// A stream that this end opened.
     Opened(Box<ReceiveStream>),
-    /// Whoever opens this device.
+    /// Peers that open this device.
     Listens(Box<ReceiveListener>, Entry),
 }
 
-/// Where samples go that come from ZeroMQ.
+/// Where the samples from ZeroMQ go.
 pub(super) enum Spout {
-    /// A stream that was opened, whose device plays the first sample so many samples later.
+    /// A stream that this end opened. Its device plays the first sample `lead` samples later.
     Opened { stream: Box<SendStream>, lead: u64, timeout: Duration },
-    /// Whoever opens this device.
+    /// Peers that open this device.
     Listens(Box<Listener>),
 }
 
-/// What became of the sessions of a way.
+/// The results of the sessions of one direction.
 #[derive(Debug)]
 pub(super) struct Way {
     pub(super) outcome: Outcome,
     pub(super) sessions: Vec<Passed>,
     /// Sessions that are not listed: the list is bounded.
     pub(super) left_out: u64,
-    /// Samples that nobody took at the end.
+    /// Samples that no peer accepted at the end.
     pub(super) untaken: u64,
-    /// What broke the way off.
+    /// The error that ended the direction.
     pub(super) error: Option<String>,
 }
 
@@ -64,14 +64,14 @@ impl Way {
         crate::document::push_bounded(&mut self.sessions, &mut self.left_out, SESSIONS_MAX, passed);
     }
 
-    /// Of a device, which serves on: how its sessions ended was told.
+    /// For a device, which serves on: it already reported how its sessions ended.
     fn of_device(mut self) -> Self {
         (self.outcome, self.error) = (Outcome::Whole, None);
         self
     }
 }
 
-/// Carries streams to ZeroMQ until all is to end.
+/// Carries streams to ZeroMQ until both directions end.
 pub(super) fn serve_outward(
     tap: Tap,
     mut outward: Outward,
@@ -153,7 +153,7 @@ fn receive(
     Ok(Passed { peer, outcome, words, received, sent: None, error })
 }
 
-/// Carries what comes from ZeroMQ into streams until all is to end.
+/// Carries samples from ZeroMQ into streams until both directions end.
 pub(super) fn serve_inward(
     spout: Spout,
     mut inward: Inward,
@@ -192,7 +192,7 @@ pub(super) fn serve_inward(
         }
     }
     ending.end();
-    // What happened last is told too.
+    // Print the last events too.
     inward.turn(Instant::now(), console);
     Ok(way)
 }
@@ -239,8 +239,8 @@ fn send(
     })
 }
 
-/// Ends a session when the other end has all, or what has departed by [`FINISH_MAX`]: it may hold
-/// back what nobody takes of it.
+/// Ends a session when the other end has all samples, or after [`FINISH_MAX`]: the other end may
+/// hold samples back that no peer accepts.
 fn finish(stream: &mut SendStream) -> Result<SessionEnd, SendError> {
     let canceller = stream.canceller();
     std::thread::scope(|scope| {
@@ -260,7 +260,7 @@ fn port_failure(error: SendError) -> Failure {
     Failure::Play(error.into())
 }
 
-/// Whether a stream ended otherwise than somebody wanted.
+/// Whether a stream ended other than by request.
 const fn is_broken(end: End) -> bool {
     !matches!(
         end,
@@ -270,7 +270,7 @@ const fn is_broken(end: End) -> bool {
     )
 }
 
-/// How a stream ended, seen from either end.
+/// How a stream ended, as seen from either end.
 fn end_words(end: End) -> String {
     match end {
         End::Finished { .. } => "finished".into(),
@@ -286,7 +286,7 @@ fn end_words(end: End) -> String {
     }
 }
 
-/// Sessions that are listed in JSON.
+/// Maximum number of sessions listed in JSON.
 const SESSIONS_MAX: usize = 1_000;
 
 /// How long the other end may take for the last samples.

@@ -1,11 +1,11 @@
-//! From the samples of a stream to those of ZeroMQ sockets, and back.
+//! Converts samples of a stream to those of ZeroMQ sockets, and back.
 //!
-//! A stream has its channels interleaved. One socket carries them as they are; of several each carries
-//! one channel.
+//! A stream has interleaved channels. A single socket carries them as they are. With several
+//! sockets, each carries one channel.
 
 use samplewire::format::{Format, convert};
 
-/// What stands on either side.
+/// The formats on both sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shape {
     /// Samples of the stream.
@@ -24,18 +24,18 @@ impl Shape {
         self.stream.sample_bytes() * usize::from(self.channels)
     }
 
-    /// Bytes of what a socket carries of one index.
+    /// Bytes that a socket carries for one index.
     pub(super) fn item_bytes(&self) -> usize {
         self.zmq.sample_bytes() * usize::from(self.channels) / self.sockets
     }
 
-    /// A byte of a sample that is zero, at a socket.
+    /// A byte of a zero sample, at a socket.
     pub(super) const fn zero(&self) -> u8 {
         if matches!(self.zmq, Format::Uc8) { UC8_ZERO } else { 0 }
     }
 
-    /// Appends what socket `at` carries of `frames` of the stream to its message. `scratch` is room
-    /// for as much.
+    /// Appends the part of `frames` that socket `at` carries to its message. `scratch` is a buffer
+    /// of at least that size.
     pub(super) fn split(
         &self,
         frames: &[u8],
@@ -64,7 +64,7 @@ impl Shape {
         convert(self.stream, self.zmq, samples, &mut message[start..]).expect(FITS);
     }
 
-    /// Writes `items` of socket `at` into their places in `frames` of the stream, which are as many.
+    /// Writes `items` of socket `at` into their places in `frames`, for the same number of indexes.
     pub(super) fn join(&self, items: &[u8], at: usize, scratch: &mut Vec<u8>, frames: &mut [u8]) {
         if self.sockets == 1 {
             if self.stream == self.zmq {
@@ -86,7 +86,7 @@ impl Shape {
 
 const FITS: &str = "both are complex or both real, and there is room for all";
 
-/// Between its two middle values, of which it has no other.
+/// uc8 has no exact zero: 128 is one of its two middle values.
 const UC8_ZERO: u8 = 128;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What became of a session, for people.
+//! The result of a session, for people.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -13,30 +13,30 @@ use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::outcome::Outcome;
 use crate::rate::tally;
 
-/// A session that is over.
+/// A finished session.
 #[derive(Debug)]
 pub(super) struct Passed {
     pub(super) peer: SocketAddr,
     pub(super) outcome: Outcome,
     /// How it ended.
     pub(super) words: String,
-    /// Of a stream to ZeroMQ.
+    /// For a stream to ZeroMQ.
     pub(super) received: Option<Received>,
-    /// Of a stream from ZeroMQ.
+    /// For a stream from ZeroMQ.
     pub(super) sent: Option<Sent>,
-    /// What broke it off.
+    /// The error that ended it.
     pub(super) error: Option<String>,
 }
 
-/// What was received.
+/// Counts of a received stream.
 #[derive(Debug)]
 pub(super) struct Received {
     pub(super) tally: tally::Received,
-    /// Zeros that stand for gaps and pauses.
+    /// Zeros that replaced gaps and pauses.
     pub(super) zeros: u64,
 }
 
-/// What was sent.
+/// Counts of a sent stream.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) samples: u64,
@@ -118,7 +118,7 @@ impl Sent {
     }
 }
 
-/// Prints what all sockets of a way carried.
+/// Prints the counts of all sockets in one direction.
 pub(super) fn print_sockets(console: &mut Console, word: &str, carried: &Carried, untaken: u64) {
     let Carried { samples, messages, .. } = *carried;
     console.line(format_args!(
@@ -141,6 +141,6 @@ pub(super) fn print_sockets(console: &mut Console, word: &str, carried: &Carried
     if untaken > 0 {
         let untaken = grouped(untaken);
         console
-            .line(format_args!("  untaken    {untaken} samples that nobody asked for at the end"));
+            .line(format_args!("  untaken    {untaken} samples that no peer requested at the end"));
     }
 }

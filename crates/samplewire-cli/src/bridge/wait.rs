@@ -1,4 +1,4 @@
-//! Waiting for a stream and for sockets at once.
+//! Waits for a stream and for sockets at the same time.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -13,7 +13,7 @@ use rustix::io::Errno;
 
 use crate::zmtp::Socket;
 
-/// A stream wakes it, and so does any of some sockets.
+/// Both a stream and any of several sockets can wake it.
 #[derive(Debug)]
 pub(super) struct Waiting {
     alarm: Arc<Alarm>,
@@ -29,14 +29,14 @@ impl Wake for Alarm {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        // Full is woken too.
+        // An error means that the counter is full: then the thread is awake anyway.
         let _woken = rustix::io::write(&self.0, &1u64.to_ne_bytes());
     }
 }
 
 impl Waiting {
     /// # Errors
-    /// The system has no file descriptor for it.
+    /// The system has no free file descriptor.
     pub(super) fn new() -> io::Result<Self> {
         let fd = eventfd(0, EventfdFlags::NONBLOCK | EventfdFlags::CLOEXEC)?;
         let alarm = Arc::new(Alarm(fd));
@@ -44,21 +44,21 @@ impl Waiting {
         Ok(Self { alarm, waker })
     }
 
-    /// What a stream is to wake.
+    /// The waker to give to a stream.
     pub(super) const fn waker(&self) -> &Waker {
         &self.waker
     }
 
-    /// What `stream` has; where it has nothing yet, it ends the next wait.
+    /// Polls `stream`; if it has nothing yet, its next item ends the next wait.
     pub(super) fn poll_next<S: Stream + Unpin>(&self, stream: &mut S) -> Poll<Option<S::Item>> {
         Pin::new(stream).poll_next(&mut Context::from_waker(&self.waker))
     }
 
-    /// Waits until something is to be done, at most for [`PAUSE`]; with each socket stands whether
-    /// samples that come to it would be read.
+    /// Waits until there is work, at most for [`PAUSE`]. The flag with each socket states whether
+    /// received samples would be read.
     ///
     /// # Errors
-    /// The system refuses to wait.
+    /// The system call that waits failed.
     pub(super) fn wait<'a>(
         &self,
         sockets: impl Iterator<Item = (&'a Socket, bool)>,
@@ -71,13 +71,13 @@ impl Waiting {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
-        // Empty is well too.
+        // An error means that the counter is zero, which is fine.
         let _cleared = rustix::io::read(&self.alarm.0, &mut [0; 8]);
         Ok(())
     }
 }
 
-/// The longest that the end waits to be seen.
+/// Maximum time until a request to end is noticed.
 pub(super) const PAUSE: Duration = Duration::from_millis(50);
 
 const WAIT_MAX: Timespec = Timespec { tv_sec: 0, tv_nsec: PAUSE.as_nanos() as i64 };

@@ -1,11 +1,11 @@
-//! What a way of a bridge has carried, for others to look at meanwhile.
+//! Counts of one direction of a bridge, readable from other threads.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::zmtp::Counts;
 
-/// A handle on the counts of one way, over all its sessions.
+/// A handle to the counts of one direction, over all its sessions.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Watch(Arc<Shared>);
 
@@ -20,16 +20,16 @@ struct Shared {
     torn_bytes: AtomicU64,
 }
 
-/// The counts of a moment.
+/// The counts at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Carried {
     /// Samples of the stream, of all channels each.
     pub(super) samples: u64,
-    /// Samples that the stream lacked.
+    /// Samples missing from the stream.
     pub(super) missing: u64,
-    /// Zeros that were sent for those and for pauses.
+    /// Zeros that replaced these, and pauses.
     pub(super) zeros: u64,
-    /// Of the sockets together.
+    /// The sum over the sockets.
     pub(super) messages: u64,
     pub(super) dropped_messages: u64,
     pub(super) dropped_bytes: u64,
@@ -50,7 +50,7 @@ impl Watch {
         self.0.zeros.fetch_add(count, Ordering::Relaxed);
     }
 
-    /// Takes the sums of all sockets.
+    /// Stores the sums of all sockets.
     pub(super) fn set_sockets(&self, counts: impl Iterator<Item = Counts>) {
         let all = counts.fold(Counts::default(), |all, one| all.and(&one));
         self.0.messages.store(all.messages, Ordering::Relaxed);

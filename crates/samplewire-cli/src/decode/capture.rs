@@ -1,8 +1,8 @@
-//! Captures, pcapng and pcap, as frames one after another.
+//! Reads captures, pcapng and pcap, as a sequence of frames.
 //!
-//! A block is read whole by the length that it states and parsed by `pcap-parser`; its readers are
-//! not used, since they hide the position and the cause of an error. What is held is one block of
-//! at most [`BLOCK_BYTES_MAX`], and a word for each interface that the file describes.
+//! A block states its length, is read whole, and is parsed by `pcap-parser`. The readers of that
+//! crate are not used, since they hide the position and the cause of an error. The reader holds one
+//! block of at most [`BLOCK_BYTES_MAX`], and a word for each interface that the file describes.
 
 use std::io::{self, Read};
 
@@ -21,24 +21,24 @@ use pcap_parser::{
 pub(super) struct Frame<'a> {
     /// From 1, as Wireshark counts.
     pub(super) number: u64,
-    /// Since the Unix epoch or the start of a virtual clock, where the file tells.
+    /// Since the Unix epoch or the start of a virtual clock, if the file states it.
     pub(super) time_ns: Option<u64>,
-    /// What the bytes begin with: <https://www.tcpdump.org/linktypes.html>.
+    /// The type of the first header: <https://www.tcpdump.org/linktypes.html>.
     pub(super) link_type: u16,
-    /// As many of the frame's bytes as were kept.
+    /// The captured bytes of the frame.
     pub(super) bytes: &'a [u8],
 }
 
-/// Why a capture cannot be read, or not further.
+/// Why a capture cannot be read, or not to its end.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum CaptureError {
-    /// The system does not give the bytes.
+    /// A read failed.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The file is empty.
     #[error("the file is empty")]
     Empty,
-    /// The file is of another kind.
+    /// The file has another format.
     #[error("neither pcapng nor pcap: it begins with {first:02x?}")]
     Foreign {
         /// Its first bytes.
@@ -47,13 +47,13 @@ pub(crate) enum CaptureError {
     /// The file ends within a block.
     #[error("after frame {frames} the file ends within a block that begins at byte {at}")]
     Cut { frames: u64, at: u64 },
-    /// A block is longer than a block may be, or shorter than one can be.
+    /// The length of a block is out of range.
     #[error("after frame {frames} the block at byte {at} says that it has {len} bytes")]
     Length { frames: u64, at: u64, len: u32 },
-    /// A block's content is not what its kind has.
+    /// The content of a block does not match its type.
     #[error("after frame {frames} the block at byte {at} is malformed")]
     Malformed { frames: u64, at: u64 },
-    /// A packet names an interface that the file has not described.
+    /// A packet names an interface that the file does not describe.
     #[error("after frame {frames} the packet at byte {at} names interface {id}, of {known}")]
     Interface { frames: u64, at: u64, id: u32, known: usize },
 }
@@ -61,29 +61,29 @@ pub(crate) enum CaptureError {
 /// Reads a capture to its end.
 pub(super) struct CaptureReader<R> {
     input: R,
-    /// The head of the file where it is of the older form.
+    /// The file header, if the file is pcap.
     pcap: Option<PcapHeader>,
     is_big_endian: bool,
-    /// Those of the section, in the order of their numbers.
+    /// The interfaces of the section, ordered by number.
     interfaces: Vec<Interface>,
     block: Vec<u8>,
-    /// Where the block begins.
+    /// The position of the block.
     at: u64,
     frames: u64,
 }
 
-/// What the packets of an interface have in common.
+/// Constants of an interface.
 #[derive(Clone, Copy, Debug)]
 struct Interface {
     link_type: u16,
-    /// As the option `if_tsresol` has it.
+    /// In the form of the option `if_tsresol`.
     resolution: u8,
     offset_s: i64,
     snap_bytes: u32,
 }
 
 impl<R: Read> CaptureReader<R> {
-    /// Reads the head of the file.
+    /// Reads the header of the file.
     pub(super) fn new(mut input: R) -> Result<Self, CaptureError> {
         let mut first = [0; 4];
         match read_up_to(&mut input, &mut first)? {
@@ -136,7 +136,7 @@ impl<R: Read> CaptureReader<R> {
             time_ns: Some(
                 u64::from(packet.ts_sec) * NS_PER_S + u64::from(packet.ts_usec) * unit_ns,
             ),
-            // The upper bits say how long a frame check sequence is.
+            // The upper bits hold the length of the frame check sequence.
             link_type: header.network.0 as u16,
             bytes: packet.data,
         }))
@@ -161,7 +161,7 @@ impl<R: Read> CaptureReader<R> {
         Ok(None)
     }
 
-    /// The frame of the block that was read.
+    /// The frame in the current block.
     fn frame(&mut self) -> Result<Frame<'_>, CaptureError> {
         let (frames, at) = (self.frames, self.at);
         self.frames += 1;
@@ -201,12 +201,12 @@ impl<R: Read> CaptureReader<R> {
         parse(&self.block)
     }
 
-    /// Reads the block at `at`, whole; `false` at the end of the file.
+    /// Reads the block at `at`; `false` at the end of the file.
     fn read_block(&mut self) -> Result<bool, CaptureError> {
         if !self.start_block(BLOCK_HEAD_BYTES)? {
             return Ok(false);
         }
-        // A section says in which order its bytes are, behind its length.
+        // A section states its byte order after its length.
         if word(&self.block, 0, true) == SECTION_HEADER {
             self.extend(4)?;
             self.is_big_endian = match word(&self.block, BLOCK_HEAD_BYTES, false) {
@@ -224,7 +224,7 @@ impl<R: Read> CaptureReader<R> {
 
     /// Reads the first bytes of a block; `false` at the end of the file.
     fn start_block(&mut self, head_bytes: usize) -> Result<bool, CaptureError> {
-        // The first bytes of the file were read to tell its form.
+        // `new` has already read the first bytes, to detect the format.
         if self.at > 0 {
             self.block.clear();
         }
@@ -237,7 +237,7 @@ impl<R: Read> CaptureReader<R> {
         }
     }
 
-    /// Reads so many bytes more of the block.
+    /// Reads this many more bytes of the block.
     fn extend(&mut self, more_bytes: usize) -> Result<(), CaptureError> {
         let have = self.block.len();
         self.block.resize(have + more_bytes, 0);
@@ -291,7 +291,7 @@ fn word(bytes: &[u8], at: usize, is_big_endian: bool) -> u32 {
     if is_big_endian { u32::from_be_bytes(field) } else { u32::from_le_bytes(field) }
 }
 
-/// Reads until `out` is full or the input ends; how many bytes came.
+/// Reads until `out` is full or the input ends; returns the number of bytes.
 fn read_up_to(input: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
     let mut got = 0;
     while got < out.len() {
@@ -307,8 +307,8 @@ fn read_up_to(input: &mut impl Read, out: &mut [u8]) -> io::Result<usize> {
 
 type FrameParser = fn(&[u8]) -> IResult<&[u8], LegacyPcapBlock<'_>, PcapError<&[u8]>>;
 
-/// The longest block that is read: a frame of UDP has at most 64 KiB, keys and names may take more.
-/// A longer one ends the reading.
+/// The longest block that is read: a UDP frame has at most 64 KiB, keys and names may take more. A
+/// longer block ends the reading.
 const BLOCK_BYTES_MAX: usize = 16 << 20;
 
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
@@ -316,7 +316,7 @@ const INTERFACE_DESCRIPTION: u32 = 1;
 const SIMPLE_PACKET: u32 = 3;
 const ENHANCED_PACKET: u32 = 6;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
-/// Kind and length.
+/// Type and length.
 const BLOCK_HEAD_BYTES: usize = 8;
 const PCAP_HEADER_BYTES: usize = 24;
 const NS_PER_S: u64 = 1_000_000_000;

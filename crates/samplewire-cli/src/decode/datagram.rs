@@ -1,20 +1,21 @@
-//! The UDP datagram in a frame: Ethernet with VLAN tags, Linux's cooked captures, loopback, or
-//! bare IP; IPv4 or IPv6.
+//! Finds the UDP datagram in a frame: Ethernet with VLAN tags, Linux's cooked captures, loopback,
+//! or bare IP; IPv4 or IPv6.
 
 use std::net::{IpAddr, SocketAddr};
 
 use etherparse::{EtherType, LaxNetSlice, LaxSlicedPacket, TransportSlice, UdpSlice, ip_number};
 
-/// What a frame holds, as far as it matters here.
+/// The relevant content of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content<'a> {
     /// A datagram.
     Datagram(Datagram<'a>),
-    /// A part of a datagram: ours are never in parts (`docs/protocol.md#2.1`).
+    /// A fragment of a datagram: packets of the protocol are never fragmented
+    /// (`docs/protocol.md#2.1`).
     Fragment,
-    /// A link type that is not read here.
+    /// An unsupported link type.
     Link(u16),
-    /// Anything else, or too little of it.
+    /// Anything else, or a truncated frame.
     Other,
 }
 
@@ -23,13 +24,13 @@ pub(super) enum Content<'a> {
 pub(super) struct Datagram<'a> {
     pub(super) source: SocketAddr,
     pub(super) destination: SocketAddr,
-    /// As many bytes of the payload as were captured.
+    /// The captured bytes of the payload.
     pub(super) payload: &'a [u8],
     /// The payload's length in bytes.
     pub(super) len_bytes: usize,
 }
 
-/// Takes the headers off.
+/// Removes the headers.
 pub(super) fn content(link_type: u16, bytes: &[u8]) -> Content<'_> {
     let packet = match slice(link_type, bytes) {
         Ok(packet) => packet,
@@ -58,13 +59,13 @@ pub(super) fn content(link_type: u16, bytes: &[u8]) -> Content<'_> {
     })
 }
 
-/// The payload's length as the header has it; where that is 0, or too little, what there is.
+/// The payload's length as in the header; if that is 0 or too small, the captured length.
 fn len_bytes(udp: &UdpSlice<'_>) -> usize {
     usize::from(udp.length()).saturating_sub(UDP_HEADER_BYTES).max(udp.payload().len())
 }
 
-/// The packet behind the link's header; what the frame is instead where that is cut, or of a type
-/// that is not read.
+/// The packet after the link header. If the header is truncated or of an unsupported type, the
+/// content of the frame instead.
 fn slice(link_type: u16, bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, Content<'_>> {
     let cooked = |type_at: usize, header_bytes: usize| {
         let field = bytes.get(type_at..)?.first_chunk()?;
@@ -75,7 +76,7 @@ fn slice(link_type: u16, bytes: &[u8]) -> Result<LaxSlicedPacket<'_>, Content<'_
         LINK_ETHERNET => LaxSlicedPacket::from_ethernet(bytes).ok(),
         LINK_LINUX_SLL => cooked(14, 16),
         LINK_LINUX_SLL2 => cooked(0, 20),
-        // The family's number depends on the system that captured; the version of IP does not.
+        // The family's number depends on the capturing system; the IP version does not.
         LINK_NULL | LINK_LOOP => {
             bytes.get(4..).and_then(|rest| LaxSlicedPacket::from_ip(rest).ok())
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use samplewire_proto::wire::{Flags, Header, Packet, Ranges, Tlvs};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-/// Fields in the order of the wire.
+/// Fields in wire order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Fields<'a>(Vec<(&'static str, Field<'a>)>);
 
@@ -22,7 +22,7 @@ pub(super) enum Field<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those of a header.
+    /// The fields of a header.
     pub(super) fn of_header(header: &Header) -> Self {
         Self(vec![
             ("flags", Field::Number(header.flags.0.into())),
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         ])
     }
 
-    /// Those of a body; the payload of DATA where its bytes are wanted, its TLVs where it is META.
+    /// The fields of a body. Includes the payload of DATA if requested, and its TLVs if it is META.
     pub(super) fn of_body(header: &Header, packet: &'a Packet<'a>, wants_payload: bool) -> Self {
         use Field::{Bytes, Number, Wide};
         Self(match packet {

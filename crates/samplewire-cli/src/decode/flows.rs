@@ -1,5 +1,5 @@
-//! What earlier packets tell of later ones: which ports speak our protocol, how long the packets of
-//! their runs are, how long their samples.
+//! The state that later packets need: which ports use the protocol, and the lengths of their
+//! packets and samples.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -10,15 +10,15 @@ use samplewire_proto::wire::{Accept, Flags, HEADER_LEN, Header, Packet};
 
 use super::datagram::Datagram;
 
-/// The memory of a capture. Its maps take [`ENTRIES_MAX`] each; what comes then is not remembered.
+/// The state of a capture. Each of its maps holds [`ENTRIES_MAX`]; further entries are ignored.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
-    /// The length of the last run's packets, 0 before one, for ports where a CRC was right.
+    /// The packet length of the last run, 0 before the first, for ports with a valid CRC.
     runs: HashMap<(SocketAddr, SocketAddr), usize>,
     terms: HashMap<(SocketAddr, Tag), Terms>,
 }
 
-/// What an ACCEPT says of the DATA of its stream.
+/// The terms of a stream that its DATA needs, from its ACCEPT.
 #[derive(Clone, Copy, Debug)]
 struct Terms {
     sample_bytes: usize,
@@ -26,17 +26,17 @@ struct Terms {
 }
 
 impl Flows {
-    /// Whether a packet with a right CRC has passed between these two.
+    /// Whether a packet with a valid CRC has passed between these two ports.
     pub(super) fn is_known(&self, datagram: &Datagram<'_>) -> bool {
         self.runs.contains_key(&key(datagram))
     }
 
-    /// The length of the packets in the last run between these two.
+    /// The packet length of the last run between these two ports.
     pub(super) fn run(&self, datagram: &Datagram<'_>) -> Option<usize> {
         self.runs.get(&key(datagram)).copied().filter(|&len| len > 0)
     }
 
-    /// Remembers that these two speak our protocol, in runs of packets of such a length if any.
+    /// Records that these two ports use the protocol, and the packet length of a run, if any.
     pub(super) fn learn(&mut self, datagram: &Datagram<'_>, run: Option<usize>) {
         let key = key(datagram);
         if let Some(len) = self.runs.get_mut(&key) {
@@ -46,7 +46,7 @@ impl Flows {
         }
     }
 
-    /// Remembers the terms of a stream, unless they contradict each other: its DATA goes to the end
+    /// Records the terms of a stream, unless they contradict each other. Its DATA goes to the end
     /// that chose the tag.
     pub(super) fn learn_terms(
         &mut self,
@@ -67,7 +67,7 @@ impl Flows {
         }
     }
 
-    /// How many samples a DATA packet has, as far as is known (`docs/protocol.md#6.5`).
+    /// The number of samples in a DATA packet, if it is known (`docs/protocol.md#6.5`).
     pub(super) fn samples(
         &self,
         datagram: &Datagram<'_>,
@@ -92,5 +92,5 @@ fn key(datagram: &Datagram<'_>) -> (SocketAddr, SocketAddr) {
     (source.min(destination), source.max(destination))
 }
 
-/// Some tens of megabytes; no capture of a session comes near.
+/// Takes several tens of megabytes; a capture of a session needs far less.
 const ENTRIES_MAX: usize = 1 << 18;

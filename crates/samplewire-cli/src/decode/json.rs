@@ -14,39 +14,39 @@ use super::packet::Crc;
 pub(super) struct Line<'a> {
     /// The frame's number in the capture, from 1.
     frame: u64,
-    /// The packet's place in the frame, from 0, where a datagram held several.
+    /// The packet's position in the frame, from 0, if a datagram held several.
     #[serde(skip_serializing_if = "Option::is_none")]
     segment: Option<usize>,
-    /// Since the Unix epoch or the start of a virtual clock; null where the capture does not tell.
+    /// Since the Unix epoch or the start of a virtual clock; null if the capture does not state it.
     time_ns: Option<u64>,
     source: String,
     destination: String,
     len_bytes: usize,
     version: Option<u8>,
-    /// The type's name, null for a number that has none.
+    /// The name of the type, null for a reserved number.
     #[serde(rename = "type")]
     kind: Option<&'static str>,
     type_number: Option<u8>,
-    /// `ok`, `bad`, or null where it was not captured.
+    /// `ok`, `bad`, or null if it was not captured.
     crc: Option<&'static str>,
     flags: Vec<&'static str>,
-    /// How many samples DATA has, null where nothing tells.
+    /// Number of samples in DATA, null if it is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     samples: Option<u64>,
     header: Option<Fields<'static>>,
     body: Option<Fields<'a>>,
-    /// The term of an ACCEPT that is out of its range or contradicts another.
+    /// The term of an ACCEPT that is out of range or contradicts another.
     #[serde(skip_serializing_if = "Option::is_none")]
     terms_error: Option<Error>,
-    /// Null where it is a packet of this version.
+    /// Null for a valid packet of this version.
     error: Option<Error>,
 }
 
-/// Why it is none.
+/// Why the packet is invalid.
 #[derive(Debug, Serialize)]
 struct Error {
-    /// As in `vectors/README.md`: of a packet the error, `Cut` where the capture did not keep all of
-    /// it; of terms the field.
+    /// As in `vectors/README.md`: the error of a packet, or the field of the terms; `Cut` if the
+    /// packet was not captured whole.
     name: &'static str,
     words: String,
 }

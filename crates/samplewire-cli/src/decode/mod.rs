@@ -1,4 +1,4 @@
-//! `decode`: the packets of a capture in words.
+//! `decode`: prints the packets of a capture in words.
 
 mod capture;
 mod datagram;
@@ -31,7 +31,7 @@ use crate::outcome::Outcome;
 
 pub(crate) use self::capture::CaptureError;
 
-/// Which packets are printed.
+/// Filter for printed packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 #[value(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Wanted {
@@ -44,23 +44,23 @@ pub(crate) enum Wanted {
     Refuse = 6,
     Close = 7,
     CloseAck = 8,
-    /// What is no valid packet.
+    /// An invalid packet.
     Bad,
 }
 
-/// A packet where it was captured.
+/// A captured packet with its context.
 #[derive(Clone, Copy, Debug)]
 struct Sighting<'a> {
     frame: u64,
     time_ns: Option<u64>,
     datagram: Datagram<'a>,
-    /// Its place, from 0, in a datagram that held several.
+    /// Its position, from 0, in a datagram that held several.
     segment: Option<usize>,
     packet: Decoded<'a>,
     samples: Option<u64>,
 }
 
-/// Reads the capture to its end, or as far as it can be read.
+/// Reads the capture to its end, or as far as possible.
 pub(crate) fn run(arguments: &DecodeArguments) -> Result<Outcome, Failure> {
     let is_stdin = arguments.file == Path::new("-");
     let name =
@@ -81,10 +81,10 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<Outcome, Failure> {
             Ok(None) => break Ok(()),
             Err(error) => break Err(error),
         };
-        // What comes through a pipe may be watched as it comes.
+        // A user may watch a pipe, so flush each line.
         let written = if is_stdin { written.and_then(|()| decoder.out.flush()) } else { written };
         match written {
-            // As all that people read: who has gone away wants no more.
+            // If the reader is gone, the command ends as usual.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => return Ok(Outcome::Whole),
             written => written?,
         }
@@ -97,7 +97,7 @@ pub(crate) fn run(arguments: &DecodeArguments) -> Result<Outcome, Failure> {
     ended.map(|()| Outcome::Whole).map_err(failed)
 }
 
-/// Frames to lines.
+/// Turns frames into lines.
 struct Decoder<'a, W> {
     arguments: &'a DecodeArguments,
     out: W,
@@ -113,7 +113,7 @@ impl<'a, W: Write> Decoder<'a, W> {
         Self { arguments, out, splitter, flows, summary, start_ns: None }
     }
 
-    /// Takes a frame. An error is one of the output.
+    /// Processes a frame; an error comes from the output.
     fn frame(&mut self, frame: &Frame<'_>) -> io::Result<()> {
         self.summary.frames += 1;
         self.start_ns = self.start_ns.or(frame.time_ns);
@@ -189,7 +189,7 @@ impl Wanted {
     }
 }
 
-/// The packets of a datagram; those of which nothing was captured are left out.
+/// The packets of a datagram, without those that were not captured at all.
 #[derive(Clone, Debug)]
 struct Packets<'a> {
     rest: Option<&'a [u8]>,

@@ -1,4 +1,4 @@
-//! Numbers of the protocol by their names.
+//! Names of the protocol's numbers.
 
 use samplewire_proto::wire::{
     CloseAckReason, CloseReason, Flags, PacketType, RefuseReason, Role, TlvKind,
@@ -73,7 +73,7 @@ pub(super) fn of_close_ack(reason: CloseAckReason) -> String {
     }
 }
 
-/// The name of a kind of TLV, `None` for one of a later version.
+/// The name of a TLV kind, `None` for a kind of a later version.
 pub(super) const fn of_tlv(kind: u16) -> Option<&'static str> {
     Some(match kind {
         TlvKind::CENTRE_FREQUENCY => "centre frequency",

@@ -1,15 +1,15 @@
-//! A packet, or what is left of one.
+//! A packet, possibly truncated or damaged.
 
 use samplewire_proto::wire::{self, HEADER_LEN, Header, Packet, VERSION, WireError};
 
 use super::segments::is_sealed;
 
-/// What is known of a packet's bytes.
+/// The decoded parts of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Decoded<'a> {
-    /// The version and the number of the type that it states, where there is a first byte.
+    /// The version and type number in the first byte, if there is one.
     pub(super) stated: Option<(u8, u8)>,
-    /// The header, as far as this version's places hold.
+    /// The header, if its version is supported.
     pub(super) header: Option<Header>,
     pub(super) crc: Crc,
     pub(super) body: Result<Packet<'a>, Fault>,
@@ -17,29 +17,29 @@ pub(super) struct Decoded<'a> {
     pub(super) len_bytes: usize,
 }
 
-/// What the CRC tells.
+/// The result of the CRC check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Crc {
     /// The bytes are those that were sent.
     Right,
-    /// They are not, or never were a packet.
+    /// The bytes are damaged, or are not a packet.
     Wrong,
-    /// It was not captured.
+    /// The CRC was not captured.
     Absent,
 }
 
-/// Why bytes are no packet.
+/// Why bytes are not a valid packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Fault {
     /// The protocol forbids it.
     #[error(transparent)]
     Wire(#[from] WireError),
-    /// The capture did not keep all of it.
+    /// The packet was not captured whole.
     #[error("{captured} of {len} bytes were captured")]
     Cut {
-        /// How many bytes there are.
+        /// Number of captured bytes.
         captured: usize,
-        /// How many there were.
+        /// Length of the packet.
         len: usize,
     },
 }
@@ -59,14 +59,15 @@ impl<'a> Decoded<'a> {
         Self { stated, header: header(bytes), crc, body, len_bytes }
     }
 
-    /// The number of the type that it states.
+    /// The type number that it states.
     pub(super) fn type_number(&self) -> Option<u8> {
         self.stated.map(|(_, number)| number)
     }
 }
 
 impl Fault {
-    /// The error's name in `vectors/README.md`, `Cut` for what it does not know.
+    /// The error's name in `vectors/README.md`; `Cut` for a truncated packet, which that file does
+    /// not list.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Wire(WireError::TooShort { .. }) => "TooShort",
@@ -84,8 +85,8 @@ impl Fault {
     }
 }
 
-/// The header's fields. Those of a reserved type or with the reserved flag stand in the same
-/// places; of another version nothing is known (`docs/protocol.md#2.8`).
+/// The fields of the header. A packet with a reserved type or flag has the same layout; the layout
+/// of another version is unknown (`docs/protocol.md#2.8`).
 fn header(bytes: &[u8]) -> Option<Header> {
     let mut header = *bytes.first_chunk::<HEADER_LEN>()?;
     if header[0] >> 4 != VERSION {

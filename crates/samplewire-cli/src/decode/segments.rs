@@ -1,16 +1,16 @@
-//! Datagrams that hold several packets.
+//! Splits datagrams that hold several packets.
 //!
 //! A packet is a whole datagram (`docs/protocol.md#2.1`). But a capture is taken above the kernel's
-//! segmentation and joining: with UDP_SEGMENT or UDP_GRO one captured datagram is a run of packets
-//! of one length, of which the last may be shorter. The length is in no header; it is where the
-//! first CRC is right.
+//! segmentation and joining: with UDP_SEGMENT or UDP_GRO, one captured datagram is a run of packets
+//! of one length, except that the last may be shorter. No header has this length. The splitter
+//! takes the shortest length with a valid CRC.
 
 use samplewire_proto::crc::{Shift, crc32c};
 use samplewire_proto::wire::{HEADER_LEN, TRAILER_LEN, VERSION};
 
 /// Finds the lengths of packets.
 pub(super) struct Splitter {
-    /// Moves a CRC by one byte.
+    /// Advances a CRC by one byte.
     shift: Shift,
     /// The CRC of each byte alone.
     of_byte: [u32; 256],
@@ -25,9 +25,9 @@ impl Splitter {
         Self { shift: Shift::new(1), of_byte }
     }
 
-    /// The length in bytes of the first packet of a datagram of `len_bytes`, of which `payload` was
-    /// captured. `last` is that of the run before between the same ports: where the first packet of
-    /// a run is damaged, it is that if the second one is whole.
+    /// The length in bytes of the first packet in a datagram of `len_bytes`, of which `payload` was
+    /// captured. `last` is the length of the previous run between the same ports. It applies if the
+    /// first packet of a run is damaged, and the second one is valid.
     pub(super) fn packet_len(
         &self,
         payload: &[u8],
@@ -52,8 +52,8 @@ impl Splitter {
         self.first_sealed(payload).or(last.filter(|&len| is_at(len, len))).unwrap_or(len_bytes)
     }
 
-    /// The length of the shortest start of `bytes` that ends with its CRC. One in 2^32 is so by
-    /// chance: in a damaged datagram of 64 KiB, one in 65,536.
+    /// The length of the shortest prefix of `bytes` that ends with its CRC. The chance of a false
+    /// match is one in 2^32 for each length: for a damaged datagram of 64 KiB, one in 65,536.
     fn first_sealed(&self, bytes: &[u8]) -> Option<usize> {
         let mut crc = crc32c(&[]);
         for (at, byte) in bytes.iter().enumerate() {
@@ -66,7 +66,7 @@ impl Splitter {
     }
 }
 
-/// Whether bytes end with the CRC of those before (`docs/protocol.md#2.5`).
+/// Whether bytes end with the CRC of the bytes before it (`docs/protocol.md#2.5`).
 pub(super) fn is_sealed(bytes: &[u8]) -> bool {
     let Some((covered, crc)) = bytes.split_last_chunk::<TRAILER_LEN>() else { return false };
     covered.len() >= HEADER_LEN && u32::from_be_bytes(*crc) == crc32c(covered)
@@ -79,7 +79,7 @@ mod tests {
 
     use super::*;
 
-    /// A DATA packet of so many bytes.
+    /// A DATA packet of this length.
     fn data(seq: u32, len_bytes: usize) -> Vec<u8> {
         let mut packet: Vec<u8> = (0..len_bytes).map(|at| (at as u32 * 31 + seq) as u8).collect();
         let header = Header {
@@ -116,7 +116,7 @@ mod tests {
         let mut run = run(&[1_434, 1_434]);
         run[99] ^= 1;
         assert_eq!(len_of(&run, Some(1_434)), 1_434);
-        assert_eq!(len_of(&run, None), 2_868, "nothing tells");
+        assert_eq!(len_of(&run, None), 2_868, "the length is unknown");
         assert_eq!(len_of(&run, Some(1_000)), 2_868);
     }
 

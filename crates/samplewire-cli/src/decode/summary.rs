@@ -1,4 +1,4 @@
-//! What a capture held, in all.
+//! The totals of a capture.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,21 @@ use crate::figures::grouped;
 #[derive(Debug, Default)]
 pub(super) struct Summary {
     pub(super) frames: u64,
-    /// Frames without a datagram, or not of the port.
+    /// Frames without a datagram, or of another port.
     pub(super) others: u64,
     pub(super) fragments: u64,
-    /// Datagrams in which nothing is ours.
+    /// Datagrams without a packet of the protocol.
     pub(super) foreign: u64,
-    /// Of these, how many the capture did not keep whole.
+    /// Those that were not captured whole.
     pub(super) foreign_cut: u64,
     /// Datagrams that held several packets.
     pub(super) runs: u64,
     pub(super) packets_of_runs: u64,
-    /// Frames of each link type that is not read.
+    /// Frames with an unsupported link type, by type.
     pub(super) links: BTreeMap<u16, u64>,
     valid: BTreeMap<u8, u64>,
     faults: BTreeMap<&'static str, u64>,
-    /// Packets with a fault whose CRC is right: the sender's error.
+    /// Invalid packets with a valid CRC: errors of the sender.
     sealed_faults: u64,
 }
 
@@ -40,7 +40,7 @@ impl Summary {
         self.sealed_faults += u64::from(packet.crc == Crc::Right);
     }
 
-    /// How many packets were found, valid or not.
+    /// Number of packets found, valid or not.
     pub(super) fn packets(&self) -> u64 {
         self.valid.values().chain(self.faults.values()).sum()
     }
@@ -102,7 +102,7 @@ impl Summary {
     }
 }
 
-/// The fault as a kind of packets.
+/// The fault as a class of packets.
 fn fault_words(fault: Fault) -> &'static str {
     match fault.name() {
         "TooShort" => "too short",

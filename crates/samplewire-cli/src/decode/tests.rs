@@ -1,4 +1,4 @@
-//! Bytes at random through the whole decoder.
+//! Random bytes through the whole decoder.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A packet as a line of words, and its fields below.
+//! Prints a packet as a line of words, with its fields below.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -160,7 +160,7 @@ fn report_words(f: &mut Formatter<'_>, report: &Report<'_>) -> fmt::Result {
     if report.ranges.is_empty() {
         return Ok(());
     }
-    write!(f, " asks for")?;
+    write!(f, " requests")?;
     for range in report.ranges.iter().take(RANGES_SHOWN_MAX) {
         match range.count {
             1 => write!(f, " {}", range.first)?,
@@ -223,7 +223,7 @@ fn accept_words(f: &mut Formatter<'_>, header: &Header, accept: &Accept<'_>) -> 
     }
 }
 
-/// The TLVs in words; hex digits where the value has another length than its kind.
+/// The TLVs in words; hex digits if the value does not have the length of its kind.
 fn tlv_words(f: &mut Formatter<'_>, tlvs: &Tlvs<'_>) -> fmt::Result {
     for (kind, value) in tlvs.iter() {
         match names::of_tlv(kind) {
@@ -271,5 +271,5 @@ fn seconds(time_ns: u64, start_ns: u64) -> String {
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
-/// More ranges are shown by `--verbose`.
+/// Maximum number of ranges in a line; `--verbose` shows all.
 const RANGES_SHOWN_MAX: usize = 8;

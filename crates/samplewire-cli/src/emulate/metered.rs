@@ -1,4 +1,4 @@
-//! A source that tells how much was read of it.
+//! A source that counts how much of it was read.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use samplewire::BoxError;
 use samplewire::source::{Source, StreamInfo};
 use samplewire_proto::SampleIndex;
 
-/// Counts the bytes that pass.
+/// Counts the bytes read.
 pub(super) struct Metered<'a> {
     source: &'a mut dyn Source,
     read_bytes: &'a AtomicU64,
@@ -25,7 +25,7 @@ impl Source for Metered<'_> {
 
     fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
         let len_bytes = self.source.read(out)?;
-        // Relaxed: a figure for display.
+        // Relaxed: only for display.
         self.read_bytes.fetch_add(len_bytes as u64, Ordering::Relaxed);
         Ok(len_bytes)
     }

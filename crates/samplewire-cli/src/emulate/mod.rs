@@ -45,7 +45,8 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let address = wiring::address(&arguments.listen)?;
     let faults = FaultPair::new(&arguments.faults)?;
     let supplies = Supply::of(arguments)?;
-    // Each source takes time to be made ready: what cannot be with the smallest packets is said first.
+    // Opening a source takes time, so options that are invalid even for the smallest packets fail
+    // first.
     let windows = supplies.len().max(1) as u32;
     let packet_bytes = |mtu_bytes| arguments.payload.map_or(mtu_bytes, usize::from);
     check_window(arguments.window, windows, packet_bytes(IP_BYTES_MIN))?;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
         .map_err(|error| Failure::Listen(error.into()))?;
     let mut wiring = Wiring::new(socket);
     if let Some(faults) = &faults {
-        // Of the two, data is what carries samples.
+        // With both, data is the side of the sent samples.
         wiring = match sends.is_empty() {
             false => wiring.with_faults(&faults.data, &faults.feedback)?,
             true => wiring.with_faults(&faults.feedback, &faults.data)?,
@@ -85,7 +86,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     let stage = device.receive_listener.map(|receive_listener| {
         let about = About {
             device: device.address,
-            // What a device plays stands behind what it sends.
+            // The number of the played stream follows those of the sent streams.
             stream: sends.len() as u16,
             direction: metrics::Direction::Receive,
             info: receive_listener.info().clone(),
@@ -129,7 +130,7 @@ pub(crate) fn run(arguments: &EmulateArguments) -> Result<Outcome, Failure> {
     Ok(outcome)
 }
 
-/// The clock of a device that plays, or whose streams are to have one index.
+/// The clock of a device that plays, or whose streams share one index.
 fn clock(
     arguments: &EmulateArguments,
     sends: &[StreamInfo],
@@ -142,7 +143,7 @@ fn clock(
     Some(SampleClock::start(info, Instant::now()))
 }
 
-/// What the device takes: as its source, unless the options say otherwise.
+/// The stream that the device plays: as its source, unless the options differ.
 fn played_info(
     arguments: &EmulateArguments,
     source: Option<&StreamInfo>,
@@ -260,10 +261,10 @@ const fn pace_words(overflow: Overflow) -> &'static str {
     }
 }
 
-/// The rate of what is played unless something says otherwise: that of generators.
+/// The default rate of a played stream: that of generators.
 const PLAY_RATE_HZ: f64 = 20e6;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// The least that a stream can be told its packets may be, in bytes.
+/// The smallest IP packet size that a stream can be set to, in bytes.
 const IP_BYTES_MIN: usize = 576;

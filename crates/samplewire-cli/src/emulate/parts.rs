@@ -1,4 +1,4 @@
-//! What a device does at once: some streams that it sends, and one that it plays.
+//! The parallel parts of a device: the streams that it sends, and the one that it plays.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::interrupt::{Interrupt, STOP_PAUSE};
 use crate::outcome::Outcome;
 
-/// When everything is to end.
+/// When all parts end.
 #[derive(Clone, Debug)]
 pub(super) struct Ending {
     interrupt: Interrupt,
@@ -33,16 +33,16 @@ impl Ending {
     }
 
     pub(super) fn has_come(&self, console: &mut Console) -> bool {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         self.interrupt.stop_signal(console).is_some() || self.given_up.load(Ordering::Relaxed)
     }
 }
 
-/// One of the things that a device does.
+/// One part of a device.
 pub(super) enum Part<'a> {
     /// Sends a stream.
     Sends { player: Box<Player>, supply: Supply<'a>, source: Box<dyn Source> },
-    /// Plays what is sent to it.
+    /// Plays the stream that it receives.
     Plays(Box<Stage>),
 }
 
@@ -56,11 +56,11 @@ impl Part<'_> {
     }
 }
 
-/// Does everything at once, the first part with this console and its status line.
+/// Runs all parts at the same time; the first part has this console and its status line.
 ///
 /// # Errors
-/// Of the first part, with which all ends. Another that fails says so, and the rest goes on,
-/// perhaps for long.
+/// Errors of the first part, which ends all others. If another part fails, it prints so, and the
+/// rest continues.
 pub(super) fn serve(
     parts: Vec<Part<'_>>,
     once: bool,
@@ -81,7 +81,7 @@ pub(super) fn serve(
         });
         let others: Vec<_> = others.collect();
         let first = first.serve(once, console);
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         ending.given_up.store(first.is_err(), Ordering::Relaxed);
         let others = others.into_iter().map(|it| it.join().expect("a part does not panic"));
         let worse = |all, outcome| if all == Outcome::Whole { outcome } else { all };

@@ -1,4 +1,4 @@
-//! The half of a device that plays: one session after another into one file.
+//! The playing part of a device: one session after another into one file.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ use crate::interrupt::STOP_PAUSE;
 use crate::metrics::{Entry, Told, View, ended};
 use crate::outcome::Outcome;
 
-/// What plays, and into what.
+/// Plays received streams into a file.
 pub(super) struct Stage {
     receive_listener: ReceiveListener,
     entry: Entry,
@@ -32,10 +32,10 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// Opens the file that is played into.
+    /// Opens the output file.
     ///
     /// # Errors
-    /// It is there already, or cannot be created.
+    /// The file exists already, or cannot be created.
     pub(super) fn open(
         arguments: &EmulateArguments,
         receive_listener: ReceiveListener,
@@ -91,15 +91,15 @@ impl Stage {
         let started = Instant::now();
         let mut cadence = Cadence::new(STATUS_PERIOD, started);
         let mut lines = UnderrunLines::new(self.clock.map_or(0.0, |_| info.rate_hz()));
-        let told = Told::new(PlayCounts::default());
+        let counts = Told::new(PlayCounts::default());
         self.entry.set({
-            let (stats, told) = (receiver.stats_handle(), told.clone());
+            let (stats, counts) = (receiver.stats_handle(), counts.clone());
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
             move || View {
                 peer,
                 packet_samples,
                 receiver: Some(stats.stats()),
-                player: Some(told.get()),
+                player: Some(counts.get()),
                 ..View::default()
             }
         });
@@ -107,7 +107,7 @@ impl Stage {
         loop {
             let runs = player.run(TURN, |underrun| lines.print(console, underrun));
             let has_more = runs.map_err(Failure::Create)?;
-            told.set(*player.counts());
+            counts.set(*player.counts());
             let now = Instant::now();
             if cadence.is_due(now) {
                 lines.next_second(console);
@@ -136,7 +136,7 @@ impl Stage {
         if beyond_credit > 0 {
             let packets = grouped(beyond_credit);
             let error = format!("overflow: {packets} packets came beyond the credit of the sender");
-            let tip = "the sender breaks the protocol: please report it to who made it";
+            let tip = "the sender breaks the protocol: please report it to its vendor";
             console.error(format_args!("{error}"), Some(tip));
         }
         Ok(outcome(&played))
@@ -198,22 +198,22 @@ fn outcome(played: &Played) -> Outcome {
     }
 }
 
-/// How a session ended, seen from the device.
+/// How a session ended, as seen from the device.
 fn end_words(played: &Played) -> String {
     match played.end {
         _ if played.is_stopped => "stopped at an underrun, as the sender wished".into(),
         Some(End::Finished { .. }) => "finished".into(),
         Some(End::ClosedByPeer(CloseReason::Cancelled)) => "cancelled by the sender".into(),
         Some(End::ClosedByPeer(reason)) => format!("closed by the sender ({reason:?})"),
-        Some(End::PeerRestarted) => "the sender is gone, or opened the stream anew".into(),
+        Some(End::PeerRestarted) => "the sender is gone, or opened the stream again".into(),
         Some(End::PeerSilent) => "the sender fell silent".into(),
         Some(End::Violation(violation)) => format!("the sender broke the protocol: {violation}"),
         Some(End::Cancelled | End::CircuitBreaker) | None => "ended here".into(),
     }
 }
 
-/// How long it plays before it looks at anything else.
+/// How long it plays between checks.
 const TURN: Duration = Duration::from_millis(20);
 
-/// How often the status line is rewritten.
+/// The interval between updates of the status line.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);

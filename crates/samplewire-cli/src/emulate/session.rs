@@ -1,4 +1,4 @@
-//! One session of a device: play, show progress, sum up.
+//! One session of a device: send, show progress, print the sums.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -23,25 +23,25 @@ use crate::outcome::Outcome;
 /// A stream of the device, for one session after another.
 pub(super) struct Player {
     pub(super) listener: Listener,
-    /// The number of the stream, where there are several.
+    /// The number of the stream, if there are several.
     pub(super) stream: Option<u16>,
     pub(super) overflow: Overflow,
-    /// Those of the port, where this stream has it for itself.
+    /// The faults of the port, if it has only this stream.
     pub(super) faults: Option<FaultLog>,
     pub(super) ending: Ending,
 }
 
-/// What became of a session.
+/// The result of a session.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Played {
     pub(super) outcome: Outcome,
     pub(super) has_source_ended: bool,
-    /// The opener let go of it before its first sample: what was opened together did not fit.
+    /// The opener closed it before its first sample: streams that it opened together did not fit.
     pub(super) was_called_off: bool,
 }
 
 impl Player {
-    /// Plays `source` until it or the session ends, or the command is interrupted.
+    /// Sends `source` until it or the session ends, or the command is interrupted.
     pub(super) fn play(
         &self,
         stream: &mut SendStream,
@@ -81,14 +81,14 @@ impl Player {
             let is_interrupted = ending.has_come(console);
             if is_interrupted {
                 console.line(format_args!(
-                    "{id}: ends when the receiver has what it lacks; Ctrl-C again does not wait"
+                    "{id}: ends when the receiver has all samples; Ctrl-C again does not wait"
                 ));
             }
             is_interrupted
         };
         let mut metered = Metered::new(source, &read_bytes);
         let summary = stream.play(&mut metered, self.overflow, should_stop)?;
-        // Other streams end at the same time, and their lines come before or after these.
+        // Other streams end at the same time; the lock keeps their lines apart.
         let _together = std::io::stdout().lock();
         let first_index = session.first_index;
         print_summary(console, (&id, first_index), &summary, frame_bytes, started.elapsed());
@@ -109,7 +109,7 @@ impl Player {
         })
     }
 
-    /// What was done to packets of each side so far; empty without faults.
+    /// The faults injected so far, by side; empty without faults.
     fn fault_counts(&self) -> Vec<(&'static str, Counts)> {
         let sides = [("data", Direction::Transmit), ("feedback", Direction::Receive)];
         self.faults
@@ -128,7 +128,7 @@ fn print_summary(
 ) {
     let SessionEnd { end, stats, final_index } = summary.end;
     let indexes = final_index - first_index;
-    // What was submitted and had not departed when the receiver closed is not counted.
+    // Samples that had not departed when the receiver closed do not count.
     let samples = indexes.saturating_sub(summary.overflow_samples);
     console.line(format_args!(
         "{id}: {}: {} samples in {}, {}",
@@ -167,13 +167,13 @@ fn outcome(summary: &PlaySummary) -> Outcome {
     }
 }
 
-/// Whether the receiver ended a session of which it got no sample.
+/// Whether the receiver ended a session before its first sample.
 fn was_called_off(summary: &PlaySummary, first_index: SampleIndex) -> bool {
     let by_receiver = matches!(summary.end.end, End::ClosedByPeer(_) | End::PeerRestarted);
     by_receiver && summary.end.final_index == first_index && summary.overflow_samples == 0
 }
 
-/// How a session ended, seen from the device.
+/// How a session ended, as seen from the device.
 fn end_words(end: End) -> String {
     match end {
         End::Finished { .. } => "finished".into(),
@@ -182,7 +182,7 @@ fn end_words(end: End) -> String {
             "closed by the receiver".into()
         }
         End::ClosedByPeer(reason) => format!("closed by the receiver ({reason:?})"),
-        End::PeerRestarted => "the receiver is gone, or opened the stream anew".into(),
+        End::PeerRestarted => "the receiver is gone, or opened the stream again".into(),
         End::PeerSilent => "the receiver fell silent".into(),
         End::CircuitBreaker => {
             "given up: for long, more than half of the packets were retransmissions".into()
@@ -191,5 +191,5 @@ fn end_words(end: End) -> String {
     }
 }
 
-/// How often the status line is rewritten.
+/// The interval between updates of the status line.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);

@@ -1,4 +1,4 @@
-//! What the streams of a device are made of.
+//! The sources of a device's streams.
 
 use samplewire::source::{PickedSource, Source, StreamInfo};
 use samplewire_record::chain::ChainSource;
@@ -8,7 +8,7 @@ use crate::arguments::EmulateArguments;
 use crate::arguments::values::Pace;
 use crate::failure::Failure;
 
-/// Where the samples of one stream come from, for one session after another.
+/// The source of one stream, opened again for each session.
 #[derive(Clone, Copy)]
 pub(super) struct Supply<'a> {
     arguments: &'a EmulateArguments,
@@ -18,10 +18,10 @@ pub(super) struct Supply<'a> {
 }
 
 impl<'a> Supply<'a> {
-    /// That of each stream; none for a device that only plays.
+    /// The source of each stream; none for a device that only plays.
     ///
     /// # Errors
-    /// Standard input is to be several streams, or a device that only plays to have some.
+    /// Several streams read standard input, or a device that only plays has streams to send.
     pub(super) fn of(arguments: &'a EmulateArguments) -> Result<Vec<Self>, Failure> {
         let streams = arguments.streams;
         let spec = match (&arguments.source, &arguments.play) {
@@ -43,10 +43,10 @@ impl<'a> Supply<'a> {
         Ok((0..streams).map(|stream| Self { arguments, spec, stream }).collect())
     }
 
-    /// Opens it from its beginning, behind the chain if there is one.
+    /// Opens the source at its beginning, behind the chain if there is one.
     ///
     /// # Errors
-    /// It cannot be opened, its channels cannot be divided, or the chain does not suit it.
+    /// It cannot be opened, its channels cannot be distributed, or the chain does not suit it.
     pub(super) fn open(&self) -> Result<Box<dyn Source>, Failure> {
         let source = self.open_unprocessed()?;
         Ok(match &self.arguments.chain {
@@ -55,11 +55,11 @@ impl<'a> Supply<'a> {
         })
     }
 
-    /// Opens what the chain reads. The channels of what has several are dealt to the streams in
-    /// order; of a signal each has its own copy.
+    /// Opens what the chain reads. A source with several channels is distributed over the streams in
+    /// order; each stream of a generator has its own copy.
     ///
     /// # Errors
-    /// It cannot be opened, or its channels cannot be dealt.
+    /// It cannot be opened, or its channels cannot be distributed.
     fn open_unprocessed(&self) -> Result<Box<dyn Source>, Failure> {
         let (arguments, streams) = (self.arguments, self.arguments.streams);
         let mut options = SourceOptions::new()
@@ -95,7 +95,7 @@ impl<'a> Supply<'a> {
         Ok(Box::new(PickedSource::new(source, first..first + each)))
     }
 
-    /// What a device sends of it: its name tells which part.
+    /// The stream to announce; its name states which part of the source it has.
     pub(super) fn info(&self, source: &dyn Source) -> StreamInfo {
         let mut info = source.info().clone();
         if self.arguments.streams > 1 {

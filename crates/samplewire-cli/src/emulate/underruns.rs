@@ -1,14 +1,14 @@
-//! Underruns as people read them, and no more of them than people can read.
+//! Prints underruns, no more of them than people can read.
 
 use samplewire::device::Underrun;
 
 use crate::console::Console;
 use crate::figures::{grouped, span};
 
-/// Prints the first underruns of each second, and how many more there were.
+/// Prints the first underruns of each second, and the number of the others.
 #[derive(Debug)]
 pub(super) struct UnderrunLines {
-    /// 0 when the rate is not known.
+    /// 0 if the rate is unknown.
     rate_hz: f64,
     printed: u32,
     left_out: u64,
@@ -20,7 +20,7 @@ impl UnderrunLines {
         Self { rate_hz, printed: 0, left_out: 0, left_out_samples: 0 }
     }
 
-    /// Prints an underrun, or counts it when [`LINES_MAX`] were printed in this second.
+    /// Prints an underrun, or counts it after [`LINES_MAX`] lines in this second.
     pub(super) fn print(&mut self, console: &mut Console, underrun: &Underrun) {
         if self.printed < LINES_MAX {
             self.printed += 1;
@@ -31,7 +31,7 @@ impl UnderrunLines {
         }
     }
 
-    /// A second is over: prints how many underruns were left out in it.
+    /// Ends a second: prints how many underruns were left out.
     pub(super) fn next_second(&mut self, console: &mut Console) {
         if self.left_out > 0 {
             console.line(format_args!(
@@ -54,7 +54,7 @@ fn words(underrun: &Underrun, rate_hz: f64) -> String {
     format!("underrun  index {first}..{} ({count}{length})  cause: {cause}", underrun.end() - 1)
 }
 
-/// Underruns printed one by one in a second.
+/// Maximum number of underruns printed in a second.
 const LINES_MAX: u32 = 10;
 
 #[cfg(test)]

@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-/// Some times, sorted.
+/// Sorted times.
 #[derive(Debug)]
 pub(super) struct Histogram {
     times: Vec<Duration>,
 }
 
 impl Histogram {
-    /// `None` without any time.
+    /// `None` without any times.
     pub(super) fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
         (!times.is_empty()).then_some(Self { times })
@@ -19,14 +19,14 @@ impl Histogram {
         self.times.len()
     }
 
-    /// The time below or at which this share of all lies; 0 gives the least, 1 the most.
+    /// The time that this share of all times does not exceed; 0 gives the minimum, 1 the maximum.
     pub(super) fn at(&self, share: f64) -> Duration {
         let last = self.times.len() - 1;
         self.times[((share * last as f64).round() as usize).min(last)]
     }
 
-    /// The ends of bins, and how many times lie in each, from the least to the most; bins without
-    /// any between them are there too.
+    /// The ends of bins, and the count of each, from the minimum to the maximum, with empty bins
+    /// between them.
     pub(super) fn bins(&self) -> Vec<(Duration, usize)> {
         let bin = |time: &Duration| (time.as_secs_f64().max(1e-9).log2() * 4.0).floor() as i32;
         let (first, last) = (bin(&self.times[0]), bin(&self.times[self.times.len() - 1]));

@@ -6,20 +6,21 @@ use super::histogram::Histogram;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
-/// The whole of a measurement.
+/// The JSON document of a measurement.
 #[derive(Debug, Default, Serialize)]
 pub(super) struct Document {
     /// The version of this command.
     pub(super) version: &'static str,
-    /// The stream that is sent; null when it was not opened.
+    /// The sent stream; null if it was not opened.
     pub(super) device: Option<Device>,
-    /// What the I/O threads were given of the machine: of the stream received, of that sent.
+    /// The real-time settings that the I/O threads got: for the received stream, for the sent
+    /// stream.
     pub(super) real_time: Vec<RealTimeEntry>,
-    /// Round trips of questions to the device; null where none were asked.
+    /// Round trips of queries to the device; null if none were made.
     pub(super) round_trips: Option<RoundTrips>,
-    /// One for each lead, in the order in which they were given.
+    /// One for each lead, in the given order.
     pub(super) leads: Vec<Lead>,
-    /// What went wrong; not there when nothing did.
+    /// The error; absent if there was none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) error: Option<String>,
 }
@@ -36,10 +37,10 @@ pub(super) struct RoundTrips {
     count: usize,
     least_ns: u64,
     median_ns: u64,
-    /// 99 % took no longer.
+    /// 99 % of the round trips were not longer.
     p99_ns: u64,
     most_ns: u64,
-    /// The end of each bin in nanoseconds, and how many lie in it.
+    /// The end of each bin in nanoseconds, and its count.
     bins: Vec<(u64, usize)>,
 }
 
@@ -58,13 +59,13 @@ impl RoundTrips {
     }
 }
 
-/// What became of bursts with one lead.
+/// The results of one lead.
 #[derive(Debug, Serialize)]
 pub(super) struct Lead {
     /// From the newest sample received to the first of the burst.
     pub(super) lead_s: f64,
-    /// How many were sent.
+    /// Number of sent bursts.
     pub(super) bursts: u64,
-    /// How many came after their time.
+    /// Number of late bursts.
     pub(super) bursts_late: u64,
 }

@@ -1,4 +1,4 @@
-//! `latency`: how long before its time a burst must be sent, from the samples that ask for it.
+//! `latency`: how long before its time a burst must be sent, measured from received samples.
 
 mod histogram;
 mod json;
@@ -25,9 +25,9 @@ use histogram::{BAR_MAX, Histogram, bar};
 use json::{Document, Lead, RoundTrips};
 use trial::{Broken, Trial};
 
-/// Measures, and tells of it in the form that was asked for.
+/// Measures, and reports in the requested form.
 pub(crate) fn run(arguments: &LatencyArguments) -> Result<Outcome, Failure> {
-    document::tell(arguments.json, false, |console, document| measure(arguments, console, document))
+    document::run(arguments.json, false, |console, document| measure(arguments, console, document))
 }
 
 fn measure(
@@ -50,7 +50,7 @@ fn measure(
         print_round_trips(console, &histogram);
         document.round_trips = Some(RoundTrips::new(&histogram));
     }
-    // One owner: a device that has no second stream then says so, and not that it is busy.
+    // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
     let receiver = ReceiveOptions::new()
         .owner(owner)
@@ -119,7 +119,7 @@ fn conclude(
     Outcome::Unreachable
 }
 
-/// Checks that a lead means something: one clock, and bursts of one packet.
+/// Checks that a lead is meaningful: one clock, and bursts of one packet.
 fn check(
     arguments: &LatencyArguments,
     receiver: &ReceiveStream,
@@ -161,5 +161,5 @@ fn print_round_trips(console: &mut Console, histogram: &Histogram) {
     }
 }
 
-/// The count that ends a burst, beside its samples.
+/// The count that ends a burst, after its samples.
 const COUNT_BYTES: usize = 8;

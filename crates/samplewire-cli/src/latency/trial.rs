@@ -1,4 +1,4 @@
-//! Bursts in answer to samples.
+//! Sends bursts in answer to samples.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use samplewire_proto::wire::Flags;
 use crate::arguments::LatencyArguments;
 use crate::interrupt::{Interrupt, wait_ready};
 
-/// Both streams of a device at work.
+/// Both open streams of a device.
 pub(super) struct Trial {
     receiver: ReceiveStream,
     sender: SendStream,
@@ -22,7 +22,7 @@ pub(super) struct Trial {
     late_seen: u16,
 }
 
-/// Why it cannot go on.
+/// Why the trial cannot continue.
 #[derive(Debug)]
 pub(super) struct Broken(pub(super) String);
 
@@ -60,7 +60,7 @@ impl Trial {
         })
     }
 
-    /// Sends the bursts of one lead; how many were late.
+    /// Sends the bursts of one lead; returns how many were late.
     pub(super) fn run(&mut self, lead: Duration, interrupt: &Interrupt) -> Result<u64, Broken> {
         let lead_samples = (lead.as_secs_f64() * self.rate_hz).round() as u64;
         let mut sent = 0;
@@ -68,7 +68,7 @@ impl Trial {
         while sent < self.bursts && interrupt.signal().is_none() {
             let Some(newest) = self.newest(&mut heard)? else { continue };
             let first = newest + lead_samples;
-            // Bursts do not overlap, and one that is late does not make the next so.
+            // Bursts do not overlap, and a late burst does not make the next one late.
             if first < self.next + lead_samples {
                 continue;
             }
@@ -84,12 +84,12 @@ impl Trial {
         let late = self.sender.stats().stream.late_at_peer;
         let count = late.wrapping_sub(self.late_seen);
         self.late_seen = late;
-        // While it was waited, samples have come.
+        // Takes the samples that came during the wait.
         while let Ok(Some(_)) = self.receiver.next_within(Duration::ZERO) {}
         Ok(count.into())
     }
 
-    /// The index after the newest sample that has come.
+    /// The index after the newest received sample.
     fn newest(&mut self, heard: &mut Instant) -> Result<Option<SampleIndex>, Broken> {
         let mut newest = None;
         let mut patience = WAIT_MAX;
@@ -117,16 +117,16 @@ impl Trial {
         Ok(())
     }
 
-    /// Ends both streams; what was measured does not depend on how.
+    /// Ends both streams; errors do not matter after the measurement.
     pub(super) fn close(mut self) {
         let _ended = self.sender.finish(0).is_ok();
         self.receiver.close();
     }
 }
 
-/// How long samples are waited for at a time, and in all.
+/// How long one wait for samples takes, and all together.
 const WAIT_MAX: Duration = Duration::from_millis(20);
 const SILENCE_MAX: Duration = Duration::from_secs(5);
 
-/// How long after the last burst the device may take to say that it is played.
+/// How long after the last burst the device may take to report that it is played.
 const PLAYED_MAX: Duration = Duration::from_secs(5);

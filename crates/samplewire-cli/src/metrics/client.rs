@@ -1,4 +1,4 @@
-//! Asks a process for its page, for a bounded time and a bounded length.
+//! Fetches a process's page, with bounds on time and length.
 
 use std::fmt;
 use std::io::{self, Read, Write};
@@ -12,12 +12,12 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 
 use super::text::{self, Sample, TextError};
 
-/// Where a process answers.
+/// Where a process listens.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Endpoint {
-    /// A process of this user's.
+    /// A process of this user.
     Local(PathBuf),
-    /// The `--metrics` of another.
+    /// The `--metrics` address of another process.
     Tcp(SocketAddr),
 }
 
@@ -33,18 +33,18 @@ impl fmt::Display for Endpoint {
 /// Why there is no page.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FetchError {
-    /// It is not there, or does not answer in time.
+    /// The process is gone, or does not answer in time.
     #[error("{endpoint}: {source}")]
     System { endpoint: Endpoint, source: io::Error },
-    /// It answers something else.
+    /// The answer is not a page.
     #[error("{endpoint}: {words}")]
     Answer { endpoint: Endpoint, words: String },
-    /// The page is none.
+    /// The page is malformed.
     #[error("{endpoint}: {source}")]
     Text { endpoint: Endpoint, source: TextError },
 }
 
-/// The page of a process.
+/// Fetches the page of a process.
 ///
 /// # Errors
 /// See [`FetchError`].
@@ -79,7 +79,7 @@ pub(crate) fn fetch(endpoint: &Endpoint) -> Result<Vec<Sample>, FetchError> {
         let line: String = line.escape_debug().take(LINE_CHARS_MAX).collect();
         return Err(wrong(&format!("it answers `{line}`")));
     }
-    // Of a number that is cut the rest is a number too.
+    // A number that is cut off would parse as another number.
     if content_length(head).is_some_and(|length| length != body.len()) {
         return Err(wrong("its answer breaks off"));
     }
@@ -89,12 +89,12 @@ pub(crate) fn fetch(endpoint: &Endpoint) -> Result<Vec<Sample>, FetchError> {
 /// Whether a process listens there.
 ///
 /// # Errors
-/// That cannot be told: there are no file descriptors left, say.
+/// The check failed, for example because there are no free file descriptors.
 pub(super) fn listens(path: &Path) -> io::Result<bool> {
     match connect_local(path) {
         Ok(_) => Ok(true),
         Err(error) => match error.kind() {
-            // It is behind with its answers, as one that was stopped.
+            // The process is alive, but does not accept: it may be stopped.
             io::ErrorKind::WouldBlock => Ok(true),
             io::ErrorKind::ConnectionRefused | io::ErrorKind::NotFound => Ok(false),
             _ => Err(error),
@@ -102,7 +102,7 @@ pub(super) fn listens(path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Connects at once or not at all: one that does not accept must not hold up who asks.
+/// Connects at once or not at all: a process that does not accept must not block the caller.
 fn connect_local(path: &Path) -> io::Result<UnixStream> {
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
@@ -136,11 +136,11 @@ fn ask(wire: &mut (impl Read + Write), until: Instant) -> io::Result<Vec<u8>> {
     }
 }
 
-/// How long the body is that follows; `None` where the head does not say.
+/// The length of the body; `None` if the head does not state it.
 fn content_length(head: &str) -> Option<usize> {
     let fields = head.lines().filter_map(|line| line.split_once(':'));
     let mut lengths = fields.filter(|(name, _)| name.eq_ignore_ascii_case("content-length"));
-    // One that is no number is the length of nothing.
+    // An invalid number matches no length.
     lengths.next().map(|(_, length)| length.trim().parse().unwrap_or(usize::MAX))
 }
 
@@ -148,10 +148,10 @@ fn slow() -> io::Error {
     io::Error::new(io::ErrorKind::TimedOut, format!("it does not answer within {TIME_MAX:?}"))
 }
 
-/// For connecting, and again for the answer.
+/// Limit for connecting, and again for the answer.
 const TIME_MAX: Duration = Duration::from_millis(500);
 
-/// Some hundred streams.
+/// Enough for several hundred streams.
 const PAGE_BYTES_MAX: usize = 4 << 20;
 
 /// How much of an answer an error shows.
@@ -163,13 +163,13 @@ mod tests {
 
     use super::*;
 
-    /// The words for an answer that is none of ours.
+    /// The error text for an unexpected answer.
     fn error_for(answer: &'static str) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let server = std::thread::spawn(move || {
             let (mut wire, _) = listener.accept().unwrap();
-            // All of it is read: else the answer may be lost with a reset.
+            // Reads all of the request: otherwise a reset may discard the answer.
             let mut request = Vec::new();
             while !request.ends_with(b"\r\n\r\n") {
                 let mut some = [0; 256];

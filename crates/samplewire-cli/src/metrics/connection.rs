@@ -1,4 +1,4 @@
-//! One who asks: a request of bounded length, one answer, and no more time than that takes.
+//! One client connection: a request of bounded length, one answer, and a time limit for both.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -6,23 +6,23 @@ use std::time::{Duration, Instant};
 
 use rustix::event::PollFlags;
 
-/// Where bytes go and come from, without blocking.
+/// A non-blocking byte stream.
 pub(super) trait Wire: Read + Write + AsFd + Send {}
 
 impl<T: Read + Write + AsFd + Send> Wire for T {}
 
-/// A connection under way.
+/// An open connection.
 pub(super) struct Connection {
     wire: Box<dyn Wire>,
-    /// When it is given up.
+    /// When it is closed unfinished.
     until: Instant,
     state: State,
 }
 
 enum State {
-    /// What has come of the request.
+    /// The received part of the request.
     Asked(Vec<u8>),
-    /// The answer, and how much of it has left.
+    /// The answer, and how much of it was sent.
     Answered(Vec<u8>, usize),
 }
 
@@ -32,7 +32,7 @@ impl Connection {
         Self { wire, until: now + TIME_MAX, state: State::Asked(Vec::new()) }
     }
 
-    /// What it waits for.
+    /// The events that it waits for.
     pub(super) const fn wants(&self) -> PollFlags {
         match self.state {
             State::Asked(_) => PollFlags::IN,
@@ -48,7 +48,7 @@ impl Connection {
         self.until
     }
 
-    /// Goes as far as it can without waiting; whether there is more to do.
+    /// Proceeds as far as possible without waiting; returns whether there is more to do.
     pub(super) fn advance(&mut self, page: impl FnOnce() -> String) -> bool {
         let moved = match &mut self.state {
             State::Asked(request) => read(&mut self.wire, request),
@@ -71,7 +71,8 @@ impl Connection {
     }
 }
 
-/// Reads on; whether the head of the request is complete, or as long as it may be.
+/// Continues to read; returns whether the head of the request is complete, or has its maximum
+/// length.
 fn read(wire: &mut Box<dyn Wire>, request: &mut Vec<u8>) -> io::Result<bool> {
     let mut some = [0; 1_024];
     loop {
@@ -89,7 +90,7 @@ fn read(wire: &mut Box<dyn Wire>, request: &mut Vec<u8>) -> io::Result<bool> {
     }
 }
 
-/// Writes on; whether all has left.
+/// Continues to write; returns whether everything was sent.
 fn write(wire: &mut Box<dyn Wire>, answer: &[u8], sent: &mut usize) -> io::Result<bool> {
     while *sent < answer.len() {
         match wire.write(&answer[*sent..]) {
@@ -130,7 +131,7 @@ fn answer(request: &[u8], page: impl FnOnce() -> String) -> Vec<u8> {
 /// Prometheus sends some 300 bytes.
 const REQUEST_BYTES_MAX: usize = 8 << 10;
 
-/// For request and answer together; who is slower is not answered.
+/// Time limit for request and answer together; a slower client gets no answer.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The sockets by which this user's processes tell each other of their streams: one for each process,
-//! in a folder that nobody else can enter.
+//! The sockets through which `top` reads the processes of this user: one for each process, in a
+//! folder that no other user can enter.
 
 use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
@@ -11,28 +11,28 @@ use std::time::{Duration, SystemTime};
 
 use super::client::{self, Endpoint};
 
-/// The socket of this process; its file goes when this is dropped.
+/// The socket of this process; its file is removed on drop.
 #[derive(Debug)]
 pub(crate) struct LocalSocket {
     path: PathBuf,
 }
 
-/// Why there is none.
+/// Why there is no socket.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LocalError {
-    /// The folder is another's, or open to others.
+    /// The folder belongs to another user, or is open to others.
     #[error("{}: not a folder of this user alone (mode 0700)", path.display())]
     Folder { path: PathBuf },
-    /// A process of another name space has this one's number.
+    /// A process of another PID namespace has the same number.
     #[error("{}: another process listens there", path.display())]
     Taken { path: PathBuf },
-    /// The system refuses.
+    /// A system call failed.
     #[error("{}: {source}", path.display())]
     System { path: PathBuf, source: io::Error },
 }
 
 impl LocalSocket {
-    /// Listens at a socket that is named by the number of this process.
+    /// Listens at a socket named after the number of this process.
     ///
     /// # Errors
     /// See [`LocalError`].
@@ -48,7 +48,7 @@ impl LocalSocket {
         if client::listens(&path).map_err(failed)? {
             return Err(LocalError::Taken { path });
         }
-        // Under its name it listens from the first moment: `sweep` takes what does not for dead.
+        // The socket listens before it gets its final name: `sweep` takes a silent one for dead.
         let new = path.with_extension("new");
         let bind = || {
             if new.symlink_metadata().is_ok() {
@@ -66,13 +66,13 @@ impl LocalSocket {
 
 impl Drop for LocalSocket {
     fn drop(&mut self) {
-        // One that stays is swept by `top`.
+        // If the file remains, `top` removes it later.
         let _removed = fs::remove_file(&self.path).is_ok();
     }
 }
 
-/// The sockets of this user's processes that are there, and what cannot be looked at; those of
-/// processes that were killed go.
+/// The sockets of this user's processes, and errors of those that cannot be checked. Sockets of
+/// killed processes are removed.
 pub(crate) fn sweep() -> (Vec<Endpoint>, Vec<LocalError>) {
     let (own, other) = folders();
     let (mut endpoints, mut errors) = (Vec::new(), Vec::new());
@@ -98,13 +98,13 @@ fn sweep_in(folder: &Path, now: SystemTime) -> Result<Vec<Endpoint>, LocalError>
         let path = entry.map_err(failed)?.path();
         match path.extension().and_then(OsStr::to_str) {
             Some("sock") => {
-                // Where that cannot be told, asking for the page tells why.
+                // If the check fails, fetching the page returns the reason.
                 let is_dead = matches!(client::listens(&path), Ok(false));
                 if !(is_dead && fs::remove_file(&path).is_ok()) {
                     paths.push(path);
                 }
             }
-            // Of one that was killed before it listened.
+            // The remains of a process that was killed before it listened.
             Some("new") if age(&path, now).is_some_and(|age| age > NEW_MAX) => {
                 let _removed = fs::remove_file(&path).is_ok();
             }
@@ -116,13 +116,13 @@ fn sweep_in(folder: &Path, now: SystemTime) -> Result<Vec<Endpoint>, LocalError>
     Ok(paths.into_iter().map(Endpoint::Local).collect())
 }
 
-/// How long it has been there; `None` where nobody knows.
+/// The age of the file; `None` if it is unknown.
 fn age(path: &Path, now: SystemTime) -> Option<Duration> {
     now.duration_since(path.symlink_metadata().ok()?.modified().ok()?).ok()
 }
 
-/// Where a process makes its socket, and where else those of others may be: one that a timer started
-/// knows no session.
+/// The folder for this process's socket, and another folder where sockets may be: a process started
+/// by a timer has no session.
 fn folders() -> (PathBuf, Option<PathBuf>) {
     let user = rustix::process::geteuid().as_raw();
     let shared = Path::new("/tmp").join(format!("samplewire-{user}"));
@@ -136,7 +136,7 @@ fn folders() -> (PathBuf, Option<PathBuf>) {
     }
 }
 
-/// Makes the folder, or checks the one that is there.
+/// Creates the folder, or checks an existing one.
 fn make(folder: &Path) -> Result<(), LocalError> {
     match DirBuilder::new().mode(0o700).create(folder) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
@@ -147,7 +147,7 @@ fn make(folder: &Path) -> Result<(), LocalError> {
     }
 }
 
-/// Whether it is a folder, no link, of this user's, which nobody else can enter.
+/// Whether it is a folder, not a link, that belongs to this user and that no other user can enter.
 fn is_ours(folder: &Path) -> bool {
     let user = rustix::process::geteuid().as_raw();
     folder.symlink_metadata().is_ok_and(|metadata| {
@@ -155,10 +155,10 @@ fn is_ours(folder: &Path) -> bool {
     })
 }
 
-/// More processes are not looked at.
+/// Maximum number of processes that are checked.
 const PROCESSES_MAX: usize = 256;
 
-/// One that is as old listens under its name, or never will.
+/// After this time a socket listens under its final name, or never will.
 const NEW_MAX: Duration = Duration::from_secs(60);
 
 #[cfg(test)]
@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(sweep(), [Endpoint::Local(path.clone())]);
         let taken = LocalSocket::bind_in(&folder).unwrap_err();
         assert!(taken.to_string().ends_with(".sock: another process listens there"), "{taken}");
-        // As after a kill.
+        // Like a killed process.
         std::mem::forget(socket);
         drop(listener);
         assert!(path.exists());

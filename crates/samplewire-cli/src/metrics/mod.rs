@@ -1,9 +1,9 @@
-//! What a command counts, for others to look at while it runs (`docs/statistics.md#metrics`).
+//! The counters of a command, readable while it runs (`docs/statistics.md#metrics`).
 //!
-//! A thread of its own answers over TCP (`--metrics`) and over a socket of this user's (`top`). It
-//! reads the snapshots that progress lines read, when it is asked, and touches nothing else of a
-//! stream: one who asks too often, too slowly or nonsense costs that thread's time alone. What it
-//! tells is up to 20 ms old.
+//! A separate thread answers over TCP (`--metrics`) and over a socket of this user (`top`). On a
+//! request it reads the same snapshots as progress lines, and touches nothing else of a stream. A
+//! client that sends too many, slow or invalid requests thus costs only the time of that thread.
+//! The counters are up to 20 ms old.
 
 pub(crate) mod client;
 mod connection;
@@ -31,23 +31,23 @@ use local::LocalSocket;
 use server::{Listener, Server};
 pub(crate) use stream::{About, Direction, View, ended};
 
-/// Answers until it is dropped.
+/// Answers requests until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Exporter {
     registry: Registry,
     /// Closing it ends the thread.
     stop: Option<UnixStream>,
     thread: Option<JoinHandle<()>>,
-    /// Its file goes when the thread has ended.
+    /// Its file is removed after the thread has ended.
     _local: Option<LocalSocket>,
 }
 
 impl Exporter {
-    /// Answers for `verb`: for this user's `top`, and over TCP at `address`. Prints where, since the
-    /// port may be one that the system chose; warns where `top` cannot see it.
+    /// Starts to answer for `verb`: for this user's `top`, and over TCP at `address`. Prints the
+    /// address, since the system may have chosen the port. Warns if `top` cannot see the process.
     ///
     /// # Errors
-    /// [`Failure::Metrics`] when `address` cannot be listened at; without one there are none.
+    /// [`Failure::Metrics`] if it cannot listen at `address`; none without an address.
     pub(crate) fn start(
         verb: &'static str,
         address: Option<SocketAddr>,
@@ -89,7 +89,7 @@ impl Exporter {
         Ok(Self { registry, stop, thread, _local: local })
     }
 
-    /// The list of what is told of.
+    /// The list of exported streams.
     pub(crate) const fn registry(&self) -> &Registry {
         &self.registry
     }
@@ -99,13 +99,13 @@ impl Drop for Exporter {
     fn drop(&mut self) {
         self.stop = None;
         if let Some(thread) = self.thread.take() {
-            // A panic of it has been told of, and takes nothing from the streams.
+            // The thread has already reported a panic, and the streams do not depend on it.
             let _is_whole = thread.join().is_ok();
         }
     }
 }
 
-/// Answers in a thread of its own, until the socket is closed that this returns.
+/// Answers in a separate thread, until the returned socket is closed.
 fn serve(listeners: Vec<Listener>, registry: Registry) -> io::Result<(UnixStream, JoinHandle<()>)> {
     let (stop, stopped) = UnixStream::pair()?;
     let server = Server::new(listeners, stopped, registry);
@@ -132,16 +132,16 @@ struct Listed {
     look: Look,
 }
 
-/// Gives the counters of the moment; short, and never waits for a stream.
+/// Returns the current counters; short, and never waits for a stream.
 type Look = Box<dyn Fn() -> View + Send>;
 
 impl Registry {
-    /// A list without entries.
+    /// Creates an empty list.
     pub(crate) fn of(verb: &'static str) -> Self {
         Self { verb, list: Arc::default() }
     }
 
-    /// Tells of a stream until the entry is dropped.
+    /// Exports a stream until the entry is dropped.
     pub(crate) fn add(&self, about: About, look: impl Fn() -> View + Send + 'static) -> Entry {
         let mut list = lock(&self.list);
         let id = list.next_id;
@@ -150,13 +150,13 @@ impl Registry {
         Entry { id, registry: self.clone() }
     }
 
-    /// Tells of the stream of that number that a device sends.
+    /// Exports the stream with this number that a device sends.
     pub(crate) fn add_device(&self, stream: u16, listener: &samplewire::Listener) -> Entry {
         let look = stream::of_sender(listener.stats_handle(), None);
         self.add(About::sent(stream, listener), look)
     }
 
-    /// Tells of streams that this end opened.
+    /// Exports streams that this end opened.
     pub(crate) fn add_opened<'a>(
         &self,
         receivers: impl IntoIterator<Item = (&'a DeviceInfo, StatsHandle)>,
@@ -173,7 +173,7 @@ impl Registry {
         received.chain(sent).collect()
     }
 
-    /// What is told at this moment, as Prometheus reads it.
+    /// The current page, in the format of Prometheus.
     pub(crate) fn page(&self) -> String {
         let views: Vec<(About, View)> = lock(&self.list)
             .entries
@@ -184,7 +184,7 @@ impl Registry {
     }
 }
 
-/// A stream that is told of.
+/// An exported stream.
 #[derive(Debug)]
 pub(crate) struct Entry {
     id: u64,
@@ -192,7 +192,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Tells of the stream from elsewhere: it was opened anew.
+    /// Exports counters from another source: the stream was opened again.
     pub(crate) fn set(&self, look: impl Fn() -> View + Send + 'static) {
         let mut list = lock(&self.registry.list);
         let listed = list.entries.iter_mut().find(|listed| listed.id == self.id);
@@ -212,22 +212,22 @@ impl std::fmt::Debug for Listed {
     }
 }
 
-/// What a loop of its own counts, as others see it: told now and then, never per packet.
+/// A copy of a loop's own counts for other threads: updated now and then, never per packet.
 #[derive(Debug)]
 pub(crate) struct Told<T>(Arc<Mutex<T>>);
 
 impl<T: Clone> Told<T> {
-    /// Tells this at first.
+    /// Creates the copy.
     pub(crate) fn new(value: T) -> Self {
         Self(Arc::new(Mutex::new(value)))
     }
 
-    /// Tells.
+    /// Updates the copy.
     pub(crate) fn set(&self, value: T) {
         *lock(&self.0) = value;
     }
 
-    /// What was told last.
+    /// Returns the last copy.
     pub(crate) fn get(&self) -> T {
         lock(&self.0).clone()
     }
@@ -239,7 +239,7 @@ impl<T> Clone for Told<T> {
     }
 }
 
-/// Nothing that is guarded here is left half done by a panic.
+/// Locks a mutex, even after a panic: no guarded data is ever half written.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

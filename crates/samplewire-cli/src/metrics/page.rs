@@ -1,4 +1,4 @@
-//! The page: text as Prometheus reads it (exposition format 0.0.4).
+//! The page, in the text format of Prometheus (exposition format 0.0.4).
 
 use std::fmt::{self, Display, Write};
 
@@ -13,7 +13,7 @@ use super::tables::{
 };
 use crate::record::json::cause_key;
 
-/// What a process of `verb` tells of these streams.
+/// The page of a process that runs `verb` with these streams.
 pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
     let mut page = Page(String::with_capacity(PAGE_BYTES));
     page.head("samplewire_info", "gauge", "This process");
@@ -51,12 +51,12 @@ pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
 struct Page(String);
 
 impl Page {
-    /// What the streams are.
+    /// Writes the descriptions of the streams.
     fn streams(&mut self, views: &[(About, View)]) {
         if views.is_empty() {
             return;
         }
-        self.head("samplewire_stream_info", "gauge", "A stream, and who is at its other end");
+        self.head("samplewire_stream_info", "gauge", "A stream, and the peer at its other end");
         for (about, view) in views {
             let peer = view.peer.map(|peer| peer.to_string()).unwrap_or_default();
             let labels = format!(
@@ -86,7 +86,7 @@ impl Page {
         }
     }
 
-    /// Counters of one kind, of the streams that have them.
+    /// Writes counters of one kind, for the streams that have them.
     fn table<T>(
         &mut self,
         views: &[(String, &View)],
@@ -111,7 +111,7 @@ impl Page {
         }
     }
 
-    /// Samples missing by where they were lost.
+    /// Writes missing samples by hop.
     fn hops(
         &mut self,
         views: &[(String, &View)],
@@ -133,7 +133,7 @@ impl Page {
         }
     }
 
-    /// Samples of gaps by cause.
+    /// Writes missing samples by cause.
     fn causes(
         &mut self,
         views: &[(String, &View)],
@@ -153,7 +153,7 @@ impl Page {
         }
     }
 
-    /// Help texts are ours, and have neither backslashes nor line ends.
+    /// Help texts are constants without backslashes or line ends.
     fn head(&mut self, name: &str, kind: &str, help: &str) {
         self.write(format_args!("# HELP {name} {help}.\n# TYPE {name} {kind}\n"));
     }
@@ -172,7 +172,7 @@ fn labels_of(about: &About) -> String {
     format!("device=\"{device}\",stream=\"{stream}\",direction=\"{}\"", direction.as_str())
 }
 
-/// The value of a label: a peer may have chosen it.
+/// The value of a label, escaped: the peer may have chosen it.
 struct Quoted<'a>(&'a str);
 
 impl Display for Quoted<'_> {
@@ -190,7 +190,7 @@ impl Display for Quoted<'_> {
     }
 }
 
-/// Nanoseconds, told in seconds with all their digits.
+/// Nanoseconds, written in seconds with all their digits.
 struct Seconds(u64);
 
 impl Display for Seconds {
@@ -199,5 +199,5 @@ impl Display for Seconds {
     }
 }
 
-/// A page of one stream; one of more grows.
+/// Initial capacity, enough for one stream.
 const PAGE_BYTES: usize = 16 << 10;

@@ -1,4 +1,4 @@
-//! The thread that answers: a few connections at a time, none of which can hold up another.
+//! The thread that answers: a few connections at a time, none of which can block another.
 
 use std::io;
 use std::net::TcpListener;
@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::Registry;
 use super::connection::{Connection, Wire};
 
-/// Where it is asked.
+/// A socket that accepts clients.
 #[derive(Debug)]
 pub(super) enum Listener {
     Tcp(TcpListener),
@@ -48,12 +48,12 @@ pub(super) struct Server {
     listeners: Vec<Listener>,
     stopped: UnixStream,
     page: Page,
-    /// The oldest first.
+    /// Oldest first.
     connections: Vec<Connection>,
 }
 
-/// What is told, as of a moment ago: who asks, and how often, takes no more of the streams' threads
-/// than that.
+/// The page with its age. All requests within that age get the same page, so their number does not
+/// load the streams' threads.
 struct Page {
     registry: Registry,
     made: Option<(Instant, String)>,
@@ -83,7 +83,7 @@ impl Server {
             let ready = match self.wait() {
                 Ok(ready) => ready,
                 Err(Errno::INTR) => continue,
-                // Out of memory, say: the command goes on without this.
+                // For example out of memory: the command continues without this thread.
                 Err(_) => return,
             };
             let [stopped, ready @ ..] = &ready[..] else { return };
@@ -105,7 +105,8 @@ impl Server {
         }
     }
 
-    /// Waits until something is to be done: of the end, the listeners and the connections, which.
+    /// Waits until there is work; returns which of the end, the listeners and the connections have
+    /// any.
     fn wait(&self) -> Result<Vec<bool>, Errno> {
         let listeners =
             self.listeners.iter().map(|it| PollFd::from_borrowed_fd(it.fd(), PollFlags::IN));
@@ -117,7 +118,7 @@ impl Server {
             .collect();
         let until = self.connections.iter().map(Connection::until).min();
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
-        // A millisecond more, so that it is over when this returns.
+        // One millisecond more, so that the time is over on return.
         let left = left.map(|left| left + Duration::from_millis(1));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         poll(&mut fds, timeout.as_ref())?;
@@ -127,7 +128,8 @@ impl Server {
     fn accept(&mut self, at: usize, now: Instant) {
         match self.listeners[at].accept() {
             Ok(wire) => {
-                // Who asks at once is answered at once; who does not makes room for others.
+                // A client that sends its request at once is answered at once. When the table is
+                // full, the oldest client is closed.
                 if self.connections.len() == CONNECTIONS_MAX {
                     self.connections.remove(0);
                 }
@@ -137,16 +139,16 @@ impl Server {
                 }
             }
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // No file descriptors are left, say: the next attempt would find the same.
+            // For example no free file descriptors: the next attempt would fail too.
             Err(_) => std::thread::sleep(ACCEPT_PAUSE),
         }
     }
 }
 
-/// Connections that have not been answered.
+/// Maximum number of unanswered connections.
 const CONNECTIONS_MAX: usize = 16;
 
-/// As often as the streams' threads tell their counters anew.
+/// The interval at which the streams' threads update their counters.
 const PAGE_AGE_MAX: Duration = Duration::from_millis(20);
 
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -187,7 +189,7 @@ mod tests {
         assert_eq!(asked.load(Ordering::Relaxed), 3);
     }
 
-    /// A server of no streams; closing the socket ends it.
+    /// Starts a server without streams; closing the socket ends it.
     fn start() -> (SocketAddr, UnixStream, JoinHandle<()>) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
@@ -217,7 +219,7 @@ mod tests {
         }
         let page = answer_to(address, b"GET /metrics HTTP/1.1\r\n\r\n");
         assert!(page.contains("\nsamplewire_info{"), "{page}");
-        // The first made room for others; the last are still heard.
+        // The oldest connections were closed; the last ones are still served.
         for (wire, is_heard) in [(&slow[0], false), (&slow[3 * CONNECTIONS_MAX - 1], true)] {
             wire.set_read_timeout(Some(Duration::from_secs(1))).unwrap();
             let mut wire = wire;
@@ -247,7 +249,7 @@ mod tests {
         let endless = [b"GET /metrics HTTP/1.1\r\nX: ".as_slice(), &[b'x'; 8_300]].concat();
         assert!(answer_to(address, &endless).starts_with("HTTP/1.1 431 "));
         assert!(answer_to(address, b"GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.1 404 "));
-        // One that leaves in the midst.
+        // A client that disconnects early.
         drop(TcpStream::connect(address).unwrap());
         let page = answer_to(address, b"GET /metrics HTTP/1.1\r\n\r\n");
         assert!(page.starts_with("HTTP/1.1 200 OK\r\n"), "{page}");

@@ -1,4 +1,4 @@
-//! A stream as it is told of: what it is, and what is counted.
+//! An exported stream: its description and its counters.
 
 use std::net::SocketAddr;
 
@@ -11,20 +11,20 @@ use samplewire::transmitter::{StatsHandle, TransmitterSnapshot};
 
 use samplewire_record::account::Account;
 
-/// What does not change while a stream is told of.
+/// The constant part of an exported stream.
 #[derive(Clone, Debug)]
 pub(crate) struct About {
-    /// The address of the device, whichever end this is.
+    /// The address of the device, for either end.
     pub(crate) device: SocketAddr,
     /// The number of the stream at the device.
     pub(crate) stream: u16,
-    /// Which way the samples go.
+    /// Direction of the samples.
     pub(crate) direction: Direction,
-    /// The samples.
+    /// The format of the samples.
     pub(crate) info: StreamInfo,
 }
 
-/// Which way samples go, seen from this process.
+/// Direction of the samples, seen from this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Direction {
     /// Into this process.
@@ -43,27 +43,27 @@ impl Direction {
     }
 }
 
-/// The counters of a moment; what a stream does not have is not there.
+/// The counters at one moment; those that a stream does not have are absent.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct View {
-    /// The other end; `None` for a device that nobody has opened.
+    /// The other end; `None` for a device that is not open.
     pub(crate) peer: Option<SocketAddr>,
-    /// Samples of a full packet; 0 while that is not agreed.
+    /// Samples of a full packet; 0 until they are agreed.
     pub(crate) packet_samples: u32,
-    /// What a receiver counts.
+    /// The counters of a receiver.
     pub(crate) receiver: Option<ReceiverSnapshot>,
-    /// What a sender counts.
+    /// The counters of a sender.
     pub(crate) sender: Option<TransmitterSnapshot>,
-    /// Whether the sender is a device's, which listens.
+    /// Whether the sender belongs to a listening device.
     pub(crate) is_listening: bool,
-    /// What a device counts that plays.
+    /// The counters of a device that plays.
     pub(crate) player: Option<PlayCounts>,
-    /// What a recording holds.
+    /// The account of a recording.
     pub(crate) recording: Option<Account>,
 }
 
 impl About {
-    /// The stream of that number that a device sends.
+    /// The stream with this number that a device sends.
     pub(crate) fn sent(stream: u16, listener: &Listener) -> Self {
         let (device, info) = (listener.local_addr(), listener.info().clone());
         Self { device, stream, direction: Direction::Transmit, info }
@@ -75,12 +75,12 @@ impl About {
     }
 }
 
-/// What a session counted that is over: of its credit, its window and its round trip nothing is left.
+/// The counts of a finished session: credit, window and round trip are zero.
 pub(crate) fn ended(last: &ReceiverSnapshot) -> ReceiverSnapshot {
     ReceiverSnapshot { rtt_ns: 0, credit: 0, window: 0, silent_ns: 0, ..*last }
 }
 
-/// Tells of a receiver that this end opened.
+/// Exports a receiver that this end opened.
 pub(crate) fn of_receiver(
     info: &DeviceInfo,
     stats: receiver::StatsHandle,
@@ -89,7 +89,7 @@ pub(crate) fn of_receiver(
     move || View { peer, packet_samples, receiver: Some(stats.stats()), ..View::default() }
 }
 
-/// Shows a stream that is sent: to the device that was opened, or to receivers of this one.
+/// Exports a sent stream: to an opened device, or from this device to receivers.
 pub(crate) fn of_sender(
     stats: StatsHandle,
     opened: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! The names of what is counted, as in `docs/statistics.md`; a test holds the two together.
+//! The names of all counters, as in `docs/statistics.md`; a test compares the two.
 
 use samplewire::device::PlayCounts;
 use samplewire::receiver::ReceiverSnapshot;
@@ -11,12 +11,12 @@ use samplewire_record::account::Account;
 
 /// Counters of one kind, under one prefix.
 pub(crate) struct Table<T: 'static> {
-    /// What their names begin with.
+    /// The prefix of their names.
     pub(crate) prefix: &'static str,
     pub(crate) metrics: &'static [Metric<T>],
 }
 
-/// One of them.
+/// One counter.
 pub(crate) struct Metric<T> {
     /// The name in the code and in `docs/statistics.md`.
     name: &'static str,
@@ -25,14 +25,14 @@ pub(crate) struct Metric<T> {
     pub(crate) value: fn(&T) -> u64,
 }
 
-/// What a number is.
+/// The kind of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// It counts, from 0.
+    /// A counter, from 0.
     Count,
-    /// It rises and falls.
+    /// A gauge.
     Level,
-    /// It rises and falls, and is a time in nanoseconds, told in seconds.
+    /// A gauge of a time in nanoseconds, exported in seconds.
     Nanos,
 }
 
@@ -47,7 +47,7 @@ impl Kind {
 }
 
 impl<T> Metric<T> {
-    /// The name that is exported.
+    /// The exported name.
     pub(crate) fn full_name(&self, prefix: &str) -> String {
         let Self { name, .. } = self;
         match self.kind {
@@ -70,7 +70,7 @@ const fn nanos<T>(name: &'static str, help: &'static str, value: fn(&T) -> u64) 
     Metric { name, kind: Kind::Nanos, help, value }
 }
 
-/// `ReceiverStats`, but for samples by cause.
+/// `ReceiverStats`, without samples by cause.
 pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
     prefix: "samplewire_receiver_",
     metrics: &[
@@ -103,8 +103,8 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         count("foreign", "Packets from the sender's address with another tag", |it| it.foreign),
         count("unexpected", "Packets of a type that has no place here", |it| it.unexpected),
         count("reports", "REPORTs sent", |it| it.reports),
-        count("ranges", "Ranges asked for again", |it| it.ranges),
-        count("source_lost", "Samples that the sender says were lost at the source", |it| {
+        count("ranges", "Ranges requested again", |it| it.ranges),
+        count("source_lost", "Samples that the sender reported as lost at the source", |it| {
             it.source_lost
         }),
     ],
@@ -172,9 +172,11 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         level("position_of_peer", "The index where the receiver's program is", |it| {
             it.position_of_peer
         }),
-        count("underflow_at_peer", "Samples that a device lacked, once it is closed", |it| {
-            it.underflow_at_peer
-        }),
+        count(
+            "underflow_at_peer",
+            "Samples missing at a device that plays, once it is closed",
+            |it| it.underflow_at_peer,
+        ),
     ],
 };
 
@@ -205,8 +207,8 @@ pub(crate) const LISTENER: Table<ListenStats> = Table {
         count("accepted", "ACCEPTs, repeats not counted", |it| it.accepted),
         count("repeated", "ACCEPTs sent again", |it| it.repeated),
         count("refused", "Requests refused", |it| it.refused),
-        count("late", "OPENs that are older than what was accepted", |it| it.late),
-        count("unknown", "Packets of no stream that were told so", |it| it.unknown),
+        count("late", "OPENs older than the accepted one", |it| it.late),
+        count("unknown", "Packets of no stream that got an answer", |it| it.unknown),
         count("unanswered", "Packets of no stream, beyond the rate of answers", |it| it.unanswered),
         count("unanswerable", "Packets from an address that no answer can reach", |it| {
             it.unanswerable
@@ -229,7 +231,7 @@ pub(crate) const PLAYER: Table<PlayCounts> = Table {
     ],
 };
 
-/// What a recording holds, over all openings of its stream.
+/// The account of a recording, over all openings of its stream.
 pub(crate) const RECORDING: Table<Account> = Table {
     prefix: "samplewire_recording_",
     metrics: &[
@@ -239,5 +241,5 @@ pub(crate) const RECORDING: Table<Account> = Table {
     ],
 };
 
-/// Samples of gaps by cause: not one number, so in no table.
+/// Samples of gaps by cause: several numbers, so not in a table.
 pub(crate) const GAP_SAMPLES: &str = "gap_samples_total";

@@ -42,7 +42,7 @@ fn registry() -> (Registry, Vec<Entry>) {
     (registry, vec![received, sent])
 }
 
-/// Families by their names: type and samples.
+/// The families by name: type and samples.
 fn families(page: &str) -> BTreeMap<String, (String, Vec<text::Sample>)> {
     let mut families: BTreeMap<String, (String, Vec<text::Sample>)> = BTreeMap::new();
     let mut present = String::new();
@@ -51,7 +51,7 @@ fn families(page: &str) -> BTreeMap<String, (String, Vec<text::Sample>)> {
         if let Some(help) = line.strip_prefix("# HELP ") {
             let (name, words) = help.split_once(' ').unwrap();
             assert!(!words.is_empty() && !words.contains('\\'), "{line}");
-            // A family stands in one piece.
+            // A family must be contiguous.
             assert!(families.insert(name.into(), Default::default()).is_none(), "{name} twice");
             present = name.to_owned();
         } else if let Some(kind) = line.strip_prefix("# TYPE ") {
@@ -91,7 +91,7 @@ fn page_keeps_the_rules_of_the_format() {
     let rtt = "samplewire_receiver_port_rtt_seconds{device=\"[::1]:9100\",stream=\"3\",\
                direction=\"receive\"} 1.234567890\n";
     assert!(page.contains(rtt), "{page}");
-    assert!(page.contains("} 18446744073709551615\n"), "all digits are told");
+    assert!(page.contains("} 18446744073709551615\n"), "all digits are written");
     let lost = |prefix: &str| -> Vec<_> {
         let samples = &families[&format!("samplewire_{prefix}_lost_samples_total")].1;
         samples.iter().map(|it| (it.label("hop"), it.value)).collect()
@@ -134,9 +134,9 @@ fn manual_and_code_and_page_have_the_same_names() {
     let manual = include_str!("../../../../docs/statistics.md");
     let (registry, _entries) = registry();
     let families = families(&registry.page());
-    let mut told: BTreeSet<String> = families.keys().cloned().collect();
-    // What is not exported: a snapshot's parts, which are tables of their own, and what is known at
-    // the end alone.
+    let mut unchecked: BTreeSet<String> = families.keys().cloned().collect();
+    // Not exported: parts of a snapshot that have tables of their own, and counts that are known
+    // only at the end.
     let apart = ["stream", "stalls", "listen", "overflow_samples"];
     let tables = [
         ("### `ReceiverStats`", "receiver_", format!("{:#?}", ReceiverStats::default())),
@@ -170,13 +170,13 @@ fn manual_and_code_and_page_have_the_same_names() {
             let name = format!("samplewire_{prefix}{name}");
             let family = families.get(&name).unwrap_or_else(|| panic!("{heading}: no {name}"));
             assert_eq!(family.0, kind, "{name}");
-            told.remove(&name);
+            unchecked.remove(&name);
         }
     }
     // The rest is listed by its whole name.
     let (_, section) = manual.split_once("\n## Metrics").expect("a section of the manual");
     let section = section.split("\n## ").next().unwrap();
-    for name in told {
+    for name in unchecked {
         assert!(section.contains(&format!("| `{name}` |")), "the manual does not list {name}");
     }
 }

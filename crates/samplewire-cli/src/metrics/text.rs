@@ -1,6 +1,6 @@
-//! Reads the page again: text of the exposition format 0.0.4, from a process that may be another's.
+//! Parses a page: text of the exposition format 0.0.4, possibly from a process of another user.
 
-/// A number, and of what.
+/// A number with its name and labels.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Sample {
     pub(crate) name: String,
@@ -9,14 +9,14 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// The value of a label, empty where there is none.
+    /// The value of a label, empty if it is absent.
     pub(crate) fn label(&self, name: &str) -> &str {
         let found = self.labels.iter().find(|(label, _)| label == name);
         found.map_or("", |(_, value)| value)
     }
 }
 
-/// A line that is none of the format.
+/// A line that violates the format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("line {number} is not of Prometheus' text format: `{line}`")]
 pub(crate) struct TextError {
@@ -24,10 +24,10 @@ pub(crate) struct TextError {
     line: String,
 }
 
-/// Reads a page; comments and time stamps are left out.
+/// Parses a page; ignores comments and time stamps.
 ///
 /// # Errors
-/// A line that is none of the format.
+/// A line violates the format.
 pub(crate) fn parse(page: &str) -> Result<Vec<Sample>, TextError> {
     let lines = page.lines().enumerate().map(|(at, line)| (at + 1, line.trim()));
     lines

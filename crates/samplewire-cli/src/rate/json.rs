@@ -9,7 +9,7 @@ use crate::lanes::LaneEntry;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
-/// The whole of a measurement.
+/// The JSON document of a measurement.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
 
 /// What was agreed.
@@ -17,34 +17,34 @@ pub(super) type Document = crate::document::Document<Start, Interval, End>;
 pub(super) struct Start {
     /// The version of this command.
     pub(super) version: &'static str,
-    /// The stream that is received, null where none is.
+    /// The received stream; null if there is none.
     pub(super) receive: Option<Device>,
-    /// The stream that is sent, null where none is.
+    /// The sent stream; null if there is none.
     pub(super) transmit: Option<Device>,
-    /// Packets of each on their way, as was asked for: a device may hold fewer.
+    /// The requested window of each stream in packets; a device may have a smaller one.
     pub(super) window_packets: u32,
-    /// The socket buffer that was granted for receiving, 0 where nothing is received.
+    /// The socket buffer granted for receiving, 0 if nothing is received.
     pub(super) receive_buffer_bytes: usize,
-    /// The socket buffer that was granted for sending, 0 where nothing is sent.
+    /// The socket buffer granted for sending, 0 if nothing is sent.
     pub(super) send_buffer_bytes: usize,
-    /// What the I/O thread of each stream was given of the machine.
+    /// The real-time settings that the I/O thread of each stream got.
     pub(super) real_time: Vec<RealTimeEntry>,
 }
 
-/// What happened in a second.
+/// The counts of one second.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
-    /// When it began, in seconds since the opening.
+    /// Start of the interval, in seconds since the opening.
     pub(super) start_s: f64,
-    /// When it ended.
+    /// End of the interval.
     pub(super) end_s: f64,
-    /// From the device, null where nothing is received.
+    /// From the device, null if nothing is received.
     pub(super) receive: Option<Flow>,
-    /// To the device, null where nothing is sent.
+    /// To the device, null if nothing is sent.
     pub(super) transmit: Option<Flow>,
 }
 
-/// One way in a second.
+/// The counts of one direction.
 #[derive(Debug, Serialize)]
 pub(super) struct Flow {
     /// Bytes of samples delivered, or handed over to be sent.
@@ -53,7 +53,7 @@ pub(super) struct Flow {
     pub(super) goodput_bps: f64,
     /// Samples delivered, or handed over.
     pub(super) samples: u64,
-    /// Samples missing; 0 for what is sent.
+    /// Samples missing; 0 for a sent stream.
     pub(super) samples_missing: u64,
     /// Packets that came too late.
     pub(super) packets_late: u64,
@@ -68,23 +68,23 @@ pub(super) struct End {
     pub(super) result: &'static str,
     /// The exit status of the command.
     pub(super) exit_status: u8,
-    /// From the device, null where nothing was received.
+    /// From the device, null if nothing was received.
     pub(super) receive: Option<Receive>,
-    /// To the device, null where nothing was sent.
+    /// To the device, null if nothing was sent.
     pub(super) transmit: Option<Transmit>,
-    /// The thresholds that were crossed, in words.
+    /// The exceeded thresholds, in words.
     pub(super) thresholds_crossed: Vec<String>,
 }
 
-/// What was received; meanings in `docs/statistics.md`.
+/// The sums of the received streams; meanings in `docs/statistics.md`.
 #[derive(Debug, Serialize)]
 pub(crate) struct Receive {
     pub(crate) seconds: f64,
     pub(crate) bytes: u64,
     pub(crate) goodput_bps: f64,
-    /// Every index in one term; null where they do not add up, which is a defect of this program.
+    /// The terms of the account; null if they do not add up, which is a defect of this program.
     pub(crate) account: Option<Counts>,
-    /// For how long the device had been silent at the end, null where it was not.
+    /// How long the device had been silent at the end, null if it was not.
     pub(crate) silent_s: Option<f64>,
     pub(crate) samples_delivered: u64,
     /// Samples that the chain made of them, where there is one.
@@ -94,7 +94,7 @@ pub(crate) struct Receive {
     pub(crate) gaps: u64,
     /// Samples missing, by hop.
     pub(crate) lost_at: Counts,
-    /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
+    /// The bound of each count: `exact`, or the true number is `at least`, `at most` or `about` it.
     pub(crate) lost_at_bounds: Words,
     pub(crate) host_hints: HostHints,
     pub(crate) packets_received: u64,
@@ -106,18 +106,18 @@ pub(crate) struct Receive {
     pub(crate) packets_dropped_by_socket: u64,
     pub(crate) credit_stalls: u64,
     pub(crate) rtt_ns: u64,
-    /// The same of each stream; above are the sums, and the longest round trip.
+    /// The same for each stream; above are the sums, and the longest round trip.
     pub(crate) streams: Vec<LaneEntry>,
 }
 
-/// What was sent; meanings in `docs/statistics.md`.
+/// The sums of the sent stream; meanings in `docs/statistics.md`.
 #[derive(Debug, Serialize)]
 pub(super) struct Transmit {
     pub(super) seconds: f64,
     pub(super) bytes: u64,
     pub(super) goodput_bps: f64,
     pub(super) samples_sent: u64,
-    /// Null where the device could not say.
+    /// Null if the device could not report it.
     pub(super) samples_underflow: Option<u64>,
     pub(super) packets_sent: u64,
     pub(super) packets_repaired: u64,

@@ -1,4 +1,4 @@
-//! `rate`: how much goes through, and what is lost, late or lacking on the way.
+//! `rate`: measures the sample rate, and the samples that are lost, late or missing.
 
 pub(crate) mod json;
 mod receive;
@@ -34,9 +34,9 @@ use receive::Receiving;
 use tally::{Received, Sent, Tally};
 use transmit::Transmitting;
 
-/// Measures, and tells of it in the form that was asked for.
+/// Measures, and reports in the requested form.
 pub(crate) fn run(arguments: &RateArguments) -> Result<Outcome, Failure> {
-    document::tell(arguments.json, false, |console, document| measure(arguments, console, document))
+    document::run(arguments.json, false, |console, document| measure(arguments, console, document))
 }
 
 fn measure(
@@ -57,7 +57,7 @@ fn measure(
             "--channels names streams to receive, and --way transmit receives none".into(),
         ));
     }
-    // One owner: a device that has no second stream then says so, and not that it is busy.
+    // One owner for both: a device without a second stream then says so, instead of being busy.
     let owner = samplewire::draw_owner()?;
     let receiver = match arguments.way {
         Way::Receive | Way::Both => Some(receiver(arguments, address, owner)?),
@@ -86,7 +86,7 @@ fn measure(
         let received = receiving.take().map(|it| scope.spawn(|| it.run(&is_over)));
         let sent = transmitting.take().map(|it| scope.spawn(|| it.run(&is_over, &interrupt)));
         let mut cadence = Cadence::new(Duration::from_secs(1), started);
-        let mut told = Tally::default();
+        let mut reported = Tally::default();
         loop {
             std::thread::sleep(PAUSE);
             let now = Instant::now();
@@ -97,13 +97,13 @@ fn measure(
             let ends = has_ended || is_interrupted || elapsed >= arguments.duration;
             if ends || cadence.is_due(now) {
                 let tally = Tally::of(elapsed, &watched.0, &watched.1);
-                let interval = tally.since(&told);
+                let interval = tally.since(&reported);
                 console.line(format_args!("{}", interval.words()));
                 document.push_interval(interval.json());
-                told = tally;
+                reported = tally;
             }
             if ends {
-                // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+                // Relaxed: the flag is read again soon, and orders nothing.
                 is_over.store(true, Ordering::Relaxed);
                 let received = received.map(|it| it.join().expect("receiving does not panic"));
                 return (received, sent.map(|it| it.join().expect("sending does not panic")));
@@ -205,13 +205,13 @@ fn announce(
     });
 }
 
-/// A chain behind which samples are forgotten.
+/// A chain whose output is discarded.
 fn chain(spec: &ChainSpec, info: &StreamInfo) -> Result<ChainSink, Failure> {
     let behind = ChainSink::info_behind(spec, info)?;
     Ok(ChainSink::start(spec, info, Box::new(NullSink::new(&behind)))?)
 }
 
-/// Opens what is received.
+/// Opens the received streams.
 fn receiver(
     arguments: &RateArguments,
     address: SocketAddr,
@@ -250,5 +250,5 @@ fn send_options(arguments: &RateArguments) -> SendOptions {
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-/// How often it is looked whether something is due.
+/// How often the loop checks for work.
 const PAUSE: Duration = Duration::from_millis(20);

@@ -1,4 +1,4 @@
-//! From the device: everything is counted and forgotten.
+//! Receives from the device, counts and discards.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -17,14 +17,14 @@ use crate::hops::HeldUp;
 use crate::host::HostHints;
 use crate::lanes::{Lane, silence, total};
 
-/// A receiver at work.
+/// A running receiver.
 pub(super) struct Receiving {
     aligned: AlignedStreams,
     chain: Option<ChainSink>,
     watch: Arc<Watch>,
 }
 
-/// What others may see of it meanwhile.
+/// Counts for other threads.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     /// Samples delivered.
@@ -46,7 +46,7 @@ impl Receiving {
         Arc::clone(&self.watch)
     }
 
-    /// Receives until it is over, or the stream is.
+    /// Receives until the measurement or the stream ends.
     pub(super) fn run(mut self, is_over: &AtomicBool) -> Received {
         let info = self.aligned.info();
         let peer = info.address;
@@ -57,7 +57,7 @@ impl Receiving {
         let started = Instant::now();
         let mut cadence = Cadence::new(COUNTERS_PERIOD, started);
         let (mut ended, mut failed) = (None, None);
-        // Relaxed: figures for display, and a flag that is looked at again soon.
+        // Relaxed: figures for display, and a flag that is read again soon.
         while !is_over.load(Ordering::Relaxed) && ended.is_none() && failed.is_none() {
             match self.aligned.next_within(PAUSE_MAX) {
                 Ok(Some(AlignedItem::Gap(lost))) => {
@@ -128,8 +128,8 @@ fn is_finished(error: &ReceiveError) -> bool {
     matches!(**error, ReceiveError::Closed(End::Finished { .. }))
 }
 
-/// When the program held all that the stream has. Of several streams it is not known which of them,
-/// or this program, held the others up.
+/// When the program held up the stream. With several streams, it is unknown whether one of them or
+/// this program held the others up.
 fn stalls(aligned: &AlignedStreams) -> Stalls {
     match aligned.infos().len() {
         1 => aligned.stats().next().map_or_else(Stalls::default, |(snapshot, _)| snapshot.stalls),
@@ -137,8 +137,8 @@ fn stalls(aligned: &AlignedStreams) -> Stalls {
     }
 }
 
-/// How often the counters are read: the I/O thread writes them as often.
+/// How often the counters are read: as often as the I/O thread writes them.
 const COUNTERS_PERIOD: Duration = Duration::from_millis(20);
 
-/// The longest that the end waits to be seen.
+/// Maximum time until a request to end is noticed.
 const PAUSE_MAX: Duration = Duration::from_millis(50);

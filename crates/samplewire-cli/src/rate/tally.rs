@@ -1,4 +1,4 @@
-//! What was counted, each second and in all.
+//! The counts of each second and the totals.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -18,7 +18,7 @@ use crate::hops;
 use crate::host::HostHints;
 use crate::lanes::{self, Lane, LaneEntry};
 
-/// Sums at one moment, or what came between two.
+/// The counts up to a moment, or between two moments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
     start: Duration,
@@ -27,7 +27,7 @@ pub(super) struct Tally {
     transmit: Option<Flow>,
 }
 
-/// One way.
+/// The counts of one direction.
 #[derive(Clone, Copy, Debug, Default)]
 struct Flow {
     bytes: u64,
@@ -71,7 +71,7 @@ impl Tally {
         Self { start: Duration::ZERO, end: elapsed, receive, transmit }
     }
 
-    /// What came since `before`.
+    /// The counts since `before`.
     pub(super) fn since(&self, before: &Self) -> Self {
         let flow = |now: Option<Flow>, before: Option<Flow>| {
             let before = before.unwrap_or_default();
@@ -92,7 +92,7 @@ impl Tally {
         }
     }
 
-    /// A line for each way, of 80 columns at most.
+    /// A line for each direction, of at most 80 columns.
     pub(super) fn words(&self) -> String {
         let elapsed = self.end - self.start;
         let received = self.receive.map(|flow| {
@@ -138,21 +138,21 @@ impl Tally {
     }
 }
 
-/// What was received in all.
+/// The totals of the received streams.
 #[derive(Debug)]
 pub(crate) struct Received {
     pub(crate) account: Account,
-    /// How long the device had been silent at the end, where it was.
+    /// How long the device had been silent at the end, if it was.
     pub(crate) silent: Option<Duration>,
     pub(crate) snapshot: ReceiverSnapshot,
-    /// The same of each stream.
+    /// The same for each stream.
     pub(crate) lanes: Vec<Lane>,
     pub(crate) host: HostHints,
     pub(crate) elapsed: Duration,
     pub(crate) frame_bytes: usize,
-    /// Samples behind the chain, where there is one.
+    /// Samples behind the chain, if there is one.
     pub(crate) chain_samples: Option<u64>,
-    /// What broke it off.
+    /// The error that ended it.
     pub(crate) error: Option<String>,
 }
 
@@ -161,12 +161,12 @@ impl Received {
         self.balance().is_ok_and(|balance| balance.is_whole())
     }
 
-    /// All indexes by term.
+    /// The account of all indexes.
     pub(super) fn balance(&self) -> Result<Balance, Defect> {
         self.account.balance(self.account.delivered())
     }
 
-    /// What keeps its counts from being exact.
+    /// Why its counts may not be exact.
     fn doubts(&self) -> Doubts {
         let doubts = Doubts::of(&self.account, &self.snapshot, &self.host);
         if self.lanes.len() > 1 { doubts.of_several_streams() } else { doubts }
@@ -251,17 +251,17 @@ impl Received {
     }
 }
 
-/// What was sent in all.
+/// The totals of the sent stream.
 #[derive(Debug)]
 pub(super) struct Sent {
     pub(super) samples: u64,
     pub(super) late: u64,
-    /// Samples that were not there in time, where the device said so.
+    /// Samples missing at their time, if the device reported them.
     pub(super) underflow: Option<u64>,
     pub(super) snapshot: TransmitterSnapshot,
     pub(super) elapsed: Duration,
     pub(super) frame_bytes: usize,
-    /// What broke it off.
+    /// The error that ended it.
     pub(super) error: Option<String>,
 }
 
@@ -283,8 +283,8 @@ impl Sent {
             measured(bits_per_second(self.bytes(), self.elapsed), "b/s")
         ));
         let underflow = match self.underflow {
-            Some(samples) => format!("{} samples were not there in time", grouped(samples)),
-            None => "the device could not say how much was not there in time".into(),
+            Some(samples) => format!("{} samples were missing at their time", grouped(samples)),
+            None => "the device could not report how many samples were missing".into(),
         };
         console.line(format_args!("  underflow  {underflow}"));
         console.line(format_args!(
@@ -314,7 +314,7 @@ impl Sent {
     }
 }
 
-/// The thresholds that were crossed, in words.
+/// The exceeded thresholds, in words.
 pub(super) fn crossed(
     thresholds: &[Threshold],
     received: Option<&Received>,
@@ -335,7 +335,7 @@ pub(super) fn crossed(
             Subject::Repaired => it.snapshot.stream.retransmissions,
             Subject::Corrupted => it.snapshot.corrupted,
             Subject::Stall => it.snapshot.stream.credit_stalls,
-            // What the device could not say is not known to be good.
+            // An unknown count exceeds every threshold.
             Subject::Underflow => it.underflow.unwrap_or(u64::MAX),
             Subject::Gap | Subject::Duplicate => 0,
         });

@@ -1,4 +1,4 @@
-//! To the device: zeros, at the rate that it takes them.
+//! Sends zeros to the device, at the rate that it accepts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use super::tally::Sent;
 use crate::arguments::RateArguments;
 use crate::interrupt::{Interrupt, wait_ready};
 
-/// A stream to a device, at work.
+/// A running stream to a device.
 pub(super) struct Transmitting {
     stream: SendStream,
     lead: Duration,
@@ -21,7 +21,7 @@ pub(super) struct Transmitting {
     watch: Arc<Watch>,
 }
 
-/// What others may see of it meanwhile.
+/// Counts for other threads.
 #[derive(Debug)]
 pub(super) struct Watch {
     /// Samples handed over.
@@ -47,7 +47,7 @@ impl Transmitting {
         Arc::clone(&self.watch)
     }
 
-    /// Sends until it is over, waits until that is played, and closes.
+    /// Sends until the measurement ends, waits until everything is played, and closes.
     pub(super) fn run(mut self, is_over: &AtomicBool, interrupt: &Interrupt) -> Sent {
         let started = Instant::now();
         let frame_bytes = self.stream.info().frame_bytes();
@@ -65,7 +65,7 @@ impl Transmitting {
         Sent { samples, late, underflow, snapshot, elapsed, frame_bytes, error }
     }
 
-    /// How many samples were not there in time; `None` where the command was interrupted.
+    /// How many samples were missing at their time; `None` if the command was interrupted.
     fn send(
         &mut self,
         (is_over, interrupt): (&AtomicBool, &Interrupt),
@@ -87,7 +87,7 @@ impl Transmitting {
         let first =
             stream.session().first_index + (lead.as_secs_f64() * info.rate_hz()).round() as u64;
         let end = stream.send_burst(&mut zeros, first, |index| {
-            // Relaxed: figures for display, and a flag that is looked at again soon.
+            // Relaxed: figures for display, and a flag that is read again soon.
             watch.samples.store(index - first, Ordering::Relaxed);
             late.look(watch);
             is_interrupted()
@@ -116,7 +116,7 @@ impl Transmitting {
     }
 }
 
-/// Zeros until it is over.
+/// Zeros until the measurement ends.
 struct Zeros<'a> {
     zeros: NullSource,
     is_over: &'a AtomicBool,
@@ -128,12 +128,12 @@ impl Source for Zeros<'_> {
     }
 
     fn read(&mut self, out: &mut [u8]) -> Result<usize, BoxError> {
-        // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
+        // Relaxed: the flag is read again soon, and orders nothing.
         if self.is_over.load(Ordering::Relaxed) { Ok(0) } else { self.zeros.read(out) }
     }
 }
 
-/// Late packets, which the wire counts modulo 2^16.
+/// Counts late packets, which the wire counts modulo 2^16.
 #[derive(Debug, Default)]
 struct Late {
     seen: u16,
@@ -141,7 +141,7 @@ struct Late {
 }
 
 impl Late {
-    /// Looks at the counters; the index that is played.
+    /// Reads the counters; returns the index that is played.
     fn look(&mut self, watch: &Watch) -> u64 {
         let stream = watch.stats.stats().stream;
         self.packets += u64::from(stream.late_at_peer.wrapping_sub(self.seen));
@@ -151,5 +151,5 @@ impl Late {
     }
 }
 
-/// How long a device may stay at one index before it is given up.
+/// How long a device may stay at one index before the command gives up.
 const STALL_MAX: Duration = Duration::from_secs(10);

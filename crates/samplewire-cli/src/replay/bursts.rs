@@ -1,12 +1,12 @@
-//! A source in bursts.
+//! Splits a source into bursts.
 
 use samplewire::BoxError;
 use samplewire::source::{Source, StreamInfo};
 
-/// Gives so many samples of a source, and says when that has ended.
+/// Reads a limited number of samples from a source, and reports its end.
 pub(super) struct Limited<'a> {
     source: &'a mut dyn Source,
-    /// Bytes that are still wanted; `None` for all.
+    /// Bytes left in the burst; `None` for no limit.
     left_bytes: Option<u64>,
     has_ended: bool,
 }
@@ -18,7 +18,7 @@ impl<'a> Limited<'a> {
         Self { source, left_bytes, has_ended: false }
     }
 
-    /// Whether the source has no more.
+    /// Whether the source has ended.
     pub(super) const fn has_ended(&self) -> bool {
         self.has_ended
     }

@@ -1,5 +1,5 @@
-//! The JSON of `replay`, in the manner of that of `record`. Fields are added in later versions,
-//! never changed.
+//! The JSON of `replay`, similar to that of `record`. Fields are added in later versions, never
+//! changed.
 
 use samplewire::transmitter::TransmitterSnapshot;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
-/// The whole of a replay.
+/// The JSON document of a replay.
 pub(super) type Document = crate::document::Document<Start, Interval, End>;
 
 /// What was agreed.
@@ -27,20 +27,20 @@ pub(super) struct Start {
     pub(super) underflow: &'static str,
     /// The index of the first sample.
     pub(super) first_index: u64,
-    /// Packets held for repair.
+    /// Packets kept for repair.
     pub(super) window_packets: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
-    /// What the I/O thread was given of the machine.
+    /// The real-time settings that the I/O thread got.
     pub(super) real_time: RealTimeEntry,
 }
 
-/// What happened in a second.
+/// The counts of one second.
 #[derive(Debug, Serialize)]
 pub(super) struct Interval {
-    /// When it began, in seconds since the opening.
+    /// Start of the interval, in seconds since the opening.
     pub(super) start_s: f64,
-    /// When it ended.
+    /// End of the interval.
     pub(super) end_s: f64,
     /// Bytes of samples handed over to be sent.
     pub(super) bytes: u64,
@@ -54,7 +54,7 @@ pub(super) struct Interval {
     pub(super) packets_sent: u64,
     /// DATA packets that departed again.
     pub(super) packets_repaired: u64,
-    /// Packets that came to the device after their time.
+    /// Packets that reached the device after their time.
     pub(super) packets_late: u64,
 }
 
@@ -67,7 +67,7 @@ pub(super) struct End {
     pub(super) exit_status: u8,
     /// Why it ended, in words.
     pub(super) reason: String,
-    /// How long it took from the opening, in seconds.
+    /// Duration since the opening, in seconds.
     pub(super) seconds: f64,
     /// The first index.
     pub(super) first_index: u64,
@@ -81,14 +81,13 @@ pub(super) struct End {
     pub(super) goodput_bps: f64,
     /// Samples handed over to be sent.
     pub(super) samples_sent: u64,
-    /// Samples that were not there when the device was to play them; null where the device could
-    /// not say so.
+    /// Samples missing when the device had to play them; null if the device could not report it.
     pub(super) samples_underflow: Option<u64>,
     #[serde(flatten)]
     pub(super) counters: Counters,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
-    /// The thresholds that were crossed, as they were given.
+    /// The exceeded thresholds, as given.
     pub(super) thresholds_crossed: Vec<String>,
 }
 
@@ -99,19 +98,19 @@ pub(super) struct Counters {
     packets_sent: u64,
     /// DATA packets that departed again.
     packets_repaired: u64,
-    /// Packets that the device has, duplicates included, as it last reported.
+    /// Packets that reached the device, with duplicates, as of its last report.
     packets_received_by_device: u32,
-    /// Packets that came to the device after their time, or after they were given up.
+    /// Packets that reached the device after their time, or after they were given up.
     packets_late: u64,
     /// Packets that the device gave up.
     packets_given_up: u32,
-    /// REPORTs taken.
+    /// REPORTs received.
     reports: u64,
-    /// Times that data waited for the device to take more.
+    /// Times that data waited for credit.
     credit_stalls: u64,
     /// Packets whose checksum was wrong.
     packets_corrupted: u64,
-    /// Packets of no stream of ours.
+    /// Packets of no stream of this end.
     packets_foreign: u64,
     /// Smoothed round-trip time in nanoseconds.
     rtt_ns: u64,

@@ -1,4 +1,4 @@
-//! `replay`: a recording to a device, which plays it.
+//! `replay`: sends a recording to a device, which plays it.
 
 mod bursts;
 mod json;
@@ -38,9 +38,9 @@ use progress::Progress;
 use stop::Stop;
 use summary::Summary;
 
-/// Replays, and tells of it in the form that was asked for.
+/// Replays, and reports in the requested form.
 pub(crate) fn run(arguments: &ReplayArguments) -> Result<Outcome, Failure> {
-    document::tell(arguments.json, arguments.progress, |console, document| {
+    document::run(arguments.json, arguments.progress, |console, document| {
         replay(arguments, console, document)
     })
 }
@@ -113,7 +113,7 @@ fn replay(
     Ok(outcome)
 }
 
-/// A replay under way.
+/// A running replay.
 struct Replay<'a> {
     arguments: &'a ReplayArguments,
     stream: &'a mut SendStream,
@@ -142,7 +142,7 @@ impl Replay<'_> {
         let stop = match sent {
             Ok(stop) => stop,
             Err(PlayError::Source(error)) => {
-                // What came before is still to be played.
+                // The previous samples must still be played.
                 self.stream.finish(0).map_err(PlayError::from)?;
                 return Err(Failure::of_source(error));
             }
@@ -174,11 +174,11 @@ impl Replay<'_> {
         loop {
             let mut burst = Limited::new(source, arguments.burst);
             let stats = stream.stats_handle();
-            let told = |index| {
+            let on_progress = |index| {
                 progress.look(&stats.stats(), index);
                 progress.stop_signal(interrupt).is_some()
             };
-            let end = stream.send_burst(&mut burst, next, told)?;
+            let end = stream.send_burst(&mut burst, next, on_progress)?;
             progress.burst(next, end);
             next = end;
             if interrupt.signal().is_some() || burst.has_ended() {
@@ -214,7 +214,7 @@ fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> 
     let mut options = SourceOptions::new().repeat(arguments.repeat).verify(arguments.verify);
     let is_raw = samplewire_record::sigmf::Paths::existing(&arguments.file).is_none();
     if is_raw {
-        // Raw samples have no rate, and none is needed: the device's clock is what counts.
+        // Raw samples have no rate, and need none: the device's clock sets the pace.
         options = options.rate_hz(RAW_RATE_HZ);
     }
     if let Some(format) = arguments.format {
@@ -226,7 +226,7 @@ fn open_source(arguments: &ReplayArguments) -> Result<Box<dyn Source>, Failure> 
     Ok(Box::new(open_recording(&arguments.file, &options)?))
 }
 
-/// The source as the device takes it.
+/// Converts the source to the device's format.
 fn fitted(
     source: Box<dyn Source>,
     arguments: &ReplayArguments,
@@ -288,7 +288,7 @@ fn first_index(arguments: &ReplayArguments, device: &DeviceInfo) -> SampleIndex 
     }
 }
 
-/// States what was agreed and what is taken.
+/// Prints what was agreed.
 fn announce(
     arguments: &ReplayArguments,
     console: &mut Console,
@@ -339,5 +339,5 @@ const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// Any rate: nothing depends on it.
 const RAW_RATE_HZ: f64 = 1.0;
 
-/// How long a device may stay at one index before it is given up.
+/// How long a device may stay at one index before the command gives up.
 const STALL_MAX: std::time::Duration = std::time::Duration::from_secs(10);

@@ -1,4 +1,4 @@
-//! How far a replay is.
+//! The progress of a replay.
 
 use std::time::{Duration, Instant};
 
@@ -21,11 +21,11 @@ pub(super) struct Sent {
     /// The first index, and the one after the last.
     pub(super) first: SampleIndex,
     pub(super) end: SampleIndex,
-    /// Packets that came to the device after their time: the wire counts them modulo 2^16.
+    /// Packets that reached the device after their time: the wire counts them modulo 2^16.
     pub(super) late_packets: u64,
 }
 
-/// Follows a replay and shows it.
+/// Follows a replay and prints its progress.
 pub(super) struct Progress<'a> {
     started: Instant,
     frame_bytes: u64,
@@ -33,17 +33,17 @@ pub(super) struct Progress<'a> {
     console: &'a mut Console,
     document: &'a mut Document,
     sent: Sent,
-    /// The index at which the present burst began.
+    /// The index at which the current burst began.
     burst_first: SampleIndex,
-    /// Samples of the bursts before.
+    /// Samples of the previous bursts.
     samples_before: u64,
     late_seen: u16,
-    told: Told,
+    reported: Reported,
 }
 
-/// What the last interval ended with.
+/// The counts at the end of the last interval.
 #[derive(Clone, Copy, Debug, Default)]
-struct Told {
+struct Reported {
     elapsed: Duration,
     samples: u64,
     packets: u64,
@@ -69,11 +69,11 @@ impl<'a> Progress<'a> {
             burst_first: first,
             samples_before: 0,
             late_seen: 0,
-            told: Told::default(),
+            reported: Reported::default(),
         }
     }
 
-    /// Looks at the counters; the present burst has come to `index`.
+    /// Reads the counters; the current burst has reached `index`.
     pub(super) fn look(&mut self, snapshot: &TransmitterSnapshot, index: SampleIndex) {
         self.take(snapshot, index);
         let now = Instant::now();
@@ -82,7 +82,7 @@ impl<'a> Progress<'a> {
         }
     }
 
-    /// Where lines go.
+    /// The console for lines.
     pub(super) const fn console(&mut self) -> &mut Console {
         self.console
     }
@@ -92,7 +92,7 @@ impl<'a> Progress<'a> {
         interrupt.stop_signal(self.console)
     }
 
-    /// A burst is handed over.
+    /// Counts a finished burst.
     pub(super) fn burst(&mut self, first: SampleIndex, end: SampleIndex) {
         self.sent.bursts += u64::from(end > first);
         self.samples_before += end - first;
@@ -100,7 +100,7 @@ impl<'a> Progress<'a> {
         (self.sent.end, self.burst_first) = (end, end);
     }
 
-    /// Tells of the rest.
+    /// Prints the last interval.
     pub(super) fn finish(&mut self, stream: &SendStream) -> Sent {
         let snapshot = stream.stats();
         self.take(&snapshot, self.sent.end);
@@ -118,14 +118,14 @@ impl<'a> Progress<'a> {
 
     fn interval(&mut self, snapshot: &TransmitterSnapshot, now: Instant) {
         let stream = &snapshot.stream;
-        let next = Told {
+        let next = Reported {
             elapsed: now - self.started,
             samples: self.sent.samples,
             packets: stream.packets,
             repaired: stream.retransmissions,
             late: self.sent.late_packets,
         };
-        let before = std::mem::replace(&mut self.told, next);
+        let before = std::mem::replace(&mut self.reported, next);
         let bytes = (next.samples - before.samples) * self.frame_bytes;
         let goodput_bps = bits_per_second(bytes, next.elapsed - before.elapsed);
         self.document.push_interval(Interval {
@@ -152,5 +152,5 @@ impl<'a> Progress<'a> {
     }
 }
 
-/// An interval.
+/// Length of an interval.
 const PERIOD: Duration = Duration::from_secs(1);

@@ -10,11 +10,11 @@ use crate::outcome::Outcome;
 /// Why a replay stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// All was sent and played.
+    /// Everything was sent and played.
     Finished,
     /// A signal came.
     Signal(u8),
-    /// The device opened and never took anything.
+    /// The device accepted the opening, but never granted credit.
     NoCredit(Duration),
     /// The device has stopped playing at this index.
     Stalled(SampleIndex),
@@ -25,7 +25,7 @@ pub(super) enum Stop {
 }
 
 impl Stop {
-    /// With how the stream then ended.
+    /// Adds how the stream then ended.
     pub(super) fn of_end(self, end: End) -> Self {
         match (&self, end) {
             (Self::Finished, End::Finished { .. }) => self,
@@ -34,7 +34,7 @@ impl Stop {
         }
     }
 
-    /// The outcome by the reason alone, before anything is counted.
+    /// The outcome by the reason alone, without the counts.
     pub(super) const fn outcome(&self) -> Outcome {
         match self {
             Self::Finished => Outcome::Whole,
@@ -58,7 +58,7 @@ impl Stop {
         }
     }
 
-    /// What to do next, where the words do not say so themselves.
+    /// Advice on what to do next, unless the words contain it.
     pub(super) const fn tip(&self) -> Option<&'static str> {
         match self {
             Self::Broken(End::ClosedByPeer(CloseReason::Underflow)) => Some(
@@ -69,7 +69,7 @@ impl Stop {
                 Some("a shorter --pause, or a device with a larger --play-jump-max")
             }
             Self::Broken(End::PeerSilent) | Self::Stalled(_) | Self::NoCredit(_) => {
-                Some("`samplewire probe` tells whether the device still answers")
+                Some("`samplewire probe` shows whether the device still answers")
             }
             _ => None,
         }
@@ -86,7 +86,7 @@ fn broken_words(end: End) -> String {
         End::Finished { .. } => "the stream ended".into(),
         End::Cancelled => "the stream was closed here".into(),
         End::ClosedByPeer(CloseReason::Underflow) => {
-            "samples were not there in time, and the device stopped (--underflow stop)".into()
+            "samples were missing at their time, and the device stopped (--underflow stop)".into()
         }
         End::ClosedByPeer(CloseReason::JumpTooFar) => {
             "the index jumped further ahead than the device plays".into()

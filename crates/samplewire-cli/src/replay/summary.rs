@@ -1,4 +1,4 @@
-//! How a replay went: the outcome, the counters, the thresholds.
+//! The result of a replay: the outcome, the counters, the thresholds.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::outcome::Outcome;
 
-/// A replay that is over.
+/// A finished replay.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) stop: Stop,
     pub(super) sent: Sent,
-    /// How the session ended, where the port did not fail.
+    /// How the session ended, unless the port failed.
     pub(super) end: Option<SessionEnd>,
     pub(super) snapshot: TransmitterSnapshot,
     pub(super) elapsed: Duration,
@@ -25,7 +25,7 @@ pub(super) struct Summary {
     pub(super) frame_bytes: usize,
 }
 
-/// A threshold, and the count that is above it.
+/// An exceeded threshold, with its count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Crossed {
     threshold: Threshold,
@@ -33,7 +33,7 @@ pub(super) struct Crossed {
 }
 
 impl Summary {
-    /// The thresholds that were crossed.
+    /// The exceeded thresholds.
     pub(super) fn crossed(&self, thresholds: &[Threshold]) -> Vec<Crossed> {
         let crossed = thresholds
             .iter()
@@ -41,7 +41,7 @@ impl Summary {
         crossed.filter(|crossed| crossed.count > crossed.threshold.count_max).collect()
     }
 
-    /// The outcome: what broke the replay off, then thresholds, then what was not there in time.
+    /// The outcome: first errors, then thresholds, then samples missing at their time.
     pub(super) fn outcome(&self, crossed: &[Crossed]) -> Outcome {
         let is_whole = self.underflow().unwrap_or(0) == 0 && self.sent.late_packets == 0;
         match self.stop.outcome() {
@@ -52,7 +52,7 @@ impl Summary {
         }
     }
 
-    /// Prints it for people.
+    /// Prints the result for people.
     pub(super) fn print(&self, console: &mut Console, outcome: Outcome, crossed: &[Crossed]) {
         let Self { sent, snapshot, elapsed, .. } = self;
         let stream = &snapshot.stream;
@@ -67,8 +67,8 @@ impl Summary {
         console.line(format_args!("  indexes    {}", indexes_words(sent.first..sent.end)));
         console.line(format_args!("  bursts     {}", grouped(sent.bursts)));
         let underflow = match self.underflow() {
-            Some(samples) => format!("{} samples were not there in time", grouped(samples)),
-            None => "the device could not say how much was not there in time".into(),
+            Some(samples) => format!("{} samples were missing at their time", grouped(samples)),
+            None => "the device could not report how many samples were missing".into(),
         };
         console.line(format_args!("  underflow  {underflow}"));
         console.line(format_args!(
@@ -95,7 +95,7 @@ impl Summary {
         }
     }
 
-    /// It in JSON.
+    /// The result in JSON.
     pub(super) fn json(&self, outcome: Outcome, crossed: &[Crossed]) -> End {
         let named = |crossed: &Crossed| {
             let Threshold { subject, count_max } = crossed.threshold;
@@ -119,7 +119,7 @@ impl Summary {
         }
     }
 
-    /// Samples that the device lacked, where it said so at the end.
+    /// Samples missing at the device, if it reported them at the end.
     fn underflow(&self) -> Option<u64> {
         use samplewire::End as StreamEnd;
         let end = self.end.filter(|end| {

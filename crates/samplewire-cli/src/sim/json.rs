@@ -33,7 +33,7 @@ struct Transition {
     count: u64,
 }
 
-/// A seed in which something did not hold.
+/// A seed with a violated property.
 #[derive(Debug, Serialize)]
 struct SwarmFailure<'a> {
     seed: u64,
@@ -41,7 +41,7 @@ struct SwarmFailure<'a> {
     replay: String,
 }
 
-/// What the pcapng file has.
+/// The contents of the pcapng file.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Pcap {
     pub(super) file: String,
@@ -102,7 +102,7 @@ pub(super) struct Search<'a> {
     failure: Option<SearchFailure<'a>>,
 }
 
-/// What was seen of one scenario.
+/// The results of one scenario.
 #[derive(Debug, Serialize)]
 struct Scenario {
     scenario: &'static str,
@@ -117,7 +117,7 @@ struct Scenario {
     memory_bytes: u64,
 }
 
-/// A property that did not hold, and the events that lead there.
+/// A violated property, and the events that lead to it.
 #[derive(Debug, Serialize)]
 struct SearchFailure<'a> {
     scenario: &'static str,

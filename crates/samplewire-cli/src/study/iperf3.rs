@@ -1,4 +1,4 @@
-//! The same path as iperf3 uses it.
+//! Measures the same path with iperf3.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// What carries it.
+/// The transport.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Transport {
     Tcp,
@@ -24,7 +24,7 @@ impl Transport {
         }
     }
 
-    /// Packets as long as an MTU allows.
+    /// Packets as long as the MTU allows.
     fn options(self, mtu: u16) -> Vec<String> {
         match self {
             // IPv4 20, TCP 20.
@@ -42,10 +42,10 @@ pub(super) fn is_installed() -> bool {
     Command::new("iperf3").arg("--version").output().is_ok_and(|output| output.status.success())
 }
 
-/// What arrives of a second or more over loopback, in bits a second.
+/// The received bits per second, over a second or more on loopback.
 ///
 /// # Errors
-/// [`Failure::Iperf3`] with what it says.
+/// [`Failure::Iperf3`] with the program's message.
 pub(super) fn goodput_bps(transport: Transport, mtu: u16, span: Duration) -> Result<f64, Failure> {
     let port = free_port()?;
     let server = ["--server", "--one-off", "--bind", "127.0.0.1", "--port", &port];
@@ -61,7 +61,7 @@ pub(super) fn goodput_bps(transport: Transport, mtu: u16, span: Duration) -> Res
                 server.0.wait()?;
                 return Ok(bps);
             }
-            // The server takes a moment to listen.
+            // The server takes a moment before it listens.
             Err(words) if words.contains("refused") && started.elapsed() < START_TIMEOUT => {
                 std::thread::sleep(Duration::from_millis(20));
             }
@@ -70,7 +70,7 @@ pub(super) fn goodput_bps(transport: Transport, mtu: u16, span: Duration) -> Res
     }
 }
 
-/// The figure of its JSON, or its error.
+/// The figure in its JSON, or its error.
 fn received_bps(output: &Output) -> Result<f64, String> {
     let document: Value = serde_json::from_slice(&output.stdout)
         .map_err(|_| String::from_utf8_lossy(&output.stderr).trim().to_owned())?;
@@ -80,7 +80,7 @@ fn received_bps(output: &Output) -> Result<f64, String> {
     let end = &document["end"];
     let received = &end["sum_received"];
     let bps = received["bits_per_second"].as_f64().filter(|&bps| bps > 0.0);
-    // Versions before 3.14 count UDP at the sender, and what was lost of it.
+    // Versions before 3.14 report UDP at the sender, with the loss.
     let of_sent = || {
         let lost = end["sum"]["lost_percent"].as_f64()?;
         Some(end["sum"]["bits_per_second"].as_f64()? * (1.0 - lost / 100.0))
@@ -94,13 +94,13 @@ fn free_port() -> io::Result<String> {
     Ok(listener.local_addr()?.port().to_string())
 }
 
-/// A process that does not outlive us.
+/// A process that is killed with this one.
 struct Killed(Child);
 
 impl Drop for Killed {
     fn drop(&mut self) {
         if matches!(self.0.try_wait(), Ok(None)) && self.0.kill().is_ok() {
-            // It is dead; this only takes its entry from the table of processes.
+            // The process is dead; this only removes its entry from the process table.
             let _ = self.0.wait();
         }
     }

@@ -12,10 +12,10 @@ use super::results::Point;
 use crate::failure::Failure;
 use crate::wiring::{self, Wiring};
 
-/// Samples that arrive in a second, in bits: between the first block and the last.
+/// The bits per second of received samples, between the first block and the last.
 ///
 /// # Errors
-/// The stream does not open, or something is missing at its end.
+/// The stream does not open, or samples are missing at its end.
 pub(super) fn goodput_bps(point: &Point, span: Duration, seed: u64) -> Result<f64, Failure> {
     let mut source = SourceSpec::Null.open(&SourceOptions::new().rate_hz(RATE_HZ))?;
     let socket = Udp::bind((Ipv4Addr::LOCALHOST, 0).into(), &wiring::udp_options())
@@ -67,7 +67,7 @@ fn receive(address: std::net::SocketAddr, point: &Point) -> Result<Received, Fai
         let (block, now) = (block?, Instant::now());
         samples += block.len() as u64;
         match &mut times {
-            // What the first block holds came before the time begins.
+            // The samples of the first block came before the time begins.
             None => times = Some((now, now)),
             Some((_, last)) => {
                 *last = now;
@@ -84,7 +84,7 @@ fn lost(error: samplewire::transmitter::SendError) -> Failure {
     Failure::Play(error.into())
 }
 
-/// What the device says its rate is; it plays as fast as the receiver takes it.
+/// The sample rate that the device announces; it sends as fast as the receiver accepts.
 const RATE_HZ: f64 = 1e9;
 
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);

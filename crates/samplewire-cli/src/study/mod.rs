@@ -18,7 +18,7 @@ use crate::outcome::Outcome;
 use iperf3::Transport;
 use results::{Peer, Point, Results};
 
-/// Runs the study that was asked for.
+/// Runs the requested study.
 pub(crate) fn run(arguments: &StudyArguments) -> Result<Outcome, Failure> {
     match &arguments.study {
         Study::Window(arguments) => run_window(arguments),
@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &StudyArguments) -> Result<Outcome, Failure> {
 }
 
 fn run_window(arguments: &WindowArguments) -> Result<Outcome, Failure> {
-    // Opened before the work, so that a wrong path costs no minutes.
+    // Opened before the work starts, so that a wrong path does not cost minutes.
     let csv = arguments.csv.as_deref().map(create).transpose()?;
     let svg = arguments.svg.as_deref().map(|path| create(path).map(|_| path)).transpose()?;
     let interrupt = Interrupt::install()?;

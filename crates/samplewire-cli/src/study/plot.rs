@@ -80,7 +80,7 @@ fn low(windows: &[u32]) -> f64 {
     f64::from(windows.iter().copied().min().unwrap_or(1))
 }
 
-/// An axis needs a length.
+/// The axis must not have a length of zero.
 fn high(windows: &[u32]) -> f64 {
     f64::from(windows.iter().copied().max().unwrap_or(1)).max(2.0 * low(windows))
 }

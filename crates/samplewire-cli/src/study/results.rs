@@ -1,4 +1,4 @@
-//! What a study has measured.
+//! The results of a study.
 
 use std::io::{self, Write};
 
@@ -14,11 +14,11 @@ pub(super) struct Point {
     pub(super) mtu: u16,
     /// In packets.
     pub(super) window: u32,
-    /// The share of DATA packets of which bytes are changed.
+    /// The share of DATA packets with changed bytes.
     pub(super) damage: f64,
 }
 
-/// Those of a measurement of another program.
+/// The settings of a measurement with another program.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Peer {
     /// The largest IP packet in bytes.
@@ -26,7 +26,7 @@ pub(super) struct Peer {
     pub(super) transport: Transport,
 }
 
-/// All measurements, in the order in which they were taken.
+/// All measurements, in order.
 #[derive(Debug)]
 pub(super) struct Results {
     pub(super) mtus: Vec<u16>,
@@ -57,21 +57,21 @@ impl Results {
         add(&mut self.peers, peer, goodput_bps);
     }
 
-    /// Bits a second.
+    /// The median in bits per second.
     pub(super) fn median_bps(&self, point: &Point) -> Option<f64> {
         self.points.iter().find(|(known, _)| known == point).map(|(_, values)| median(values))
     }
 
-    /// The other programs at this MTU, with their medians in bits a second.
+    /// The other programs at this MTU, with their medians in bits per second.
     pub(super) fn peers_of(&self, mtu: u16) -> impl Iterator<Item = (Peer, f64)> {
         let of_mtu = self.peers.iter().filter(move |(peer, _)| peer.mtu == mtu);
         of_mtu.map(|(peer, values)| (*peer, median(values)))
     }
 
-    /// A line for each measurement.
+    /// Writes a line for each measurement.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub(super) fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "program,mtu_bytes,window_packets,damage,round,goodput_bps")?;
         for (Point { mtu, window, damage }, values) in &self.points {
@@ -122,7 +122,7 @@ struct Row {
     window_packets: Option<u32>,
     damage: Option<f64>,
     median_bps: f64,
-    /// Of each round.
+    /// One value for each round.
     goodput_bps: Vec<f64>,
 }
 
@@ -133,7 +133,7 @@ fn add<K: PartialEq>(list: &mut Vec<(K, Vec<f64>)>, key: K, value: f64) {
     }
 }
 
-/// That of an even number is the mean of the two in the middle.
+/// The median; for an even number, the mean of the two middle values.
 fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

@@ -1,4 +1,4 @@
-//! What changes between two looks: rates, and how they went for some minutes.
+//! The changes between two surveys: rates, and their history for several minutes.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
@@ -24,18 +24,18 @@ struct Track {
 #[derive(Clone, Debug)]
 pub(super) struct Shown {
     pub(super) facts: Facts,
-    /// Of the last interval; `None` at the first look.
+    /// The rates of the last interval; `None` after the first survey.
     pub(super) rates: Option<Rates>,
-    /// Samples a second, the oldest first.
+    /// Samples per second, oldest first.
     pub(super) rate_history: Vec<u64>,
-    /// Packets repaired a second, the oldest first.
+    /// Packets repaired per second, oldest first.
     pub(super) repair_history: Vec<u64>,
 }
 
-/// What happened in a second.
+/// The rates over one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Rates {
-    /// Seconds between the two answers that this is of.
+    /// Seconds between the two answers.
     pub(super) interval: f64,
     pub(super) samples: f64,
     pub(super) bits: f64,
@@ -43,7 +43,7 @@ pub(super) struct Rates {
 }
 
 impl History {
-    /// Takes a look; the streams that are there, and no other is remembered.
+    /// Takes a survey; streams that are gone are forgotten.
     pub(super) fn take(&mut self, survey: Survey) -> Vec<Shown> {
         let mut before = std::mem::take(&mut self.tracks);
         let shown = |facts: Facts| {
@@ -70,7 +70,7 @@ impl Track {
             return (Self { at, samples, repaired, rates, repairs }, None);
         };
         let seconds = (at - track.at).as_secs_f64();
-        // A counter that fell began anew with another session.
+        // A counter that fell restarted with another session.
         let rate = |before: f64, now: f64| {
             let grown = if now < before { now } else { now - before };
             if seconds > 0.0 { grown / seconds } else { 0.0 }
@@ -108,7 +108,7 @@ mod tests {
     use crate::metrics::text;
     use crate::top::survey::facts;
 
-    /// A stream of two processes, as far as each is at its own moment.
+    /// One stream in two processes, each with its own time and count.
     fn look(of_processes: [(Instant, u64); 2]) -> Survey {
         let streams = of_processes.iter().enumerate().flat_map(|(process, (at, samples))| {
             let of = "{device=\"d\",stream=\"0\",direction=\"receive\"}";
@@ -130,19 +130,19 @@ mod tests {
         let mut history = History::default();
         let first = history.take(look([(start, 7_000), (start, 0)]));
         assert!(first.iter().all(|shown| shown.rates.is_none() && shown.rate_history.is_empty()));
-        // The other answered late.
+        // The other process answered late.
         let shown =
             history.take(look([(start + second, 1_007_000), (start + second * 2, 2_000_000)]));
         let expected = Rates { interval: 1.0, samples: 1e6, bits: 32e6, repaired: 1e3 };
         assert_eq!(shown[0].rates, Some(expected));
         assert_eq!(shown[1].rates, Some(Rates { interval: 2.0, ..expected }));
-        // It counts from zero again, and then stands still.
+        // The count restarts from zero, and then stays.
         let shown =
             history.take(look([(start + second * 2, 500_000), (start + second * 4, 2_000_000)]));
         assert_eq!(shown[0].rates.unwrap().samples, 5e5);
         assert_eq!(shown[1].rates.unwrap().samples, 0.0);
         assert_eq!(shown[1].rate_history, [1_000_000, 0]);
-        // Twice at the same moment: nothing is known of it.
+        // Two surveys at the same time give no rates.
         let shown =
             history.take(look([(start + second * 2, 600_000), (start + second * 5, 2_000_000)]));
         assert_eq!(shown[0].rates.unwrap().samples, 0.0);

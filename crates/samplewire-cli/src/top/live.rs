@@ -1,4 +1,4 @@
-//! The live view: a thread asks the processes, so that one which is slow holds up no key.
+//! The live view: a thread queries the processes, so that a slow process does not delay the keys.
 
 use std::io::{self, IsTerminal};
 use std::sync::mpsc::{self, Receiver, TryRecvError};
@@ -32,11 +32,11 @@ pub(super) fn run(surveyor: Surveyor, interval: Duration) -> Result<Outcome, Fai
             std::thread::sleep(interval.saturating_sub(started.elapsed()));
         }
     })?;
-    // A panic gives the terminal back too: the hook that this installs sees to it.
+    // The hook that this installs also restores the terminal after a panic.
     let mut terminal = ratatui::try_init().inspect_err(|_| ratatui::restore())?;
     let result = watch(&mut terminal, &surveys, &interrupt, is_filtered);
     if is_gone(Duration::ZERO)? {
-        // Nothing can be given back, and no word reaches anybody.
+        // The terminal is gone, so there is nothing to restore or print.
         low_level::emulate_default_handler(SIGHUP)?;
     }
     ratatui::restore();
@@ -65,7 +65,9 @@ fn watch(
                 is_changed = true;
             }
             Err(TryRecvError::Empty) => {}
-            Err(TryRecvError::Disconnected) => unreachable!("it asks as long as it is heard"),
+            Err(TryRecvError::Disconnected) => {
+                unreachable!("it runs as long as there is a receiver")
+            }
         }
         if std::mem::take(&mut is_changed) {
             terminal.draw(|frame| screen.draw(frame))?;
@@ -90,19 +92,19 @@ fn watch(
     }
 }
 
-/// Waits for a key; whether the terminal is gone. crossterm would read from it forever, and not
-/// every process that has a terminal gets a signal when it goes.
+/// Waits for a key; returns whether the terminal is gone. crossterm would read from it forever, and
+/// a process does not always get a signal when its terminal goes.
 fn is_gone(pause: Duration) -> io::Result<bool> {
     let (stdin, stdout) = (io::stdin(), io::stdout());
     let mut fds = vec![PollFd::new(&stdout, PollFlags::empty())];
-    // Else keys are seen after the pause: one that is at its end would never let it wait.
+    // Otherwise keys are read after the pause: standard input at its end would never let it wait.
     if stdin.is_terminal() {
         fds.push(PollFd::new(&stdin, PollFlags::IN));
     }
     let pause = Timespec::try_from(pause).expect("pauses are short");
     match poll(&mut fds, Some(&pause)) {
         Ok(_) => {}
-        // A signal; it is looked at next.
+        // A signal; the caller checks it next.
         Err(Errno::INTR) => return Ok(false),
         Err(error) => return Err(error.into()),
     }
@@ -129,5 +131,5 @@ pub(super) fn action(key: KeyEvent) -> Action {
     }
 }
 
-/// The longest that a survey or a signal waits to be seen.
+/// Maximum time until a survey or a signal is noticed.
 const PAUSE: Duration = Duration::from_millis(50);

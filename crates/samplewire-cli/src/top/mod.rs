@@ -1,4 +1,4 @@
-//! `top`: what the streams of this host do, from the processes that have them.
+//! `top`: shows the streams of this host, read from the processes that own them.
 
 mod history;
 mod live;
@@ -16,7 +16,7 @@ use crate::wiring;
 
 use survey::Surveyor;
 
-/// Shows streams until the user quits, or once where nobody looks.
+/// Shows streams until the user quits, or once if standard output is not a terminal.
 pub(crate) fn run(arguments: &TopArguments) -> Result<Outcome, Failure> {
     let wanted = arguments.addresses.iter().map(|text| wiring::address(text));
     let surveyor =

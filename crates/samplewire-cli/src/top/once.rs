@@ -1,4 +1,4 @@
-//! A snapshot: for scripts, and where standard output is no terminal.
+//! A snapshot: for scripts, and if standard output is not a terminal.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::console::{Console, Lines};
 use crate::failure::Failure;
 use crate::outcome::Outcome;
 
-/// Looks twice, an interval apart, and prints what it saw.
+/// Takes two surveys, an interval apart, and prints the result.
 pub(super) fn run(surveyor: &Surveyor, arguments: &TopArguments) -> Result<Outcome, Failure> {
     let mut history = History::default();
     history.take(surveyor.look());
@@ -46,7 +46,7 @@ fn print(console: &mut Console, shown: &[Shown]) {
     let widths: Vec<usize> = (0..HEADS.len()).map(width).collect();
     for (at, row) in rows.iter().enumerate() {
         let cells = row.iter().zip(&widths).enumerate().map(|(column, (cell, &width))| {
-            // Words to the left, figures to the right.
+            // Words are left-aligned, figures right-aligned.
             if column < 3 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
         });
         console.line(format_args!("{}", cells.collect::<Vec<_>>().join("  ").trim_end()));
@@ -62,43 +62,43 @@ struct Document<'a> {
     /// The version of this command.
     version: &'static str,
     streams: Vec<Stream<'a>>,
-    /// Processes and folders that could not be looked at, and why.
+    /// Processes and folders that cannot be read, and why.
     errors: &'a [String],
 }
 
 #[derive(Serialize)]
 struct Stream<'a> {
-    /// The process, as it numbers itself.
+    /// The process ID as the process itself sees it.
     pid: Option<u64>,
     verb: &'a str,
-    /// The device's address, whichever end this is.
+    /// The device's address, for either end.
     device: &'a str,
     /// The number of the stream at the device.
     stream: Option<u64>,
     /// `receive` or `transmit`, seen from the process.
     direction: &'a str,
-    /// The other end; null while nobody has opened a device.
+    /// The other end; null while the device is not open.
     peer: Option<&'a str>,
     name: &'a str,
     format: &'a str,
     channels: Option<u64>,
-    /// Time between the two answers that the rates are of; these are null where there was one alone.
+    /// Time between the two answers that give the rates; the rates are null if there was only one.
     interval_s: Option<f64>,
-    /// Samples a second; of a sender at most.
+    /// Samples per second; for a sender an upper bound.
     samples_per_s: Option<f64>,
-    /// These in bits.
+    /// The same in bits.
     bits_per_s: Option<f64>,
-    /// Packets repaired a second.
+    /// Packets repaired per second.
     repaired_per_s: Option<f64>,
     /// Packets that came, or departed for the first time.
     packets: Number,
-    /// Those of them that came as a retransmission, or departed again.
+    /// Those that came as a retransmission, or departed again.
     packets_repaired: Number,
-    /// How much of the window is in use, from 0 to 1; null while there is none.
+    /// How much of the window is in use, from 0 to 1; null without a window.
     window_share: Option<f64>,
     /// Smoothed round-trip time.
     rtt_s: f64,
-    /// Samples missing, or not there when they were to be played.
+    /// Samples missing from the stream, or missing at their time to be played.
     samples_missing: Number,
     /// Samples missing by cause.
     gap_samples: BTreeMap<&'a str, Number>,
@@ -139,7 +139,7 @@ fn numbers(numbers: &BTreeMap<String, f64>) -> BTreeMap<&str, Number> {
     numbers.iter().map(|(name, number)| (name.as_str(), Number(*number))).collect()
 }
 
-/// Counts are written as whole numbers.
+/// A number; counts are written as whole numbers.
 struct Number(f64);
 
 impl Serialize for Number {
@@ -153,5 +153,5 @@ impl Serialize for Number {
     }
 }
 
-/// Every whole number up to here is a double.
+/// Every whole number up to here is exact in a double.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;

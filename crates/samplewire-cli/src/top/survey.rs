@@ -1,4 +1,4 @@
-//! One look at all processes: what each tells of its streams.
+//! One survey of all processes and their streams.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -10,29 +10,29 @@ use crate::metrics::local;
 use crate::metrics::tables::{GAP_SAMPLES, RECEIVER, RECORDING};
 use crate::metrics::text::Sample;
 
-/// Knows whom to ask, and for what.
+/// Knows which processes to query, and for which devices.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Surveyor {
-    /// The devices whose streams are wanted; empty for all.
+    /// The devices whose streams are shown; empty for all.
     pub(super) wanted: Vec<SocketAddr>,
-    /// Processes that are asked over TCP, besides those of this user.
+    /// Processes that are queried over TCP, in addition to those of this user.
     pub(super) from: Vec<SocketAddr>,
 }
 
-/// What all told.
+/// The answers of all processes.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
-    /// Processes that answered.
+    /// Number of processes that answered.
     pub(super) processes: usize,
-    /// In the order of their keys.
+    /// Ordered by key.
     pub(super) streams: Vec<Facts>,
-    /// There are others, of devices that are not wanted.
+    /// Whether there are streams of other devices.
     pub(super) has_others: bool,
-    /// What went wrong, one line for each process or folder.
+    /// Errors, one line for each process or folder.
     pub(super) errors: Vec<String>,
 }
 
-/// What distinguishes a stream from all others.
+/// Identifies a stream.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Key {
     pub(super) endpoint: Endpoint,
@@ -41,31 +41,31 @@ pub(super) struct Key {
     pub(super) direction: String,
 }
 
-/// A stream as its process tells of it.
+/// A stream as its process describes it.
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
-    /// When the process had told of it.
+    /// When the process answered.
     pub(super) at: Instant,
     pub(super) key: Key,
     pub(super) pid: String,
     pub(super) verb: String,
-    /// Empty while nobody has opened a device.
+    /// Empty while the device is not open.
     pub(super) peer: String,
     pub(super) name: String,
     pub(super) format: String,
     pub(super) channels: String,
-    /// Numbers by their names, without what all begin with.
+    /// Numbers by name, without the common prefix.
     pub(super) numbers: BTreeMap<String, f64>,
-    /// Samples missing by cause: of the recording where there is one, else of the stream.
+    /// Missing samples by cause: of the recording if there is one, else of the stream.
     pub(super) causes: BTreeMap<String, f64>,
 }
 
 impl Surveyor {
-    /// Asks all.
+    /// Queries all processes.
     ///
     /// # Blocking
-    /// While every process answers, for a moment; for some that do not, up to a second, and for each
-    /// [`ASKED_AT_ONCE`] more as long again.
+    /// Briefly if every process answers. Up to a second for processes that do not, and another
+    /// second for each [`ASKED_AT_ONCE`] more.
     pub(super) fn look(&self) -> Survey {
         let (mut endpoints, errors) = local::sweep();
         endpoints.extend(self.from.iter().copied().map(Endpoint::Tcp));
@@ -77,14 +77,14 @@ impl Surveyor {
                     processes += 1;
                     streams.extend(facts(&endpoint, &samples, at));
                 }
-                // It has ended since.
+                // It has ended in the meantime.
                 Err(_) if matches!(&endpoint, Endpoint::Local(path) if !path.exists()) => {}
                 Err(error) => errors.push(error.to_string()),
             }
         }
-        let told = streams.len();
+        let all = streams.len();
         streams.retain(|facts| self.wants(facts));
-        let has_others = streams.len() < told;
+        let has_others = streams.len() < all;
         streams.sort_by(|one, other| one.key.cmp(&other.key));
         streams.truncate(STREAMS_MAX);
         Survey { processes, streams, has_others, errors }
@@ -106,7 +106,7 @@ impl Surveyor {
     }
 }
 
-/// What came of asking a process.
+/// The answer of a process, or its error.
 struct Answer {
     endpoint: Endpoint,
     /// When it came.
@@ -114,7 +114,8 @@ struct Answer {
     page: Result<Vec<Sample>, FetchError>,
 }
 
-/// Asks several at once, so that one which is slow holds up few others; in the order of endpoints.
+/// Queries several processes in parallel, so that a slow one delays few others; in the order of
+/// endpoints.
 fn ask(endpoints: Vec<Endpoint>) -> Vec<Answer> {
     let threads = endpoints.len().min(ASKED_AT_ONCE);
     let rest = Mutex::new(endpoints.into_iter());
@@ -128,7 +129,7 @@ fn ask(endpoints: Vec<Endpoint>) -> Vec<Answer> {
     };
     let mut answers = std::thread::scope(|scope| {
         let start = |_| std::thread::Builder::new().spawn_scoped(scope, ask_on).ok();
-        // Where there are no more threads, those that there are take longer.
+        // Without free threads, the existing ones take longer.
         let others: Vec<_> = (1..threads).map_while(start).collect();
         let own = ask_on();
         let of_others = others.into_iter().flat_map(|it| it.join().expect("asking does not panic"));
@@ -138,7 +139,7 @@ fn ask(endpoints: Vec<Endpoint>) -> Vec<Answer> {
     answers
 }
 
-/// The streams of one page, which came at `at`.
+/// The streams of one page, received at `at`.
 pub(super) fn facts(endpoint: &Endpoint, samples: &[Sample], at: Instant) -> Vec<Facts> {
     let process = samples.iter().find(|sample| sample.name == "samplewire_info");
     let of_process = |label| process.map(|it| plain(it.label(label))).unwrap_or_default();
@@ -193,14 +194,15 @@ fn key(endpoint: &Endpoint, sample: &Sample) -> Key {
     }
 }
 
-/// A device chooses its name: what would steer a terminal is shown as a question mark.
+/// Replaces control characters by question marks: the device chooses its name, and a name could
+/// steer a terminal.
 fn plain(text: &str) -> String {
     let shown = |letter: char| if letter.is_control() { '?' } else { letter };
     text.chars().take(LABEL_CHARS_MAX).map(shown).collect()
 }
 
 impl Facts {
-    /// A number, 0 where there is none.
+    /// A number, 0 if it is absent.
     pub(super) fn number(&self, name: &str) -> f64 {
         self.numbers.get(name).copied().unwrap_or(0.0)
     }
@@ -209,8 +211,8 @@ impl Facts {
         self.key.direction == "receive"
     }
 
-    /// Samples that have come, or at most have departed for the first time: of these packets are
-    /// counted, and some are not full.
+    /// Samples that have come, or an upper bound of those that have departed: a sender counts
+    /// packets, and some are not full.
     pub(super) fn samples(&self) -> f64 {
         if self.is_received() {
             self.number("receiver_samples_delivered_total")
@@ -234,14 +236,14 @@ impl Facts {
         self.number(name)
     }
 
-    /// Samples that are missing; of a player those that were when they were to be played, among
-    /// which are the stream's gaps.
+    /// Missing samples. For a player these are the samples missing at their time, and include the
+    /// stream's gaps.
     pub(super) fn lost(&self) -> f64 {
         let of_player = self.numbers.get("player_underrun_samples_total").copied();
         of_player.unwrap_or_else(|| self.causes.values().sum())
     }
 
-    /// How much of the window is in use, from 0 to 1; `None` while there is none.
+    /// How much of the window is in use, from 0 to 1; `None` without a window.
     pub(super) fn window_share(&self) -> Option<f64> {
         let (window, used) = if self.is_received() {
             let window = self.number("receiver_port_window");
@@ -252,7 +254,7 @@ impl Facts {
         (window > 0.0).then(|| (used / window).clamp(0.0, 1.0))
     }
 
-    /// Smoothed round-trip time in seconds; 0 while it is not known.
+    /// Smoothed round-trip time in seconds; 0 if it is unknown.
     pub(super) fn rtt(&self) -> f64 {
         let is_received = self.is_received();
         let name =
@@ -261,14 +263,14 @@ impl Facts {
     }
 }
 
-/// What all names begin with.
+/// The common prefix of all names.
 const PREFIX: &str = "samplewire_";
 
-/// Processes that are asked at the same time.
+/// Processes that are queried in parallel.
 const ASKED_AT_ONCE: usize = 16;
 
-/// More streams are not shown.
+/// Maximum number of streams shown.
 const STREAMS_MAX: usize = 1_024;
 
-/// Of names that are longer the begin is shown.
+/// Longer names are cut to this length.
 const LABEL_CHARS_MAX: usize = 256;

@@ -1,4 +1,4 @@
-//! The view of real streams, drawn where no terminal is.
+//! Draws real streams without a terminal.
 
 use std::time::{Duration, Instant};
 
@@ -16,7 +16,7 @@ use super::view::Screen;
 use crate::metrics::client::Endpoint;
 use crate::metrics::{Registry, text};
 
-/// What two looks at a device and its receiver show, half a second apart.
+/// Two surveys of a device and its receiver, half a second apart.
 fn streams() -> Vec<Shown> {
     let mut source = CounterSource::new(1e6, 0).unwrap();
     let local = "127.0.0.1:0";
@@ -99,7 +99,7 @@ fn streams_are_drawn_at_any_size() {
     for size in [(1, 1), (3, 2), (20, 5), (40, 8), (300, 100)] {
         drawn(&screen, size);
     }
-    // One that was selected is gone.
+    // The selected stream is gone.
     screen.streams.remove(0);
     assert!(drawn(&screen, (80, 24)).contains(": 1 stream of"));
 }

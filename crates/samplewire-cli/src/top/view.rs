@@ -1,4 +1,4 @@
-//! What is on the screen.
+//! The content of the screen.
 
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -11,36 +11,36 @@ use super::survey::Key;
 use super::words::{HEADS, cause_words, cells, other_words, peer_words, stream_words};
 use crate::figures::measured;
 
-/// What is shown at a moment.
+/// The state to draw.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     pub(super) streams: Vec<Shown>,
     /// Processes that answered.
     pub(super) processes: usize,
     pub(super) errors: Vec<String>,
-    /// Nobody has answered yet.
+    /// No process has answered yet.
     pub(super) is_asking: bool,
-    /// The streams are those of some devices alone.
+    /// Only the streams of some devices are shown.
     pub(super) is_filtered: bool,
     /// The stream whose details are shown; else the first.
     pub(super) selected: Option<Key>,
 }
 
 impl Screen {
-    /// The place of the stream whose details are shown.
+    /// The position of the stream whose details are shown.
     fn at(&self) -> usize {
         let is_it = |key: &Key| self.streams.iter().position(|shown| shown.facts.key == *key);
         self.selected.as_ref().and_then(is_it).unwrap_or(0)
     }
 
-    /// Shows the details of the stream `steps` further down.
+    /// Selects the stream `steps` further down.
     pub(super) fn select(&mut self, steps: isize) {
         let last = self.streams.len().saturating_sub(1);
         let at = self.at().saturating_add_signed(steps).min(last);
         self.selected = self.streams.get(at).map(|shown| shown.facts.key.clone());
     }
 
-    /// Draws all.
+    /// Draws everything.
     pub(super) fn draw(&self, frame: &mut Frame<'_>) {
         let [title, body, errors] = Layout::vertical([
             Constraint::Length(1),
@@ -90,7 +90,7 @@ impl Screen {
             let row = Row::new(cells(shown));
             if shown.facts.lost() > 0.0 { row.red() } else { row }
         });
-        // On a narrow terminal the peer has the room of the bits, which the details tell too.
+        // On a narrow terminal the peer takes the column of the bits, which the details show too.
         let bits = if area.width < WIDE_COLUMNS { 0 } else { 9 };
         let widths = [7, 7, 0, 9, bits, 7, 6, 8, 7];
         let widths = widths.iter().zip(HEADS).map(|(&width, head)| match head {
@@ -133,7 +133,7 @@ fn draw_details(frame: &mut Frame<'_>, area: Rect, shown: &Shown) {
     draw_history(frame, repair_head, repairs, repaired, &shown.repair_history);
 }
 
-/// The latest at the right.
+/// Draws a history, the latest value at the right.
 fn draw_history(frame: &mut Frame<'_>, head: Rect, area: Rect, words: String, history: &[u64]) {
     frame.render_widget(Line::from(words).bold(), head);
     let width = usize::from(area.width);
@@ -148,8 +148,8 @@ const HINT: &str = "no streams of this user: start `samplewire record ADDR FILE`
                     `samplewire emulate`, or `samplewire demo` for both";
 const HINT_FILTERED: &str = "no streams of these devices: `samplewire top` alone shows all";
 
-/// From here on a row has room for all.
+/// From this width on a row shows all columns.
 const WIDE_COLUMNS: u16 = 92;
 
-/// Processes that do not answer, told of at the bottom.
+/// Maximum number of errors at the bottom.
 const ERRORS_MAX: usize = 3;

@@ -1,9 +1,9 @@
-//! The figures of a stream as people read them.
+//! Formats the figures of a stream for people.
 
 use super::history::Shown;
 use crate::figures::{grouped, measured, span};
 
-/// What stands above the columns.
+/// The heads of the columns.
 pub(super) const HEADS: [&str; 9] =
     ["PID", "VERB", "PEER", "SAMPLES", "BITS", "REPAIR", "WINDOW", "RTT", "LOST"];
 
@@ -31,7 +31,7 @@ pub(super) fn peer_words(shown: &Shown) -> String {
     let facts = &shown.facts;
     let arrow = if facts.is_received() { "<-" } else { "->" };
     match facts.peer.as_str() {
-        "" => format!("{arrow} nobody yet"),
+        "" => format!("{arrow} no peer yet"),
         peer => format!("{arrow} {peer}"),
     }
 }
@@ -42,7 +42,7 @@ fn repair_words(shown: &Shown) -> String {
     if packets > 0.0 { format!("{:.2} %", repaired / packets * 100.0) } else { "-".into() }
 }
 
-/// `modes1: sc16, 1 channel`, and where it is from.
+/// `modes1: sc16, 1 channel`, and its source.
 pub(super) fn stream_words(shown: &Shown) -> String {
     let facts = &shown.facts;
     let name = if facts.name.is_empty() { String::new() } else { format!("{}: ", facts.name) };
@@ -55,7 +55,7 @@ pub(super) fn stream_words(shown: &Shown) -> String {
     )
 }
 
-/// `1,240 deadline, 7 never asked`: what is missing, by cause.
+/// `1,240 deadline, 7 never asked`: missing samples by cause.
 pub(super) fn cause_words(shown: &Shown) -> String {
     let causes = shown.facts.causes.iter().filter(|(_, samples)| **samples > 0.0);
     let causes: Vec<_> = causes
@@ -64,7 +64,7 @@ pub(super) fn cause_words(shown: &Shown) -> String {
     if causes.is_empty() { "none".into() } else { causes.join(", ") }
 }
 
-/// What else counts, where it is not zero.
+/// Other counters that are not zero.
 pub(super) fn other_words(shown: &Shown) -> String {
     let others = OTHERS.iter().filter_map(|(name, words)| {
         let number = shown.facts.number(name);
@@ -74,7 +74,7 @@ pub(super) fn other_words(shown: &Shown) -> String {
     if others.is_empty() { "no other trouble".into() } else { others.join(", ") }
 }
 
-/// Counters that tell of trouble; `docs/statistics.md` says what to do.
+/// Counters that indicate trouble; `docs/statistics.md` lists the remedies.
 const OTHERS: [(&str, &str); 12] = [
     ("receiver_port_socket_dropped_total", "dropped by the socket"),
     ("receiver_port_starved_total", "times without credit"),

@@ -1,4 +1,4 @@
-//! One peer of a socket: its bytes in, its bytes out, and what it wants.
+//! One peer of a socket: its input, its output, and its state.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, Read, Write};
@@ -14,7 +14,7 @@ use super::control::Control;
 use super::decoder::{COMMAND_BYTES_MAX, Decoder, Step};
 use super::wire::{Kind, Violation, greeting, message_head, ready};
 
-/// A connection, from its first byte on.
+/// A connection.
 #[derive(Debug)]
 pub(super) struct Connection {
     pub(super) peer: SocketAddr,
@@ -25,23 +25,23 @@ pub(super) struct Connection {
     start: usize,
     end: usize,
     output: VecDeque<u8>,
-    /// Until when the handshake must be done.
+    /// Deadline for the handshake.
     until: Instant,
-    /// It was dialled, and the other end has not answered.
+    /// This end connected, and the other end has not answered.
     is_dialling: bool,
     control: Control,
     /// A message with samples has begun and not ended.
     is_in_samples: bool,
-    /// REQ: an answer is to come.
+    /// REQ: an answer is pending.
     is_awaiting: bool,
 }
 
 /// Why a connection ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
-    /// The peer is gone.
+    /// The peer disconnected.
     Gone,
-    /// It breaks the rules.
+    /// The peer violated the protocol.
     Sent(Violation),
 }
 
@@ -58,10 +58,10 @@ impl From<Violation> for Leave {
 }
 
 impl Connection {
-    /// Goes to `peer`, without waiting for it.
+    /// Starts to connect to `peer`, without waiting.
     ///
     /// # Errors
-    /// The system has no socket, or no way there.
+    /// The system has no free socket, or no route.
     pub(super) fn dial(kind: Kind, peer: SocketAddr, queue_bytes: usize) -> io::Result<Self> {
         let family = if peer.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -75,10 +75,10 @@ impl Connection {
         Ok(connection)
     }
 
-    /// One that came.
+    /// Wraps an accepted connection.
     ///
     /// # Errors
-    /// The socket does not take its options.
+    /// The socket rejects an option.
     pub(super) fn over(
         kind: Kind,
         stream: TcpStream,
@@ -112,7 +112,7 @@ impl Connection {
         self.stream.as_fd()
     }
 
-    /// What to wait for; `takes_samples` where what comes would be read.
+    /// The events to wait for; `takes_samples` if received samples would be read.
     pub(super) fn interest(&self, takes_samples: bool) -> PollFlags {
         let is_read = match self.kind {
             _ if !self.is_ready() => !self.is_dialling,
@@ -126,27 +126,27 @@ impl Connection {
         interest
     }
 
-    /// Whether hands have been shaken.
+    /// Whether the handshake is complete.
     pub(super) const fn is_ready(&self) -> bool {
         self.decoder.is_ready()
     }
 
-    /// Bytes that wait to be sent.
+    /// Number of bytes in the output queue.
     pub(super) fn queued_bytes(&self) -> usize {
         self.output.len()
     }
 
-    /// REQ: whether an answer is to come.
+    /// REQ: whether an answer is pending.
     pub(super) const fn is_awaiting(&self) -> bool {
         self.is_awaiting
     }
 
-    /// REP: whether an answer is wanted.
+    /// REP: whether a request is pending.
     pub(super) fn is_asking(&self) -> bool {
         self.control.is_asking()
     }
 
-    /// PUB: whether the peer wants a message that begins so.
+    /// PUB: whether the peer subscribes to a message with this beginning.
     pub(super) fn subscribes_to(&self, message: &[u8]) -> bool {
         self.control.subscribes_to(message)
     }
@@ -156,15 +156,16 @@ impl Connection {
         self.is_in_samples
     }
 
-    /// Of a message with samples that has begun, the bytes that have not come.
+    /// Remaining bytes of a message with samples that has begun.
     pub(super) const fn missing_bytes(&self) -> u64 {
         if self.is_in_samples { self.decoder.left_bytes() } else { 0 }
     }
 
-    /// Sends what can be sent, and reads what is no samples. Says whether hands were shaken in it.
+    /// Sends queued bytes, and reads all input except samples. Returns whether this call completed
+    /// the handshake.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn turn(&mut self, now: Instant) -> Result<bool, Leave> {
         if !self.is_ready() && now > self.until {
             return Err(if self.is_dialling { Leave::Gone } else { Violation::Slow.into() });
@@ -179,7 +180,7 @@ impl Connection {
                 Err(error) => return Err(error.into()),
             }
         }
-        // What is left after the handshake is samples.
+        // The input after the handshake is samples.
         self.flush()?;
         let was_ready = self.is_ready();
         self.read_control()?;
@@ -191,7 +192,7 @@ impl Connection {
         Ok(is_new)
     }
 
-    /// Puts a message into what is to be sent, behind `frames`.
+    /// Queues a message after `frames`.
     fn put(&mut self, frames: &[u8], message: &[u8]) {
         let (head, head_bytes) = message_head(message.len(), false);
         self.output.extend(frames);
@@ -199,10 +200,10 @@ impl Connection {
         self.output.extend(message);
     }
 
-    /// Sends a message, or what the system takes of it at once.
+    /// Sends a message, or the part that the system accepts at once.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn send(&mut self, message: &[u8]) -> Result<(), Leave> {
         let output = &mut self.output;
         self.control.answer(|way_back| output.extend(way_back));
@@ -210,17 +211,17 @@ impl Connection {
         self.flush()
     }
 
-    /// REQ: asks for samples.
+    /// REQ: requests samples.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn ask(&mut self) -> Result<(), Leave> {
         self.put(DELIMITER, REQUEST);
         self.is_awaiting = true;
         self.flush()
     }
 
-    /// Sends what the system takes.
+    /// Sends as many queued bytes as the system accepts.
     fn flush(&mut self) -> Result<(), Leave> {
         while !self.output.is_empty() {
             let (first, second) = self.output.as_slices();
@@ -235,12 +236,12 @@ impl Connection {
         Ok(())
     }
 
-    /// Takes samples of at most one message to the front of `out`; 0 where there are none now.
-    /// `item_bytes` is a sample. Of several parts the last has the samples, and those before it are a
-    /// topic or a way back.
+    /// Reads samples of at most one message to the start of `out`; returns 0 if there are none.
+    /// `item_bytes` is the size of a sample. In a message of several parts, the last part has the
+    /// samples; the others are a topic or a routing envelope.
     ///
     /// # Errors
-    /// The connection is over.
+    /// The connection has ended.
     pub(super) fn read_samples(
         &mut self,
         out: &mut [u8],
@@ -253,7 +254,7 @@ impl Connection {
             }
             let room = if self.is_in_samples { out.len() - filled } else { usize::MAX };
             let step = match self.step(room) {
-                // What was read counts; the error comes again.
+                // The bytes already read count; the next call returns the error again.
                 Err(_) if filled > 0 => break,
                 step => step?,
             };
@@ -283,7 +284,7 @@ impl Connection {
         Ok(filled)
     }
 
-    /// Reads the handshake, and after it what comes to a socket that gives samples.
+    /// Reads the handshake, and after it the input of a socket that sends samples.
     fn read_control(&mut self) -> Result<(), Leave> {
         for _ in 0..STEPS_MAX {
             if self.is_asking() || (self.is_ready() && self.kind.is_inward()) {
@@ -301,14 +302,14 @@ impl Connection {
                 Step::Skip(_) | Step::Ready(_) => {}
             }
         }
-        // Who waits for an answer sends nothing; that it is gone is seen nowhere else.
+        // A peer that waits for an answer sends nothing, so only this shows a disconnect.
         if self.is_asking() && self.stream.peek(&mut [0]).is_ok_and(|len| len == 0) {
             return Err(Leave::Gone);
         }
         Ok(())
     }
 
-    /// What comes next, of at most `room` bytes; taken from the input, where it can be looked at until
+    /// The next step, of at most `room` bytes. Its bytes leave the input, and stay readable until
     /// the next call.
     fn step(&mut self, room: usize) -> Result<Step, Leave> {
         loop {
@@ -331,7 +332,7 @@ impl Connection {
         }
     }
 
-    /// Reads what has come; `false` where nothing has.
+    /// Reads available bytes; `false` if there are none.
     fn fill(&mut self) -> Result<bool, Leave> {
         self.input.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -350,30 +351,30 @@ impl Connection {
     }
 }
 
-/// What of greeting, READY, heads and ways back stands in the output beside messages, at most.
+/// Maximum output bytes for greeting, READY, heads and envelopes, in addition to messages.
 const OVERHEAD_BYTES: usize = 1_024;
 
-/// What is read at once where samples come in.
+/// Input buffer of a socket that receives samples.
 const INPUT_BYTES: usize = 256 << 10;
 
-/// The same where requests or subscriptions come in.
+/// Input buffer of a socket that receives requests or subscriptions.
 const CONTROL_INPUT_BYTES: usize = 4 << 10;
 
-// What is looked at must lie in one buffer; a head is 9 bytes at most.
+// A command must fit into one buffer; a head has at most 9 bytes.
 const _: () = assert!(CONTROL_INPUT_BYTES as u64 > COMMAND_BYTES_MAX + 9);
 
-/// What is looked at of a peer before others have their turn: parts without samples cost their sender
-/// as little as a flood.
+/// Maximum steps for one peer before the others get their turn: parts without samples cost their
+/// sender very little.
 const STEPS_MAX: usize = 1_024;
 
-/// How long a peer may take to shake hands, or to answer at all.
+/// Time limit for the handshake, including the connection.
 const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
 
-/// An empty part before others: a request, and its answer, begin with it.
+/// An empty part: it precedes a request and its answer.
 const DELIMITER: &[u8] = &[1, 0];
 
-/// What srsRAN's receivers send: one byte. Its transmitters look at none of it.
+/// The request of srsRAN's receivers: one byte, which its transmitters ignore.
 const REQUEST: &[u8] = &[0];
 
-/// A message of a SUB: it wants everything.
+/// A message of a SUB that subscribes to everything.
 const SUBSCRIBE_ALL: &[u8] = &[1];

@@ -1,8 +1,8 @@
-//! What comes to a socket that gives samples: subscriptions to a PUB, requests to a REP.
+//! Input of a socket that sends samples: subscriptions to a PUB, requests to a REP.
 
 use super::wire::{Kind, Violation};
 
-/// What this end was told.
+/// The control state that a peer has set.
 #[derive(Debug)]
 pub(super) enum Control {
     /// Subscriptions.
@@ -13,15 +13,16 @@ pub(super) enum Control {
     None,
 }
 
-/// What a subscriber wants (RFC 29: a byte that says whether, and what messages begin with).
+/// The subscriptions of a peer (RFC 29: a byte for subscribe or cancel, and the prefix of
+/// messages).
 #[derive(Debug, Default)]
 pub(super) struct Topics {
     list: Vec<Vec<u8>>,
     message: Vec<u8>,
 }
 
-/// What is asked (RFC 28: the way back, an empty part, and the request itself, which is not looked at:
-/// srsRAN's is one byte, and GNU Radio's says how many samples it would like).
+/// The request of a peer (RFC 28: the envelope, an empty part, and the request itself). The request
+/// is ignored: srsRAN's is one byte, and GNU Radio's is the number of samples it would like.
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     /// The parts up to the empty one, as frames.
@@ -31,14 +32,14 @@ pub(super) struct Requests {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Place {
-    /// In the way back.
+    /// In the envelope.
     #[default]
     WayBack,
-    /// In a message that is no request.
+    /// In a message that is not a request.
     Stray,
     /// In a part of the request.
     Body { is_last: bool },
-    /// It is all here.
+    /// The request is complete.
     Asked,
 }
 
@@ -51,7 +52,7 @@ impl Control {
         }
     }
 
-    /// A part begins, of `len_bytes`, with this head.
+    /// Begins a part of `len_bytes` with this head.
     ///
     /// # Errors
     /// [`Violation::Crowd`].
@@ -68,7 +69,7 @@ impl Control {
         }
     }
 
-    /// Some bytes of the part that has begun.
+    /// Takes bytes of the current part.
     ///
     /// # Errors
     /// [`Violation::Crowd`].
@@ -83,7 +84,7 @@ impl Control {
         }
     }
 
-    /// Whether a message that begins so is wanted.
+    /// Whether the peer subscribes to a message with this beginning.
     pub(super) fn subscribes_to(&self, message: &[u8]) -> bool {
         match self {
             Self::Topics(topics) => topics.list.iter().any(|topic| message.starts_with(topic)),
@@ -91,12 +92,12 @@ impl Control {
         }
     }
 
-    /// Whether an answer is awaited.
+    /// Whether a request is pending.
     pub(super) fn is_asking(&self) -> bool {
         matches!(self, Self::Requests(requests) if requests.place == Place::Asked)
     }
 
-    /// Takes the request away, and gives the way back of its answer to `write`.
+    /// Removes the request, and passes the envelope of its answer to `write`.
     pub(super) fn answer(&mut self, write: impl FnOnce(&[u8])) {
         if let Self::Requests(requests) = self {
             write(&requests.way_back);
@@ -136,7 +137,7 @@ impl Requests {
     fn begin(&mut self, head: &[u8], len_bytes: u64, has_more: bool) -> Result<(), Violation> {
         self.place = match self.place {
             Place::WayBack if !has_more => {
-                // Without an empty part nobody knows where the request begins.
+                // Without an empty part, the start of the request is unknown.
                 self.way_back.clear();
                 if len_bytes > 0 { Place::Stray } else { Place::WayBack }
             }
@@ -165,13 +166,13 @@ impl Requests {
     }
 }
 
-/// A topic, and the byte before it.
+/// Maximum size of a topic with the byte before it.
 const TOPIC_BYTES_MAX: u64 = 256;
 
-/// Subscriptions of one peer.
+/// Maximum subscriptions of one peer.
 const TOPICS_MAX: usize = 16;
 
-/// What the ids of some proxies take.
+/// Enough for the IDs that proxies add.
 const WAY_BACK_BYTES_MAX: u64 = 256;
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! What a peer sends, as a state machine without a socket.
+//! Decodes the input of a peer: a state machine without a socket.
 //!
-//! [`Decoder::next`] looks at the bytes that have come and says what the first of them are; its owner
-//! takes them away and asks again. Nothing is kept here but a few numbers.
+//! [`Decoder::next`] classifies the first bytes of the input. Its owner removes them and calls it
+//! again. The decoder stores only a few numbers.
 
 use super::wire::{
     Command, GREETING_BYTES, Head, Kind, MESSAGE_BYTES_MAX, Violation, check_greeting,
 };
 
-/// Reads one connection.
+/// Decodes one connection.
 #[derive(Debug)]
 pub(super) struct Decoder {
     ours: Kind,
@@ -16,28 +16,28 @@ pub(super) struct Decoder {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// 64 bytes that say who speaks.
+    /// Expects a greeting of 64 bytes, which names the protocol and its version.
     Greeting,
-    /// READY is to come.
+    /// Expects READY.
     Handshake,
-    /// A frame is to come.
+    /// Expects a frame.
     Frame,
-    /// Of a part of a message so many bytes are to come.
+    /// Expects this many more bytes of a part.
     Part { left_bytes: u64 },
 }
 
-/// What the first bytes are.
+/// The class of the first bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// More must come before it can be told.
+    /// More bytes are needed.
     Wait,
-    /// So many are done with.
+    /// Skip this many bytes.
     Skip(usize),
-    /// So many are done with, and the peer is ready.
+    /// Skip this many bytes; the peer is ready.
     Ready(usize),
-    /// So many announce a part of a message.
+    /// Skip this many bytes; a part of a message follows.
     Part { skip: usize, len_bytes: u64, has_more: bool },
-    /// So many belong to the part that was announced; `is_last` where it ends with them.
+    /// This many bytes belong to the current part; `is_last` if they end it.
     Bytes { len: usize, is_last: bool },
 }
 
@@ -46,12 +46,12 @@ impl Decoder {
         Self { ours, state: State::Greeting }
     }
 
-    /// Whether the peer may be spoken to.
+    /// Whether the handshake is complete.
     pub(super) const fn is_ready(&self) -> bool {
         matches!(self.state, State::Frame | State::Part { .. })
     }
 
-    /// Of the part that comes, the bytes that have not.
+    /// Remaining bytes of the current part.
     pub(super) const fn left_bytes(&self) -> u64 {
         match self.state {
             State::Part { left_bytes } => left_bytes,
@@ -59,10 +59,10 @@ impl Decoder {
         }
     }
 
-    /// Says what the first bytes of `input` are.
+    /// Classifies the first bytes of `input`.
     ///
     /// # Errors
-    /// The peer breaks the rules; the connection is to be closed.
+    /// The peer violated the protocol; the connection must be closed.
     pub(super) fn next(&mut self, input: &[u8]) -> Result<Step, Violation> {
         match self.state {
             State::Greeting => {
@@ -121,7 +121,7 @@ impl Decoder {
     }
 }
 
-/// The longest command: what is looked at must lie in one buffer.
+/// The longest command: it must fit into one buffer.
 pub(super) const COMMAND_BYTES_MAX: u64 = 1_024;
 
 #[cfg(test)]
@@ -129,10 +129,10 @@ mod tests {
     use super::super::wire::{greeting, message_head, ready};
     use super::*;
 
-    /// Parts, and the bytes of all.
+    /// The parts, and the bytes of all.
     type Parts = (Vec<(u64, bool)>, Vec<u8>);
 
-    /// What comes of these bytes, given in pieces of `piece` bytes.
+    /// Decodes these bytes in pieces of `piece` bytes.
     fn read(bytes: &[u8], piece: usize) -> Result<Parts, Violation> {
         let mut decoder = Decoder::new(Kind::Sub);
         let (mut input, mut parts, mut all) = (Vec::new(), Vec::new(), Vec::new());

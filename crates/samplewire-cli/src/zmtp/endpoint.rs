@@ -1,19 +1,19 @@
-//! Where a socket is: `tcp://HOST:PORT`.
+//! The address of a socket: `tcp://HOST:PORT`.
 
 use std::fmt;
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs};
 
-/// Which end waits for the other.
+/// Which end listens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Way {
-    /// This one listens.
+    /// This end listens.
     Bind,
-    /// This one goes to the other, again and again.
+    /// This end connects to the other, repeatedly.
     Connect,
 }
 
-/// Where a socket is, as the user wrote it.
+/// The address of a socket, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Endpoint {
     way: Option<Way>,
@@ -22,10 +22,10 @@ pub(crate) struct Endpoint {
 }
 
 impl Endpoint {
-    /// Reads `tcp://HOST:PORT`, `tcp://*:PORT`, and with `bind:` or `connect:` before it.
+    /// Parses `tcp://HOST:PORT`, optionally with `bind:` or `connect:` before it.
     ///
     /// # Errors
-    /// What is wrong with it, in words.
+    /// The error in words.
     pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let (way, rest) = match text.split_once(':') {
             Some(("bind", rest)) => (Some(Way::Bind), rest),
@@ -49,23 +49,23 @@ impl Endpoint {
         let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
         match (host.as_str(), way) {
             ("", _) => Err(wrong("has no host")),
-            ("*", Some(Way::Connect)) => Err(wrong("names nobody to connect to")),
+            ("*", Some(Way::Connect)) => Err(wrong("needs a host to connect to")),
             _ => Ok(Self { way, host, port }),
         }
     }
 
-    /// Which end waits: what the user said, or `default`; `*` always listens.
+    /// Which end listens: the user's choice, or `default`; `*` always listens.
     pub(super) fn way(&self, default: Way) -> Way {
         if self.host == "*" { Way::Bind } else { self.way.unwrap_or(default) }
     }
 
-    /// Its address.
+    /// Resolves the address.
     ///
     /// # Errors
-    /// The name is not known.
+    /// The name is unknown.
     ///
     /// # Blocking
-    /// While a name is looked up.
+    /// During name resolution.
     pub(super) fn resolve(&self) -> io::Result<SocketAddr> {
         if self.host == "*" {
             return Ok((Ipv4Addr::UNSPECIFIED, self.port).into());
@@ -104,14 +104,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_endpoint_is_told_with_what_to_write() {
+    fn invalid_endpoint_is_reported_with_the_correct_form() {
         for (text, why) in [
             ("127.0.0.1:5555", "is no ZeroMQ endpoint"),
             ("ipc:///tmp/x", "transport ipc"),
             ("tcp://host", "has no port"),
             ("tcp://host:65536", "0 to 65535"),
             ("tcp://:1", "no host"),
-            ("connect:tcp://*:1", "nobody"),
+            ("connect:tcp://*:1", "needs a host"),
         ] {
             let words = Endpoint::parse(text).unwrap_err();
             assert!(words.contains(why) && words.contains("tcp://HOST:PORT"), "{words}");

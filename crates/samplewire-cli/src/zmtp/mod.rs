@@ -1,10 +1,10 @@
-//! ZeroMQ as far as samples need it: ZMTP 3.0 over TCP (RFC 23), six kinds of socket (RFC 28, 29, 30),
-//! the mechanism NULL.
+//! The part of ZeroMQ that samples need: ZMTP 3.0 over TCP (RFC 23), six kinds of socket (RFC 28,
+//! 29, 30), the mechanism NULL.
 //!
-//! A [`Socket`] has no thread and no queue of its own kind: its owner calls [`Socket::turn`] and waits
-//! with `poll(2)` on what [`Socket::wants`] names. What a peer sends is parsed by one state machine
-//! without a socket ([`decoder`]); all memory is taken with a connection, of which there are at most
-//! 16; a message is handed on as its bytes come and is never gathered.
+//! A [`Socket`] has no thread: its owner calls [`Socket::turn`], and waits with `poll(2)` for the
+//! events in [`Socket::wants`]. A state machine without a socket ([`decoder`]) parses the input of
+//! a peer. All memory is allocated with a connection, and there are at most 16 connections. A
+//! message is handed on as its bytes come, and is never gathered.
 
 mod connection;
 mod control;

@@ -1,4 +1,4 @@
-//! What happened at a socket that people want to know, and no more than they can read.
+//! Events of a socket for people, no more of them than they can read.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -6,24 +6,24 @@ use std::net::SocketAddr;
 
 use super::wire::Violation;
 
-/// What happened.
+/// An event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Notice {
-    /// A peer has shaken hands.
+    /// A peer has completed the handshake.
     Joined(SocketAddr),
-    /// A peer is gone; of a message so many bytes did not come, or were not sent.
+    /// A peer disconnected; this many bytes of a message were not received, or not sent.
     Left { peer: SocketAddr, lost_bytes: usize },
-    /// A peer was sent away.
+    /// A peer was rejected.
     Refused { peer: SocketAddr, violation: Violation },
 }
 
 impl Notice {
-    /// Whether a message came that no sample fits.
+    /// Whether a message had a fraction of a sample.
     pub(crate) const fn is_split(&self) -> bool {
         matches!(self, Self::Refused { violation: Violation::Split { .. }, .. })
     }
 
-    /// Whether it is bad news.
+    /// Whether it is a warning.
     pub(crate) const fn is_warning(&self) -> bool {
         match self {
             Self::Joined(_) => false,
@@ -46,12 +46,12 @@ impl fmt::Display for Notice {
     }
 }
 
-/// The last of them.
+/// The latest events.
 #[derive(Debug, Default)]
 pub(super) struct Notices(VecDeque<Notice>);
 
 impl Notices {
-    /// Keeps one; the oldest makes room.
+    /// Stores an event; the oldest makes room.
     pub(super) fn push(&mut self, notice: Notice) {
         if self.0.len() == NOTICES_MAX {
             self.0.pop_front();

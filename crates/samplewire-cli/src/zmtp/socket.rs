@@ -1,4 +1,4 @@
-//! A socket: a place, and the peers that are there.
+//! A socket: an address, and the peers that are connected to it.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -12,16 +12,16 @@ use super::endpoint::{Endpoint, Way};
 use super::notice::{Notice, Notices};
 use super::wire::{Kind, Violation};
 
-/// What a socket is to be.
+/// The configuration of a socket.
 #[derive(Clone, Debug)]
 pub(crate) struct Config {
     pub(crate) kind: Kind,
     pub(crate) endpoint: Endpoint,
-    /// The size of a sample; messages are whole numbers of it.
+    /// The size of a sample; messages are whole numbers of samples.
     pub(crate) item_bytes: usize,
-    /// What may wait for each peer: at least the longest message that is sent.
+    /// Bytes that may wait for each peer: at least the longest message to send.
     pub(crate) queue_bytes: usize,
-    /// A byte of a sample that stands for one that did not come.
+    /// A byte of a sample that replaces a missing one.
     pub(crate) zero: u8,
 }
 
@@ -30,35 +30,37 @@ pub(crate) struct Config {
 pub(crate) struct Socket {
     config: Config,
     address: SocketAddr,
-    /// Where this end listens.
+    /// The listening socket, if this end listens.
     listener: Option<TcpListener>,
-    /// Where it does not: when it is dialled again.
+    /// If it does not: when to connect again.
     dial_at: Instant,
     connections: Vec<Connection>,
-    /// Whose turn it is.
+    /// The connection whose turn it is.
     next: usize,
-    /// Samples that stand for the rest of a message whose peer is gone.
+    /// Zeros that replace the rest of a message whose peer is gone.
     zeros_left: u64,
     counts: Counts,
     notices: Notices,
-    /// What was told of the last peer that was sent away: a peer that comes again does it again.
-    told: Option<Violation>,
+    /// The reported violation of the last rejected peer: when the peer reconnects, it repeats the
+    /// violation.
+    reported: Option<Violation>,
 }
 
-/// What a socket counts.
+/// The counts of a socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Counts {
-    /// Messages with samples that came or were sent; of a PUB one for each that subscribes.
+    /// Messages with samples that were received or sent; for a PUB one for each subscriber.
     pub(crate) messages: u64,
-    /// PUB: messages that a subscriber lacks, because what waited for it was too much.
+    /// PUB: messages that a subscriber missed, because its queue was full.
     pub(crate) dropped_messages: u64,
     /// The bytes of these.
     pub(crate) dropped_bytes: u64,
-    /// Bytes of messages whose peer went in the middle: filled with zeros where they were to come.
+    /// Bytes of messages whose peer disconnected within the message; received ones are replaced by
+    /// zeros.
     pub(crate) torn_bytes: u64,
-    /// Peers that shook hands.
+    /// Peers that completed the handshake.
     pub(crate) peers: u64,
-    /// Peers that were sent away.
+    /// Peers that were rejected.
     pub(crate) refused: u64,
 }
 
@@ -76,20 +78,20 @@ impl Counts {
     }
 }
 
-/// What became of a message.
+/// The result of offering a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Offered {
-    /// It is on its way, or nobody wants it.
+    /// The message is on its way, or no peer wants it.
     Taken,
-    /// Nobody can take it now.
+    /// No peer can take it now.
     Busy,
 }
 
 impl Socket {
-    /// Listens, or begins to dial.
+    /// Listens, or begins to connect.
     ///
     /// # Errors
-    /// The name is not known, or the address cannot be listened at.
+    /// The name is unknown, or the address is not available.
     pub(crate) fn new(config: Config) -> io::Result<Self> {
         let address = config.endpoint.resolve()?;
         let default = if config.kind.is_inward() { Way::Connect } else { Way::Bind };
@@ -115,21 +117,21 @@ impl Socket {
             zeros_left: 0,
             counts: Counts::default(),
             notices: Notices::default(),
-            told: None,
+            reported: None,
         })
     }
 
-    /// Where this end listens, or goes to.
+    /// The address where this end listens, or that it connects to.
     pub(crate) const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Whether others come to this end.
+    /// Whether this end listens.
     pub(crate) const fn is_listening(&self) -> bool {
         self.listener.is_some()
     }
 
-    /// Where it is, as the user wrote it.
+    /// The address as the user wrote it.
     pub(crate) const fn name(&self) -> &Endpoint {
         &self.config.endpoint
     }
@@ -142,17 +144,17 @@ impl Socket {
         self.counts
     }
 
-    /// What happened, oldest first.
+    /// The next event, oldest first.
     pub(crate) fn notice(&mut self) -> Option<Notice> {
         self.notices.pop()
     }
 
-    /// Whether anything waits to be sent.
+    /// Whether any bytes wait to be sent.
     pub(crate) fn is_sending(&self) -> bool {
         self.connections.iter().any(|it| it.is_ready() && it.queued_bytes() > 0)
     }
 
-    /// Adds what is to be waited for; `takes_samples` where [`Socket::read`] would be called.
+    /// Adds the events to wait for; `takes_samples` if the owner would call [`Socket::read`].
     pub(crate) fn wants<'a>(&'a self, takes_samples: bool, fds: &mut Vec<PollFd<'a>>) {
         if let Some(listener) = &self.listener
             && self.connections.len() < CONNECTIONS_MAX
@@ -160,7 +162,7 @@ impl Socket {
             fds.push(PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN));
         }
         for connection in &self.connections {
-            // A REQ or a PULL that is in a message reads that one alone.
+            // A REQ or a PULL within a message reads only that message.
             let interest = connection.interest(takes_samples && self.may_read(connection));
             if !interest.is_empty() {
                 fds.push(PollFd::from_borrowed_fd(connection.fd(), interest));
@@ -172,13 +174,14 @@ impl Socket {
         connection.is_in_samples() || !self.connections.iter().any(Connection::is_in_samples)
     }
 
-    /// Does what is due but for samples that come: takes and dials peers, shakes hands, sends.
+    /// Does all pending work except reading samples: accepts and connects peers, completes
+    /// handshakes, sends.
     pub(crate) fn turn(&mut self, now: Instant) {
         self.accept();
         if self.listener.is_none() && self.connections.is_empty() && now >= self.dial_at {
             self.dial_at = now + DIAL_PAUSE;
             let Config { kind, queue_bytes, .. } = self.config;
-            // Without a way there it is tried again.
+            // Without a route, the next turn tries again.
             self.connections.extend(Connection::dial(kind, self.address, queue_bytes));
         }
         let mut at = 0;
@@ -196,7 +199,7 @@ impl Socket {
         }
     }
 
-    /// Lets go of all peers; they are taken or dialled anew at the next turn.
+    /// Disconnects all peers; the next turn accepts or connects peers again.
     pub(crate) fn leave(&mut self) {
         self.connections.clear();
         self.zeros_left = 0;
@@ -205,20 +208,20 @@ impl Socket {
     fn accept(&mut self) {
         let Some(listener) = &self.listener else { return };
         while self.connections.len() < CONNECTIONS_MAX {
-            // No file descriptors are left, say: those that there are go on.
+            // For example no free file descriptors: the existing connections continue.
             let Ok((stream, peer)) = listener.accept() else { return };
             let Config { kind, queue_bytes, .. } = self.config;
             self.connections.extend(Connection::over(kind, stream, peer, queue_bytes));
         }
     }
 
-    /// Lets go of a connection, and tells of it.
+    /// Closes a connection, and reports it.
     fn part(&mut self, at: usize, leave: Leave) {
         let connection = self.connections.remove(at);
         let peer = connection.peer;
         let missing_bytes = connection.missing_bytes();
         self.zeros_left += missing_bytes;
-        // Behind a handshake that was not done there are no samples.
+        // Before the handshake is complete, the queue has no samples.
         let unsent_bytes = if connection.is_ready() { connection.queued_bytes() } else { 0 };
         let unsent_bytes = if self.config.kind.is_inward() { 0 } else { unsent_bytes };
         let lost_bytes = missing_bytes as usize + unsent_bytes;
@@ -227,8 +230,8 @@ impl Socket {
             Leave::Sent(violation) => {
                 self.counts.refused += 1;
                 self.dial_at = Instant::now() + REFUSED_PAUSE;
-                if self.told.as_ref() != Some(&violation) {
-                    self.told = Some(violation.clone());
+                if self.reported.as_ref() != Some(&violation) {
+                    self.reported = Some(violation.clone());
                     self.notices.push(Notice::Refused { peer, violation });
                 }
             }
@@ -239,8 +242,8 @@ impl Socket {
         }
     }
 
-    /// Gives a message to who wants it: a PUB to all who subscribe and have room, a PUSH to one that
-    /// has room, a REP to who asked.
+    /// Offers a message: a PUB sends to all subscribers with room, a PUSH to one peer with room, a
+    /// REP to the peer with a pending request.
     pub(crate) fn offer(&mut self, message: &[u8]) -> Offered {
         debug_assert!(message.len() <= self.config.queue_bytes, "a message fits into a queue");
         match self.config.kind {
@@ -289,8 +292,8 @@ impl Socket {
         Offered::Taken
     }
 
-    /// Takes samples to the front of `out`, message by message; 0 where there are none now. A REQ asks
-    /// for more when it has none.
+    /// Reads samples to the start of `out`, message by message; 0 if there are none. A REQ without
+    /// samples sends a request.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
         let mut filled = 0;
         while filled < out.len() {
@@ -312,7 +315,7 @@ impl Socket {
         filled
     }
 
-    /// Asks whose turn it is, where nobody is asked.
+    /// Sends a request to the next peer, unless one is pending.
     fn ask(&mut self) {
         if self.connections.iter().any(|it| it.is_awaiting() || it.is_in_samples()) {
             return;
@@ -326,7 +329,7 @@ impl Socket {
         }
     }
 
-    /// Samples of the message that has begun, or of the next.
+    /// Reads samples of the current message, or of the next.
     fn read_one(&mut self, out: &mut [u8]) -> usize {
         let begun = self.connections.iter().position(Connection::is_in_samples);
         let peers = self.connections.len();
@@ -340,7 +343,7 @@ impl Socket {
                 Ok(len) => {
                     if !connection.is_in_samples() {
                         self.counts.messages += 1;
-                        self.told = None;
+                        self.reported = None;
                         self.next = at + 1;
                     }
                     return len;
@@ -355,11 +358,11 @@ impl Socket {
     }
 }
 
-/// Peers at once.
+/// Maximum number of peers.
 const CONNECTIONS_MAX: usize = 16;
 
-/// How long until a peer that is not there is dialled again: as libzmq does.
+/// Time until a failed connection is tried again: as libzmq does.
 const DIAL_PAUSE: Duration = Duration::from_millis(100);
 
-/// The same where it broke the rules, and will again.
+/// The same after a violation, which the peer will repeat.
 const REFUSED_PAUSE: Duration = Duration::from_secs(2);

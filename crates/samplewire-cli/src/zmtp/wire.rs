@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-/// What a socket is.
+/// The kind of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Gives to all who subscribe; who is too slow lacks messages.
+    /// Sends to all subscribers; a slow subscriber misses messages.
     Pub,
-    /// Takes from who publishes.
+    /// Receives from publishers.
     Sub,
-    /// Gives each message to one who pulls, and waits.
+    /// Sends each message to one PULL peer, and waits.
     Push,
-    /// Takes from who pushes.
+    /// Receives from PUSH peers.
     Pull,
-    /// Asks, and takes an answer.
+    /// Sends requests, and receives answers.
     Req,
-    /// Answers.
+    /// Sends answers.
     Rep,
 }
 
@@ -32,12 +32,12 @@ impl Kind {
         }
     }
 
-    /// Whether samples come in through it.
+    /// Whether it receives samples.
     pub(crate) const fn is_inward(self) -> bool {
         matches!(self, Self::Sub | Self::Pull | Self::Req)
     }
 
-    /// The kinds that it may be connected with.
+    /// The kinds that it may connect to.
     pub(super) const fn peers(self) -> &'static [&'static str] {
         match self {
             Self::Pub => &["SUB", "XSUB"],
@@ -56,48 +56,48 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a peer did that ends its connection.
+/// A violation of the protocol by a peer, which ends its connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Violation {
-    /// It speaks something else.
+    /// The peer does not use ZeroMQ.
     #[error("speaks no ZeroMQ")]
     Foreign,
-    /// A library of before 2012.
+    /// The peer has a library from before 2012.
     #[error("speaks ZMTP {0}, and 3.0 is needed (libzmq 4.0 or later)")]
     Version(u8),
-    /// It wants a password or keys.
+    /// The peer requires a password or keys.
     #[error("wants the mechanism {0}, and only NULL is spoken here")]
     Mechanism(String),
-    /// It refuses this end.
+    /// The peer refuses this end.
     #[error("refuses: {0}")]
     Refused(String),
-    /// The two kinds do not talk to each other.
+    /// The two kinds are not compatible.
     #[error("is a {theirs}, and a {ours} socket talks to {}", .ours.peers().join(" or "))]
     Kind { theirs: String, ours: Kind },
-    /// The handshake takes too long.
+    /// The handshake took too long.
     #[error("did not finish its handshake")]
     Slow,
-    /// A frame that there is not.
+    /// A frame with undefined flags.
     #[error("sent a frame with the flags {0:#04x}, which ZMTP 3.0 does not have")]
     Flags(u8),
-    /// A command that is cut, or out of place.
+    /// A command that is truncated, or out of place.
     #[error("sent a command that cannot be read")]
     Command,
-    /// More than is taken.
+    /// A message that is too long.
     #[error("sent a message of {len_bytes} bytes, and {MESSAGE_BYTES_MAX} are taken at most")]
     Long { len_bytes: u64 },
-    /// A message that no sample fits.
+    /// A message with a fraction of a sample.
     #[error("sent {len_bytes} bytes, which are no whole number of samples of {item_bytes} bytes")]
     Split { len_bytes: u64, item_bytes: usize },
-    /// More topics, or a longer way back, than is kept.
-    #[error("asks for more topics, or over more hops, than are kept")]
+    /// More topics, or a longer envelope, than this end stores.
+    #[error("requests more topics, or more hops, than this end stores")]
     Crowd,
-    /// It answers what was not asked.
-    #[error("sent an answer that nobody asked for")]
+    /// An answer without a request.
+    #[error("sent an answer without a request")]
     Unasked,
 }
 
-/// What this end says first.
+/// The greeting of this end.
 pub(super) fn greeting() -> [u8; GREETING_BYTES] {
     let mut greeting = [0; GREETING_BYTES];
     (greeting[0], greeting[8], greeting[9]) = (0xFF, 1, 0x7F);
@@ -106,10 +106,10 @@ pub(super) fn greeting() -> [u8; GREETING_BYTES] {
     greeting
 }
 
-/// Checks as much of a greeting as has come.
+/// Checks the received part of a greeting.
 ///
 /// # Errors
-/// It is none, or one of another version or mechanism.
+/// It is not a greeting, or has another version or mechanism.
 pub(super) fn check_greeting(come: &[u8]) -> Result<(), Violation> {
     if come.first().is_some_and(|byte| *byte != 0xFF)
         || come.get(9).is_some_and(|byte| *byte != 0x7F)
@@ -128,18 +128,18 @@ pub(super) fn check_greeting(come: &[u8]) -> Result<(), Violation> {
     }
 }
 
-/// What stands before the body of a frame.
+/// The head of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) is_command: bool,
     pub(super) has_more: bool,
     pub(super) body_bytes: u64,
-    /// How long this head is.
+    /// The length of this head.
     pub(super) head_bytes: usize,
 }
 
 impl Head {
-    /// Reads one; `None` while it has not come.
+    /// Reads a head; `None` if it is incomplete.
     ///
     /// # Errors
     /// [`Violation::Flags`].
@@ -174,7 +174,7 @@ pub(super) fn message_head(body_bytes: usize, has_more: bool) -> ([u8; 9], usize
     }
 }
 
-/// The command that ends this end's half of the handshake.
+/// The command that completes this end's half of the handshake.
 pub(super) fn ready(kind: Kind) -> Vec<u8> {
     let mut body = b"\x05READY".to_vec();
     property(&mut body, b"Socket-Type", kind.as_str().as_bytes());
@@ -196,11 +196,11 @@ fn property(body: &mut Vec<u8>, name: &[u8], value: &[u8]) {
 /// A command of the peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Command {
-    /// Its half of the handshake is done: the kind of its socket.
+    /// The peer's half of the handshake is complete; the kind of its socket.
     Ready(String),
-    /// It will not talk.
+    /// The peer refuses the connection.
     Error(String),
-    /// Something that needs no answer in ZMTP 3.0.
+    /// A command that needs no answer in ZMTP 3.0.
     Other,
 }
 
@@ -234,21 +234,21 @@ impl Command {
     }
 }
 
-/// Bytes behind a byte that says how many.
+/// Bytes after a byte with their count.
 fn short(bytes: &[u8]) -> Result<(&[u8], &[u8]), Violation> {
     let (&len, rest) = bytes.split_first().ok_or(Violation::Command)?;
     rest.split_at_checked(len.into()).ok_or(Violation::Command)
 }
 
-/// A peer's text, printable and short.
+/// A peer's text, made printable and short.
 fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).escape_debug().take(WORDS_CHARS_MAX).collect()
 }
 
-/// A greeting's length.
+/// The length of a greeting.
 pub(super) const GREETING_BYTES: usize = 64;
 
-/// The longest message that is taken: some seconds of samples. srsRAN sends 24.6 MB at most.
+/// The longest accepted message: several seconds of samples. srsRAN sends at most 24.6 MB.
 pub(super) const MESSAGE_BYTES_MAX: u64 = 256 << 20;
 
 const MECHANISM_AT: usize = 12;
@@ -309,7 +309,7 @@ mod tests {
     fn command_that_is_cut_is_refused_at_every_length() {
         let whole = &ready(Kind::Req)[2..];
         let cut = (0..whole.len()).filter(|len| Command::read(&whole[..*len]).is_ok());
-        // Without the identity it is whole as well.
+        // READY is valid without the identity too.
         assert_eq!(cut.collect::<Vec<_>>(), [ready(Kind::Sub).len() - 2]);
     }
 }

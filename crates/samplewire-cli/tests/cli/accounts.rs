@@ -12,7 +12,8 @@ use crate::harness::{Device, Ran, Running, folder, run, text};
 
 const TERMS: [&str; 5] = ["samples", "missing", "left_out", "not_written", "before_first"];
 
-/// What `record --json` printed at its end, whose account adds up by its own numbers and by the others.
+/// The output of `record --json` at its end. Its account must add up, both by its own numbers and
+/// by the others.
 fn checked(ran: &Ran) -> Value {
     let document: Value = serde_json::from_slice(&ran.stdout).unwrap();
     let end = &document["end"];

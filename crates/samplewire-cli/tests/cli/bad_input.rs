@@ -83,7 +83,7 @@ fn file_that_exists_is_kept_unless_overwritten() {
     let arguments = ["record", &device.address, text(&file), "--nsamps", "1000"];
     run(&arguments).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     assert_eq!(fs::read(&file).unwrap(), b"mine");
-    // Before anybody is asked for a stream.
+    // The options fail before any device is queried.
     let of_nobody = ["record", "127.0.0.1:1", text(&file)];
     run(&of_nobody).expect_error(1, &["out.sigmf-data exists", "--overwrite"]);
     let capture = file.with_extension("pcapng");
@@ -182,8 +182,8 @@ fn recordings_that_cannot_be_played_are_named() {
     refused(&["--source", "tune:1M"], &["tune:1M", "No such file", "tone:FREQ"]);
 }
 
-/// Mounts a small file system for itself alone, so that it is gone whatever happens; records there
-/// and copies the files out.
+/// Mounts a small file system in a private mount namespace, so that it always disappears with the
+/// process. Records there and copies the files out.
 const ON_A_TINY_DISK: &str = "\
     mount -t tmpfs -o size=4m tmpfs \"$1\" || exit 77
     \"$0\" record \"$2\" \"$1/out.sigmf-data\" --nsamps 10M

@@ -32,7 +32,7 @@ fn gather(peer: &mut Peer, len_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// Waits until so much of a file is written; what is played is written by the MiB.
+/// Waits until this much of a file is written; a player writes it in pieces of a MiB.
 fn wait_for(file: &Path, len_bytes: u64) {
     let until = Instant::now() + Duration::from_secs(30);
     while fs::metadata(file).map_or(0, |it| it.len()) < len_bytes {
@@ -43,7 +43,7 @@ fn wait_for(file: &Path, len_bytes: u64) {
 
 #[test]
 fn stream_is_published_as_it_is_to_all_who_subscribe() {
-    // Slow enough that a busy machine makes no converter overflow.
+    // A low rate: even on a busy machine no source overflows.
     let device = Device::start(&["--source", "counter", "--rate", "500k"]);
     let bridge = Bridge::start(&[device.address.as_str(), "--zmq-pub", ANY]);
     let mut peers = [subscriber(&bridge), subscriber(&bridge)];
@@ -72,7 +72,7 @@ fn samples_are_converted_and_channels_have_sockets_of_their_own() {
             channel.extend(peer.receive().expect("a reply comes").remove(1));
         }
     }
-    // A sample of sc16 is a count, and that of channel 1 lies so far ahead.
+    // A sample of sc16 is a count; channel 1 is this far ahead.
     let ahead: u32 = 2_654_435_769;
     let values = |channel: &[u8]| -> Vec<u32> {
         let value =
@@ -141,7 +141,7 @@ fn what_is_published_is_played_by_a_device() {
     let mut peer = Peer::accept(&listener, "PUB");
     assert_eq!(peer.receive(), Some(vec![vec![1]]), "it subscribes to everything");
     let bytes: Vec<u8> = (0..900_000u32).flat_map(u32::to_le_bytes).collect();
-    // Of messages of several parts the last is the samples: what GNU Radio sends with a key.
+    // The last part of a message has the samples: GNU Radio sends a key before it.
     for (at, message) in bytes.chunks(36_000).enumerate() {
         let parts = [&b"key"[..], message];
         peer.send(&parts[at % 2..]);
@@ -154,7 +154,7 @@ fn what_is_published_is_played_by_a_device() {
     assert!(played.len() >= 2 << 20 && bytes.starts_with(&played), "{}", played.len());
 }
 
-/// Of a message whose peer dies in its middle the rest is zeros, so that what follows keeps its place.
+/// If a peer dies within a message, zeros replace the rest, so that later samples keep their index.
 #[test]
 fn peer_that_dies_in_a_message_moves_no_sample() {
     let file = folder("bridge-torn").join("played.sc16");
@@ -168,7 +168,7 @@ fn peer_that_dies_in_a_message_moves_no_sample() {
     let mut first = TcpStream::connect(&place).unwrap();
     first.write_all(&hello("PUSH")).unwrap();
     first.write_all(&[&[2, 0, 0, 0, 0, 0, 0, 0x1F, 0x40], &torn[..3_002]].concat()).unwrap();
-    // What is not read would be thrown away on the other side too.
+    // Unread bytes would be discarded on the other side too.
     first.read_exact(&mut [0; 92]).unwrap();
     drop(first);
     let mut second = Peer::connect(&place, "PUSH");
@@ -184,7 +184,7 @@ fn peer_that_dies_in_a_message_moves_no_sample() {
     assert!(played.len() >= 2 << 20 && expected.starts_with(&played), "{}", played.len());
 }
 
-/// A stream begins with what is published then, and not with what was while nobody listened.
+/// A stream begins with samples that are published after its opening, not with earlier ones.
 #[test]
 fn what_is_published_is_a_device_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -208,7 +208,7 @@ fn what_is_published_is_a_device_of_its_own() {
         let bytes = fs::read(&file).unwrap();
         assert_eq!((bytes.len(), counter_mismatch(0, &bytes)), (1_600_000, None));
     }
-    publisher.join().expect("it is as told");
+    publisher.join().expect("it does not panic");
     bridge.interrupt().expect(0);
 }
 
@@ -224,7 +224,7 @@ fn message_that_no_sample_fits_and_a_stranger_are_sent_away_by_name() {
     for said in [b"GET / HTTP/1.1\r\n\r\n".to_vec(), hello("PUB")] {
         let mut stranger = TcpStream::connect(&place).unwrap();
         stranger.write_all(&said).unwrap();
-        // Whatever is answered, the connection ends.
+        // The connection ends, whatever the answer is.
         let _ended = stranger.read_to_end(&mut Vec::new());
     }
     let ran = bridge.interrupt().expect(130);

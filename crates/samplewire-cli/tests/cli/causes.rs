@@ -25,8 +25,8 @@ fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }
 
-/// A pipe stands for a disk whose speed the test chooses. The ends hold 90 ms of samples each: the
-/// first stall takes the sender's credit and loses nothing, the second loses most of its time.
+/// A pipe replaces a disk whose speed the test chooses. Both ends hold 90 ms of samples. The first
+/// stall uses the sender's credit and loses nothing; the second loses samples for most of its time.
 #[test]
 fn stalls_of_the_file_and_of_the_device_in_turn_each_have_their_own_cause() {
     let holds = ["--payload", "1408", "--window", "512"];

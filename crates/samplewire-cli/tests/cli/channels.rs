@@ -26,7 +26,7 @@ fn metadata(file: &Path) -> Value {
 }
 
 /// Checks a recording of these channels of a counter, index by index and channel by channel, and
-/// that it is proven. The number of samples that are there.
+/// that `verify` proves it. Returns the number of recorded samples.
 fn check_counter(file: &Path, channels: &[u16]) -> u64 {
     run(&["verify", text(file)]).expect(0);
     let meta = metadata(file);
@@ -79,7 +79,7 @@ fn eight_channels_stay_aligned_around_gaps() {
     assert!(ran.text().contains("never asked"), "{}", ran.text());
 }
 
-/// A device with so many streams out, of two channels each, through a bad wire.
+/// A device that sends this many streams of two channels each, through a bad wire.
 fn device(streams: &str, channels: &str) -> Device {
     let mut arguments = vec!["--source", "counter", "--rate", "1M", "--payload", "1408"];
     arguments.extend(["--streams", streams, "--channels", channels]);
@@ -118,7 +118,7 @@ fn two_streams_are_recorded_as_one_whole_through_a_bad_wire() {
         let of = |value: &Value| value[counter].as_u64().unwrap();
         let (first, second) = (of(&end["streams"][0]), of(&end["streams"][1]));
         assert!(first > 0 && second > 0, "{counter}: {end}");
-        // A packet whose tag is damaged, too, is of no stream.
+        // A packet with a damaged tag also belongs to no stream.
         let of_none = of(end) - (first + second);
         assert!(counter == "packets_corrupted" || of_none == 0, "{counter}: {end}");
     }
@@ -179,7 +179,7 @@ fn recording_of_two_streams_is_gone_on_with_and_the_gap_between_is_exact() {
         let arguments = ["record", &device.address, text(&file), "--channels", "0,1", "--append"];
         run(&[&arguments[..], &["--nsamps", "100k"]].concat());
     }
-    // The counter says which indexes they are, before the gap and after it.
+    // The counter shows which indexes these are, before and after the gap.
     let there = check_counter(&file, &[0, 1]);
     assert!((100_000..=200_000).contains(&there), "{there}");
     let annotations = metadata(&file)["annotations"].as_array().unwrap().clone();
@@ -204,7 +204,7 @@ fn recording_of_one_stream_is_not_gone_on_with_by_another() {
     check_counter(&file, &[0]);
 }
 
-/// Opens a stream at an index that lies this far ahead, and leaves it a moment later.
+/// Opens a stream at an index this far ahead, and closes it a moment later.
 fn open_ahead(device: &Device, stream: u16, samples: u64) -> ReceiveStream {
     let address = device.address.parse().unwrap();
     let now = probe_stream(address, stream, Duration::from_secs(3)).unwrap().first_index;
@@ -229,7 +229,7 @@ fn session_that_is_called_off_is_not_the_one_of_once() {
 #[test]
 fn device_that_waits_for_a_start_ends_at_the_first_interrupt() {
     let device = Device::start(&["--source", "counter", "--rate", "1M", "--streams", "2"]);
-    // Its thread answers until the device is gone.
+    // Its thread answers until the device ends.
     let receiver = open_ahead(&device, 0, 30_000_000);
     let started = Instant::now();
     device.interrupt().expect(0);
@@ -313,7 +313,7 @@ fn streams_that_cannot_be_are_named() {
     let record =
         |channels: &'static str| ["record", &device.address, "null", "--channels", channels];
     run(&record("0,0")).expect_error(1, &["stream 0 twice"]);
-    run(&record("0,x")).expect_error(1, &["`x` is no number of a stream"]);
+    run(&record("0,x")).expect_error(1, &["`x` is not a stream number"]);
     let words = ["has no stream 5: it has 2, numbered from 0", "samplewire probe", "--channels"];
     run(&record("0,5")).expect_error(2, &words);
     run(&record("2")).expect_error(2, &["has no stream 2: it has 2"]);

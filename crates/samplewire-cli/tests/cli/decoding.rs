@@ -107,7 +107,7 @@ fn words_have_what_the_header_and_body_say() {
             "seq 78 index 4095",
             "[ASK FROM_OPENER]",
             "credit 1000",
-            "asks for 4294967288+4 2 ",
+            "requests 4294967288+4 2 ",
         ],
         &["REFUSE", "busy", "retry after 3000 ms"],
     ];
@@ -213,7 +213,7 @@ fn frames_of_every_link_type_are_read() {
     ];
     let path = folder("decode-links").join("capture.pcap");
     for (link_type, frame) in &frames {
-        // The least frame of Ethernet, and a cooked one, have bytes behind the packet.
+        // The smallest Ethernet frame, and a cooked one, have padding after the packet.
         let frame = [&frame[..], &[0xee; 6]].concat();
         fs::write(&path, pcap(*link_type, &frame, frame.len())).unwrap();
         let lines = decode(&path, &[]);

@@ -14,7 +14,7 @@ use crate::captures::{
 };
 use crate::harness::{Device, folder, has_program, run, text};
 
-/// tshark with the dissector installed in a home of its own, or `None` where there is no tshark.
+/// tshark with the dissector installed in a separate home, or `None` without tshark.
 struct Tshark {
     home: PathBuf,
 }
@@ -230,8 +230,8 @@ fn joined_and_cut_datagrams_are_taken_apart() {
     assert_eq!(frames[0]["_ws.expert.message"], "54 of 1434 bytes were captured");
 }
 
-/// A packet of the vectors with some bytes changed, added or taken away, most often under a right
-/// CRC: what is behind that check is reached too.
+/// A packet of the vectors with some bytes changed, added or removed, usually with a valid CRC:
+/// this reaches the code behind the CRC check too.
 fn mutated(packets: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     let mut bytes = packets[rng.index(packets.len())].clone();
     bytes.truncate(bytes.len() - 4);
@@ -253,7 +253,7 @@ fn mutated(packets: &[Vec<u8>], rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Where an OPEN says what it wants: one byte of a hundred, and an error of its own.
+/// The position of the role in an OPEN: one byte of a hundred, with an error of its own.
 const ROLE: usize = 26;
 
 #[test]

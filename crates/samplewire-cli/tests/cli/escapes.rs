@@ -1,4 +1,4 @@
-//! What a device writes into its name does not reach a terminal as it is.
+//! Control characters in a device's name do not reach a terminal.
 
 use std::fs;
 

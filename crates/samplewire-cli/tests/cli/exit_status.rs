@@ -1,4 +1,4 @@
-//! Each exit status, by what leads to it.
+//! Each exit status, with a cause.
 
 use std::io::Read;
 use std::net::UdpSocket;
@@ -141,7 +141,7 @@ fn converter_without_room_loses_samples_on_both_accounts() {
 #[test]
 fn disk_that_is_too_slow_is_named() {
     let device = Device::start(&["--source", "counter", "--rate", "20M", "--once"]);
-    // A pipe stands for a disk whose speed the test chooses.
+    // A pipe replaces a disk whose speed the test chooses.
     let file = folder("disk-behind").join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&file).status().unwrap();
     assert!(made.success());

@@ -91,12 +91,12 @@ impl Running {
     }
 }
 
-/// A command in the background; killed when it is dropped.
+/// A background command; killed on drop.
 pub(crate) struct Background {
     child: Child,
-    /// What it printed until it began.
+    /// Its output until it began.
     pub(crate) head: String,
-    /// What it prints after that, and on standard error.
+    /// Its later output, and its standard error.
     outputs: Option<[JoinHandle<Vec<u8>>; 2]>,
 }
 
@@ -105,7 +105,7 @@ impl Background {
     pub(crate) fn start(arguments: &[&str], input: Vec<u8>, begun: &str) -> Self {
         let mut child = spawn(arguments);
         let mut stdin = child.stdin.take().expect("it is piped");
-        // One that takes only some of it closes the pipe.
+        // A command that reads only part of it closes the pipe.
         std::thread::spawn(move || stdin.write_all(&input));
         let stderr = gather(child.stderr.take().expect("it is piped"));
         let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
@@ -129,19 +129,19 @@ impl Background {
         signal(&self.child, number);
     }
 
-    /// Kills it without a word to its peer.
+    /// Kills it without notifying its peer.
     pub(crate) fn kill(&mut self) {
         self.child.kill().expect("it is our child");
         wait(&mut self.child);
     }
 
-    /// Interrupts it and returns what it printed since it began.
+    /// Interrupts it and returns its output since it began.
     pub(crate) fn interrupt(self) -> Ran {
         signal(&self.child, libc::SIGINT);
         self.finish()
     }
 
-    /// Waits until it ends by itself, and returns what it printed since it began.
+    /// Waits until the command ends without a signal, and returns what it printed since its start.
     pub(crate) fn finish(mut self) -> Ran {
         let status = wait(&mut self.child);
         let outputs = self.outputs.take().expect("they are taken once");
@@ -225,7 +225,7 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are UTF-8")
 }
 
-/// The real recording, or `None` with a word about it.
+/// The real recording; `None`, with a message, if it is absent.
 pub(crate) fn real_recording() -> Option<PathBuf> {
     let folder = std::env::var_os("SAMPLEWIRE_TEST_DATA").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"),
@@ -239,7 +239,7 @@ pub(crate) fn real_recording() -> Option<PathBuf> {
     Some(path)
 }
 
-/// Whether a program can be run; says that a test is skipped where not.
+/// Whether a program can be run; prints that a test is skipped if not.
 pub(crate) fn has_program(name: &str) -> bool {
     let found = Command::new(name).arg("--version").output().is_ok();
     if !found {

@@ -1,4 +1,4 @@
-//! Signals: the file is closed and valid, and the other side is told.
+//! Signals: the command closes the file, which is valid, and notifies the other side.
 
 use std::fs::{self, File};
 use std::io::Read;

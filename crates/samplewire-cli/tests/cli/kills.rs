@@ -80,8 +80,8 @@ fn compressed_series_survives_kills_of_its_recorder_between_parts() {
     kill_recorders_of_a_series("kills-zstd", &["--compress", "zstd"]);
 }
 
-/// Kills recorders as they begin a part or soon after. A part of 50 KB takes 6 ms, so that many kills
-/// come before its first sample, or while the part ahead of it is finished.
+/// Kills recorders when they begin a part, or soon after. A part of 50 KB takes 6 ms, so many kills
+/// come before its first sample, or while the previous part is finished.
 fn kill_recorders_of_a_series(name: &str, options: &[&str]) {
     let kills = number("SAMPLEWIRE_KILLS").unwrap_or(6);
     let seed = number("SAMPLEWIRE_SEED").unwrap_or_else(|| u64::from(std::process::id()) | 1);
@@ -125,13 +125,14 @@ fn start_recorder(device: &Device, file: &Path) -> Child {
     spawn(&["record", &device.address, text(file), "--append", "--reconnect"])
 }
 
-/// What `verify` says of a recording that must be proven.
+/// The report of `verify` for a recording that must be proven.
 fn verification(file: &Path) -> Value {
     let ran = run(&["verify", text(file), "--json"]).expect(0);
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
-/// Samples in the file, which must be proven, where the recorder lived long enough to make it.
+/// The number of samples in the file, which must be proven, if the recorder lived long enough to
+/// create it.
 fn verified(file: &Path, kill: u64) -> u64 {
     if !file.with_extension("sigmf-meta").exists() {
         assert_eq!(kill, 0, "the recording is gone");
@@ -140,7 +141,7 @@ fn verified(file: &Path, kill: u64) -> u64 {
     verification(file)["samples"].as_u64().unwrap()
 }
 
-/// How long it takes until samples come again.
+/// Time until new samples arrive.
 fn until_it_grows(file: &Path, before: u64, started: Instant) -> Duration {
     let len = || fs::metadata(file.with_extension("sigmf-data")).map_or(0, |data| data.len());
     while len() / 4 <= before {
@@ -168,7 +169,7 @@ fn data_of(part: &Path) -> PathBuf {
     if zstd.exists() { zstd } else { plain }
 }
 
-/// Each capture's samples are those of its index: the gaps are as long as they say.
+/// Checks that the samples of each capture match its index: the gaps have their stated length.
 pub(crate) fn check_samples(file: &Path) {
     let metadata = fs::read_to_string(file.with_extension("sigmf-meta")).unwrap();
     let captures = Metadata::parse(&metadata).unwrap().captures;

@@ -1,4 +1,4 @@
-//! What is counted, asked for while it runs: by TCP, by `top`, and on a terminal.
+//! The counters while a command runs: by TCP, by `top`, and on a terminal.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -20,7 +20,7 @@ struct Metered {
     child: Child,
     /// Where the page is.
     url: String,
-    /// The first line of standard output, where that was asked for.
+    /// The first line of standard output, if it was requested.
     first_line: String,
     stdout: BufReader<std::process::ChildStdout>,
 }
@@ -38,7 +38,7 @@ impl Metered {
         let mut stderr = BufReader::new(child.stderr.take().expect("it is piped"));
         let mut url = String::new();
         stderr.read_line(&mut url).expect("standard error can be read");
-        // What follows must find a reader.
+        // The command's later output must have a reader.
         std::thread::spawn(move || stderr.read_to_string(&mut String::new()));
         let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
         let mut first_line = String::new();
@@ -50,7 +50,7 @@ impl Metered {
         Self { child, url, first_line, stdout }
     }
 
-    /// A device; where it listens is told.
+    /// A device, with its address.
     fn device(sockets: &Path, arguments: &[&str]) -> (Self, String) {
         let all = [&["emulate", "--listen", "127.0.0.1:0"], arguments].concat();
         let device = Self::start(sockets, &all, true);
@@ -72,7 +72,7 @@ impl Metered {
         lines.map(number).collect()
     }
 
-    /// Waits for its end; its status, and what it printed on standard output.
+    /// Waits for its end; returns its status and its standard output.
     fn finish(mut self) -> (i32, String) {
         let status = wait(&mut self.child);
         let mut words = String::new();
@@ -117,7 +117,7 @@ fn top(sockets: &Path, arguments: &[&str]) -> (i32, Value) {
     let all = [&["top", "--json", "--interval", "300ms"], arguments].concat();
     let output = command(sockets).args(all).output().expect("it runs");
     let document = serde_json::from_slice(&output.stdout).expect("JSON");
-    (output.status.code().expect("it ends by itself"), document)
+    (output.status.code().expect("it ends without a signal"), document)
 }
 
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
@@ -168,7 +168,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
     let elsewhere = folder("metrics-elsewhere");
     let (_, from) = top(&elsewhere, &[&address, "--from", &recorder.url]);
     assert!(from["streams"].as_array().expect("a list").iter().any(|it| it["verb"] == "record"));
-    // A device that stands still: what is counted stays as it is.
+    // A stopped device: its counters do not change.
     device.signal(libc::SIGSTOP);
     std::thread::sleep(Duration::from_millis(500));
     let last = recorder.numbers();
@@ -191,7 +191,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
         let name = format!("samplewire_recording_gap_samples_total{cause}");
         assert_eq!(Some(last[&name]), samples.as_f64(), "{name}");
     }
-    // The device's last counters are those of its summary.
+    // The device's last counters match its summary.
     device.signal(libc::SIGCONT);
     until("the session ends", || device.numbers()["samplewire_stream_packet_samples"] == 0.0);
     let numbers = device.numbers();
@@ -205,7 +205,7 @@ fn counters_agree_with_the_summary_and_top_sees_both_ends() {
         .map(|name| numbers[&format!("samplewire_sender_{name}_total")] as u64);
     let line = format!("  packets    {packets} sent {repeats} retransmissions {stalls} credit");
     assert!(words.replace(',', "").contains(&line), "{line} is not in\n{words}");
-    // Both have taken their sockets away.
+    // Both have removed their sockets.
     assert_eq!(fs::read_dir(sockets.join("samplewire")).expect("it was made").count(), 0);
 }
 
@@ -281,7 +281,7 @@ fn top_sweeps_sockets_of_the_killed_and_names_what_does_not_answer() {
     device.signal(libc::SIGSTOP);
     let (status, document) = top(&sockets, &[&address]);
     assert_eq!((status, document["streams"].as_array().map(Vec::len)), (2, Some(0)));
-    // Others of this user may run besides, in the folder of those without a session.
+    // Other processes of this user may run too, in the folder for processes without a session.
     let errors = document["errors"].as_array().expect("a list");
     let is_it = |error: &Value| {
         let error = error.as_str().expect("words");
@@ -303,7 +303,7 @@ fn top_that_can_open_nothing_says_so_and_takes_no_socket_away() {
     let sockets = folder("metrics-descriptors");
     let (device, _) = Metered::device(&sockets, &["--source", "counter"]);
     let socket = sockets.join(format!("samplewire/{}.sock", device.child.id()));
-    // From none that is free to some.
+    // From no free descriptor to several.
     for descriptors in 4..8 {
         let line = format!("ulimit -n {descriptors}; exec \"$0\" top --once");
         let output = Command::new("sh")
@@ -340,7 +340,7 @@ fn live_view_draws_on_a_terminal_and_q_gives_it_back() {
     let (_device, _) = Metered::device(&sockets, &["--source", "scene", "--rate", "1M"]);
     for quit in [b"q".as_slice(), b"\x03"] {
         let mut top = Terminal::start(&sockets, &["top"]);
-        top.until("nobody yet");
+        top.until("no peer yet");
         assert!(top.words().contains("emulate"));
         assert_ne!(top.settings(), top.settings_before);
         let mut keys = top.master.as_ref().expect("it is open");
@@ -366,17 +366,18 @@ fn live_view_ends_when_its_terminal_goes() {
         );
         return;
     }
-    // As a shell does it: those of the terminal get a signal.
+    // Like a shell: the processes of the terminal get a signal.
     let mut top = Terminal::start(&sockets, &["top"]);
     top.until("\x1b[?1049h");
     signal(&top.child, libc::SIGHUP);
     assert_eq!(wait(&mut top.child).signal(), Some(libc::SIGHUP));
 }
 
-/// Whether this process, and with it each that it starts, ignores SIGHUP.
+/// Whether this process, and thus its children, ignore SIGHUP.
 fn ignores_hang_ups() -> bool {
     let status = fs::read_to_string("/proc/self/status").expect("there is procfs");
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("it is told");
+    let mask =
+        status.lines().find_map(|line| line.strip_prefix("SigIgn:")).expect("the kernel lists it");
     let mask = u64::from_str_radix(mask.trim(), 16).expect("a mask in hex");
     mask & 1 << (libc::SIGHUP - 1) != 0
 }

@@ -38,24 +38,24 @@ fn underruns(ran: &Ran) -> Vec<(Range<u64>, String)> {
         .collect()
 }
 
-/// Where a replay said that it starts.
+/// The start index that a replay printed.
 fn first_index(ran: &Ran) -> u64 {
     let (_, after) = ran.text().split_once("start      index ").unwrap();
     after.split(',').next().unwrap().parse().unwrap()
 }
 
-/// Checks what was played of a counter: zeros in the underruns, the samples elsewhere.
+/// Checks the played samples of a counter: zeros in the underruns, the counter elsewhere.
 fn check_played(file: &Path, first: u64, underruns: &[(Range<u64>, String)], samples: u64) {
     let bytes = fs::read(file).unwrap();
     for (at, sample) in (0..).zip(bytes.as_chunks::<4>().0) {
-        let lacks = underruns.iter().any(|(range, _)| range.contains(&(first + at)));
-        let expected = if lacks { 0 } else { at as u32 };
+        let is_missing = underruns.iter().any(|(range, _)| range.contains(&(first + at)));
+        let expected = if is_missing { 0 } else { at as u32 };
         assert_eq!(u32::from_le_bytes(*sample), expected, "sample {at}, from index {first}");
     }
     assert_eq!(bytes.len() as u64, samples * 4);
 }
 
-/// To the device through every fault, and from there back through every fault.
+/// To the device through every fault, and back through every fault.
 #[test]
 fn real_recording_goes_to_the_device_and_comes_back_as_it_was() {
     let Some(source) = real_recording() else { return };
@@ -110,8 +110,11 @@ fn sender_that_is_stopped_makes_underruns_that_are_named_to_the_sample() {
     assert!(underruns.iter().all(|(_, cause)| cause == "sender behind"), "{underruns:?}");
     check_played(&played, first_index(&sent), &underruns, 3_000_000);
     let lacking: u64 = underruns.iter().map(|(range, _)| range.end - range.start).sum();
-    let told = grouped(lacking);
-    assert!(sent.text().contains(&format!("underflow  {told} samples were not")), "{told}");
+    let missing = grouped(lacking);
+    assert!(
+        sent.text().contains(&format!("underflow  {missing} samples were missing")),
+        "{missing}"
+    );
 }
 
 /// `1,234,567`
@@ -265,7 +268,7 @@ fn device_ends_at_once_while_it_waits_for_an_index_far_ahead() {
     std::thread::sleep(Duration::from_millis(700));
     let started = std::time::Instant::now();
     device.interrupt().expect(0);
-    // It looks every 20 ms; the machine may do much else.
+    // The device checks every 20 ms; the machine may be busy.
     assert!(started.elapsed() < Duration::from_secs(3), "{:?}", started.elapsed());
     replay.signal(libc::SIGINT);
     replay.finish();

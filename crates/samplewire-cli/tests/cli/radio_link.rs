@@ -1,6 +1,6 @@
-//! Two bridges carry both ways of a ZMQ radio link over a bad network, in the format of srsRAN's
-//! radio: a transmitter answers requests of one byte with as many complex float32 as it has, a receiver
-//! requests, and the count of samples is the time.
+//! Two bridges carry both directions of a ZMQ radio link over a bad network, in the format of
+//! srsRAN's radio. A transmitter answers requests of one byte with as many complex float32 samples
+//! as it has. A receiver sends requests, and the sample count is the time.
 
 use std::net::TcpListener;
 use std::sync::{Arc, Condvar, Mutex};
@@ -14,8 +14,8 @@ use crate::zmtp::Peer;
 /// Samples of a subframe at 23.04 MS/s.
 const SLOT: u64 = 23_040;
 
-/// What srsRAN's two ends know of each other: how far this end has received. It transmits up to two
-/// slots further and no more, so nothing may be held back on the way for want of company.
+/// The shared state of srsRAN's two ends: how far this end has received. An end transmits at most
+/// two slots further, so the path must not hold samples back until more come.
 #[derive(Default)]
 struct Clock {
     received: Mutex<u64>,
@@ -28,7 +28,7 @@ impl Clock {
         self.moved.notify_all();
     }
 
-    /// How far may be transmitted, when that is beyond `sent`.
+    /// How far the end may transmit, once that is beyond `sent`.
     fn horizon(&self, sent: u64) -> u64 {
         let received = self.received.lock().unwrap();
         let has_come = |received: &mut u64| *received + 2 * SLOT <= sent;
@@ -39,7 +39,7 @@ impl Clock {
     }
 }
 
-/// Sample `index` of a direction: both parts are whole numbers below 2^24, and tell the index.
+/// Sample `index` of a direction: both parts are whole numbers below 2^24, and encode the index.
 fn sample(index: u64, way: u64) -> [u8; 8] {
     let (low, high) = (index % 10_000_019, index / 10_000_019 * 2 + way);
     let parts = [low as f32, high as f32].map(f32::to_le_bytes);
@@ -92,11 +92,11 @@ fn radio(listener: TcpListener, bridge: String, way: u64, count: u64) {
         std::thread::spawn(move || transmit(&listener, way, count, &clock))
     };
     receive(&bridge, 1 - way, count, &clock);
-    // It goes when the other end has all.
+    // It ends when the other end has all samples.
     drop(transmitter.join().expect("transmitting does not panic"));
 }
 
-/// Runs the link until both ends have `count` samples; what the two bridges printed.
+/// Runs the link until both ends have `count` samples; returns the output of the two bridges.
 fn link(count: u64, faults: &[&str]) -> String {
     let listen = || {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -1,5 +1,5 @@
-//! Real-time options: what is had is told, what is not is told with what mends it, and the stream
-//! runs either way; an idle device sleeps, one that spins does not.
+//! Real-time options: granted ones are printed, and refused ones with the command that grants them;
+//! the stream runs either way. An idle device sleeps, and a spinning one does not.
 
 use std::process::Command;
 use std::time::Duration;
@@ -32,36 +32,39 @@ fn what_was_asked_for_is_had_or_missing_and_the_stream_runs() {
     let options = ["--cpu", "0", "--priority", "1", "--lock-memory", "--huge-pages"];
     let short = ["--nsamps", "400k", "--json", "--timer-slack", "1us", "--coalesce", "50us"];
     let ran = run(&[&["record", &device.address, "null"][..], &options, &short].concat());
-    let told = ran.stderr.clone();
+    let printed = ran.stderr.clone();
     let document: Value = serde_json::from_slice(&ran.expect(0).stdout).expect("JSON");
     assert_eq!(document["end"]["samples_delivered"], 400_000);
     let had = &document["start"]["real_time"][0];
     assert_eq!(had["waits"], "asleep");
     assert_eq!(had["timer_slack_ns"], 1_000);
     assert_eq!(had["coalesce_ns"], 50_000);
-    let lacks: Vec<&str> = had["lacks"]
+    let refused: Vec<&str> = had["lacks"]
         .as_array()
         .expect("a list")
         .iter()
-        .map(|lack| lack["what"].as_str().expect("text"))
+        .map(|it| it["what"].as_str().expect("text"))
         .collect();
     for (key, value, what) in
         [("cpu", 0, "CPU 0"), ("priority", 1, "SCHED_FIFO 1"), ("locked_bytes", 1, "locked memory")]
     {
         let is_had = had[key].as_u64().is_some_and(|number| number >= value);
-        assert_ne!(is_had, lacks.contains(&what), "{key} in {had}");
+        assert_ne!(is_had, refused.contains(&what), "{key} in {had}");
     }
-    for what in lacks {
-        assert!(told.contains(&format!("no {what}: ")) && told.contains("tip: "), "{told}");
+    for what in refused {
+        assert!(
+            printed.contains(&format!("no {what}: ")) && printed.contains("tip: "),
+            "{printed}"
+        );
     }
-    // In words, and both ways at once.
+    // In words, and in both directions.
     let device = Device::start(&["--source", "null", "--play", "null", "--rate", "1M"]);
     let ran = run(&["rate", &device.address, "--way", "both", "--duration", "0.3s", "--cpu", "0"]);
-    let told = ran.expect(0);
-    assert_eq!(told.text().matches("I/O thread CPU 0").count(), 1, "{}", told.text());
+    let ran = ran.expect(0);
+    assert_eq!(ran.text().matches("I/O thread CPU 0").count(), 1, "{}", ran.text());
 }
 
-/// Nobody asked for anything, so nothing is said of it.
+/// Without real-time options, nothing is printed about them.
 #[test]
 fn nothing_is_told_of_what_nobody_asked_for() {
     let device = Device::start(&["--source", "null", "--rate", "1M"]);
@@ -80,7 +83,7 @@ fn file_says_it_too() {
     assert_eq!((had["waits"].as_str(), had["cpu"].as_u64()), (Some("spinning"), Some(0)), "{had}");
 }
 
-/// A user without rights gets a stream, and is told what it would take.
+/// A user without rights gets a stream, and a report of the rights that are missing.
 #[test]
 fn stranger_to_all_rights_is_told_what_each_would_take() {
     let is_root = Command::new("id").arg("-u").output().is_ok_and(|out| out.stdout == b"0\n");
@@ -89,7 +92,7 @@ fn stranger_to_all_rights_is_told_what_each_would_take() {
         eprintln!("skipped: setpriv is not there, or may not change the user");
         return;
     }
-    // The binary may lie where nobody may look.
+    // The binary may be in a folder that the other user cannot enter.
     let place = std::env::temp_dir().join(format!("samplewire-stranger-{}", std::process::id()));
     std::fs::copy(env!("CARGO_BIN_EXE_samplewire"), &place).unwrap();
     let device = Device::start(&["--source", "null", "--rate", "4M"]);
@@ -105,22 +108,22 @@ fn stranger_to_all_rights_is_told_what_each_would_take() {
         (out.status.code(), String::from_utf8(out.stderr).unwrap())
     };
     let (plain_code, plain) = stranger(&[]);
-    let (code, told) = stranger(&["--priority", "50", "--lock-memory", "--cpu", "0"]);
+    let (code, printed) = stranger(&["--priority", "50", "--lock-memory", "--cpu", "0"]);
     std::fs::remove_file(&place).unwrap();
-    assert_eq!((plain_code, code), (Some(0), Some(0)), "{plain}\n{told}");
+    assert_eq!((plain_code, code), (Some(0), Some(0)), "{plain}\n{printed}");
     for words in [
         "no locked memory: ",
         "no SCHED_FIFO 50: Operation not permitted",
         "sudo setcap cap_ipc_lock,cap_sys_nice=ep ",
         "ulimit -l unlimited; ulimit -r 50",
     ] {
-        assert!(told.contains(words), "no `{words}` in:\n{told}");
+        assert!(printed.contains(words), "no `{words}` in:\n{printed}");
     }
-    assert!(!told.contains("no CPU"), "affinity needs no right:\n{told}");
+    assert!(!printed.contains("no CPU"), "affinity needs no right:\n{printed}");
     let rmem_max = std::fs::read_to_string("/proc/sys/net/core/rmem_max").unwrap();
     let is_little = rmem_max.trim().parse::<usize>().unwrap() < 8 << 20;
     assert_eq!(plain.contains("net.core.rmem_max"), is_little, "{plain}");
-    assert!(plain.lines().count() <= 3, "nobody asked for more:\n{plain}");
+    assert!(plain.lines().count() <= 3, "no option was requested:\n{plain}");
 }
 
 /// CPU seconds of a device with one receiver, over a second in which no samples come.

@@ -1,4 +1,4 @@
-//! What is recorded is what was sent.
+//! A recording equals what was sent.
 
 use std::fs::{self, File};
 use std::process::Command;
@@ -7,7 +7,7 @@ use samplewire_record::sigmf::{Metadata, sha512_of};
 
 use crate::harness::{Device, folder, has_program, real_recording, run, text};
 
-/// What the issue asks of a bad wire, each way.
+/// The faults of a bad wire, in each direction.
 const BAD_WIRE: [&str; 4] = [
     "--fault",
     "data:loss=0.01,corrupt=0.001,dup=0.001,reorder=0.01,seed=3",

@@ -61,7 +61,7 @@ fn gap_is_exact_when_the_device_was_away_and_kept_running() {
     let document = verified(&file);
     assert_eq!(document["boots"].as_array().unwrap().len(), 1, "{document}");
     check_samples(&file);
-    // What the device had sent and the recorder had not taken is the gap.
+    // The gap covers samples that the device had sent and the recorder had not received.
     let missing = document["gap_samples"]["reconnected"].as_u64().unwrap();
     assert_eq!(
         (missing > 0, ran.code()),

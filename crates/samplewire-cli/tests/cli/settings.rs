@@ -15,14 +15,15 @@ fn file_and_device_string_give_options_and_the_line_wins() {
     let place = format!("addr={},window=256,nsamps=900k", device.address);
     let recorded = |more: &[&str]| -> Value {
         let arguments = [&["record", "--config", config, &place, "null"], more].concat();
-        serde_json::from_slice(&run(&arguments).expect(0).stdout).expect("JSON, as the file asks")
+        serde_json::from_slice(&run(&arguments).expect(0).stdout)
+            .expect("JSON, as the file requests")
     };
     let document = recorded(&[]);
     assert_eq!(document["start"]["window_packets"], 256);
     assert_eq!(document["end"]["samples_delivered"], 900_000);
     let document = recorded(&["--nsamps", "500k", "--window=128"]);
     assert_eq!(document["start"]["window_packets"], 128);
-    // No more than the device holds.
+    // Not more than the device's window.
     assert_eq!(recorded(&["--window=8192"])["start"]["window_packets"], 1_024);
     assert_eq!(document["end"]["samples_delivered"], 500_000);
 }
@@ -51,7 +52,7 @@ fn completions_and_manual_pages_name_every_verb() {
     for shell in ["bash", "zsh", "fish"] {
         let ran = run(&["completions", shell]).expect(0);
         for word in ["record", "emulate", "find", "delivery"] {
-            assert!(ran.text().contains(word), "{shell} lacks {word}");
+            assert!(ran.text().contains(word), "{shell} misses {word}");
         }
     }
     run(&["completions", "tcsh"]).expect_error(1, &["tcsh", "bash"]);

@@ -21,7 +21,7 @@ fn seeds_that_are_no_range_are_named() {
 
 #[test]
 fn figure_that_misses_its_bound_tells_by_the_exit_status() {
-    // Too few packets for the slowest repair to show, so each bound holds or is told.
+    // Too few packets for the slowest repair to occur, so each bound holds or is printed.
     let ran = run(&["sim", "figures", "--packets", "20000"]);
     let words = String::from_utf8_lossy(&ran.stdout).into_owned();
     let misses = words.contains("FAILS");
@@ -65,7 +65,7 @@ fn packets_of_a_seed_are_read_by_tshark_with_times_lengths_and_fates() {
     assert_eq!(corrupted, of(&document["counts"]["corruptions"]));
 }
 
-/// Runs a seed with its packets written to `path`, and gives the JSON.
+/// Runs a seed with its packets written to `path`; returns the JSON.
 fn tapped(seed: u64, path: &Path) -> Value {
     let seeds = format!("{seed}..{}", seed + 1);
     let arguments = ["sim", "swarm", "--seeds", &seeds, "--pcap", text(path), "--json"];
@@ -74,7 +74,7 @@ fn tapped(seed: u64, path: &Path) -> Value {
     serde_json::from_slice(&ran.stdout).unwrap()
 }
 
-/// Each frame's fields, or `None` where there is no tshark.
+/// The fields of each frame, or `None` without tshark.
 fn tshark(path: &Path) -> Option<Vec<Vec<String>>> {
     if !has_program("tshark") {
         return None;

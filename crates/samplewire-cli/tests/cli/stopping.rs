@@ -1,4 +1,4 @@
-//! A signal: every verb begins to stop at once, and shows what takes long.
+//! A signal: every verb begins to stop at once, and prints long remaining work.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -13,7 +13,7 @@ use samplewire_proto::wire::Flags;
 
 use crate::harness::{Device, folder, gather, signal, spawn, text, wait};
 
-/// A command whose lines on standard error are seen when they come.
+/// A command whose standard error is read as it comes.
 struct Watched {
     child: Child,
     stdout: JoinHandle<Vec<u8>>,
@@ -46,8 +46,8 @@ impl Watched {
         }
     }
 
-    /// Sends SIGINT; how long it takes until the command stops, without the time for which it, and
-    /// the thread that looks, waited for a CPU on a machine that does much else.
+    /// Sends SIGINT; returns how long the command takes to stop. This excludes the time for which
+    /// it, and the reading thread, waited for a CPU on a busy machine.
     fn stops_after(&self) -> Duration {
         let main_thread = self.child.id().to_string();
         let (sent, before) = (Instant::now(), waited(&main_thread));
@@ -64,16 +64,16 @@ impl Watched {
     }
 }
 
-/// How long the first thread of a process has been ready to run without a CPU; nothing where the
-/// system does not know.
+/// How long the first thread of a process has been ready to run without a CPU; zero if the system
+/// does not know.
 fn waited(process: &str) -> Duration {
     let text = fs::read_to_string(format!("/proc/{process}/schedstat")).unwrap_or_default();
     let ns = text.split(' ').nth(1).and_then(|number| number.parse().ok());
     Duration::from_nanos(ns.unwrap_or(0))
 }
 
-/// Checks a stop, which `stop` makes and times. The kernel may hold up one run for other reasons than
-/// a lack of CPUs: then two more have to do.
+/// Checks a stop, which `stop` causes and times. The kernel may delay one run for reasons other
+/// than missing CPUs: then two more runs must be fast enough.
 fn check(name: &str, stop: impl Fn() -> Duration) {
     let first = stop();
     if first <= STOP_MAX {
@@ -120,7 +120,7 @@ fn recorder_whose_device_is_gone_begins_to_stop_within_100_ms() {
     });
 }
 
-/// The device plays nothing for 20 s, so there is no room for what would come next.
+/// The device plays nothing for 20 s, so the sender finds no free memory.
 #[test]
 fn verbs_that_send_begin_to_stop_within_100_ms_and_do_not_wait_for_room() {
     let source = folder("stop-sending").join("zeros.sc16");
@@ -145,7 +145,7 @@ fn verbs_that_send_begin_to_stop_within_100_ms_and_do_not_wait_for_room() {
     }
 }
 
-/// `docs/protocol.md#6.10`: into a pipe, where zeros have to be written.
+/// `docs/protocol.md#6.10`: into a pipe, so zeros must be written.
 #[test]
 fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
     check("emulate --play", || {
@@ -175,7 +175,7 @@ fn device_that_plays_zeros_for_a_far_jump_begins_to_stop_within_100_ms() {
     });
 }
 
-/// Reads a pipe to its end; how many bytes came.
+/// Reads a pipe to its end; returns the number of bytes.
 fn read_all(fifo: &Path) -> JoinHandle<u64> {
     let fifo = fifo.to_owned();
     std::thread::spawn(move || {
@@ -192,7 +192,7 @@ fn what_is_left_to_write_is_shown_when_it_takes_long() {
         let fifo = fifo.clone();
         std::thread::spawn(move || {
             let mut file = File::open(fifo).expect("it is there");
-            // It stands still until the test lets it go on.
+            // It stops here until the test lets it continue.
             assert!(wait.recv().is_err(), "nothing is sent");
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).expect("it can be read");
@@ -222,8 +222,8 @@ fn fifo(folder: &Path) -> PathBuf {
     path
 }
 
-/// How long a command runs before anything happens to it.
+/// How long a command runs before the test acts.
 const MOMENT: Duration = Duration::from_millis(400);
 
-/// Within which a stop begins.
+/// Time limit for the begin of a stop.
 const STOP_MAX: Duration = Duration::from_millis(100);

@@ -50,7 +50,7 @@ fn recording_with_gaps_is_proven_and_each_damage_is_found() {
     run(&["verify", text(&file)]).expect_error(3, &["samples: the metadata tell of"]);
     fs::write(&data, &bytes).unwrap();
 
-    // As an error leaves it, or a kill after the metadata say "finished".
+    // The state after an error, or after a kill when the metadata already say "finished".
     let mut edited: Value = serde_json::from_str(&words).unwrap();
     edited["global"].as_object_mut().unwrap().remove("core:sha512").unwrap();
     fs::write(&meta, edited.to_string()).unwrap();

@@ -1,18 +1,19 @@
-//! The other side of a ZeroMQ socket, as small as it can be: written from RFC 23 and not from the
+//! The other side of a ZeroMQ socket, as small as possible: written from RFC 23, not from the
 //! command's code.
 
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::time::{Duration, Instant};
 
-/// A peer whose hands have been shaken.
+/// A peer after the handshake.
 pub(crate) struct Peer {
     input: BufReader<TcpStream>,
     output: BufWriter<TcpStream>,
 }
 
 impl Peer {
-    /// Goes to `tcp://ADDRESS` as a socket of this kind; waits for who is not there yet.
+    /// Connects to `tcp://ADDRESS` as a socket of this kind; waits for a listener that is not there
+    /// yet.
     pub(crate) fn connect(address: &str, kind: &str) -> Self {
         let until = Instant::now() + TIME_MAX;
         loop {
@@ -24,7 +25,7 @@ impl Peer {
         }
     }
 
-    /// Takes the next that comes.
+    /// Accepts the next connection.
     pub(crate) fn accept(listener: &TcpListener, kind: &str) -> Self {
         Self::over(listener.accept().expect("somebody comes").0, kind)
     }

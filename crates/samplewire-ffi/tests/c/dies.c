@@ -1,5 +1,5 @@
-// A device that goes away in the middle of a stream: it is said how, after every sample that came.
-// With an argument the device is a process that is killed, and is known to be dead after 15 s.
+// A device that dies within a stream: after the last received sample, the call returns the reason.
+// With an argument the device is a process that is killed, and counts as dead after 15 s.
 #define _POSIX_C_SOURCE 200809L
 #include "check.h"
 

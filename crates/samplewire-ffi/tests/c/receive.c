@@ -127,7 +127,7 @@ static void copies(const char *address, uint32_t format) {
     EXPECT(SW_RESULT_OK, sw_receiver_free(receiver));
 }
 
-// What is not asked for again lies in gaps, and nothing is told twice.
+// Without repair requests, lost samples are in gaps, and each is reported once.
 static void best_effort(const char *address) {
     sw_receiver_options options;
     EXPECT(SW_RESULT_OK, sw_receiver_options_init(&options, sizeof options));

@@ -127,7 +127,7 @@ static void wait_position(sw_transmitter *transmitter, uint64_t index) {
     } while (stats.position_of_peer < index);
 }
 
-// What comes after its time is counted, and told.
+// Late samples are counted and reported.
 static void late(const char *path) {
     char address[SW_TEXT_BYTES];
     sw_device_options options = plays_into(path);

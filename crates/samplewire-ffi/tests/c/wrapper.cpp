@@ -1,4 +1,4 @@
-// The C++ wrapper: it owns what it opens, throws what fails, and lends samples where they lie.
+// The C++ wrapper: it owns the objects that it opens, throws on errors, and returns views of samples.
 // Its argument is a folder for files.
 #include <samplewire.hpp>
 

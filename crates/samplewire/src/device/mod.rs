@@ -1,4 +1,4 @@
-//! A device in software: a port that sends streams, plays another, or both at once.
+//! A device in software: a port that sends streams, plays a stream, or both.
 
 mod clock;
 mod offer;
@@ -34,15 +34,16 @@ use receive_listener::ARRIVALS_MAX;
 pub use receive_listener::{AcceptedStream, PortError, ReceiveListener};
 pub(crate) use receive_listener::{Arrived, Claim, Shared as ReceiveListenerShared};
 
-/// The handles of a device's port. Each stream is opened by itself, has a window and memory of its
-/// own, and loses samples of its own. Where the port does both, those that it sends come first.
+/// The handles of a device's port. Each stream is opened separately, with its own window and
+/// memory, and loses samples independently. If the port also plays, the streams that it sends come
+/// first.
 #[derive(Debug)]
 pub struct Device {
     /// The local address.
     pub address: SocketAddr,
     /// One for each stream that the port sends, in their order.
     pub listeners: Vec<Listener>,
-    /// Receives, when the port plays.
+    /// Accepts the stream to play, if the port plays.
     pub receive_listener: Option<ReceiveListener>,
 }
 
@@ -76,8 +77,8 @@ impl Device {
         Ok((device, made.expect("it was made")))
     }
 
-    /// The next stream that a receiver opens: of the first that the device sends. The others have
-    /// [`listeners`](Device::listeners) of their own.
+    /// Accepts the next opening of the first stream that the device sends. The other streams have
+    /// their own [`listeners`](Device::listeners).
     ///
     /// # Errors
     /// The device sends no stream, or the I/O thread broke.
@@ -93,7 +94,7 @@ impl Device {
         }
     }
 
-    /// The next stream that a sender opens at a device which plays.
+    /// Accepts the next stream that a sender opens at a device that plays.
     ///
     /// # Errors
     /// The device plays no stream, or the I/O thread broke.
@@ -140,7 +141,7 @@ impl Device {
             .map(|(place, info)| half_out(info, options, mtu_bytes, wakeups.wake_handle(place)));
         let (mut entries, handles): (Vec<_>, Vec<_>) =
             halves.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
-        // The stream that comes in is the last.
+        // The played stream is the last.
         let wake_handle = wakeups.wake_handle(streams - 1);
         let listener_shared = Arc::new(ReceiveListenerShared::new(wake_handle.clone()));
         let (arrived, arrivals) = rtrb::RingBuffer::new(ARRIVALS_MAX);
@@ -162,7 +163,7 @@ impl Device {
         let stepped = Stepped::new(endpoint, batch_packets);
         let batch_bytes = stepped.batch_bytes();
         let port = drive(capabilities, pages, stepped, wakeups)?;
-        // The batch is the port's: the first stream says so.
+        // The batch belongs to the port: the first stream reports it.
         let batches = std::iter::once(batch_bytes).chain(std::iter::repeat(0));
         let listeners = handles.into_iter().zip(&options.sends).zip(batches);
         let listeners = listeners.map(|((handle, info), batch_bytes)| {
@@ -181,7 +182,7 @@ impl Device {
     }
 }
 
-/// How many samples a stream has in `span`; a rate that is not known counts as 1 MHz.
+/// The number of samples in `span`; an unknown rate counts as 1 MHz.
 fn samples_in(info: &StreamInfo, span: Duration) -> u64 {
     let rate = match info.rate_numerator {
         0 => 1_000_000,
@@ -229,15 +230,15 @@ fn listen_config(options: &DeviceOptions, mtu_bytes: usize) -> Result<ListenConf
     })
 }
 
-/// The most streams that a device sends.
+/// Maximum number of streams that a device sends.
 pub const STREAMS_MAX: usize = 1_024;
 
-// The tags of these, and of one that comes in, name a slot each.
+// The tags of these and of a played stream must each select a slot.
 const _: () = assert!(STREAMS_MAX < session::Listener::<Box<[StreamSlot]>>::STREAMS_MAX);
 
-/// Before anything is measured.
+/// The initial value, before any measurement.
 pub(crate) const RTT_INITIAL: Nanos = Nanos::from_millis(1);
 
-/// How long samples that are played by a clock may wait for their quantum to fill: what is in order
-/// is to be where it is played.
+/// How long samples for playing by a clock may wait for their quantum to fill: a sample must reach
+/// the player in time.
 const PLAY_HOLD_MAX: Duration = Duration::from_micros(50);

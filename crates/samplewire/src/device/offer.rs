@@ -1,4 +1,4 @@
-//! What a device offers: the terms that an opening gets.
+//! The offer of a device: the terms that an opening gets.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,19 +15,19 @@ use crate::port::{IP_BYTES_MAX, PACKET_BYTES_MAX};
 use crate::quantum;
 use crate::source::StreamInfo;
 
-/// The stream and the choices, checked against each other.
+/// The stream and the options, checked against each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Offer {
     pub(crate) info: StreamInfo,
     pub(crate) frame_bytes: usize,
     pub(crate) window: u32,
-    /// The least unit of a payload: whole samples and whole beats.
+    /// The granularity of a payload: whole samples and whole beats.
     unit_bytes: usize,
     payload_bytes: Option<u16>,
     pub(crate) payload_bytes_max: usize,
     pub(crate) reorder_tolerance: u32,
     drawn: DrawnTerms,
-    /// Packets of a quantum when payloads are the largest.
+    /// Packets of a quantum with the largest payload.
     pub(crate) quantum_packets: u32,
 }
 
@@ -103,8 +103,8 @@ impl Offer {
         })
     }
 
-    /// Packets of a quantum in a session of this payload: as many as fit, but for one place that
-    /// the end of a burst may need.
+    /// Packets of a quantum in a session with this payload: as many as fit, minus one that the end
+    /// of a burst may need.
     pub(crate) fn quantum_packets_at(&self, payload_bytes: usize) -> u32 {
         let fitting = (self.quantum_bytes() / payload_bytes) as u32 - 1;
         fitting.min(quantum::packets_max(self.window))
@@ -115,8 +115,8 @@ impl Offer {
         (self.quantum_packets as usize + 1) * self.payload_bytes_max
     }
 
-    /// The terms for a request, of one of so many streams; `None` when the path carries no packet of
-    /// the payload chosen, or none that holds the end of a burst.
+    /// The terms for a request to one of several streams. `None` if the path cannot carry the
+    /// chosen payload, or a payload that holds the end of a burst.
     pub(crate) fn params(
         &self,
         request: &OpenRequest,
@@ -159,7 +159,7 @@ impl Offer {
         StreamTerms::new(params).ok()
     }
 
-    /// A stream of these terms, of or to `address`.
+    /// The description of a stream with these terms, from or to `address`.
     pub(crate) fn describe(&self, address: SocketAddr, params: &StreamTerms) -> DeviceInfo {
         DeviceInfo {
             address,
@@ -182,7 +182,7 @@ impl Offer {
         }
     }
 
-    /// The largest multiple of 64 bytes, or of the unit where no such one fits.
+    /// The largest multiple of 64 bytes, or of the granularity if no such multiple fits.
     fn largest_payload(&self, room: usize) -> Option<usize> {
         let room = room.min(self.payload_bytes_max);
         let step = lcm(64, self.unit_bytes);
@@ -211,7 +211,8 @@ mod tests {
     use super::*;
     use crate::format::Format;
 
-    /// What a listener asks for an opening over a path that carries IP packets of `packet_bytes`.
+    /// The request that a listener gets from an opener, over a path that carries IP packets of
+    /// `packet_bytes`.
     fn request(packet_bytes: u16) -> OpenRequest {
         let (now, peer) = (Nanos::from_millis(1_000), Peer::v4([127, 0, 0, 1], 9_100));
         let config = OpenConfig::new(Role::Receive, 1, 1).with_first_seq(Seq(77));
@@ -221,7 +222,7 @@ mod tests {
         let mut listener = Listener::new(slots, ListenConfig::new(), [2; 16], 3);
         let mut packet = vec![0; IP_BYTES_MAX];
         for _ in 0..2 {
-            let len = opener.poll_transmit(now, &mut packet).expect("it asks");
+            let len = opener.poll_transmit(now, &mut packet).expect("it sends a request");
             listener.handle(now, peer, &packet[..len]).unwrap();
             if let Some(ListenEvent::Opening { request, .. }) = listener.poll_event() {
                 return request;
@@ -230,7 +231,7 @@ mod tests {
             let (header, answer) = wire::parse(&packet[..len]).unwrap();
             opener.handle(now, &header, &answer, len);
         }
-        panic!("the listener asks nothing");
+        panic!("the listener got no request");
     }
 
     #[test]
@@ -281,7 +282,7 @@ mod tests {
         assert!(Offer::new(&info, &options, 9_000, quantum::HOLD_MAX).is_ok());
     }
 
-    /// Header, payload and trailer are no longer than what came through.
+    /// Header, payload and trailer are not longer than the largest packet that arrived.
     #[test]
     fn largest_payload_is_what_the_path_carries() {
         let info = StreamInfo::new(Format::Sc16, 1, 1e6).unwrap();
@@ -294,7 +295,7 @@ mod tests {
         }
     }
 
-    /// Otherwise the last samples before a pause stay in a quantum that nothing fills.
+    /// Otherwise the last samples before a pause stay in a quantum that never fills.
     #[test]
     fn pool_of_a_playing_device_has_quanta_to_spare_at_every_window_and_payload() {
         let info = StreamInfo::new(Format::Sc16, 1, 1e9).unwrap();

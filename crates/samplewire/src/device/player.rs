@@ -16,24 +16,24 @@ use crate::receiver::{Block, ReceiveStream, ReceiverSnapshot};
 
 /// Plays one stream (`docs/protocol.md#6.10`).
 ///
-/// A sample is in time when it is in order at this host before its instant. What is not is played as
-/// zeros and belongs to an [`Underrun`]; when it comes after all it is late, and dropped. Between
-/// bursts nothing is played, and the output sees the index jump. Blocks that wait to be played are the
-/// credit that the sender has not.
+/// A sample is in time if it is in order at this host before its instant. Zeros are played for
+/// every other sample, and it belongs to an [`Underrun`]. If it arrives later, it is late and is
+/// dropped. Between bursts nothing is played, and the output sees the index jump. Blocks that wait to
+/// be played reduce the sender's credit.
 pub struct Player<'a, O: ?Sized> {
     receiver: ReceiveStream,
     clock: Option<SampleClock>,
     underflow: Underflow,
     output: &'a mut O,
     line: Line<Box<[Entry]>>,
-    /// The pieces in the line.
+    /// The blocks of the play queue.
     blocks: VecDeque<Block>,
     frame_bytes: usize,
     zeros: Box<[u8]>,
-    /// An index that was set on purpose, and whose samples have not come.
+    /// An index that was set on purpose, whose samples have not come.
     starts_at: Option<SampleIndex>,
     is_stopped: bool,
-    /// Nothing more comes.
+    /// Whether the stream has ended.
     is_over: bool,
 }
 
@@ -85,20 +85,20 @@ pub trait PlayerOutput {
 /// How playing ended.
 #[derive(Debug)]
 pub struct Played {
-    /// How the stream ended; `None` when the port let go of it before that was known.
+    /// How the stream ended; `None` if the port released it before the end was known.
     pub end: Option<End>,
-    /// It was ended here because samples were not there in time.
+    /// Whether it was ended here because samples were missing at their time.
     pub is_stopped: bool,
-    /// What was counted.
+    /// The counts of the player.
     pub counts: PlayCounts,
-    /// The first index of the first burst, and the one after the last that was played.
+    /// The first index of the first burst, and the index after the last played sample.
     pub indexes: Range<SampleIndex>,
     /// Counters of the receiver.
     pub stats: ReceiverSnapshot,
 }
 
 impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
-    /// Plays `receiver` into `output`; without a clock as fast as it comes.
+    /// Plays `receiver` into `output`; without a clock as fast as samples come.
     pub fn new(
         mut receiver: ReceiveStream,
         clock: Option<SampleClock>,
@@ -107,7 +107,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
     ) -> Self {
         receiver.leave_position();
         let frame_bytes = receiver.info().frame_bytes();
-        // A block has a place of the window at least, and gaps before it.
+        // A block takes at least one place of the window, and has gaps before it.
         let blocks_max = receiver.items_max() / 2;
         let entries = vec![Entry::default(); 2 * blocks_max + ENTRIES_OF_A_BLOCK];
         let line = Line::new(entries.into_boxed_slice(), receiver.info().packet_samples);
@@ -134,33 +134,34 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         &self.receiver
     }
 
-    /// What has been counted so far.
+    /// The current counts.
     pub const fn counts(&self) -> &PlayCounts {
         self.line.counts()
     }
 
-    /// Plays for about `span`, and tells of each underrun that is over. `false` when the stream has
-    /// ended and all of it has been played.
+    /// Plays for about `span`, and reports each finished underrun. Returns `false` once the stream
+    /// has ended and all of it has been played.
     ///
     /// # Errors
-    /// The output takes no more.
+    /// The output rejects samples.
     ///
     /// # Blocking
     /// For about `span`.
     pub fn run(
         &mut self,
         span: Duration,
-        mut tell: impl FnMut(&Underrun),
+        mut report: impl FnMut(&Underrun),
     ) -> Result<bool, O::Error> {
         let until = Instant::now() + span;
         loop {
-            // What is in hand after this look was in time for all that is due by it.
+            // Samples taken before this read of the clock were in time for everything that is due
+            // by then.
             let now = Instant::now();
             while self.take_within(Duration::ZERO) {}
             if self.is_over {
                 self.line.end_stream();
             }
-            let is_done = self.play_due(now, &mut tell)?;
+            let is_done = self.play_due(now, &mut report)?;
             self.note(now);
             if self.is_over && self.line.is_empty() {
                 return Ok(false);
@@ -180,7 +181,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         }
     }
 
-    /// Takes a block where there is room for it; whether one came.
+    /// Takes a block if there is room; returns whether one came.
     fn take_within(&mut self, span: Duration) -> bool {
         if self.is_over || !self.has_room() {
             return false;
@@ -198,7 +199,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         }
     }
 
-    /// Closes the stream, whatever has come, and sums up.
+    /// Closes the stream, even early, and returns the totals.
     pub fn finish(self) -> Played {
         let end = self.receiver.end().and_then(|end| end.as_ref().ok()).copied();
         let first_index = self.receiver.info().first_index;
@@ -220,8 +221,8 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
             self.line.push_gap(gap.first, gap.end(), gap.cause).expect("there is room for a block");
         }
         let mut ends_burst = false;
-        // Tags may come before the samples that they belong to, and the end of a burst with what
-        // follows it.
+        // Tags may come before their samples, and the end of a burst together with the next
+        // samples.
         for tag in block.tags() {
             match tag.kind {
                 TagKind::Start => self.starts_at = Some(tag.index),
@@ -242,18 +243,18 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         }
     }
 
-    /// Plays what is due, up to the work of [`STEP_BYTES`]: what a peer makes due is never played in
-    /// one go. `false` when more is due.
+    /// Plays what is due, limited to [`STEP_BYTES`] of work, so that a peer cannot cause unlimited
+    /// work in one call. Returns `false` if more is due.
     fn play_due(
         &mut self,
         now: Instant,
-        tell: &mut impl FnMut(&Underrun),
+        report: &mut impl FnMut(&Underrun),
     ) -> Result<bool, O::Error> {
-        // Without a clock nothing runs out.
+        // Without a clock there are no underruns.
         let due_end = self.clock.map_or(self.line.end().unwrap_or(0), |clock| clock.index_at(now));
         let from = self.line.next_at().or(self.line.next()).unwrap_or(due_end);
         let step_samples = match self.output.has_holes() {
-            // Zeros are little work, and samples lie within the window.
+            // Zeros take little work, and samples are limited by the window.
             true => u64::MAX,
             false => (STEP_BYTES / self.frame_bytes).max(1) as u64,
         };
@@ -270,7 +271,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
             is_idle &= step.is_none();
             match step {
                 None => return Ok(is_idle || !is_cut),
-                Some(Step::Tell(underrun)) => tell(&underrun),
+                Some(Step::Tell(underrun)) => report(&underrun),
                 Some(Step::Play(due)) => {
                     let block = &self.blocks[0];
                     let at = |index| (index - block.index()) as usize * self.frame_bytes;
@@ -286,19 +287,19 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
                     self.is_stopped = true;
                     self.receiver.stop_for(CloseReason::Underflow);
                     if let Some(underrun) = self.line.underrun() {
-                        tell(&underrun);
+                        report(&underrun);
                     }
                 }
             }
         }
-        // Nothing more is played.
+        // The play queue ends here.
         self.line.stop();
         self.blocks.clear();
         Ok(true)
     }
 
-    /// Plays zeros: a hole where the output takes one, and as bytes what is shorter. How many bytes
-    /// cost as much.
+    /// Plays zeros: long ranges as a hole if the output supports it, short ones as bytes. Returns the
+    /// work in bytes.
     fn play_zeros(&mut self, mut due: Range<SampleIndex>) -> Result<usize, O::Error> {
         let samples_max = (self.zeros.len() / self.frame_bytes) as u64;
         let samples = due.end - due.start;
@@ -314,7 +315,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         Ok(samples as usize * self.frame_bytes)
     }
 
-    /// Until something is due, or may have to be, at most for a moment.
+    /// Time until samples are due, or may become due, limited to a short pause.
     fn idle_span(&self, now: Instant) -> Duration {
         let due = match (&self.clock, self.line.next_at()) {
             (Some(clock), Some(next)) => clock.instant_of(next).saturating_duration_since(now),
@@ -323,7 +324,7 @@ impl<'a, O: PlayerOutput + ?Sized> Player<'a, O> {
         due.clamp(PAUSE_MIN, PAUSE_MAX)
     }
 
-    /// Tells the sender how far it is.
+    /// Reports the played position to the sender.
     fn note(&self, now: Instant) {
         let position = match (&self.clock, self.line.next()) {
             (Some(clock), _) => clock.index_at(now),
@@ -341,15 +342,15 @@ impl<O: ?Sized> std::fmt::Debug for Player<'_, O> {
     }
 }
 
-/// As much is played between two looks at the clock, at what comes, and at whether to stop.
+/// Work between two checks of the clock, of new blocks, and of a stop.
 const STEP_BYTES: usize = 1 << 20;
 
-/// Zeros are written in pieces of this size; more become a hole where the output takes one.
+/// Zeros are written in pieces of this size; longer ranges become a hole if the output supports it.
 const ZEROS_BYTES: usize = 64 << 10;
 
-/// A piece, and the gaps before it, each of which may stand for itself.
+/// A block, and the gaps before it, each of which may be a separate entry.
 const ENTRIES_OF_A_BLOCK: usize = 1 + Block::GAPS_MAX;
 
-/// How long it sleeps at least, so that samples are played some at a time, and at most.
+/// Bounds of a sleep: at least this long, so that several samples are played at a time.
 const PAUSE_MIN: Duration = Duration::from_micros(200);
 const PAUSE_MAX: Duration = Duration::from_millis(1);

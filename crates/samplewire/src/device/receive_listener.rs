@@ -1,4 +1,4 @@
-//! The program's handle on streams that are sent to this device.
+//! The program's handle to streams that are sent to this device.
 
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,8 +18,9 @@ use crate::wakeups::WakeHandle;
 
 /// The receiving end of a device: it waits to be opened, by one sender at a time.
 ///
-/// [`ReceiveListener::accept`], then iterate over the [`ReceiveStream`] that it gives, or let a
-/// [`Player`](super::Player) play it. A stream that was given goes on when the listener is dropped; no
+/// Call [`ReceiveListener::accept`], then iterate over the returned [`ReceiveStream`], or let a
+/// [`Player`](super::Player) play it. An accepted stream continues after the listener is dropped,
+/// but no sender can open another.
 /// sender can open another.
 #[derive(Debug)]
 pub struct ReceiveListener {
@@ -27,23 +28,24 @@ pub struct ReceiveListener {
     pub(super) memory_bytes: usize,
     pub(super) shared: Arc<Shared>,
     pub(super) arrivals: rtrb::Consumer<Arrived>,
-    /// Before the port: the last handle of that waits for the end of what the claim ends.
+    /// Dropped before the port: the last handle of the port waits until the streams that the claim
+    /// ends have ended.
     pub(super) claim: Arc<Claim>,
     pub(super) port: Port,
 }
 
-/// A stream that somebody sends to this device.
+/// A stream that a sender has opened at this device.
 #[derive(Debug)]
 pub struct AcceptedStream {
     /// Counts the sessions of a listener, from 1.
     pub id: u64,
-    /// What the sender wants when samples are not there in time.
+    /// The sender's request for samples missing at their time.
     pub underflow: Underflow,
-    /// What comes; its `info` tells of the sender.
+    /// The stream; its `info` describes the sender.
     pub receiver: ReceiveStream,
 }
 
-/// Why a device takes no stream.
+/// Why a device accepts no stream.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum PortError {
@@ -56,27 +58,27 @@ pub enum PortError {
 }
 
 impl ReceiveListener {
-    /// The stream that this device takes.
+    /// The stream that this device accepts.
     pub const fn info(&self) -> &StreamInfo {
         &self.info
     }
 
-    /// What the link was granted.
+    /// The capabilities that the link got.
     pub const fn capabilities(&self) -> &Capabilities {
         &self.port.capabilities
     }
 
-    /// What was granted of the [`RealTime`](crate::RealTime) options.
+    /// The [`RealTime`](crate::RealTime) options that the device got.
     pub const fn granted(&self) -> &Granted {
         &self.port.granted
     }
 
-    /// Memory of the quanta in bytes; slots and rings come with each session.
+    /// Memory of the quanta in bytes; each session allocates its slots and rings.
     pub const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 
-    /// The next stream that a sender has opened; `None` when `timeout` passes first.
+    /// Accepts the next stream that a sender has opened; `None` after `timeout`.
     ///
     /// # Errors
     /// The I/O thread broke.
@@ -89,7 +91,7 @@ impl ReceiveListener {
             if let Some(failure) = shared.failure.get() {
                 return Some(Err(PortError::Failed(failure.clone())));
             }
-            // The one that was opened last: those before it have ended, and are dropped.
+            // Takes the latest stream: earlier ones have ended, and are dropped.
             std::iter::from_fn(|| arrivals.pop().ok()).last().map(Ok)
         });
         let Some(arrived) = arrived.transpose()? else { return Ok(None) };
@@ -103,13 +105,13 @@ impl ReceiveListener {
 impl Drop for ReceiveListener {
     fn drop(&mut self) {
         self.shared.close();
-        // A stream that was not taken is dropped here, and not with the ring's other end.
+        // Untaken streams are dropped here, not with the other end of the ring.
         while self.arrivals.pop().is_ok() {}
     }
 }
 
-/// Held by a listener and by the streams that it gave: the port lets go of its half that receives with
-/// the last of them.
+/// A listener and its accepted streams hold it: with the last of them the port releases its
+/// receiving half.
 #[derive(Debug)]
 pub(crate) struct Claim(Arc<Shared>);
 
@@ -139,15 +141,15 @@ impl fmt::Debug for Arrived {
     }
 }
 
-/// What the I/O thread and the program share between streams, besides the ring of those that have
-/// arrived.
+/// State that the I/O thread and the program share between streams, in addition to the ring of
+/// arrived streams.
 #[derive(Debug)]
 pub(crate) struct Shared {
     bell: Bell,
-    /// No program takes another stream.
+    /// Whether no program accepts another stream.
     is_closed: AtomicBool,
     stop: AtomicBool,
-    /// The port broke, and why. The I/O thread sets this once and waits for no one: no one else does.
+    /// Why the port failed. Only the I/O thread sets it, once, so it never waits.
     failure: OnceLock<String>,
     wake_handle: WakeHandle,
 }
@@ -178,7 +180,7 @@ impl Shared {
     }
 
     fn stop(&self) {
-        // Release: nothing the program did before must be seen later than the request.
+        // Release: the thread that sees the request also sees everything the program did before it.
         self.stop.store(true, Ordering::Release);
         self.wake_handle.wake();
     }
@@ -188,6 +190,6 @@ impl Shared {
     }
 }
 
-/// Streams that were opened one after another while the program took none. A further one waits in the
-/// I/O thread until it does.
+/// Maximum number of opened streams that the program has not taken. A further one waits in the I/O
+/// thread.
 pub(super) const ARRIVALS_MAX: usize = 4;

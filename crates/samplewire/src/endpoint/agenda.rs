@@ -1,5 +1,5 @@
-//! Which of a port's streams have something to do: those that are called for, in the order of their
-//! calls, and the rest by the times at which they are due. Nothing here allocates once it is made.
+//! Which streams of a port have work: called streams in the order of their calls, and the others by
+//! their due times. Nothing here allocates after creation.
 
 use std::collections::VecDeque;
 
@@ -8,14 +8,14 @@ use samplewire_proto::Nanos;
 /// The streams of a port by their places.
 #[derive(Debug)]
 pub(crate) struct Agenda {
-    /// Those that are to be visited, in order; none twice.
+    /// Streams to visit, in order, without duplicates.
     ready: VecDeque<u16>,
     is_ready: Box<[bool]>,
     deadlines: Deadlines,
 }
 
 impl Agenda {
-    /// For streams at `places` places, none of which has anything to do.
+    /// Creates an agenda for `places` streams without work.
     pub(crate) fn new(places: usize) -> Self {
         Self {
             ready: VecDeque::with_capacity(places),
@@ -24,7 +24,7 @@ impl Agenda {
         }
     }
 
-    /// The stream at `place` has something to do at once.
+    /// The stream at `place` has work at once.
     pub(crate) fn call(&mut self, place: usize) {
         if !self.is_ready[place] {
             self.is_ready[place] = true;
@@ -32,7 +32,7 @@ impl Agenda {
         }
     }
 
-    /// The stream at `place` has something to do at `at`, if nothing calls for it before.
+    /// The stream at `place` has work at `at`, unless it is called before.
     pub(crate) fn set(&mut self, place: usize, at: Nanos) {
         self.deadlines.set(place, at);
     }
@@ -54,24 +54,24 @@ impl Agenda {
         self.call(place);
     }
 
-    /// How many are to be visited.
+    /// Number of streams to visit.
     pub(crate) fn len(&self) -> usize {
         self.ready.len()
     }
 
-    /// Those that are to be visited, in order.
+    /// The streams to visit, in order.
     pub(crate) fn upcoming(&self) -> impl Iterator<Item = usize> {
         self.ready.iter().map(|&place| place.into())
     }
 
-    /// The next one to visit.
+    /// Takes the next stream to visit.
     pub(crate) fn pop(&mut self) -> Option<usize> {
         let place = usize::from(self.ready.pop_front()?);
         self.is_ready[place] = false;
         Some(place)
     }
 
-    /// Until when there is nothing to do unless something calls; `Nanos(0)` when there is at once.
+    /// The time until which there is no work without a call; `Nanos(0)` if there is work at once.
     pub(crate) fn until(&self) -> Nanos {
         match self.deadlines.first() {
             _ if !self.ready.is_empty() => Nanos(0),
@@ -81,11 +81,11 @@ impl Agenda {
     }
 }
 
-/// A binary heap of all places by their times, each of which can be moved.
+/// A binary heap of all places by time, each of which can be moved.
 #[derive(Debug)]
 struct Deadlines {
     heap: Box<[u16]>,
-    /// Where in the heap a place stands.
+    /// The position of each place in the heap.
     positions: Box<[u16]>,
     times: Box<[Nanos]>,
 }
@@ -153,14 +153,14 @@ impl Deadlines {
 
 const NEVER: Nanos = Nanos(u64::MAX);
 
-/// Streams that are visited before the link is asked again for what has arrived.
+/// Maximum number of visits before the link is polled again.
 pub(super) const VISITS_MAX: usize = 64;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Against a plain list of the times.
+    /// Compares with a plain list of the times.
     #[test]
     fn the_earliest_is_due_first_however_often_times_move() {
         const PLACES: usize = 33;

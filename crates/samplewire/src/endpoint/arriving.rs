@@ -1,4 +1,4 @@
-//! What has arrived: each packet finds its stream, its opening or the listener.
+//! Received packets: each packet finds its stream, its opening or the listener.
 
 use std::hint::black_box;
 
@@ -26,8 +26,8 @@ impl Endpoint {
         batch.iter().try_for_each(|(bytes, meta)| self.take_listening(now, bytes, meta))
     }
 
-    /// Reads the state of the streams whose packets have come. Of a thousand streams none is in a
-    /// cache: these reads overlap, while those of one visit wait for those of the visit before.
+    /// Prefetches the state of the streams in a batch. With a thousand streams none is in a cache.
+    /// These reads overlap, while the reads of one visit wait for those of the previous visit.
     fn fetch(&self, batch: &Batch) {
         if self.streams.len() == 1 {
             return;
@@ -49,7 +49,7 @@ impl Endpoint {
     /// Takes a packet for a stream that this end opened, or opens.
     fn take(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) {
         self.dropped = meta.dropped.or(self.dropped);
-        // Borrowed: a copy has the size of the largest packet.
+        // Borrowed: a copy would have the size of the largest packet.
         let parsed = wire::parse(bytes);
         let (header, packet) = match &parsed {
             Ok((header, packet)) => (header, packet),
@@ -73,7 +73,7 @@ impl Endpoint {
             _ => {
                 self.strays += 1;
                 match self.streams.only() {
-                    // The stream itself has counted it.
+                    // The stream has counted it.
                     Some(stream) if place.is_some() && stream.flow.peer() == meta.peer => {}
                     Some(stream) => stream.flow.snapshot.foreign += 1,
                     None => self.counts.foreign += 1,
@@ -82,8 +82,8 @@ impl Endpoint {
         }
     }
 
-    /// Counts a packet that cannot be parsed with the stream whose tag it carries, or with the only
-    /// stream that the endpoint can have.
+    /// Counts an invalid packet at the stream whose tag it carries, or at the only stream that the
+    /// endpoint can have.
     fn take_damaged(&mut self, bytes: &[u8], meta: &Meta, error: &WireError) {
         let place = tag_of(bytes).and_then(|tag| self.streams.place_with(tag, meta.peer));
         self.strays += u64::from(place.is_none());
@@ -105,7 +105,7 @@ impl Endpoint {
     fn take_listening(&mut self, now: Nanos, bytes: &[u8], meta: &Meta) -> Result<(), LinkError> {
         let Some(listening) = &mut self.listening else { return Ok(()) };
         let parsed = wire::parse(bytes);
-        // A tag says of which stream it is, however many there are.
+        // The tag names the stream, even if there is only one.
         if let Ok((header, packet)) = &parsed
             && let Some(place) = listening.listener.stream_of(header.tag).map(usize::from)
             && let Some(sending) = self.streams.sending_mut(place)

@@ -8,14 +8,14 @@ use samplewire_proto::Nanos;
 use super::{Command, Endpoint, Entry, Rest};
 
 impl Endpoint {
-    /// The link has failed, in a turn or while the driver waited on it: streams that are received end
-    /// when their programs have taken what has arrived, all others at once.
+    /// Handles a failed link, in a turn or while the driver waited on it. Received streams end once
+    /// their programs have taken the received samples; all others end at once.
     pub(crate) fn fail(&mut self, error: &LinkError) {
         self.is_broken = true;
         self.is_closed = true;
-        // No one else sets it, so this waits for no one.
+        // Nothing else sets it, so this never waits.
         self.shown.failure.get_or_init(|| error.duplicate());
-        // Handles see that no command is taken any more.
+        // Handles see that no command is accepted any more.
         let commands = std::mem::replace(&mut self.commands, mpsc::channel().1);
         for command in commands.try_iter() {
             match command {
@@ -39,7 +39,7 @@ impl Endpoint {
         }
     }
 
-    /// Hands over what had arrived before the link failed, as the programs make room.
+    /// Hands over packets that arrived before the failure, as the programs make room.
     pub(super) fn hand_over_rest(&mut self, now: Nanos) -> Rest {
         let counts = self.link.resilient().error_counts();
         for place in 0..self.streams.len() {
@@ -54,5 +54,5 @@ impl Endpoint {
     }
 }
 
-/// Between two looks at programs that have not taken everything of a link that failed.
+/// Interval between checks of programs that have not taken everything of a failed link.
 const HAND_OVER_PAUSE: Nanos = Nanos::from_millis(1);

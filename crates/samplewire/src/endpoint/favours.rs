@@ -1,32 +1,33 @@
-//! Tells the link of a port which streams flow, so that a flood takes no room from their packets.
+//! Gives the link of a port the tags of the open streams, so that a flood does not displace their
+//! packets.
 
 use samplewire_io::{Favoured, Link};
 use samplewire_proto::{Nanos, Tag};
 
 use crate::port::tag_word;
 
-/// What the link was told, and when it is to be told again.
+/// The tags in the link, and when they must be updated.
 #[derive(Debug)]
 pub(super) struct Favours {
     tags: Vec<u32>,
-    told_at: Option<Nanos>,
+    updated_at: Option<Nanos>,
     is_expired: bool,
 }
 
 impl Favours {
-    /// For `streams` streams at most.
+    /// For at most `streams` streams.
     pub(super) fn new(streams: usize) -> Self {
-        Self { tags: Vec::with_capacity(streams), told_at: None, is_expired: false }
+        Self { tags: Vec::with_capacity(streams), updated_at: None, is_expired: false }
     }
 
-    /// A stream has begun to flow, or has ended.
+    /// Records that a stream has begun to flow, or has ended.
     pub(super) const fn expire(&mut self) {
         self.is_expired = true;
     }
 
-    /// From when on the link is to be told anew.
+    /// When the link must be updated.
     pub(super) fn due_at(&self) -> Nanos {
-        match self.told_at {
+        match self.updated_at {
             _ if !self.is_expired => Nanos(u64::MAX),
             Some(at) => at + PAUSE,
             None => Nanos(0),
@@ -37,7 +38,7 @@ impl Favours {
         self.is_expired && now >= self.due_at()
     }
 
-    /// Tells the link of the tags of all streams that flow.
+    /// Updates the link with the tags of all open streams.
     pub(super) fn update(
         &mut self,
         now: Nanos,
@@ -48,12 +49,12 @@ impl Favours {
         self.tags.extend(tags.map(|tag| tag.0));
         let favoured = Favoured { alternatives: &[&[tag_word(&self.tags)]] };
         link.favour((!self.tags.is_empty()).then_some(&favoured));
-        (self.told_at, self.is_expired) = (Some(now), false);
+        (self.updated_at, self.is_expired) = (Some(now), false);
     }
 }
 
-/// How long the link is left alone: to list a thousand streams costs the time of some hundred
-/// packets, and openers could make it list them for each of theirs.
+/// Minimum time between updates: a list of a thousand streams costs as much as a hundred packets,
+/// and openers could otherwise cause an update for each of their packets.
 const PAUSE: Nanos = Nanos::from_millis(10);
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ pub(super) struct Filtering {
     seen: Arc<Seen>,
 }
 
-/// What a link was asked for, and what it has found out.
+/// The calls to the link, and its simulated errors.
 #[derive(Default)]
 pub(super) struct Seen {
     filter: Mutex<Vec<bool>>,
@@ -21,7 +21,7 @@ pub(super) struct Seen {
 }
 
 impl Seen {
-    /// Whether the filter was turned on or off, each time.
+    /// Each switch of the filter, on or off.
     pub(super) fn filter(&self) -> Vec<bool> {
         self.filter.lock().unwrap().clone()
     }

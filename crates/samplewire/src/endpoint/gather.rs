@@ -1,5 +1,4 @@
-//! A link on which small packets wait for each other, so that those of many streams leave in one
-//! call.
+//! A link that collects small packets, so that those of many streams leave in one call.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -11,33 +10,34 @@ use samplewire_io::{
 
 use crate::port::BATCH_PACKETS;
 
-/// A link around another. What [`Link::send`] takes leaves with [`Gather::flush`], at the latest
-/// when there is no more room; what the link then does not take is lost, as a packet is.
+/// Wraps another link. Packets passed to [`Link::send`] leave with [`Gather::flush`], or earlier if
+/// the buffer is full. Packets that the link does not accept are lost, like any packet.
 pub(crate) struct Gather {
     link: Resilient,
-    /// Of one stream alone no packets wait for each other.
+    /// With a single stream, packets are not collected.
     is_direct: bool,
     bytes: Box<[u8]>,
-    /// To whom, how, and where each ends.
+    /// Destination, ECN and end of each packet.
     packets: ArrayVec<(SocketAddr, Ecn, usize), BATCH_PACKETS>,
 }
 
 impl Gather {
-    /// For the packets of `streams` streams.
+    /// Collects the packets of `streams` streams.
     pub(crate) fn new(link: Resilient, streams: usize) -> Self {
         let (is_direct, bytes) = (streams == 1, vec![0; ROOM_BYTES].into());
         Self { link, is_direct, bytes, packets: ArrayVec::new() }
     }
 
-    /// Sends all that waits; what the link does not take is lost.
+    /// Sends all collected packets; those that the link does not accept are lost.
     ///
     /// # Errors
-    /// The link is broken.
+    /// The link has failed.
     pub(crate) fn flush(&mut self) -> Result<(), LinkError> {
         if self.packets.is_empty() { Ok(()) } else { self.send_all() }
     }
 
-    /// Apart from [`Gather::flush`], whose every call would make room on the stack for all of them.
+    /// Separate from [`Gather::flush`], which would otherwise reserve stack for all packets in
+    /// every call.
     #[inline(never)]
     fn send_all(&mut self) -> Result<(), LinkError> {
         let mut start = 0;
@@ -54,7 +54,7 @@ impl Gather {
         Ok(())
     }
 
-    /// The link without the packets that wait.
+    /// The link, without the collected packets.
     pub(crate) const fn resilient(&mut self) -> &mut Resilient {
         &mut self.link
     }
@@ -73,7 +73,7 @@ impl Link for Gather {
         self.link.local_addr()
     }
 
-    /// Packets that are too large to wait leave at once, behind those that wait.
+    /// Packets that are too large to collect leave at once, after the collected ones.
     fn send(&mut self, packets: &[Outgoing<'_>]) -> Result<usize, LinkError> {
         if self.is_direct {
             return self.link.send(packets);
@@ -119,7 +119,7 @@ impl Link for Gather {
     }
 }
 
-/// Some hundred REPORTs of the shortest kind, or some of the longest.
+/// Room for about a hundred of the shortest REPORTs, or several of the longest.
 const ROOM_BYTES: usize = 16 << 10;
 
 #[cfg(test)]
@@ -129,7 +129,7 @@ mod tests {
     use super::super::filtering::Filtering;
     use super::*;
 
-    /// Who turned a filter on has to turn it off.
+    /// The code that turns a filter on must turn it off.
     #[test]
     fn filter_of_the_link_is_there_if_the_link_says_so() {
         let (near, far) = memory::pair(1, 100, 100).unwrap();

@@ -1,8 +1,9 @@
-//! Says when the kernel is to drop packets of other tags before they take room in the socket.
+//! Decides when the kernel drops packets with unknown tags, before they take room in the socket.
 //!
-//! Whoever knows the addresses and ports of a stream, and not its tags, can send as if from the
-//! device. A few such packets are counted here and do no harm; many would fill the socket. The
-//! filter has a price, no joined packets and no count of drops, so it goes when the flood does.
+//! An attacker that knows the addresses and ports of a stream, but not its tags, can send packets
+//! in the name of the device. A few such packets are counted here and do no harm; many would fill
+//! the socket. The filter has a cost: it disables joined packets and the count of drops. So it is
+//! removed when the flood ends.
 
 use samplewire_io::{Favoured, Link};
 use samplewire_proto::{Nanos, Tag};
@@ -13,7 +14,7 @@ use crate::port::{echoed_tag_word, tag_word};
 #[derive(Debug)]
 pub(super) struct Guard {
     strays: u64,
-    /// Until when it stays, while it is there.
+    /// When the filter is removed, while it is active.
     until: Option<Nanos>,
     /// How long it stays the next time.
     hold: Nanos,
@@ -24,8 +25,8 @@ impl Guard {
         Self { strays: 0, until: None, hold: HOLD_MIN }
     }
 
-    /// Takes how many strays have come so far, some milliseconds after the last time, and turns
-    /// the link's filter off when its time is over; says whether it is to be raised.
+    /// Takes the number of strays so far, some milliseconds after the last call. Removes the link's
+    /// filter when its time is over. Returns whether the filter must be raised.
     pub(super) fn watch(&mut self, now: Nanos, strays: u64, link: &mut dyn Link) -> bool {
         let is_flood = strays - self.strays >= FLOOD_PACKETS;
         self.strays = strays;
@@ -35,8 +36,8 @@ impl Guard {
         is_flood && self.until.is_none()
     }
 
-    /// Lets through what carries one of the tags `local`, and the answers of devices that know a
-    /// stream no more, which echo one of theirs, `peer` (`docs/protocol.md#7.6`).
+    /// Accepts only packets with one of the tags `local`, and answers of devices that no longer
+    /// know a stream, which echo one of their tags, `peer` (`docs/protocol.md#7.6`).
     pub(super) fn raise(
         &mut self,
         now: Nanos,
@@ -51,7 +52,7 @@ impl Guard {
         }
     }
 
-    /// Lets everything through.
+    /// Removes the filter.
     pub(super) fn lower(&mut self, link: &mut dyn Link) {
         if self.until.take().is_some() {
             link.favour(None);
@@ -59,17 +60,17 @@ impl Guard {
     }
 }
 
-/// The tag of a packet that may be damaged, where it has one.
+/// The tag of a packet that may be damaged, if it has one.
 pub(super) fn tag_of(bytes: &[u8]) -> Option<Tag> {
     let at = usize::from(tag_word(&[]).offset_bytes);
     let tag = bytes.get(at..)?.first_chunk()?;
     Some(Tag(u32::from_be_bytes(*tag)))
 }
 
-/// Strays from one look to the next, 2 to 20 ms, that are a flood.
+/// This many strays between two checks, 2 to 20 ms apart, are a flood.
 const FLOOD_PACKETS: u64 = 256;
 
-/// How long the filter stays at first; after each flood that comes back twice as long.
+/// How long the filter stays at first; twice as long after each flood that returns.
 const HOLD_MIN: Nanos = Nanos::from_millis(1_000);
 const HOLD_MAX: Nanos = Nanos::from_millis(64_000);
 

@@ -1,4 +1,4 @@
-//! The half of an endpoint that listens: it answers openings, and begins the streams that it accepts.
+//! The listening half of an endpoint: it answers openings, and begins the accepted streams.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -19,16 +19,16 @@ use crate::device::{RTT_INITIAL, SampleClock};
 use crate::port::{Epoch, IP_BYTES_MAX, PortCounts, peer_of};
 use crate::transmitter::Form;
 
-/// A listener, and what it needs to accept. Streams that go out have their numbers as places; the
-/// stream that comes in follows.
+/// A listener, with the state that accepting needs. The place of a sent stream is its number; the
+/// played stream follows.
 pub(crate) struct Listening {
     pub(super) listener: Listener<Box<[StreamSlot]>>,
     boot_id: u64,
-    /// The clock of the samples, and what turns times into its instants.
+    /// The clock of the samples, and the epoch that converts times into its instants.
     samples: Option<(SampleClock, Epoch)>,
     pub(super) favours: Favours,
     answer: Box<[u8]>,
-    /// The first so many places are of streams that go out.
+    /// The first places are sent streams.
     streams_out: usize,
 }
 
@@ -39,7 +39,7 @@ impl Listening {
         samples: Option<(SampleClock, Epoch)>,
         streams_out: usize,
     ) -> Self {
-        // One may come in besides.
+        // Plus one for the played stream.
         let favours = Favours::new(streams_out + 1);
         let answer = vec![0; IP_BYTES_MAX].into();
         Self { listener, boot_id, samples, favours, answer, streams_out }
@@ -51,16 +51,16 @@ impl Listening {
         self.favours.expire();
     }
 
-    /// The index at which the clock of the samples is, where there is one.
+    /// The current index by the clock of the samples, if there is one.
     pub(super) fn index_at(&self, now: Nanos) -> Option<SampleIndex> {
         self.samples.map(|(samples, epoch)| samples.index_at(epoch.instant_of(now)))
     }
 
-    /// Takes a packet that is of no stream, and answers it. Returns the place of a stream that has
-    /// begun to go out.
+    /// Processes a packet of no stream, and answers it. Returns the place of a sent stream that has
+    /// begun.
     ///
     /// # Errors
-    /// The packet cannot be read, or the link has failed.
+    /// The packet is invalid, or the link has failed.
     pub(super) fn handle(
         &mut self,
         now: Nanos,
@@ -81,7 +81,7 @@ impl Listening {
                     let retry_ms = if reason == RefuseReason::Busy { STOPPED_RETRY_MS } else { 0 };
                     self.listener.refuse(&request, reason, retry_ms);
                 }
-                // As if the OPEN were lost.
+                // Handled like a lost OPEN.
                 Err(None) => {}
             }
         }
@@ -148,7 +148,7 @@ impl Listening {
             let offer = sending.offer().ok_or(RefuseReason::NoSuchStream)?;
             let latest = match self.samples {
                 Some((clock, _)) => now_index.saturating_add(clock.samples_in(START_AHEAD_MAX)),
-                // Streams that begin together begin where the last of them is.
+                // Streams that begin together begin at the index of the one that is furthest.
                 None => {
                     let ahead = START_AHEAD_MAX.as_secs_f64() * offer.info.rate_hz();
                     context.last_index.saturating_add(ahead as u64)
@@ -168,8 +168,8 @@ impl Listening {
         offer.params(request, is_out, (first_index, streams)).ok_or(RefuseReason::PacketSize)
     }
 
-    /// Lets the packets of streams that flow come before all others; a link that cannot do so receives
-    /// as before.
+    /// Gives packets of open streams priority over others; a link that cannot do so receives as
+    /// before.
     pub(super) fn favour(&mut self, now: Nanos, streams: &Streams, link: &mut dyn Link) {
         if self.favours.is_due(now) {
             self.favours.update(now, streams.announced_tags(), link);
@@ -177,17 +177,17 @@ impl Listening {
     }
 }
 
-/// What an opening meets: the link, the streams, and the counts of what is no opening.
+/// The context of an opening: the link, the streams, and the counts of other packets.
 pub(super) struct OpeningContext<'a> {
     pub(super) link: &'a mut dyn Link,
     pub(super) streams: &'a mut Streams,
-    /// The end of the outgoing stream that is furthest.
+    /// The end of the sent stream that is furthest.
     pub(super) last_index: SampleIndex,
     pub(super) counts: &'a mut PortCounts,
 }
 
 impl OpeningContext<'_> {
-    /// Whether no program would take another session of the stream.
+    /// Whether no program accepts another session of the stream.
     fn is_closed(&self, place: usize) -> bool {
         match (self.streams.sending(place), self.streams.playing(place)) {
             (Some(sending), _) => sending.flow.is_closed(),
@@ -196,8 +196,8 @@ impl OpeningContext<'_> {
         }
     }
 
-    /// Whether the stream has begun just now: one cookie is good for 256 OPENs, and each takeover
-    /// costs the memory of a stream again (`docs/protocol.md#3.14`).
+    /// Whether the stream has only just begun: one cookie allows 256 OPENs, and each takeover
+    /// allocates the memory of a stream again (`docs/protocol.md#3.14`).
     fn is_too_early(&self, now: Nanos, place: usize) -> bool {
         let waits = match self.streams.sending(place) {
             Some(sending) => sending.flow.waits_for_report(now),
@@ -233,15 +233,16 @@ fn begin_out(
         .expect("the offer was checked when it was made, and the index when it was chosen");
 }
 
-/// What a host pads the end of a burst to, in bytes.
+/// The alignment in bytes to which a host pads the end of a burst.
 const GRANULARITY: usize = 8;
 
-/// How far ahead an outgoing stream may start: it holds its memory until then.
+/// Maximum lead of a sent stream: it holds its memory until its start.
 const START_AHEAD_MAX: Duration = Duration::from_secs(60);
 
-/// When an opener of a stream that the program has let go of may try again: when another device is
-/// there.
+/// Retry time for an opener of a stream that the program has released: by then another device may
+/// listen.
 const STOPPED_RETRY_MS: u32 = 100;
 
-/// How long a stream whose peer has not spoken is not taken over (`docs/protocol.md#3.14`).
+/// Protection from a takeover for a stream whose peer has not sent a packet
+/// (`docs/protocol.md#3.14`).
 const TAKEOVER_PAUSE: Nanos = Nanos::from_millis(5);

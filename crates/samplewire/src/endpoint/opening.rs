@@ -1,4 +1,4 @@
-//! An opening that an endpoint runs beside its streams.
+//! An opening that runs in an endpoint beside its streams.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use samplewire_proto::{Nanos, Tag};
 use super::gather::Gather;
 use crate::error::OpenError;
 
-/// A stream that the device has accepted, or described, and its place in the endpoint's table.
+/// A stream that the device has accepted or described, and its place in the endpoint's table.
 pub(crate) struct Accepted {
     pub(crate) place: usize,
     pub(crate) accept: AcceptInfo,
@@ -20,31 +20,31 @@ pub(crate) struct Accepted {
     pub(crate) at: Nanos,
 }
 
-/// What is asked for, and who waits for it.
+/// The request, and the channel for its answer.
 pub(crate) struct Opening {
     address: SocketAddr,
     timeout: Duration,
     config: OpenConfig,
     seed: [u8; 16],
-    told: mpsc::Sender<Result<Accepted, OpenError>>,
-    /// Once it has a place.
+    answers: mpsc::Sender<Result<Accepted, OpenError>>,
+    /// Set once it has a place.
     under_way: Option<UnderWay>,
 }
 
 struct UnderWay {
     place: usize,
     opener: Opener,
-    /// What the link had said before.
+    /// The link's count of unreachable errors before the opening.
     unreachable: u64,
 }
 
-/// How far an opening has come.
+/// The progress of an opening.
 pub(super) enum Progress {
     /// The device has not answered.
     Waiting,
-    /// No stream is to begin.
+    /// It has ended without a stream.
     Over,
-    /// A stream with this tag is to begin.
+    /// It has ended, and a stream with this tag must begin.
     Accepted(Tag),
 }
 
@@ -54,12 +54,12 @@ impl Opening {
         timeout: Duration,
         config: OpenConfig,
         seed: [u8; 16],
-        told: mpsc::Sender<Result<Accepted, OpenError>>,
+        answers: mpsc::Sender<Result<Accepted, OpenError>>,
     ) -> Self {
-        Self { address, timeout, config, seed, told, under_way: None }
+        Self { address, timeout, config, seed, answers, under_way: None }
     }
 
-    /// The machine, once the opening has a place.
+    /// The protocol machine, once the opening has a place.
     pub(super) fn opener(&self) -> Option<&Opener> {
         self.under_way.as_ref().map(|under_way| &under_way.opener)
     }
@@ -68,36 +68,36 @@ impl Opening {
         self.address
     }
 
-    /// Starts, at a place in a table of so many, which the stream's tag is to name.
+    /// Starts at a place in a table of `places`; the stream's tag contains the place.
     pub(super) fn start(&mut self, now: Nanos, place: usize, places: usize, unreachable: u64) {
         let config = self.config.with_tag_slot(place as u16, places as u16);
         let opener = Opener::new(config, self.seed, now);
         self.under_way = Some(UnderWay { place, opener, unreachable });
     }
 
-    /// There is no place for it: the endpoint has `max`.
+    /// Fails because there is no free place: the endpoint has `max`.
     pub(super) fn refuse(&self, max: usize) {
         self.answer(Err(OpenError::PortFull { max }));
     }
 
-    /// The link has failed.
+    /// Fails because the link has failed.
     pub(super) fn fail(&self, error: LinkError) {
         self.answer(Err(error.into()));
     }
 
-    /// Answers the handle; says whether it still waits.
+    /// Answers the handle; returns whether it still waits.
     fn answer(&self, answer: Result<Accepted, OpenError>) -> bool {
-        self.told.send(answer).is_ok()
+        self.answers.send(answer).is_ok()
     }
 
-    /// Takes a packet of the device.
+    /// Processes a packet of the device.
     pub(super) fn handle(&mut self, now: Nanos, header: &Header, packet: &Packet<'_>, len: usize) {
         if let Some(under_way) = &mut self.under_way {
             under_way.opener.handle(now, header, packet, len);
         }
     }
 
-    /// Does what is due. Once it is over the handle has its answer.
+    /// Does the pending work. Once it has ended, the handle has its answer.
     pub(super) fn advance(
         &mut self,
         now: Nanos,
@@ -123,7 +123,7 @@ impl Opening {
             Some(OpenEvent::TimedOut { answers_seen, .. }) => {
                 let refused = link.resilient().take_send_error(self.address);
                 Err(match refused.filter(|_| !answers_seen) {
-                    // That the host itself refused to send is the reason, where there is no answer.
+                    // If there is no answer because this host could not send, that is the error.
                     Some(error) => OpenError::Link(error),
                     None => OpenError::NoAnswer {
                         address: self.address,

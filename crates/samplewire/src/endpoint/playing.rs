@@ -1,4 +1,4 @@
-//! The stream that comes to an endpoint that listens: its sessions, one after another, over the same
+//! The played stream of a listening endpoint: its sessions, one after another, over the same
 //! quanta.
 
 use std::net::SocketAddr;
@@ -19,14 +19,14 @@ use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES};
 use crate::receiver::{self, ReceiveFlow};
 use crate::wakeups::WakeHandle;
 
-/// What a program gets to play.
+/// The played stream of a port.
 pub(crate) struct Playing {
     epoch: Epoch,
     wake_handle: WakeHandle,
     pub(super) offer: Offer,
     pool: Pool,
     stream: Option<Stream>,
-    /// A stream of which the program has everything, and whose sender may ask again for the end.
+    /// A stream whose program has everything, but whose sender may repeat its CLOSE.
     lingering: Option<Lingering>,
     sessions: u64,
     next_index: SampleIndex,
@@ -36,7 +36,7 @@ pub(crate) struct Playing {
     hold_max: Nanos,
     shared: Arc<ReceiveListenerShared>,
     arrivals: rtrb::Producer<Arrived>,
-    /// When the program was seen to be gone.
+    /// When the program was found to be gone.
     stopped_at: Option<Nanos>,
 }
 
@@ -45,11 +45,11 @@ struct Stream {
     flow: ReceiveFlow,
     tag: Tag,
     opened_at: Nanos,
-    /// What the program gets once the sender has spoken.
+    /// Passed to the program once the sender has sent a packet.
     arrived: Option<Arrived>,
 }
 
-/// A stream of which the program has everything.
+/// A stream whose program has everything.
 struct Lingering {
     flow: ReceiveFlow,
     tag: Tag,
@@ -82,7 +82,7 @@ impl Playing {
         }
     }
 
-    /// Begins a stream that the listener has accepted; one that is open ends.
+    /// Begins a stream that the listener has accepted, and ends an open one.
     pub(super) fn begin(
         &mut self,
         now: Nanos,
@@ -129,20 +129,20 @@ impl Playing {
         self.next_index
     }
 
-    /// The latest index at which a stream may begin, where the clock is at `clock_index`
+    /// The latest index at which a stream may begin, if the clock is at `clock_index`
     /// (`docs/protocol.md#6.10`).
     pub(super) fn latest_start(&self, clock_index: Option<SampleIndex>) -> SampleIndex {
         clock_index.unwrap_or(self.next_index).saturating_add(self.jump_max)
     }
 
-    /// The clock of the samples is at `index`.
+    /// Sets the current index of the sample clock.
     pub(super) fn set_clock(&mut self, index: SampleIndex) {
         if let Some(stream) = &mut self.stream {
             stream.flow.receiver.set_clock(index);
         }
     }
 
-    /// Takes a packet, or what is none; `false` when it is not of a stream to here.
+    /// Processes a packet, valid or not; `false` if it is not of a played stream.
     pub(super) fn handle(
         &mut self,
         now: Nanos,
@@ -168,31 +168,31 @@ impl Playing {
         false
     }
 
-    /// The machines of the open stream and of one that lingers, each with its tag.
+    /// The machines of the open stream and of the lingering one, each with its tag.
     pub(super) fn machines(&self) -> [Option<(Tag, Machine<'_>)>; 2] {
         let open = self.stream.as_ref().map(|stream| (stream.tag, &stream.flow));
         let lingering = self.lingering.as_ref().map(|lingering| (lingering.tag, &lingering.flow));
         [open, lingering].map(|it| it.map(|(tag, flow)| (tag, Machine::Receiving(&flow.receiver))))
     }
 
-    /// Whether as much has come since the last visit that more is likely to follow.
+    /// Whether so many packets have come since the last visit that more are likely to follow.
     pub(super) fn is_crowded(&self) -> bool {
         self.stream.as_ref().is_some_and(|stream| stream.flow.is_crowded())
     }
 
-    /// How long the open stream has waited for a first word of its sender; `None` when that came.
+    /// How long the open stream has waited for its sender's first packet; `None` after it.
     pub(super) fn waits_for_sender(&self, now: Nanos) -> Option<Nanos> {
         let stream = self.stream.as_ref().filter(|stream| !stream.flow.receiver.is_heard())?;
         Some(now.since(stream.opened_at))
     }
 
-    /// The tag of the open stream, once its sender has spoken.
+    /// The tag of the open stream, once its sender has sent a packet.
     pub(super) fn announced_tag(&self) -> Option<Tag> {
         self.stream.as_ref().filter(|stream| stream.arrived.is_none()).map(|stream| stream.tag)
     }
 
-    /// Gives the program a stream whose sender has spoken, once there is room in the ring; says whether
-    /// it did.
+    /// Passes a stream to the program once its sender has sent a packet and the ring has room;
+    /// returns whether it did.
     pub(super) fn announce(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         if !stream.flow.receiver.is_heard() {
@@ -207,7 +207,7 @@ impl Playing {
         true
     }
 
-    /// Looks whether the program has let go of the stream; says so once.
+    /// Checks whether the program has released the stream; returns `true` once.
     pub(super) fn note_stop(&mut self, now: Nanos) -> bool {
         let is_new = self.stopped_at.is_none() && self.shared.is_stopped();
         if is_new {
@@ -216,8 +216,8 @@ impl Playing {
         is_new
     }
 
-    /// Does what is due, and returns the tags of streams that are over: of one whose sender did not
-    /// speak in time, and of the open one.
+    /// Does the pending work. Returns the tags of streams that have ended: one whose sender did not
+    /// send a packet in time, and the open one.
     pub(super) fn visit(
         &mut self,
         now: Nanos,
@@ -255,24 +255,24 @@ impl Playing {
             self.lingering = Some(Lingering { flow, tag });
             return Ok(Some(tag));
         }
-        // What nobody has been told of has nobody to take it.
+        // If the program does not know of a stream, it cannot take its samples.
         let is_over = stream.flow.is_over()
             || (stream.arrived.is_some() || is_stopped) && stream.flow.receiver.is_ended();
         Ok(if is_over { self.end(now, link) } else { None })
     }
 
-    /// Ends the open stream as it stands: what has come in order is still the program's.
+    /// Ends the open stream; the program still gets all samples that are in order.
     pub(super) fn end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
         let mut stream = self.stream.take()?;
         stream.flow.receiver.replaced();
-        // A link that fails is found out by the next turn.
+        // The next turn finds an error of the link.
         let _failed = stream.flow.advance(now, link).is_err();
         stream.flow.publish(now);
         self.next_index = self.next_index.max(stream.flow.next_index());
         Some(stream.tag)
     }
 
-    /// The port broke, and why.
+    /// Records why the port failed.
     pub(super) fn fail(&mut self, error: &LinkError) {
         self.shared.fail(error);
         if let Some(stream) = &mut self.stream {
@@ -280,19 +280,19 @@ impl Playing {
         }
     }
 
-    /// Whether the program is gone, and nothing is left to tell a sender, or that was tried for long
+    /// Whether the program is gone, and the sender knows the end or has not answered for long
     /// enough.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
         let is_open = self.stream.is_some() || self.lingering.is_some();
         self.stopped_at.is_some_and(|since| !is_open || now.since(since) > LINGER_MAX)
     }
 
-    /// Whether no program takes another stream.
+    /// Whether no program accepts another stream.
     pub(super) fn is_closed(&self) -> bool {
         self.shared.is_closed()
     }
 
-    /// Until when a turn that finds nothing has nothing to do, where nobody sleeps.
+    /// For a thread that never sleeps: the time until which a turn has no work without packets.
     pub(super) fn spins_until(&mut self, now: Nanos) -> Nanos {
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
         let lingering = self.lingering.as_mut().map(|it| &mut it.flow);
@@ -300,7 +300,7 @@ impl Playing {
         flows.map(|it| it.spins_until(now)).min().unwrap_or(now + SPIN_MAX)
     }
 
-    /// Until when nothing is to be done unless something comes; `None` when something is at once.
+    /// The time until which there is no work without packets; `None` if there is work at once.
     pub(super) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         let open = self.stream.as_mut().map(|stream| &mut stream.flow);
         let mut until = now + SLEEP_MAX;
@@ -312,7 +312,7 @@ impl Playing {
     }
 }
 
-/// The delivery that the opener wished for; one of a later version is complete.
+/// The delivery that the opener requested; a delivery of a later version counts as complete.
 fn config_of(request: &OpenRequest) -> ReceiverConfig {
     let delivery = match request.delivery {
         1 => Delivery::Deadline(Nanos(u64::from(request.deadline_us) * 1_000)),
@@ -324,5 +324,6 @@ fn config_of(request: &OpenRequest) -> ReceiverConfig {
 
 const SLEEP_MAX: Nanos = Nanos::from_millis(100);
 
-/// How often it is looked whether the program is gone while no stream is open and nobody sleeps.
+/// For a thread that never sleeps: the interval between checks whether the program is gone, while
+/// no stream is open.
 const SPIN_MAX: Nanos = Nanos::from_millis(2);

@@ -1,4 +1,4 @@
-//! Visits of the streams that go out. What several of them have ready leaves in one call.
+//! Visits of the sent streams. The ready packets of several streams leave in one call.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -14,87 +14,87 @@ use crate::device::Offer;
 use crate::port::{LINGER_MAX, PortCounts};
 use crate::transmitter::{OUTBOX_PACKETS, SendFlow};
 
-/// A stream that goes out.
+/// A sent stream.
 pub(crate) struct Sending {
     pub(crate) flow: SendFlow,
     pub(crate) side: Side,
-    /// When the program was seen to have let go of it.
+    /// When the program was found to have released it.
     stopped_at: Option<Nanos>,
 }
 
-/// Who opens a stream that goes out.
+/// The side that opens a sent stream.
 pub(crate) enum Side {
-    /// This end has: the stream is gone with its end.
+    /// This end opens it: it is removed when it ends.
     Opener(Opened),
-    /// Whoever wants what is offered, one after another.
+    /// Receivers open the offered stream, one after another.
     Listener(Offer),
 }
 
-/// Which streams are to be visited, and how far the furthest is.
+/// Which streams to visit, and the end of the furthest.
 pub(super) struct Departures {
     agenda: Agenda,
     last_index: SampleIndex,
 }
 
-/// What a visit needs besides the streams.
+/// The context of a visit.
 pub(super) struct Turn<'a> {
     pub(super) now: Nanos,
     pub(super) link: &'a mut dyn Link,
     pub(super) counts: &'a PortCounts,
-    /// Takes what has become of the streams.
+    /// Receives the events of the streams.
     pub(super) on_event: &'a mut dyn FnMut(SendEvent),
 }
 
-/// What has become of a stream.
+/// An event of a stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum SendEvent {
-    /// Its peer has spoken.
+    /// Its peer has sent a packet.
     Announced,
-    /// It is over; its tag.
+    /// It has ended; its tag.
     Over(Tag),
-    /// Its program has let go of it.
+    /// Its program has released it.
     Stopped,
 }
 
-/// What came of the visits of a turn.
+/// The results of the visits in a turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Visits {
-    /// Something was taken from a program.
+    /// Whether samples were taken from a program.
     pub(super) have_pushed: bool,
-    /// The link took everything.
+    /// Whether the link accepted everything.
     pub(super) took_all: bool,
-    /// How long to look away from peers whose packets change nothing.
+    /// How long to ignore peers whose packets change nothing.
     pub(super) flood_pause: Option<Duration>,
 }
 
 impl Visits {
-    /// Nothing was to be done.
+    /// No visits.
     pub(super) const NONE: Self = Self { have_pushed: false, took_all: true, flood_pause: None };
 }
 
 impl Departures {
-    /// For streams at `places` places.
+    /// For `places` streams.
     pub(super) fn new(places: usize) -> Self {
         Self { agenda: Agenda::new(places), last_index: 0 }
     }
 
-    /// The stream at `place` has something to do.
+    /// The stream at `place` has work.
     pub(super) fn call(&mut self, place: usize) {
         self.agenda.call(place);
     }
 
-    /// Until when nothing is to be done unless something comes or is submitted.
+    /// The time until which there is no work without packets or samples.
     pub(super) fn until(&self) -> Nanos {
         self.agenda.until()
     }
 
-    /// The end of the stream that is furthest.
+    /// The end of the furthest stream.
     pub(super) const fn last_index(&self) -> SampleIndex {
         self.last_index
     }
 
-    /// Visits the streams that have something to do, as many as one turn may. The first of the next
-    /// turn is the one behind the last of this, so that a link that is full is full for all alike.
+    /// Visits the streams with work, up to the limit of one turn. The next turn continues after the
+    /// last of this one, so that a full link delays all streams equally.
     pub(super) fn visit(
         &mut self,
         streams: &mut Streams,
@@ -128,8 +128,8 @@ impl Departures {
         Ok(visits)
     }
 
-    /// Reads the state of the next streams. Of a thousand streams none is in a cache: these reads
-    /// overlap, while those of one visit wait for those of the visit before.
+    /// Prefetches the state of the next streams. With a thousand streams none is in a cache. These
+    /// reads overlap, while the reads of one visit wait for those of the previous visit.
     fn fetch(&self, now: Nanos, streams: &Streams) {
         for place in self.agenda.upcoming().take(FETCHED) {
             if let Some(Sending { flow, .. }) = streams.sending(place) {
@@ -138,7 +138,7 @@ impl Departures {
         }
     }
 
-    /// Sends what the `filled` streams have ready, and sees what that makes of them.
+    /// Sends the ready packets of the `filled` streams, and handles the results.
     fn depart(
         &mut self,
         streams: &mut Streams,
@@ -172,8 +172,8 @@ impl Departures {
     }
 }
 
-/// Offers the link what the `filled` streams have ready; says what it took. The control packets
-/// of all leave first: between DATA of equal length each would end a message.
+/// Offers the ready packets of the `filled` streams to the link; returns what it accepted. Control
+/// packets of all streams leave first: between DATA of equal length each would end a message.
 fn send(streams: &Streams, filled: &Filled, link: &mut dyn Link) -> Result<Sent, LinkError> {
     let mut packets = ArrayVec::<_, { 2 * OUTBOX_PACKETS }>::new();
     let flows =
@@ -194,7 +194,7 @@ impl Sending {
         Self { flow, side, stopped_at: None }
     }
 
-    /// What is offered, where this end listens.
+    /// The offer, if this end listens.
     pub(super) const fn offer(&self) -> Option<&Offer> {
         match &self.side {
             Side::Opener(_) => None,
@@ -202,8 +202,8 @@ impl Sending {
         }
     }
 
-    /// Does what is due, and makes ready what may depart; says whether something was taken from the
-    /// program.
+    /// Does the pending work, and prepares packets to depart; returns whether samples were taken
+    /// from the program.
     fn prepare(&mut self, turn: &mut Turn<'_>) -> bool {
         let Turn { now, .. } = *turn;
         let flow = &mut self.flow;
@@ -231,7 +231,7 @@ impl Sending {
         has_pushed
     }
 
-    /// Whether no stream is open and none can be, or the program is gone for long enough.
+    /// Whether no stream is open or can be opened, or the program has been gone for long enough.
     pub(super) fn is_over(&self, now: Nanos) -> bool {
         let has_ended = matches!(self.side, Side::Opener(_)) || self.stopped_at.is_some();
         let has_lingered = self.stopped_at.is_some_and(|since| now.since(since) > LINGER_MAX);
@@ -239,15 +239,15 @@ impl Sending {
     }
 }
 
-/// What a link took of what several streams had ready: the first of their control packets, and, once
-/// it took all of these, the first of the rest.
+/// What a link accepted of the ready packets of several streams: first of their control packets,
+/// and after all of these, of the rest.
 struct Sent {
     controls: usize,
     rest: usize,
 }
 
 impl Sent {
-    /// How many packets of the next stream are among them.
+    /// Number of accepted packets of the next stream.
     fn take(&mut self, flow: &SendFlow) -> usize {
         let controls = flow.controls();
         let rest = flow.departing() - controls;
@@ -258,17 +258,17 @@ impl Sent {
     }
 }
 
-/// Streams that have been visited and whose packets have not left.
+/// Visited streams whose packets have not left.
 type Filled = ArrayVec<u16, VISITS_MAX>;
 
-/// Full batches that one turn sends before it looks at what has arrived.
+/// Full batches that one turn sends before it checks for received packets.
 const BATCHES_MAX: usize = 2;
 
-/// Streams that are looked at before the first of them is visited: as many reads as a core has under
-/// way at once, and no more than stay in its cache.
+/// Number of streams to prefetch before a visit: as many reads as a core has in flight, and no more
+/// than fit in its cache.
 const FETCHED: usize = 8;
 
-/// How long an accepted stream waits for its peer's first word.
+/// How long an accepted stream waits for its peer's first packet.
 pub(super) const FIRST_WORD_PATIENCE: Nanos = Nanos::from_millis(3_000);
 
 #[cfg(test)]
@@ -314,7 +314,7 @@ mod tests {
         let mut sending = Sending::new(flow, Side::Opener(opened));
         assert!(!sending.is_over(now), "it is open");
         sending.stopped_at = Some(now);
-        assert!(!sending.is_over(now + LINGER_MAX), "its end may still be told");
+        assert!(!sending.is_over(now + LINGER_MAX), "its end may still be repeated");
         assert!(sending.is_over(now + LINGER_MAX + Nanos(1)));
         sending.stopped_at = None;
         assert_eq!(sending.flow.end(now, End::PeerSilent, &mut link), Some(Tag(1)));

@@ -5,9 +5,8 @@ use std::ops::RangeInclusive;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::number::INDEX_MAX;
 
-/// The index at which a stream begins whose opener asks for `asked`, 0 for the first that there is.
-/// It is never before the start of `bounds`, and what is asked for is not after their end; `None`
-/// where there is none.
+/// The first index of a stream whose opener requests `asked`; 0 requests the earliest. The result
+/// is never before the start of `bounds`. A request after the end of `bounds` fails with `None`.
 pub(super) fn first_index(
     asked: SampleIndex,
     bounds: RangeInclusive<SampleIndex>,
@@ -19,7 +18,7 @@ pub(super) fn first_index(
     (first <= FIRST_INDEX_MAX).then_some(first)
 }
 
-/// The largest index at which a stream begins: as many are left for it to go on.
+/// The largest index at which a stream may begin, so that enough indexes remain.
 const FIRST_INDEX_MAX: SampleIndex = INDEX_MAX / 2;
 
 #[cfg(test)]
@@ -29,7 +28,7 @@ mod tests {
     #[test]
     fn index_of_now_is_the_first_that_there_is() {
         assert_eq!(first_index(0, 7..=9), Some(7));
-        // What a clock says may lie behind what has been sent.
+        // The clock's index may be before the end of what was sent.
         #[expect(clippy::reversed_empty_ranges, reason = "it is what is asked")]
         let passed = 9..=7;
         assert_eq!(first_index(0, passed), Some(9));

@@ -1,4 +1,4 @@
-//! Turns of an endpoint, on time that is passed in.
+//! Turns of an endpoint, on simulated time.
 
 use std::time::Duration;
 
@@ -48,12 +48,12 @@ impl Rig {
         self.now = self.now + Nanos::from_micros(micros);
     }
 
-    /// Packets that are none come.
+    /// Delivers invalid packets.
     fn come_strays(&mut self, packets: usize) {
         self.come(&[0xEE; 40], packets);
     }
 
-    /// So many copies of a packet come, and the turns that find them are over.
+    /// Delivers copies of a packet, and does the turns that find them.
     fn come(&mut self, bytes: &[u8], packets: usize) {
         let peer = self.endpoint.link().local_addr();
         for _ in 0..packets {
@@ -66,13 +66,13 @@ impl Rig {
         }
     }
 
-    /// Asks for a stream, for half a second.
+    /// Requests a stream, with a timeout of half a second.
     fn open(&mut self) -> mpsc::Receiver<Result<Accepted, OpenError>> {
         let config = OpenConfig::new(Role::Receive, 0, 1);
         let config = config.with_timeout(Nanos::from_millis(500)).unwrap();
-        let (told, answer) = mpsc::channel();
+        let (answers, answer) = mpsc::channel();
         let (address, timeout) = (self.far.local_addr(), Duration::from_millis(500));
-        let opening = Opening::new(address, timeout, config, [7; 16], told);
+        let opening = Opening::new(address, timeout, config, [7; 16], answers);
         self.commands.send(Command::Open(Box::new(opening))).unwrap();
         self.wakeups.wake_handle(PLACES).wake();
         answer
@@ -130,7 +130,7 @@ fn endpoint_that_spins_rests_while_no_stream_is_open() {
 fn opening_without_an_answer_says_whether_the_peer_was_unreachable() {
     for is_found in [false, true] {
         let mut rig = Rig::new(false);
-        // What was found out before is of another peer.
+        // The earlier errors belong to another peer.
         rig.seen.unreachable.store(3, Ordering::Relaxed);
         let answer = rig.open();
         rig.turn();

@@ -1,4 +1,4 @@
-//! What a simulator may see of an endpoint's streams: their machines, which it cannot change.
+//! A read-only view of an endpoint's streams for the simulator.
 
 use samplewire_proto::Tag;
 use samplewire_proto::receiver::{Receiver, RecvSlot};
@@ -10,13 +10,13 @@ use super::{Endpoint, Entry, Opened, Side};
 /// A stream's machine, the place of the stream and its tags.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// The place in the endpoint's table; of an end that listens, the number of the stream.
+    /// The place in the endpoint's table; for a listening end, the number of the stream.
     pub place: usize,
     /// The tag of packets to this end.
     pub tag: Tag,
-    /// The tag of packets to the peer, where this end has opened the stream.
+    /// The tag of packets to the peer, if this end opened the stream.
     pub peer_tag: Option<Tag>,
-    /// The program has everything of it, and only its end is still answered.
+    /// Whether the program has everything, and only repeated CLOSEs are still answered.
     pub is_lingering: bool,
     /// What runs the stream.
     pub machine: Machine<'a>,
@@ -34,8 +34,8 @@ pub enum Machine<'a> {
 }
 
 impl Endpoint {
-    /// All streams. One that came in and of which the program has everything may share its place
-    /// with the next.
+    /// All streams. A received stream whose program has everything may share its place with the
+    /// next one.
     pub(crate) fn views(&self) -> impl Iterator<Item = View<'_>> {
         (0..self.streams.len()).flat_map(|place| {
             let view =

@@ -16,7 +16,7 @@ pub struct Account {
     pub next_index: SampleIndex,
     /// How the stream ended, once it has.
     pub end: Option<End>,
-    /// Samples that are missing behind the last one that was delivered: no quantum tells of them.
+    /// Samples missing after the last delivered one; no quantum reports them.
     pub missing_at_end: u64,
     /// Tags that found no room in a quantum: never those of gaps.
     pub tags_lost: u64,
@@ -105,8 +105,8 @@ fn kind_of(cause: Cause, lost_samples: u64) -> TagKind {
     }
 }
 
-/// The samples that a tag says are missing before it, and why: what a block of the graph did not pass
-/// on is lost at the source for those who come behind it.
+/// The missing samples before a tag, and their cause. Samples that a block of the graph did not
+/// pass on count as lost at the source for the blocks after it.
 pub fn missing_before(kind: &TagKind) -> Option<(Cause, u64)> {
     match *kind {
         TagKind::Overflow { lost_samples } => Some((Cause::SourceOverflow, lost_samples)),

@@ -18,13 +18,13 @@ use crate::format::{FormError, FormSample, check_form};
 use crate::published::publisher;
 use crate::receiver::{Block, ReceiveStream};
 
-/// Lends what a [`ReceiveStream`] has to a circuit: the samples lie where its I/O thread put them, and
-/// their credit goes back to the sender when the last block has read them.
+/// Feeds the samples of a [`ReceiveStream`] to a circuit without a copy. Their credit returns to
+/// the sender when the last block has read them.
 ///
-/// A gap stands as tags of its causes ([`TagKind::Gap`](samplewire_circuit::TagKind::Gap),
-/// [`TagKind::Overflow`](samplewire_circuit::TagKind::Overflow)) at the sample behind it, and in the
-/// [account](ReceiverSource::account). The block sleeps while nothing comes, and ends with the
-/// stream; a graph that ends before closes the stream.
+/// A gap becomes tags of its causes ([`TagKind::Gap`](samplewire_circuit::TagKind::Gap),
+/// [`TagKind::Overflow`](samplewire_circuit::TagKind::Overflow)) at the sample after it, and an
+/// entry in the [account](ReceiverSource::account). The block sleeps while no samples come, and
+/// ends with the stream. A graph that ends earlier closes the stream.
 #[derive(Debug)]
 pub struct ReceiverSource<T> {
     receiver: ReceiveStream,
@@ -37,7 +37,7 @@ pub struct ReceiverSource<T> {
     /// Tags that came without samples.
     early: Tags,
     tags_lost: u64,
-    /// The index after what was lent or is missing.
+    /// The index after the last sample that was passed on or is missing.
     next_index: SampleIndex,
     samples: PhantomData<fn() -> T>,
 }

@@ -12,14 +12,14 @@ use super::account::missing_before;
 use crate::format::{FormError, FormSample, check_form};
 use crate::transmitter::{Filling, SendError, SendStream, SessionEnd};
 
-/// Sends what comes over a [`SendStream`], each sample at its index, copied once: into the
-/// quanta that packets are cut from.
+/// Sends samples over a [`SendStream`], each at its index. It copies them once, into the quanta
+/// that packets are cut from.
 ///
-/// Samples that are missing, where tags say so, are told to the receiver as lost at the source; another
-/// jump of the index begins again on purpose. A burst ends at its tag and at the end of the graph,
-/// which waits there until the receiver has everything. Before a jump only whole packets do not end a
-/// burst. While the receiver takes no more the block sleeps, and when it ends the session the block
-/// ends the stream.
+/// Missing samples, if tags report them, are sent as lost at the source. Any other jump of the
+/// index is a new start on purpose. A burst ends at its tag and at the end of the graph, which
+/// waits there until the receiver has everything. Before a jump, only whole packets do not end a
+/// burst. The block sleeps while the receiver grants no credit. When the receiver ends the session,
+/// the block ends the stream.
 #[derive(Debug)]
 pub struct TransmitterSink<T> {
     stream: SendStream,

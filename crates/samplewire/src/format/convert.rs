@@ -3,9 +3,9 @@
 use samplewire_blocks::kernels::{Part, convert_le_bytes};
 use samplewire_proto::wire::Format;
 
-/// Writes the samples of `input` to the front of `output` in another format; says how many bytes
-/// that took. Channels may be interleaved: each sample is converted by itself, by the rules of
-/// [`samplewire_blocks::kernels::convert`].
+/// Converts the samples of `input` to another format at the start of `output`; returns the number
+/// of bytes written. Channels may be interleaved: each sample is converted separately, by the rules
+/// of [`samplewire_blocks::kernels::convert`].
 ///
 /// ```
 /// use samplewire::format::{Format, convert};
@@ -18,8 +18,8 @@ use samplewire_proto::wire::Format;
 /// ```
 ///
 /// # Errors
-/// [`ConvertError`] when one format is complex and the other real, when `input` is no whole number
-/// of samples, and when `output` is too short; then nothing is written.
+/// [`ConvertError`] if one format is complex and the other real, if the length of `input` is not a
+/// multiple of a sample, or if `output` is too short; then nothing is written.
 pub fn convert(
     from: Format,
     to: Format,

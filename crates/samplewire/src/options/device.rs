@@ -219,6 +219,6 @@ impl Default for DeviceOptions {
     }
 }
 
-/// A minute: senders plan bursts seconds ahead, as far as a stream out may be told to start; and the
-/// longest that a sender which is gone can hold a device.
+/// One minute: senders plan bursts seconds ahead, up to the maximum lead of a sent stream. It is
+/// also the longest time that a sender which is gone can hold a device.
 pub(crate) const PLAY_JUMP_MAX: Duration = Duration::from_secs(60);

@@ -1,4 +1,4 @@
-//! What was had of what was asked for.
+//! The real-time options that a stream got.
 
 use std::fmt;
 use std::io;
@@ -9,50 +9,51 @@ use samplewire_io::thread;
 
 use super::{RealTime, Waits};
 
-/// What a stream was given of its [`RealTime`] options, as the kernel confirmed it.
+/// The [`RealTime`] options that a stream got, as the kernel confirmed them.
 ///
 /// Its text is one line for people: `CPU 1, SCHED_FIFO 50, 31.2 MB locked, spinning`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Granted {
-    /// The CPU that the I/O thread stays on.
+    /// The CPU that the I/O thread is pinned to.
     pub cpu: Option<usize>,
     /// Its priority under SCHED_FIFO.
     pub priority: Option<u32>,
-    /// Bytes of the process that stay in memory.
+    /// Bytes of the process that are locked in memory.
     pub locked_bytes: Option<u64>,
-    /// What the quanta's memory is made of, where huge pages were asked for.
+    /// The pages of the quanta's memory, if huge pages were requested.
     pub pages: Option<Pages>,
-    /// How late the thread's timers may end, where that was set.
+    /// How late the thread's timers may end, if it was set.
     pub timer_slack: Option<Duration>,
-    /// How long the thread rests where it has nothing to do, where that was set.
+    /// How long the thread sleeps when it has no work, if it was set.
     pub coalesce: Option<Duration>,
     /// How the stream waits.
     pub waits: Waits,
-    /// What was asked for and could not be had.
+    /// Options that were requested and not granted.
     pub lacks: Vec<Lack>,
 }
 
-/// Something that was asked for and could not be had.
+/// An option that was requested and not granted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
     /// The option, e.g. `SCHED_FIFO 50`.
     pub what: String,
     /// Why, e.g. `Operation not permitted`.
     pub why: String,
-    /// The capability that would give it, e.g. `cap_sys_nice`, where one would: a program has it by
-    /// `sudo setcap cap_sys_nice=ep PROGRAM`.
+    /// The capability that would grant it, e.g. `cap_sys_nice`, if there is one. `sudo setcap
+    /// cap_sys_nice=ep PROGRAM` gives it to a program.
     pub capability: Option<&'static str>,
-    /// A command that would give it too, or alone.
+    /// A command that would grant it, with the capability or without one.
     pub command: String,
 }
 
 impl Granted {
-    /// Asks for the options of the calling thread, which is the I/O thread, or where there is none
-    /// the program's; and for those of the memory, where that is there: see [`Granted::ask_memory`].
+    /// Requests the options of the calling thread: the I/O thread, or the program's thread if there
+    /// is no I/O thread. With `pages`, also requests those of the memory: see
+    /// [`Granted::ask_memory`].
     pub(crate) fn ask(options: &RealTime, pages: Option<Pages>) -> Self {
         let mut granted =
             Self { coalesce: options.coalesce, waits: options.waits, ..Self::default() };
-        // First the memory: a thread of high priority had better not wait for it.
+        // The memory comes first: a thread of high priority should not wait for it.
         if let Some(pages) = pages {
             granted.ask_memory(options, pages);
         }
@@ -92,9 +93,9 @@ impl Granted {
         granted
     }
 
-    /// Asks for the options of the process's memory; `pages` are those of the stream's.
+    /// Requests the options of the process's memory; `pages` are the pages of the stream.
     pub(crate) fn ask_memory(&mut self, options: &RealTime, pages: Pages) {
-        // Refusals of memory are listed first, in whichever order they came.
+        // Refusals of memory are listed first, whenever they happened.
         let of_thread = std::mem::take(&mut self.lacks);
         if options.huge_pages {
             self.pages = Some(pages);
@@ -112,20 +113,21 @@ impl Granted {
         self.lacks.extend(of_thread);
     }
 
-    /// Adds what another stream of the same I/O thread was refused; of the pages, the smaller ones.
+    /// Adds the refusals of another stream of the same I/O thread. Of the pages it keeps the
+    /// smaller ones.
     pub(crate) fn merge(&mut self, other: &Self) {
-        for lack in &other.lacks {
-            if !self.lacks.iter().any(|mine| mine.what == lack.what) {
-                self.lacks.push(lack.clone());
+        for refused in &other.lacks {
+            if !self.lacks.iter().any(|mine| mine.what == refused.what) {
+                self.lacks.push(refused.clone());
                 self.pages = other.pages;
             }
         }
         self.locked_bytes = self.locked_bytes.and(other.locked_bytes);
     }
 
-    /// Keeps what was had, or notes why not.
-    fn keep<T>(&mut self, had: io::Result<T>, lack: impl FnOnce() -> Lack) -> Option<T> {
-        had.map_err(|error| self.lacks.push(Lack { why: reason(&error), ..lack() })).ok()
+    /// Keeps a granted option, or stores why it was refused.
+    fn keep<T>(&mut self, had: io::Result<T>, refused: impl FnOnce() -> Lack) -> Option<T> {
+        had.map_err(|error| self.lacks.push(Lack { why: reason(&error), ..refused() })).ok()
     }
 
     fn note_pages(&mut self, pages: Pages) {
@@ -139,7 +141,7 @@ impl Granted {
         }
     }
 
-    /// Whether anything was asked for.
+    /// Whether any option was requested.
     pub fn is_asked(&self) -> bool {
         *self != Self::default()
     }
@@ -182,7 +184,7 @@ impl fmt::Display for Lack {
     }
 }
 
-/// The system's words without its number.
+/// The system's error text, without its number.
 fn reason(error: &io::Error) -> String {
     let words = error.to_string();
     words.split(" (os error").next().unwrap_or(&words).to_owned()
@@ -218,7 +220,7 @@ mod tests {
         );
     }
 
-    /// A right is there or not, and the answer tells which.
+    /// A right is present or not, and the result reports which.
     #[test]
     fn what_is_asked_for_is_had_or_lacks_something_with_a_command() {
         let options = RealTime::new().cpu(0).priority(1).timer_slack(Duration::from_micros(3));
@@ -227,8 +229,8 @@ mod tests {
         let had = usize::from(granted.cpu == Some(0)) + usize::from(granted.priority == Some(1));
         assert_eq!(had + granted.lacks.len(), 2, "{granted:?}");
         assert!(granted.timer_slack.is_some());
-        for lack in &granted.lacks {
-            assert!(!lack.why.is_empty() && !lack.command.is_empty(), "{lack:?}");
+        for refused in &granted.lacks {
+            assert!(!refused.why.is_empty() && !refused.command.is_empty(), "{refused:?}");
         }
         let options = RealTime::new().huge_pages(true);
         let granted = Granted::ask(&options, Some(Pages::Transparent { huge_bytes: 0 }));

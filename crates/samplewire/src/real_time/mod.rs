@@ -1,5 +1,5 @@
-//! What a stream's I/O thread may have of the machine. All of it is asked for, none needed: what
-//! cannot be had is told with what it lacks, and the stream runs without it.
+//! Real-time settings of a stream's I/O thread. All of them are requested and none is required: a
+//! setting that is not available is reported with its reason, and the stream runs without it.
 
 mod granted;
 
@@ -12,7 +12,7 @@ pub use granted::{Granted, Lack};
 pub use samplewire_circuit::Pages;
 pub use samplewire_io::thread::pin;
 
-/// Choices for the thread and the memory of a stream; nothing unless set.
+/// Real-time options for the thread and the memory of a stream; all are off by default.
 ///
 /// ```
 /// use samplewire::RealTime;
@@ -33,20 +33,20 @@ pub struct RealTime {
     waits: Waits,
 }
 
-/// How the I/O thread and the program wait for what comes.
+/// How the I/O thread and the program wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Waits {
-    /// Both sleep until there is something; an idle stream costs next to no CPU time.
+    /// Both sleep until there is work; an idle stream takes almost no CPU time.
     #[default]
     Asleep,
-    /// The I/O thread looks without a pause, and takes a CPU for itself. Samples are handed over as
-    /// soon as nothing else has come. The program sleeps.
+    /// The I/O thread polls without a pause, and takes a whole CPU. It hands samples over as soon
+    /// as nothing else has come. The program sleeps.
     Spinning,
-    /// The program's thread does so too, while it waits for samples, quanta or a session.
+    /// The program's thread spins too, while it waits for samples, quanta or a session.
     BothSpinning,
-    /// There is no I/O thread: it is the program's calls that send, receive and repair, and while
-    /// they wait they spin. The shortest way, for a program that does not stay away: while it does,
-    /// nothing is answered or repaired, and after 15 s the other side gives the stream up.
+    /// There is no I/O thread: the program's calls send, receive and repair, and spin while they
+    /// wait. This has the lowest latency, for a program that calls often. While the program does
+    /// not call, nothing is answered or repaired, and after 15 s the other side closes the stream.
     Inline,
 }
 
@@ -66,19 +66,19 @@ impl FromStr for Waits {
 }
 
 impl RealTime {
-    /// Nothing is asked for.
+    /// Requests nothing.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Keeps the I/O thread on this CPU, numbered from 0. Default: where the system puts it.
+    /// Pins the I/O thread to this CPU, numbered from 0. Default: any CPU.
     #[must_use]
     pub const fn cpu(mut self, cpu: usize) -> Self {
         self.cpu = Some(cpu);
         self
     }
 
-    /// Schedules the I/O thread by SCHED_FIFO with this priority, 1 (the least) to 99: before all
+    /// Schedules the I/O thread by SCHED_FIFO with this priority, 1 (lowest) to 99: ahead of all
     /// ordinary threads. Needs CAP_SYS_NICE, or a limit of that height (`ulimit -r`). Default: an
     /// ordinary thread.
     #[must_use]
@@ -87,33 +87,34 @@ impl RealTime {
         self
     }
 
-    /// Keeps all memory that the process has when the stream is opened, the stream's among it, from
-    /// being swapped out. Needs CAP_IPC_LOCK, or a limit of that size (`ulimit -l`). Default no.
+    /// Locks all memory that the process has when the stream is opened, including the stream's, so
+    /// that it is never swapped out. Needs CAP_IPC_LOCK, or a limit of that size (`ulimit -l`).
+    /// Default: no.
     #[must_use]
     pub const fn lock_memory(mut self, lock_memory: bool) -> Self {
         self.lock_memory = lock_memory;
         self
     }
 
-    /// Takes the memory of the quanta in huge pages: from the system's pool of them
-    /// (`vm.nr_hugepages`), or such as the kernel makes when asked. Default no.
+    /// Takes the memory of the quanta from huge pages: from the system's pool (`vm.nr_hugepages`),
+    /// or from transparent huge pages. Default: no.
     #[must_use]
     pub const fn huge_pages(mut self, huge_pages: bool) -> Self {
         self.huge_pages = huge_pages;
         self
     }
 
-    /// How much later than due the I/O thread's timers may end, 1 ns to 1 s; default the system's, 50
-    /// us as a rule. Needs no right; a thread under SCHED_FIFO has none anyway.
+    /// How late the I/O thread's timers may end, 1 ns to 1 s. Default: the system's, usually 50 us.
+    /// Needs no right. A thread under SCHED_FIFO has no such slack.
     #[must_use]
     pub const fn timer_slack(mut self, slack: Duration) -> Self {
         self.timer_slack = Some(slack);
         self
     }
 
-    /// How long an I/O thread that has nothing left to do rests, 1 ns to 10 ms or until its next timer,
-    /// whatever comes meanwhile, as a card does that coalesces its interrupts: fewer turns for the same
-    /// packets, each up to so much later. Default: the next packet wakes it.
+    /// How long an I/O thread without work sleeps, 1 ns to 10 ms or until its next timer, whatever
+    /// comes meanwhile. It works like interrupt coalescing in a network card: fewer wakes for the
+    /// same packets, each later by up to this time. Default: the next packet wakes it.
     #[must_use]
     pub const fn coalesce(mut self, rest: Duration) -> Self {
         self.coalesce = Some(rest);
@@ -127,11 +128,11 @@ impl RealTime {
         self
     }
 
-    /// Checks the choices against their ranges, each other and this machine's CPUs; opening a stream
-    /// does so first.
+    /// Checks the options against their ranges, each other and this machine's CPUs. Opening a
+    /// stream calls it first.
     ///
     /// # Errors
-    /// The value that is out of range, or those that contradict each other.
+    /// The value that is out of range, or the options that contradict each other.
     pub fn check(&self) -> Result<(), RealTimeError> {
         let cpus = thread::cpus();
         if let Some(cpu) = self.cpu.filter(|cpu| *cpu >= cpus) {
@@ -178,7 +179,7 @@ impl RealTime {
         self.huge_pages
     }
 
-    /// [`RealTime::coalesce`], nothing where it was not asked for.
+    /// [`RealTime::coalesce`], zero if it was not set.
     pub(crate) fn rests(&self) -> Duration {
         self.coalesce.unwrap_or_default()
     }
@@ -200,11 +201,11 @@ impl Waits {
     }
 }
 
-/// Why real-time options cannot be used.
+/// Why real-time options are invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RealTimeError {
-    /// This machine has no such CPU.
+    /// This machine does not have this CPU.
     #[error("cpu {cpu} is not there: this machine has 0..={last}")]
     Cpu {
         /// The number given.
@@ -230,19 +231,19 @@ pub enum RealTimeError {
         /// The time given.
         rest: Duration,
     },
-    /// A thread that spins does not sleep.
+    /// Coalescing needs a thread that sleeps.
     #[error("coalesce {rest:?} is of a thread that sleeps, and this one is to spin: choose one")]
     Restless {
         /// The time given.
         rest: Duration,
     },
-    /// An option of the I/O thread where there is none.
+    /// An option of the I/O thread, but there is none.
     #[error("{option} is of an I/O thread, and without one (inline) there is none")]
     NoThread {
         /// The option and its value.
         option: String,
     },
-    /// A thread that never sleeps and that no other may interrupt takes the only CPU.
+    /// A spinning thread of real-time priority would take the only CPU.
     #[error("priority {priority} and spinning leave the program no CPU: this machine has one")]
     Starving {
         /// The priority given.

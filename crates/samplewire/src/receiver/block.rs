@@ -1,4 +1,4 @@
-//! What a receiver hands to the program.
+//! The blocks that a receiver returns to the program.
 
 use std::time::Instant;
 
@@ -6,8 +6,8 @@ use arrayvec::ArrayVec;
 use samplewire_circuit::{Loan, Sample, Tag, Tags, ViewError};
 use samplewire_proto::{Gap, SampleIndex};
 
-/// A run of samples without a gap inside, borrowed from the pool: dropping it gives the memory
-/// back, and with it the credit to send more.
+/// Samples without a gap, borrowed from the pool. Dropping the block returns the memory, and with
+/// it the credit to send more.
 #[derive(Debug)]
 pub struct Block {
     pub(super) samples: Option<Loan>,
@@ -19,10 +19,10 @@ pub struct Block {
 }
 
 impl Block {
-    /// Gaps before one block at most; more come with a block of their own.
+    /// Maximum number of gaps before one block; further gaps come with a block of their own.
     pub const GAPS_MAX: usize = Gaps::LEN_MAX;
 
-    /// A block without gaps and tags.
+    /// Creates a block without gaps and tags.
     #[inline]
     pub(super) fn new(
         samples: Option<Loan>,
@@ -33,26 +33,26 @@ impl Block {
         Self { samples, index, len_samples, gaps: Gaps::new(), tags: ArrayVec::new(), at }
     }
 
-    /// The samples as they came over the wire: little-endian, channels interleaved. Empty when the
-    /// block only carries gaps or tags, at the end of a stream or before a pause.
+    /// The samples as on the wire: little-endian, channels interleaved. Empty if the block only
+    /// carries gaps or tags, at the end of a stream or before a pause.
     pub fn bytes(&self) -> &[u8] {
         self.samples.as_ref().map_or(&[], Loan::bytes)
     }
 
-    /// The samples as numbers, one `T` for each part that `T` spans, without a copy.
+    /// The samples as a slice of `T` without a copy; a `T` spans one or more components.
     ///
     /// # Errors
-    /// The bytes are no whole number of `T`, or not aligned for it.
+    /// The length of the bytes is not a multiple of `T`, or they are not aligned for it.
     pub fn samples<T: Sample>(&self) -> Result<&[T], ViewError> {
         samplewire_circuit::view(self.bytes())
     }
 
-    /// The index of the first sample; of a block without samples, the index after its gaps.
+    /// The index of the first sample; for a block without samples, the index after its gaps.
     pub const fn index(&self) -> SampleIndex {
         self.index
     }
 
-    /// How many samples, of all channels each.
+    /// Number of samples, each with all channels.
     pub const fn len(&self) -> usize {
         self.len_samples
     }
@@ -62,24 +62,24 @@ impl Block {
         self.len_samples == 0
     }
 
-    /// The samples alone, for a quantum of a circuit; `None` where there are none.
+    /// The samples alone, for a quantum of a circuit; `None` without samples.
     pub fn into_loan(self) -> Option<Loan> {
         self.samples
     }
 
-    /// When the last of the samples was in order at this host.
+    /// When the last of the samples became deliverable at this host.
     pub const fn arrived_at(&self) -> Instant {
         self.at
     }
 
-    /// The same samples with these gaps, and the first of these tags.
+    /// Adds these gaps, and as many of these tags as fit.
     pub(super) fn with(mut self, gaps: Gaps, tags: &[Tag]) -> Self {
         self.gaps = gaps;
         self.tags = tags.iter().take(Tags::LEN_MAX).copied().collect();
         self
     }
 
-    /// Whether there is something in it besides samples.
+    /// Whether it contains anything besides samples.
     pub(super) fn carries_something(&self) -> bool {
         !self.gaps.as_slice().is_empty() || !self.tags.is_empty()
     }
@@ -89,7 +89,7 @@ impl Block {
         self.gaps.as_slice()
     }
 
-    /// What changed at which of these samples, and at the index after the last.
+    /// The events at these samples, and at the index after the last.
     pub fn tags(&self) -> &[Tag] {
         &self.tags
     }
@@ -100,7 +100,7 @@ impl Block {
 pub(super) struct Gaps(ArrayVec<Gap, { Self::LEN_MAX }>);
 
 impl Gaps {
-    /// Gaps of one block; more come in a block of their own.
+    /// Maximum number of gaps in one block.
     pub(super) const LEN_MAX: usize = 4;
 
     pub(super) const fn new() -> Self {

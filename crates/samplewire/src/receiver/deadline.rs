@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// The end of a wait. One that is over at once reads no clock.
+/// The end of a wait. A wait of zero does not read the clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Deadline {
     Passed,
@@ -11,7 +11,7 @@ pub(super) enum Deadline {
 }
 
 impl Deadline {
-    /// The end of a wait of `timeout` from now on.
+    /// The end of a wait of `timeout` from now.
     #[inline]
     pub(super) fn after(timeout: Duration) -> Self {
         if timeout.is_zero() {
@@ -20,7 +20,7 @@ impl Deadline {
         Instant::now().checked_add(timeout).map_or(Self::Never, Self::At)
     }
 
-    /// How long there is until then.
+    /// The remaining time.
     #[inline]
     pub(super) fn left(self) -> Duration {
         match self {

@@ -1,5 +1,5 @@
-//! A stream under way towards this program: protocol -> quanta -> ring of items. Whose link it is,
-//! is the caller's business: an endpoint's, or a device's.
+//! An open stream to this program: protocol -> quanta -> ring of items. The caller owns the link:
+//! an endpoint or a device.
 
 mod item;
 
@@ -21,7 +21,7 @@ use crate::port::{BATCH_PACKETS, Epoch};
 use item::Part;
 pub(crate) use item::{Item, Run};
 
-/// A receiver, its places, and what waits for the program.
+/// A receiver, its memory, and the items that wait for the program.
 pub(crate) struct ReceiveFlow {
     peer: SocketAddr,
     epoch: Epoch,
@@ -36,25 +36,26 @@ pub(crate) struct ReceiveFlow {
     unrung: usize,
     /// Packets that came since the last [`ReceiveFlow::advance`].
     handled: u32,
-    /// Something was handed over since the last [`ReceiveFlow::advance`].
+    /// Whether anything was handed over since the last [`ReceiveFlow::advance`].
     has_handed_over: bool,
-    /// When the receiver is due, where this visit has asked.
+    /// When the receiver has work again, if this visit has computed it.
     due_at: Option<Nanos>,
-    /// All but delivery was left for this turn.
+    /// Whether all work but delivery was left for this turn.
     has_put_off: bool,
-    /// A quantum that is delivered and waits for room in the ring of items.
+    /// A delivered quantum that does not fit into the ring of items yet.
     blocked: Option<Option<Quantum>>,
-    /// When samples that wait in a quantum that is not full are handed over.
+    /// When samples in a quantum that is not full are handed over.
     held_until: Option<Nanos>,
-    /// The sender has no credit left because the program holds all quanta, and that is counted.
+    /// Whether the sender has no credit because the program holds all quanta, and this is already
+    /// counted.
     is_starved: bool,
-    /// Up to when such a stall is noted, while there is one.
+    /// The time up to which such a stall is recorded.
     stalled_at: Option<Nanos>,
     stalls: Stalls,
     local_drops: Option<u32>,
-    /// How the stream ended, until the program has been told.
+    /// How the stream ended, until the program receives it.
     end: Option<Result<End, LinkError>>,
-    /// Room for a packet to the sender.
+    /// Buffer for a packet to the sender.
     out: Box<[u8; REPORT_BYTES]>,
     pub(crate) snapshot: Snapshot,
     publisher: Publisher<Snapshot>,
@@ -102,7 +103,7 @@ impl ReceiveFlow {
         }
     }
 
-    /// The sender holds as many packets.
+    /// Sets the sender's window.
     pub(crate) fn set_reach(&mut self, window: u32) {
         self.stalls = Stalls::new(window, self.receiver.packet_samples());
     }
@@ -121,19 +122,19 @@ impl ReceiveFlow {
         self.receiver.is_ended() && (self.end.is_none() || self.shared.is_stopped())
     }
 
-    /// Whether the program has everything, and only repeated ends are still answered.
+    /// Whether the program has everything, and only repeated CLOSEs are still answered.
     pub(crate) fn lingers(&self) -> bool {
         matches!(self.receiver.phase(), Phase::Lingering { .. }) && self.end.is_none()
     }
 
-    /// Counts what the socket has dropped so far, before what came behind it is handed over.
+    /// Counts the socket's drops before the packets after them are handed over.
     pub(crate) fn note_drops(&mut self, meta: &Meta) {
         let Some(dropped) = meta.dropped else {
             self.local_drops = None;
             return;
         };
-        // What was dropped before the stream's first packet is not the stream's; a packet that was
-        // held back on its way here carries an earlier count.
+        // Drops before the stream's first packet do not belong to the stream. A packet that was
+        // delayed on its way here carries an earlier count.
         let before = self.local_drops.unwrap_or(dropped);
         let fresh = dropped.wrapping_sub(before).cast_signed().max(0).cast_unsigned();
         self.local_drops = Some(before.wrapping_add(fresh));
@@ -141,12 +142,12 @@ impl ReceiveFlow {
         self.receiver.note_local_drops(fresh.saturating_mul(meta.packets_per_drop));
     }
 
-    /// What the socket has dropped before the stream was there is not its loss.
+    /// Drops before the stream existed are not its losses.
     pub(crate) fn start_drops(&mut self, dropped: u32) {
         self.local_drops = Some(dropped);
     }
 
-    /// Takes a packet of the peer's; `false` when it is not of this stream.
+    /// Processes a packet of the peer; `false` if it is not of this stream.
     pub(crate) fn handle(
         &mut self,
         now: Nanos,
@@ -166,12 +167,13 @@ impl ReceiveFlow {
         self.receiver.stats().foreign == foreign
     }
 
-    /// Whether as much has come since the last [`ReceiveFlow::advance`] that more is likely to follow.
+    /// Whether so many packets have come since the last [`ReceiveFlow::advance`] that more are
+    /// likely to follow.
     pub(crate) const fn is_crowded(&self) -> bool {
         self.handled >= HANDLED_FULL
     }
 
-    /// Does what is due, once everything that has come has been handed over: delivers, promises,
+    /// Does the pending work after all received packets have been handled: delivers, grants credit,
     /// reports, ends.
     pub(crate) fn advance(&mut self, now: Nanos, link: &mut dyn Link) -> Result<(), LinkError> {
         if self.shared.is_stopped() {
@@ -201,9 +203,10 @@ impl ReceiveFlow {
         Ok(())
     }
 
-    /// Whether all but delivery waits for the next turn: where nobody sleeps, samples that somebody
-    /// waits for come first. The turn may be long in coming where it is the program's, so not while
-    /// the sender waits for credit or for a request, or for the answer to its CLOSE.
+    /// Whether all work but delivery waits for the next turn. A thread that spins delivers first,
+    /// if the program waits for samples. Without an I/O thread the next turn may come late. So the
+    /// work is not delayed while the sender waits for credit, for a request or for the answer to
+    /// its CLOSE.
     fn puts_off(&mut self) -> bool {
         let has_handed_over = std::mem::take(&mut self.has_handed_over);
         let handled = std::mem::take(&mut self.handled);
@@ -215,7 +218,8 @@ impl ReceiveFlow {
         self.has_put_off
     }
 
-    /// The link has failed: what has arrived is still the program's. `true` when it has it all.
+    /// The link has failed: the program may still take the received samples. Returns `true` once it
+    /// has them all.
     pub(crate) fn fail(&mut self, error: Option<LinkError>) -> bool {
         if let Some(error) = error {
             self.end = Some(Err(error));
@@ -224,7 +228,7 @@ impl ReceiveFlow {
         self.end.is_none() || self.shared.is_stopped()
     }
 
-    /// Moves everything that is in order into the hands of the program.
+    /// Hands everything that is in order to the program.
     fn deliver(&mut self, now: Nanos) {
         if let Some(quantum) = self.blocked.take()
             && !self.flush(quantum)
@@ -236,7 +240,8 @@ impl ReceiveFlow {
             let step = match delivered {
                 Delivered::Gap(gap) => {
                     if gap.source_lost > 0 && self.published_at != now {
-                        // Whether the program held all quanta is known before the gap is.
+                        // Publishes first whether the program held all quanta, so that this is
+                        // known before the gap.
                         self.publish(now);
                     }
                     self.parts.push(Part::Gap(gap));
@@ -287,7 +292,7 @@ impl ReceiveFlow {
         }
     }
 
-    /// Turns the TLVs of a META packet into tags; those of a later version are skipped.
+    /// Turns the TLVs of a META packet into tags; skips those of a later version.
     fn push_meta(&mut self, index: SampleIndex) {
         let mut kinds = arrayvec::ArrayVec::<TagKind, META_TAGS_MAX>::new();
         if let Ok(tlvs) = Tlvs::parse(self.payloads.next_payload()) {
@@ -313,28 +318,28 @@ impl ReceiveFlow {
         self.parts.push(Part::Tag(Tag { index, kind }));
     }
 
-    /// Whether what is delivered of the quantum ends with a burst.
+    /// Whether the delivered part of the quantum ends a burst.
     fn is_burst_over(&self) -> bool {
         matches!(self.parts.last(), Some(Part::Tag(tag)) if tag.kind == TagKind::EndOfBurst)
     }
 
-    /// Samples must not wait for their quantum to fill when a burst is over, or longer than the
-    /// stream's rate makes worth it.
+    /// Hands over a quantum that is not full once its burst is over, or once the stream's rate
+    /// makes a longer wait useless.
     fn hand_over_late(&mut self, now: Nanos, has_grown: bool) {
         if self.parts.is_empty() {
             self.held_until = None;
             return;
         }
         let sleeps = self.hold.max() > Nanos(0);
-        // No more of a burst that is over will come.
+        // No more samples of a finished burst will come.
         if !self.is_burst_over() {
             if sleeps && (has_grown || self.held_until.is_none()) {
-                // Even where nothing is held, what else has come is looked for first.
+                // Even without a hold, the thread first looks for other packets.
                 self.held_until = Some(now + self.hold.begin(self.payloads.lacking()));
                 return;
             }
             if self.receiver.has_waiting() {
-                // However long a repair takes, it says nothing of the stream's rate.
+                // The duration of a repair does not reflect the stream's rate.
                 self.hold.let_go();
                 return;
             }
@@ -351,7 +356,7 @@ impl ReceiveFlow {
         }
     }
 
-    /// Hands the rest over at the end of the stream, as the ring of items has room.
+    /// Hands the rest over at the end of the stream, as far as the ring of items has room.
     fn finish(&mut self) {
         if self.end.is_none() {
             return;
@@ -376,7 +381,7 @@ impl ReceiveFlow {
         }
     }
 
-    /// Pushes the parts of a quantum to the program; keeps all of them when the ring has no room.
+    /// Pushes the parts of a quantum to the program; keeps all of them if the ring is full.
     fn flush(&mut self, quantum: Option<Quantum>) -> bool {
         if self.items.slots() < self.parts.len() {
             self.blocked = Some(quantum);
@@ -389,7 +394,7 @@ impl ReceiveFlow {
             left -= 1;
             let item = match part {
                 Part::Run(run) => {
-                    // The last takes the handle that is there.
+                    // The last part takes the existing handle.
                     let samples = if left == 0 { samples.take() } else { samples.clone() };
                     Item::Run { samples: samples.expect("a run lies in a quantum"), run }
                 }
@@ -406,7 +411,7 @@ impl ReceiveFlow {
         true
     }
 
-    /// Wakes the program if it waits for what has been handed over.
+    /// Wakes the program if it waits for items.
     fn ring(&mut self) {
         if self.unrung > 0 {
             self.unrung = 0;
@@ -424,21 +429,21 @@ impl ReceiveFlow {
         self.receiver.set_consumed(self.shared.consumed());
         let (late_packets, underflow_samples) = self.shared.played();
         self.receiver.note_play(late_packets, underflow_samples);
-        // Computed once a visit: most visits have nothing to send.
+        // Computed once per visit: most visits send nothing.
         self.due_at = self.receiver.poll_timeout(now);
         while self.due_at.is_some_and(|at| at <= now)
             && let Some(len) = self.receiver.poll_transmit(now, &mut self.out[..])
         {
             let packet =
                 Outgoing { peer: self.peer, ecn: Ecn::NotEct, parts: [&self.out[..len], &[], &[]] };
-            // A REPORT that finds the socket full is as good as lost: the next one says more.
+            // A REPORT that finds the socket full may be lost: the next one is cumulative.
             link.send(&[packet])?;
             self.due_at = self.receiver.poll_timeout(now);
         }
         Ok(())
     }
 
-    /// Until when nothing is to be done unless something comes; `None` when something is at once.
+    /// When there is work again, unless a packet comes; `None` if there is work now.
     pub(crate) fn wakes_at(&mut self, now: Nanos) -> Option<Nanos> {
         self.ring();
         self.note_stall(now);
@@ -447,21 +452,22 @@ impl ReceiveFlow {
         Some(until)
     }
 
-    /// The same where nobody sleeps. Counts that credit ran out for want of quanta.
+    /// The same for a thread that never sleeps. Counts that the credit ran out because the quanta
+    /// did.
     pub(crate) fn spins_until(&mut self, now: Nanos) -> Nanos {
         self.note_stall(now);
         let is_starved = !self.receiver.has_open_credit() && self.lacks_quanta();
         self.snapshot.starved += u64::from(is_starved && !self.is_starved);
         self.is_starved = is_starved;
         if self.has_put_off || self.unrung > 0 || self.blocked.is_some() {
-            // Much is left to do, or the program is to be woken, or to be looked after.
+            // There is work left, or the program must be woken, or checked.
             return now;
         }
         let until = self.due_at(now).unwrap_or(now);
         until.min(now + PUBLISH_PAUSE_IDLE)
     }
 
-    /// Takes note of how long the sender has had no credit because the program holds all quanta.
+    /// Records how long the sender has had no credit because the program holds all quanta.
     fn note_stall(&mut self, now: Nanos) {
         let is_stalled = !self.receiver.has_open_credit() && self.lacks_quanta();
         if let Some(at) = self.stalled_at.take() {
@@ -493,12 +499,12 @@ impl ReceiveFlow {
         Some(until)
     }
 
-    /// Whether a quantum more could be lent to the window if one were free.
+    /// Whether the window could use another free quantum.
     fn lacks_quanta(&self) -> bool {
         self.payloads.lacks_quanta(self.receiver.promise_end())
     }
 
-    /// Whether the counters are to be published.
+    /// Whether to publish the counters.
     pub(crate) fn is_publishing(&self, now: Nanos, is_idle: bool) -> bool {
         let pause = if is_idle { PUBLISH_PAUSE_IDLE } else { PUBLISH_PAUSE };
         now.since(self.published_at) >= pause || self.receiver.is_ended()
@@ -522,23 +528,23 @@ const fn parts_max(quantum_packets: u32) -> usize {
     quantum_packets as usize * (3 + META_TAGS_MAX) + 4
 }
 
-/// Room in the ring of items for a window of packets under delivery.
+/// Room in the ring of items for the delivery of a window of packets.
 pub(crate) const fn items_max(window: u32, quantum_packets: u32) -> usize {
     2 * window as usize + 2 * parts_max(quantum_packets)
 }
 
-/// Tags that one META packet may set; more are skipped.
+/// Maximum number of tags per META packet; more are skipped.
 const META_TAGS_MAX: usize = 4;
 
-/// How long samples may wait for their quantum to fill once the stream pauses, where nobody plays
-/// them; and how often it is looked whether a program that is behind has made room.
+/// How long samples of a paused stream may wait for their quantum to fill, unless a player takes
+/// them. Also how often the thread checks whether a slow program has made room.
 pub(crate) const WAIT_MAX: Nanos = Nanos::from_millis(1);
 
-/// Packets of a batch after which more are likely to have come.
+/// A batch of this many packets is likely to be followed by more.
 const HANDLED_FULL: u32 = BATCH_PACKETS as u32 / 2;
 
-/// While packets keep coming, the program is woken for so many quanta at once, or for this part of
-/// the window: a wake costs more than the look at a quantum.
+/// While packets keep coming, the program is woken once per this many quanta, or per this part of
+/// the window: a wake costs more than checking a quantum.
 const UNRUNG_MAX: usize = 4;
 const UNRUNG_SHARE: usize = 16;
 

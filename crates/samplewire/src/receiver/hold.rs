@@ -1,29 +1,30 @@
 //! How long samples wait for their quantum to fill, so that a program is not woken for each packet.
 //!
-//! Like the moderation of interrupts: samples are held while the stream's packets come so fast that
-//! the rest of the quantum is likely to come in time, and handed over as soon as nothing else has come
-//! where they do not. Who waits for an answer before it sends more fills no quantum, however fast it
-//! is answered: a hold that ends by its time was in vain, and the next ones are left out.
+//! It works like interrupt moderation. Samples are held if the recent packet rate suggests that the
+//! quantum will fill in time. Otherwise they are handed over as soon as no other packet has come. A
+//! peer that waits for an answer before it sends more never fills a quantum, however fast it is
+//! answered. So after a hold that expires, the next holds are skipped.
 
 use samplewire_proto::Nanos;
 
-/// The rate of a stream of late, and what came of holding its samples.
+/// The recent rate of a stream, and the results of its holds.
 #[derive(Clone, Debug)]
 pub(super) struct Hold {
     max: Nanos,
     came_at: Nanos,
-    /// Smoothed over arrivals: the time between two, and [`PACKET`] for each packet of one.
+    /// Smoothed over arrivals: the time between two arrivals, and [`PACKET`] times the packets in
+    /// one.
     pause_ns: u64,
     packets: u64,
     is_holding: bool,
-    /// Holds in a row that were in vain.
-    vain: u32,
+    /// Consecutive holds that expired before the quantum was full.
+    failed: u32,
     /// Packets for which nothing is held.
     unheld: u32,
 }
 
 impl Hold {
-    /// Holds for `max` at most; not at all when that is zero.
+    /// Holds for at most `max`; not at all if it is zero.
     pub(super) const fn new(max: Nanos) -> Self {
         let pause_ns = PAUSES_MAX * max.0;
         Self {
@@ -32,7 +33,7 @@ impl Hold {
             pause_ns,
             packets: PACKET,
             is_holding: false,
-            vain: 0,
+            failed: 0,
             unheld: 0,
         }
     }
@@ -42,7 +43,7 @@ impl Hold {
         self.max
     }
 
-    /// So many packets came, whose quantum is not full.
+    /// Records the arrival of packets that did not fill their quantum.
     pub(super) fn came(&mut self, now: Nanos, packets: u32) {
         let pause_ns = now.since(self.came_at).0.min(PAUSES_MAX * self.max.0);
         self.came_at = now;
@@ -58,45 +59,45 @@ impl Hold {
         if self.is_holding { self.max } else { Nanos(0) }
     }
 
-    /// The quantum was filled.
+    /// Records that the quantum was filled.
     pub(super) const fn filled(&mut self) {
         if self.is_holding {
             self.is_holding = false;
-            self.vain = 0;
+            self.failed = 0;
         }
     }
 
-    /// The hold counts neither way.
+    /// Ends the hold without counting it.
     pub(super) const fn let_go(&mut self) {
         self.is_holding = false;
     }
 
-    /// The quantum was handed over as it stood.
+    /// Records that the quantum was handed over before it was full.
     pub(super) fn expired(&mut self) {
         if self.is_holding {
             self.is_holding = false;
-            self.unheld = UNHELD_MIN << self.vain;
-            self.vain = (self.vain + 1).min(VAIN_MAX);
+            self.unheld = UNHELD_MIN << self.failed;
+            self.failed = (self.failed + 1).min(FAILED_MAX);
         }
     }
 }
 
-/// An eighth of the way from the mean to a sample.
+/// Moves the mean an eighth of the way towards a sample.
 fn smoothed(mean: u64, sample: u64) -> u64 {
     mean - mean / 8 + sample / 8
 }
 
-/// A packet in the mean of their number, which is an integer.
+/// One packet in the fixed-point mean of their number.
 const PACKET: u64 = 256;
 
-/// The longest pause that counts, in longest holds.
+/// The longest pause that counts, as a multiple of the longest hold.
 const PAUSES_MAX: u64 = 4;
 
-/// Packets for which nothing is held after the first hold in vain; twice as many after the next.
+/// Packets without a hold after the first hold that expired; twice as many after each further one.
 const UNHELD_MIN: u32 = 16;
 
-/// From then on as many: each 16,384th packet is held.
-const VAIN_MAX: u32 = 10;
+/// The count doubles up to this many times: then each 16,384th packet is held.
+const FAILED_MAX: u32 = 10;
 
 #[cfg(test)]
 mod tests {
@@ -104,8 +105,8 @@ mod tests {
 
     const MAX: Nanos = Nanos::from_millis(1);
 
-    /// Packets that come `packets` at a time, `pause_us` apart, to quanta of eight: how many of the
-    /// last 1,000 arrivals are held.
+    /// Packets come `packets` at a time, `pause_us` apart, to quanta of eight. Returns how many of
+    /// the last 1,000 arrivals are held.
     fn held(hold: &mut Hold, packets: u32, pause_us: u64) -> usize {
         let (mut now, mut stored, mut held) = (Nanos::from_millis(10_000), 0, 0);
         for round in 0..2_000 {
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn only_the_end_of_a_quantum_is_held_of_a_stream_between() {
-        // Of 300 us to a packet three fit into 1 ms.
+        // With 300 us between packets, three fit into 1 ms.
         let held = held(&mut Hold::new(MAX), 1, 300);
         assert!((360..=390).contains(&held), "{held} of 1000");
     }
@@ -138,17 +139,17 @@ mod tests {
     #[test]
     fn one_that_waits_for_answers_is_held_less_and_less() {
         let mut hold = Hold::new(MAX);
-        let (mut now, mut vain) = (Nanos::from_millis(10_000), 0);
+        let (mut now, mut failed) = (Nanos::from_millis(10_000), 0);
         for _ in 0..20_000 {
             now = now + Nanos::from_micros(50);
             hold.came(now, 1);
             if hold.begin(7) > Nanos(0) {
                 hold.expired();
                 now = now + MAX;
-                vain += 1;
+                failed += 1;
             }
         }
-        assert!((5..=12).contains(&vain), "{vain} of 20000");
+        assert!((5..=12).contains(&failed), "{failed} of 20000");
     }
 
     #[test]
@@ -158,7 +159,7 @@ mod tests {
             (hold.is_holding, hold.unheld) = (true, 0);
             hold.expired();
         }
-        assert_eq!((hold.vain, hold.unheld), (4, 128));
+        assert_eq!((hold.failed, hold.unheld), (4, 128));
         assert_eq!(held(&mut hold, 4, 10), 1_000);
     }
 

@@ -1,4 +1,4 @@
-//! Receiving a stream: an I/O thread fills quanta, the program takes blocks.
+//! Receives a stream: an I/O thread fills quanta, the program takes blocks.
 
 mod aligned;
 mod block;
@@ -55,49 +55,49 @@ pub use stalls::Stalls;
 
 /// The receiving end of a stream.
 ///
-/// Iterating gives [`Block`]s until the stream ends: after the sender's CLOSE, or with one error
-/// where it broke off. [`ReceiveStream::end`] then states how it ended. In an async program it is a
-/// [`Stream`](futures_core::Stream) of the same items. Dropping a receiver before its end closes the
-/// stream.
+/// Iterating returns [`Block`]s until the stream ends: after the sender's CLOSE, or with one error
+/// if it broke off. [`ReceiveStream::end`] then states how it ended. In an async program it is a
+/// [`Stream`](futures_core::Stream) of the same items. Dropping a receiver before its end closes
+/// the stream.
 #[derive(Debug)]
 pub struct ReceiveStream {
     info: DeviceInfo,
     memory_bytes: usize,
-    /// Packets that this end holds: not what the device says that it does.
+    /// The window of this end in packets, which may differ from the device's.
     window: u32,
     block_samples_max: usize,
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
     capabilities: Capabilities,
     granted: Granted,
-    /// Of a stream that was sent to a device. It goes before the drive: the last handle of that waits
-    /// for the end of what the claim ends.
+    /// For a stream that was sent to a device. It is dropped before the drive: the last handle of
+    /// the drive waits until the streams that the claim ends have ended.
     claim: Option<Arc<Claim>>,
-    /// `None` once it has been let go of.
+    /// `None` after it was released.
     drive: Option<Arc<Drive>>,
     end: Option<Result<End, LinkError>>,
     next_index: SampleIndex,
-    /// Iterating has given the error with which the stream broke off.
+    /// Whether iterating has returned the error that ended the stream.
     is_error_given: bool,
-    /// What is played is told by a player, and what is taken is not.
+    /// Whether a player reports the position, instead of the samples taken.
     is_played: bool,
 }
 
-/// Counters of a receiver; good also when that is gone.
+/// The counters of a receiver; valid after the receiver is gone.
 #[derive(Clone, Debug)]
 pub struct StatsHandle {
     shared: Arc<Shared>,
 }
 
 impl StatsHandle {
-    /// Counters as of some milliseconds ago; after the end, the final ones.
+    /// Counters, some milliseconds old; after the end, the final ones.
     pub fn stats(&self) -> ReceiverSnapshot {
         self.shared.snapshot()
     }
 }
 
 impl ReceiveStream {
-    /// The program's half of a stream of a port.
+    /// Creates the program's half of a stream of a port.
     pub(crate) fn of_flow(
         info: DeviceInfo,
         block_queue: BlockQueue,
@@ -124,52 +124,53 @@ impl ReceiveStream {
         }
     }
 
-    /// What the device said of the stream.
+    /// The device's description of the stream.
     pub const fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// All memory taken for the stream, in bytes: quanta, slots, rings. None is taken later.
+    /// All memory allocated for the stream, in bytes: quanta, slots, rings. None is allocated
+    /// later.
     pub const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 
-    /// What the link was granted.
+    /// The capabilities that the link got.
     pub const fn capabilities(&self) -> &Capabilities {
         &self.capabilities
     }
 
-    /// What was granted of the [`RealTime`](crate::RealTime) options.
+    /// The [`RealTime`](crate::RealTime) options that the stream got.
     pub const fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// Counters as of some milliseconds ago; after the end, the final ones.
+    /// Counters, some milliseconds old; after the end, the final ones.
     pub fn stats(&self) -> ReceiverSnapshot {
         self.shared.snapshot()
     }
 
-    /// A handle on these counters, for another thread to look at them.
+    /// A handle to these counters for another thread.
     pub fn stats_handle(&self) -> StatsHandle {
         StatsHandle { shared: Arc::clone(&self.shared) }
     }
 
-    /// What ends a wait of this receiver from another thread.
+    /// A handle that interrupts a wait of this receiver from another thread.
     pub fn interrupter(&self) -> Interrupter {
         Interrupter { shared: Arc::clone(&self.shared) }
     }
 
-    /// What is received, and the handle on its counters.
+    /// The description of the stream, and the handle to its counters.
     pub fn counters(&self) -> (&DeviceInfo, StatsHandle) {
         (&self.info, self.stats_handle())
     }
 
-    /// How the stream ended, once iterating has.
+    /// How the stream ended, once iterating has ended.
     pub const fn end(&self) -> Option<&Result<End, LinkError>> {
         self.end.as_ref()
     }
 
-    /// The next block; `None` when `timeout` passes first.
+    /// Returns the next block; `None` after `timeout`.
     ///
     /// # Errors
     /// [`ReceiveError`]: no further block comes. After all blocks of a complete stream it is
@@ -178,7 +179,7 @@ impl ReceiveStream {
     /// # Blocking
     /// At most for `timeout`.
     pub fn next_within(&mut self, timeout: Duration) -> Result<Option<Block>, ReceiveError> {
-        // A program that looks at many streams in turn finds most of them empty.
+        // A program that polls many streams finds most of them empty.
         let is_look = timeout.is_zero() && !self.granted.waits.is_program_spinning();
         if is_look && self.items.is_empty() {
             return self.nothing();
@@ -199,8 +200,8 @@ impl ReceiveStream {
         self.nothing()
     }
 
-    /// A block with gaps or tags, of which `first` is the first item. Apart from the usual block,
-    /// which is made where it is returned: it is large to move.
+    /// Builds a block with gaps or tags; `first` is the first item. It is a separate function
+    /// because the usual block is built where it is returned: a block is large to move.
     #[inline(never)]
     fn gather(&mut self, first: Item, deadline: Deadline) -> Option<Block> {
         let mut block = Block::new(None, self.next_index, 0, Instant::now());
@@ -222,7 +223,7 @@ impl ReceiveStream {
                         return Some(block);
                     }
                 }
-                // A block carries the first tags of a crowd; the rest is not worth a stall.
+                // A block carries only the first tags; the others are not worth a stall.
                 Item::Tag(tag) => drop(block.tags.try_push(tag)),
                 Item::End(end) => {
                     self.end = Some(end);
@@ -234,7 +235,7 @@ impl ReceiveStream {
         block.carries_something().then_some(block)
     }
 
-    /// Waits for the next item; `None` when none comes in time, or the stream has ended.
+    /// Waits for the next item; `None` after the deadline, or if the stream has ended.
     fn next_item(&mut self, deadline: Deadline) -> Option<Item> {
         loop {
             if let Ok(item) = self.items.pop() {
@@ -246,7 +247,7 @@ impl ReceiveStream {
         }
     }
 
-    /// Lends the samples of a run to the program.
+    /// Passes the samples of a run to the program.
     fn take_run(&mut self, samples: SharedQuantum, run: &Run) -> Loan {
         let range = run.offset_bytes..run.offset_bytes + run.len_bytes;
         let loan = Loan::new(samples, range).expect("a run lies in its quantum");
@@ -257,12 +258,12 @@ impl ReceiveStream {
         loan.returned_to(self.shared.clone())
     }
 
-    /// The most samples that a block has.
+    /// Maximum number of samples in a block.
     pub const fn block_samples_max(&self) -> usize {
         self.block_samples_max
     }
 
-    /// What there is where no block is: an error where none comes any more.
+    /// The result when there is no block: an error if none will come.
     fn nothing(&self) -> Result<Option<Block>, ReceiveError> {
         match &self.end {
             Some(Ok(end @ (End::Finished { .. } | End::Cancelled | End::ClosedByPeer(_)))) => {
@@ -276,14 +277,13 @@ impl ReceiveStream {
         }
     }
 
-    /// What an iterator gives where no block comes any more: the error once, unless the stream is
-    /// complete.
+    /// The last item of an iterator: the error once, unless the stream is complete.
     fn last_item(&mut self, error: ReceiveError) -> Option<Result<Block, ReceiveError>> {
         let is_given = std::mem::replace(&mut self.is_error_given, true);
         (!is_given && !error.is_closed()).then_some(Err(error))
     }
 
-    /// Ends the stream, waits for the other side to know, and returns the final counters.
+    /// Ends the stream, waits until the other side knows, and returns the final counters.
     ///
     /// # Blocking
     /// For some round trips, at most about a second.
@@ -292,7 +292,7 @@ impl ReceiveStream {
         self.shared.snapshot()
     }
 
-    /// Tags at the end of a run travel with it.
+    /// Takes the tags at the end of a run into its block.
     fn take_trailing_tags(&mut self, block: &mut Block) {
         while !block.tags.is_full()
             && self.has_tag_at(self.next_index)
@@ -302,12 +302,12 @@ impl ReceiveStream {
         }
     }
 
-    /// Whether a tag of that index is next.
+    /// Whether the next item is a tag with this index.
     fn has_tag_at(&mut self, index: SampleIndex) -> bool {
         matches!(self.items.peek(), Ok(Item::Tag(tag)) if tag.index == index)
     }
 
-    /// Waits for an item; `true` when the time is over.
+    /// Waits for an item; `true` after the deadline.
     fn wait_for_item(&self, deadline: Deadline) -> bool {
         if self.granted.waits.is_program_spinning() {
             return self.spin_for_item(deadline);
@@ -324,7 +324,8 @@ impl ReceiveStream {
         self.is_drained()
     }
 
-    /// Like [`ReceiveStream::wait_for_item`], and does what is due where no thread does.
+    /// Like [`ReceiveStream::wait_for_item`], and does the pending work of a stream without a
+    /// thread.
     fn spin_for_item(&self, deadline: Deadline) -> bool {
         for turn in (0..CLOCK_TURNS).cycle() {
             let is_run = self.drive.as_ref().is_some_and(|drive| drive.turn());
@@ -342,41 +343,41 @@ impl ReceiveStream {
         self.items.is_empty()
     }
 
-    /// Whether the I/O thread is gone and all that it left has been taken.
+    /// Whether the I/O thread is gone and the program has taken all items.
     fn is_drained(&self) -> bool {
         if !self.items.is_abandoned() {
             return false;
         }
-        // Acquire: `is_abandoned` orders nothing, and what was pushed before it, the end among it,
-        // must not be missed.
+        // Acquire: `is_abandoned` orders nothing, and the items pushed before it, including the
+        // end, must be visible.
         fence(Ordering::Acquire);
         self.items.is_empty()
     }
 
-    /// Runs of samples, gaps and tags that may wait at once.
+    /// Maximum number of runs, gaps and tags that wait at the same time.
     pub(crate) fn items_max(&self) -> usize {
         self.items.buffer().capacity()
     }
 
-    /// Leaves it to a player to say what has been used.
+    /// Lets a player report the position.
     pub(crate) const fn leave_position(&mut self) {
         self.is_played = true;
     }
 
-    /// States what has been played of the stream: the index that is played now, packets that came
-    /// late, and samples that were not there at their time (`docs/protocol.md#6.10`).
+    /// Reports the played part of the stream: the current index, late packets, and samples missing
+    /// at their time (`docs/protocol.md#6.10`).
     #[doc(hidden)]
     pub fn note_play(&self, now: SampleIndex, late_packets: u64, underflow_samples: u64) {
         self.shared.set_consumed(now);
         self.shared.set_played(late_packets, underflow_samples);
     }
 
-    /// Whether packets have come that wait for one before them.
+    /// Whether received packets wait for an earlier one.
     pub(crate) fn is_missing(&self) -> bool {
         self.shared.is_missing()
     }
 
-    /// Asks for the end of the stream, and says why.
+    /// Requests the end of the stream, with a reason.
     #[doc(hidden)]
     pub fn stop_for(&self, reason: CloseReason) {
         self.shared.stop_for(reason);
@@ -387,7 +388,7 @@ impl ReceiveStream {
         drop(self.claim.take());
         let Some(drive) = self.drive.take() else { return };
         match Arc::try_unwrap(drive) {
-            // The port was this stream's alone, and ends with it.
+            // The port belonged to this stream alone, and ends with it.
             Ok(drive) => drop(drive),
             Err(drive) if self.end.is_none() && !drive.is_stepped() => {
                 self.wait_for_the_port(&drive)
@@ -396,7 +397,7 @@ impl ReceiveStream {
         }
     }
 
-    /// Waits until the port has let go of the stream, or tried for long enough.
+    /// Waits until the port has released the stream, or for a limited time.
     fn wait_for_the_port(&self, drive: &Drive) {
         let until = Instant::now() + PORT_PATIENCE;
         while !self.items.is_abandoned() && Instant::now() < until {
@@ -410,8 +411,8 @@ impl ReceiveStream {
 impl Iterator for ReceiveStream {
     type Item = Result<Block, ReceiveError>;
 
-    /// The next block. One error where the stream broke off or the wait was interrupted; `None`
-    /// after it, and once a stream that was closed has been taken whole.
+    /// Returns the next block. It returns one error if the stream broke off or the wait was
+    /// interrupted; `None` after that, and at the end of a complete stream.
     fn next(&mut self) -> Option<Self::Item> {
         loop {
             match self.next_within(SLEEP_MAX) {
@@ -423,8 +424,8 @@ impl Iterator for ReceiveStream {
     }
 }
 
-/// Where no I/O thread runs ([`Waits::Inline`](crate::Waits::Inline)) a poll does what is due, and
-/// wakes at once. No other call may wait meanwhile.
+/// Without an I/O thread ([`Waits::Inline`](crate::Waits::Inline)) a poll does the pending work,
+/// and wakes at once. No other call may wait meanwhile.
 impl futures_core::Stream for ReceiveStream {
     type Item = Result<Block, ReceiveError>;
 
@@ -451,12 +452,12 @@ impl futures_core::Stream for ReceiveStream {
 
 impl Drop for ReceiveStream {
     fn drop(&mut self) {
-        // A port of its own is waited for when that is dropped.
+        // Dropping a private port waits for its end.
         self.shared.stop();
     }
 }
 
-/// A stream that is about to flow, and where its quanta lie.
+/// A stream that is about to start, with its memory.
 struct Begun {
     flow: ReceiveFlow,
     block_queue: BlockQueue,
@@ -464,7 +465,7 @@ struct Begun {
     pages: Pages,
 }
 
-/// Makes both ends of a stream that a device has accepted.
+/// Creates both ends of a stream that a device has accepted.
 fn begin(
     now: Nanos,
     (address, epoch): (SocketAddr, Epoch),
@@ -474,7 +475,7 @@ fn begin(
 ) -> Result<Begun, OpenError> {
     let info = opening::describe(address, accept)?;
     opening::check_offer(&info, accept)?;
-    // A promise beyond what the device holds would never be used, and set REPORTs too far apart.
+    // Credit beyond the device's window would never be used, and would make REPORTs too rare.
     let window = options.window.min(accept.params.window.max(1));
     let terms = opening::terms(accept, window);
     let payload_bytes = usize::from(info.payload_bytes);
@@ -499,7 +500,7 @@ fn begin(
     Ok(Begun { flow, block_queue, info, pages })
 }
 
-/// The program's end of a stream under way.
+/// The program's end of an open stream.
 pub(crate) struct BlockQueue {
     items: rtrb::Consumer<Item>,
     shared: Arc<Shared>,
@@ -509,7 +510,7 @@ pub(crate) struct BlockQueue {
     pub(crate) memory_bytes: usize,
 }
 
-/// Makes both ends of a stream of these terms, over quanta of the pool.
+/// Creates both ends of a stream with these terms, over quanta of the pool.
 pub(crate) fn flow(
     now: Nanos,
     (peer, epoch): (SocketAddr, Epoch),
@@ -541,13 +542,13 @@ pub(crate) fn flow(
     Ok((flow, BlockQueue { items, shared, window: terms.window, block_samples_max, memory_bytes }))
 }
 
-/// The longest sleep of a waiting program: it looks whether the I/O thread still runs.
+/// The longest sleep of a waiting program: then it checks whether the I/O thread still runs.
 const SLEEP_MAX: Duration = Duration::from_millis(200);
 
-/// Turns of a program that spins from one look at its clock to the next: so many of them may be too many,
-/// and a look takes a tenth of a turn that finds nothing.
+/// Turns of a spinning program between two reads of its clock. More turns could miss the deadline;
+/// one read takes a tenth of a turn without work.
 const CLOCK_TURNS: u32 = 8;
 
-/// How long a port's thread may take to end a stream that was closed, and how often it is looked.
+/// How long a port's thread may take to end a closed stream, and the interval between checks.
 const PORT_PATIENCE: Duration = Duration::from_millis(1_500);
 const PORT_PAUSE: Duration = Duration::from_millis(1);

@@ -1,46 +1,47 @@
-//! Where payloads go: quanta laid along the window, each for a run of seqs.
+//! Where payloads are stored: quanta along the window, each for a run of seqs.
 //!
-//! A quantum is lent to the window when its seqs are granted, and laid under a run of them when the
-//! first of their packets comes: the quantum that came back last, whose memory is still in a cache.
-//! While little is under way a few quanta go round, however wide the window is.
+//! A quantum is reserved for the window when credit for its seqs is granted. It is assigned to a
+//! run of seqs when the first of their packets arrives. The most recently freed quantum is assigned
+//! first, because its memory may still be in a cache. While few packets are in flight, few quanta
+//! circulate, however large the window is.
 
 use samplewire_circuit::{Pool, Quantum};
 use samplewire_proto::Seq;
 
-/// The quanta that are lent to seqs `[next, attached_end)`.
+/// The quanta reserved for seqs `[next, attached_end)`.
 #[derive(Debug)]
 pub(crate) struct PayloadRing {
-    /// Those that are laid under a run of seqs.
+    /// The quanta that are assigned to a run of seqs.
     ring: Box<[Option<Laid>]>,
-    /// The others, of which the last is laid first. One for each run of seqs that has none.
+    /// The unassigned quanta, one for each run of seqs without any; the last is assigned first.
     spare: Vec<Quantum>,
     pool: Pool,
     quantum_packets: u32,
     payload_bytes: usize,
-    /// The lowest seq not delivered, and its distance from the first packet of the stream.
+    /// The lowest undelivered seq, and its distance from the first packet of the stream.
     next: Seq,
     next_position: u64,
     attached_end: Seq,
 }
 
-/// A quantum under a run of seqs.
+/// A quantum that is assigned to a run of seqs.
 #[derive(Debug)]
 struct Laid {
     quantum: Quantum,
-    /// The packet in it behind the last that was stored.
+    /// The end of the stored packets in it.
     stored_end: u32,
 }
 
-/// Where delivery stands after a step.
+/// The position of delivery after a step.
 #[derive(Debug)]
 pub(crate) enum Step {
     /// Within a run of seqs that share a quantum.
     Within,
-    /// At the end of one, with its quantum if any of its packets came.
+    /// At the end of a run, with its quantum if any of its packets came.
     Past(Option<Quantum>),
 }
 
-/// A seq's place within a quantum.
+/// A seq's position within a quantum.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     quantum: usize,
@@ -68,29 +69,29 @@ impl PayloadRing {
         }
     }
 
-    /// Lends free quanta to seqs up to `promise_end` and returns the end of what is lent.
+    /// Reserves free quanta for seqs up to `promise_end`; returns the end of the reserved seqs.
     pub(crate) fn attach(&mut self, promise_end: Seq) -> Seq {
         while self.lacks_quanta(promise_end) {
             let Some(fresh) = self.pool.take() else { break };
-            self.lend(fresh);
+            self.reserve(fresh);
             self.attached_end += self.quantum_packets;
         }
         self.attached_end
     }
 
-    /// Whether a quantum more could be lent if one were free.
+    /// Whether the window could reserve another quantum if one were free.
     pub(crate) fn lacks_quanta(&self, promise_end: Seq) -> bool {
         let runs = |position: u64| position / u64::from(self.quantum_packets);
-        let lent = runs(self.position(self.attached_end)) - runs(self.next_position);
-        self.attached_end.before(promise_end) && lent < self.ring.len() as u64
+        let reserved = runs(self.position(self.attached_end)) - runs(self.next_position);
+        self.attached_end.before(promise_end) && reserved < self.ring.len() as u64
     }
 
-    fn lend(&mut self, mut quantum: Quantum) {
+    fn reserve(&mut self, mut quantum: Quantum) {
         quantum.set_len(self.quantum_packets as usize * self.payload_bytes);
         self.spare.push(quantum);
     }
 
-    /// Puts a payload in its place; a short one is followed by zeros.
+    /// Stores a payload; pads a short one with zeros.
     pub(crate) fn store(&mut self, seq: Seq, payload: &[u8]) {
         let place = self.place(seq);
         let offset = place.packet as usize * self.payload_bytes;
@@ -106,7 +107,7 @@ impl PayloadRing {
         rest.fill(0);
     }
 
-    /// The payload of the lowest undelivered seq, which was stored.
+    /// The stored payload of the lowest undelivered seq.
     pub(crate) fn next_payload(&self) -> &[u8] {
         let place = self.place(self.next);
         let offset = place.packet as usize * self.payload_bytes;
@@ -128,7 +129,7 @@ impl PayloadRing {
         self.quantum_packets - self.place(self.next).packet
     }
 
-    /// Where the payload of the lowest undelivered seq starts in its quantum, in bytes.
+    /// The offset in bytes of the lowest undelivered seq's payload in its quantum.
     pub(crate) fn next_offset(&self) -> usize {
         self.place(self.next).packet as usize * self.payload_bytes
     }
@@ -143,15 +144,15 @@ impl PayloadRing {
         }
         let quantum = self.take(place);
         if quantum.is_none() {
-            // None of its packets came, and the quantum that was lent to them is free.
+            // None of its packets came, so its reserved quantum is free again.
             drop(self.spare.pop());
         }
         Step::Past(quantum)
     }
 
-    /// Gives up the quantum under delivery, if there is one, before it is full, in exchange for a
-    /// free one for the rest of its seqs; stays within it when none is free, or when packets lie in it
-    /// that wait for one before them.
+    /// Takes the quantum under delivery before it is full, and replaces it by a free one for the
+    /// rest of its seqs. Stays within it if no quantum is free, or if it holds packets that wait
+    /// for an earlier one.
     pub(crate) fn exchange(&mut self) -> Step {
         let place = self.place(self.next);
         let Some(laid) = self.ring[place.quantum].as_ref().filter(|_| place.packet > 0) else {
@@ -161,11 +162,11 @@ impl PayloadRing {
             return Step::Within;
         }
         let Some(fresh) = self.pool.take() else { return Step::Within };
-        self.lend(fresh);
+        self.reserve(fresh);
         Step::Past(self.take(place))
     }
 
-    /// Gives up the quantum under delivery for good, at the end of the stream.
+    /// Takes the quantum under delivery at the end of the stream.
     pub(crate) fn take_last(&mut self) -> Option<Quantum> {
         let place = self.place(self.next);
         if place.packet == 0 { None } else { self.take(place) }
@@ -183,7 +184,7 @@ impl PayloadRing {
         }
     }
 
-    /// The distance of a seq that is not delivered from the first packet of the stream.
+    /// The distance of an undelivered seq from the first packet of the stream.
     fn position(&self, seq: Seq) -> u64 {
         self.next_position + u64::from(seq - self.next)
     }
@@ -286,7 +287,7 @@ mod tests {
         assert_eq!(payloads.attach(Seq(6)), Seq(6));
         payloads.store(Seq(5), &[5; 8]);
         payloads.store(Seq(2), &[2; 8]);
-        assert_eq!(payloads.attach(Seq(8)), Seq(8), "one more may be lent");
+        assert_eq!(payloads.attach(Seq(8)), Seq(8), "one more may be reserved");
         payloads.advance();
         assert!(
             matches!(payloads.advance(), Step::Past(Some(quantum)) if quantum.data()[..8] == [2; 8])

@@ -1,4 +1,4 @@
-//! A port of a host: one I/O thread and one link for many streams, of one device or of several.
+//! A port of a host: one I/O thread and one link for many streams, to one device or several.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -25,11 +25,11 @@ use crate::port::{BATCH_PACKETS, Epoch, PACKET_OVERHEAD_BYTES, seed};
 use crate::real_time::RealTime;
 use crate::wakeups::{WakeHandle, Wakeups};
 
-/// A port on which streams are opened that share its socket and its I/O thread.
+/// A port for several streams that share its socket and its I/O thread.
 ///
-/// Each stream is a [`ReceiveStream`] with a window, quanta and a ring of its own: one whose
-/// program is slow runs out of credit, and the others go on. The port may be dropped before its
-/// streams; the thread ends with the last of them.
+/// Each stream is a [`ReceiveStream`] with its own window, quanta and ring. If the program of one
+/// stream is slow, that stream runs out of credit, and the others continue. The port may be dropped
+/// before its streams; the thread ends with the last of them.
 ///
 /// ```
 /// use samplewire::receiver::Port;
@@ -75,28 +75,28 @@ pub struct Port {
     memory_bytes: usize,
     counts: Arc<Counts>,
     drive: driver::Port,
-    /// How many streams it may have.
+    /// Maximum number of its streams.
     places: usize,
 }
 
-/// What a port counts besides its streams.
+/// Counts of a port that belong to no stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
-    /// Packets whose CRC was wrong and whose stream cannot be known.
+    /// Packets with a wrong CRC, so that their stream is unknown.
     pub corrupted: u64,
     /// Packets of no stream of the port, or not of the protocol.
     pub foreign: u64,
 }
 
 impl PortStats {
-    /// With what another port has counted.
+    /// Adds the counts of another port.
     #[must_use]
     pub const fn plus(self, other: Self) -> Self {
         Self { corrupted: self.corrupted + other.corrupted, foreign: self.foreign + other.foreign }
     }
 }
 
-/// What the streams of a port share, for the time after the port's handle is gone.
+/// The state that a port's streams share; it outlives the port's handle.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PortShare {
     pub(super) memory_bytes: usize,
@@ -105,7 +105,7 @@ pub(super) struct PortShare {
 
 impl PortShare {
     pub(super) fn stats(&self) -> PortStats {
-        // Relaxed: counts for people.
+        // Relaxed: only for display.
         PortStats {
             corrupted: self.counts.corrupted.load(Ordering::Relaxed),
             foreign: self.counts.foreign.load(Ordering::Relaxed),
@@ -113,7 +113,7 @@ impl PortShare {
     }
 }
 
-/// A stream that is being opened over an endpoint that is stepped.
+/// A pending opening on a stepped endpoint.
 #[derive(Debug)]
 pub struct PendingReceiver {
     address: SocketAddr,
@@ -121,38 +121,37 @@ pub struct PendingReceiver {
     answer: Answer,
 }
 
-/// The answer to an opening.
+/// The pending answer to an opening.
 pub(crate) type Answer = mpsc::Receiver<Result<Accepted, OpenError>>;
 
 impl Port {
-    /// A port for any number of devices, at `local`; port 0 lets the system choose.
+    /// Creates a port for any number of devices, at `local`; port 0 lets the system choose.
     ///
     /// # Errors
-    /// The address cannot be bound, or the system refuses memory or a thread.
+    /// The address cannot be bound, or the system has no memory or no thread.
     pub fn bind(local: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
         Self::over(Box::new(Udp::bind(local, options)?), &RealTime::default())
     }
 
-    /// A port for the streams of the device at `address` alone: packets of others do not reach it.
+    /// Creates a port for the device at `address` alone: packets of others do not reach it.
     ///
     /// # Errors
-    /// No route leads there, or the system refuses memory or a thread.
+    /// There is no route, or the system has no memory or no thread.
     pub fn connect(address: SocketAddr, options: &UdpOptions) -> Result<Self, OpenError> {
         Self::over(Box::new(Udp::client(address, options)?), &RealTime::default())
     }
 
-    /// A port over a link of the caller's: with faults, a capture, in memory. `real_time` holds for
-    /// its I/O thread; huge pages and locked memory are a matter of each stream's options.
+    /// Creates a port over a given link: with faults, a capture, or in memory. `real_time` applies
+    /// to its I/O thread; huge pages and locked memory are options of each stream.
     ///
     /// # Errors
-    /// An option is out of range, or the system refuses memory or a thread.
+    /// An option is out of range, or the system has no memory or no thread.
     pub fn over(link: Box<dyn Link>, real_time: &RealTime) -> Result<Self, OpenError> {
         real_time.check()?;
         Self::start("samplewire-rx", Resilient::new(link), real_time, Self::STREAMS_MAX)
     }
 
-    /// A port for one stream at a time, which has the link and its thread, of that name, for
-    /// itself.
+    /// Creates a port for one stream at a time, with a link and a named thread of its own.
     pub(crate) fn for_one(
         name: &str,
         link: Resilient,
@@ -176,11 +175,11 @@ impl Port {
         Self::make(link, real_time, places, clock.epoch(), BATCH_PACKETS, drive)
     }
 
-    /// A port whose endpoint is stepped, takes a packet in a turn, and has `places` for streams, a
-    /// power of two. Times count from `epoch`.
+    /// Creates a port with a stepped endpoint, which takes one packet per turn. It has `places` for
+    /// streams, a power of two. Times count from `epoch`.
     ///
     /// # Errors
-    /// None at present.
+    /// Currently none.
     #[doc(hidden)]
     pub fn stepped(
         link: Box<dyn Link>,
@@ -206,7 +205,7 @@ impl Port {
         drive: impl FnOnce(Capabilities, Stepped, Arc<Wakeups>) -> io::Result<driver::Port>,
     ) -> Result<Self, OpenError> {
         let (local, capabilities) = (link.local_addr(), link.capabilities());
-        // The last calls for the commands.
+        // The last place wakes for commands.
         let wakeups = Wakeups::new(places + 1, link.waker(), real_time.rests());
         let wake_handle = wakeups.wake_handle(places);
         let counts = Arc::new(Counts::default());
@@ -231,32 +230,31 @@ impl Port {
         })
     }
 
-    /// The most streams of a port at a time.
+    /// Maximum number of streams of a port at the same time.
     pub const STREAMS_MAX: usize = 1_024;
 
-    /// Opens a stream of the device at `address`: the one that the options name, or the first that
-    /// sends and is free.
+    /// Opens a stream of the device at `address`: the one that the options name, or the first free
+    /// one that sends.
     ///
     /// # Errors
-    /// See [`ReceiveOptions::open`]; also when the port has [`Port::STREAMS_MAX`] streams, or has
+    /// See [`ReceiveOptions::open`]; also if the port has [`Port::STREAMS_MAX`] streams, or has
     /// failed.
     ///
     /// # Blocking
-    /// Until the stream is open, at most for the time that the options set.
+    /// Until the stream is open, at most for the timeout in the options.
     pub fn open(
         &self,
         address: SocketAddr,
         options: &ReceiveOptions,
     ) -> Result<ReceiveStream, OpenError> {
-        // An option out of range is an error before a packet is sent.
+        // An option out of range fails before any packet is sent.
         options.check_single()?;
         options.receiver_config()?;
         let accepted = self.open_first(address, options.receive_config()?, options.limits())?;
         self.begin(address, &accepted, options)
     }
 
-    /// Starts to open a stream over an endpoint that is stepped; `seed` is what the opening may
-    /// draw from.
+    /// Starts to open a stream on a stepped endpoint; `seed` is the randomness of the opening.
     ///
     /// # Errors
     /// An option is out of range, or the port has failed.
@@ -272,7 +270,7 @@ impl Port {
         Ok(PendingReceiver { address, options: options.clone(), answer })
     }
 
-    /// Starts to ask a device of the stream that the options name, without opening it; see
+    /// Starts to query a device for the stream that the options name, without opening it; see
     /// [`Port::start_opening`].
     ///
     /// # Errors
@@ -290,7 +288,7 @@ impl Port {
         Ok(PendingReceiver { address, options: options.clone(), answer })
     }
 
-    /// What the device says of a stream, or the error, once that is settled.
+    /// The device's description of a stream, or the error, once it is known.
     #[doc(hidden)]
     pub fn poll_describing(
         &self,
@@ -300,7 +298,7 @@ impl Port {
         Some(described.and_then(|it| opening::describe(asked.address, &it.accept)))
     }
 
-    /// The stream of an opening, or its error, once that is settled.
+    /// The stream of an opening, or its error, once it is known.
     #[doc(hidden)]
     pub fn poll_opening(
         &self,
@@ -310,7 +308,7 @@ impl Port {
         Some(accepted.and_then(|it| self.begin(opening.address, &it, &opening.options)))
     }
 
-    /// The answer to an opening, once there is one.
+    /// The answer to an opening, once it has come.
     pub(crate) fn poll_answer(&self, answer: &Answer) -> Option<Result<Accepted, OpenError>> {
         match answer.try_recv() {
             Ok(answer) => Some(answer),
@@ -319,15 +317,14 @@ impl Port {
         }
     }
 
-    /// Opens the streams of the device at `address` that the options name, or its first that sends;
-    /// their receivers are in this order. Where one cannot be opened the others are closed again.
+    /// Opens the streams of the device at `address` that the options name, or its first that sends.
+    /// The receivers are in the same order. If one cannot be opened, the others are closed again.
     ///
     /// # Errors
-    /// See [`Port::open`]; also when a stream is named twice.
+    /// See [`Port::open`]; also if a stream is named twice.
     ///
     /// # Blocking
-    /// Until all are open: two round trips for every [`Port::OPENINGS_MAX`] of them, while nothing
-    /// is lost.
+    /// Until all are open: without loss, two round trips for every [`Port::OPENINGS_MAX`] streams.
     pub fn open_each(
         &self,
         address: SocketAddr,
@@ -348,7 +345,7 @@ impl Port {
         Ok(receivers)
     }
 
-    /// Asks the device for a description of each stream, without opening it.
+    /// Queries the device for a description of each stream, without opening it.
     pub(crate) fn describe_each(
         &self,
         address: SocketAddr,
@@ -364,9 +361,9 @@ impl Port {
         Ok(infos)
     }
 
-    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and takes their answers in order.
-    /// After an error it sends no more, and still takes what is accepted, so that the caller can
-    /// close it.
+    /// Sends these openings, [`Port::OPENINGS_MAX`] at a time, and collects their answers in order.
+    /// After an error it sends no more, but still collects accepted streams, so that the caller can
+    /// close them.
     fn ask_each(
         &self,
         address: SocketAddr,
@@ -402,17 +399,17 @@ impl Port {
         self.local
     }
 
-    /// What the link was granted.
+    /// The capabilities that the link got.
     pub const fn capabilities(&self) -> &Capabilities {
         &self.drive.capabilities
     }
 
-    /// The port's own memory in bytes; each stream says its own.
+    /// The port's own memory in bytes, without that of its streams.
     pub const fn memory_bytes(&self) -> usize {
         self.memory_bytes
     }
 
-    /// What was counted besides the streams.
+    /// The counts that belong to no stream.
     pub fn stats(&self) -> PortStats {
         self.share().stats()
     }
@@ -421,8 +418,8 @@ impl Port {
         PortShare { memory_bytes: self.memory_bytes, counts: Arc::clone(&self.counts) }
     }
 
-    /// Opens the stream that the configuration names, or where none was chosen the first after it
-    /// that is free and goes the way of its role.
+    /// Opens the stream in the configuration. If it names none, opens the first free stream after
+    /// it that has the direction of its role.
     pub(crate) fn open_first(
         &self,
         address: SocketAddr,
@@ -434,19 +431,19 @@ impl Port {
         })
     }
 
-    /// Lets the endpoint serve a stream at the place where it was accepted, and returns what its
-    /// handle has of the port.
+    /// Lets the endpoint serve a stream at the place where it was accepted; returns the part of the
+    /// port that the stream's handle needs.
     pub(crate) fn serve(&self, place: usize, entry: Entry) -> Result<driver::Port, OpenError> {
         self.send(Command::Begin(place, entry))?;
         Ok(self.drive.clone())
     }
 
-    /// How the program calls for the stream at a place.
+    /// How the program wakes the endpoint for the stream at a place.
     pub(crate) fn wake_handle(&self, place: usize) -> WakeHandle {
         self.wakeups.wake_handle(place)
     }
 
-    /// Asks the endpoint to open a stream.
+    /// Sends a request to open a stream to the endpoint.
     pub(crate) fn ask(
         &self,
         address: SocketAddr,
@@ -455,12 +452,13 @@ impl Port {
         seed: [u8; 16],
     ) -> Result<Answer, OpenError> {
         let Capabilities { kind, mtu_bytes, .. } = self.drive.capabilities;
-        // A socket of any address knows the largest of its interfaces. Other links have no route.
+        // A socket bound to any address reports the largest MTU of its interfaces. Other links have
+        // no route.
         let route = if kind == "udp" { route_mtu_bytes(address).ok() } else { None };
         let mtu_bytes = route.map_or(mtu_bytes, |route| route.min(mtu_bytes));
         let config = limits.apply(config, mtu_bytes, address)?;
-        let (told, answer) = mpsc::channel();
-        let opening = Opening::new(address, limits.timeout, config, seed, told);
+        let (answers, answer) = mpsc::channel();
+        let opening = Opening::new(address, limits.timeout, config, seed, answers);
         self.send(Command::Open(Box::new(opening)))?;
         Ok(answer)
     }
@@ -479,8 +477,8 @@ impl Port {
         }
     }
 
-    /// Lets the endpoint serve a stream that was accepted. Memory is taken here, where it keeps no
-    /// other stream waiting.
+    /// Lets the endpoint serve an accepted stream. Memory is allocated here, where it does not
+    /// delay other streams.
     fn begin(
         &self,
         address: SocketAddr,
@@ -513,7 +511,7 @@ impl Port {
         Ok(())
     }
 
-    /// Why no command is taken any more.
+    /// Why the port accepts no more commands.
     fn gone(&self) -> OpenError {
         match self.counts.failure.get() {
             Some(error) => OpenError::Link(error.duplicate()),
@@ -524,7 +522,7 @@ impl Port {
 
 impl Drop for Port {
     fn drop(&mut self) {
-        // The thread sees that no more is asked.
+        // The closed channel ends the thread.
         self.commands = None;
         self.wake_handle.wake();
     }

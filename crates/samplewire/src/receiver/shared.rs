@@ -1,4 +1,4 @@
-//! What the I/O thread and the program share besides the ring of items.
+//! The state that the I/O thread and the program share, in addition to the ring of items.
 
 use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 
@@ -12,57 +12,57 @@ use super::stalls::Stalls;
 use crate::published::{publisher, words};
 use crate::wakeups::WakeHandle;
 
-/// Flags and a snapshot of counters; nothing here is touched per packet.
+/// Flags and a snapshot of counters; nothing here changes per packet.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    /// The I/O thread waits for a free quantum.
+    /// Whether the I/O thread waits for a free quantum.
     starved: WaitFlag,
     stop: AtomicBool,
-    /// The program's thread is to wait no longer.
+    /// Whether the program's thread must stop waiting.
     is_interrupted: AtomicBool,
-    /// Why, as the CLOSE says.
+    /// The reason for the CLOSE.
     stop_reason: AtomicU16,
     consumed: AtomicU64,
-    /// What a player counts: packets that were late, samples that were not there.
+    /// Counts of a player: late packets, and missing samples.
     late_packets: AtomicU64,
     underflow_samples: AtomicU64,
-    /// A packet is missing before others that have come.
+    /// Whether received packets wait for a missing one.
     is_missing: AtomicBool,
-    /// Rings when there are items for the program.
+    /// Rings if there are items for the program.
     pub(super) bell: Bell,
     snapshot: Published<Snapshot>,
     wake_handle: WakeHandle,
 }
 
-/// Counters of a receiver at one moment.
+/// The counters of a receiver at one moment.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Counters of the protocol.
     pub stream: ReceiverStats,
-    /// Packets whose CRC was wrong.
+    /// Packets with a wrong CRC.
     pub corrupted: u64,
     /// Packets that were not of the protocol, or not of this stream.
     pub foreign: u64,
-    /// Packets that the system refused to send, of all streams of the port; they are lost.
+    /// Packets that the system refused to send, over all streams of the port; they are lost.
     pub send_errors: u64,
-    /// Receives and waits of the port that the system refused; nothing is lost by them.
+    /// Receives and waits of the port that the system refused; they lose nothing.
     pub receive_errors: u64,
     /// Packets that this host's socket dropped.
     pub socket_dropped: u64,
-    /// Times the sender had no credit left because the program held all quanta.
+    /// How often the sender had no credit because the program held all quanta.
     pub starved: u64,
-    /// The last of these times: where they were, and for how long.
+    /// The last of these stalls: where they were, and how long they lasted.
     pub stalls: Stalls,
     /// Smoothed round-trip time in nanoseconds.
     pub rtt_ns: u64,
-    /// Packets that the sender may still send before it is granted more.
+    /// Packets that the sender may send before it gets more credit.
     pub credit: u32,
-    /// Packets that may be on their way or await repair.
+    /// Maximum packets in flight or awaiting repair.
     pub window: u32,
-    /// How long nothing has come of the sender, in nanoseconds, where one that lives is not silent
-    /// for so long; else 0.
+    /// How long the sender has been silent, in nanoseconds, if that is longer than a live sender
+    /// ever is; else 0.
     pub silent_ns: u64,
-    /// The silence after which the stream breaks off, in nanoseconds.
+    /// The silence after which the stream ends, in nanoseconds.
     pub dead_after_ns: u64,
 }
 
@@ -83,13 +83,13 @@ words!(Snapshot {
 });
 
 impl Snapshot {
-    /// Takes over what the port's link has counted.
+    /// Copies the counts of the port's link.
     pub(crate) const fn note_link(&mut self, counts: ErrorCounts) {
         (self.send_errors, self.receive_errors) = (counts.send_errors, counts.receive_errors);
     }
 }
 
-/// The program gives quanta back.
+/// The program returns quanta.
 impl Lender for Shared {
     fn returned(&self) {
         if self.starved.claim() {
@@ -99,7 +99,7 @@ impl Lender for Shared {
 }
 
 impl Shared {
-    /// With what publishes the snapshot.
+    /// Also returns the publisher of the snapshot.
     pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<Snapshot>) {
         let publisher = publisher(&Snapshot::default());
         let shared = Self {
@@ -118,7 +118,8 @@ impl Shared {
         (shared, publisher)
     }
 
-    /// The I/O thread is about to wait for a quantum; it looks at the pool once more after this.
+    /// Announces that the I/O thread will wait for a quantum; it checks the pool once more after
+    /// this.
     pub(super) fn starve(&self) {
         self.starved.announce();
     }
@@ -134,7 +135,7 @@ impl Shared {
     }
 
     pub(crate) fn stop(&self) {
-        // Release: nothing the program did before must be seen later than the request.
+        // Release: the thread that sees the request also sees everything the program did before it.
         self.stop.store(true, Ordering::Release);
         self.wake_handle.wake();
     }
@@ -144,7 +145,7 @@ impl Shared {
     }
 
     pub(super) fn interrupt(&self) {
-        // Release: what the program did before is seen by the thread that it interrupts.
+        // Release: the interrupted thread sees everything the program did before.
         self.is_interrupted.store(true, Ordering::Release);
         self.bell.ring();
     }
@@ -153,9 +154,9 @@ impl Shared {
         self.is_interrupted.load(Ordering::Acquire)
     }
 
-    /// States the index up to which the program has taken samples.
+    /// Sets the index up to which the program has taken samples.
     pub(super) fn set_consumed(&self, index: u64) {
-        // Relaxed: a position for display; nothing is ordered by it.
+        // Relaxed: a position for display; it orders nothing.
         self.consumed.store(index, Ordering::Relaxed);
     }
 
@@ -163,9 +164,9 @@ impl Shared {
         self.consumed.load(Ordering::Relaxed)
     }
 
-    /// States what a player has counted so far.
+    /// Sets the counts of a player.
     pub(super) fn set_played(&self, late_packets: u64, underflow_samples: u64) {
-        // Relaxed: counts for the peer; nothing is ordered by them.
+        // Relaxed: counts for the peer; they order nothing.
         self.late_packets.store(late_packets, Ordering::Relaxed);
         self.underflow_samples.store(underflow_samples, Ordering::Relaxed);
     }

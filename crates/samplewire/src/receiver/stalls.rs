@@ -6,12 +6,12 @@ use crate::published::words;
 
 /// The last times that the program held all memory of a stream, so that its sender had no credit.
 ///
-/// A loss of the source can come of such a stall only where it lies near it: a sender without credit
-/// fills its own memory, and loses what comes next. And it lasts about as long as the stall. A stall
-/// that meets neither lost nothing. Stalls near each other count as one.
+/// A stall can explain a loss of the source only if both are near each other: a sender without
+/// credit first fills its own memory, and then loses samples. The loss must also last about as long
+/// as the stall. A stall without such a loss lost nothing. Stalls near each other count as one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stalls {
-    /// How many samples may lie between a stall and a loss that came of it.
+    /// Maximum distance in samples between a stall and a loss that it explains.
     reach_samples: u64,
     first_index: SampleIndex,
     end_index: SampleIndex,
@@ -21,13 +21,13 @@ pub struct Stalls {
 words!(Stalls { reach_samples, first_index, end_index, lasted_ns });
 
 impl Stalls {
-    /// No stall yet, of a stream whose ends hold `window` packets each at most.
+    /// No stall yet; each end of the stream holds at most `window` packets.
     pub fn new(window: u32, packet_samples: u32) -> Self {
         let reach_samples = REACH_WINDOWS * u64::from(window) * u64::from(packet_samples);
         Self { reach_samples, ..Self::default() }
     }
 
-    /// Adds a stall, or a part of one, that lasted so long while the sample at `index` was to come.
+    /// Adds a stall, or a part of one, of this duration; the sample at `index` was next.
     pub fn note(&mut self, index: SampleIndex, lasted_ns: u64) {
         let is_near = index.saturating_sub(self.end_index) <= self.reach_samples;
         if self.lasted_ns == 0 || !is_near || index < self.end_index {
@@ -37,8 +37,8 @@ impl Stalls {
         self.lasted_ns += lasted_ns;
     }
 
-    /// Whether a loss of `samples` in all, the last of which begins at `first`, may have come of them
-    /// for the most part; at a rate of 0 the time says nothing.
+    /// Whether these stalls may explain most of a loss of `samples` in all, whose last part begins
+    /// at `first`. At a rate of 0 the duration is not compared.
     pub fn explains(&self, first: SampleIndex, samples: u64, rate_hz: f64) -> bool {
         let reach_end = self.end_index.saturating_add(self.reach_samples);
         let is_near = self.lasted_ns > 0 && (self.first_index..=reach_end).contains(&first);
@@ -46,13 +46,13 @@ impl Stalls {
         is_near && (rate_hz <= 0.0 || samples as f64 <= 2.0 * stalled_samples)
     }
 
-    /// The index at which they began: it tells them from earlier ones.
+    /// The index at which they began; it distinguishes them from earlier stalls.
     pub const fn first_index(&self) -> SampleIndex {
         self.first_index
     }
 }
 
-/// The window of the sender, and as much again for what is on its way to the program.
+/// The window of the sender, and as much again for packets on their way to the program.
 const REACH_WINDOWS: u64 = 2;
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Events of a device that plays: what it did not have at its time.
+//! Events of a device that plays: samples missing at their time.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,45 +12,45 @@ use super::shared::Shared;
 use super::{SendError, WAIT_MAX};
 use crate::sync::{Mutex, lock};
 
-/// What happened to samples that a device was to play (`docs/protocol.md#6.10`).
+/// What happened to samples that a device had to play (`docs/protocol.md#6.10`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlayEventKind {
     /// Packets came after their time, and were not played.
     Late,
-    /// Samples were not there at their time, and zeros were played.
+    /// Samples were missing at their time, and zeros were played.
     Underflow,
 }
 
 /// Samples that a device did not have at their time.
 ///
-/// A device's REPORT says which index it plays and how many packets were late, and only the
-/// stream's end says how many samples lacked. So [`PlayEventKind::Underflow`] is told at once where
-/// the device has come to what was not sent, in a burst that has not ended; then it is exact, and
-/// one that goes on is told in pieces that follow one another. What lacked for other reasons, as a
-/// repair that came too late, is one event at the end.
+/// A REPORT of a device states the index that it plays and the number of late packets. Only the end
+/// of the stream states how many samples were missing. An underflow is reported at once if the
+/// device has reached samples that were not sent, within a burst. Such a
+/// [`PlayEventKind::Underflow`] is exact, and a long one is reported in consecutive pieces. Samples
+/// missing for other reasons, such as a late repair, are one event at the end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlayEvent {
     /// What happened.
     pub kind: PlayEventKind,
-    /// It happened to samples of this index or later ones.
+    /// The first index that may be affected.
     pub index: SampleIndex,
-    /// And to samples before this index: what the device played when it said so, or the index after
-    /// the last. What is late is so by about `end - index` samples at most.
+    /// The end of the affected range: the index that the device played when it reported this, or
+    /// the index after the last. A late packet is late by at most about `end - index` samples.
     pub end: SampleIndex,
-    /// How many packets were late, or samples lacked.
+    /// Number of late packets, or of missing samples.
     pub count: u64,
-    /// Events after this one that found no room, since the program took none.
+    /// Events after this one that were dropped because the program took none.
     pub lost: u64,
 }
 
-/// Takes the events of a device that plays, in any thread, while another sends.
+/// Takes the events of a device that plays; works in any thread while another one sends.
 #[derive(Clone, Debug)]
 pub struct PlayEvents {
     pub(super) shared: Arc<Shared>,
 }
 
 impl PlayEvents {
-    /// The next event; `None` when none comes within `timeout`.
+    /// Returns the next event; `None` after `timeout`.
     ///
     /// # Errors
     /// The session has ended, and all its events have been taken; or the port failed.
@@ -78,7 +78,7 @@ impl PlayEvents {
     }
 
     fn look(&self) -> Option<Result<PlayEvent, SendError>> {
-        // The end is looked at first: all events come before it.
+        // The end is read first: all events come before it.
         let error = super::session_error(&self.shared, FIRST_SESSION);
         self.shared.events.pop().map(Ok).or(error.map(Err))
     }
@@ -87,7 +87,7 @@ impl PlayEvents {
 /// Events that wait for the program.
 #[derive(Debug)]
 pub(super) struct EventQueue {
-    /// Only programs' threads lock it: the I/O thread has the other end of the ring.
+    /// Only program threads lock it: the I/O thread has the other end of the ring.
     waiting: Mutex<rtrb::Consumer<PlayEvent>>,
     notices: Arc<Notices>,
 }
@@ -99,10 +99,10 @@ pub(super) struct EventSender {
     notices: Arc<Notices>,
 }
 
-/// What both ends of the ring share besides it.
+/// The state that both ends of the ring share.
 #[derive(Debug)]
 struct Notices {
-    /// Events that found no room since the program took one.
+    /// Events that were dropped since the program took one.
     lost: AtomicU64,
     /// Rings when an event comes, or the session ends.
     bell: Bell,
@@ -116,7 +116,7 @@ impl EventQueue {
         (sender, Self { waiting: Mutex::new(waiting), notices })
     }
 
-    /// The oldest event, together with those that follow on it where it is an underflow.
+    /// Takes the oldest event, merged with the following ones if they continue an underflow.
     fn pop(&self) -> Option<PlayEvent> {
         let mut waiting = lock(&self.waiting);
         let mut event = waiting.pop().ok()?;
@@ -136,7 +136,7 @@ impl EventQueue {
 }
 
 impl EventSender {
-    /// Adds an event; `false` where there is no room.
+    /// Adds an event; `false` if there is no room.
     fn push(&mut self, event: PlayEvent) -> bool {
         let has_room = self.ring.push(event).is_ok();
         if has_room {
@@ -145,7 +145,7 @@ impl EventSender {
         has_room
     }
 
-    /// Adds an event, and counts it where there is no room.
+    /// Adds an event, or counts it if there is no room.
     pub(super) fn push_or_count(&mut self, event: PlayEvent) {
         if !self.push(event) {
             // Relaxed: a count, which orders nothing.
@@ -159,28 +159,28 @@ impl EventSender {
     }
 }
 
-/// Makes events of what the REPORTs of one stream say.
+/// Derives events from the REPORTs of one stream.
 #[derive(Debug)]
 pub(super) struct PlayWatch {
     first: SampleIndex,
     late_seen: u16,
-    /// What the device played by the last REPORT but one, and by the last.
+    /// The played index in the last REPORT but one, and in the last.
     positions: [SampleIndex; 2],
-    /// The lowest index that is known to come late, or to have come so: since the last event, and
-    /// before it. A device counts a packet as late a little after it has said that it came.
+    /// The lowest index known to be late: since the last event, and before it. A device counts a
+    /// packet as late shortly after it has reported the packet as received.
     late_from: [Option<SampleIndex>; 2],
-    /// The index up to which was told what lacks.
-    told_to: SampleIndex,
-    told_samples: u64,
+    /// Missing samples before this index were already reported.
+    reported_to: SampleIndex,
+    reported_samples: u64,
 }
 
 impl PlayWatch {
     pub(super) const fn new(first: SampleIndex) -> Self {
         let (positions, late_from) = ([first; 2], [None; 2]);
-        Self { first, late_seen: 0, positions, late_from, told_to: first, told_samples: 0 }
+        Self { first, late_seen: 0, positions, late_from, reported_to: first, reported_samples: 0 }
     }
 
-    /// Samples from `index` on were not with the device when it last reported.
+    /// Samples from `index` on were not at the device when it last reported.
     pub(super) fn note_absent(&mut self, index: SampleIndex) {
         if index < self.positions[1] {
             let [late_from, _] = &mut self.late_from;
@@ -188,8 +188,8 @@ impl PlayWatch {
         }
     }
 
-    /// After a REPORT: what the device has not said to have begins at `oldest`, and `sent_end` is the
-    /// end of what was given to be sent.
+    /// After a REPORT: `oldest` is the first packet that the device has not acknowledged, and
+    /// `sent_end` is the end of the submitted samples.
     pub(super) fn take_report(
         &mut self,
         stats: &SenderStats,
@@ -202,7 +202,7 @@ impl PlayWatch {
         if late_packets > 0 {
             self.late_seen = stats.late_at_peer;
             let [newer, older] = self.late_from;
-            // What came late by less than a REPORT's time was not known to.
+            // A packet that was late by less than the time of a REPORT was not known to be late.
             let index = newer.into_iter().chain(older).min().unwrap_or(self.positions[0]);
             self.late_from = [None, newer];
             let late = event(PlayEventKind::Late, index, position, late_packets.into());
@@ -212,23 +212,24 @@ impl PlayWatch {
         if oldest < sent_end {
             self.note_absent(oldest);
         }
-        let lacks_from = self.told_to.max(sent_end);
+        let lacks_from = self.reported_to.max(sent_end);
         if is_in_burst && lacks_from < position {
             let samples = position - lacks_from;
-            // Where there is no room, a later event counts these samples too.
+            // If there is no room, a later event counts these samples too.
             if events.push(event(PlayEventKind::Underflow, lacks_from, position, samples)) {
-                (self.told_to, self.told_samples) = (position, self.told_samples + samples);
+                (self.reported_to, self.reported_samples) =
+                    (position, self.reported_samples + samples);
             }
         }
     }
 
-    /// At the end: what lacked and was not told.
+    /// At the end: the missing samples that were not reported.
     pub(super) fn take_end(
         &self,
         stats: &SenderStats,
         final_index: SampleIndex,
     ) -> Option<PlayEvent> {
-        let samples = stats.underflow_at_peer.saturating_sub(self.told_samples);
+        let samples = stats.underflow_at_peer.saturating_sub(self.reported_samples);
         let end = stats.position_of_peer.max(final_index);
         (samples > 0).then(|| event(PlayEventKind::Underflow, self.first, end, samples))
     }
@@ -238,10 +239,10 @@ const fn event(kind: PlayEventKind, index: SampleIndex, end: SampleIndex, count:
     PlayEvent { kind, index, end, count, lost: 0 }
 }
 
-/// Events that wait; some seconds of a device that has each REPORT tell of late packets.
+/// Capacity for events: several seconds of a device that reports late packets in each REPORT.
 const EVENTS_MAX: usize = 256;
 
-/// Who opens has one session.
+/// An opener has only one session.
 const FIRST_SESSION: u64 = 1;
 
 #[cfg(test)]
@@ -264,7 +265,7 @@ mod tests {
         };
         report(&mut watch, stats(150, 0, 0), 900);
         report(&mut watch, stats(250, 3, 0), 240);
-        // Held at 250, and due; the second count is of what came before the first report of it.
+        // Held at 250, and due; the second count is of packets before its first REPORT.
         report(&mut watch, stats(350, 65_535, 0), 900);
         report(&mut watch, stats(360, 2, 0), 900);
         watch.note_absent(300);
@@ -273,9 +274,9 @@ mod tests {
         report(&mut watch, stats(550, 4, 0), 900);
         report(&mut watch, stats(650, 5, 0), 900);
         report(&mut watch, stats(750, 6, 0), 900);
-        let told: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let events: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(
-            told,
+            events,
             [
                 (100, 250, 3),
                 (240, 350, 65_532),
@@ -303,11 +304,12 @@ mod tests {
         for (position, sent) in reports {
             watch.take_report(&stats(position, 0, 0), 0, sent, &mut events);
         }
-        events.push_or_count(watch.take_end(&stats(300, 0, 90), 280).expect("10 were not told"));
+        events
+            .push_or_count(watch.take_end(&stats(300, 0, 90), 280).expect("10 were not reported"));
         assert!(watch.take_end(&stats(300, 0, 80), 280).is_none());
-        let told: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
+        let popped: Vec<_> = std::iter::from_fn(|| queue.pop()).collect();
         assert_eq!(
-            told,
+            popped,
             [(100, 140, 40), (150, 160, 10), (270, 300, 30), (0, 300, 10)]
                 .map(|(index, end, count)| event(PlayEventKind::Underflow, index, end, count))
         );
@@ -334,6 +336,6 @@ mod tests {
         assert_eq!(std::iter::from_fn(|| queue.pop()).count(), EVENTS_MAX);
         watch.take_report(&stats(160, 0, 0), 0, (100, true), &mut events);
         assert_eq!(queue.pop(), Some(event(PlayEventKind::Underflow, 100, 160, 60)));
-        assert!(watch.take_end(&stats(160, 0, 60), 100).is_none(), "all was told");
+        assert!(watch.take_end(&stats(160, 0, 60), 100).is_none(), "all were reported");
     }
 }

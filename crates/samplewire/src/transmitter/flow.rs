@@ -1,5 +1,5 @@
-//! The streams that this program sends, one after another: ring of quanta -> protocol -> link.
-//! Whose link it is, and whose thread, is the endpoint's business.
+//! The streams that this program sends, one after another: ring of quanta -> protocol -> link. The
+//! endpoint owns the link and the thread.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -25,16 +25,16 @@ use super::shared::{Session, SessionEnd, SharedWriter, Snapshot};
 use super::slicer::{Form, Slicer};
 use crate::port::PortCounts;
 
-/// What the program submits, in order.
+/// An item that the program submits, in order.
 #[derive(Debug)]
 pub(crate) enum Submit {
     /// Samples of a session.
     Samples { session: u64, quantum: Quantum, len_bytes: usize, index: SampleIndex, flags: Flags },
-    /// No more samples come; `lost` more were lost at the source after the last.
+    /// The end of the samples; `lost` samples were lost at the source after the last one.
     Close { session: u64, lost: u64, reason: CloseReason },
 }
 
-/// The sender's half of a port.
+/// The sending half of a port.
 pub(crate) struct SendFlow {
     config: SenderConfig,
     stream: Option<Stream>,
@@ -56,12 +56,12 @@ struct Stream {
     tag: Tag,
     sender: Sender<Box<[SendSlot]>>,
     slicer: Option<Slicer>,
-    /// What was submitted last does not end a burst.
+    /// Whether the last submitted sample does not end a burst.
     is_in_burst: bool,
-    /// Of a device that plays.
+    /// For a device that plays.
     watch: Option<PlayWatch>,
     opened_at: Nanos,
-    /// The program knows of it: the receiver has reported.
+    /// Whether the program knows of the stream: the receiver has reported.
     is_announced: bool,
 }
 
@@ -87,7 +87,7 @@ impl SendFlow {
         }
     }
 
-    /// Begins a stream; one that is open has ended before ([`SendFlow::end`]).
+    /// Begins a stream; the previous one must have ended ([`SendFlow::end`]).
     ///
     /// # Errors
     /// A term is out of range.
@@ -124,7 +124,7 @@ impl SendFlow {
         Ok(session)
     }
 
-    /// Where the next stream starts, or the present one goes on.
+    /// The first index of the next stream, or the next index of the current one.
     pub(crate) fn next_index(&self) -> SampleIndex {
         self.stream.as_ref().map_or(self.next_index, |stream| stream.next_index(self.next_index))
     }
@@ -143,13 +143,13 @@ impl SendFlow {
         self.stream.as_ref().filter(|stream| stream.is_announced).map(|stream| stream.tag)
     }
 
-    /// How long the open stream has waited for its first REPORT; `None` when that has come.
+    /// How long the open stream has waited for its first REPORT; `None` after it.
     pub(crate) fn waits_for_report(&self, now: Nanos) -> Option<Nanos> {
         let stream = self.stream.as_ref().filter(|stream| !stream.is_announced)?;
         Some(now.since(stream.opened_at))
     }
 
-    /// Takes a packet; `false` when it is not of the open stream.
+    /// Processes a packet; `false` if it is not of the open stream.
     pub(crate) fn handle(
         &mut self,
         now: Nanos,
@@ -172,12 +172,12 @@ impl SendFlow {
         is_ours
     }
 
-    /// How long to look away from a peer whose packets change nothing.
+    /// How long to ignore a peer whose packets change nothing.
     pub(crate) fn flood_pause(&self, now: Nanos) -> Option<Duration> {
         self.feedback_flood.pause(now)
     }
 
-    /// Tells the program of a stream once its receiver has reported; says whether it did.
+    /// Announces a stream to the program once its receiver has reported; returns whether it did.
     pub(crate) fn announce(&mut self) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         if stream.is_announced || !stream.sender.is_reported() {
@@ -188,7 +188,7 @@ impl SendFlow {
         true
     }
 
-    /// Gives released quanta back to the program.
+    /// Returns released quanta to the program.
     pub(crate) fn recycle(&mut self) {
         let Some(stream) = &self.stream else { return };
         let released = stream.sender.released();
@@ -198,7 +198,7 @@ impl SendFlow {
         }
     }
 
-    /// Takes what is submitted while it can depart soon; says whether anything was pushed.
+    /// Takes submitted samples if they can depart soon; returns whether any were taken.
     pub(crate) fn push(&mut self, now: Nanos) -> bool {
         if let Some(stream) = &mut self.stream
             && self.writer.shared.is_cancelled(stream.session.id)
@@ -213,8 +213,8 @@ impl SendFlow {
         has_pushed
     }
 
-    /// Wakes the program if it waits for a quantum, or for what it submitted to be sent: once half
-    /// of what it may be ahead has been, and it has some to fill at once.
+    /// Wakes the program if it waits for a quantum, or for submitted samples to be sent: once half
+    /// of its maximum lead has left, so that it can fill several quanta at once.
     fn ring(&self) {
         if self.submitted.slots() <= self.writer.shared.ahead_max / 2 {
             self.writer.shared.bell.ring();
@@ -233,9 +233,9 @@ impl SendFlow {
                 match is_done {
                     Ok(true) => stream.slicer = None,
                     Ok(false) => return has_pushed,
-                    // The stream has ended; its quanta go back when that is noted.
+                    // The stream has ended; its quanta return when the end is handled.
                     Err(PushError::Closed) => return has_pushed,
-                    // What was submitted cannot be sent, and without it nothing after it.
+                    // The submitted samples cannot be sent, so nothing after them can.
                     Err(error) => {
                         stream.slicer = None;
                         self.fail(&error);
@@ -268,19 +268,19 @@ impl SendFlow {
                 stream.sender.lose_at_source(lost);
                 stream.sender.close_for(now, reason);
             }
-            // Left over from a session that has ended: dropping it gives the quantum back.
+            // From a session that has ended: dropping it returns the quantum.
             _ => {}
         }
     }
 
-    /// Acts on passed timers.
+    /// Handles expired timers.
     pub(crate) fn act_on_time(&mut self, now: Nanos) {
         if let Some(stream) = &mut self.stream {
             stream.sender.handle_timeout(now);
         }
     }
 
-    /// Makes ready what may depart; says whether there was no room for more.
+    /// Prepares packets to depart; returns whether there was no room for more.
     pub(crate) fn fill(&mut self, now: Nanos) -> bool {
         let Some(stream) = &mut self.stream else { return false };
         let mut control = [0; CONTROL_BYTES];
@@ -296,17 +296,17 @@ impl SendFlow {
         true
     }
 
-    /// Packets that are ready.
+    /// Number of ready packets.
     pub(crate) fn departing(&self) -> usize {
         self.outbox.len()
     }
 
-    /// Control packets that are ready to leave before any DATA.
+    /// Number of ready control packets before any DATA.
     pub(crate) fn controls(&self) -> usize {
         self.outbox.controls()
     }
 
-    /// Adds the packets at these places of those that are ready, at most [`OUTBOX_PACKETS`].
+    /// Adds ready packets by position, at most [`OUTBOX_PACKETS`].
     pub(crate) fn offer<'a, const N: usize>(
         &'a self,
         which: Range<usize>,
@@ -319,29 +319,30 @@ impl SendFlow {
         }
     }
 
-    /// The link has taken the first `packets` of those that are ready; says whether these were all.
+    /// Records that the link has accepted the first `packets`; returns whether these were all.
     pub(crate) fn depart(&mut self, packets: usize) -> bool {
         self.outbox.forget(packets);
         self.outbox.is_empty()
     }
 
-    /// Lets go of a stream that has ended; its tag.
+    /// Releases a stream that has ended; returns its tag.
     pub(crate) fn note_end(&mut self, now: Nanos, link: &mut dyn Link) -> Option<Tag> {
         let end = self.stream.as_mut()?.sender.poll_event()?;
         self.end(now, end, link)
     }
 
-    /// Ends the open stream as it stands, if there is one; its tag.
+    /// Ends the open stream, if there is one; returns its tag.
     pub(crate) fn end(&mut self, now: Nanos, end: End, link: &mut dyn Link) -> Option<Tag> {
         let stream = self.stream.take()?;
         let next_index = stream.next_index(self.next_index);
-        // Answers to a receiver's CLOSE are still due.
+        // Answers to a receiver's CLOSE are still pending.
         let mut sender = stream.sender;
         let mut control = [0; CONTROL_BYTES];
         while let Some(Transmit::Control { len_bytes }) = sender.poll_transmit(now, &mut control) {
             let parts: [&[u8]; 3] = [&control[..len_bytes], &[], &[]];
             let peer = stream.session.peer;
-            // A lost answer is asked for again, and then answered as unknown.
+            // The receiver repeats its CLOSE if the answer is lost, and then gets the answer for an
+            // unknown stream.
             if link.send(&[Outgoing { peer, ecn: Ecn::NotEct, parts }]).is_err() {
                 break;
             }
@@ -349,7 +350,7 @@ impl SendFlow {
         self.next_index = next_index;
         self.outbox.clear();
         self.held.clear();
-        // The program knows of what it has opened, too.
+        // The program also knows of a stream that it has opened.
         let is_known = stream.is_announced || stream.watch.is_some();
         let final_index = sender.next_index();
         let session_end = SessionEnd { end, stats: *sender.stats(), final_index };
@@ -373,12 +374,12 @@ impl SendFlow {
         }
     }
 
-    /// The port broke, or was given what cannot be sent, and why.
+    /// Records why the port failed, or why samples cannot be sent.
     pub(crate) fn fail(&self, error: &dyn Error) {
         self.writer.fail(error);
     }
 
-    /// Whether no program takes another session.
+    /// Whether no program accepts another session.
     pub(crate) fn is_closed(&self) -> bool {
         self.writer.shared.is_closed()
     }
@@ -388,7 +389,7 @@ impl SendFlow {
         self.writer.shared.is_stopped()
     }
 
-    /// Until when nothing is to be done unless something comes or is submitted.
+    /// The time until which there is no work without packets or samples.
     pub(crate) fn wakes_at(&self, now: Nanos) -> Nanos {
         let until = match &self.stream {
             Some(stream) => stream.sender.poll_timeout(now).unwrap_or(now),
@@ -397,16 +398,16 @@ impl SendFlow {
         until.min(now + SLEEP_MAX)
     }
 
-    /// Whether nothing that was submitted could be taken now.
+    /// Whether no submitted item can be taken now.
     pub(crate) fn is_idle(&self) -> bool {
         let Some(stream) = &self.stream else { return self.submitted.is_empty() };
-        // A quantum may be cut half way, and there is room again for the rest.
+        // A quantum may be half cut, with room for the rest.
         let has_more = stream.slicer.is_some() || !self.submitted.is_empty();
         let sender = &stream.sender;
         !(has_more && sender.takes_more() && stream.form.has_room(sender))
     }
 
-    /// Shows the program the counters, now and then.
+    /// Publishes the counters to the program, at intervals.
     pub(crate) fn publish(&mut self, now: Nanos, port: &PortCounts) {
         if now.since(self.published_at) < PUBLISH_PAUSE {
             return;
@@ -431,18 +432,18 @@ impl SendFlow {
 }
 
 impl Stream {
-    /// After a REPORT.
+    /// Creates events after a REPORT.
     fn tell_events(&mut self, events: &mut EventSender) {
         let Some(watch) = &mut self.watch else { return };
         let sender = &self.sender;
-        // A quantum that is cut has more of its burst.
+        // A half-cut quantum has more samples of its burst.
         let is_in_burst = self.is_in_burst || self.slicer.is_some();
         let sent = (sender.next_index(), is_in_burst);
         watch.take_report(sender.stats(), sender.oldest_index(), sent, events);
     }
 
-    /// Where the next stream starts when this one follows one that ended before `before`: an index
-    /// that was only named by an opener moves nothing.
+    /// The first index of the next stream after one that ended before `before`: an index that only
+    /// an opener named changes nothing.
     fn next_index(&self, before: SampleIndex) -> SampleIndex {
         let next_index = self.sender.next_index();
         if next_index == self.session.first_index { before } else { next_index }

@@ -397,7 +397,8 @@ impl SendStream {
         self.take(true).map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// A free quantum, or the stream's error; none for who waits while enough is ready to be sent.
+    /// A free quantum, or the stream's error; none if `waits` is set while enough samples are ready
+    /// to be sent.
     fn take(&self, waits: bool) -> Option<Result<Filling, SendError>> {
         let (session, shared) = (&self.session, &self.slot.shared);
         if let Some(error) = session_error(shared, session.id) {
@@ -482,7 +483,7 @@ impl SendStream {
         self.finish_for(lost, CloseReason::Finished)
     }
 
-    /// Like [`SendStream::finish`], and tells the receiver why the stream ends.
+    /// Like [`SendStream::finish`], with a reason for the receiver.
     ///
     /// # Errors
     /// The I/O thread broke.

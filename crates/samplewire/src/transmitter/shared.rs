@@ -42,7 +42,7 @@ pub(crate) struct Shared {
     /// The I/O thread broke, and why. It sets this once and waits for no one: no one else sets it.
     failure: OnceLock<String>,
     snapshot: Published<Snapshot>,
-    /// What a device that plays lacks.
+    /// The events of a device that plays.
     pub(super) events: EventQueue,
     wake_handle: WakeHandle,
 }
@@ -154,7 +154,7 @@ impl SharedWriter {
     /// A stream is open, and its receiver has reported.
     pub(super) fn announce(&mut self, session: Session) {
         self.session.publish(&Some(session));
-        // Release: who sees the session as open sees its terms.
+        // Release: a thread that sees the session as open also sees its terms.
         self.shared.open_session.store(session.id, Ordering::Release);
         self.shared.bell.ring();
         self.shared.listener_bell.ring();
@@ -164,7 +164,7 @@ impl SharedWriter {
     pub(super) fn end(&mut self, end: SessionEnd, snapshot: &Snapshot) {
         self.snapshot.publish(snapshot);
         self.ended.publish(&Some(end));
-        // Release: who sees that the session is not open any more sees its end and its counters.
+        // Release: a thread that sees the session as ended also sees its end and its counters.
         self.shared.open_session.store(0, Ordering::Release);
         self.ring();
     }

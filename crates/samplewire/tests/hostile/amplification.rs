@@ -17,8 +17,8 @@ use crate::replay::Recording;
 pub(crate) struct Answer {
     /// Of the packets.
     pub(crate) kind: String,
-    /// Who was asked.
-    pub(crate) whom: &'static str,
+    /// The attacked end.
+    pub(crate) target: &'static str,
     pub(crate) packet_bytes: usize,
     pub(crate) packets: u64,
     pub(crate) sent_bytes: u64,
@@ -45,7 +45,7 @@ pub(crate) fn measure() -> Result<Vec<Answer>, Box<dyn Error>> {
 }
 
 fn ask(
-    whom: &'static str,
+    target: &'static str,
     to: SocketAddr,
     recording: &Recording,
 ) -> Result<Vec<Answer>, Box<dyn Error>> {
@@ -94,7 +94,7 @@ fn ask(
         while stranger.receive(PATIENCE, &mut take)? {}
         answers.push(Answer {
             kind,
-            whom,
+            target,
             packet_bytes,
             packets: packets.len() as u64,
             sent_bytes: packets.iter().map(|packet| packet.len() as u64).sum(),

@@ -1,4 +1,4 @@
-//! Who spent how much: CPU time of single threads, memory of the process (Linux, /proc/self).
+//! CPU time of single threads, and memory of the process (Linux, /proc/self).
 
 use std::collections::BTreeSet;
 use std::fs;

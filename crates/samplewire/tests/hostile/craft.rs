@@ -50,7 +50,7 @@ pub(crate) fn noise(draw: &mut Draw, len_bytes: usize) -> Vec<u8> {
     bytes
 }
 
-/// A header of which all is drawn but the type and who sends it.
+/// A random header, except for its type and its sender.
 pub(crate) fn header(draw: &mut Draw, kind: PacketType, flags: Flags) -> Header {
     Header {
         kind,
@@ -90,7 +90,7 @@ pub(crate) fn nearly_right(
             let cookie = *cookie.first_chunk().expect("16 bytes");
             Challenge { nonce: draw.number(), cookie }.emit(&header, &mut out)
         }
-        // No more than its length and its type tell it from noise to whoever did not ask.
+        // Without a request, only its length and its type distinguish it from noise.
         PacketType::Accept => {
             out[HEADER_LEN..HEADER_LEN + 72].copy_from_slice(&noise(draw, 72));
             seal(&header, 72 + 64, &mut out)

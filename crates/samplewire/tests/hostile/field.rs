@@ -44,7 +44,7 @@ pub(crate) struct Window {
     pub(crate) attacker_cpu_ns: u64,
     /// Its packets that our code was given.
     pub(crate) taken: u64,
-    /// Bytes that we sent to it, or to whom it pretended to be.
+    /// Bytes that we sent to the attacker, or to the address that it forged.
     pub(crate) answered_bytes: u64,
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct Row {
 pub(crate) fn run(
     plan: Plan,
     only: &str,
-    mut tell: impl FnMut(&Row),
+    mut report: impl FnMut(&Row),
 ) -> Result<Vec<Row>, Box<dyn Error>> {
     let device = Device::start(plan.payload_bytes, plan.pace_bps, 0)?;
     let own_device = Device::start(plan.payload_bytes, OWN_DEVICE_BPS, OWN_DEVICE_BPS)?;
@@ -94,7 +94,7 @@ pub(crate) fn run(
                 let end = honest.finish();
                 return Err(format!("{}: the honest stream broke: {end:?}", attack.name).into());
             }
-            tell(&row);
+            report(&row);
             let is_good = row.kept() >= KEPT_LEAST && row.cost() <= COST_MOST;
             if is_good || best.as_ref().is_none_or(|best| row.kept() > best.kept()) {
                 best = Some(row);
@@ -135,10 +135,10 @@ fn measure(
         }
     }
     let growth = memory_bytes() as i64 - memory_before.unwrap_or_default() as i64;
-    let told = Arc::clone(&attackers.outcomes);
+    let outcomes = Arc::clone(&attackers.outcomes);
     attackers.stop();
-    let told = told.lock().expect("no panic");
-    let outcomes = told.iter().map(|(text, count)| (text.clone(), *count)).collect();
+    let outcomes = outcomes.lock().expect("no panic");
+    let outcomes = outcomes.iter().map(|(text, count)| (text.clone(), *count)).collect();
     Ok(Row {
         attack: attack.name,
         target: attack.target,
@@ -267,8 +267,8 @@ impl Row {
         })
     }
 
-    /// Whether the pace was reached without an attack: else the machine was taken otherwise, and
-    /// what the attack took cannot be told.
+    /// Whether the pace was reached without an attack. If not, the machine was busy otherwise, and
+    /// the cost of the attack is unknown.
     pub(crate) fn has_heard_the_pace(&self, plan: &Plan) -> bool {
         self.median(|quiet, _| quiet.goodput_bps) >= 0.9 * plan.pace_bps as f64
     }

@@ -20,7 +20,7 @@ use crate::greedy::{Greed, Greedy};
 use crate::liar::{Liar, Outcomes, open_once};
 use crate::replay::Recording;
 
-/// Whom an attack is against; its CPU time is looked at.
+/// The target of an attack, whose CPU time is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// The device of the honest stream.
@@ -96,7 +96,7 @@ const fn attack(name: &'static str, target: Target, kind: Kind) -> Attack {
 pub(crate) struct Places<'a> {
     pub(crate) device: SocketAddr,
     pub(crate) client: SocketAddr,
-    /// A device that nobody honest has opened.
+    /// A device that no honest receiver has opened.
     pub(crate) own_device: SocketAddr,
     pub(crate) recording: &'a Recording,
 }
@@ -139,10 +139,11 @@ impl Attack {
         let mut handles = Vec::new();
         let step = if self.kind == Kind::Liar {
             let mut liar = Liar::new()?;
-            let (address, told, ours) = (liar.address(), Arc::clone(&outcomes), Arc::clone(&spent));
+            let (address, outcomes, ours) =
+                (liar.address(), Arc::clone(&outcomes), Arc::clone(&spent));
             handles.push(std::thread::spawn(move || {
                 ours.run(|| {
-                    open_once(address, &told);
+                    open_once(address, &outcomes);
                     Ok(())
                 });
             }));
@@ -225,7 +226,7 @@ impl Attack {
 }
 
 impl Spent {
-    /// Calls `step` again and again while it may, until it is told to stop.
+    /// Calls `step` repeatedly until it must stop.
     fn run(&self, mut step: impl FnMut() -> io::Result<()>) {
         while !self.stops.load(Ordering::Relaxed) {
             if self.goes.load(Ordering::Relaxed) {
@@ -386,7 +387,7 @@ fn openings(
     }))
 }
 
-/// An OPEN by somebody whom the device has never heard of.
+/// An OPEN from an address that the device does not know.
 fn open_packet(draw: &mut Draw, has_cookie: bool) -> Vec<u8> {
     let header = open_header(Departure(draw.word()));
     let mut open = open(draw);

@@ -11,7 +11,7 @@ use samplewire_proto::{Departure, Nanos, Seq};
 use crate::craft::{Draw, seed};
 use crate::forge::Stranger;
 
-/// What such a receiver asks for.
+/// The excessive request of such a receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Greed {
     /// Every field is an extreme.

@@ -17,7 +17,7 @@ use samplewire_proto::wire::Flags;
 use crate::cpu::Thread;
 use crate::tally::{Counts, Tally};
 
-/// A device that plays a counter to whoever opens it, one after the other.
+/// A device that plays a counter to each receiver, one after the other.
 pub(crate) struct Device {
     pub(crate) address: SocketAddr,
     /// The thread that does the I/O.

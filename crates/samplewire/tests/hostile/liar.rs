@@ -20,11 +20,11 @@ use crate::forge::Stranger;
 #[derive(Clone, Copy, Debug)]
 enum Lie {
     Terms(fn(&mut Accept<'_>, &mut Header)),
-    Stream(fn(&mut Told<'_>)),
+    Stream(fn(&mut Forged<'_>)),
 }
 
-/// What the device is about to send after an ACCEPT that is right.
-struct Told<'a> {
+/// The packets that the device sends after a valid ACCEPT.
+struct Forged<'a> {
     packets: &'a mut Vec<Vec<u8>>,
     tag: Tag,
     departure: u32,
@@ -53,71 +53,77 @@ const LIES: &[(&str, Lie)] = &[
     ("rate 0/0", Lie::Terms(|accept, _| (accept.rate_numerator, accept.rate_denominator) = (0, 0))),
     ("rate 2^64 - 1", Lie::Terms(|accept, _| accept.rate_numerator = u64::MAX)),
     ("first index above 2^63", Lie::Terms(|_, header| header.index = u64::MAX)),
-    ("payload shorter than agreed", Lie::Stream(|told| told.data(0, 0, Flags::NONE, &[0; 64]))),
-    ("payload longer than agreed", Lie::Stream(|told| told.data(0, 0, Flags::NONE, &[0; 1_416]))),
+    ("payload shorter than agreed", Lie::Stream(|forged| forged.data(0, 0, Flags::NONE, &[0; 64]))),
+    (
+        "payload longer than agreed",
+        Lie::Stream(|forged| forged.data(0, 0, Flags::NONE, &[0; 1_416])),
+    ),
     (
         "index retreats",
-        Lie::Stream(|told| {
-            told.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
-            told.data(1, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
+        Lie::Stream(|forged| {
+            forged.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
+            forged.data(1, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
         }),
     ),
-    ("index jumps", Lie::Stream(|told| told.data(0, 1 << 40, Flags::NONE, &[0; PAYLOAD_BYTES]))),
+    (
+        "index jumps",
+        Lie::Stream(|forged| forged.data(0, 1 << 40, Flags::NONE, &[0; PAYLOAD_BYTES])),
+    ),
     (
         "index above 2^63",
-        Lie::Stream(|told| {
-            told.data(0, u64::MAX, Flags::START, &[0; PAYLOAD_BYTES]);
+        Lie::Stream(|forged| {
+            forged.data(0, u64::MAX, Flags::START, &[0; PAYLOAD_BYTES]);
         }),
     ),
     (
         "overflow of 2^63 samples",
-        Lie::Stream(|told| {
-            told.data(0, 1 << 63, Flags::OVERFLOW, &[0; PAYLOAD_BYTES]);
-            told.data(1, 1 << 63, Flags::NONE, &[0; PAYLOAD_BYTES]);
+        Lie::Stream(|forged| {
+            forged.data(0, 1 << 63, Flags::OVERFLOW, &[0; PAYLOAD_BYTES]);
+            forged.data(1, 1 << 63, Flags::NONE, &[0; PAYLOAD_BYTES]);
         }),
     ),
     (
         "burst of 2^64 - 1 samples",
-        Lie::Stream(|told| {
-            told.data(0, 0, Flags::END_OF_BURST, &[0xFF; PAYLOAD_BYTES]);
+        Lie::Stream(|forged| {
+            forged.data(0, 0, Flags::END_OF_BURST, &[0xFF; PAYLOAD_BYTES]);
         }),
     ),
     (
         "burst of nothing but a count",
-        Lie::Stream(|told| {
-            told.data(0, 0, Flags::END_OF_BURST, &[0xFF; 8]);
+        Lie::Stream(|forged| {
+            forged.data(0, 0, Flags::END_OF_BURST, &[0xFF; 8]);
         }),
     ),
-    ("META of noise", Lie::Stream(|told| told.data(0, 0, Flags::META, &[0xA5; PAYLOAD_BYTES]))),
+    ("META of noise", Lie::Stream(|forged| forged.data(0, 0, Flags::META, &[0xA5; PAYLOAD_BYTES]))),
     (
         "META that never ends",
-        Lie::Stream(|told| {
+        Lie::Stream(|forged| {
             let tlv = [0, 5, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0].repeat(100);
-            told.data(0, 0, Flags::META, &tlv[..1_200]);
+            forged.data(0, 0, Flags::META, &tlv[..1_200]);
         }),
     ),
     (
         "DATA beyond the credit",
-        Lie::Stream(|told| {
+        Lie::Stream(|forged| {
             for seq in 0..64 {
-                told.data(0x7000_0000 + seq, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
+                forged.data(0x7000_0000 + seq, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
             }
         }),
     ),
-    ("MARK of the end of the window: all is missing", Lie::Stream(|told| told.mark(0, 1_024))),
-    ("MARK: all is gone", Lie::Stream(|told| told.mark(1_024, 1_024))),
-    ("MARK beyond the credit", Lie::Stream(|told| told.mark(0, u32::MAX >> 1))),
-    ("MARK whose oldest is beyond its seq", Lie::Stream(|told| told.mark(5, 4))),
-    ("CLOSE at index 2^63", Lie::Stream(|told| told.close(0, 1 << 63))),
-    ("CLOSE at index 2^64 - 1", Lie::Stream(|told| told.close(0, u64::MAX))),
+    ("MARK of the end of the window: all is missing", Lie::Stream(|forged| forged.mark(0, 1_024))),
+    ("MARK: all is gone", Lie::Stream(|forged| forged.mark(1_024, 1_024))),
+    ("MARK beyond the credit", Lie::Stream(|forged| forged.mark(0, u32::MAX >> 1))),
+    ("MARK whose oldest is beyond its seq", Lie::Stream(|forged| forged.mark(5, 4))),
+    ("CLOSE at index 2^63", Lie::Stream(|forged| forged.close(0, 1 << 63))),
+    ("CLOSE at index 2^64 - 1", Lie::Stream(|forged| forged.close(0, u64::MAX))),
     (
         "CLOSE before what was delivered",
-        Lie::Stream(|told| {
-            told.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
-            told.close(1, 3);
+        Lie::Stream(|forged| {
+            forged.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]);
+            forged.close(1, 3);
         }),
     ),
-    ("CLOSE at the end of the window", Lie::Stream(|told| told.close(1_024, 1 << 50))),
+    ("CLOSE at the end of the window", Lie::Stream(|forged| forged.close(1_024, 1 << 50))),
 ];
 
 /// The device.
@@ -181,18 +187,18 @@ impl Liar {
         let len = accept.emit(&header, len.max(200), &mut out);
         let mut packets = vec![out[..len].to_vec()];
         let tag = open.tag;
-        let mut told = Told { packets: &mut packets, tag, departure: self.departure };
+        let mut forged = Forged { packets: &mut packets, tag, departure: self.departure };
         match lie {
-            Lie::Stream(lie) => lie(&mut told),
-            // Whoever believes the terms gets a packet of them.
-            Lie::Terms(_) => told.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]),
+            Lie::Stream(lie) => lie(&mut forged),
+            // A receiver that accepts these terms gets a packet with them.
+            Lie::Terms(_) => forged.data(0, 0, Flags::NONE, &[0; PAYLOAD_BYTES]),
         }
-        self.departure = told.departure;
+        self.departure = forged.departure;
         packets
     }
 }
 
-impl Told<'_> {
+impl Forged<'_> {
     fn header(&mut self, kind: PacketType, flags: Flags, (seq, index): (u32, u64)) -> Header {
         self.departure += 1;
         let (seq, departure) = (Seq(seq), Departure(self.departure));

@@ -64,9 +64,9 @@ fn unproven_address_gets_no_more_bytes_than_came_from_it() {
     let _alone = alone();
     let answers = amplification::measure().expect("sockets work");
     for answer in &answers {
-        let Answer { kind, whom, packet_bytes, packets, sent_bytes, answered_bytes } = answer;
+        let Answer { kind, target, packet_bytes, packets, sent_bytes, answered_bytes } = answer;
         println!(
-            "{whom}: {packets} of {kind}, {packet_bytes} bytes each: {sent_bytes} bytes sent, \
+            "{target}: {packets} of {kind}, {packet_bytes} bytes each: {sent_bytes} bytes sent, \
              {answered_bytes} answered"
         );
         assert!(*sent_bytes > 0 && answer.factor() <= 1.0, "{answer:?}");

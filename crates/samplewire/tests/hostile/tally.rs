@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use samplewire_io::{Batch, Capabilities, Favoured, Link, LinkError, Outgoing, Udp, Waker};
 
-/// Counts of a link. Strangers are whoever has an address of 127.66.0.0/16.
+/// Counts of a link. Strangers have addresses in 127.66.0.0/16.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     /// UDP payload sent to strangers.

@@ -54,7 +54,7 @@ impl Plan {
     fn fail(&self, call: Call) -> Result<(), LinkError> {
         match self.errnos[call as usize].swap(0, Ordering::SeqCst) {
             0 => Ok(()),
-            errno => Err(system(NOBODY.parse().unwrap(), errno)),
+            errno => Err(system(UNREACHABLE.parse().unwrap(), errno)),
         }
     }
 
@@ -125,4 +125,4 @@ fn system(address: SocketAddr, errno: i32) -> LinkError {
     LinkError::System { operation: "test", address, source }
 }
 
-const NOBODY: &str = "192.0.2.99:9";
+const UNREACHABLE: &str = "192.0.2.99:9";

@@ -21,7 +21,7 @@ use samplewire_proto::session::{OpenConfig, Opener};
 use samplewire_proto::wire::{self, Flags, Header, Mark, PacketType, Role};
 use samplewire_proto::{Departure, Nanos, Seq, Tag};
 
-/// Who sends to whom.
+/// The direction of the samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Roles {
     /// A device sends to the receiver that has opened it.
@@ -58,7 +58,7 @@ fn ends_endpoint(call: Call, errno: i32) -> bool {
         }
 }
 
-/// A device and who has opened it, over links whose next calls can be made to fail.
+/// A device and its receiver, over links whose next calls can be made to fail.
 struct Rig {
     streams: Vec<Stream>,
     /// Of the device's link and of the opener's.

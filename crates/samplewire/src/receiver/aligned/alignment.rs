@@ -1,16 +1,17 @@
-//! Several streams of one index, brought into line: what all of them have, and what one lacks. No
-//! clock and no samples inside: what each stream has next is put here, and what all have is taken.
+//! Aligns several streams of one index: finds the samples that all streams have, and the gaps of
+//! each. It has no clock and no samples: the owner puts in the next piece of each stream, and takes
+//! out the common part.
 
 use std::ops::Range;
 
 use arrayvec::ArrayVec;
 use samplewire_proto::{Gap, SampleIndex};
 
-/// What each stream has next. Of each it keeps one piece at most, so streams that are ahead wait
-/// outside, in their own windows.
+/// The next piece of each stream. It keeps at most one piece per stream, so streams that are ahead
+/// wait outside, in their own windows.
 #[derive(Debug)]
 pub(super) struct Alignment<B> {
-    /// All before it has been taken, or lies in a gap.
+    /// Everything before it has been taken, or is in a gap.
     next: SampleIndex,
     lanes: Box<[Lane<B>]>,
 }
@@ -21,7 +22,7 @@ struct Lane<B> {
     /// In order, before the samples.
     gaps: ArrayVec<Gap, GAPS_MAX>,
     samples: Option<Samples<B>>,
-    /// Its samples before this have been taken or discarded.
+    /// Its samples before this index have been taken or discarded.
     used: SampleIndex,
     is_over: bool,
     counts: LaneCounts,
@@ -33,33 +34,33 @@ struct Samples<B> {
     body: B,
 }
 
-/// What became of the indexes of one stream.
+/// What happened to the indexes of one stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneCounts {
-    /// Its own gaps.
+    /// Gaps of this stream.
     pub gaps: u64,
-    /// Samples that it lacks itself.
+    /// Samples missing from this stream.
     pub missing: u64,
-    /// Samples that it has and that were left out because another stream lacks theirs.
+    /// Samples of this stream that were left out because another stream misses theirs.
     pub discarded: u64,
 }
 
-/// What comes next for all.
+/// The next step for all streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     /// Every lane has the samples of these indexes.
     Samples(Range<SampleIndex>),
-    /// A lane lacks them, so all do.
+    /// Some lane misses these indexes, so all do.
     Gap { lane: usize, gap: Gap },
-    /// A lane has nothing yet: [`Alignment::lacks`] says which.
-    Lacks,
-    /// A lane has ended: [`Alignment::has_ended`] says which.
+    /// A lane needs input: [`Alignment::needs_input`] states which.
+    NeedsInput,
+    /// A lane has ended: [`Alignment::has_ended`] states which.
     Over,
-    /// A lane has set its index on purpose from the next to a later one, where another has samples.
+    /// A lane has skipped from the next index to a later one on purpose, where another has samples.
     Apart { lane: usize, next: SampleIndex, at: SampleIndex },
 }
 
-/// What a lane has at the next index.
+/// The state of a lane at the next index.
 #[derive(Clone, Copy)]
 enum Front<'a> {
     Nothing,
@@ -67,12 +68,12 @@ enum Front<'a> {
     Gap(&'a Gap),
     /// Samples up to this index.
     Samples(SampleIndex),
-    /// Nothing before this index, on purpose.
+    /// No samples before this index, on purpose.
     Later(SampleIndex),
 }
 
 impl<B> Alignment<B> {
-    /// A line of `lanes` streams that all begin at `first`.
+    /// Creates an alignment of `lanes` streams that all begin at `first`.
     pub(super) fn new(lanes: usize, first: SampleIndex) -> Self {
         let lane = |_| Lane {
             gaps: ArrayVec::new(),
@@ -84,32 +85,32 @@ impl<B> Alignment<B> {
         Self { next: first, lanes: (0..lanes).map(lane).collect() }
     }
 
-    /// The index that is to come.
+    /// The next index.
     pub(super) const fn next_index(&self) -> SampleIndex {
         self.next
     }
 
-    /// Whether nothing is known of a lane at the next index; then it can be put there.
-    pub(super) fn lacks(&self, lane: usize) -> bool {
+    /// Whether a lane has no data at the next index, so that [`Alignment::put`] may follow.
+    pub(super) fn needs_input(&self, lane: usize) -> bool {
         matches!(self.lanes[lane].front(self.next), Front::Nothing)
     }
 
-    /// Whether a lane has nothing more for the next index, and never will.
+    /// Whether a lane has ended before the next index.
     pub(super) fn has_ended(&self, lane: usize) -> bool {
         matches!(self.lanes[lane].front(self.next), Front::Over)
     }
 
-    /// Takes what a lane that lacks something has next: gaps in order, then samples.
+    /// Puts the next piece of a lane that needs input: gaps in order, then samples.
     ///
     /// # Panics
-    /// When the lane does not lack anything, or there are more than [`GAPS_MAX`] gaps.
+    /// If the lane does not need input, or there are more than [`GAPS_MAX`] gaps.
     pub(super) fn put(
         &mut self,
         lane: usize,
         gaps: &[Gap],
         samples: Option<(SampleIndex, u64, B)>,
     ) {
-        assert!(self.lacks(lane), "lane {lane} has something");
+        assert!(self.needs_input(lane), "lane {lane} has something");
         let lane = &mut self.lanes[lane];
         lane.let_go(self.next);
         lane.gaps = gaps.iter().copied().collect();
@@ -119,13 +120,14 @@ impl<B> Alignment<B> {
             samples.map(|(first, len, body)| Samples { range: first..first + len, body });
     }
 
-    /// Takes note that nothing more comes of a lane.
+    /// Records that a lane has ended.
     pub(super) fn end(&mut self, lane: usize) {
         self.lanes[lane].is_over = true;
     }
 
-    /// What comes next for all, at most `samples_max` samples of it; what was lent before goes.
-    /// A gap is that of the lane that lacks the most from there on, of the first of several.
+    /// Returns the next step for all, with at most `samples_max` samples, and releases the previous
+    /// one. A gap is that of the lane which misses the most indexes from here, or of the first such
+    /// lane.
     pub(super) fn poll(&mut self, samples_max: u64) -> Step {
         loop {
             for lane in &mut self.lanes {
@@ -137,7 +139,7 @@ impl<B> Alignment<B> {
                 return Step::Over;
             }
             if fronts.clone().any(|front| matches!(front, Front::Nothing)) {
-                return Step::Lacks;
+                return Step::NeedsInput;
             }
             let (mut longest, mut later, mut end) = (None::<(usize, Gap)>, None, SampleIndex::MAX);
             let mut all_are_later = true;
@@ -166,25 +168,25 @@ impl<B> Alignment<B> {
                     return Step::Samples(range);
                 }
                 Some((lane, at)) if !all_are_later => return Step::Apart { lane, next, at },
-                // All leave the same indexes out.
+                // All lanes leave the same indexes out.
                 Some(_) => self.next = self.first_of_all(),
             }
         }
     }
 
-    /// The piece of a lane whose samples were given last, and the index of its first sample.
+    /// The piece of a lane that has the last returned samples, and the index of its first sample.
     ///
     /// # Panics
-    /// When none was given since the last [`Alignment::poll`].
+    /// If no samples were returned since the last [`Alignment::poll`].
     pub(super) fn samples(&self, lane: usize) -> (SampleIndex, &B) {
         let samples = self.lanes[lane].samples.as_ref().expect("samples were given");
         (samples.range.start, &samples.body)
     }
 
-    /// Gives up the piece of a lane whose samples were given last, all of them.
+    /// Removes the piece of a lane that has the last returned samples, which must be all of it.
     ///
     /// # Panics
-    /// When not all of the piece has been given.
+    /// If not all of the piece was returned.
     pub(super) fn take_samples(&mut self, lane: usize) -> B {
         let samples = self.lanes[lane].samples.take().expect("samples were given");
         assert_eq!(samples.range.end, self.next, "the whole piece was given");
@@ -195,7 +197,7 @@ impl<B> Alignment<B> {
         self.lanes[lane].counts
     }
 
-    /// The first index at which a lane has something, where all have left the next one out.
+    /// The first index that any lane has, after all have left the next one out.
     fn first_of_all(&self) -> SampleIndex {
         let later = self.lanes.iter().map(|lane| match lane.front(self.next) {
             Front::Later(at) => at,
@@ -221,7 +223,7 @@ impl<B> Lane<B> {
         }
     }
 
-    /// Lets go of what lies before `next`.
+    /// Drops everything before `next`.
     fn let_go(&mut self, next: SampleIndex) {
         self.gaps.retain(|gap| gap.end() > next);
         let Some(Samples { range, .. }) = &self.samples else { return };
@@ -236,15 +238,15 @@ impl<B> Lane<B> {
     }
 }
 
-/// The part of a gap from `next` on. Of what a gap lacks for two reasons nobody knows which is
-/// where, so what was sent is taken to come first.
+/// The part of a gap from `next` on. If a gap has two causes, their order is unknown, so packets
+/// that were sent count first.
 fn rest(gap: &Gap, next: SampleIndex) -> Gap {
     let count = gap.end() - next;
     let not_repaired = gap.not_repaired.min(count);
     Gap { first: next, not_repaired, source_lost: count - not_repaired, cause: gap.cause }
 }
 
-/// Gaps of one block.
+/// Maximum number of gaps in one block.
 const GAPS_MAX: usize = super::super::block::Gaps::LEN_MAX;
 
 #[cfg(test)]

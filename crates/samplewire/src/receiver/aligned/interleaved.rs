@@ -1,4 +1,4 @@
-//! Several streams of one device as one that has the channels of all.
+//! Several streams of one device, combined into one stream with all their channels.
 
 use std::time::{Duration, Instant};
 
@@ -14,15 +14,15 @@ use crate::info::DeviceInfo;
 use crate::real_time::Granted;
 use crate::receiver::{PortStats, ReceiverSnapshot, Stalls, StatsHandle};
 
-/// Several streams of one device, read as one: sample by sample the channels of the first stream,
-/// of the second and so on.
+/// Several streams of one device, read as one: for each sample the channels of the first stream,
+/// then of the second and so on.
 ///
-/// Samples are copied once, into memory of its own, which is taken at the opening: while the program
-/// holds all of it nothing more is taken from the streams. One stream alone is not copied.
+/// Samples are copied once, into separate memory that is allocated at the opening. While the
+/// program holds all of it, the streams are not read. A single stream is not copied.
 #[derive(Debug)]
 pub struct Interleaved {
     aligned: AlignedStreams,
-    /// `None` where there is one stream.
+    /// `None` for a single stream.
     pool: Option<Pool>,
     /// A quantum that a gap has left empty.
     spare: Option<Quantum>,
@@ -30,7 +30,7 @@ pub struct Interleaved {
 }
 
 impl Interleaved {
-    /// Of streams that are aligned, with windows of at most so many packets at this end.
+    /// Wraps aligned streams, whose windows at this end have at most this many packets.
     pub(crate) fn of(aligned: AlignedStreams, window: u32) -> Result<Self, OpenError> {
         let pool = match aligned.receivers.len() {
             1 => None,
@@ -41,12 +41,12 @@ impl Interleaved {
         Ok(Self { aligned, pool, spare: None, stalls })
     }
 
-    /// The streams as one that has the channels of all.
+    /// The description of the combined stream, with all channels.
     pub const fn info(&self) -> &DeviceInfo {
         self.aligned.info()
     }
 
-    /// What the device said of each stream.
+    /// The device's description of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
         self.aligned.infos()
     }
@@ -56,12 +56,12 @@ impl Interleaved {
         self.aligned.granted()
     }
 
-    /// What the link was granted.
+    /// The capabilities that the link got.
     pub fn capabilities(&self) -> &Capabilities {
         self.aligned.capabilities()
     }
 
-    /// All memory taken, in bytes. None is taken later.
+    /// All allocated memory, in bytes. None is allocated later.
     pub fn memory_bytes(&self) -> usize {
         self.aligned.memory_bytes() + self.pool.as_ref().map_or(0, Pool::memory_bytes)
     }
@@ -81,8 +81,9 @@ impl Interleaved {
         self.aligned.counters()
     }
 
-    /// The last times that the program held the streams up. Of several streams, it held all memory of
-    /// its own when more was to come; one stream alone has no memory besides its own.
+    /// The last times that the program held the streams up. With several streams, this means that
+    /// the program held all separate memory when more samples came. A single stream has only its
+    /// own memory.
     pub fn stalls(&self) -> Stalls {
         match &self.aligned.receivers[..] {
             [one] => one.stats().stalls,
@@ -90,8 +91,8 @@ impl Interleaved {
         }
     }
 
-    /// The next samples or gap; `None` when `timeout` passes first, also because the program holds
-    /// all memory. Of several streams, blocks carry no tags.
+    /// Returns the next samples or gap; `None` after `timeout`, or if the program holds all memory
+    /// for that time. With several streams, blocks carry no tags.
     ///
     /// # Errors
     /// See [`AlignedStreams::next_within`].
@@ -107,7 +108,8 @@ impl Interleaved {
             return Ok(match item {
                 Some(AlignedItem::Samples(_)) => {
                     let block = self.aligned.alignment.take_samples(0);
-                    // Its gaps were items before it, and tags that came without samples are its own.
+                    // The block's gaps were items before it; earlier tags without samples are added
+                    // to it.
                     let block = block.with(Gaps::new(), self.aligned.tags[0].given());
                     Some(AlignedItem::Samples(block))
                 }
@@ -156,7 +158,7 @@ impl Interleaved {
     }
 }
 
-/// As much memory as the largest window of a stream has at this end, but for a few packets.
+/// Allocates almost as much memory as the largest window of a stream at this end.
 fn pool(aligned: &AlignedStreams) -> Result<Pool, samplewire_circuit::PoolError> {
     let of_window = |it: &ReceiveStream| it.window as usize * usize::from(it.info.payload_bytes);
     let window_bytes = aligned.receivers.iter().map(of_window).max().unwrap_or(0);
@@ -168,7 +170,7 @@ fn pool(aligned: &AlignedStreams) -> Result<Pool, samplewire_circuit::PoolError>
     Pool::new(PoolConfig::new(quanta, quantum_bytes))
 }
 
-/// Waits for a quantum that the program gives back.
+/// Waits for a quantum that the program returns.
 fn take_before(pool: &Pool, until: Option<Instant>) -> Option<Quantum> {
     loop {
         if let Some(quantum) = pool.take() {
@@ -182,7 +184,8 @@ fn take_before(pool: &Pool, until: Option<Instant>) -> Option<Quantum> {
     }
 }
 
-/// Copies the samples of all streams to their places; when the last of them was in order.
+/// Copies the samples of all streams to their places; returns when the last of them became
+/// deliverable.
 fn interleave(block: &AlignedBlock<'_>, out: &mut [u8], frame_bytes: usize) -> Instant {
     let (mut offset, mut at) = (0, None);
     for stream in block.streams() {
@@ -206,7 +209,7 @@ fn interleave(block: &AlignedBlock<'_>, out: &mut [u8], frame_bytes: usize) -> I
     at.expect("there is a stream")
 }
 
-/// The common sizes, without a call for each sample.
+/// A common size, without a call for each sample.
 fn scatter<const N: usize>(frames: &[u8], places: &mut [u8], frame_bytes: usize) {
     for (frame, place) in frames.as_chunks::<N>().0.iter().zip(places.chunks_mut(frame_bytes)) {
         if let Some(place) = place.first_chunk_mut::<N>() {
@@ -215,11 +218,11 @@ fn scatter<const N: usize>(frames: &[u8], places: &mut [u8], frame_bytes: usize)
     }
 }
 
-/// What a quantum holds at most, to the next sample; more than any packet.
+/// Maximum size of a quantum, rounded to a whole sample; larger than any packet.
 const QUANTUM_BYTES: usize = 256 << 10;
 
-/// However small the windows are; their quanta are smaller then.
+/// Applies even to small windows; their quanta are smaller then.
 const QUANTA_MIN: usize = 16;
 
-/// How often it is looked whether the program has given memory back.
+/// The interval between checks whether the program has returned memory.
 const FULL_PAUSE: Duration = Duration::from_micros(200);

@@ -1,4 +1,5 @@
-//! Several streams of one device that begin at one index: what all have, and what one of them misses.
+//! Several streams of one device that begin at one index: their common samples, and the gaps of
+//! each.
 
 mod alignment;
 mod interleaved;
@@ -28,10 +29,10 @@ use tags::PendingTags;
 
 /// The receiving end of several streams of one device, which all begin at one index.
 ///
-/// [`AlignedStreams::next_within`] gives the same indexes of all streams, borrowed from the memory that
-/// each has filled: nothing is copied and nothing allocated. What one of them lacks is a gap for
-/// all, which names the stream. A stream that stalls holds the others for their windows, and no
-/// longer: they take no credit beyond. When one ends, all do.
+/// [`AlignedStreams::next_within`] returns the same indexes of all streams, borrowed from each
+/// stream's own memory: it copies and allocates nothing. A gap in one stream is a gap in all, and
+/// names the stream. A stream that stalls holds the others up for at most their windows: they get
+/// no credit beyond. When one stream ends, all do.
 ///
 /// ```
 /// use std::time::Duration;
@@ -73,7 +74,7 @@ pub struct AlignedStreams {
     receivers: Box<[ReceiveStream]>,
     info: DeviceInfo,
     alignment: Alignment<Block>,
-    /// Of each stream.
+    /// For each stream.
     tags: Box<[PendingTags]>,
     port: PortShare,
     granted: Granted,
@@ -82,7 +83,7 @@ pub struct AlignedStreams {
     end: Option<ReceiveError>,
 }
 
-/// What comes next.
+/// The next item.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AlignedItem<B> {
     /// Samples.
@@ -91,21 +92,21 @@ pub enum AlignedItem<B> {
     Gap(StreamGap),
 }
 
-/// A gap, and the stream that has it.
+/// A gap, and its stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StreamGap {
     /// The number of the stream.
     pub stream: u16,
-    /// The indexes that it lacks, of which none was told before, and why.
+    /// The missing indexes that were not reported before, and their cause.
     pub gap: Gap,
 }
 
 /// The final counters of several streams.
 #[derive(Clone, Debug)]
 pub struct AlignedStats {
-    /// Of each stream, and what became of its indexes.
+    /// The counters of each stream, and what happened to its indexes.
     pub streams: Vec<(ReceiverSnapshot, LaneCounts)>,
-    /// What the port counted besides.
+    /// The counts of the port that belong to no stream.
     pub port: PortStats,
 }
 
@@ -147,34 +148,34 @@ impl AlignedStreams {
         Self { receivers, info, alignment, tags, port, granted, errors, end: None }
     }
 
-    /// The streams as one that has the channels of all, in the order in which they were named.
+    /// The description of the combined stream, with all channels in the order of the options.
     pub const fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
-    /// What the device said of each stream.
+    /// The device's description of each stream.
     pub fn infos(&self) -> impl ExactSizeIterator<Item = &DeviceInfo> {
         self.receivers.iter().map(ReceiveStream::info)
     }
 
-    /// What the link was granted.
+    /// The capabilities that the link got.
     pub fn capabilities(&self) -> &Capabilities {
         self.receivers[0].capabilities()
     }
 
-    /// What was granted of the [`RealTime`](crate::RealTime) options: to the I/O thread, and to the
+    /// The [`RealTime`](crate::RealTime) options that were granted: to the I/O thread, and to the
     /// memory of all streams.
     pub const fn granted(&self) -> &Granted {
         &self.granted
     }
 
-    /// All memory taken for the streams, in bytes. None is taken later.
+    /// All memory allocated for the streams, in bytes. None is allocated later.
     pub fn memory_bytes(&self) -> usize {
         self.port.memory_bytes
             + self.receivers.iter().map(ReceiveStream::memory_bytes).sum::<usize>()
     }
 
-    /// Counters of each stream as of some milliseconds ago, and what became of its indexes.
+    /// Counters of each stream, some milliseconds old, and what happened to its indexes.
     pub fn stats(&self) -> impl ExactSizeIterator<Item = (ReceiverSnapshot, LaneCounts)> {
         let stats = |(lane, receiver): (usize, &ReceiveStream)| {
             (receiver.stats(), self.alignment.counts(lane))
@@ -182,21 +183,21 @@ impl AlignedStreams {
         self.receivers.iter().enumerate().map(stats)
     }
 
-    /// What the port counted besides: packets whose stream cannot be known.
+    /// The counts of the port that belong to no stream: packets whose stream is unknown.
     pub fn port_stats(&self) -> PortStats {
         self.port.stats()
     }
 
-    /// What each stream is, and a handle on its counters.
+    /// The description of each stream, and a handle to its counters.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = (&DeviceInfo, StatsHandle)> {
         self.receivers.iter().map(ReceiveStream::counters)
     }
 
-    /// What all streams have next, or one of them misses; `None` when `timeout` passes first.
+    /// Returns the next common samples, or the next gap; `None` after `timeout`.
     ///
     /// # Errors
-    /// [`ReceiveError::Stream`] when one has ended, [`ReceiveError::Apart`] when one set its index
-    /// apart from the others; all are closed.
+    /// [`ReceiveError::Stream`] if one has ended, [`ReceiveError::Apart`] if one has skipped to
+    /// another index than the others; all are closed.
     ///
     /// # Blocking
     /// At most for `timeout`.
@@ -207,7 +208,8 @@ impl AlignedStreams {
         self.next_up_to(u64::MAX, Instant::now().checked_add(timeout))
     }
 
-    /// Like [`AlignedStreams::next_within`], of at most so many samples; `None` for `until` waits on.
+    /// Like [`AlignedStreams::next_within`], with a maximum number of samples; `None` for `until`
+    /// waits forever.
     fn next_up_to(
         &mut self,
         samples_max: u64,
@@ -224,8 +226,8 @@ impl AlignedStreams {
                     let stream = self.stream_of(lane);
                     return Ok(Some(AlignedItem::Gap(StreamGap { stream, gap })));
                 }
-                Step::Lacks if self.fill(until) => {}
-                Step::Lacks => return Ok(None),
+                Step::NeedsInput if self.fill(until) => {}
+                Step::NeedsInput => return Ok(None),
                 Step::Over => self.finish(),
                 Step::Apart { lane, at, next } => {
                     self.stop();
@@ -239,12 +241,12 @@ impl AlignedStreams {
         Ok(Some(AlignedItem::Samples(AlignedBlock { receivers, alignment, tags, range })))
     }
 
-    /// Ends the streams, waits for the device to know, and returns the final counters.
+    /// Ends the streams, waits until the device knows, and returns the final counters.
     ///
     /// # Blocking
     /// For some round trips, at most about a second.
     pub fn close(self) -> AlignedStats {
-        // What still comes of streams that are closed says nothing.
+        // Packets of closed streams must not count.
         let port = self.port.stats();
         self.stop();
         let counts: Vec<_> =
@@ -256,23 +258,23 @@ impl AlignedStreams {
         AlignedStats { streams, port }
     }
 
-    /// Takes what has come of the streams that lack something, and waits for it; `false` when the
-    /// time is over.
+    /// Takes the next blocks of the streams that need input, and waits for them; `false` after the
+    /// deadline.
     fn fill(&mut self, until: Option<Instant>) -> bool {
         let mut waits_for = None;
         for lane in 0..self.receivers.len() {
-            if self.alignment.lacks(lane) && !self.take(lane, Duration::ZERO) {
+            if self.alignment.needs_input(lane) && !self.take(lane, Duration::ZERO) {
                 waits_for = waits_for.or(Some(lane));
             }
         }
-        // Without it nothing goes on, unless another ends.
+        // Without this stream nothing continues, unless another one ends.
         let Some(lane) = waits_for.filter(|_| !self.has_ended()) else { return true };
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let is_last = left.is_some_and(|left| left <= WAIT_MAX);
         self.take(lane, left.unwrap_or(WAIT_MAX).min(WAIT_MAX)) || !is_last || self.has_ended()
     }
 
-    /// Takes the next block of a stream, or its end; `false` when neither comes in time.
+    /// Takes the next block of a stream, or its end; `false` if neither comes in time.
     fn take(&mut self, lane: usize, timeout: Duration) -> bool {
         match self.receivers[lane].next_within(timeout) {
             Ok(Some(block)) => {
@@ -296,7 +298,7 @@ impl AlignedStreams {
         (0..self.receivers.len()).any(|lane| self.alignment.has_ended(lane))
     }
 
-    /// Takes note of the end of a stream: of several, of one that was not to end.
+    /// Handles the end of a stream; if several have ended, prefers one that ended unexpectedly.
     fn finish(&mut self) {
         self.stop();
         let ended = (0..self.receivers.len()).filter(|&lane| self.alignment.has_ended(lane));
@@ -324,17 +326,17 @@ impl<'a> AlignedBlock<'a> {
         self.range.start
     }
 
-    /// How many samples there are of each stream, of all its channels each.
+    /// Number of samples of each stream, each with all channels.
     pub const fn len(&self) -> usize {
         (self.range.end - self.range.start) as usize
     }
 
-    /// Never: a block has samples.
+    /// Always false: a block has samples.
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The samples of each stream, in the order in which they were named.
+    /// The samples of each stream, in the order of the options.
     pub fn streams(&self) -> impl ExactSizeIterator<Item = StreamSamples<'a>> + use<'a> {
         let (alignment, tags, range) = (self.alignment, self.tags, self.range.clone());
         let samples = move |(lane, receiver): (usize, &'a ReceiveStream)| {
@@ -349,30 +351,30 @@ impl<'a> AlignedBlock<'a> {
 }
 
 impl<'a> StreamSamples<'a> {
-    /// The samples as they came over the wire: little-endian, channels interleaved.
+    /// The samples as on the wire: little-endian, channels interleaved.
     pub const fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// The samples as numbers, one `T` for each part that `T` spans, without a copy.
+    /// The samples as a slice of `T` without a copy; a `T` spans one or more components.
     ///
     /// # Errors
-    /// The bytes are no whole number of `T`, or not aligned for it.
+    /// The length of the bytes is not a multiple of `T`, or they are not aligned for it.
     pub fn samples<T: Sample>(&self) -> Result<&'a [T], ViewError> {
         samplewire_circuit::view(self.bytes)
     }
 
-    /// When the last sample of the stream's own block was in order at this host.
+    /// When the last sample of the stream's own block became deliverable at this host.
     pub const fn arrived_at(&self) -> Instant {
         self.block.arrived_at()
     }
 
-    /// What changed at which of these samples, at the index after the last, and at indexes before
-    /// them of which no samples were given; each once. Of a crowd the first.
+    /// The events at these samples, at the index after the last, and at earlier indexes without
+    /// samples; each is returned once. If there are too many, only the first ones.
     pub const fn tags(&self) -> &'a [Tag] {
         self.tags
     }
 }
 
-/// The longest sleep while a stream lacks something: another may have ended.
+/// The longest sleep while a stream needs input: another may have ended.
 const WAIT_MAX: Duration = Duration::from_millis(20);

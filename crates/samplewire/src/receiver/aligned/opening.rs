@@ -1,4 +1,5 @@
-//! Opening several streams at one index: where is the device, then all from a moment ahead.
+//! Opens several streams at one index: queries the device's position, then opens all a moment
+//! ahead.
 
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
@@ -16,7 +17,8 @@ use crate::info::DeviceInfo;
 use crate::opening;
 use crate::options::ReceiveOptions;
 
-/// Opens all at one index over one port; tries a later one when some come too late.
+/// Opens all streams at one index over one port; retries with a later index if some openings are
+/// too late.
 pub(super) fn open(
     link: Box<dyn Link>,
     address: SocketAddr,
@@ -24,11 +26,11 @@ pub(super) fn open(
 ) -> Result<(PortShare, Vec<ReceiveStream>), OpenError> {
     options.check_aligned()?;
     let Some(streams) = options.several_streams() else {
-        // One stream has no others to wait for: it begins at the device's present index.
+        // A single stream has no others to wait for: it begins at the device's current index.
         return Ok((PortShare::default(), vec![options.open_over(link, address)?]));
     };
     let port = Port::over(link, &options.real_time)?;
-    // The same owner for each attempt, so that a later one takes over what an earlier one opened.
+    // One owner for all attempts, so that a later attempt takes over streams of an earlier one.
     let options = options.clone().owner(opening::owner(options.owner)?);
     let until = Instant::now().checked_add(options.timeout.saturating_mul(2));
     let mut attempt = 0;
@@ -38,7 +40,7 @@ pub(super) fn open(
         let may_retry = attempt < RETRIES_MAX && until.is_none_or(|until| Instant::now() < until);
         match opened {
             Err(OpenError::Refused { reason: RefuseReason::StartIndex, .. }) if may_retry => {}
-            // The device was started again in between.
+            // The device restarted in between.
             Err(OpenError::Apart { what: RUN, .. }) if may_retry => {}
             settled => return Ok((port.share(), settled?)),
         }
@@ -53,7 +55,7 @@ fn open_once(
     options: &ReceiveOptions,
     lead_min: Duration,
 ) -> Result<Vec<ReceiveStream>, OpenError> {
-    // An opening takes the packets that a description takes.
+    // An opening takes as many packets as a description.
     let asked = Instant::now();
     let infos = port.describe_each(address, streams, options.limits())?;
     let lead = lead_min.max(asked.elapsed() * 4);
@@ -67,7 +69,7 @@ fn open_once(
     Ok(receivers)
 }
 
-/// Checks that the indexes of all are of one clock, and begin where they should.
+/// Checks that the indexes of all streams have one clock, and begin at the requested one.
 fn check(
     address: SocketAddr,
     receivers: &[ReceiveStream],
@@ -85,7 +87,7 @@ fn check(
                 return Err(OpenError::Apart { address, what, streams, values });
             }
         }
-        // 0 is asked for of a device whose rate is not known, and means that of now.
+        // The start 0 means the current index; it is requested if the device's rate is unknown.
         if info.first_index != start && start != 0 {
             let (stream, first) = (info.stream, info.first_index);
             return Err(OpenError::Start { address, stream, start, first });
@@ -94,7 +96,7 @@ fn check(
     Ok(())
 }
 
-/// What streams must have in common.
+/// The properties that all streams must share.
 fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
     let rate = format!("{}/{} Hz", info.rate_numerator, info.rate_denominator.max(1));
     [
@@ -104,7 +106,7 @@ fn traits(info: &DeviceInfo) -> [(&'static str, String); 3] {
     ]
 }
 
-/// Several streams as one that has the channels of all.
+/// The description of the combined stream, with all channels.
 pub(super) fn joined(receivers: &[ReceiveStream]) -> DeviceInfo {
     let mut joined = receivers[0].info().clone();
     for info in receivers[1..].iter().map(ReceiveStream::info) {
@@ -125,14 +127,14 @@ fn samples_in(span: Duration, info: &DeviceInfo) -> u64 {
     (span.as_secs_f64() * info.rate_hz()).ceil() as u64
 }
 
-/// What the indexes of two streams must be of to be comparable.
+/// Indexes are comparable within one run of the device.
 const RUN: &str = "run of the device";
 
-/// How far ahead the streams begin at least: an OPEN that is lost is repeated after 100 ms.
+/// Minimum lead of the start: a lost OPEN is repeated after 100 ms.
 const LEAD_MIN: Duration = Duration::from_millis(150);
 
-/// What the memory of a stream takes to allocate, with some room: the openings are sent in between.
+/// Time to allocate the memory of a stream, with a margin: the openings are sent in between.
 const LEAD_OF_A_STREAM: Duration = Duration::from_millis(5);
 
-/// How often a later index is tried, each twice as far ahead as the one before.
+/// Maximum number of later indexes to try; each lead is twice the previous one.
 const RETRIES_MAX: u32 = 4;

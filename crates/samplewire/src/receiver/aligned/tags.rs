@@ -1,41 +1,42 @@
-//! The tags of one stream that are to come with samples which are given later, or in pieces.
+//! The tags of one stream that belong to later samples, or to the rest of a block.
 
 use arrayvec::ArrayVec;
 use samplewire_circuit::{Tag, Tags};
 use samplewire_proto::SampleIndex;
 
-/// In order of their indexes.
+/// Ordered by index.
 #[derive(Clone, Debug, Default)]
 pub(super) struct PendingTags {
     tags: ArrayVec<Tag, LEN_MAX>,
-    /// How many of them are given with the samples that were given last.
+    /// The number of tags that belong to the last returned samples.
     given: usize,
 }
 
 impl PendingTags {
-    /// Takes the tags of a block; of a crowd the first: the rest is not worth a stall.
+    /// Takes the tags of a block. If there are too many, keeps the first: the others are not worth
+    /// a stall.
     pub(super) fn put(&mut self, tags: &[Tag]) {
         let room = self.tags.remaining_capacity();
         self.tags.extend(tags.iter().take(room).copied());
     }
 
-    /// Gives those up to the end of samples, which is the index after the last.
+    /// Returns the tags up to `end`, which is the index after the last sample.
     pub(super) fn give(&mut self, end: SampleIndex) {
         self.given = self.tags.iter().take_while(|tag| tag.index <= end).count();
     }
 
-    /// Those that were given last.
+    /// The tags of the last returned samples.
     pub(super) fn given(&self) -> &[Tag] {
         &self.tags[..self.given]
     }
 
-    /// Lets go of what was given.
+    /// Drops the returned tags.
     pub(super) fn forget_given(&mut self) {
         self.tags.drain(..std::mem::take(&mut self.given));
     }
 }
 
-/// What two blocks carry.
+/// The number of tags that two blocks carry.
 const LEN_MAX: usize = 2 * Tags::LEN_MAX;
 
 #[cfg(test)]
@@ -55,7 +56,7 @@ mod tests {
         pending.give(10);
         assert_eq!(pending.given(), tags([3, 10]));
         pending.forget_given();
-        // It came when the samples before it had been given.
+        // It came after the samples before it had been returned.
         pending.put(&tags([12]));
         pending.give(20);
         assert_eq!(pending.given(), tags([11, 12]));

@@ -1,4 +1,4 @@
-//! What a flow hands to its program.
+//! The items that a flow passes to its program.
 
 use std::time::Instant;
 
@@ -7,16 +7,16 @@ use samplewire_io::LinkError;
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex};
 
-/// What goes to the program, in order.
+/// An item, in stream order.
 #[derive(Debug)]
 pub(crate) enum Item {
-    /// Samples without a gap inside.
+    /// Samples without a gap.
     Run { samples: SharedQuantum, run: Run },
     /// Samples that are missing before the next run.
     Gap(Gap),
-    /// What changed at an index of the next run, or at the end of the last.
+    /// An event at an index of the next run, or at the end of the last.
     Tag(Tag),
-    /// The stream is over.
+    /// The end of the stream.
     End(Result<End, LinkError>),
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Run {
     pub(crate) len_bytes: usize,
     pub(crate) index: SampleIndex,
     pub(crate) len_samples: usize,
-    /// When the last of them was in order.
+    /// When the last of them became deliverable.
     pub(crate) at: Instant,
 }
 
@@ -38,7 +38,7 @@ impl Run {
     }
 }
 
-/// What has been delivered of the quantum that is being filled.
+/// The delivered part of the quantum that is being filled.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Part {
     Run(Run),

@@ -1,4 +1,4 @@
-//! When samples and REPORTs leave, on time that is passed in.
+//! When samples and REPORTs leave, on simulated time.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Wake, Waker as TaskWaker};
@@ -22,7 +22,7 @@ const PAYLOAD: [u8; 64] = [0x5a; 64];
 const QUANTUM_PACKETS: u32 = 8;
 const WINDOW: u32 = 64;
 
-/// A sender and the half of a port that receives, without a thread or a socket.
+/// A sender and the receiving half of a port, without a thread or a socket.
 struct Rig {
     now: Nanos,
     sender: Sender<Vec<SendSlot>>,
@@ -91,12 +91,12 @@ impl Rig {
         .unwrap();
         let batch = Batch::new(64, 2_000);
         let mut rig = Self { now, sender, flow, block_queue, near, far, batch, wakeups };
-        // The first REPORT lets DATA depart.
+        // The first REPORT allows DATA to depart.
         rig.turn();
         rig
     }
 
-    /// What a turn of the I/O thread does that finds nothing; REPORTs that left.
+    /// Does a turn of the I/O thread without new packets; returns the number of REPORTs that left.
     fn turn(&mut self) -> usize {
         self.flow.advance(self.now, &mut self.near).unwrap();
         self.far.recv(&mut self.batch).unwrap();
@@ -107,14 +107,14 @@ impl Rig {
         self.batch.len()
     }
 
-    /// So many packets come, and the turn that finds them is over.
+    /// Delivers this many packets, and does the turn that finds them.
     fn come(&mut self, packets: u32) -> usize {
         self.push(packets);
         let departed = self.departed();
         self.arrive(&departed)
     }
 
-    /// The sender has so many packets more.
+    /// Gives the sender this many more packets.
     fn push(&mut self, packets: u32) {
         let crc = crc::crc32c(&PAYLOAD);
         for _ in 0..packets {
@@ -125,7 +125,7 @@ impl Rig {
         }
     }
 
-    /// What the sender lets depart.
+    /// The packets that the sender lets depart.
     fn departed(&mut self) -> Vec<Vec<u8>> {
         let mut control = [0; CONTROL_BYTES];
         let mut departed = Vec::new();
@@ -138,7 +138,7 @@ impl Rig {
         departed
     }
 
-    /// A packet with these flags and this payload comes, in order.
+    /// Delivers a packet with these flags and this payload, in order.
     fn come_with(&mut self, flags: Flags, payload: &[u8]) {
         let index = self.sender.next_index();
         let (len_bytes, payload_crc) = (payload.len() as u16, crc::crc32c(payload));
@@ -153,7 +153,7 @@ impl Rig {
         self.turn();
     }
 
-    /// These come, and the turn that finds them is over.
+    /// Delivers these packets, and does the turn that finds them.
     fn arrive(&mut self, packets: &[Vec<u8>]) -> usize {
         for bytes in packets {
             let (header, packet) = wire::parse(bytes).unwrap();
@@ -172,12 +172,13 @@ impl Rig {
         taken
     }
 
-    /// What the program finds, and keeps.
+    /// The items that the program finds, and keeps.
     fn found(&mut self) -> Vec<Item> {
         std::iter::from_fn(|| self.block_queue.items.pop().ok()).collect()
     }
 
-    /// Packets come until the sender has no credit; what the program holds then.
+    /// Delivers packets until the sender has no credit; returns the items that the program then
+    /// holds.
     fn come_until_credit_is_out(&mut self) -> Vec<Item> {
         let mut held = Vec::new();
         for _ in 0..2 * WINDOW {
@@ -192,7 +193,7 @@ impl Rig {
         panic!("credit does not run out");
     }
 
-    /// Time passes.
+    /// Advances the time.
     fn pass(&mut self, micros: u64) {
         self.now = self.now + Nanos::from_micros(micros);
     }
@@ -310,7 +311,7 @@ fn tags_of_a_short_payload_are_its_own_and_not_of_what_lay_there() {
     let mut tags = 0;
     for _ in 0..200 {
         rig.pass(30);
-        // Three a round, so that each place of a quantum holds both kinds in turn.
+        // Three per round, so that each position in a quantum holds both kinds in turn.
         rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
         rig.come_with(Flags::NONE, &many[..PAYLOAD.len()]);
         rig.come_with(Flags::META, &many[..24]);
@@ -334,7 +335,7 @@ fn answer_to_a_close_is_not_put_off() {
     assert!(matches!(items[..], [Item::Run { .. }, Item::End(Ok(_))]), "{items:?}");
 }
 
-/// The quanta of `ROOM`, of which the program may hold all.
+/// Few quanta, of which the program may hold all.
 const FEW: Room = Room { quanta: 2, ..ROOM };
 
 #[test]
@@ -410,7 +411,7 @@ fn program_that_gives_a_quantum_back_calls_for_a_turn_where_one_is_waited_for() 
         rig.wakeups.take(|_| calls += 1);
         calls
     };
-    assert_eq!(calls_after_a_return(&rig), 0, "nobody waits");
+    assert_eq!(calls_after_a_return(&rig), 0, "no thread waits");
     let _held = rig.come_until_credit_is_out();
     rig.flow.wakes_at(rig.now);
     assert_eq!(calls_after_a_return(&rig), 1);
@@ -426,7 +427,7 @@ fn program_that_is_behind_is_looked_after_each_millisecond() {
         rig.turn();
     }
     assert!(rig.flow.blocked.is_some(), "the ring of items is full");
-    // Nothing else is due before.
+    // There is no earlier work.
     rig.turn();
     assert_eq!(rig.flow.wakes_at(rig.now), Some(rig.now + WAIT_MAX));
     let mut taken = rig.taken();
@@ -449,7 +450,7 @@ fn drops_of_the_socket_count_from_where_the_stream_starts() {
     }
 }
 
-/// How often a program that waits was woken.
+/// Counts how often a waiting program was woken.
 #[derive(Default)]
 struct Woken(AtomicUsize);
 
@@ -467,13 +468,13 @@ fn program_is_woken_for_some_quanta_or_when_nothing_else_comes() {
     let waker = TaskWaker::from(Arc::clone(&woken));
     let wakes = || woken.0.swap(0, Ordering::Relaxed);
     let wait = |rig: &Rig| rig.block_queue.shared.bell.announce_to(&waker);
-    // Two quanta, and more is likely to come.
+    // Two quanta, and more packets are likely to come.
     wait(&rig);
     rig.pass(30);
     rig.come(32);
     assert_eq!((wakes(), rig.taken().len()), (0, 2));
     assert_eq!(rig.flow.spins_until(rig.now), rig.now, "the program is to be woken");
-    // Nothing came.
+    // No packet came.
     rig.turn();
     assert_eq!(wakes(), 1);
     // Four quanta at once.
@@ -488,7 +489,7 @@ fn program_is_woken_for_some_quanta_or_when_nothing_else_comes() {
     assert_eq!((wakes(), rig.taken()), (1, vec![1]));
 }
 
-/// Nothing is allocated while a stream flows.
+/// No allocation while a stream flows.
 #[test]
 fn parts_of_a_quantum_have_room_whatever_its_packets_say() {
     let tlv = [&TlvKind::GAIN.to_be_bytes()[..], &[0, 8], &3.5_f64.to_be_bytes()].concat();

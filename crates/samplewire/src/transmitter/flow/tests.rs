@@ -140,7 +140,7 @@ fn session_is_open_from_the_first_report_to_the_end() {
     assert_eq!((rig.shared.open_session(), rig.shared.session()), (None, None));
     rig.report();
     assert!(rig.flow.announce());
-    assert!(!rig.flow.announce(), "it is told once");
+    assert!(!rig.flow.announce(), "it is announced once");
     assert_eq!(rig.shared.open_session(), Some(1));
     assert_eq!(rig.shared.session().map(|it| it.peer), Some(rig.peer));
     let tag = rig.flow.end(rig.now, End::PeerSilent, &mut rig.link);

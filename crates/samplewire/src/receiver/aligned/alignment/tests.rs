@@ -2,7 +2,7 @@ use samplewire_proto::{Cause, Rng};
 
 use super::*;
 
-/// What a stream truly has: samples and gaps, one behind another from index 0 on.
+/// The true content of a stream: consecutive samples and gaps from index 0.
 type Truth = Vec<Stretch>;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -11,13 +11,13 @@ enum Stretch {
     Gap(Gap),
 }
 
-/// Which lane and which indexes a piece is of.
+/// The lane and the indexes of a piece.
 type Body = (usize, Range<u64>);
 
-/// What a line gave.
+/// The output of an alignment.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Given {
-    /// Runs of samples, joined where they follow each other.
+    /// Runs of samples, joined if they are consecutive.
     samples: Vec<Range<u64>>,
     gaps: Vec<(usize, Gap)>,
     end: u64,
@@ -52,7 +52,7 @@ fn end_of(truth: &Truth) -> u64 {
     })
 }
 
-/// The gap in which an index lies; `None` when the sample is there.
+/// The gap that contains an index; `None` if the sample exists.
 fn gap_at(truth: &Truth, index: u64) -> Option<Gap> {
     truth.iter().find_map(|stretch| match stretch {
         Stretch::Gap(gap) if (gap.first..gap.end()).contains(&index) => Some(*gap),
@@ -60,13 +60,13 @@ fn gap_at(truth: &Truth, index: u64) -> Option<Gap> {
     })
 }
 
-/// What all have, index by index.
+/// The expected output, index by index.
 fn oracle(truths: &[Truth]) -> Given {
     let mut given = Given::default();
     while truths.iter().all(|truth| given.end < end_of(truth)) {
         let gaps = truths.iter().map(|truth| gap_at(truth, given.end)).enumerate();
         let gaps = gaps.filter_map(|(lane, gap)| Some((lane, gap?)));
-        // Of several that reach as far, the first.
+        // If several reach as far, the first counts.
         match gaps.rev().max_by_key(|(_, gap)| gap.end()) {
             Some((lane, gap)) => {
                 given.gaps.push((lane, rest(&gap, given.end)));
@@ -88,7 +88,7 @@ fn join(runs: &mut Vec<Range<u64>>, range: Range<u64>) {
     }
 }
 
-/// The pieces of a stream as a receiver gives them: some gaps, then samples, cut anywhere.
+/// Cuts a stream into pieces as a receiver returns them: some gaps, then samples.
 fn cut(rng: &mut Rng, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
     let (mut pieces, mut gaps) = (Vec::new(), Vec::new());
     for stretch in truth {
@@ -114,7 +114,8 @@ fn cut(rng: &mut Rng, truth: &Truth) -> Vec<(Vec<Gap>, Option<Range<u64>>)> {
     pieces
 }
 
-/// Runs a line whose lanes get their pieces in an order that is drawn. What was given, and of each lane its counts and whether all of it had been put there.
+/// Runs an alignment whose lanes get their pieces in a random order. Returns the output, and for
+/// each lane its counts and whether all of its pieces were put in.
 fn run(rng: &mut Rng, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
     let pieces = truths.iter().map(|truth| cut(rng, truth).into_iter());
     let mut pieces: Vec<_> = pieces.collect();
@@ -137,8 +138,9 @@ fn run(rng: &mut Rng, truths: &[Truth]) -> (Given, Vec<(LaneCounts, bool)>) {
                 given.end = gap.end();
                 given.gaps.push((lane, gap));
             }
-            Step::Lacks => {
-                let lacking: Vec<_> = (0..truths.len()).filter(|&it| line.lacks(it)).collect();
+            Step::NeedsInput => {
+                let lacking: Vec<_> =
+                    (0..truths.len()).filter(|&it| line.needs_input(it)).collect();
                 let lane = lacking[rng.below(lacking.len() as u64) as usize];
                 match pieces[lane].next() {
                     Some((gaps, samples)) => {
@@ -179,7 +181,7 @@ fn what_all_have_is_given_however_pieces_are_cut_and_whenever_they_come() {
             for (truth, (counts, has_ended)) in truths.iter().zip(counts) {
                 let end = given.end.min(end_of(truth));
                 let has = (0..end).filter(|&index| gap_at(truth, index).is_none()).count() as u64;
-                // Of a lane that has not ended, the last pieces may not have come.
+                // The last pieces of a lane that has not ended may be missing.
                 assert!(counts.discarded <= has - there, "seed {seed}: {counts:?}");
                 assert!(!has_ended || counts.discarded == has - there, "seed {seed}: {counts:?}");
             }
@@ -190,14 +192,14 @@ fn what_all_have_is_given_however_pieces_are_cut_and_whenever_they_come() {
 #[test]
 fn gap_of_one_is_a_gap_for_all_and_named_for_it() {
     let mut line = Alignment::new(2, 100);
-    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    assert_eq!(line.poll(u64::MAX), Step::NeedsInput);
     line.put(0, &[], Some((100, 50, 'a')));
-    assert!(!line.lacks(0) && line.lacks(1));
+    assert!(!line.needs_input(0) && line.needs_input(1));
     let lost = gap(120, 10, Cause::Deadline);
     line.put(1, &[], Some((100, 20, 'b')));
     assert_eq!(line.poll(u64::MAX), Step::Samples(100..120));
     assert_eq!((line.samples(0), line.samples(1)), ((100, &'a'), (100, &'b')));
-    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    assert_eq!(line.poll(u64::MAX), Step::NeedsInput);
     line.put(1, &[lost], Some((130, 40, 'c')));
     assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: lost });
     assert_eq!(line.poll(u64::MAX), Step::Samples(130..150));
@@ -213,7 +215,7 @@ fn gaps_that_overlap_are_told_once_each_index() {
     line.put(0, &[a], Some((10, 90, ())));
     line.put(1, &[], Some((0, 5, ())));
     assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 0, gap: a });
-    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    assert_eq!(line.poll(u64::MAX), Step::NeedsInput);
     line.put(1, &[b], Some((25, 75, ())));
     let rest = gap(10, 15, Cause::SourceOverflow);
     assert_eq!(line.poll(u64::MAX), Step::Gap { lane: 1, gap: rest });
@@ -249,7 +251,7 @@ fn jump_on_purpose_is_followed_when_all_make_it_and_told_when_one_does() {
     line.put(0, &[], Some((1_000, 10, ())));
     line.put(1, &[], Some((1_000, 5, ())));
     assert_eq!(line.poll(u64::MAX), Step::Samples(1_000..1_005));
-    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    assert_eq!(line.poll(u64::MAX), Step::NeedsInput);
     line.put(1, &[], Some((2_000, 5, ())));
     assert_eq!(line.poll(u64::MAX), Step::Apart { lane: 1, next: 1_005, at: 2_000 });
 }
@@ -260,5 +262,5 @@ fn piece_of_one_stream_can_be_taken_whole() {
     line.put(0, &[], Some((7, 3, String::from("x"))));
     assert_eq!(line.poll(u64::MAX), Step::Samples(7..10));
     assert_eq!(line.take_samples(0), "x");
-    assert_eq!(line.poll(u64::MAX), Step::Lacks);
+    assert_eq!(line.poll(u64::MAX), Step::NeedsInput);
 }
