@@ -4,12 +4,14 @@
 //! - [`source`] reads recordings and makes signals, for a device to send.
 //! - [`account`] adds up every index of a recording; [`mod@verify`] proves a recording from its
 //!   files alone.
-//! - [`sigmf`] is the metadata, [`storage`] the files, [`graph`] the blocks that read and write in a
-//!   circuit.
+//! - [`sigmf`] is the metadata, [`storage`] the files.
+//!
+//! The feature `graph`, off by default, adds the block of a circuit that writes a recording.
 
 #![forbid(unsafe_code)]
 
 pub mod account;
+#[cfg(feature = "graph")]
 pub mod graph;
 pub mod sigmf;
 pub mod sink;
