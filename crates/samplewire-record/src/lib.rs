@@ -1,5 +1,6 @@
 //! Recordings of Samplewire streams: what is written, read back, and proven.
 //!
+//! - [`recorder`] is the loop from a device's streams into a sink; [`counters`] are its counters.
 //! - [`sink`] writes samples and gaps: SigMF, raw bytes, compressed, in parts.
 //! - [`source`] reads recordings and makes signals, for a device to send.
 //! - [`account`] adds up every index of a recording; [`mod@verify`] proves a recording from its
@@ -11,8 +12,10 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+pub mod counters;
 #[cfg(feature = "graph")]
 pub mod graph;
+pub mod recorder;
 pub mod sigmf;
 pub mod sink;
 pub mod source;
