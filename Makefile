@@ -107,7 +107,7 @@ link: ## a ZMQ radio link over two bridges and a bad wire, SAMPLES (100000000) e
 
 doc: ## the libraries' documentation, in target/doc
 	@tools/setup.sh linker
-	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --exclude samplewire-cli --no-deps
+	RUSTDOCFLAGS='-D warnings' cargo doc --workspace --exclude samplewire-cli --no-deps --all-features
 
 install-ffi: ## the C and C++ interface into PREFIX (/usr/local): library, headers, pkg-config, CMake
 	@tools/setup.sh linker

@@ -4,11 +4,12 @@ use num_complex::Complex32;
 use samplewire_circuit::blocks::Head;
 use samplewire_circuit::{Chain, Readable, Sample, Transform};
 
-use crate::kernels::{ConvertFrom, Floats, Window};
-use crate::{
-    Convert, Filter, Gain, Interpolator, Map, PowerSpectrum, PutChannel, Rotator, TakeChannel,
-    Throttle,
-};
+#[cfg(feature = "spectrum")]
+use crate::PowerSpectrum;
+#[cfg(feature = "spectrum")]
+use crate::kernels::Window;
+use crate::kernels::{ConvertFrom, Floats};
+use crate::{Convert, Filter, Gain, Interpolator, Map, PutChannel, Rotator, TakeChannel, Throttle};
 
 /// The blocks of this crate as methods of a [`Chain`] of `T`. An argument that a block refuses is an
 /// error of the whole: [`Chain::build`] and [`Chain::run`] return it with the block's name.
@@ -16,7 +17,8 @@ use crate::{
 /// In-place blocks need quanta of their own. A chain that begins with borrowed samples, such as a
 /// receiver's, can have them only after its first transform.
 ///
-/// ```
+#[cfg_attr(feature = "spectrum", doc = "```")]
+#[cfg_attr(not(feature = "spectrum"), doc = "```ignore")]
 /// use num_complex::{Complex, Complex32};
 /// use samplewire_blocks::kernels::Window;
 /// use samplewire_blocks::{ChainExt, Constant, chain};
@@ -82,6 +84,7 @@ pub trait ChainExt<T: Sample>: Sized {
         T: Floats;
 
     /// [`PowerSpectrum`] of so many `bins`, each the mean over `averages`.
+    #[cfg(feature = "spectrum")]
     fn spectrum(self, bins: usize, window: Window, averages: u32) -> Chain<f32>
     where
         PowerSpectrum: Transform<T, f32>;
@@ -155,6 +158,7 @@ impl<T: Sample, S: Into<Readable<T>>> ChainExt<T> for Chain<T, S> {
         self.try_transform(Interpolator::new(taps, interpolation))
     }
 
+    #[cfg(feature = "spectrum")]
     fn spectrum(self, bins: usize, window: Window, averages: u32) -> Chain<f32>
     where
         PowerSpectrum: Transform<T, f32>,

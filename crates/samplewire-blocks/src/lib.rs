@@ -6,6 +6,8 @@
 //! usual ones as methods of a chain. What a block does to a sample depends on its index where the
 //! kernel's result does, so that a gap shifts nothing.
 //!
+//! The feature `spectrum`, off by default, adds averaged power spectra.
+//!
 //! ```
 //! use samplewire_blocks::{ChainExt, Complex32, Probe, Tone, chain};
 //!
@@ -36,6 +38,7 @@ mod interpolator;
 pub mod kernels;
 mod map;
 mod noise;
+#[cfg(feature = "spectrum")]
 mod power_spectrum;
 mod probe;
 mod ramp;
@@ -58,6 +61,7 @@ pub use gain::Gain;
 pub use interpolator::Interpolator;
 pub use map::Map;
 pub use noise::Noise;
+#[cfg(feature = "spectrum")]
 pub use power_spectrum::PowerSpectrum;
 pub use probe::{Probe, Reading};
 pub use ramp::Ramp;

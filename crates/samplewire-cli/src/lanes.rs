@@ -1,70 +1,18 @@
-//! Aligned streams: the counters of each, and their sum.
+//! The counters of aligned streams, in words and in JSON.
 
-use std::time::Duration;
-
-use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot};
+use samplewire_record::counters::StreamCounters;
 use serde::Serialize;
 
 use crate::console::Console;
 use crate::figures::grouped;
 use crate::record::json::Counters;
-use crate::record::sessions::sum;
-
-/// One of the streams.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Lane {
-    pub(crate) stream: u16,
-    pub(crate) snapshot: ReceiverSnapshot,
-    pub(crate) counts: LaneCounts,
-}
-
-impl Lane {
-    /// Adds the counts of a later session.
-    pub(crate) fn and(&self, later: &Self) -> Self {
-        let (before, counts) = (self.counts, later.counts);
-        Self {
-            stream: later.stream,
-            snapshot: sum(&self.snapshot, &later.snapshot),
-            counts: LaneCounts {
-                gaps: before.gaps + counts.gaps,
-                missing: before.missing + counts.missing,
-                discarded: before.discarded + counts.discarded,
-            },
-        }
-    }
-}
-
-/// The sums over all streams of a port, with the port's own counts. Round trips and silences are
-/// the longest. The counts of the shared socket are the highest: a stream may miss the latest
-/// ones.
-pub(crate) fn total(
-    streams: impl Iterator<Item = ReceiverSnapshot>,
-    port: PortStats,
-) -> ReceiverSnapshot {
-    let mut total = streams.fold(ReceiverSnapshot::default(), |all, one| ReceiverSnapshot {
-        rtt_ns: all.rtt_ns.max(one.rtt_ns),
-        silent_ns: all.silent_ns.max(one.silent_ns),
-        socket_dropped: all.socket_dropped.max(one.socket_dropped),
-        send_errors: all.send_errors.max(one.send_errors),
-        receive_errors: all.receive_errors.max(one.receive_errors),
-        ..sum(&all, &one)
-    });
-    total.corrupted += port.corrupted;
-    total.foreign += port.foreign;
-    total
-}
-
-/// How long the device has been silent; `None` if it is not silent.
-pub(crate) fn silence(snapshot: &ReceiverSnapshot) -> Option<Duration> {
-    (snapshot.silent_ns > 0).then(|| Duration::from_nanos(snapshot.silent_ns))
-}
 
 /// Prints the counts of each stream, if there are several.
-pub(crate) fn print(console: &mut Console, lanes: &[Lane]) {
+pub(crate) fn print(console: &mut Console, lanes: &[StreamCounters]) {
     if lanes.len() < 2 {
         return;
     }
-    for Lane { stream, snapshot, counts } in lanes {
+    for StreamCounters { stream, snapshot, counts } in lanes {
         console.line(format_args!(
             "  stream {stream:<3} {} received, {} repaired, {} late, {} given up; {} credit stalls",
             grouped(snapshot.stream.received),
@@ -97,8 +45,8 @@ pub(crate) struct LaneEntry {
     counters: Counters,
 }
 
-impl From<&Lane> for LaneEntry {
-    fn from(lane: &Lane) -> Self {
+impl From<&StreamCounters> for LaneEntry {
+    fn from(lane: &StreamCounters) -> Self {
         Self {
             stream: lane.stream,
             samples_missing: lane.counts.missing,
@@ -106,5 +54,71 @@ impl From<&Lane> for LaneEntry {
             samples_discarded: lane.counts.discarded,
             counters: Counters::from(&lane.snapshot),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samplewire::receiver::{ReceiverSnapshot, Stalls};
+    use samplewire_proto::Nanos;
+    use samplewire_proto::receiver::ReceiverStats;
+    use samplewire_record::counters::sum;
+
+    use crate::metrics::tables::{Kind, RECEIVER, RECEIVER_PORT};
+
+    #[test]
+    fn sum_leaves_no_counter_out() {
+        let stream = ReceiverStats {
+            received: 1,
+            delivered: 2,
+            samples_delivered: 3,
+            repaired: 4,
+            reordered: 5,
+            reordered_beyond: 6,
+            reorder_tolerance: Nanos(7),
+            duplicates: 8,
+            late: 9,
+            late_to_play: 10,
+            underflow_samples: 11,
+            skipped: 12,
+            gaps: 13,
+            gap_samples: [14, 15, 16, 17, 18],
+            beyond_credit: 19,
+            marked: 20,
+            refused: 21,
+            foreign: 22,
+            unexpected: 23,
+            reports: 24,
+            ranges: 25,
+            source_lost: 26,
+        };
+        let (corrupted, foreign, socket_dropped, starved) = (27, 28, 29, 30);
+        let one = ReceiverSnapshot {
+            stream,
+            corrupted,
+            foreign,
+            send_errors: 34,
+            receive_errors: 35,
+            socket_dropped,
+            starved,
+            stalls: Stalls::default(),
+            rtt_ns: 31,
+            credit: 32,
+            window: 33,
+            silent_ns: 34,
+            dead_after_ns: 35,
+        };
+        let both = sum(&one, &one);
+        for metric in RECEIVER.metrics {
+            let factor = if metric.kind == Kind::Count { 2 } else { 1 };
+            let (sum, one) = ((metric.value)(&both.stream), (metric.value)(&one.stream));
+            assert_eq!(sum, factor * one, "{}", metric.help);
+        }
+        for metric in RECEIVER_PORT.metrics {
+            let factor = if metric.kind == Kind::Count { 2 } else { 1 };
+            let (sum, one) = ((metric.value)(&both), (metric.value)(&one));
+            assert_eq!(sum, factor * one, "{}", metric.help);
+        }
+        assert_eq!(both.stream.gap_samples, [28, 30, 32, 34, 36]);
     }
 }

@@ -1,4 +1,7 @@
 //! Samples over ordinary Ethernet: every index is delivered, or listed in a gap with its cause.
+//!
+//! The feature `graph`, off by default, adds the blocks in which graphs of `samplewire-circuit` begin
+//! and end. Recordings are in `samplewire-record`.
 
 #![forbid(unsafe_code)]
 
@@ -6,6 +9,7 @@ mod delivery;
 pub mod device;
 mod driver;
 mod endpoint;
+#[cfg(feature = "graph")]
 pub mod ends;
 mod error;
 pub mod find;

@@ -13,6 +13,7 @@ mod levels;
 mod noise;
 mod oscillator;
 mod ramp;
+#[cfg(feature = "spectrum")]
 mod spectrum;
 
 pub use arithmetic::{Floats, add, gain, multiply, multiply_complex, saxpy};
@@ -25,6 +26,7 @@ pub use levels::{Levels, decibels};
 pub use noise::{NOISE_RMS, Noise, noise_pair, scramble};
 pub use oscillator::{FrequencyError, Oscillator};
 pub use ramp::{PeriodError, Ramp};
+#[cfg(feature = "spectrum")]
 pub use spectrum::{Spectrum, SpectrumError, Window};
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use samplewire::SampleIndex;
 use samplewire::receiver::{Block, ReceiveStream};
-use samplewire_record::account::Account;
+use samplewire_record::account::{Account, HeldUp};
 use samplewire_record::sigmf::RecordedGap;
 
 use super::ending::Ending;
@@ -17,7 +17,6 @@ use super::watch::Watch;
 use crate::arguments::GapFill;
 use crate::cadence::Cadence;
 use crate::console::Console;
-use crate::hops::HeldUp;
 use crate::record::gap_lines::GapLines;
 use crate::zmtp::{Offered, Socket};
 

@@ -8,6 +8,7 @@ use samplewire::device::{AcceptedStream, ReceiveListener};
 use samplewire::receiver::ReceiveStream;
 use samplewire::transmitter::{Listener, SendError, SendStream, SessionEnd};
 use samplewire_proto::wire::CloseReason;
+use samplewire_record::counters::silence;
 
 use super::ending::Ending;
 use super::inward::{Inward, PumpError};
@@ -18,7 +19,6 @@ use crate::console::Console;
 use crate::failure::Failure;
 use crate::host::HostHints;
 use crate::interrupt::wait_ready;
-use crate::lanes;
 use crate::metrics::{Entry, View, ended};
 use crate::outcome::Outcome;
 use crate::rate::tally;
@@ -124,7 +124,7 @@ fn receive(
     let account = outward.pump(&mut receiver, ending, console)?;
     let elapsed = started.elapsed();
     let zeros = outward.watch.carried().zeros - before.zeros;
-    let silent = lanes::silence(&receiver.stats());
+    let silent = silence(&receiver.stats());
     let (words, error) = match receiver.end() {
         None => ("ended here".to_owned(), None),
         Some(Ok(end)) => (end_words(*end), is_broken(*end).then(|| end_words(*end))),

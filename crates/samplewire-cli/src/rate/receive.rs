@@ -6,16 +6,15 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::{AlignedItem, Stalls};
 use samplewire::{AlignedStreams, End, ReceiveError};
-use samplewire_record::account::Account;
+use samplewire_record::account::{Account, HeldUp};
 use samplewire_record::chain::ChainSink;
+use samplewire_record::counters::{of_closed, silence, total};
 use samplewire_record::sigmf::RecordedGap;
 use samplewire_record::sink::Sink;
 
 use super::tally::Received;
 use crate::cadence::Cadence;
-use crate::hops::HeldUp;
 use crate::host::HostHints;
-use crate::lanes::{Lane, silence, total};
 
 /// A running receiver.
 pub(super) struct Receiving {
@@ -103,9 +102,8 @@ impl Receiving {
             }
         }
         let streams: Vec<_> = self.aligned.infos().map(|info| info.stream).collect();
-        let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
         let closed = self.aligned.close();
-        let lanes: Vec<_> = streams.into_iter().zip(closed.streams).map(lane).collect();
+        let lanes = of_closed(streams, closed.streams);
         let snapshot = total(lanes.iter().map(|lane| lane.snapshot), closed.port);
         let host = before.until_now(peer);
         Received {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::TransmitterSnapshot;
 use samplewire_record::account::{Account, Balance, Defect};
+use samplewire_record::counters::StreamCounters;
 
 use super::{json, receive, transmit};
 use crate::account;
@@ -16,7 +17,7 @@ use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
 use crate::host::HostHints;
-use crate::lanes::{self, Lane, LaneEntry};
+use crate::lanes::{self, LaneEntry};
 
 /// The counts up to a moment, or between two moments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -146,7 +147,7 @@ pub(crate) struct Received {
     pub(crate) silent: Option<Duration>,
     pub(crate) snapshot: ReceiverSnapshot,
     /// The same for each stream.
-    pub(crate) lanes: Vec<Lane>,
+    pub(crate) lanes: Vec<StreamCounters>,
     pub(crate) host: HostHints,
     pub(crate) elapsed: Duration,
     pub(crate) frame_bytes: usize,

@@ -3,19 +3,18 @@
 mod dialer;
 pub(crate) mod gap_lines;
 pub(crate) mod json;
-mod recording;
 mod reporter;
-pub(crate) mod sessions;
 mod stop;
 pub(crate) mod summary;
+mod view;
 mod watch;
 
 use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
-use samplewire::receiver::{Interleaved, PortStats};
+use samplewire::receiver::Interleaved;
 use samplewire_io::faults::Direction;
-use samplewire_record::account::Account;
+use samplewire_record::recorder::{Recorded, Recorder, RecorderOptions, open_first};
 use samplewire_record::sigmf::Notes;
 use samplewire_record::sink::{self, SinkOptions, Writer};
 
@@ -29,7 +28,6 @@ use crate::figures::{grouped, measured};
 use crate::finishing::{self, backlog_words};
 use crate::host::HostHints;
 use crate::interrupt::Interrupt;
-use crate::lanes::{Lane, total};
 use crate::metrics::Exporter;
 use crate::outcome::Outcome;
 use crate::probe::Device;
@@ -37,13 +35,12 @@ use crate::real_time;
 use crate::stream::{path_words, stream_of, stream_words};
 use crate::wiring::{self, Flow, Logs};
 
-use dialer::{Dialer, Line};
+use dialer::Dialer;
 use json::Start;
-use recording::Recording;
 use reporter::{Form, Reporter};
-use sessions::{Contest, Seam, check_same};
 use stop::Stop;
 use summary::Summary;
+use view::RecordingView;
 use watch::Watch;
 
 /// Records, and tells of it in the form that was asked for.
@@ -75,68 +72,33 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     // Nobody plays a stream for a name that cannot be had.
     sink::check_name(&arguments.file, &sink_options(arguments, None)).map_err(Failure::Create)?;
     let dialer = Dialer::new(arguments, found.as_ref().and_then(|found| found.owner))?;
-    let mut line = dialer.dial()?;
+    let receiver = open_first(&dialer, arguments.timeout, arguments.reconnect)?;
     let started = Instant::now();
     // From here on there is something to close.
     let interrupt = Interrupt::install()?;
-    announce(arguments, reporter, &line, dialer.faults.as_ref());
-    let mut info = line.receiver.info().clone();
+    announce(arguments, reporter, &receiver, dialer.faults.as_ref());
+    let info = receiver.info();
     let host = HostHints::now(info.address);
     let mut notes = Notes::default();
-    notes.set_streams(line.receiver.infos().map(|info| info.stream));
+    notes.set_streams(receiver.infos().map(|info| info.stream));
     let options = sink_options(arguments, dialer.owner).notes(notes);
-    let sink = sink::open(&arguments.file, &stream_of(&info), &options).map_err(Failure::Create)?;
+    let sink = sink::open(&arguments.file, &stream_of(info), &options).map_err(Failure::Create)?;
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
-    let mut seam = found.as_ref().and_then(Seam::behind);
-    let first_index = seam.map_or(info.first_index, |seam| seam.next_index);
-    let account = Account::new(first_index, arguments.nsamps);
-    let mut recording = Recording::new(
-        (&mut writer, !["-", "null"].map(OsStr::new).contains(&arguments.file.as_os_str())),
-        (reporter, &interrupt),
-        Watch::new(exporter.registry(), &account),
-        account,
-        started,
-        (arguments.duration, arguments.timeout),
-    );
-    let (mut contest, mut openings) = (Contest::default(), 1);
-    let memory_bytes = line.receiver.memory_bytes();
-    let (mut lanes, mut port) = (Vec::new(), PortStats::default());
-    let (stop, stopped, logs) = loop {
-        let opened = Instant::now();
-        let stop = match recording.join(seam.as_ref(), &info) {
-            Ok(()) => recording.run(&mut line.receiver),
-            Err(error) => Stop::of_sink(error),
-        };
-        // Closing lingers until the device knows.
-        let stopped = Instant::now();
-        let (session, session_port) = close(line.receiver);
-        (lanes, port) = (add(&lanes, session), port.plus(session_port));
-        recording.close(total(lanes.iter().map(|lane| lane.snapshot), port));
-        if !arguments.reconnect || !stop.is_lost() {
-            break (stop, stopped, line.logs);
-        }
-        recording.lost(&stop);
-        line = match dialer.redial(|| recording.due(Instant::now())) {
-            Ok(line) => line,
-            Err(stop) => {
-                recording.stopped_without_stream();
-                break (stop, Instant::now(), line.logs);
-            }
-        };
-        openings += 1;
-        let now = line.receiver.info().clone();
-        if let Err(stop) = check_same(&info, &now) {
-            break (stop, Instant::now(), line.logs);
-        }
-        if contest.is_lost_again(&stop, opened.elapsed(), now.boot_id == info.boot_id) {
-            break (Stop::Contested, Instant::now(), line.logs);
-        }
-        seam = Some(recording.seam(&info));
-        recording.found(&now);
-        info = now;
-    };
-    let Recording { account, before: snapshot, silent, .. } = recording;
-    let elapsed = stopped - started;
+    let memory_bytes = receiver.memory_bytes();
+    let options = RecorderOptions::new(started)
+        .samples(arguments.nsamps)
+        .duration(arguments.duration)
+        .silence(arguments.timeout)
+        .reconnect(arguments.reconnect)
+        .has_disk(!["-", "null"].map(OsStr::new).contains(&arguments.file.as_os_str()))
+        .found(found);
+    let watch = Watch::new(exporter.registry(), &options.account(info));
+    let mut view = RecordingView::new(reporter, &interrupt, watch, started, arguments.duration);
+    let recorder = Recorder::new(options, info, &mut writer, &mut view);
+    let recorded = recorder.run(&dialer, receiver);
+    let Recorded { account, counters: snapshot, silent, info, streams: lanes, .. } = recorded;
+    let stop = Stop::of(recorded.stop, &interrupt);
+    let elapsed = recorded.stopped - started;
     reporter.interval(elapsed, &account, &snapshot);
     let queue = writer.depth();
     let (backlog, file) = (writer.backlog(), arguments.file.display().to_string());
@@ -154,7 +116,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         balance: account.balance(files.written_samples()),
         account,
         silent,
-        openings,
+        openings: recorded.openings,
         elapsed,
         snapshot,
         lanes,
@@ -164,21 +126,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         memory_bytes,
         frame_bytes,
     };
-    Ok(conclude(arguments, reporter, &summary, &logs))
-}
-
-/// Closes the streams; the final counters of each, and of their port.
-fn close(receiver: Interleaved) -> (Vec<Lane>, PortStats) {
-    let streams: Vec<_> = receiver.infos().map(|info| info.stream).collect();
-    let closed = receiver.close();
-    let lane = |(stream, (snapshot, counts))| Lane { stream, snapshot, counts };
-    (streams.into_iter().zip(closed.streams).map(lane).collect(), closed.port)
-}
-
-/// The counters of all sessions up to `before`, and of the one after it.
-fn add(before: &[Lane], session: Vec<Lane>) -> Vec<Lane> {
-    let lanes = session.into_iter().enumerate();
-    lanes.map(|(at, lane)| before.get(at).map_or(lane, |before| before.and(&lane))).collect()
+    Ok(conclude(arguments, reporter, &summary, &dialer.into_logs()))
 }
 
 /// Says how it went.
@@ -237,10 +185,9 @@ fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions 
 fn announce(
     arguments: &RecordArguments,
     reporter: &mut Reporter,
-    line: &Line,
+    receiver: &Interleaved,
     faults: Option<&FaultPair>,
 ) {
-    let receiver = &line.receiver;
     let capabilities = receiver.capabilities();
     let info = receiver.info();
     let window = arguments.window.min(info.window.max(1));

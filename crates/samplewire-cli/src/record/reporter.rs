@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_record::account::Account;
+use samplewire_record::recorder::Silence;
 use samplewire_record::sigmf::RecordedGap;
 use serde::Serialize;
 
@@ -36,20 +37,15 @@ pub(super) struct Reporter {
     shown: Told,
 }
 
-/// A device that may be gone.
+/// What the status line shows besides counts.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Silence {
-    /// How long it has been silent.
-    pub(super) silent: Duration,
-    /// How much longer it may be before it is given up.
-    pub(super) left: Duration,
-}
-
-impl Silence {
-    fn words(&self) -> String {
-        let [silent, left] = [self.silent, self.left].map(|it| span(it.as_secs_f64()));
-        format!("  device silent for {silent}, given up in {left}")
-    }
+pub(super) struct Shown {
+    /// How long the recording has run.
+    pub(super) elapsed: Duration,
+    /// How long it is to run.
+    pub(super) duration: Option<Duration>,
+    /// A device that may be gone.
+    pub(super) silence: Option<Silence>,
 }
 
 /// What has been told already.
@@ -132,10 +128,9 @@ impl Reporter {
     /// Shows how far it is.
     pub(super) fn status(
         &mut self,
-        (elapsed, duration): (Duration, Option<Duration>),
+        Shown { elapsed, duration, silence }: Shown,
         account: &Account,
         snapshot: &ReceiverSnapshot,
-        silence: Option<Silence>,
     ) {
         if !self.console.has_status() {
             return;
@@ -144,7 +139,7 @@ impl Reporter {
         let before = std::mem::replace(&mut self.shown, now);
         let bytes = (now.delivered - before.delivered) * self.frame_bytes;
         let rate = measured(bits_per_second(bytes, elapsed - before.elapsed), "b/s");
-        let silence = silence.as_ref().map_or_else(String::new, Silence::words);
+        let silence = silence.as_ref().map_or_else(String::new, silence_words);
         self.console.status(&format!(
             "{}{}  {} samples  {rate}  {} repaired  {} missing{silence}",
             span(elapsed.as_secs_f64()),
@@ -201,6 +196,11 @@ fn interval(before: &Told, now: &Told, frame_bytes: u64) -> Interval {
         packets_repaired: now.repaired - before.repaired,
         packets_late: now.late - before.late,
     }
+}
+
+fn silence_words(silence: &Silence) -> String {
+    let [silent, left] = [silence.silent, silence.left].map(|it| span(it.as_secs_f64()));
+    format!("  device silent for {silent}, given up in {left}")
 }
 
 /// ` (45 %)` where it is known how much there will be.

@@ -3,12 +3,15 @@
 use std::io;
 use std::time::Duration;
 
-use samplewire::ReceiveError;
+use samplewire::{DeviceInfo, ReceiveError};
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
+use samplewire_record::recorder::{self, Changed};
 use samplewire_record::sink::SinkError;
 
+use crate::interrupt::Interrupt;
 use crate::outcome::Outcome;
+use crate::stream::{stream_of, stream_words};
 
 /// Why a recording stopped.
 #[derive(Debug)]
@@ -47,18 +50,33 @@ pub(super) enum Stop {
 }
 
 impl Stop {
+    /// Why the recorder stopped; what it was asked to stop by is a signal.
+    pub(super) fn of(stop: recorder::Stop, interrupt: &Interrupt) -> Self {
+        match stop {
+            recorder::Stop::Samples => Self::Samples,
+            recorder::Stop::Duration => Self::Duration,
+            recorder::Stop::Requested => Self::Signal(interrupt.signal().unwrap_or_default()),
+            recorder::Stop::Silence(span) => Self::Silence(span),
+            recorder::Stop::Ended(error) => Self::of_stream(error),
+            recorder::Stop::Contested => Self::Contested,
+            recorder::Stop::Changed(changed) => Self::Changed(changed_words(&changed)),
+            recorder::Stop::NotReopened(words) => Self::Port(words),
+            recorder::Stop::Sink(error) => Self::of_sink(error),
+            other => Self::Port(format!("{other:?}")),
+        }
+    }
+
     /// How the stream ended, seen from the receiver, or which of several.
-    pub(super) fn of_streams(error: ReceiveError, has_several: bool) -> Self {
-        let (stream, error) = match error {
-            ReceiveError::Stream { stream, error } => (stream, *error),
-            apart => return Self::Apart(apart.to_string()),
-        };
-        let stop = match error {
+    fn of_stream(error: ReceiveError) -> Self {
+        match error {
+            ReceiveError::Stream { stream, error } => {
+                Self::Stream { stream, stop: Box::new(Self::of_stream(*error)) }
+            }
             ReceiveError::Closed(End::Finished { .. }) => Self::Finished,
             ReceiveError::Closed(end) | ReceiveError::Broken(end) => Self::Broken(end),
+            error @ ReceiveError::Apart { .. } => Self::Apart(error.to_string()),
             error => Self::Port(error.to_string()),
-        };
-        if has_several { Self::Stream { stream, stop: Box::new(stop) } } else { stop }
+        }
     }
 
     /// The reason, whichever stream it is of.
@@ -149,23 +167,6 @@ impl Stop {
             | Self::Sink(_) => true,
         }
     }
-
-    /// Whether the stream is gone in a way that a new opening may mend (`--reconnect`).
-    pub(super) fn is_lost(&self) -> bool {
-        match self.root() {
-            Self::Silence(_) | Self::Port(_) => true,
-            Self::Broken(end) => matches!(
-                end,
-                End::PeerRestarted
-                    | End::PeerSilent
-                    | End::CircuitBreaker
-                    | End::ClosedByPeer(
-                        CloseReason::TakenOver | CloseReason::DeviceFault | CloseReason::PeerSilent
-                    )
-            ),
-            _ => false,
-        }
-    }
 }
 
 fn broken_words(end: End) -> String {
@@ -183,6 +184,16 @@ fn broken_words(end: End) -> String {
         End::CircuitBreaker => "more than half of all packets were retransmissions".into(),
         End::Violation(violation) => format!("the device broke the protocol: {violation}"),
     }
+}
+
+fn changed_words(Changed { before, now }: &Changed) -> String {
+    let words =
+        |info: &DeviceInfo| format!("stream {}, {}", info.stream, stream_words(&stream_of(info)));
+    format!(
+        "the device came back with another stream: {}; the recording is of {}",
+        words(now),
+        words(before)
+    )
 }
 
 const SIGPIPE: u8 = 13;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire_record::account::{Account, Balance, Defect};
+use samplewire_record::counters::StreamCounters;
 use samplewire_record::sigmf::RecordedCause;
 use samplewire_record::sink::{Depth, SinkSummary};
 
@@ -16,7 +17,7 @@ use crate::console::Console;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::hops;
 use crate::host::HostHints;
-use crate::lanes::{self, Lane, LaneEntry};
+use crate::lanes::{self, LaneEntry};
 use crate::outcome::Outcome;
 
 /// A recording that is over.
@@ -33,7 +34,7 @@ pub(super) struct Summary {
     pub(super) elapsed: Duration,
     pub(super) snapshot: ReceiverSnapshot,
     /// The same of each stream.
-    pub(super) lanes: Vec<Lane>,
+    pub(super) lanes: Vec<StreamCounters>,
     pub(super) host: HostHints,
     pub(super) files: SinkSummary,
     /// How full the queue before the file was.

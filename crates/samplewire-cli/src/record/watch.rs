@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
 use samplewire_record::account::Account;
+use samplewire_record::counters::sum;
 
-use super::sessions::sum;
 use crate::cadence::Cadence;
 use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
 

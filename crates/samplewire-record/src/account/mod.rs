@@ -1,12 +1,14 @@
 //! The account of a recording: every index once, as a sample or as missing with its cause.
 
 mod balance;
+mod held_up;
 mod hops;
 
 use samplewire_proto::SampleIndex;
 
 use crate::sigmf::{RecordedCause, RecordedGap};
 pub use balance::{Balance, Defect};
+pub use held_up::HeldUp;
 pub use hops::{Hop, Hops};
 
 /// Follows the indexes that a receiver delivers, up to a limit.

@@ -1,0 +1,67 @@
+//! Whether a program held its stream up before a gap.
+
+use samplewire::receiver::Stalls;
+use samplewire_proto::SampleIndex;
+
+use crate::sigmf::RecordedGap;
+
+/// Whether the program, or what it writes to, held the stream up before a gap.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct HeldUp {
+    rate_hz: f64,
+    /// Where the stalls began that the last gaps came of, and what these lost.
+    stalled_at: SampleIndex,
+    lost: u64,
+}
+
+impl HeldUp {
+    /// Of a stream of this rate, 0 where it is not known.
+    pub const fn new(rate_hz: f64) -> Self {
+        Self { rate_hz, stalled_at: 0, lost: 0 }
+    }
+
+    /// Whether what the source lost in `gap` came of `stalls`, for the most part and at most: all that
+    /// came of them is no longer than they were.
+    pub fn before(&mut self, gap: &RecordedGap, stalls: impl FnOnce() -> Stalls) -> bool {
+        if gap.source_lost == 0 {
+            return false;
+        }
+        let stalls = stalls();
+        let lost = if stalls.first_index() == self.stalled_at { self.lost } else { 0 };
+        let lost = lost.saturating_add(gap.source_lost);
+        let is_held_up = stalls.explains(gap.first, lost, self.rate_hz);
+        if is_held_up {
+            (self.stalled_at, self.lost) = (stalls.first_index(), lost);
+        }
+        is_held_up
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samplewire_proto::Cause;
+
+    use super::*;
+    use crate::sigmf::RecordedCause;
+
+    #[test]
+    fn stall_explains_the_losses_that_it_is_long_enough_for() {
+        let gap = |first, source_lost| {
+            let cause = RecordedCause::Stream(Cause::SourceOverflow);
+            RecordedGap { first, not_repaired: 0, source_lost, cause, stream: None }
+        };
+        // 1 ms while index 5,000 was to come, of ends that hold 1,000 samples each.
+        let mut stalls = Stalls::new(10, 100);
+        let mut held_up = HeldUp::new(1e6);
+        assert!(!held_up.before(&gap(5_500, 5), || stalls));
+        stalls.note(5_000, 1_000_000);
+        assert!(!held_up.before(&gap(5_500, 0), || stalls), "the source lost nothing");
+        assert!(held_up.before(&gap(5_500, 900), || stalls));
+        assert!(held_up.before(&gap(6_500, 900), || stalls));
+        assert!(!held_up.before(&gap(6_900, 900), || stalls), "that is more than it lasted");
+        assert!(!held_up.before(&gap(90_000, 5), || stalls), "it was long ago and lost nothing");
+        stalls.note(95_000, 1_000_000);
+        assert!(held_up.before(&gap(95_900, 2_000), || stalls));
+        assert!(!held_up.before(&gap(96_000, 500_000), || stalls), "the device stood still");
+    }
+}

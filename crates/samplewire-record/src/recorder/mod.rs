@@ -1,0 +1,231 @@
+//! The recording loop: from a device's streams into a sink, until something stops it.
+//!
+//! A [`Recorder`] accounts for every index once, as a sample or in a gap with its cause. It opens
+//! the stream again where that is lost, goes on behind a recording that was there
+//! ([`resumable`](crate::sink::resumable)), and finds out which losses the program or the disk
+//! caused. It does not open the sink and does not finish it.
+//!
+//! ```
+//! use std::time::Instant;
+//!
+//! use samplewire::source::{CounterSource, Source};
+//! use samplewire::transmitter::Overflow;
+//! use samplewire_record::recorder::{
+//!     Observer, OptionsOpener, Recorder, RecorderOptions, Stop, open_first,
+//! };
+//! use samplewire_record::sink::{self, SinkOptions, Writer};
+//!
+//! struct Quiet;
+//! impl Observer for Quiet {}
+//!
+//! let mut source = CounterSource::new(1e6, 0)?;
+//! let mut device = samplewire::device().sends(source.info().clone()).listen("127.0.0.1:0")?;
+//! let address = device.address;
+//! let sending = std::thread::spawn(move || {
+//!     let mut stream = device.accept().expect("a receiver comes");
+//!     let start = Instant::now();
+//!     stream.play(&mut source, Overflow::Wait, || start.elapsed().as_millis() > 100)
+//! });
+//!
+//! let opener = OptionsOpener { options: samplewire::receive(), address };
+//! let receiver = open_first(&opener, None, false)?;
+//! let stream = receiver.info().stream_info();
+//! let mut writer = Writer::start(sink::open("null".as_ref(), &stream, &SinkOptions::new())?, 64)?;
+//! let options = RecorderOptions::new(Instant::now()).samples(Some(50_000));
+//! let mut quiet = Quiet;
+//! let recorder = Recorder::new(options, receiver.info(), &mut writer, &mut quiet);
+//! let recorded = recorder.run(&opener, receiver);
+//!
+//! assert!(matches!(recorded.stop, Stop::Samples));
+//! assert_eq!(writer.finish().0.samples, 50_000);
+//! # drop(sending.join());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod attribution;
+mod observer;
+mod opener;
+mod options;
+mod resume;
+mod stop;
+mod turn;
+
+use std::time::{Duration, Instant};
+
+use samplewire::DeviceInfo;
+use samplewire::receiver::{Interleaved, PortStats, ReceiverSnapshot};
+
+pub use observer::{Observer, Progress, Silence};
+pub use opener::{Opener, OptionsOpener, open_first, retry_after};
+pub use options::RecorderOptions;
+pub use stop::{Changed, Stop};
+
+use crate::account::Account;
+use crate::counters::{self, StreamCounters, total};
+use crate::sigmf::{RecordedCause, RecordedGap};
+use crate::sink::{SinkError, Writer};
+use attribution::Attribution;
+use resume::{Contest, Lost, Resume, check_same};
+
+/// A recording under way.
+#[derive(Debug)]
+pub struct Recorder<'a, V: ?Sized> {
+    options: RecorderOptions,
+    writer: &'a mut Writer,
+    observer: &'a mut V,
+    account: Account,
+    /// Where it goes on, until the stream is open.
+    resume: Option<Resume>,
+    /// The device as of the last opening.
+    info: DeviceInfo,
+    /// The counters of the openings before the present one.
+    before: ReceiverSnapshot,
+    /// When samples came last.
+    heard: Instant,
+    /// How long the device had been silent when the recording stopped, where it was.
+    silent: Option<Duration>,
+    attribution: Attribution,
+}
+
+/// A recording that is over.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Why it stopped.
+    pub stop: Stop,
+    /// When it stopped.
+    pub stopped: Instant,
+    /// Every index once.
+    pub account: Account,
+    /// How long the device had been silent at the stop, where it was: what it lost then is in no gap.
+    pub silent: Option<Duration>,
+    /// How often the stream was opened.
+    pub openings: u32,
+    /// The device as of the last opening.
+    pub info: DeviceInfo,
+    /// The counters of all streams and all openings.
+    pub counters: ReceiverSnapshot,
+    /// The counters of each stream.
+    pub streams: Vec<StreamCounters>,
+}
+
+impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
+    /// A recording into `writer` of the streams `info`.
+    pub fn new(
+        options: RecorderOptions,
+        info: &DeviceInfo,
+        writer: &'a mut Writer,
+        observer: &'a mut V,
+    ) -> Self {
+        Self {
+            account: options.account(info),
+            resume: options.found.as_ref().and_then(Resume::behind),
+            info: info.clone(),
+            before: ReceiverSnapshot::default(),
+            heard: options.started,
+            silent: None,
+            attribution: Attribution::default(),
+            options,
+            writer,
+            observer,
+        }
+    }
+
+    /// Records from `receiver`, and from what `opener` opens after it, until something stops it; then
+    /// the stream is closed.
+    ///
+    /// # Blocking
+    /// Until something stops the recording, and the device knows.
+    pub fn run<O: Opener>(mut self, opener: &O, mut receiver: Interleaved) -> Recorded {
+        let (mut contest, mut openings) = (Contest::default(), 1);
+        let (mut streams, mut port) = (Vec::new(), PortStats::default());
+        let (stop, stopped) = loop {
+            let opened = Instant::now();
+            let stop = match self.join() {
+                Ok(()) => self.record(&mut receiver),
+                Err(error) => Stop::Sink(error),
+            };
+            // Closing lingers until the device knows.
+            let stopped = Instant::now();
+            let (session, session_port) = counters::close(receiver);
+            (streams, port) = (add(&streams, session), port.plus(session_port));
+            self.before = total(streams.iter().map(|it| it.snapshot), port);
+            self.observer.closed();
+            if !self.options.reconnect || !stop.is_lost() {
+                break (stop, stopped);
+            }
+            let is_taken = stop.is_taken();
+            self.observer.lost(stop);
+            receiver = match opener::reopen(opener, || self.due(Instant::now())) {
+                Ok(receiver) => receiver,
+                Err(stop) => {
+                    self.silent = Some(self.heard.elapsed());
+                    break (stop, Instant::now());
+                }
+            };
+            openings += 1;
+            let now = receiver.info();
+            if let Err(changed) = check_same(&self.info, now) {
+                break (Stop::Changed(changed), Instant::now());
+            }
+            let is_same_boot = now.boot_id == self.info.boot_id;
+            if contest.is_lost_again(Lost { is_taken, lasted: opened.elapsed(), is_same_boot }) {
+                break (Stop::Contested, Instant::now());
+            }
+            self.resume = Some(self.position());
+            self.observer.reopened(now, self.heard.elapsed());
+            self.info = now.clone();
+        };
+        Recorded {
+            stop,
+            stopped,
+            account: self.account,
+            silent: self.silent,
+            openings,
+            info: self.info,
+            counters: self.before,
+            streams,
+        }
+    }
+
+    /// Takes note that the stream is open: of the gap behind what is there, and of the device's run.
+    fn join(&mut self) -> Result<(), SinkError> {
+        if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
+            match self.account.take_gap(&gap, false) {
+                Some(gap) => self.gap(&gap)?,
+                // Across runs of the device the gap is named also where its length is not known.
+                None if gap.is_estimated() => self.gap(&gap)?,
+                None => {}
+            }
+            if gap.is_estimated() {
+                self.account.restart_at(self.info.first_index);
+            }
+        }
+        self.heard = Instant::now();
+        self.attribution = Attribution::new(&self.info, self.options.has_disk);
+        self.writer.session(self.info.boot_id)
+    }
+
+    /// Where the recording stands, as the next opening has to know.
+    fn position(&self) -> Resume {
+        Resume {
+            next_index: self.account.range().end,
+            boot_id: Some(self.info.boot_id),
+            cause: RecordedCause::Reconnected,
+            silence: self.heard.elapsed(),
+        }
+    }
+
+    fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
+        self.observer.gap(gap);
+        self.writer.gap(gap)
+    }
+}
+
+/// The counters of all openings up to `before`, and of the one after it.
+fn add(before: &[StreamCounters], session: Vec<StreamCounters>) -> Vec<StreamCounters> {
+    let streams = session.into_iter().enumerate();
+    streams.map(|(at, it)| before.get(at).map_or(it, |before| before.and(&it))).collect()
+}
+
+/// The longest wait between two looks at whether to stop: a stop begins within 100 ms.
+const STOP_PAUSE: Duration = Duration::from_millis(50);

@@ -1,0 +1,115 @@
+//! One opening of the stream: turn by turn, from the receiver into the writer.
+
+use std::time::{Duration, Instant};
+
+use samplewire::Block;
+use samplewire::receiver::{AlignedItem, Interleaved, StreamGap};
+
+use super::observer::{Observer, Progress};
+use super::{Recorder, STOP_PAUSE, Stop};
+use crate::counters::silence;
+use crate::sigmf::RecordedGap;
+use crate::sink::SinkError;
+
+impl<V: Observer + ?Sized> Recorder<'_, V> {
+    /// Records until something stops it.
+    pub(super) fn record(&mut self, receiver: &mut Interleaved) -> Stop {
+        self.observer.opened(receiver);
+        loop {
+            let now = Instant::now();
+            let stop = self.turn(receiver, now);
+            let progress = Progress {
+                now,
+                started: self.options.started,
+                account: &self.account,
+                is_last: stop.is_some(),
+                receiver,
+                before: &self.before,
+                heard: self.heard,
+                silence_max: self.options.silence,
+            };
+            self.observer.turn(&progress);
+            if let Some(stop) = stop {
+                self.silent = silence(&progress.counters());
+                return stop;
+            }
+        }
+    }
+
+    /// Whether something stops the recording that is not in the stream.
+    pub(super) fn due(&mut self, now: Instant) -> Option<Stop> {
+        if self.observer.should_stop() {
+            return Some(Stop::Requested);
+        }
+        let is_over = self.left(now).is_some_and(|left| left.is_zero());
+        is_over.then_some(Stop::Duration)
+    }
+
+    /// What is left of the time that was asked for.
+    fn left(&self, now: Instant) -> Option<Duration> {
+        let until = self.options.started.checked_add(self.options.duration?)?;
+        Some(until.saturating_duration_since(now))
+    }
+
+    fn turn(&mut self, receiver: &mut Interleaved, now: Instant) -> Option<Stop> {
+        if let Some(stop) = self.due(now) {
+            return Some(stop);
+        }
+        let pause = self.left(now).map_or(STOP_PAUSE, |left| left.min(STOP_PAUSE));
+        if !self.writer.has_room() {
+            self.heard = now;
+            std::thread::sleep(FULL_PAUSE);
+            self.attribution.note_full_queue(self.account.range().end, now.elapsed());
+            return None;
+        }
+        match receiver.next_within(pause) {
+            Ok(Some(item)) => {
+                self.heard = now;
+                let taken = match item {
+                    AlignedItem::Samples(block) => self.take(block),
+                    AlignedItem::Gap(gap) => self.take_gap(&gap, receiver),
+                };
+                match taken {
+                    Err(error) => Some(Stop::Sink(error)),
+                    Ok(()) => self.account.is_full().then_some(Stop::Samples),
+                }
+            }
+            Ok(None) => {
+                let silence = self.options.silence.filter(|silence| now - self.heard > *silence);
+                silence.map(Stop::Silence)
+            }
+            Err(error) => Some(Stop::of_streams(error, receiver.infos().len())),
+        }
+    }
+
+    /// Accounts for a gap, and for the stream that has it where there are several.
+    fn take_gap(
+        &mut self,
+        StreamGap { stream, gap }: &StreamGap,
+        receiver: &Interleaved,
+    ) -> Result<(), SinkError> {
+        let stream = (receiver.infos().len() > 1).then_some(*stream);
+        let gap = RecordedGap { stream, ..RecordedGap::from(gap) };
+        // A stream that was opened again may begin before what is there.
+        let Some(gap) = self.account.ahead(&gap) else { return Ok(()) };
+        let (gap, is_held_up) = self.attribution.attribute(gap, || receiver.stalls());
+        let taken = self.account.take_gap(&gap, is_held_up);
+        taken.map_or(Ok(()), |gap| self.gap(&gap))
+    }
+
+    /// Accounts for samples, and has those written that are still wanted.
+    fn take(&mut self, block: Block) -> Result<(), SinkError> {
+        let overlap = self.account.overlap(block.index(), block.len());
+        let index = block.index() + overlap as u64;
+        let count = self.account.take_samples(index, block.len() - overlap);
+        if count == 0 {
+            return Ok(());
+        }
+        let frame_bytes = block.bytes().len() / block.len();
+        let bytes = overlap * frame_bytes..(overlap + count) * frame_bytes;
+        self.writer.samples(block, index, bytes)
+    }
+}
+
+/// How long to wait for room in the writer's queue: less than the receiver's memory holds.
+const FULL_PAUSE: Duration = Duration::from_micros(200);

@@ -1,0 +1,173 @@
+//! The recording loop over loopback: streams that are lost, and recordings that are gone on with.
+
+#[path = "../../samplewire/tests/bytes/mod.rs"]
+mod bytes;
+
+use std::net::SocketAddr;
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use samplewire::format::Format;
+use samplewire::source::{NullSource, Source, StreamInfo};
+use samplewire::transmitter::Overflow;
+use samplewire::{DeviceInfo, DeviceOptions, End, ReceiveError, ReceiveOptions};
+use samplewire_record::recorder::{
+    Observer, OptionsOpener, Progress, Recorded, Recorder, RecorderOptions, Stop, open_first,
+};
+use samplewire_record::sigmf::RecordedCause;
+use samplewire_record::sink::{self, SinkOptions, Writer};
+use samplewire_record::verify;
+
+/// A device that plays each source to one receiver, one after the other.
+fn device(sources: Vec<Box<dyn Source>>) -> (SocketAddr, JoinHandle<()>) {
+    let info = sources[0].info().clone();
+    let device = DeviceOptions::new().sends(info).listen("127.0.0.1:0").expect("a free port");
+    let address = device.address;
+    let thread = std::thread::spawn(move || {
+        let mut device = device;
+        for mut source in sources {
+            let accepted = device.listeners[0].accept(Duration::from_secs(20));
+            let mut stream = accepted.expect("the port works").expect("a receiver comes");
+            // A source that fails ends its stream; the next receiver gets the next source.
+            drop(stream.play(&mut *source, Overflow::Wait, || false));
+        }
+    });
+    (address, thread)
+}
+
+/// Counts from 0, and fails behind the last sample.
+fn failing(samples: usize) -> Box<dyn Source> {
+    let info = StreamInfo::new(Format::Sc16, 1, 20e6).expect("a rate in range");
+    Box::new(Bytes::repeated(info, vec![1; samples * 4 + 2], 1))
+}
+
+/// Counts what it sees.
+#[derive(Debug, Default)]
+struct Seen {
+    opened: u32,
+    closed: u32,
+    lost: u32,
+    reopened: u32,
+    /// Whether it stops the recording once samples have come.
+    stops: bool,
+    has_samples: bool,
+}
+
+impl Observer for Seen {
+    fn should_stop(&mut self) -> bool {
+        self.stops && self.has_samples
+    }
+
+    fn turn(&mut self, progress: &Progress<'_>) {
+        self.has_samples = progress.account.delivered() > 0;
+    }
+
+    fn opened(&mut self, _receiver: &samplewire::receiver::Interleaved) {
+        self.opened += 1;
+    }
+
+    fn closed(&mut self) {
+        self.closed += 1;
+    }
+
+    fn lost(&mut self, _stop: Stop) {
+        self.lost += 1;
+    }
+
+    fn reopened(&mut self, _info: &DeviceInfo, _silence: Duration) {
+        self.reopened += 1;
+    }
+}
+
+/// Records into `path` and finishes it.
+fn record(
+    address: SocketAddr,
+    path: &Path,
+    options: RecorderOptions,
+    is_appended: bool,
+    seen: &mut Seen,
+) -> Recorded {
+    let opener = OptionsOpener { options: ReceiveOptions::new().owner(7).window(16), address };
+    let found =
+        is_appended.then(|| sink::resumable(path, false).expect("it can be read")).flatten();
+    let receiver = open_first(&opener, None, false).expect("the device answers");
+    let stream = receiver.info().stream_info();
+    let sink = SinkOptions::new().append(is_appended);
+    let sink = sink::open(path, &stream, &sink).expect("it can be created");
+    let mut writer = Writer::start(sink, 64).expect("a thread");
+    let recorder = Recorder::new(options.found(found), receiver.info(), &mut writer, seen);
+    let recorded = recorder.run(&opener, receiver);
+    let (summary, error) = writer.finish();
+    assert!(error.is_none(), "{error:?}");
+    recorded.account.balance(summary.written_samples()).expect("every index is in one term");
+    recorded
+}
+
+#[test]
+fn stream_that_its_source_breaks_is_opened_again() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("a.sigmf-meta");
+    let (address, device) = device(vec![failing(100_000), Bytes::counter(50_000, 1, 20e6)]);
+    let mut seen = Seen::default();
+    let options = RecorderOptions::new(Instant::now()).reconnect(true);
+    let recorded = record(address, &path, options, false, &mut seen);
+    device.join().expect("the device does not panic");
+    let Stop::Ended(ReceiveError::Closed(End::Finished { .. })) = recorded.stop else {
+        panic!("{:?}", recorded.stop)
+    };
+    assert_eq!((seen.opened, seen.closed, seen.lost, seen.reopened), (2, 2, 1, 1));
+    assert_eq!((recorded.openings, recorded.account.delivered()), (2, 150_000));
+    assert_eq!(recorded.counters.stream.samples_delivered, 150_000, "over both openings");
+    let report = verify(&path).expect("it can be read");
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+#[test]
+fn stream_that_is_lost_ends_a_recording_that_does_not_reconnect() {
+    let (address, device) = device(vec![failing(10_000)]);
+    let mut seen = Seen::default();
+    let options = RecorderOptions::new(Instant::now());
+    let recorded = record(address, "null".as_ref(), options, false, &mut seen);
+    device.join().expect("the device does not panic");
+    assert!(matches!(recorded.stop, Stop::Ended(ReceiveError::Closed(End::ClosedByPeer(_)))));
+    assert_eq!((seen.lost, recorded.account.delivered()), (0, 10_000));
+}
+
+#[test]
+fn recording_is_gone_on_with_and_what_lies_between_is_a_gap() {
+    let folder = tempfile::tempdir().expect("there is room");
+    let path = folder.path().join("a.sigmf-meta");
+    let counters = || (0..2).map(|_| Bytes::counter(1_000_000, 1, 20e6)).collect();
+    let (address, device) = device(counters());
+    for is_appended in [false, true] {
+        let options = RecorderOptions::new(Instant::now()).samples(Some(200_000));
+        let recorded = record(address, &path, options, is_appended, &mut Seen::default());
+        assert!(matches!(recorded.stop, Stop::Samples), "{:?}", recorded.stop);
+        let missing = recorded.account.gap_samples()[RecordedCause::RecorderRestarted.position()];
+        assert_eq!(missing > 0, is_appended, "{:?}", recorded.account);
+        assert_eq!(recorded.account.delivered() + missing, 200_000);
+    }
+    device.join().expect("the device does not panic");
+    let report = verify(&path).expect("it can be read");
+    assert!(report.faults.is_empty(), "{:?}", report.faults);
+}
+
+#[test]
+fn observer_and_time_stop_a_recording_of_a_stream_without_an_end() {
+    for stops in [true, false] {
+        let endless = NullSource::new(Format::Sc16, 1, 20e6).expect("a rate in range");
+        let (address, device) = device(vec![Box::new(endless)]);
+        let mut seen = Seen { stops, ..Seen::default() };
+        let duration = Duration::from_millis(if stops { 60_000 } else { 200 });
+        let options = RecorderOptions::new(Instant::now()).duration(Some(duration));
+        let recorded = record(address, "null".as_ref(), options, false, &mut seen);
+        device.join().expect("the device does not panic");
+        match recorded.stop {
+            Stop::Requested => assert!(stops),
+            Stop::Duration => assert!(!stops),
+            other => panic!("{other:?}"),
+        }
+    }
+}
