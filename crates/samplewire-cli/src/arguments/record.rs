@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use samplewire::Delivery;
 use samplewire::format::Format;
 use samplewire::options::WINDOW_DEFAULT;
+use samplewire_record::chain::ChainSpec;
 
 use super::values::{self, Threshold};
 use super::{MetricsOption, RealTimeOptions};
@@ -49,6 +50,12 @@ pub(crate) struct RecordArguments {
     /// Sample format of the file: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default: the stream's]
     #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
+
+    /// Process the samples before they are written, by steps in order: mix:HZ, lowpass:HZ,
+    /// decimate:N, interpolate:N, gain:FACTOR. The file is fc32 unless --type says otherwise;
+    /// rate, indexes, gaps and centre frequency in its metadata are those behind the last step
+    #[arg(long, value_name = "STEP,..", conflicts_with_all = ["append", "reconnect", "channels"])]
+    pub(crate) chain: Option<ChainSpec>,
 
     /// Replace files that exist
     #[arg(long)]

@@ -13,10 +13,12 @@ use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use samplewire::receiver::Interleaved;
+use samplewire::source::StreamInfo;
 use samplewire_io::faults::Direction;
+use samplewire_record::chain::ChainSink;
 use samplewire_record::recorder::{Recorded, Recorder, RecorderOptions, open_first};
 use samplewire_record::sigmf::Notes;
-use samplewire_record::sink::{self, SinkOptions, Writer};
+use samplewire_record::sink::{self, Sink, SinkOptions, Writer};
 
 use crate::account;
 use crate::arguments::RecordArguments;
@@ -82,7 +84,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let mut notes = Notes::default();
     notes.set_streams(receiver.infos().map(|info| info.stream));
     let options = sink_options(arguments, dialer.owner).notes(notes);
-    let sink = sink::open(&arguments.file, &stream_of(info), &options).map_err(Failure::Create)?;
+    let sink = open_sink(arguments, &stream_of(info), &options)?;
     let mut writer = Writer::start(sink, QUEUE_QUANTA)?;
     let memory_bytes = receiver.memory_bytes();
     let options = RecorderOptions::new(started)
@@ -113,7 +115,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
     let (frame_bytes, host) = (info.frame_bytes(), host.until_now(info.address));
     let summary = Summary {
         stop,
-        balance: account.balance(files.written_samples()),
+        balance: account.balance(files.taken_samples()),
         account,
         silent,
         openings: recorded.openings,
@@ -160,6 +162,20 @@ fn conclude(
         reporter.error(text);
     }
     outcome
+}
+
+/// Opens the file, behind the chain if there is one.
+fn open_sink(
+    arguments: &RecordArguments,
+    info: &StreamInfo,
+    options: &SinkOptions,
+) -> Result<Box<dyn Sink>, Failure> {
+    let Some(spec) = &arguments.chain else {
+        return sink::open(&arguments.file, info, options).map_err(Failure::Create);
+    };
+    let behind = ChainSink::info_behind(spec, info)?;
+    let sink = sink::open(&arguments.file, &behind, options).map_err(Failure::Create)?;
+    Ok(Box::new(ChainSink::start(spec, info, sink)?))
 }
 
 fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions {
@@ -226,6 +242,9 @@ fn announce(
         }
         console.line(format_args!("  path       {}", path_words(info)));
         console.line(format_args!("  delivery   {delivery}"));
+        if let Some(chain) = &arguments.chain {
+            console.line(format_args!("  chain      {chain}, then fc32"));
+        }
         console.line(format_args!(
             "  window     {} packets of {} bytes{}, in {} of memory",
             grouped(window.into()),

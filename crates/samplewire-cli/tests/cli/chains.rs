@@ -45,6 +45,40 @@ fn device_sends_the_processed_source_at_its_new_rate() {
 }
 
 #[test]
+fn recording_of_a_processed_stream_is_proven_with_every_gap() {
+    let folder = folder("chain-record");
+    let fault = ["--fault", "data:loss=0.01,seed=5"];
+    let source = ["--source", "tone:1.25M", "--rate", "10M"];
+    let device = Device::start(&[&source[..], &fault].concat());
+    for (delivery, is_whole) in [("complete", true), ("best-effort", false)] {
+        let path = folder.join(delivery);
+        let record = ["record", &device.address, text(&path), "--nsamps", "2000000"];
+        let chain = ["--chain", "mix:-1.2M,lowpass:200k,decimate:8", "--delivery", delivery];
+        run(&[&record[..], &chain].concat()).expect(if is_whole { 0 } else { 3 });
+        run(&["verify", text(&path)]).expect(0);
+        let meta = fs::read_to_string(path.with_extension("sigmf-meta")).unwrap();
+        let meta: serde_json::Value = meta.parse().unwrap();
+        assert_eq!(meta["global"]["core:sample_rate"], 1.25e6);
+        assert_eq!(meta["global"]["core:datatype"], "cf32_le");
+        let bytes = fs::read(path.with_extension("sigmf-data")).unwrap();
+        let part = |bytes: &[u8]| f64::from(f32::from_le_bytes(bytes.try_into().unwrap()));
+        let samples: Vec<_> =
+            bytes.chunks_exact(8).map(|it| (part(&it[..4]), part(&it[4..]))).collect();
+        let missing = 250_000 - samples.len();
+        assert_eq!(missing == 0, is_whole, "{missing} missing");
+        let annotations = meta["annotations"].as_array().map_or(0, Vec::len);
+        assert_eq!(annotations == 0, is_whole, "{meta}");
+        if is_whole {
+            let hz = frequency(&samples[1_000..]) * 1.25e6;
+            assert!((hz - 50e3).abs() < 10.0, "{hz} Hz");
+        }
+    }
+    let path = folder.join("no");
+    let record = ["record", &device.address, text(&path), "--chain", "gain:2"];
+    run(&[&record[..], &["--reconnect"]].concat()).expect_error(1, &["--chain", "--reconnect"]);
+}
+
+#[test]
 fn chains_that_do_not_suit_the_stream_are_errors_that_name_the_step() {
     let source = ["emulate", "--listen", "127.0.0.1:0", "--source"];
     let refused = |more: &[&str], words: &[&str]| {
