@@ -17,7 +17,7 @@ use crate::error::BoxError;
 /// let mut out = [0; 4];
 /// picked.read(&mut out)?;
 /// assert_eq!(out, counter_sample(0, 2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # Ok::<(), samplewire::BoxError>(())
 /// ```
 pub struct PickedSource {
     inner: Box<dyn Source>,
