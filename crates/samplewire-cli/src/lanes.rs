@@ -6,9 +6,8 @@ use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot};
 use serde::Serialize;
 
 use crate::console::Console;
+use crate::counters::ReceiverCounters;
 use crate::figures::grouped;
-use crate::record::json::Counters;
-use crate::record::sessions::sum;
 
 /// One of the streams.
 #[derive(Clone, Copy, Debug)]
@@ -21,15 +20,10 @@ pub(crate) struct Lane {
 impl Lane {
     /// What came of a stream before, and in the session after it.
     pub(crate) fn and(&self, later: &Self) -> Self {
-        let (before, counts) = (self.counts, later.counts);
         Self {
             stream: later.stream,
-            snapshot: sum(&self.snapshot, &later.snapshot),
-            counts: LaneCounts {
-                gaps: before.gaps + counts.gaps,
-                missing: before.missing + counts.missing,
-                discarded: before.discarded + counts.discarded,
-            },
+            snapshot: later.snapshot.after(&self.snapshot),
+            counts: later.counts.after(&self.counts),
         }
     }
 }
@@ -46,7 +40,8 @@ pub(crate) fn total(
         socket_dropped: all.socket_dropped.max(one.socket_dropped),
         send_errors: all.send_errors.max(one.send_errors),
         receive_errors: all.receive_errors.max(one.receive_errors),
-        ..sum(&all, &one)
+        port: one.port,
+        ..one.after(&all)
     });
     total.corrupted += port.corrupted;
     total.foreign += port.foreign;
@@ -93,7 +88,7 @@ pub(crate) struct LaneEntry {
     /// Samples that it has and that were left out because another stream lacks theirs.
     samples_discarded: u64,
     #[serde(flatten)]
-    counters: Counters,
+    counters: ReceiverCounters,
 }
 
 impl From<&Lane> for LaneEntry {
@@ -103,7 +98,7 @@ impl From<&Lane> for LaneEntry {
             samples_missing: lane.counts.missing,
             gaps: lane.counts.gaps,
             samples_discarded: lane.counts.discarded,
-            counters: Counters::from(&lane.snapshot),
+            counters: ReceiverCounters::from(&lane.snapshot),
         }
     }
 }

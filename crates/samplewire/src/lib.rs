@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 pub mod account;
+mod counters;
 mod delivery;
 pub mod device;
 mod driver;

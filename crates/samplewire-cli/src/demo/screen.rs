@@ -4,7 +4,7 @@ use std::io::{self, IsTerminal};
 use std::time::Duration;
 
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire_io::faults::Counts;
+use samplewire_io::FaultCounts;
 
 use super::spectrum::COLUMNS;
 use crate::console::Console;
@@ -25,7 +25,7 @@ pub(super) struct Frame<'a> {
     pub(super) spectrum: &'a str,
     pub(super) account: &'a Account,
     pub(super) snapshot: &'a ReceiverSnapshot,
-    pub(super) faults: &'a Counts,
+    pub(super) faults: &'a FaultCounts,
     pub(super) frame_bytes: usize,
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::account::Counts;
 use crate::certainty::Words;
+use crate::counters::{ReceiverCounters, SenderCounters};
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
@@ -94,15 +95,8 @@ pub(crate) struct Receive {
     /// Whether each of these is `exact`, or the true number is `at least`, `at most` or `about` it.
     pub(crate) lost_at_bounds: Words,
     pub(crate) host_hints: HostHints,
-    pub(crate) packets_received: u64,
-    pub(crate) packets_repaired: u64,
-    pub(crate) packets_late: u64,
-    pub(crate) packets_reordered: u64,
-    pub(crate) packets_duplicate: u64,
-    pub(crate) packets_corrupted: u64,
-    pub(crate) packets_dropped_by_socket: u64,
-    pub(crate) credit_stalls: u64,
-    pub(crate) rtt_ns: u64,
+    #[serde(flatten)]
+    pub(crate) counters: ReceiverCounters,
     /// The same of each stream; above are the sums, and the longest round trip.
     pub(crate) streams: Vec<LaneEntry>,
 }
@@ -116,10 +110,6 @@ pub(super) struct Transmit {
     pub(super) samples_sent: u64,
     /// Null where the device could not say.
     pub(super) samples_underflow: Option<u64>,
-    pub(super) packets_sent: u64,
-    pub(super) packets_repaired: u64,
-    pub(super) packets_late: u64,
-    pub(super) packets_corrupted: u64,
-    pub(super) credit_stalls: u64,
-    pub(super) rtt_ns: u64,
+    #[serde(flatten)]
+    pub(super) counters: SenderCounters,
 }

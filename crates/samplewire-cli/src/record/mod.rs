@@ -109,7 +109,7 @@ fn record(arguments: &RecordArguments, reporter: &mut Reporter) -> Result<Outcom
         // Closing lingers until the device knows.
         let stopped = Instant::now();
         let (session, session_port) = close(line.receiver);
-        (lanes, port) = (add(&lanes, session), port.plus(session_port));
+        (lanes, port) = (add(&lanes, session), session_port.after(&port));
         recording.close(total(lanes.iter().map(|lane| lane.snapshot), port));
         if !arguments.reconnect || !stop.is_lost() {
             break (stop, stopped, line.logs);

@@ -9,7 +9,7 @@ use samplewire::{Block, DeviceInfo};
 use samplewire_proto::Cause;
 
 use super::reporter::{Reporter, Silence};
-use super::sessions::{Seam, sum};
+use super::sessions::Seam;
 use super::stop::Stop;
 use super::watch::Watch;
 use crate::cadence::Cadence;
@@ -176,7 +176,7 @@ impl<'a> Recording<'a> {
     /// The counters of all streams and all sessions.
     fn counted(&self, receiver: &Interleaved) -> ReceiverSnapshot {
         let snapshots = receiver.stats().map(|(snapshot, _)| snapshot);
-        sum(&self.before, &total(snapshots, receiver.port_stats()))
+        total(snapshots, receiver.port_stats()).after(&self.before)
     }
 
     /// How much longer a silence may last before the device is given up.

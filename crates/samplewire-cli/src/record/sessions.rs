@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use samplewire::DeviceInfo;
-use samplewire::receiver::ReceiverSnapshot;
 use samplewire::sigmf::{RecordedCause, RecordedGap};
 use samplewire::sink::Resumable;
 use samplewire_proto::SampleIndex;
@@ -91,42 +90,6 @@ impl Contest {
     }
 }
 
-/// The counters of all sessions up to `before`, and of the one after it.
-pub(crate) fn sum(before: &ReceiverSnapshot, session: &ReceiverSnapshot) -> ReceiverSnapshot {
-    let mut sum = *session;
-    let stream = &before.stream;
-    sum.stream.received += stream.received;
-    sum.stream.delivered += stream.delivered;
-    sum.stream.samples_delivered += stream.samples_delivered;
-    sum.stream.repaired += stream.repaired;
-    sum.stream.reordered += stream.reordered;
-    sum.stream.reordered_beyond += stream.reordered_beyond;
-    sum.stream.late += stream.late;
-    sum.stream.duplicates += stream.duplicates;
-    sum.stream.late_to_play += stream.late_to_play;
-    sum.stream.underflow_samples += stream.underflow_samples;
-    sum.stream.skipped += stream.skipped;
-    sum.stream.gaps += stream.gaps;
-    for (sum, samples) in sum.stream.gap_samples.iter_mut().zip(stream.gap_samples) {
-        *sum += samples;
-    }
-    sum.stream.beyond_credit += stream.beyond_credit;
-    sum.stream.marked += stream.marked;
-    sum.stream.refused += stream.refused;
-    sum.stream.foreign += stream.foreign;
-    sum.stream.unexpected += stream.unexpected;
-    sum.stream.reports += stream.reports;
-    sum.stream.ranges += stream.ranges;
-    sum.stream.source_lost += stream.source_lost;
-    sum.corrupted += before.corrupted;
-    sum.foreign += before.foreign;
-    sum.send_errors += before.send_errors;
-    sum.receive_errors += before.receive_errors;
-    sum.socket_dropped += before.socket_dropped;
-    sum.starved += before.starved;
-    sum
-}
-
 /// A session that lasted as long was not taken at once.
 const LASTING: Duration = Duration::from_secs(2);
 
@@ -135,12 +98,7 @@ const LOSSES_MAX: u32 = 5;
 
 #[cfg(test)]
 mod tests {
-    use samplewire::receiver::Stalls;
-    use samplewire_proto::Nanos;
-    use samplewire_proto::receiver::ReceiverStats;
-
     use super::*;
-    use crate::metrics::tables::{Kind, RECEIVER, RECEIVER_PORT};
 
     fn device(boot_id: u64, first_index: u64) -> DeviceInfo {
         DeviceInfo {
@@ -216,60 +174,5 @@ mod tests {
         assert!((1..LOSSES_MAX).all(|_| !lose(at_once, true)));
         assert!(lose(at_once, true));
         assert!(!lose(LASTING, true));
-    }
-    #[test]
-    fn sum_leaves_no_counter_out() {
-        let stream = ReceiverStats {
-            received: 1,
-            delivered: 2,
-            samples_delivered: 3,
-            repaired: 4,
-            reordered: 5,
-            reordered_beyond: 6,
-            reorder_tolerance: Nanos(7),
-            duplicates: 8,
-            late: 9,
-            late_to_play: 10,
-            underflow_samples: 11,
-            skipped: 12,
-            gaps: 13,
-            gap_samples: [14, 15, 16, 17, 18],
-            beyond_credit: 19,
-            marked: 20,
-            refused: 21,
-            foreign: 22,
-            unexpected: 23,
-            reports: 24,
-            ranges: 25,
-            source_lost: 26,
-        };
-        let (corrupted, foreign, socket_dropped, starved) = (27, 28, 29, 30);
-        let one = ReceiverSnapshot {
-            stream,
-            corrupted,
-            foreign,
-            send_errors: 34,
-            receive_errors: 35,
-            socket_dropped,
-            starved,
-            stalls: Stalls::default(),
-            rtt_ns: 31,
-            credit: 32,
-            window: 33,
-            silent_ns: 34,
-            dead_after_ns: 35,
-        };
-        let both = sum(&one, &one);
-        for metric in RECEIVER.metrics {
-            let factor = if metric.kind == Kind::Count { 2 } else { 1 };
-            let (sum, one) = ((metric.value)(&both.stream), (metric.value)(&one.stream));
-            assert_eq!(sum, factor * one, "{}", metric.help);
-        }
-        for metric in RECEIVER_PORT.metrics {
-            let factor = if metric.kind == Kind::Count { 2 } else { 1 };
-            let (sum, one) = ((metric.value)(&both), (metric.value)(&one));
-            assert_eq!(sum, factor * one, "{}", metric.help);
-        }
-        assert_eq!(both.stream.gap_samples, [28, 30, 32, 34, 36]);
     }
 }

@@ -1,9 +1,9 @@
 //! The JSON of `replay`, in the manner of that of `record`. Fields are added in later versions,
 //! never changed.
 
-use samplewire::transmitter::TransmitterSnapshot;
 use serde::Serialize;
 
+use crate::counters::SenderCounters;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
@@ -85,52 +85,9 @@ pub(super) struct End {
     /// not say so.
     pub(super) samples_underflow: Option<u64>,
     #[serde(flatten)]
-    pub(super) counters: Counters,
+    pub(super) counters: SenderCounters,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// The thresholds that were crossed, as they were given.
     pub(super) thresholds_crossed: Vec<String>,
-}
-
-/// Counters of the sender over the whole session; meanings in `docs/statistics.md`.
-#[derive(Debug, Serialize)]
-pub(super) struct Counters {
-    /// DATA packets that departed for the first time.
-    packets_sent: u64,
-    /// DATA packets that departed again.
-    packets_repaired: u64,
-    /// Packets that the device has, duplicates included, as it last reported.
-    packets_received_by_device: u32,
-    /// Packets that came to the device after their time, or after they were given up.
-    packets_late: u64,
-    /// Packets that the device gave up.
-    packets_given_up: u32,
-    /// REPORTs taken.
-    reports: u64,
-    /// Times that data waited for the device to take more.
-    credit_stalls: u64,
-    /// Packets whose checksum was wrong.
-    packets_corrupted: u64,
-    /// Packets of no stream of ours.
-    packets_foreign: u64,
-    /// Smoothed round-trip time in nanoseconds.
-    rtt_ns: u64,
-}
-
-impl Counters {
-    pub(super) fn new(late: u64, snapshot: &TransmitterSnapshot) -> Self {
-        let stats = &snapshot.stream;
-        Self {
-            packets_sent: stats.packets,
-            packets_repaired: stats.retransmissions,
-            packets_received_by_device: stats.received_by_peer,
-            packets_late: late,
-            packets_given_up: stats.skipped_by_peer,
-            reports: stats.reports,
-            credit_stalls: stats.credit_stalls,
-            packets_corrupted: snapshot.corrupted,
-            packets_foreign: snapshot.foreign + stats.foreign,
-            rtt_ns: snapshot.rtt_ns,
-        }
-    }
 }

@@ -15,6 +15,7 @@ use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
 use super::{Begun, ReceiveStream, begin};
+use crate::counters::PortStats;
 use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
@@ -77,23 +78,6 @@ pub struct Port {
     drive: driver::Port,
     /// How many streams it may have.
     places: usize,
-}
-
-/// What a port counts besides its streams.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortStats {
-    /// Packets whose CRC was wrong and whose stream cannot be known.
-    pub corrupted: u64,
-    /// Packets of no stream of the port, or not of the protocol.
-    pub foreign: u64,
-}
-
-impl PortStats {
-    /// With what another port has counted.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self { corrupted: self.corrupted + other.corrupted, foreign: self.foreign + other.foreign }
-    }
 }
 
 /// What the streams of a port share, for the time after the port's handle is gone.

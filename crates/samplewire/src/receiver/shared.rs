@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use samplewire_circuit::wait::{Bell, WaitFlag};
 use samplewire_circuit::{Lender, Published, Publisher};
 use samplewire_io::ErrorCounts;
-use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
-use super::stalls::Stalls;
-use crate::published::{publisher, words};
+use crate::counters::{PortStats, ReceiverSnapshot};
+use crate::port::PortCounts;
+use crate::published::publisher;
 use crate::wakeups::WakeHandle;
 
 /// Flags and a snapshot of counters; nothing here is touched per packet.
@@ -30,62 +30,16 @@ pub(crate) struct Shared {
     is_missing: AtomicBool,
     /// Rings when there are items for the program.
     pub(super) bell: Bell,
-    snapshot: Published<Snapshot>,
+    snapshot: Published<ReceiverSnapshot>,
     wake_handle: WakeHandle,
 }
 
-/// Counters of a receiver at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Counters of the protocol.
-    pub stream: ReceiverStats,
-    /// Packets whose CRC was wrong.
-    pub corrupted: u64,
-    /// Packets that were not of the protocol, or not of this stream.
-    pub foreign: u64,
-    /// Packets that the system refused to send, of all streams of the port; they are lost.
-    pub send_errors: u64,
-    /// Receives and waits of the port that the system refused; nothing is lost by them.
-    pub receive_errors: u64,
-    /// Packets that this host's socket dropped.
-    pub socket_dropped: u64,
-    /// Times the sender had no credit left because the program held all quanta.
-    pub starved: u64,
-    /// The last of these times: where they were, and for how long.
-    pub stalls: Stalls,
-    /// Smoothed round-trip time in nanoseconds.
-    pub rtt_ns: u64,
-    /// Packets that the sender may still send before it is granted more.
-    pub credit: u32,
-    /// Packets that may be on their way or await repair.
-    pub window: u32,
-    /// How long nothing has come of the sender, in nanoseconds, where one that lives is not silent
-    /// for so long; else 0.
-    pub silent_ns: u64,
-    /// The silence after which the stream breaks off, in nanoseconds.
-    pub dead_after_ns: u64,
-}
-
-words!(Snapshot {
-    stream,
-    corrupted,
-    foreign,
-    send_errors,
-    receive_errors,
-    socket_dropped,
-    starved,
-    stalls,
-    rtt_ns,
-    credit,
-    window,
-    silent_ns,
-    dead_after_ns,
-});
-
-impl Snapshot {
-    /// Takes over what the port's link has counted.
-    pub(crate) const fn note_link(&mut self, counts: ErrorCounts) {
-        (self.send_errors, self.receive_errors) = (counts.send_errors, counts.receive_errors);
+impl ReceiverSnapshot {
+    /// Takes over the counters of the port and of its link.
+    pub(crate) const fn note_port(&mut self, counts: &PortCounts) {
+        let ErrorCounts { send_errors, receive_errors } = counts.link;
+        (self.send_errors, self.receive_errors) = (send_errors, receive_errors);
+        self.port = PortStats { corrupted: counts.corrupted, foreign: counts.foreign };
     }
 }
 
@@ -100,8 +54,8 @@ impl Lender for Shared {
 
 impl Shared {
     /// With what publishes the snapshot.
-    pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<Snapshot>) {
-        let publisher = publisher(&Snapshot::default());
+    pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<ReceiverSnapshot>) {
+        let publisher = publisher(&ReceiverSnapshot::default());
         let shared = Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
@@ -184,7 +138,7 @@ impl Shared {
         self.is_missing.load(Ordering::Relaxed)
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> ReceiverSnapshot {
         self.snapshot.read()
     }
 }

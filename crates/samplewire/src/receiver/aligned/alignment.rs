@@ -6,6 +6,8 @@ use std::ops::Range;
 use arrayvec::ArrayVec;
 use samplewire_proto::{Gap, SampleIndex};
 
+use crate::counters::LaneCounts;
+
 /// What each stream has next. Of each it keeps one piece at most, so streams that are ahead wait
 /// outside, in their own windows.
 #[derive(Debug)]
@@ -31,17 +33,6 @@ struct Lane<B> {
 struct Samples<B> {
     range: Range<SampleIndex>,
     body: B,
-}
-
-/// What became of the indexes of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneCounts {
-    /// Its own gaps.
-    pub gaps: u64,
-    /// Samples that it lacks itself.
-    pub missing: u64,
-    /// Samples that it has and that were left out because another stream lacks theirs.
-    pub discarded: u64,
 }
 
 /// What comes next for all.
