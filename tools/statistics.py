@@ -34,13 +34,13 @@ def outputs(table: Table, manual: str) -> dict[Path, str]:
     crates = Path("crates")
     return {
         crates / "samplewire-proto/src/counters.rs": rust.structures(
-            table, "samplewire-proto", "What the machines of the protocol count", PROTO_USES
+            table, "samplewire-proto", "Counters of the protocol's machines", PROTO_USES
         ),
         crates / "samplewire-io/src/counters.rs": rust.structures(
-            table, "samplewire-io", "What links count", []
+            table, "samplewire-io", "Counters of links", []
         ),
         crates / "samplewire/src/counters.rs": rust.structures(
-            table, "samplewire", "What ports and their streams count", SAMPLEWIRE_USES
+            table, "samplewire", "Counters of ports and their streams", SAMPLEWIRE_USES
         ),
         crates / "samplewire-ffi/src/counters.rs": rust.c_structures(table),
         crates / "samplewire-cli/src/counters.rs": rust.command(table),

@@ -27,7 +27,7 @@ class ReceiverStats:
     reordered_beyond : int
         Missing packets that arrived later than the reordering tolerance.
     reorder_tolerance_ns : int
-        How long the receiver waits for a reordered packet before it requests it, in nanoseconds.
+        Nanoseconds that the receiver waits for a reordered packet before it requests it.
     duplicates : int
         Packets that had arrived before.
     late : int
@@ -51,7 +51,7 @@ class ReceiverStats:
     reports : int
         REPORT packets sent.
     ranges : int
-        Ranges of packets requested again in REPORT packets; each hole counts at least twice.
+        Ranges requested again in REPORT packets; each hole counts at least twice.
     source_lost : int
         Samples lost at the source, as the sender counts them.
     corrupted : int
@@ -73,11 +73,11 @@ class ReceiverStats:
     window : int
         Most packets that may be in flight or await repair.
     silent_ns : int
-        Time since the sender's last valid packet in nanoseconds; 0 while that is not too long.
+        Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
     dead_after_ns : int
         Silence in nanoseconds after which the stream breaks off.
     port_corrupted : int
-        Packets with a wrong CRC that no stream can be charged with.
+        Packets with a wrong CRC and an unknown stream.
     port_foreign : int
         Packets of no stream of the port, or not of the protocol.
     held_bytes : int
@@ -128,7 +128,7 @@ class PortStats:
     Attributes
     ----------
     corrupted : int
-        Packets with a wrong CRC that no stream can be charged with.
+        Packets with a wrong CRC and an unknown stream.
     foreign : int
         Packets of no stream of the port, or not of the protocol.
     """
@@ -139,7 +139,7 @@ class PortStats:
 
 @dataclass(frozen=True, slots=True)
 class StreamCounts:
-    """What became of the indexes of one of several aligned streams.
+    """Counters of one of several aligned streams.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class StreamCounts:
     missing : int
         Samples that this stream misses.
     discarded : int
-        Samples left out because another stream misses the same indexes.
+        Samples left out because another stream misses them.
     stream : int
         The number of the stream.
     """
@@ -182,7 +182,7 @@ class TransmitterStats:
     credit_stalls : int
         MARK packets sent because data waited for credit.
     budget_stalls : int
-        Checks of waiting retransmissions that found the budget spent; a long wait counts often.
+        Checks of waiting retransmissions that found the budget spent; one wait counts often.
     other_tag : int
         Packets from the receiver's address with the tag of another stream, OPEN included.
     unexpected : int
@@ -194,9 +194,9 @@ class TransmitterStats:
     skipped_by_peer : int
         The receiver's `skipped` as last reported, modulo 2^32.
     late_at_peer : int
-        The receiver's `late`, and `late_to_play` of a device, as last reported, modulo 2^16.
+        The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     position_of_peer : int
-        The index that the receiver's program has reached, or that a device plays, as last reported.
+        Last reported index of the receiver's program, or of what a device plays.
     underflow_at_peer : int
         The device's `underflow_samples`; known at the end, and only where this end opened.
     corrupted : int
@@ -246,7 +246,7 @@ class TransmitterStats:
 
 @dataclass(frozen=True, slots=True)
 class Played:
-    """What an emulated device played in one session.
+    """Counters of one session of an emulated device that plays.
 
     Attributes
     ----------
@@ -274,7 +274,7 @@ class Played:
 
 @dataclass(frozen=True, slots=True)
 class FaultCounts:
-    """What the fault layer of an emulated device did to the packets.
+    """Packets of an emulated device, by what the fault layer did to them.
 
     Attributes
     ----------
@@ -293,9 +293,9 @@ class FaultCounts:
     delayed : int
         Packets held for delay or rate; not in the list of entries.
     undelayed : int
-        Packets that were not held because the hold queue was full or they were too long.
+        Packets not held: the hold queue was full, or they were too long.
     refused : int
-        Packets that were held, and that the system then refused to send.
+        Held packets that the system then refused to send.
     """
 
     packets: int

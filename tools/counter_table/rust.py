@@ -103,11 +103,11 @@ def total(group: Group, table: Table) -> list[str]:
 
 
 def difference(group: Group) -> list[str]:
-    """What was counted between two moments."""
+    """The function for the counts between two moments."""
     values = [f"{it.name}: self.{it.name} - before.{it.name}" for it in group.fields]
     return [
         f"impl {group.rust} {{",
-        "    /// What was counted since `before`.",
+        "    /// The counts since `before`.",
         "    #[must_use]",
         "    pub const fn since(&self, before: &Self) -> Self {",
         *literal("        ", "Self", values, ""),

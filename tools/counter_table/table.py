@@ -39,6 +39,7 @@ class Counter:
     json_by_hand: str = ""
     of: str = ""
     rust: str = ""
+    same_as: str = ""
     without: dict[str, str] = field(default_factory=dict)
 
     @property
@@ -162,7 +163,7 @@ def group_of(name: str, raw: dict[str, Any]) -> Group:
 def counter_of(group: str, name: str, raw: dict[str, Any]) -> Counter:
     """Build a counter from its table, with what it takes from another."""
     values = dict(raw[group]["counters"][name])
-    if same_as := values.pop("same_as", None):
+    if same_as := values.get("same_as"):
         other_group, other = same_as.split(".")
         try:
             source = raw[other_group]["counters"][other]

@@ -21,7 +21,11 @@ NORMAL = "Normal"
 
 def dataclasses(table: Table) -> str:
     """The Python module of the dataclasses."""
-    lines = [f'"""Counters, as plain data.\n\n{ORIGIN}\n"""', "", "from dataclasses import dataclass"]
+    lines = [
+        f'"""Counters, as plain data.\n\n{ORIGIN}\n"""',
+        "",
+        "from dataclasses import dataclass",
+    ]
     for view in table.interfaces["python"]:
         lines += ["", "", *dataclass(view, table)]
     return "\n".join(lines) + "\n"
@@ -104,12 +108,12 @@ def manual(text: str, table: Table) -> str:
         if text.count(begin) != 1 or text.count(end) != 1:
             raise TableError(f"the manual needs each marker once: {begin.strip()} {end.strip()}")
         before, rest = text.split(begin)
-        rows = "\n".join(manual_rows(group))
+        rows = "\n".join(manual_rows(group, table))
         text = f"{before}{begin}\n{rows}\n\n{end}{rest.split(end)[1]}"
     return text
 
 
-def manual_rows(group: Group) -> list[str]:
+def manual_rows(group: Group, table: Table) -> list[str]:
     """The table of a group in Markdown."""
     rows = [it for it in group.counters if it.type != "part" or it.action]
     has_json = any(it.json or it.json_by_hand for it in rows)
@@ -117,9 +121,16 @@ def manual_rows(group: Group) -> list[str]:
     lines = [row(heads), re.sub(r"[^|]+", "---", row(heads))]
     for counter in rows:
         json = [json_cell(counter)] if has_json else []
-        action = "-" if counter.action == NORMAL else counter.action
+        action = action_cell(counter, table)
         lines.append(row([name_cell(counter), *json, counter.meaning, action]))
     return lines
+
+
+def action_cell(counter: Counter, table: Table) -> str:
+    """What to do; of a counter that another one explains, the structure of that."""
+    if counter.same_as:
+        return f"See `{table.groups[counter.same_as.split('.')[0]].rust}`"
+    return "-" if counter.action == NORMAL else counter.action
 
 
 def name_cell(counter: Counter) -> str:

@@ -61,8 +61,8 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_reorder_tolerance_seconds",
             kind: Kind::Nanos,
-            help: "How long the receiver waits for a reordered packet before it requests it, in \
-                   nanoseconds",
+            help: "Nanoseconds that the receiver waits for a reordered packet before it requests \
+                   it",
             value: |it| it.reorder_tolerance.0,
         },
         Metric {
@@ -140,8 +140,7 @@ pub(crate) const RECEIVER: Table<ReceiverStats> = Table {
         Metric {
             name: "samplewire_receiver_ranges_total",
             kind: Kind::Count,
-            help: "Ranges of packets requested again in REPORT packets; each hole counts at least \
-                   twice",
+            help: "Ranges requested again in REPORT packets; each hole counts at least twice",
             value: |it| it.ranges,
         },
         Metric {
@@ -215,8 +214,8 @@ pub(crate) const RECEIVER_PORT: Table<ReceiverSnapshot> = Table {
         Metric {
             name: "samplewire_receiver_port_silent_seconds",
             kind: Kind::Nanos,
-            help: "Time since the sender's last valid packet in nanoseconds; 0 while that is not \
-                   too long",
+            help: "Nanoseconds since the sender's last valid packet; 0 while a live sender may be \
+                   so silent",
             value: |it| it.silent_ns,
         },
         Metric {
@@ -235,7 +234,7 @@ pub(crate) const PORT: Table<PortStats> = Table {
         Metric {
             name: "samplewire_port_corrupted_total",
             kind: Kind::Count,
-            help: "Packets with a wrong CRC that no stream can be charged with",
+            help: "Packets with a wrong CRC and an unknown stream",
             value: |it| it.corrupted,
         },
         Metric {
@@ -303,8 +302,8 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         Metric {
             name: "samplewire_sender_budget_stalls_total",
             kind: Kind::Count,
-            help: "Checks of waiting retransmissions that found the budget spent; a long wait \
-                   counts often",
+            help: "Checks of waiting retransmissions that found the budget spent; one wait counts \
+                   often",
             value: |it| it.budget_stalls,
         },
         Metric {
@@ -341,15 +340,14 @@ pub(crate) const SENDER: Table<SenderStats> = Table {
         Metric {
             name: "samplewire_sender_late_at_peer_total",
             kind: Kind::Count,
-            help: "The receiver's `late`, and `late_to_play` of a device, as last reported, modulo \
+            help: "The receiver's `late`, and a device's `late_to_play`, as last reported, modulo \
                    2^16",
             value: |it| it.late_at_peer.into(),
         },
         Metric {
             name: "samplewire_sender_position_of_peer",
             kind: Kind::Level,
-            help: "The index that the receiver's program has reached, or that a device plays, as \
-                   last reported",
+            help: "Last reported index of the receiver's program, or of what a device plays",
             value: |it| it.position_of_peer,
         },
         Metric {
@@ -461,8 +459,7 @@ pub(crate) const LISTENER: Table<ListenStats> = Table {
         Metric {
             name: "samplewire_listener_unanswered_total",
             kind: Kind::Count,
-            help: "Packets of no stream, and refused requests, that got no answer because of the \
-                   rate limit",
+            help: "Packets of no stream and refused requests without an answer: the rate limit",
             value: |it| it.unanswered,
         },
         Metric {
@@ -547,7 +544,7 @@ pub(crate) struct ReceiverCounters {
     pub(crate) packets_unexpected: u64,
     /// REPORT packets sent.
     pub(crate) reports: u64,
-    /// Ranges of packets requested again in REPORT packets; each hole counts at least twice.
+    /// Ranges requested again in REPORT packets; each hole counts at least twice.
     pub(crate) ranges_requested: u64,
     /// Samples lost at the source, as the sender counts them.
     pub(crate) samples_lost_at_source: u64,
@@ -621,7 +618,7 @@ pub(crate) struct SenderCounters {
     pub(crate) packets_received_by_device: u64,
     /// The receiver's `skipped` as last reported, modulo 2^32.
     pub(crate) packets_given_up: u64,
-    /// The receiver's `late`, and `late_to_play` of a device, as last reported, modulo 2^16.
+    /// The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     pub(crate) packets_late: u64,
     /// Packets with a wrong CRC, from any address.
     pub(crate) packets_corrupted: u64,

@@ -372,7 +372,7 @@ typedef struct sw_receiver_stats {
     uint64_t marked;
     // REPORT packets sent.
     uint64_t reports;
-    // Ranges of packets requested again in REPORT packets; each hole counts at least twice.
+    // Ranges requested again in REPORT packets; each hole counts at least twice.
     uint64_t ranges;
     // Samples lost at the source, as the sender counts them.
     uint64_t source_lost;
@@ -392,7 +392,7 @@ typedef struct sw_receiver_stats {
     uint64_t window;
     // Missing packets that arrived later than the reordering tolerance.
     uint64_t reordered_beyond;
-    // How long the receiver waits for a reordered packet before it requests it, in nanoseconds.
+    // Nanoseconds that the receiver waits for a reordered packet before it requests it.
     uint64_t reorder_tolerance_ns;
     // MARK, CLOSE and DATA packets dropped because their numbers are impossible.
     uint64_t refused;
@@ -404,11 +404,11 @@ typedef struct sw_receiver_stats {
     uint64_t send_errors;
     // Receives and waits of the port that the system refused; nothing is lost.
     uint64_t receive_errors;
-    // Time since the sender's last valid packet in nanoseconds; 0 while that is not too long.
+    // Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
     uint64_t silent_ns;
     // Silence in nanoseconds after which the stream breaks off.
     uint64_t dead_after_ns;
-    // Packets with a wrong CRC that no stream can be charged with.
+    // Packets with a wrong CRC and an unknown stream.
     uint64_t port_corrupted;
     // Packets of no stream of the port, or not of the protocol.
     uint64_t port_foreign;
@@ -618,7 +618,7 @@ typedef struct sw_transmitter_stats {
     uint64_t reports;
     // MARK packets sent because data waited for credit.
     uint64_t credit_stalls;
-    // Checks of waiting retransmissions that found the budget spent; a long wait counts often.
+    // Checks of waiting retransmissions that found the budget spent; one wait counts often.
     uint64_t budget_stalls;
     // REPORT packets in which the count of congestion marks rose.
     uint64_t congestion;
@@ -626,9 +626,9 @@ typedef struct sw_transmitter_stats {
     uint64_t received_by_peer;
     // The receiver's `skipped` as last reported, modulo 2^32.
     uint64_t skipped_by_peer;
-    // The receiver's `late`, and `late_to_play` of a device, as last reported, modulo 2^16.
+    // The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     uint64_t late_at_peer;
-    // The index that the receiver's program has reached, or that a device plays, as last reported.
+    // Last reported index of the receiver's program, or of what a device plays.
     uint64_t position_of_peer;
     // The device's `underflow_samples`; known at the end, and only where this end opened.
     uint64_t underflow_at_peer;

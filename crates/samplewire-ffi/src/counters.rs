@@ -41,7 +41,7 @@ pub struct sw_receiver_stats {
     pub marked: u64,
     /// REPORT packets sent.
     pub reports: u64,
-    /// Ranges of packets requested again in REPORT packets; each hole counts at least twice.
+    /// Ranges requested again in REPORT packets; each hole counts at least twice.
     pub ranges: u64,
     /// Samples lost at the source, as the sender counts them.
     pub source_lost: u64,
@@ -61,7 +61,7 @@ pub struct sw_receiver_stats {
     pub window: u64,
     /// Missing packets that arrived later than the reordering tolerance.
     pub reordered_beyond: u64,
-    /// How long the receiver waits for a reordered packet before it requests it, in nanoseconds.
+    /// Nanoseconds that the receiver waits for a reordered packet before it requests it.
     pub reorder_tolerance_ns: u64,
     /// MARK, CLOSE and DATA packets dropped because their numbers are impossible.
     pub refused: u64,
@@ -73,11 +73,11 @@ pub struct sw_receiver_stats {
     pub send_errors: u64,
     /// Receives and waits of the port that the system refused; nothing is lost.
     pub receive_errors: u64,
-    /// Time since the sender's last valid packet in nanoseconds; 0 while that is not too long.
+    /// Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
     pub silent_ns: u64,
     /// Silence in nanoseconds after which the stream breaks off.
     pub dead_after_ns: u64,
-    /// Packets with a wrong CRC that no stream can be charged with.
+    /// Packets with a wrong CRC and an unknown stream.
     pub port_corrupted: u64,
     /// Packets of no stream of the port, or not of the protocol.
     pub port_foreign: u64,
@@ -217,7 +217,7 @@ pub struct sw_transmitter_stats {
     pub reports: u64,
     /// MARK packets sent because data waited for credit.
     pub credit_stalls: u64,
-    /// Checks of waiting retransmissions that found the budget spent; a long wait counts often.
+    /// Checks of waiting retransmissions that found the budget spent; one wait counts often.
     pub budget_stalls: u64,
     /// REPORT packets in which the count of congestion marks rose.
     pub congestion: u64,
@@ -225,9 +225,9 @@ pub struct sw_transmitter_stats {
     pub received_by_peer: u64,
     /// The receiver's `skipped` as last reported, modulo 2^32.
     pub skipped_by_peer: u64,
-    /// The receiver's `late`, and `late_to_play` of a device, as last reported, modulo 2^16.
+    /// The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     pub late_at_peer: u64,
-    /// The index that the receiver's program has reached, or that a device plays, as last reported.
+    /// Last reported index of the receiver's program, or of what a device plays.
     pub position_of_peer: u64,
     /// The device's `underflow_samples`; known at the end, and only where this end opened.
     pub underflow_at_peer: u64,

@@ -1,4 +1,4 @@
-//! What links count; see `docs/statistics.md`.
+//! Counters of links; see `docs/statistics.md`.
 //!
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
@@ -11,7 +11,7 @@ pub struct ErrorCounts {
     pub receive_errors: u64,
 }
 
-/// What the fault layer did to the packets of one direction.
+/// Packets of one direction, by what the fault layer did to them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FaultCounts {
     /// Packets that entered the layer.
@@ -28,14 +28,14 @@ pub struct FaultCounts {
     pub reordered: u64,
     /// Packets held for delay or rate; not in the list of entries.
     pub delayed: u64,
-    /// Packets that were not held because the hold queue was full or they were too long.
+    /// Packets not held: the hold queue was full, or they were too long.
     pub undelayed: u64,
-    /// Packets that were held, and that the system then refused to send.
+    /// Held packets that the system then refused to send.
     pub refused: u64,
 }
 
 impl FaultCounts {
-    /// What was counted since `before`.
+    /// The counts since `before`.
     #[must_use]
     pub const fn since(&self, before: &Self) -> Self {
         Self {
@@ -57,6 +57,6 @@ impl FaultCounts {
 pub struct CaptureCounts {
     /// Packets in the file.
     pub written: u64,
-    /// Packets missing in the file because the writer was too slow or had failed.
+    /// Packets missing in the file: the writer was too slow or failed.
     pub skipped: u64,
 }

@@ -1,4 +1,4 @@
-//! What the machines of the protocol count; see `docs/statistics.md`.
+//! Counters of the protocol's machines; see `docs/statistics.md`.
 //!
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
@@ -20,7 +20,7 @@ pub struct ReceiverStats {
     pub reordered: u64,
     /// Missing packets that arrived later than the reordering tolerance.
     pub reordered_beyond: u64,
-    /// How long the receiver waits for a reordered packet before it requests it, in nanoseconds.
+    /// Nanoseconds that the receiver waits for a reordered packet before it requests it.
     pub reorder_tolerance: Nanos,
     /// Packets that had arrived before.
     pub duplicates: u64,
@@ -48,7 +48,7 @@ pub struct ReceiverStats {
     pub unexpected: u64,
     /// REPORT packets sent.
     pub reports: u64,
-    /// Ranges of packets requested again in REPORT packets; each hole counts at least twice.
+    /// Ranges requested again in REPORT packets; each hole counts at least twice.
     pub ranges: u64,
     /// Samples lost at the source, as the sender counts them.
     pub source_lost: u64,
@@ -104,7 +104,7 @@ pub struct SenderStats {
     pub closes_refused: u64,
     /// MARK packets sent because data waited for credit.
     pub credit_stalls: u64,
-    /// Checks of waiting retransmissions that found the budget spent; a long wait counts often.
+    /// Checks of waiting retransmissions that found the budget spent; one wait counts often.
     pub budget_stalls: u64,
     /// Packets from the receiver's address with the tag of another stream, OPEN included.
     pub foreign: u64,
@@ -116,9 +116,9 @@ pub struct SenderStats {
     pub received_by_peer: u32,
     /// The receiver's `skipped` as last reported, modulo 2^32.
     pub skipped_by_peer: u32,
-    /// The receiver's `late`, and `late_to_play` of a device, as last reported, modulo 2^16.
+    /// The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     pub late_at_peer: u16,
-    /// The index that the receiver's program has reached, or that a device plays, as last reported.
+    /// Last reported index of the receiver's program, or of what a device plays.
     pub position_of_peer: SampleIndex,
     /// The device's `underflow_samples`; known at the end, and only where this end opened.
     pub underflow_at_peer: u64,
@@ -139,7 +139,7 @@ pub struct ListenStats {
     pub late: u64,
     /// Packets of no stream that were answered so.
     pub unknown: u64,
-    /// Packets of no stream, and refused requests, that got no answer because of the rate limit.
+    /// Packets of no stream and refused requests without an answer: the rate limit.
     pub unanswered: u64,
     /// Packets from an address that cannot be answered, dropped unread.
     pub unanswerable: u64,

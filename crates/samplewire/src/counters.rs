@@ -1,4 +1,4 @@
-//! What ports and their streams count; see `docs/statistics.md`.
+//! Counters of ports and their streams; see `docs/statistics.md`.
 //!
 //! Written by `python3 tools/statistics.py` from `statistics.toml`; not edited by hand.
 
@@ -34,7 +34,7 @@ pub struct ReceiverSnapshot {
     pub credit: u32,
     /// Most packets that may be in flight or await repair.
     pub window: u32,
-    /// Time since the sender's last valid packet in nanoseconds; 0 while that is not too long.
+    /// Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
     pub silent_ns: u64,
     /// Silence in nanoseconds after which the stream breaks off.
     pub dead_after_ns: u64,
@@ -61,7 +61,7 @@ impl ReceiverSnapshot {
 /// Counters of a port besides those of its streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PortStats {
-    /// Packets with a wrong CRC that no stream can be charged with.
+    /// Packets with a wrong CRC and an unknown stream.
     pub corrupted: u64,
     /// Packets of no stream of the port, or not of the protocol.
     pub foreign: u64,
@@ -77,14 +77,14 @@ impl PortStats {
     }
 }
 
-/// Counters of one of several aligned streams: what became of its indexes.
+/// Counters of one of several aligned streams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LaneCounts {
     /// Gaps of this stream.
     pub gaps: u64,
     /// Samples that this stream misses.
     pub missing: u64,
-    /// Samples left out because another stream misses the same indexes.
+    /// Samples left out because another stream misses them.
     pub discarded: u64,
 }
 

@@ -196,6 +196,7 @@ impl Words for SocketAddr {
 mod tests {
     use std::fmt::Debug;
 
+    use samplewire_proto::receiver::ReceiverStats;
     use samplewire_proto::sender::SenderStats;
 
     use super::*;
@@ -255,5 +256,26 @@ mod tests {
         come_back(&[ReceiverSnapshot::default(), counting()]);
         come_back(&[TransmitterSnapshot::default(), counting()]);
         assert_eq!(counting::<SenderStats>().underflow_at_peer, SenderStats::COUNT as u64);
+    }
+
+    #[test]
+    fn sum_of_two_sessions_has_all_counters_and_the_gauges_of_the_later() {
+        let (before, session): (ReceiverSnapshot, _) = (counting(), ReceiverSnapshot::default());
+        let sum = session.after(&before);
+        let gauges = ReceiverSnapshot {
+            stream: ReceiverStats { reorder_tolerance: Nanos(0), ..before.stream },
+            stalls: session.stalls,
+            rtt_ns: 0,
+            credit: 0,
+            window: 0,
+            silent_ns: 0,
+            dead_after_ns: 0,
+            ..before
+        };
+        assert_eq!(sum, gauges);
+        assert_eq!(
+            before.after(&before).stream.gap_samples,
+            before.stream.gap_samples.map(|it| 2 * it)
+        );
     }
 }
