@@ -1,4 +1,4 @@
-"""The generator of the counters: what it refuses, and what it writes."""
+"""The generator of the counters: the tables that it refuses, and the files that it writes."""
 
 from __future__ import annotations
 

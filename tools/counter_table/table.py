@@ -161,7 +161,7 @@ def group_of(name: str, raw: dict[str, Any]) -> Group:
 
 
 def counter_of(group: str, name: str, raw: dict[str, Any]) -> Counter:
-    """Build a counter from its table, with what it takes from another."""
+    """Build a counter from its table, with the keys of the counter that `same_as` names."""
     values = dict(raw[group]["counters"][name])
     if same_as := values.get("same_as"):
         other_group, other = same_as.split(".")
