@@ -30,4 +30,6 @@ fi
 step "figures of the measurements" python3 -m unittest discover --start-directory bench
 step "README quotes an example" python3 tools/check_readme.py
 step "vectors are what their generator writes" python3 vectors/generate.py --check
+step "counters are what their generator writes" python3 tools/statistics.py --check
+step "generator of the counters" python3 -m unittest discover --start-directory tools
 . tools/rtl_source_steps.sh

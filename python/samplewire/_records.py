@@ -6,6 +6,35 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from samplewire._counters import (
+    FaultCounts,
+    Played,
+    PortStats,
+    ReceiverStats,
+    StreamCounts,
+    TransmitterStats,
+)
+
+__all__ = [
+    "Account",
+    "DeviceInfo",
+    "FaultCounts",
+    "Found",
+    "FoundDevice",
+    "Gap",
+    "PlayEvent",
+    "Played",
+    "PortStats",
+    "Reading",
+    "ReceiverStats",
+    "Recording",
+    "SessionEnd",
+    "StreamCounts",
+    "StreamGap",
+    "Tag",
+    "TransmitterStats",
+]
+
 
 @dataclass(frozen=True, slots=True)
 class DeviceInfo:
@@ -121,28 +150,6 @@ class StreamGap(Gap):
 
 
 @dataclass(frozen=True, slots=True)
-class StreamCounts:
-    """What became of the indexes of one of several aligned streams.
-
-    Attributes
-    ----------
-    stream : int
-        The number of the stream.
-    gaps : int
-        Its own gaps.
-    missing : int
-        Samples that it misses.
-    discarded : int
-        Samples that it has, and that were left out because another stream misses theirs.
-    """
-
-    stream: int
-    gaps: int
-    missing: int
-    discarded: int
-
-
-@dataclass(frozen=True, slots=True)
 class Tag:
     """What changed at an index.
 
@@ -176,88 +183,6 @@ class Tag:
     value: float | None = None
     cause: str | None = None
     wrong_bits: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ReceiverStats:
-    """Counters of a receiver, some milliseconds old (`docs/statistics.md`).
-
-    By default they count packets. `samples_*`, `gap_samples` and `source_lost` count samples,
-    `rtt_ns` nanoseconds, `held_bytes` bytes that blocks and arrays of this program keep.
-    """
-
-    received: int
-    delivered: int
-    samples_delivered: int
-    samples_missing: int
-    repaired: int
-    reordered: int
-    reordered_beyond: int
-    duplicates: int
-    late: int
-    skipped: int
-    gaps: int
-    gap_samples: dict[str, int]
-    beyond_credit: int
-    marked: int
-    refused: int
-    unexpected: int
-    reports: int
-    ranges: int
-    source_lost: int
-    corrupted: int
-    foreign: int
-    send_errors: int
-    receive_errors: int
-    socket_dropped: int
-    starved: int
-    rtt_ns: int
-    credit: int
-    window: int
-    held_bytes: int
-
-
-@dataclass(frozen=True, slots=True)
-class PortStats:
-    """What the port of aligned streams counted besides them.
-
-    Attributes
-    ----------
-    corrupted : int
-        Packets whose CRC was wrong and whose stream cannot be known.
-    foreign : int
-        Packets of no stream of the port, or not of the protocol.
-    """
-
-    corrupted: int
-    foreign: int
-
-
-@dataclass(frozen=True, slots=True)
-class TransmitterStats:
-    """Counters of a transmitter, as of some milliseconds ago (`docs/statistics.md`).
-
-    `bytes` are bytes, `rtt_ns` nanoseconds, `position_of_peer` is the index that the device has
-    come to, `underflow_at_peer` samples; the rest counts packets or events.
-    """
-
-    packets: int
-    retransmissions: int
-    bytes: int
-    reports: int
-    credit_stalls: int
-    budget_stalls: int
-    congestion: int
-    position_of_peer: int
-    underflow_at_peer: int
-    corrupted: int
-    foreign: int
-    send_errors: int
-    receive_errors: int
-    rtt_ns: int
-    credit: int
-    held: int
-    window: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -418,34 +343,3 @@ class Found:
     devices: tuple[FoundDevice, ...]
     failures: tuple[str, ...]
     is_cut: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """What an emulated device played in one session.
-
-    Attributes
-    ----------
-    played, underrun_samples, late_samples : int
-        Samples that were played, that were not there in time, and that came after it.
-    underruns, late_packets : int
-        How often samples were not there, and packets that were late.
-    """
-
-    played: int
-    underruns: int
-    underrun_samples: int
-    late_packets: int
-    late_samples: int
-
-
-@dataclass(frozen=True, slots=True)
-class FaultCounts:
-    """Packets that the fault layer of an emulated device saw, and what it did to them."""
-
-    packets: int
-    lost: int
-    corrupted: int
-    duplicated: int
-    reordered: int
-    delayed: int

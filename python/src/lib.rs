@@ -5,6 +5,7 @@ mod aligned;
 mod block;
 mod chunk;
 mod copied;
+mod counters;
 mod device;
 mod errors;
 mod listener;

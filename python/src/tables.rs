@@ -9,12 +9,14 @@ use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
 use samplewire::{Cause, DeviceInfo, Gap, Waits};
 use samplewire_circuit::{Tag, TagKind};
-use samplewire_io::faults::Counts;
-use samplewire_proto::sender::SenderStats;
+use samplewire_io::FaultCounts;
 use samplewire_record::account::Balance;
 use samplewire_record::sink::SinkSummary;
 
-type Fields<'py> = Bound<'py, PyDict>;
+use crate::counters;
+
+/// The fields of a dataclass.
+pub(crate) type Fields<'py> = Bound<'py, PyDict>;
 
 /// Fields of the same names.
 macro_rules! copy {
@@ -84,16 +86,13 @@ pub(crate) fn stream_counts<'py>(
     stream: u16,
     counts: &LaneCounts,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let fields = PyDict::new(py);
-    copy!(fields, counts, gaps, missing, discarded);
+    let fields = counters::stream_counts(py, counts)?;
     fields.set_item("stream", stream)?;
     record("StreamCounts", &fields)
 }
 
 pub(crate) fn port_stats(py: Python<'_>, stats: PortStats) -> PyResult<Bound<'_, PyAny>> {
-    let fields = PyDict::new(py);
-    copy!(fields, stats, corrupted, foreign);
-    record("PortStats", &fields)
+    record("PortStats", &counters::port_stats(py, &stats)?)
 }
 
 pub(crate) fn granted<'py>(py: Python<'py>, granted: &Granted) -> PyResult<Bound<'py, PyAny>> {
@@ -169,55 +168,21 @@ pub(crate) fn receiver_stats<'py>(
     stats: &ReceiverSnapshot,
     held_bytes: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let (fields, stream) = (PyDict::new(py), &stats.stream);
-    copy!(
-        fields,
-        stream,
-        received,
-        delivered,
-        samples_delivered,
-        repaired,
-        reordered,
-        reordered_beyond,
-        duplicates,
-        late,
-        skipped,
-        gaps,
-        beyond_credit,
-        marked,
-        refused,
-        unexpected,
-        reports,
-        ranges,
-        source_lost
-    );
-    copy!(fields, stats, corrupted, foreign, send_errors, receive_errors, socket_dropped, starved);
-    copy!(fields, stats, rtt_ns, credit, window);
-    fields.set_item("samples_missing", stream.samples_missing())?;
-    let by_cause = PyDict::new(py);
-    for cause in Cause::ALL {
-        by_cause.set_item(cause.as_str(), stream.gap_samples[cause as usize])?;
-    }
-    fields.set_item("gap_samples", by_cause)?;
+    let fields = counters::receiver_stats(py, stats)?;
     fields.set_item("held_bytes", held_bytes)?;
     record("ReceiverStats", &fields)
 }
 
-fn sender_fields(fields: &Fields<'_>, stats: &SenderStats) -> PyResult<()> {
-    copy!(
-        fields,
-        stats,
-        packets,
-        retransmissions,
-        bytes,
-        reports,
-        credit_stalls,
-        budget_stalls,
-        congestion,
-        position_of_peer,
-        underflow_at_peer
-    );
-    Ok(())
+/// Samples by cause.
+pub(crate) fn by_cause<'py>(
+    py: Python<'py>,
+    samples: &[u64; Cause::ALL.len()],
+) -> PyResult<Fields<'py>> {
+    let by_cause = PyDict::new(py);
+    for cause in Cause::ALL {
+        by_cause.set_item(cause.as_str(), samples[cause as usize])?;
+    }
+    Ok(by_cause)
 }
 
 pub(crate) fn reading<'py>(
@@ -248,11 +213,7 @@ pub(crate) fn transmitter_stats<'py>(
     py: Python<'py>,
     stats: &TransmitterSnapshot,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let fields = PyDict::new(py);
-    sender_fields(&fields, &stats.stream)?;
-    copy!(fields, stats, corrupted, foreign, send_errors, receive_errors);
-    copy!(fields, stats, rtt_ns, credit, held, window);
-    record("TransmitterStats", &fields)
+    record("TransmitterStats", &counters::transmitter_stats(py, stats)?)
 }
 
 pub(crate) fn session_end<'py>(py: Python<'py>, ended: &SessionEnd) -> PyResult<Bound<'py, PyAny>> {
@@ -293,13 +254,12 @@ pub(crate) fn play_counts<'py>(
     py: Python<'py>,
     counts: &PlayCounts,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let fields = PyDict::new(py);
-    copy!(fields, counts, played, underruns, underrun_samples, late_packets, late_samples);
-    record("Played", &fields)
+    record("Played", &counters::played(py, counts)?)
 }
 
-pub(crate) fn fault_counts<'py>(py: Python<'py>, counts: &Counts) -> PyResult<Bound<'py, PyAny>> {
-    let fields = PyDict::new(py);
-    copy!(fields, counts, packets, lost, corrupted, duplicated, reordered, delayed);
-    record("FaultCounts", &fields)
+pub(crate) fn fault_counts<'py>(
+    py: Python<'py>,
+    counts: &FaultCounts,
+) -> PyResult<Bound<'py, PyAny>> {
+    record("FaultCounts", &counters::fault_counts(py, counts)?)
 }

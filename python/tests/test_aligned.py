@@ -145,7 +145,8 @@ def test_port_counts_what_belongs_to_no_stream() -> None:
             counts = rx.port_stats()
             if counts.corrupted + counts.foreign > 0:
                 break
-    closed = rx.port_stats()
+    closed, stats = rx.port_stats(), rx.stats()
+    assert stats[0].port_corrupted + stats[1].port_foreign > 0
     assert closed.corrupted + closed.foreign > 0
     assert closed.corrupted >= counts.corrupted
     assert closed.foreign >= counts.foreign

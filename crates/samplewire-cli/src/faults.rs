@@ -1,7 +1,7 @@
 //! `--fault`: the faults that the user requests, and the counts of injected ones.
 
-use samplewire_io::FaultSpec;
-use samplewire_io::faults::{self, Counts, Side};
+use samplewire_io::faults::{self, Side};
+use samplewire_io::{FaultCounts, FaultSpec};
 
 use crate::console::Console;
 use crate::failure::Failure;
@@ -71,7 +71,7 @@ impl FaultPair {
 }
 
 /// Prints the counts of injected faults of one side.
-pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
+pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &FaultCounts) {
     console.line(format_args!(
         "  {side:<10} {} of {} lost, {} corrupted, {} doubled, {} reordered{}",
         grouped(counts.lost + counts.queue_full + counts.refused),
@@ -84,21 +84,6 @@ pub(crate) fn print_counts(console: &mut Console, side: &str, counts: &Counts) {
             undelayed => format!("; {} not done because the buffer was full", grouped(undelayed)),
         }
     ));
-}
-
-/// The faults injected since `before`.
-pub(crate) const fn since(counts: &Counts, before: &Counts) -> Counts {
-    Counts {
-        packets: counts.packets - before.packets,
-        lost: counts.lost - before.lost,
-        queue_full: counts.queue_full - before.queue_full,
-        corrupted: counts.corrupted - before.corrupted,
-        duplicated: counts.duplicated - before.duplicated,
-        reordered: counts.reordered - before.reordered,
-        delayed: counts.delayed - before.delayed,
-        undelayed: counts.undelayed - before.undelayed,
-        refused: counts.refused - before.refused,
-    }
 }
 
 /// Larger than the distance between seeds that people choose for the two sides.

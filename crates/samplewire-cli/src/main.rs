@@ -11,6 +11,7 @@ mod bridge;
 mod cadence;
 mod certainty;
 mod console;
+mod counters;
 mod decode;
 mod demo;
 mod dissector;

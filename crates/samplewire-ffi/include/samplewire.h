@@ -345,52 +345,74 @@ typedef struct sw_stream_info {
 typedef struct sw_receiver_stats {
     // Set it to `sizeof(sw_receiver_stats)` before the call.
     size_t struct_size;
-    // DATA packets of this stream with a right CRC, duplicates included.
+    // DATA packets of this stream with a right CRC, duplicates and late ones included.
     uint64_t received;
     // DATA packets delivered in order.
     uint64_t delivered;
     // Samples delivered.
     uint64_t samples_delivered;
-    // Samples missing, of every cause.
+    // Samples missing: the sum of `gap_samples`.
     uint64_t samples_missing;
-    // Samples missing by `sw_cause`; those lost at the source count as source overflow.
+    // Samples missing, by cause; losses at the source count as source overflow.
     uint64_t gap_samples[5];
-    // Gap events.
+    // Gaps.
     uint64_t gaps;
-    // Packets that were missing and came as a retransmission.
+    // Missing packets that arrived as a retransmission.
     uint64_t repaired;
-    // Packets that were missing and came by themselves.
+    // Missing packets that arrived without a retransmission.
     uint64_t reordered;
-    // Packets that were there already.
+    // Packets that had arrived before.
     uint64_t duplicates;
-    // Packets that came after they had been given up.
+    // Packets that arrived after they were given up; their samples are in a gap.
     uint64_t late;
     // Packets given up.
     uint64_t skipped;
-    // Packets beyond the credit granted, dropped.
+    // DATA packets beyond the credit granted, dropped.
     uint64_t beyond_credit;
-    // DATA that arrived with congestion experienced.
+    // DATA packets with the ECN mark of congestion, duplicates included.
     uint64_t marked;
-    // REPORTs sent.
+    // REPORT packets sent.
     uint64_t reports;
-    // Ranges listed in them: packets that were asked for again.
+    // Ranges requested again in REPORT packets; each hole counts at least twice.
     uint64_t ranges;
-    // Samples that the sender counted as lost at its source.
+    // Samples lost at the source, as the sender counts them.
     uint64_t source_lost;
-    // Packets whose CRC was wrong.
+    // Packets of the sender with a wrong CRC.
     uint64_t corrupted;
-    // Packets that were not of the protocol, or not of this stream.
+    // Packets from other addresses, or not of the protocol.
     uint64_t foreign;
-    // Packets that this host's socket dropped.
+    // Packets that this host's socket dropped, as the kernel counts them in 32 bits.
     uint64_t socket_dropped;
     // Times the sender had no credit left because the program held all memory.
     uint64_t starved;
     // Smoothed round-trip time in nanoseconds.
     uint64_t rtt_ns;
-    // Packets that the sender may still send before it is granted more.
+    // Packets that the sender may still send before it gets more credit.
     uint64_t credit;
-    // Packets that may be on their way or await repair.
+    // Most packets that may be in flight or await repair.
     uint64_t window;
+    // Missing packets that arrived later than the reordering tolerance.
+    uint64_t reordered_beyond;
+    // Nanoseconds that the receiver waits for a reordered packet before it requests it.
+    uint64_t reorder_tolerance_ns;
+    // MARK, CLOSE and DATA packets dropped because their numbers are impossible.
+    uint64_t refused;
+    // Packets of a type that a receiver does not expect.
+    uint64_t unexpected;
+    // Packets from the sender's address with the tag of another stream.
+    uint64_t other_tag;
+    // Packets that the system refused to send, of all streams of the port; they are lost.
+    uint64_t send_errors;
+    // Receives and waits of the port that the system refused; nothing is lost.
+    uint64_t receive_errors;
+    // Nanoseconds since the sender's last valid packet; 0 while a live sender may be so silent.
+    uint64_t silent_ns;
+    // Silence in nanoseconds after which the stream breaks off.
+    uint64_t dead_after_ns;
+    // Packets with a wrong CRC and an unknown stream.
+    uint64_t port_corrupted;
+    // Packets of no stream of the port, or not of the protocol.
+    uint64_t port_foreign;
 } sw_receiver_stats;
 
 // An event at one sample index.
@@ -594,42 +616,56 @@ typedef struct sw_transmitter_options {
 typedef struct sw_transmitter_stats {
     // Set it to `sizeof(sw_transmitter_stats)` before the call.
     size_t struct_size;
-    // DATA packets that departed for the first time.
+    // DATA packets sent for the first time.
     uint64_t packets;
-    // DATA packets that departed again.
+    // DATA packets sent again.
     uint64_t retransmissions;
-    // Bytes of UDP payload in DATA.
+    // Bytes of UDP payload in DATA packets, retransmissions included.
     uint64_t bytes;
-    // REPORTs acted on.
+    // REPORT packets accepted.
     uint64_t reports;
-    // Times that data waited for credit.
+    // MARK packets sent because data waited for credit.
     uint64_t credit_stalls;
-    // Times a repeat waited for its budget.
+    // Checks of waiting retransmissions that found the budget spent; one wait counts often.
     uint64_t budget_stalls;
-    // Congestion notifications.
+    // REPORT packets in which the count of congestion marks rose.
     uint64_t congestion;
-    // The receiver's own count of DATA received, modulo 2^32.
+    // The receiver's `received` as last reported, modulo 2^32.
     uint64_t received_by_peer;
-    // The receiver's own count of packets given up, modulo 2^32.
+    // The receiver's `skipped` as last reported, modulo 2^32.
     uint64_t skipped_by_peer;
-    // The receiver's own count of packets that came late to be played, modulo 2^16.
+    // The receiver's `late`, and a device's `late_to_play`, as last reported, modulo 2^16.
     uint64_t late_at_peer;
-    // The index that the receiver's program has come to, or that a device plays, as it last said.
+    // Last reported index of the receiver's program, or of what a device plays.
     uint64_t position_of_peer;
-    // Samples that were not there when the device was to play them; it says so at the end.
+    // The device's `underflow_samples`; known at the end, and only where this end opened.
     uint64_t underflow_at_peer;
-    // Packets whose CRC was wrong.
+    // Packets with a wrong CRC, from any address.
     uint64_t corrupted;
-    // Packets that were not of the protocol.
+    // Packets that are not of the protocol.
     uint64_t foreign;
     // Smoothed round-trip time in nanoseconds.
     uint64_t rtt_ns;
-    // Packets that the receiver lets depart at present.
+    // Packets that may be sent for the first time at present; 0 between sessions.
     uint64_t credit;
-    // Packets held until the receiver has accounted for them.
+    // Packets held until the receiver has acknowledged them; 0 between sessions.
     uint64_t held;
-    // The most that may be held.
+    // Most packets that may be held; 0 between sessions.
     uint64_t window;
+    // REPORT packets dropped because their numbers are impossible.
+    uint64_t reports_refused;
+    // Requested ranges dropped because 512 were waiting; the receiver requests them again.
+    uint64_t requests_refused;
+    // CLOSE packets dropped because their numbers are impossible.
+    uint64_t closes_refused;
+    // Packets of a type that a sender does not expect.
+    uint64_t unexpected;
+    // Packets from the receiver's address with the tag of another stream, OPEN included.
+    uint64_t other_tag;
+    // Packets that the system refused to send, of all streams of the port; they are lost.
+    uint64_t send_errors;
+    // Receives and waits of the port that the system refused; nothing is lost.
+    uint64_t receive_errors;
 } sw_transmitter_stats;
 
 // Memory for samples, borrowed from the transmitter: fill it from the start, and commit it.

@@ -10,6 +10,7 @@ use samplewire::{End, ReceiveError};
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::{SW_TAGS_MAX, sw_gap, sw_tag};
+use crate::counters::sw_receiver_stats;
 use crate::end::{of_end, of_receive_error, sw_end};
 use crate::find::address_of;
 use crate::info::sw_stream_info;
@@ -18,7 +19,6 @@ use crate::receiver::granted_words;
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
-use crate::stats::sw_receiver_stats;
 
 /// Several streams of one device that begin at one index. One thread at a time may be in
 /// `sw_aligned_next`.

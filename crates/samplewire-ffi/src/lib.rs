@@ -19,6 +19,7 @@ mod aligned;
 mod arguments;
 mod block;
 mod convert;
+mod counters;
 mod device;
 mod end;
 mod events;
@@ -30,7 +31,6 @@ mod receiver;
 mod registry;
 mod result;
 mod sized;
-mod stats;
 mod transmitter;
 
 pub use aligned::{
@@ -41,6 +41,7 @@ pub use aligned::{
 pub use block::{SW_GAPS_MAX, SW_TAGS_MAX, sw_block, sw_block_release, sw_cause, sw_gap, sw_tag};
 pub use block::{sw_cause_str, sw_tag_kind};
 pub use convert::sw_convert;
+pub use counters::{sw_receiver_stats, sw_transmitter_stats};
 pub use device::{
     sw_device, sw_device_free, sw_device_get_address, sw_device_new, sw_device_options,
     sw_device_options_init,
@@ -59,7 +60,6 @@ pub use receiver::{
     sw_receiver_open, sw_receiver_read,
 };
 pub use result::{sw_last_error, sw_result, sw_result_str};
-pub use stats::{sw_receiver_stats, sw_transmitter_stats};
 pub use transmitter::{
     SW_INDEX_NEXT, SW_SEND_END_OF_BURST, SW_SEND_START, sw_room, sw_transmitter,
     sw_transmitter_begin, sw_transmitter_cancel, sw_transmitter_commit, sw_transmitter_discard,

@@ -11,6 +11,7 @@ use samplewire::{Block, Granted, ReceiveError, ReceiveStream};
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
 use crate::block::sw_block;
+use crate::counters::sw_receiver_stats;
 use crate::end::{of_end, of_failure, of_receive_error, sw_end};
 use crate::find::address_of;
 use crate::info::{format_of, sw_stream_info};
@@ -19,7 +20,6 @@ use crate::options::sw_receiver_options;
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, write};
-use crate::stats::sw_receiver_stats;
 
 /// The receiving end of a stream. One thread at a time may be in `sw_receiver_next` or `_read`.
 pub struct sw_receiver {

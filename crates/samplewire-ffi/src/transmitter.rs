@@ -11,6 +11,7 @@ use samplewire_proto::number::INDEX_MAX;
 use samplewire_proto::wire::Flags;
 
 use crate::arguments::{check_out, not_null, put, put_text, timeout};
+use crate::counters::sw_transmitter_stats;
 use crate::end::{of_end, of_failure, sw_end};
 use crate::find::address_of;
 use crate::info::sw_stream_info;
@@ -20,7 +21,6 @@ use crate::receiver::granted_words;
 use crate::registry::Registry;
 use crate::result::{Failure, guard, sw_result};
 use crate::sized::{Sized_, read, sized, write};
-use crate::stats::sw_transmitter_stats;
 
 /// The index after the last sample.
 pub const SW_INDEX_NEXT: u64 = u64::MAX;

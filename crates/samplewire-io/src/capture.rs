@@ -19,6 +19,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use self::writer::{Outcome, Packet, Recorder};
 use crate::batch::Batch;
+use crate::counters::CaptureCounts;
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -182,15 +183,6 @@ impl CaptureLog {
         let mut error = self.outcome.error.lock().expect("nothing panics while it holds this lock");
         error.take().map(LinkError::Capture)
     }
-}
-
-/// How much of what passed is in the file.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CaptureCounts {
-    /// Packets in the file.
-    pub written: u64,
-    /// Packets that are missing, because the writer was behind or had failed.
-    pub skipped: u64,
 }
 
 fn now_ns() -> u64 {

@@ -18,7 +18,7 @@ mod spec;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
-pub use self::log::{Action, Counts, Direction, ENTRIES_MAX, Entry, FaultLog};
+pub use self::log::{Action, Direction, ENTRIES_MAX, Entry, FaultLog};
 pub use self::loss::{Loss, Losses};
 pub use self::model::{Corruption, Fate, Model};
 pub use self::path::REORDER_WAIT;

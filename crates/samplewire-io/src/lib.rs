@@ -22,6 +22,7 @@
 pub mod batch;
 pub mod capture;
 pub mod concern;
+mod counters;
 pub mod faults;
 pub mod favoured;
 pub mod link;
@@ -33,11 +34,12 @@ pub mod udp;
 pub mod wake;
 
 pub use batch::{Batch, BatchFull, Meta};
-pub use capture::{Capture, CaptureCounts, CaptureLog};
+pub use capture::{Capture, CaptureLog};
 pub use concern::{Call, Concern};
+pub use counters::{CaptureCounts, ErrorCounts, FaultCounts};
 pub use faults::{FaultLog, FaultSpec, Faults};
 pub use favoured::{Favoured, Word};
 pub use link::{Capabilities, Ecn, Link, LinkError, Outgoing};
-pub use resilient::{ErrorCounts, Resilient};
+pub use resilient::Resilient;
 pub use udp::{Udp, UdpOptions};
 pub use wake::Waker;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::batch::Batch;
 use crate::concern::{Call, Concern};
+use crate::counters::ErrorCounts;
 use crate::favoured::Favoured;
 use crate::link::{Capabilities, Link, LinkError, Outgoing};
 use crate::wake::Waker;
@@ -23,15 +24,6 @@ pub struct Resilient {
     send_error: Option<LinkError>,
     /// Receives and waits that failed since one succeeded.
     failures: u32,
-}
-
-/// Errors that ended nothing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ErrorCounts {
-    /// Packets that the system refused to send; they are lost.
-    pub send_errors: u64,
-    /// Receives and waits that the system refused; nothing is lost by them.
-    pub receive_errors: u64,
 }
 
 impl Resilient {

@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod clock;
+mod counters;
 pub mod crc;
 #[cfg(feature = "search")]
 pub mod fingerprint;

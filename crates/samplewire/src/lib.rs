@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod counters;
 mod delivery;
 pub mod device;
 mod driver;

@@ -4,9 +4,6 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use samplewire_circuit::{Codec, Publisher, WordReader, WordWriter};
-use samplewire_proto::receiver::ReceiverStats;
-use samplewire_proto::sender::SenderStats;
-use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::{End, Violation};
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, Seq};
@@ -100,59 +97,6 @@ macro_rules! integers {
 integers!(u16, u32, u64, usize);
 words!(Nanos { 0 });
 words!(Seq { 0 });
-words!(ReceiverStats {
-    received,
-    delivered,
-    samples_delivered,
-    repaired,
-    reordered,
-    reordered_beyond,
-    reorder_tolerance,
-    duplicates,
-    late,
-    late_to_play,
-    underflow_samples,
-    skipped,
-    gaps,
-    gap_samples,
-    beyond_credit,
-    marked,
-    refused,
-    foreign,
-    unexpected,
-    reports,
-    ranges,
-    source_lost,
-});
-words!(SenderStats {
-    packets,
-    retransmissions,
-    bytes,
-    reports,
-    reports_refused,
-    requests_refused,
-    closes_refused,
-    credit_stalls,
-    budget_stalls,
-    foreign,
-    unexpected,
-    congestion,
-    received_by_peer,
-    skipped_by_peer,
-    late_at_peer,
-    position_of_peer,
-    underflow_at_peer,
-});
-words!(ListenStats {
-    challenged,
-    accepted,
-    repeated,
-    refused,
-    late,
-    unknown,
-    unanswered,
-    unanswerable,
-});
 variant_words!(End, 1 + Violation::COUNT, {
     0 => Finished { final_index: index },
     1 => ClosedByPeer { 0: reason },
@@ -252,7 +196,12 @@ impl Words for SocketAddr {
 mod tests {
     use std::fmt::Debug;
 
+    use samplewire_proto::receiver::ReceiverStats;
+    use samplewire_proto::sender::SenderStats;
+
     use super::*;
+    use crate::receiver::ReceiverSnapshot;
+    use crate::transmitter::TransmitterSnapshot;
 
     fn come_back<T: Words + PartialEq + Debug>(values: &[T]) {
         let mut publisher = publisher(&values[0]);
@@ -304,9 +253,29 @@ mod tests {
 
     #[test]
     fn each_counter_comes_back_in_its_place() {
-        come_back(&[ReceiverStats::default(), counting()]);
-        come_back(&[SenderStats::default(), counting()]);
-        come_back(&[ListenStats::default(), counting()]);
+        come_back(&[ReceiverSnapshot::default(), counting()]);
+        come_back(&[TransmitterSnapshot::default(), counting()]);
         assert_eq!(counting::<SenderStats>().underflow_at_peer, SenderStats::COUNT as u64);
+    }
+
+    #[test]
+    fn sum_of_two_sessions_has_all_counters_and_the_gauges_of_the_later() {
+        let (before, session): (ReceiverSnapshot, _) = (counting(), ReceiverSnapshot::default());
+        let sum = session.after(&before);
+        let gauges = ReceiverSnapshot {
+            stream: ReceiverStats { reorder_tolerance: Nanos(0), ..before.stream },
+            stalls: session.stalls,
+            rtt_ns: 0,
+            credit: 0,
+            window: 0,
+            silent_ns: 0,
+            dead_after_ns: 0,
+            ..before
+        };
+        assert_eq!(sum, gauges);
+        assert_eq!(
+            before.after(&before).stream.gap_samples,
+            before.stream.gap_samples.map(|it| 2 * it)
+        );
     }
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::termios::tcgetwinsize;
 use samplewire::receiver::ReceiverSnapshot;
-use samplewire_io::faults::Counts;
+use samplewire_io::FaultCounts;
 use samplewire_record::account::Account;
 
 use super::colors::Colors;
@@ -41,7 +41,7 @@ pub(super) struct Frame<'a> {
     pub(super) elapsed: Duration,
     pub(super) account: &'a Account,
     pub(super) snapshot: &'a ReceiverSnapshot,
-    pub(super) faults: &'a Counts,
+    pub(super) faults: &'a FaultCounts,
     pub(super) frame_bytes: usize,
 }
 

@@ -2,8 +2,8 @@
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::PlaySummary;
-use samplewire_io::FaultLog;
-use samplewire_io::faults::{Counts, Direction};
+use samplewire_io::{FaultCounts, FaultLog};
+use samplewire_io::faults::Direction;
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, SampleIndex};
 use samplewire_record::account::Account;
@@ -20,7 +20,7 @@ pub(super) struct Verdict<'a> {
     pub(super) end: Option<End>,
     pub(super) mismatch: Option<SampleIndex>,
     /// What the wire did to the packets for the receiver.
-    pub(super) wire: Counts,
+    pub(super) wire: FaultCounts,
 }
 
 impl Verdict<'_> {
@@ -69,7 +69,7 @@ impl Verdict<'_> {
     }
 
     /// Each column adds up: what departed, less what was lost, and what was doubled.
-    fn print_wire(&self, console: &mut Console, to_device: &Counts) {
+    fn print_wire(&self, console: &mut Console, to_device: &FaultCounts) {
         let to_receiver = &self.wire;
         let sent = &self.played.end.stats;
         let data = sent.packets + sent.retransmissions;
@@ -118,12 +118,12 @@ impl Verdict<'_> {
 }
 
 /// Packets that the wire did not deliver.
-const fn lost(wire: &Counts) -> u64 {
+const fn lost(wire: &FaultCounts) -> u64 {
     wire.lost + wire.queue_full + wire.refused
 }
 
 /// Packets that the wire delivered, damaged ones included.
-const fn arrived(wire: &Counts) -> u64 {
+const fn arrived(wire: &FaultCounts) -> u64 {
     wire.packets + wire.duplicated - lost(wire)
 }
 
@@ -173,7 +173,13 @@ mod tests {
         let mut snapshot = ReceiverSnapshot::default();
         snapshot.stream.received = received;
         snapshot.corrupted = 1;
-        let wire = Counts { packets: 8, lost: 3, duplicated: 1, corrupted: 1, ..Counts::default() };
+        let wire = FaultCounts {
+            packets: 8,
+            lost: 3,
+            duplicated: 1,
+            corrupted: 1,
+            ..FaultCounts::default()
+        };
         let (account, snapshot) = (&account(), &snapshot);
         Verdict { account, snapshot, played, end, mismatch, wire }.faults()
     }

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use samplewire::source::Source;
 use samplewire::transmitter::{Listener, Overflow, PlaySummary, SendStream, SessionEnd};
+use samplewire_io::FaultCounts;
 use samplewire_io::FaultLog;
-use samplewire_io::faults::{Counts, Direction};
+use samplewire_io::faults::Direction;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::End;
 use samplewire_proto::wire::CloseReason;
@@ -16,7 +17,7 @@ use super::parts::Ending;
 use crate::cadence::Cadence;
 use crate::console::Console;
 use crate::failure::Failure;
-use crate::faults::{print_counts, since};
+use crate::faults::print_counts;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::outcome::Outcome;
 
@@ -100,7 +101,7 @@ impl Player {
             ));
         }
         for ((side, counts), (_, before)) in self.fault_counts().iter().zip(before) {
-            print_counts(console, side, &since(counts, &before));
+            print_counts(console, side, &counts.since(&before));
         }
         Ok(Played {
             outcome: outcome(&summary),
@@ -110,7 +111,7 @@ impl Player {
     }
 
     /// The faults injected so far, by side; empty without faults.
-    fn fault_counts(&self) -> Vec<(&'static str, Counts)> {
+    fn fault_counts(&self) -> Vec<(&'static str, FaultCounts)> {
         let sides = [("data", Direction::Transmit), ("feedback", Direction::Receive)];
         self.faults
             .iter()

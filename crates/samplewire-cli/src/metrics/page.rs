@@ -7,10 +7,8 @@ use samplewire_record::account::{Hop, Hops};
 use samplewire_record::sigmf::RecordedCause;
 
 use super::stream::{About, View};
-use super::tables::{
-    GAP_SAMPLES, Kind, LISTENER, PLAYER, RECEIVER, RECEIVER_PORT, RECORDING, SENDER, SENDER_PORT,
-    Table,
-};
+use super::tables::{GAP_SAMPLES, Kind, RECORDING, Table};
+use crate::counters::{LISTENER, PLAYER, PORT, RECEIVER, RECEIVER_PORT, SENDER, SENDER_PORT};
 use crate::record::json::cause_key;
 
 /// The page of a process that runs `verb` with these streams.
@@ -29,6 +27,7 @@ pub(super) fn render(verb: &str, views: &[(About, View)]) -> String {
         Some(Cause::ALL.map(RecordedCause::Stream).into_iter().zip(samples).collect())
     });
     page.table(&labelled, &RECEIVER_PORT, |view| view.receiver.as_ref());
+    page.table(&labelled, &PORT, |view| view.receiver.as_ref().map(|it| &it.port));
     page.table(&labelled, &RECORDING, |view| view.recording.as_ref());
     page.causes(&labelled, RECORDING.prefix, |view| {
         let samples = *view.recording.as_ref()?.gap_samples();
@@ -99,13 +98,12 @@ impl Page {
             return;
         }
         for metric in table.metrics {
-            let name = metric.full_name(table.prefix);
-            self.head(&name, metric.kind.as_str(), metric.help);
+            self.head(metric.name, metric.kind.as_str(), metric.help);
             for (labels, counters) in &found {
                 let value = (metric.value)(counters);
                 match metric.kind {
-                    Kind::Count | Kind::Level => self.sample(&name, labels, value),
-                    Kind::Nanos => self.sample(&name, labels, Seconds(value)),
+                    Kind::Count | Kind::Level => self.sample(metric.name, labels, value),
+                    Kind::Nanos => self.sample(metric.name, labels, Seconds(value)),
                 }
             }
         }

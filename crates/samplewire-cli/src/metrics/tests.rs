@@ -1,4 +1,4 @@
-//! The page against the format's rules, and against `docs/statistics.md`.
+//! The page against the format's rules, the tables of metrics, and `docs/statistics.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,10 @@ use samplewire::format::Format;
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::source::StreamInfo;
 use samplewire::transmitter::TransmitterSnapshot;
-use samplewire_proto::receiver::ReceiverStats;
-use samplewire_proto::sender::SenderStats;
-use samplewire_proto::session::ListenStats;
 use samplewire_record::account::Account;
 
 use super::*;
+use crate::counters;
 
 /// A process with a stream of every kind.
 fn registry() -> (Registry, Vec<Entry>) {
@@ -25,6 +23,7 @@ fn registry() -> (Registry, Vec<Entry>) {
         let mut receiver = ReceiverSnapshot { rtt_ns: 1_234_567_890, ..Default::default() };
         receiver.stream.gap_samples = [1, 2, 3, 4, 5];
         receiver.stream.received = u64::MAX;
+        receiver.port.corrupted = 6;
         View {
             peer: Some(device),
             packet_samples: 352,
@@ -91,7 +90,9 @@ fn page_keeps_the_rules_of_the_format() {
     let rtt = "samplewire_receiver_port_rtt_seconds{device=\"[::1]:9100\",stream=\"3\",\
                direction=\"receive\"} 1.234567890\n";
     assert!(page.contains(rtt), "{page}");
-    assert!(page.contains("} 18446744073709551615\n"), "all digits are written");
+    assert!(page.contains("} 18446744073709551615\n"), "all digits are printed");
+    let damaged = &families["samplewire_port_corrupted_total"].1;
+    assert_eq!(damaged.iter().map(|it| it.value).collect::<Vec<_>>(), [6.0]);
     let lost = |prefix: &str| -> Vec<_> {
         let samples = &families[&format!("samplewire_{prefix}_lost_samples_total")].1;
         samples.iter().map(|it| (it.label("hop"), it.value)).collect()
@@ -110,74 +111,35 @@ fn page_keeps_the_rules_of_the_format() {
     assert_eq!(empty.lines().count(), 3, "{empty}");
 }
 
-/// The rows of the table under a heading of the manual: first cell, unit and the rest.
-fn documented(manual: &str, heading: &str) -> Vec<(String, String, String)> {
-    let text = manual.split_once(&format!("\n{heading}")).expect(heading).1;
-    let rows = text.lines().skip_while(|line| !line.starts_with("| counter |"));
-    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
-    let row = |line: &str| {
-        let cells: Vec<&str> = line.trim_matches('|').splitn(3, " | ").map(str::trim).collect();
-        (cells[0].trim_matches('`').to_owned(), cells[1].to_owned(), cells[2].to_owned())
-    };
-    rows.map(row).collect()
-}
-
-/// The fields of a struct, by its Debug text.
-fn fields(debug: &str) -> Vec<String> {
-    let is_field = |line: &&str| line.starts_with("    ") && !line.starts_with("     ");
-    let name = |line: &str| line.trim().split_once(": ").map(|(name, _)| name.to_owned());
-    debug.lines().filter(is_field).filter_map(name).collect()
+/// The names of a table's metrics, and their types.
+fn names<T>(table: &tables::Table<T>) -> BTreeMap<String, &'static str> {
+    table.metrics.iter().map(|metric| (metric.name.to_owned(), metric.kind.as_str())).collect()
 }
 
 #[test]
-fn manual_and_code_and_page_have_the_same_names() {
-    let manual = include_str!("../../../../docs/statistics.md");
+fn page_has_each_metric_of_the_tables_and_the_manual_lists_the_others() {
     let (registry, _entries) = registry();
     let families = families(&registry.page());
-    let mut unchecked: BTreeSet<String> = families.keys().cloned().collect();
-    // Not exported: parts of a snapshot that have tables of their own, and counts that are known
-    // only at the end.
-    let apart = ["stream", "stalls", "listen", "overflow_samples"];
     let tables = [
-        ("### `ReceiverStats`", "receiver_", format!("{:#?}", ReceiverStats::default())),
-        ("### `ReceiverSnapshot`", "receiver_port_", format!("{:#?}", ReceiverSnapshot::default())),
-        ("### `SenderStats`", "sender_", format!("{:#?}", SenderStats::default())),
-        (
-            "### `TransmitterSnapshot`",
-            "sender_port_",
-            format!("{:#?}", TransmitterSnapshot::default()),
-        ),
-        ("## Player", "player_", format!("{:#?}", PlayCounts::default())),
-        ("## Listener", "listener_", format!("{:#?}", ListenStats::default())),
+        names(&counters::RECEIVER),
+        names(&counters::RECEIVER_PORT),
+        names(&counters::PORT),
+        names(&counters::SENDER),
+        names(&counters::SENDER_PORT),
+        names(&counters::LISTENER),
+        names(&counters::PLAYER),
     ];
-    for (heading, prefix, debug) in tables {
-        let rows = documented(manual, heading);
-        let names: BTreeSet<&str> =
-            rows.iter().map(|(name, ..)| name.split('`').next().unwrap()).collect();
-        for field in fields(&debug) {
-            assert!(names.contains(&*field), "{heading}: {field} of the code");
-        }
-        for (name, unit, meaning) in &rows {
-            let name = name.split('`').next().unwrap();
-            if prefix.ends_with("port_") && apart.contains(&name) {
-                continue;
-            }
-            let (kind, name) = match (unit.as_str(), meaning.contains("not a count")) {
-                ("ns", true) => ("gauge", format!("{}_seconds", name.trim_end_matches("_ns"))),
-                (_, true) => ("gauge", name.to_owned()),
-                (_, false) => ("counter", format!("{name}_total")),
-            };
-            let name = format!("samplewire_{prefix}{name}");
-            let family = families.get(&name).unwrap_or_else(|| panic!("{heading}: no {name}"));
-            assert_eq!(family.0, kind, "{name}");
-            unchecked.remove(&name);
-        }
+    let mut others: BTreeSet<&str> = families.keys().map(String::as_str).collect();
+    for (name, kind) in tables.iter().flatten() {
+        let family = families.get(name).unwrap_or_else(|| panic!("no {name}"));
+        assert_eq!(family.0, *kind, "{name}");
+        assert!(others.remove(&**name), "{name} twice");
     }
-    // The rest is listed by its whole name.
+    let manual = include_str!("../../../../docs/statistics.md");
     let (_, section) = manual.split_once("\n## Metrics").expect("a section of the manual");
     let section = section.split("\n## ").next().unwrap();
-    for name in unchecked {
-        assert!(section.contains(&format!("| `{name}` |")), "the manual does not list {name}");
+    for name in others {
+        assert!(section.contains(&format!("|`{name}`|")), "the manual does not list {name}");
     }
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use crate::account::Counts;
 use crate::certainty::Words;
+use crate::counters::{ReceiverCounters, SenderCounters};
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
 use crate::probe::Device;
@@ -97,15 +98,8 @@ pub(crate) struct Receive {
     /// The bound of each count: `exact`, or the true number is `at least`, `at most` or `about` it.
     pub(crate) lost_at_bounds: Words,
     pub(crate) host_hints: HostHints,
-    pub(crate) packets_received: u64,
-    pub(crate) packets_repaired: u64,
-    pub(crate) packets_late: u64,
-    pub(crate) packets_reordered: u64,
-    pub(crate) packets_duplicate: u64,
-    pub(crate) packets_corrupted: u64,
-    pub(crate) packets_dropped_by_socket: u64,
-    pub(crate) credit_stalls: u64,
-    pub(crate) rtt_ns: u64,
+    #[serde(flatten)]
+    pub(crate) counters: ReceiverCounters,
     /// The same for each stream; above are the sums, and the longest round trip.
     pub(crate) streams: Vec<LaneEntry>,
 }
@@ -119,10 +113,6 @@ pub(super) struct Transmit {
     pub(super) samples_sent: u64,
     /// Null if the device could not report it.
     pub(super) samples_underflow: Option<u64>,
-    pub(super) packets_sent: u64,
-    pub(super) packets_repaired: u64,
-    pub(super) packets_late: u64,
-    pub(super) packets_corrupted: u64,
-    pub(super) credit_stalls: u64,
-    pub(super) rtt_ns: u64,
+    #[serde(flatten)]
+    pub(super) counters: SenderCounters,
 }

@@ -14,6 +14,7 @@ use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
+use crate::counters::{ReceiverCounters, SenderCounters};
 use crate::figures::{bits_per_second, grouped, measured, span};
 use crate::hops;
 use crate::host::HostHints;
@@ -224,7 +225,6 @@ impl Received {
     }
 
     pub(crate) fn json(&self) -> json::Receive {
-        let stream = &self.snapshot.stream;
         json::Receive {
             seconds: self.elapsed.as_secs_f64(),
             bytes: self.bytes(),
@@ -238,15 +238,7 @@ impl Received {
             lost_at: hops::counts(self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
-            packets_received: stream.received,
-            packets_repaired: stream.repaired,
-            packets_late: stream.late,
-            packets_reordered: stream.reordered,
-            packets_duplicate: stream.duplicates,
-            packets_corrupted: self.snapshot.corrupted,
-            packets_dropped_by_socket: self.snapshot.socket_dropped,
-            credit_stalls: self.snapshot.starved,
-            rtt_ns: self.snapshot.rtt_ns,
+            counters: ReceiverCounters::from(&self.snapshot),
             streams: self.lanes.iter().map(LaneEntry::from).collect(),
         }
     }
@@ -298,19 +290,16 @@ impl Sent {
     }
 
     pub(super) fn json(&self) -> json::Transmit {
-        let stream = &self.snapshot.stream;
         json::Transmit {
             seconds: self.elapsed.as_secs_f64(),
             bytes: self.bytes(),
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
             samples_sent: self.samples,
             samples_underflow: self.underflow,
-            packets_sent: stream.packets,
-            packets_repaired: stream.retransmissions,
-            packets_late: self.late,
-            packets_corrupted: self.snapshot.corrupted,
-            credit_stalls: stream.credit_stalls,
-            rtt_ns: self.snapshot.rtt_ns,
+            counters: SenderCounters {
+                packets_late: self.late,
+                ..SenderCounters::from(&self.snapshot)
+            },
         }
     }
 }

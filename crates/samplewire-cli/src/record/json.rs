@@ -2,13 +2,13 @@
 //!
 //! `--json` prints one [`Document`]; `--json-stream` prints one [`Event`] on each line.
 
-use samplewire::receiver::ReceiverSnapshot;
 use samplewire_proto::Cause;
 use samplewire_record::sigmf::{RecordedCause, RecordedGap};
 use serde::Serialize;
 
 use crate::account::Counts;
 use crate::certainty::Words;
+use crate::counters::ReceiverCounters;
 use crate::document::push_bounded;
 use crate::host::HostHints;
 use crate::lanes::LaneEntry;
@@ -175,7 +175,7 @@ pub(super) struct End {
     pub(super) lost_at_bounds: Words,
     pub(super) host_hints: HostHints,
     #[serde(flatten)]
-    pub(super) counters: Counters,
+    pub(super) counters: ReceiverCounters,
     /// The same of each stream; above are the sums, and the longest round trip.
     pub(super) streams: Vec<LaneEntry>,
     /// All memory taken for the stream.
@@ -244,55 +244,6 @@ impl GapSamples {
             reconnected,
             recorder_restarted,
             device_restarted,
-        }
-    }
-}
-
-/// Counters of the receiver over the whole session; meanings in `docs/statistics.md`.
-#[derive(Debug, Serialize)]
-pub(crate) struct Counters {
-    /// DATA packets with a right checksum, duplicates included.
-    packets_received: u64,
-    /// Packets that were missing and came as a retransmission.
-    packets_repaired: u64,
-    /// Packets that were missing and came by themselves.
-    packets_reordered: u64,
-    /// Packets that came after they were given up.
-    packets_late: u64,
-    /// Packets that were there already.
-    packets_duplicate: u64,
-    /// Packets whose checksum was wrong.
-    packets_corrupted: u64,
-    /// Packets that were given up.
-    packets_given_up: u64,
-    /// Packets of no stream of ours.
-    packets_foreign: u64,
-    /// Packets that this host's socket dropped.
-    packets_dropped_by_socket: u64,
-    /// Ranges of packets asked for again.
-    ranges_requested: u64,
-    /// Times there was no memory to promise to the device: the file was too slow.
-    credit_stalls: u64,
-    /// Smoothed round-trip time in nanoseconds.
-    rtt_ns: u64,
-}
-
-impl From<&ReceiverSnapshot> for Counters {
-    fn from(snapshot: &ReceiverSnapshot) -> Self {
-        let stream = &snapshot.stream;
-        Self {
-            packets_received: stream.received,
-            packets_repaired: stream.repaired,
-            packets_reordered: stream.reordered,
-            packets_late: stream.late,
-            packets_duplicate: stream.duplicates,
-            packets_corrupted: snapshot.corrupted,
-            packets_given_up: stream.skipped,
-            packets_foreign: snapshot.foreign + stream.foreign,
-            packets_dropped_by_socket: snapshot.socket_dropped,
-            ranges_requested: stream.ranges,
-            credit_stalls: snapshot.starved,
-            rtt_ns: snapshot.rtt_ns,
         }
     }
 }

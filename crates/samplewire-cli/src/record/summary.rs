@@ -8,12 +8,13 @@ use samplewire_record::counters::StreamCounters;
 use samplewire_record::sigmf::RecordedCause;
 use samplewire_record::sink::{Depth, SinkSummary};
 
-use super::json::{Counters, End, GapSamples};
+use super::json::{End, GapSamples};
 use super::stop::Stop;
 use crate::account;
 use crate::arguments::values::{Subject, Threshold};
 use crate::certainty::Doubts;
 use crate::console::Console;
+use crate::counters::ReceiverCounters;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::hops;
 use crate::host::HostHints;
@@ -198,7 +199,7 @@ impl Summary {
             lost_at: hops::counts(self.account.hops()),
             lost_at_bounds: self.doubts().hops(),
             host_hints: self.host.clone(),
-            counters: Counters::from(&self.snapshot),
+            counters: ReceiverCounters::from(&self.snapshot),
             streams: self.lanes.iter().map(LaneEntry::from).collect(),
             memory_bytes: self.memory_bytes,
             files: self.file_names().collect(),

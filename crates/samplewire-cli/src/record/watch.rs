@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use samplewire::receiver::{Interleaved, ReceiverSnapshot, StatsHandle};
 use samplewire_record::account::Account;
-use samplewire_record::counters::sum;
 
 use crate::cadence::Cadence;
 use crate::metrics::{About, Direction, Entry, Registry, Told, View, ended};
@@ -42,7 +41,7 @@ impl Watch {
         for (at, (info, stats)) in receiver.counters().enumerate() {
             let earlier = self.lanes.get(at);
             let before = earlier.map_or_else(ReceiverSnapshot::default, |lane| {
-                sum(&lane.before, &lane.stats.stats())
+                lane.stats.stats().after(&lane.before)
             });
             let (peer, packet_samples) = (Some(info.address), info.packet_samples);
             let account = (at == 0).then(|| self.account.clone());
@@ -51,7 +50,7 @@ impl Watch {
                 move || View {
                     peer,
                     packet_samples,
-                    receiver: Some(sum(&before, &stats.stats())),
+                    receiver: Some(stats.stats().after(&before)),
                     recording: account.as_ref().map(Told::get),
                     ..View::default()
                 }
@@ -71,7 +70,7 @@ impl Watch {
     pub(super) fn close(&self) {
         for (at, lane) in self.lanes.iter().enumerate() {
             let account = (at == 0).then(|| self.account.clone());
-            let (peer, counted) = (Some(lane.peer), sum(&lane.before, &lane.stats.stats()));
+            let (peer, counted) = (Some(lane.peer), lane.stats.stats().after(&lane.before));
             lane.entry.set(move || View {
                 peer,
                 receiver: Some(ended(&counted)),

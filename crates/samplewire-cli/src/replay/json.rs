@@ -1,9 +1,9 @@
 //! The JSON of `replay`, similar to that of `record`. Fields are added in later versions, never
 //! changed.
 
-use samplewire::transmitter::TransmitterSnapshot;
 use serde::Serialize;
 
+use crate::counters::SenderCounters;
 use crate::probe::Device;
 use crate::real_time::RealTimeEntry;
 
@@ -84,52 +84,9 @@ pub(super) struct End {
     /// Samples missing when the device had to play them; null if the device could not report it.
     pub(super) samples_underflow: Option<u64>,
     #[serde(flatten)]
-    pub(super) counters: Counters,
+    pub(super) counters: SenderCounters,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// The exceeded thresholds, as given.
     pub(super) thresholds_crossed: Vec<String>,
-}
-
-/// Counters of the sender over the whole session; meanings in `docs/statistics.md`.
-#[derive(Debug, Serialize)]
-pub(super) struct Counters {
-    /// DATA packets that departed for the first time.
-    packets_sent: u64,
-    /// DATA packets that departed again.
-    packets_repaired: u64,
-    /// Packets that reached the device, with duplicates, as of its last report.
-    packets_received_by_device: u32,
-    /// Packets that reached the device after their time, or after they were given up.
-    packets_late: u64,
-    /// Packets that the device gave up.
-    packets_given_up: u32,
-    /// REPORTs received.
-    reports: u64,
-    /// Times that data waited for credit.
-    credit_stalls: u64,
-    /// Packets whose checksum was wrong.
-    packets_corrupted: u64,
-    /// Packets of no stream of this end.
-    packets_foreign: u64,
-    /// Smoothed round-trip time in nanoseconds.
-    rtt_ns: u64,
-}
-
-impl Counters {
-    pub(super) fn new(late: u64, snapshot: &TransmitterSnapshot) -> Self {
-        let stats = &snapshot.stream;
-        Self {
-            packets_sent: stats.packets,
-            packets_repaired: stats.retransmissions,
-            packets_received_by_device: stats.received_by_peer,
-            packets_late: late,
-            packets_given_up: stats.skipped_by_peer,
-            reports: stats.reports,
-            credit_stalls: stats.credit_stalls,
-            packets_corrupted: snapshot.corrupted,
-            packets_foreign: snapshot.foreign + stats.foreign,
-            rtt_ns: snapshot.rtt_ns,
-        }
-    }
 }

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use samplewire::transmitter::{SessionEnd, TransmitterSnapshot};
 
-use super::json::{Counters, End};
+use super::json::End;
 use super::progress::Sent;
 use super::stop::Stop;
 use crate::arguments::values::{Subject, Threshold};
 use crate::console::Console;
+use crate::counters::SenderCounters;
 use crate::figures::{bits_per_second, grouped, indexes_words, measured, span};
 use crate::outcome::Outcome;
 
@@ -113,7 +114,10 @@ impl Summary {
             goodput_bps: bits_per_second(self.bytes(), self.elapsed),
             samples_sent: self.sent.samples,
             samples_underflow: self.underflow(),
-            counters: Counters::new(self.sent.late_packets, &self.snapshot),
+            counters: SenderCounters {
+                packets_late: self.sent.late_packets,
+                ..SenderCounters::from(&self.snapshot)
+            },
             memory_bytes: self.memory_bytes,
             thresholds_crossed: crossed.iter().map(named).collect(),
         }

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use crate::counters::RECEIVER;
 use crate::metrics::client::{self, Endpoint, FetchError};
 use crate::metrics::local;
-use crate::metrics::tables::{GAP_SAMPLES, RECEIVER, RECORDING};
+use crate::metrics::tables::{GAP_SAMPLES, RECORDING};
 use crate::metrics::text::Sample;
 
 /// Knows which processes to query, and for which devices.

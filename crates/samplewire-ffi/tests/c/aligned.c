@@ -125,6 +125,28 @@ static void with_gaps(void) {
     EXPECT(SW_RESULT_OK, sw_device_free(device));
 }
 
+// Packets whose tag is damaged belong to no stream: each shows the counters of the port.
+static void counters_of_the_port(void) {
+    char address[SW_TEXT_BYTES];
+    sw_device_options noisy = device_options();
+    noisy.rate_hz = 5e6;
+    noisy.faults = "data:corrupt=0.2,seed=4";
+    sw_device *device = counters(noisy, address);
+    sw_receiver_options options = receiver_options();
+    options.mtu_bytes = 576;
+    sw_aligned *aligned = NULL;
+    EXPECT(SW_RESULT_OK, sw_aligned_open(address, BOTH, 2, &options, &aligned));
+    sw_receiver_stats stats = {.struct_size = sizeof stats};
+    for (int i = 0; i < 100000 && stats.port_corrupted + stats.port_foreign == 0; i++) {
+        sw_aligned_block block = {.struct_size = sizeof block};
+        EXPECT(SW_RESULT_OK, sw_aligned_next(aligned, 10 * SECOND, &block));
+        EXPECT(SW_RESULT_OK, sw_aligned_get_stats(aligned, 1, &stats));
+    }
+    CHECK(stats.port_corrupted + stats.port_foreign > 0);
+    EXPECT(SW_RESULT_OK, sw_aligned_free(aligned));
+    EXPECT(SW_RESULT_OK, sw_device_free(device));
+}
+
 static void *wait_for_samples(void *aligned) {
     sw_aligned_block block = {.struct_size = sizeof block};
     EXPECT(SW_RESULT_CANCELLED, sw_aligned_next(aligned, SW_FOREVER, &block));
@@ -211,6 +233,7 @@ static void wrong_arguments(void) {
 int main(void) {
     complete();
     with_gaps();
+    counters_of_the_port();
     cancelled();
     broken();
     wrong_arguments();

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use crate::counters::FaultCounts;
+
 /// A handle to the list of faults; clones read the same list.
 ///
 /// The first [`ENTRIES_MAX`] faults are kept one by one, the counts always hold all.
@@ -13,8 +15,8 @@ pub struct FaultLog {
 impl FaultLog {
     pub(super) fn new() -> Self {
         let record = Record {
-            transmit: Counts::default(),
-            receive: Counts::default(),
+            transmit: FaultCounts::default(),
+            receive: FaultCounts::default(),
             entries: Vec::with_capacity(ENTRIES_MAX),
             left_out: 0,
         };
@@ -22,7 +24,7 @@ impl FaultLog {
     }
 
     /// The counts of one direction.
-    pub fn counts(&self, direction: Direction) -> Counts {
+    pub fn counts(&self, direction: Direction) -> FaultCounts {
         *self.record().counts(direction)
     }
 
@@ -36,7 +38,7 @@ impl FaultLog {
         self.record().left_out
     }
 
-    pub(super) fn count(&self, direction: Direction, change: impl FnOnce(&mut Counts)) {
+    pub(super) fn count(&self, direction: Direction, change: impl FnOnce(&mut FaultCounts)) {
         change(self.record().counts(direction));
     }
 
@@ -102,43 +104,19 @@ pub enum Action {
     Reordered,
 }
 
-/// How often what was done in one direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// Packets that came here, whatever happened to them.
-    pub packets: u64,
-    /// See [`Action::Lost`].
-    pub lost: u64,
-    /// See [`Action::QueueFull`].
-    pub queue_full: u64,
-    /// See [`Action::Corrupted`].
-    pub corrupted: u64,
-    /// See [`Action::Duplicated`].
-    pub duplicated: u64,
-    /// See [`Action::Reordered`].
-    pub reordered: u64,
-    /// Packets that were held for delay or rate; these are no entries of the list.
-    pub delayed: u64,
-    /// Packets that should have been held and were not, because the hold queue was full or the
-    /// packet longer than its places: they passed at once, a duplicate not at all.
-    pub undelayed: u64,
-    /// Packets that were held, and that the link then refused to send: they did not arrive.
-    pub refused: u64,
-}
-
 /// How many faults the list keeps.
 pub const ENTRIES_MAX: usize = 65_536;
 
 #[derive(Debug)]
 struct Record {
-    transmit: Counts,
-    receive: Counts,
+    transmit: FaultCounts,
+    receive: FaultCounts,
     entries: Vec<Entry>,
     left_out: u64,
 }
 
 impl Record {
-    fn counts(&mut self, direction: Direction) -> &mut Counts {
+    fn counts(&mut self, direction: Direction) -> &mut FaultCounts {
         match direction {
             Direction::Transmit => &mut self.transmit,
             Direction::Receive => &mut self.receive,
@@ -164,7 +142,7 @@ mod tests {
             log.enter(entry);
         }
         assert_eq!(log.counts(Direction::Receive).lost, ENTRIES_MAX as u64 + 3);
-        assert_eq!(log.counts(Direction::Transmit), Counts::default());
+        assert_eq!(log.counts(Direction::Transmit), FaultCounts::default());
         assert_eq!(log.entries().len(), ENTRIES_MAX);
         assert_eq!(log.left_out(), 3);
     }

@@ -9,10 +9,11 @@ mod underrun;
 use core::fmt;
 use core::ops::Range;
 
+pub use crate::counters::PlayCounts;
 use crate::gap::Cause;
 use crate::number::SampleIndex;
 
-pub use underrun::{PlayCounts, Underrun, UnderrunCause};
+pub use underrun::{Underrun, UnderrunCause};
 
 /// Samples that have come in one piece.
 #[derive(Clone, Copy, Debug)]

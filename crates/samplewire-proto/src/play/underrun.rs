@@ -1,4 +1,4 @@
-//! What was not there at its time, and what has been counted.
+//! Samples that were not there at their time.
 
 use core::fmt;
 
@@ -45,21 +45,4 @@ impl fmt::Display for UnderrunCause {
             Self::Gap(cause) => cause.as_str(),
         })
     }
-}
-
-/// What has been counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PlayCounts {
-    /// Samples played.
-    pub played: u64,
-    /// Bursts.
-    pub bursts: u64,
-    /// Times that samples were not there at their time.
-    pub underruns: u64,
-    /// Samples that were not there at their time.
-    pub underrun_samples: u64,
-    /// Samples that came after their time.
-    pub late_samples: u64,
-    /// Packets of which samples came after their time.
-    pub late_packets: u64,
 }

@@ -23,6 +23,7 @@ mod stats;
 mod tolerance;
 
 use crate::clock::{DepartureClock, Rtt};
+pub use crate::counters::ReceiverStats;
 use crate::gap::{Cause, Gap};
 use crate::number::{Departure, Nanos, SampleIndex, Seq};
 use crate::stream::{End, Terms, TermsError, Violation};
@@ -37,7 +38,6 @@ pub use ring::RecvSlot;
 use ring::{Received, Ring, State};
 use schedule::Schedule;
 use settled::Settled;
-pub use stats::ReceiverStats;
 use tolerance::Tolerance;
 
 /// The receiving end of one stream.

@@ -22,6 +22,7 @@ mod requests;
 mod stats;
 
 use crate::clock::{DepartureClock, Rtt};
+pub use crate::counters::SenderStats;
 use crate::crc;
 use crate::number::{Departure, INDEX_MAX, Nanos, SampleIndex, Seq};
 use crate::stream::{End, Terms, TermsError, WINDOW_SMALL};
@@ -35,7 +36,6 @@ use marks::Marks;
 use pacer::Pacer;
 pub use packet::{DataTransmit, NewPacket, PushError, Transmit};
 use requests::Requests;
-pub use stats::SenderStats;
 
 /// A packet of the ring: what a transmission needs besides the payload's bytes.
 #[derive(Clone, Copy, Debug, Default)]

@@ -14,7 +14,6 @@
 mod bucket;
 mod cookie;
 mod listen_config;
-mod listen_stats;
 mod listener;
 mod open_config;
 mod open_event;
@@ -28,8 +27,8 @@ mod terms;
 mod tests;
 mod text;
 
+pub use crate::counters::ListenStats;
 pub use listen_config::{ListenConfig, ListenConfigError};
-pub use listen_stats::ListenStats;
 pub use listener::{AcceptError, ListenEvent, Listener};
 pub use open_config::{OpenConfig, OpenConfigError};
 pub use open_event::{AcceptInfo, OpenEvent};

@@ -147,7 +147,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
             // Closing lingers until the device knows.
             let stopped = Instant::now();
             let (session, session_port) = counters::close(receiver);
-            (streams, port) = (add(&streams, session), port.plus(session_port));
+            (streams, port) = (add(&streams, session), session_port.after(&port));
             self.before = total(streams.iter().map(|it| it.snapshot), port);
             self.observer.closed();
             if !self.options.reconnect || !stop.is_lost() {

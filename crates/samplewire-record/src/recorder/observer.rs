@@ -7,7 +7,7 @@ use samplewire::receiver::{Interleaved, ReceiverSnapshot};
 
 use super::Stop;
 use crate::account::Account;
-use crate::counters::{silence, sum, total};
+use crate::counters::{silence, total};
 use crate::sigmf::RecordedGap;
 
 /// Sees what happens to a recording, in the recording's own thread. Each method does nothing unless
@@ -75,7 +75,7 @@ impl Progress<'_> {
     /// The counters of all streams and all openings, as of some milliseconds ago.
     pub fn counters(&self) -> ReceiverSnapshot {
         let snapshots = self.receiver.stats().map(|(snapshot, _)| snapshot);
-        sum(self.before, &total(snapshots, self.receiver.port_stats()))
+        total(snapshots, self.receiver.port_stats()).after(self.before)
     }
 
     /// How long the device has been silent by `counters`, where it is.

@@ -41,11 +41,11 @@ impl Endpoint {
 
     /// Hands over packets that arrived before the failure, as the programs make room.
     pub(super) fn hand_over_rest(&mut self, now: Nanos) -> Rest {
-        let counts = self.link.resilient().error_counts();
+        self.counts.link = self.link.resilient().error_counts();
         for place in 0..self.streams.len() {
             let Some(stream) = self.streams.receiving_mut(place) else { continue };
             if stream.flow.fail(None) {
-                stream.flow.snapshot.note_link(counts);
+                stream.flow.snapshot.note_port(&self.counts);
                 stream.flow.publish(now);
                 self.streams.release(place);
             }

@@ -361,7 +361,8 @@ impl Endpoint {
         let is_crowded = flow.is_crowded();
         flow.advance(now, &mut self.link)?;
         if flow.is_publishing(now, is_idle) {
-            flow.snapshot.note_link(self.link.resilient().error_counts());
+            self.counts.link = self.link.resilient().error_counts();
+            flow.snapshot.note_port(&self.counts);
             flow.publish(now);
         }
         if flow.is_over() {
@@ -380,7 +381,7 @@ impl Endpoint {
     }
 
     fn visit_playing(&mut self, now: Nanos, place: usize) -> Result<(), LinkError> {
-        let counts = self.link.resilient().error_counts();
+        self.counts.link = self.link.resilient().error_counts();
         let (Some(playing), Some(listening)) =
             (self.streams.playing_mut(place), &mut self.listening)
         else {
@@ -391,7 +392,7 @@ impl Endpoint {
             listening.favours.expire();
         }
         self.stopped += usize::from(playing.note_stop(now));
-        let over = playing.visit(now, counts, &mut self.link)?;
+        let over = playing.visit(now, &self.counts, &mut self.link)?;
         over.into_iter().flatten().for_each(|tag| listening.release(tag));
         let wakes_at = match (self.spins, is_crowded) {
             (true, _) => Some(playing.spins_until(now)).filter(|&at| at > now),

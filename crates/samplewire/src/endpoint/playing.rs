@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use samplewire_circuit::Pool;
-use samplewire_io::{ErrorCounts, Link, LinkError, Meta};
+use samplewire_io::{Link, LinkError, Meta};
 use samplewire_proto::receiver::{Delivery, ReceiverConfig};
 use samplewire_proto::session::{EndView, OpenRequest, StreamTerms};
 use samplewire_proto::wire::{Header, Packet, WireError};
@@ -15,7 +15,7 @@ use super::sending::FIRST_WORD_PATIENCE;
 use super::view::Machine;
 use crate::device::{Arrived, Offer, RTT_INITIAL, ReceiveListenerShared};
 use crate::info::DeviceInfo;
-use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES};
+use crate::port::{Epoch, LINGER_MAX, PACKET_OVERHEAD_BYTES, PortCounts};
 use crate::receiver::{self, ReceiveFlow};
 use crate::wakeups::WakeHandle;
 
@@ -221,11 +221,11 @@ impl Playing {
     pub(super) fn visit(
         &mut self,
         now: Nanos,
-        counts: ErrorCounts,
+        counts: &PortCounts,
         link: &mut dyn Link,
     ) -> Result<[Option<Tag>; 2], LinkError> {
         if let Some(stream) = &mut self.stream {
-            stream.flow.snapshot.note_link(counts);
+            stream.flow.snapshot.note_port(counts);
         }
         let is_late = self.waits_for_sender(now).is_some_and(|it| it > FIRST_WORD_PATIENCE);
         let forgotten = if is_late { self.end(now, link) } else { None };

@@ -15,8 +15,9 @@ use samplewire_proto::{Nanos, SampleIndex};
 
 use super::hold::Hold;
 use super::payload_ring::{PayloadRing, Step};
-use super::shared::{Shared, Snapshot};
+use super::shared::Shared;
 use super::stalls::Stalls;
+use crate::counters::ReceiverSnapshot;
 use crate::port::{BATCH_PACKETS, Epoch};
 use item::Part;
 pub(crate) use item::{Item, Run};
@@ -57,8 +58,8 @@ pub(crate) struct ReceiveFlow {
     end: Option<Result<End, LinkError>>,
     /// Buffer for a packet to the sender.
     out: Box<[u8; REPORT_BYTES]>,
-    pub(crate) snapshot: Snapshot,
-    publisher: Publisher<Snapshot>,
+    pub(crate) snapshot: ReceiverSnapshot,
+    publisher: Publisher<ReceiverSnapshot>,
     published_at: Nanos,
 }
 
@@ -69,7 +70,7 @@ impl ReceiveFlow {
         payloads: PayloadRing,
         items: rtrb::Producer<Item>,
         shared: Arc<Shared>,
-        publisher: Publisher<Snapshot>,
+        publisher: Publisher<ReceiverSnapshot>,
         (frame_bytes, hold_max): (usize, Nanos),
     ) -> Self {
         let parts = Vec::with_capacity(parts_max(payloads.quantum_packets()));
@@ -97,7 +98,7 @@ impl ReceiveFlow {
             local_drops: None,
             end: None,
             out: Box::new([0; REPORT_BYTES]),
-            snapshot: Snapshot::default(),
+            snapshot: ReceiverSnapshot::default(),
             publisher,
             published_at: Nanos(0),
         }

@@ -26,6 +26,7 @@ use samplewire_proto::stream::{End, Terms, TermsError};
 use samplewire_proto::wire::CloseReason;
 use samplewire_proto::{Nanos, SampleIndex};
 
+pub use crate::counters::{LaneCounts, PortStats, ReceiverSnapshot};
 use crate::device::Claim;
 use crate::driver::{self, Drive};
 use crate::error::{OpenError, ReceiveError};
@@ -38,8 +39,7 @@ use crate::real_time::Granted;
 use crate::wakeups::WakeHandle;
 
 pub use aligned::{
-    AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Interleaved, LaneCounts, StreamGap,
-    StreamSamples,
+    AlignedBlock, AlignedItem, AlignedStats, AlignedStreams, Interleaved, StreamGap, StreamSamples,
 };
 pub use block::Block;
 use deadline::Deadline;
@@ -48,9 +48,8 @@ use flow::{Item, Run, WAIT_MAX, items_max};
 pub use interrupter::Interrupter;
 use payload_ring::PayloadRing;
 pub(crate) use port::Answer;
-pub use port::{PendingReceiver, Port, PortStats};
+pub use port::{PendingReceiver, Port};
 use shared::Shared;
-pub use shared::Snapshot as ReceiverSnapshot;
 pub use stalls::Stalls;
 
 /// The receiving end of a stream.

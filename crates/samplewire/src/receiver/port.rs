@@ -15,6 +15,7 @@ use samplewire_proto::session::OpenConfig;
 use samplewire_proto::wire::Role;
 
 use super::{Begun, ReceiveStream, begin};
+use crate::counters::PortStats;
 use crate::driver::{self, Clock, Running, Stepped};
 use crate::endpoint::{Accepted, Command, Counts, Endpoint, Entry, Opened, Opening, Receiving};
 use crate::error::OpenError;
@@ -77,23 +78,6 @@ pub struct Port {
     drive: driver::Port,
     /// Maximum number of its streams.
     places: usize,
-}
-
-/// Counts of a port that belong to no stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct PortStats {
-    /// Packets with a wrong CRC, so that their stream is unknown.
-    pub corrupted: u64,
-    /// Packets of no stream of the port, or not of the protocol.
-    pub foreign: u64,
-}
-
-impl PortStats {
-    /// Adds the counts of another port.
-    #[must_use]
-    pub const fn plus(self, other: Self) -> Self {
-        Self { corrupted: self.corrupted + other.corrupted, foreign: self.foreign + other.foreign }
-    }
 }
 
 /// The state that a port's streams share; it outlives the port's handle.

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU16, AtomicU64, Ordering};
 use samplewire_circuit::wait::{Bell, WaitFlag};
 use samplewire_circuit::{Lender, Published, Publisher};
 use samplewire_io::ErrorCounts;
-use samplewire_proto::receiver::ReceiverStats;
 use samplewire_proto::wire::CloseReason;
 
-use super::stalls::Stalls;
-use crate::published::{publisher, words};
+use crate::counters::{PortStats, ReceiverSnapshot};
+use crate::port::PortCounts;
+use crate::published::publisher;
 use crate::wakeups::WakeHandle;
 
 /// Flags and a snapshot of counters; nothing here changes per packet.
@@ -30,62 +30,16 @@ pub(crate) struct Shared {
     is_missing: AtomicBool,
     /// Rings if there are items for the program.
     pub(super) bell: Bell,
-    snapshot: Published<Snapshot>,
+    snapshot: Published<ReceiverSnapshot>,
     wake_handle: WakeHandle,
 }
 
-/// The counters of a receiver at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Counters of the protocol.
-    pub stream: ReceiverStats,
-    /// Packets with a wrong CRC.
-    pub corrupted: u64,
-    /// Packets that were not of the protocol, or not of this stream.
-    pub foreign: u64,
-    /// Packets that the system refused to send, over all streams of the port; they are lost.
-    pub send_errors: u64,
-    /// Receives and waits of the port that the system refused; they lose nothing.
-    pub receive_errors: u64,
-    /// Packets that this host's socket dropped.
-    pub socket_dropped: u64,
-    /// How often the sender had no credit because the program held all quanta.
-    pub starved: u64,
-    /// The last of these stalls: where they were, and how long they lasted.
-    pub stalls: Stalls,
-    /// Smoothed round-trip time in nanoseconds.
-    pub rtt_ns: u64,
-    /// Packets that the sender may send before it gets more credit.
-    pub credit: u32,
-    /// Maximum packets in flight or awaiting repair.
-    pub window: u32,
-    /// How long the sender has been silent, in nanoseconds, if that is longer than a live sender
-    /// ever is; else 0.
-    pub silent_ns: u64,
-    /// The silence after which the stream ends, in nanoseconds.
-    pub dead_after_ns: u64,
-}
-
-words!(Snapshot {
-    stream,
-    corrupted,
-    foreign,
-    send_errors,
-    receive_errors,
-    socket_dropped,
-    starved,
-    stalls,
-    rtt_ns,
-    credit,
-    window,
-    silent_ns,
-    dead_after_ns,
-});
-
-impl Snapshot {
-    /// Copies the counts of the port's link.
-    pub(crate) const fn note_link(&mut self, counts: ErrorCounts) {
-        (self.send_errors, self.receive_errors) = (counts.send_errors, counts.receive_errors);
+impl ReceiverSnapshot {
+    /// Copies the counters of the port and of its link.
+    pub(crate) const fn note_port(&mut self, counts: &PortCounts) {
+        let ErrorCounts { send_errors, receive_errors } = counts.link;
+        (self.send_errors, self.receive_errors) = (send_errors, receive_errors);
+        self.port = PortStats { corrupted: counts.corrupted, foreign: counts.foreign };
     }
 }
 
@@ -100,8 +54,8 @@ impl Lender for Shared {
 
 impl Shared {
     /// Also returns the publisher of the snapshot.
-    pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<Snapshot>) {
-        let publisher = publisher(&Snapshot::default());
+    pub(super) fn new(wake_handle: WakeHandle) -> (Self, Publisher<ReceiverSnapshot>) {
+        let publisher = publisher(&ReceiverSnapshot::default());
         let shared = Self {
             starved: WaitFlag::new(),
             stop: AtomicBool::new(false),
@@ -185,7 +139,7 @@ impl Shared {
         self.is_missing.load(Ordering::Relaxed)
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> ReceiverSnapshot {
         self.snapshot.read()
     }
 }

@@ -21,8 +21,9 @@ use super::feedback_flood::FeedbackFlood;
 pub(crate) use super::outbox::OUTBOX_PACKETS;
 use super::outbox::Outbox;
 use super::retransmit_buffer::RetransmitBuffer;
-use super::shared::{Session, SessionEnd, SharedWriter, Snapshot};
+use super::shared::{Session, SessionEnd, SharedWriter};
 use super::slicer::{Form, Slicer};
+use crate::counters::TransmitterSnapshot;
 use crate::port::PortCounts;
 
 /// An item that the program submits, in order.
@@ -45,7 +46,7 @@ pub(crate) struct SendFlow {
     feedback_flood: FeedbackFlood,
     submitted: rtrb::Consumer<Submit>,
     writer: SharedWriter,
-    snapshot: Snapshot,
+    snapshot: TransmitterSnapshot,
     published_at: Nanos,
 }
 
@@ -82,7 +83,7 @@ impl SendFlow {
             feedback_flood: FeedbackFlood::default(),
             submitted,
             writer,
-            snapshot: Snapshot::default(),
+            snapshot: TransmitterSnapshot::default(),
             published_at: Nanos(0),
         }
     }

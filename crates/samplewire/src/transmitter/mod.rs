@@ -23,6 +23,7 @@ use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::{SendSlot, SenderConfig};
 use samplewire_proto::wire::{CloseReason, Flags};
 
+pub use crate::counters::TransmitterSnapshot;
 use crate::endpoint::{Accepted, Entry, Opened, Sending, Side};
 use crate::error::OpenError;
 use crate::format::{FormError, FormSample, check_form};
@@ -42,7 +43,7 @@ pub(crate) use flow::{OUTBOX_PACKETS, SendFlow};
 pub use listener::Listener;
 pub use play::{Overflow, PlayError, PlaySummary};
 use retransmit_buffer::RetransmitBuffer;
-pub use shared::{Session, SessionEnd, Snapshot as TransmitterSnapshot};
+pub use shared::{Session, SessionEnd};
 use shared::{Shared, SharedWriter};
 pub(crate) use slicer::Form;
 use slot::Slot;

@@ -9,10 +9,10 @@ use samplewire_circuit::wait::Bell;
 use samplewire_circuit::{Published, Publisher};
 use samplewire_proto::SampleIndex;
 use samplewire_proto::sender::SenderStats;
-use samplewire_proto::session::ListenStats;
 use samplewire_proto::stream::End;
 
 use super::events::{EventQueue, EventSender};
+use crate::counters::TransmitterSnapshot;
 use crate::published::{publisher, words};
 use crate::wakeups::WakeHandle;
 
@@ -41,7 +41,7 @@ pub(crate) struct Shared {
     ended: Published<Option<SessionEnd>>,
     /// The I/O thread broke, and why. It sets this once and waits for no one: no one else sets it.
     failure: OnceLock<String>,
-    snapshot: Published<Snapshot>,
+    snapshot: Published<TransmitterSnapshot>,
     /// The events of a device that plays.
     pub(super) events: EventQueue,
     wake_handle: WakeHandle,
@@ -54,7 +54,7 @@ pub(super) struct SharedWriter {
     pub(super) events: EventSender,
     session: Publisher<Option<Session>>,
     ended: Publisher<Option<SessionEnd>>,
-    snapshot: Publisher<Snapshot>,
+    snapshot: Publisher<TransmitterSnapshot>,
 }
 
 /// The terms of an open stream, as the sending program needs them.
@@ -89,49 +89,11 @@ pub struct SessionEnd {
 
 words!(SessionEnd { end, stats, final_index });
 
-/// Counters of a stream that is sent, at one moment.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Snapshot {
-    /// Counters of the present session, or of the last.
-    pub stream: SenderStats,
-    /// Counters of the listener, over all sessions.
-    pub listen: ListenStats,
-    /// Packets whose CRC was wrong.
-    pub corrupted: u64,
-    /// Packets that were not of the protocol.
-    pub foreign: u64,
-    /// Packets that the system refused to send, of all streams of the port; they are lost.
-    pub send_errors: u64,
-    /// Receives and waits of the port that the system refused; nothing is lost by them.
-    pub receive_errors: u64,
-    /// Smoothed round-trip time in nanoseconds.
-    pub rtt_ns: u64,
-    /// Packets that the receiver lets depart for the first time at present; 0 between sessions.
-    pub credit: u32,
-    /// Packets held, departed or not, until the receiver has accounted for them; 0 between sessions.
-    pub held: u32,
-    /// The most that may be held; 0 between sessions.
-    pub window: u32,
-}
-
-words!(Snapshot {
-    stream,
-    listen,
-    corrupted,
-    foreign,
-    send_errors,
-    receive_errors,
-    rtt_ns,
-    credit,
-    held,
-    window,
-});
-
 impl SharedWriter {
     /// With what it shares with the program.
     pub(super) fn new(wake_handle: WakeHandle, ahead_max: usize) -> Self {
         let (session, ended) = (publisher(&None), publisher(&None));
-        let snapshot = publisher(&Snapshot::default());
+        let snapshot = publisher(&TransmitterSnapshot::default());
         let (events, event_queue) = EventQueue::new();
         let shared = Arc::new(Shared {
             bell: Bell::new(),
@@ -161,7 +123,7 @@ impl SharedWriter {
     }
 
     /// A stream that the program knows of has ended.
-    pub(super) fn end(&mut self, end: SessionEnd, snapshot: &Snapshot) {
+    pub(super) fn end(&mut self, end: SessionEnd, snapshot: &TransmitterSnapshot) {
         self.snapshot.publish(snapshot);
         self.ended.publish(&Some(end));
         // Release: a thread that sees the session as ended also sees its end and its counters.
@@ -176,7 +138,7 @@ impl SharedWriter {
         self.ring();
     }
 
-    pub(super) fn publish(&mut self, snapshot: &Snapshot) {
+    pub(super) fn publish(&mut self, snapshot: &TransmitterSnapshot) {
         self.snapshot.publish(snapshot);
     }
 
@@ -212,7 +174,7 @@ impl Shared {
         self.failure.get().map(String::as_str)
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self) -> TransmitterSnapshot {
         self.snapshot.read()
     }
 

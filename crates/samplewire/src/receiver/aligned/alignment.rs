@@ -7,6 +7,8 @@ use std::ops::Range;
 use arrayvec::ArrayVec;
 use samplewire_proto::{Gap, SampleIndex};
 
+use crate::counters::LaneCounts;
+
 /// The next piece of each stream. It keeps at most one piece per stream, so streams that are ahead
 /// wait outside, in their own windows.
 #[derive(Debug)]
@@ -32,17 +34,6 @@ struct Lane<B> {
 struct Samples<B> {
     range: Range<SampleIndex>,
     body: B,
-}
-
-/// What happened to the indexes of one stream.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct LaneCounts {
-    /// Gaps of this stream.
-    pub gaps: u64,
-    /// Samples missing from this stream.
-    pub missing: u64,
-    /// Samples of this stream that were left out because another stream misses theirs.
-    pub discarded: u64,
 }
 
 /// The next step for all streams.

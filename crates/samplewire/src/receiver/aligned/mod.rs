@@ -15,14 +15,13 @@ use samplewire_io::{Capabilities, Link};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Gap, SampleIndex};
 
-use super::port::{PortShare, PortStats};
-use super::{Block, ReceiveStream, ReceiverSnapshot, StatsHandle};
+use super::port::PortShare;
+use super::{Block, LaneCounts, PortStats, ReceiveStream, ReceiverSnapshot, StatsHandle};
 use crate::error::{OpenError, ReceiveError};
 use crate::info::DeviceInfo;
 use crate::options::ReceiveOptions;
 use crate::real_time::Granted;
 
-pub use alignment::LaneCounts;
 use alignment::{Alignment, Step};
 pub use interleaved::Interleaved;
 use tags::PendingTags;
