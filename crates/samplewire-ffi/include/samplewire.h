@@ -782,9 +782,7 @@ enum sw_result sw_transmitter_next_event(const struct sw_transmitter *transmitte
 
 // Queries all devices on the local networks that listen on `port` (0: the default port), for about
 // twice `patience_ns`; 500000000 is a good value. Free the list with `sw_devices_free`.
-enum sw_result sw_find(uint16_t port,
-                       uint64_t patience_ns,
-                       struct sw_devices **devices);
+enum sw_result sw_find(uint16_t port, uint64_t patience_ns, struct sw_devices **devices);
 
 // The number of devices.
 enum sw_result sw_devices_len(const struct sw_devices *devices, size_t *len);
