@@ -172,7 +172,7 @@ class Texts(unittest.TestCase):
         manual = "a\n<!-- stream -->\nold\n<!-- /stream -->\nb\n<!-- port -->\n<!-- /port -->\n"
         written = text.manual(manual, table())
         self.assertNotIn("old", written)
-        self.assertIn("|`received`|`packets`|Packets received|-|", written)
+        self.assertIn("| `received` | `packets` | Packets received | - |", written)
         self.assertIn("|`rtt_ns` (gauge)||Round trip|-|", written)
         self.assertEqual(text.manual(written, table()), written)
         with self.assertRaisesRegex(TableError, "each marker once"):

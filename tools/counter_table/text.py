@@ -146,4 +146,4 @@ def json_cell(counter: Counter) -> str:
 
 def row(cells: list[str]) -> str:
     """A row of a table."""
-    return f"|{'|'.join(cells)}|"
+    return f"| {' | '.join(cells)} |"

@@ -139,7 +139,7 @@ fn page_has_each_metric_of_the_tables_and_the_manual_lists_the_others() {
     let (_, section) = manual.split_once("\n## Metrics").expect("a section of the manual");
     let section = section.split("\n## ").next().unwrap();
     for name in others {
-        assert!(section.contains(&format!("|`{name}`|")), "the manual does not list {name}");
+        assert!(section.contains(&format!("| `{name}` |")), "the manual does not list {name}");
     }
 }
 
