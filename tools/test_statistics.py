@@ -173,7 +173,7 @@ class Texts(unittest.TestCase):
         written = text.manual(manual, table())
         self.assertNotIn("old", written)
         self.assertIn("| `received` | `packets` | Packets received | - |", written)
-        self.assertIn("|`rtt_ns` (gauge)||Round trip|-|", written)
+        self.assertIn("| `rtt_ns` (gauge) |  | Round trip | - |", written)
         self.assertEqual(text.manual(written, table()), written)
         with self.assertRaisesRegex(TableError, "each marker once"):
             text.manual("a\n", table())
