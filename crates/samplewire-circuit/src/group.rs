@@ -262,7 +262,7 @@ impl Group {
         State::Done
     }
 
-    pub(crate) fn publish(&mut self) {
+    fn publish(&mut self) {
         self.polls = 0;
         self.tasks.iter().for_each(Task::publish);
     }

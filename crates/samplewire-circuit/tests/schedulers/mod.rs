@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use samplewire_circuit::{
-    Async, Automatic, BlockView, ByStage, Graph, Group, Placement, Polled, Report, RunError,
-    Scheduler, Sequence, Waiting,
+    Async, BlockView, ByStage, Graph, Group, Placement, Polled, Report, RunError, Scheduler,
+    Sequence, Waiting,
 };
 
 /// Checks what it makes of a graph, by each scheduler.
@@ -20,7 +20,6 @@ pub(crate) fn under_each_scheduler(check: impl Fn(&dyn Fn(Graph) -> Result<Repor
             graph.run(stage)
         });
     }
-    check(&|graph| graph.run(Automatic::new(2)));
     for polls in [1, 3, 50] {
         check(&|graph| graph.run(Wandering { polls }));
     }
