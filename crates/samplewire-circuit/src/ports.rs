@@ -123,12 +123,6 @@ impl Ports {
         Self { inputs, outputs, give, account, samples: 0, is_draining: false }
     }
 
-    /// Leads elsewhere from now on, with what it counts.
-    pub(crate) fn rewire(&mut self, inputs: Vec<Way>, outputs: Vec<OutputPort>, give: Give) {
-        self.inputs.iter_mut().zip(inputs).for_each(|(port, way)| port.way = way);
-        (self.outputs, self.give) = (outputs, give);
-    }
-
     /// The next quantum of a stream; `None` when none is there.
     pub fn pop<T: Sample>(&mut self, input: &Input<T>) -> Option<Held<Quantum<T>>> {
         match self.pop_any(input.port)? {

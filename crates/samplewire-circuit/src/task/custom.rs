@@ -93,16 +93,6 @@ impl CustomTask {
         self.station.counting.publish();
     }
 
-    /// Whether its streams have ended.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_over
-    }
-
-    /// Its ports, which are to lead elsewhere from now on.
-    pub(crate) fn ports(&mut self) -> &mut Ports {
-        &mut self.ports
-    }
-
     /// Its block, for another split, and how many quanta that holds; those in its ports go home.
     pub(crate) fn into_station(self) -> (Station<dyn Custom>, usize) {
         (self.station, self.ports.account().held())

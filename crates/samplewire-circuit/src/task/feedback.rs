@@ -46,11 +46,6 @@ impl FeedbackHead {
         Self { input, take, counting, len, sample_size, initial, delay, current, output }
     }
 
-    /// Goes on with what it has, from `input` and with quanta from `take`.
-    pub(crate) fn rewire(&mut self, input: Input, take: Take) {
-        (self.input, self.take) = (input, take);
-    }
-
     /// The next quantum.
     pub(crate) fn next(&mut self) -> Next {
         if self.initial > 0 {

@@ -104,11 +104,6 @@ impl JoinHead {
         }
     }
 
-    /// Goes on with what it has, from these streams and with spares from `spare`.
-    pub(crate) fn rewire(&mut self, inlet: Inlet<Quantum>, input: Input, spare: Take) {
-        (self.inlet, self.input, self.spare) = (inlet, input, spare);
-    }
-
     /// The next quantum of which each sample was worked on; those without a partner go home.
     pub(crate) fn next(&mut self, give: &mut Give) -> Result<Next, Failure> {
         self.is_at_work = true;

@@ -17,11 +17,6 @@ impl MergeHead {
         Self { inlets, at: 0 }
     }
 
-    /// Takes from these from now on.
-    pub(crate) fn rewire(&mut self, inlets: Vec<Inlet<Quantum>>) {
-        self.inlets = inlets;
-    }
-
     /// The next quantum: one of each stream that has any before another of the same.
     pub(crate) fn next(&mut self) -> Next {
         let mut next = Next::Ended;

@@ -25,7 +25,7 @@ pub(crate) use feedback::FeedbackHead;
 pub(crate) use head::{Head, Next};
 pub(crate) use input::{Input, Reading, Way};
 pub(crate) use join::JoinHead;
-pub(crate) use line::{EXCHANGED, Held, Line, Tail};
+pub(crate) use line::{EXCHANGED, Line, Tail};
 pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
@@ -117,15 +117,6 @@ impl Task {
             Self::Line(line) => line.tour(tour),
             Self::Reader(reader) => reader.tour(tour),
             Self::Custom(custom) => custom.tour(tour),
-        }
-    }
-
-    /// Whether it passes on no more quanta, or one more at most.
-    pub(crate) fn is_ending(&self) -> bool {
-        match self {
-            Self::Line(line) => line.is_ending(),
-            Self::Reader(reader) => reader.is_ending(),
-            Self::Custom(custom) => custom.is_ending(),
         }
     }
 

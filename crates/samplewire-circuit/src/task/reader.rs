@@ -88,16 +88,6 @@ impl Reader {
         self.station.counting.publish();
     }
 
-    /// Whether its stream has ended.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_over
-    }
-
-    /// Reads from `input` from now on.
-    pub(crate) fn rewire(&mut self, input: Input) {
-        self.input = input;
-    }
-
     /// Its block, for another split; what it holds returns to its pool.
     pub(crate) fn into_station(self) -> Station<dyn Read> {
         self.station

@@ -55,11 +55,6 @@ impl TransformHead {
         }
     }
 
-    /// Goes on with what it has, from `input` and with quanta from `take`.
-    pub(crate) fn rewire(&mut self, input: Input, take: Take) {
-        (self.input, self.take) = (input, take);
-    }
-
     /// The next quantum of output: a full one, or what there is before a gap, before tags that find
     /// no room, and at the end.
     pub(crate) fn next(&mut self) -> Result<Next, Failure> {
