@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -210,7 +210,8 @@ impl Group {
         if self.state == State::Fresh {
             // Made here, so that no later sleep allocates.
             thread_waker();
-            let names = Names { names: &self.shared.names, waker: &|node| self.shared.waker(node) };
+            let waker = Waker::from(Arc::clone(&self.bell));
+            let names = Names { names: &self.shared.names, waker };
             self.state = State::Started;
             for task in &mut self.tasks {
                 // Another group has failed: what is not started need not be stopped.

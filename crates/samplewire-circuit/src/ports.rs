@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::block::{Context, Failure};
 use crate::channel::{Arrival, Give, Outlet, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::pool::Pool;
 use crate::quantum::{Quantum, SharedQuantum};
@@ -234,12 +234,12 @@ impl Ports {
     }
 
     /// Reports where everything is, except the quanta that the block holds.
-    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
         for (number, input) in self.inputs.iter_mut().enumerate() {
-            input.way.tour(node, number, tour);
+            input.way.survey(node, number, survey);
         }
         self.outputs.iter_mut().filter_map(|output| output.take.as_mut()).for_each(|take| {
-            tour.home(take);
+            survey.home(take);
         });
     }
 

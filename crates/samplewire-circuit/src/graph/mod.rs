@@ -34,7 +34,7 @@ pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
 pub use stream::{Feedback, Readable, SharedStream, Stream};
 
-pub(crate) use survey::Tour;
+pub(crate) use survey::Survey;
 
 pub(crate) use node::Edge;
 pub(crate) use node::Kind;

@@ -33,8 +33,7 @@ fn bells(graph: &Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
         (0..placement.groups()).map(|_| Arc::new(Bell::of(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
-    let home = |&group: &usize| (group, Arc::clone(&bells[group]));
-    graph.shared().set_homes(placement.group_of.iter().map(home).collect());
+    graph.shared().set_group_of(placement.group_of.clone());
     bells
 }
 
@@ -118,7 +117,7 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
     graph.shared().is_over();
     if let Some(RunError::Stalled { waits, quanta }) = &mut error {
         let mut survey = Survey::new(graph);
-        tasks.iter_mut().for_each(|task| task.tour(&mut survey));
+        tasks.iter_mut().for_each(|task| task.survey(&mut survey));
         (*waits, *quanta) = survey.into_texts();
     }
     let mut kept = None;

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::block::Failure;
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::ports::{Custom, Ports};
 use crate::task::{Names, Progress, Station, guarded};
@@ -65,9 +65,9 @@ impl CustomTask {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
-        tour.is_idle(self.station.node);
-        self.ports.tour(self.station.node, tour);
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        survey.is_idle(self.station.node);
+        self.ports.survey(self.station.node, survey);
     }
 
     pub(crate) fn node(&self) -> usize {

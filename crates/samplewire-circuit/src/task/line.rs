@@ -2,7 +2,7 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::{Give, Outlet};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
 
@@ -222,10 +222,10 @@ impl Line {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
-        self.head.tour(self.first, tour);
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        self.head.survey(self.first, survey);
         if let Some(Held { quantum, at, .. }) = &self.held {
-            tour.held(self.stations[*at].node, quantum);
+            survey.held(self.stations[*at].node, quantum);
         }
     }
 

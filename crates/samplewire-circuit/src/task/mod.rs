@@ -16,7 +16,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::block::{Context, Failure, Flow};
-pub(crate) use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::meter::Counting;
 use crate::sample::SampleSize;
 
@@ -112,11 +112,11 @@ impl Task {
 
     /// Reports where everything is in a stalled graph, and gives the quanta that are under way to
     /// their pools.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         match self {
-            Self::Line(line) => line.tour(tour),
-            Self::Reader(reader) => reader.tour(tour),
-            Self::Custom(custom) => custom.tour(tour),
+            Self::Line(line) => line.survey(survey),
+            Self::Reader(reader) => reader.survey(survey),
+            Self::Custom(custom) => custom.survey(survey),
         }
     }
 
@@ -134,13 +134,13 @@ impl Task {
 pub(crate) struct Names<'a> {
     /// Each node's name.
     pub(crate) names: &'a [std::sync::Arc<str>],
-    /// Wakes a node's group.
-    pub(crate) waker: &'a dyn Fn(usize) -> std::task::Waker,
+    /// Wakes their group.
+    pub(crate) waker: std::task::Waker,
 }
 
 impl Names<'_> {
     pub(crate) fn of(&self, node: usize) -> Context<'_> {
-        Context { name: &self.names[node], waker: (self.waker)(node) }
+        Context { name: &self.names[node], waker: self.waker.clone() }
     }
 }
 

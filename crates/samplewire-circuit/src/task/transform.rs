@@ -2,7 +2,7 @@
 
 use crate::block::{Done, Failure, Ratio};
 use crate::channel::{Arrival, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::sample::SampleSize;
 use crate::tag::{Tag, TagKind, Tags};
@@ -245,17 +245,17 @@ impl TransformHead {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         let node = self.station.node;
         if self.current.is_none() {
-            tour.waits_for_input(node, 0);
+            survey.waits_for_input(node, 0);
         } else {
-            tour.waits_for_quantum(node, &self.take);
+            survey.waits_for_quantum(node, &self.take);
         }
         let reading = self.current.as_ref().map(|current| current.0.quantum());
-        reading.into_iter().chain(&self.output).for_each(|quantum| tour.held(node, quantum));
-        self.input.tour(node, 0, tour);
-        tour.home(&mut self.take);
+        reading.into_iter().chain(&self.output).for_each(|quantum| survey.held(node, quantum));
+        self.input.survey(node, 0, survey);
+        survey.home(&mut self.take);
     }
 
     pub(crate) fn node(&self) -> usize {
