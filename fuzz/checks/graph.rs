@@ -4,12 +4,11 @@
 mod blocks;
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::Waker;
 
 use blocks::{Add, Cut, Deal, Hold, Seen, Sum};
 use samplewire_circuit::{
-    Circuit, Graph, GraphBuilder, Group, Placement, Polled, Ratio, RunError, Scheduler, Stream,
+    Circuit, Graph, GraphBuilder, Placement, Polled, Ratio, RunError, Scheduler, Stream,
 };
 use samplewire_proto::Rng;
 
@@ -64,13 +63,14 @@ impl Drawn {
     }
 }
 
-/// Polls groups on one thread, in any order; at first they may change what they have.
+/// Polls groups on one thread, in any order.
 struct InTurn(Draw);
 
 impl Scheduler for InTurn {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
         let Self(draw) = self;
-        let mut groups = regrouped(graph, draw);
+        let placement = placement(graph, draw);
+        let mut groups = graph.split(&placement);
         // Once each without a move may be chance, so often in a row it is not.
         let (mut idle, idle_max) = (0, 1_000 * groups.len());
         let mut is_done = vec![false; groups.len()];
@@ -87,34 +87,8 @@ impl Scheduler for InTurn {
     }
 }
 
-/// The groups of a placement, after up to five others in which blocks worked for a while.
-pub(crate) fn regrouped(graph: &mut Graph, draw: &mut Draw) -> Vec<Group> {
-    let placement = placement(graph, draw);
-    let mut groups = graph.split(&placement);
-    for _ in 0..draw.below(6) {
-        for group in &mut groups {
-            (0..draw.below(20)).for_each(|_| {
-                group.poll();
-            });
-        }
-        let placement = self::placement(graph, draw);
-        groups = match graph.regroup(groups, &placement) {
-            Ok(groups) => {
-                REGROUPED.fetch_add(1, Ordering::Relaxed);
-                groups
-            }
-            // A stream has ended.
-            Err(groups) => groups,
-        };
-    }
-    groups
-}
-
-/// How often blocks came to other groups.
-pub(crate) static REGROUPED: AtomicUsize = AtomicUsize::new(0);
-
 /// Each block in one of up to four groups, which sleep or spin.
-fn placement(graph: &Graph, draw: &mut Draw) -> Placement {
+pub(crate) fn placement(graph: &Graph, draw: &mut Draw) -> Placement {
     let groups = 1 + draw.below(4);
     let placement = Placement::by(graph, |_| draw.below(groups) as usize);
     if draw.below(2) == 0 { placement.spinning() } else { placement }

@@ -3,7 +3,7 @@
 //! ```text
 //! cargo run --release -p samplewire-blocks --example saxpy -- \
 //!     [--kernels M] [--cores C] [--floats N] [--quanta Q] \
-//!     [--schedule sequence|fused|stage|quantum|in-order|automatic|async] [--by-hand in-order] \
+//!     [--schedule sequence|fused|stage|quantum|in-order|async] [--by-hand in-order] \
 //!     [--seconds S] [--json]
 //! ```
 //!
@@ -11,12 +11,10 @@
 //! quanta of N floats go round, on the first C CPUs. By `quantum` source and sink have replicas, one
 //! on each CPU; `in-order` is by quantum with one sink, to which all come in their order. `fused` is in
 //! sequence with one block in place of the M, which maps each sample M times and stores it once (M is 1,
-//! 2, 4, 8 or 16). `async` has
-//! the same stages as `stage`, each a future on an executor whose threads sleep when there is nothing
-//! to do. `automatic` may have stages of its own or stay on one thread. By hand it is loops over the
-//! same kernel: on one CPU over two buffers, by stage with rings between pinned threads, by quantum a
-//! loop on each CPU, none of which knows of another; with `--by-hand in-order` these take turns at
-//! counting.
+//! 2, 4, 8 or 16). `async` has the same stages as `stage`, each a future on an executor whose threads
+//! sleep when there is nothing to do. By hand it is loops over the same kernel: on one CPU over two
+//! buffers, by stage with rings between pinned threads, by quantum a loop on each CPU, none of which
+//! knows of another; with `--by-hand in-order` these take turns at counting.
 
 mod bench;
 
@@ -34,8 +32,8 @@ use futures_lite::future::block_on;
 use samplewire_blocks::{Fused, kernels};
 use samplewire_circuit::blocks::NullSource;
 use samplewire_circuit::{
-    Automatic, BlockView, ByQuantum, ByStage, Circuit, Flow, Graph, GraphBuilder, Group, InPlace,
-    Placement, Quantum, RunError, Scheduler, Sequence, Sink, Stream, Waiting, Work,
+    BlockView, ByQuantum, ByStage, Circuit, Flow, Graph, GraphBuilder, Group, InPlace, Placement,
+    Quantum, RunError, Scheduler, Sequence, Sink, Stream, Waiting, Work,
 };
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -67,11 +65,6 @@ fn main() -> Result<(), Box<dyn Error>> {
                 Some("in-order") => by_hand::in_order(cores, kernels, floats, quanta, slice),
                 _ => by_hand::chains(cores, kernels, floats, slice),
             };
-            Compared::new(duration, |slice| run(&arguments, slice, scheduler()), by_hand)?
-        }
-        "automatic" if cores > 1 => {
-            let cpus: Vec<_> = (0..cores).collect();
-            let scheduler = || Automatic::new(cores).cores(&cpus).waiting(Waiting::Spin);
             Compared::new(duration, |slice| run(&arguments, slice, scheduler()), by_hand)?
         }
         "async" => {

@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -43,8 +43,6 @@ pub struct Group {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Fresh,
-    /// Its blocks were started in other groups.
-    Moved,
     Started,
     /// The sources have been requested to end.
     Draining,
@@ -81,19 +79,6 @@ impl Group {
             is_idle: false,
             waits_outside: false,
         }
-    }
-
-    /// One of tasks whose blocks have been started.
-    pub(crate) fn started(tasks: Vec<Task>, shared: Arc<Shared>, bell: Arc<Bell>) -> Self {
-        Self { state: State::Moved, ..Self::new(tasks, shared, bell) }
-    }
-
-    /// Whether it is of this graph, has been started, and none of its streams has ended. One that
-    /// runs nothing does not count.
-    pub(crate) fn goes_on(&self, shared: &Arc<Shared>) -> bool {
-        let has_started = self.state == State::Started || self.tasks.is_empty();
-        let is_ending = self.tasks.iter().any(Task::is_ending);
-        Arc::ptr_eq(&self.shared, shared) && has_started && !is_ending && !shared.is_stopped()
     }
 
     /// Gives each task a turn. A failure or a panic of a block stops the graph, as do groups that
@@ -222,14 +207,11 @@ impl Group {
 
     /// Starts what is fresh; `false` when it is done.
     fn change_state(&mut self) -> bool {
-        if self.state == State::Moved {
+        if self.state == State::Fresh {
             // Made here, so that no later sleep allocates.
             thread_waker();
-            self.state = State::Started;
-        } else if self.state == State::Fresh {
-            // Made here, so that no later sleep allocates.
-            thread_waker();
-            let names = Names { names: &self.shared.names, waker: &|node| self.shared.waker(node) };
+            let waker = Waker::from(Arc::clone(&self.bell));
+            let names = Names { names: &self.shared.names, waker };
             self.state = State::Started;
             for task in &mut self.tasks {
                 // Another group has failed: what is not started need not be stopped.
@@ -262,7 +244,7 @@ impl Group {
         State::Done
     }
 
-    pub(crate) fn publish(&mut self) {
+    fn publish(&mut self) {
         self.polls = 0;
         self.tasks.iter().for_each(Task::publish);
     }

@@ -75,7 +75,7 @@ pub use ports::{Custom, Handle, Held, Input, Output, Ports, SharedInput, WrongCi
 pub use published::{Codec, Published, Publisher, WordReader, WordWriter};
 pub use quantum::{Quantum, SharedQuantum};
 pub use sample::{Bit, Sample, ViewError, view};
-pub use schedule::{Async, Automatic, ByQuantum, ByStage, Scheduler, Sequence, Waiting};
+pub use schedule::{Async, ByQuantum, ByStage, Scheduler, Sequence, Waiting};
 pub use tag::{Tag, TagKind, Tags, TagsFull};
 
 /// The atomics that the model checker loom watches under `--cfg loom`.

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::block::{Context, Failure};
 use crate::channel::{Arrival, Give, Outlet, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::pool::Pool;
 use crate::quantum::{Quantum, SharedQuantum};
@@ -123,12 +123,6 @@ impl Ports {
         Self { inputs, outputs, give, account, samples: 0, is_draining: false }
     }
 
-    /// Leads elsewhere from now on, with what it counts.
-    pub(crate) fn rewire(&mut self, inputs: Vec<Way>, outputs: Vec<OutputPort>, give: Give) {
-        self.inputs.iter_mut().zip(inputs).for_each(|(port, way)| port.way = way);
-        (self.outputs, self.give) = (outputs, give);
-    }
-
     /// The next quantum of a stream; `None` when none is there.
     pub fn pop<T: Sample>(&mut self, input: &Input<T>) -> Option<Held<Quantum<T>>> {
         match self.pop_any(input.port)? {
@@ -240,12 +234,12 @@ impl Ports {
     }
 
     /// Reports where everything is, except the quanta that the block holds.
-    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
         for (number, input) in self.inputs.iter_mut().enumerate() {
-            input.way.tour(node, number, tour);
+            input.way.survey(node, number, survey);
         }
         self.outputs.iter_mut().filter_map(|output| output.take.as_mut()).for_each(|take| {
-            tour.home(take);
+            survey.home(take);
         });
     }
 

@@ -8,11 +8,10 @@ mod graph;
 #[path = "../../../fuzz/checks/replay.rs"]
 mod replay;
 
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::{env, thread};
 
-use graph::{Draw, Drawn, regrouped};
+use graph::{Draw, Drawn, placement};
 use replay::{corpus_passes, run_random};
 use samplewire_circuit::{Graph, Group, Polled, RunError, Scheduler};
 
@@ -22,9 +21,6 @@ fn every_sample_of_random_graphs_arrives_once_in_order_with_its_index() {
     let rounds = number("SAMPLEWIRE_ROUNDS").unwrap_or(if seed.is_some() { 1 } else { 300 });
     let first = seed.unwrap_or(0);
     (0..rounds).map(|round| first.wrapping_add(round)).for_each(run);
-    let regrouped = graph::REGROUPED.load(Ordering::Relaxed) as u64;
-    assert!(seed.is_some() || regrouped > rounds / 2, "{regrouped} in {rounds} graphs");
-    println!("{regrouped} regroupings");
 }
 
 fn number(variable: &str) -> Option<u64> {
@@ -48,12 +44,13 @@ fn bytes_without_order_are_graphs() {
     run_random(200, graph::check, |rng| replay::bytes(rng, 0, 640));
 }
 
-/// Each group on a thread that sleeps or spins; often the blocks were in other groups before.
+/// Each group on a thread that sleeps or spins.
 struct OnThreads(Draw);
 
 impl Scheduler for OnThreads {
     fn run(&mut self, graph: &mut Graph) -> Result<(), RunError> {
-        let groups = regrouped(graph, &mut self.0);
+        let placement = placement(graph, &mut self.0);
+        let groups = graph.split(&placement);
         let groups = thread::scope(|scope| {
             let spawn = |group| scope.spawn(move || poll_to_the_end(group));
             let threads: Vec<_> = groups.into_iter().map(spawn).collect();

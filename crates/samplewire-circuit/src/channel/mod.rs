@@ -51,24 +51,22 @@ enum Way<W: Word, E> {
     Ring(E),
 }
 
-/// The ends of a channel between tasks of one group, which holds `waiting`.
-pub(crate) fn local_channel<W: Word>(waiting: Vec<W>) -> (Outlet<W>, Inlet<W>) {
+/// The ends of a channel between tasks of one group.
+pub(crate) fn local_channel<W: Word>() -> (Outlet<W>, Inlet<W>) {
     let signals = Arc::<Signals>::default();
-    let queue = Local::new(VecDeque::from(waiting));
+    let queue = Local::new(VecDeque::new());
     let out = Outlet { way: Way::Local(queue.clone()), signals: signals.clone(), bell: None };
     (out, Inlet { way: Way::Local(queue), signals, bell: None })
 }
 
-/// The ends of a channel between two groups, for up to `capacity` quanta, which holds `waiting`.
+/// The ends of a channel between two groups, for up to `capacity` quanta.
 pub(crate) fn ring_channel<W: Word>(
     capacity: usize,
-    waiting: Vec<W>,
     producers: Arc<Bell>,
     consumers: Arc<Bell>,
 ) -> (Outlet<W>, Inlet<W>) {
     let signals = Arc::<Signals>::default();
-    let (mut producer, consumer) = ring(capacity);
-    waiting.into_iter().for_each(|word| producer.push(word));
+    let (producer, consumer) = ring(capacity);
     let out = Outlet { way: Way::Ring(producer), signals: signals.clone(), bell: Some(consumers) };
     (out, Inlet { way: Way::Ring(consumer), signals, bell: Some(producers) })
 }
@@ -263,7 +261,7 @@ mod loom_tests {
             let quantum = pool.take().expect("nothing was taken yet");
             let bells = [true, true].map(|spins| Arc::new(Bell::of(spins)));
             let [producers, consumers] = bells;
-            let (mut outlet, mut inlet) = ring_channel(1, Vec::new(), producers, consumers);
+            let (mut outlet, mut inlet) = ring_channel(1, producers, consumers);
             let other = thread::spawn(move || {
                 outlet.push(quantum);
                 outlet.end();

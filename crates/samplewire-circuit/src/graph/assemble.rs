@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::channel::{Give, Inlet};
-use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Kind, Node, Round};
 use crate::graph::split::Run;
 use crate::graph::ways::{Ends, Ways};
@@ -24,7 +23,6 @@ pub(super) struct Build<'a, 'b> {
     pub(super) ends: &'a mut Ends,
     pub(super) ways: &'a mut Ways<'b>,
     pub(super) input_gives: &'a mut BTreeMap<usize, Give>,
-    pub(super) carried: &'a mut Carried,
 }
 
 impl Build<'_, '_> {
@@ -37,14 +35,8 @@ impl Build<'_, '_> {
             return self.custom(first, &run.circuits, give);
         }
         let head = self.head(first);
-        let (mut stations, mut held) = (Vec::new(), Vec::new());
+        let mut stations = Vec::new();
         for &node in &run.nodes {
-            let edge = self.nodes[node].inputs.first().copied();
-            held.extend(self.carried.held(node, edge, stations.len()));
-            if let Some(station) = self.carried.stations.remove(&node) {
-                stations.push(station);
-                continue;
-            }
             let block = match &mut self.nodes[node].kind {
                 Kind::Source(block) | Kind::InPlace(block) | Kind::Sink(block) => block.take(),
                 Kind::Transform { .. }
@@ -58,15 +50,11 @@ impl Build<'_, '_> {
         }
         let last = *run.nodes.last().expect("a task has nodes");
         let tail = self.tail(last);
-        Task::Line(Box::new(Line::new(first, head, stations, tail, give, held)))
+        Task::Line(Box::new(Line::new(first, head, stations, tail, give)))
     }
 
     fn reader(&mut self, node: usize, give: Give) -> Task {
         let input = Input::new(self.ends.way(self.nodes[node].inputs[0]), give);
-        if let Some(mut reader) = self.carried.readers.remove(&node) {
-            reader.rewire(input);
-            return Task::Reader(Box::new(reader));
-        }
         let Kind::Reader(block) = &mut self.nodes[node].kind else {
             unreachable!("asked for a reader");
         };
@@ -75,9 +63,6 @@ impl Build<'_, '_> {
     }
 
     fn head(&mut self, first: usize) -> Head {
-        if let Some(head) = self.carried.heads.remove(&first) {
-            return self.rewired(first, head);
-        }
         let Node { inputs, takes, meter, sample_size, .. } = &self.nodes[first];
         let (inputs, takes, sample_size) = (inputs.clone(), *takes, *sample_size);
         let counting = Counting::new(Arc::clone(meter));
@@ -118,40 +103,6 @@ impl Build<'_, '_> {
         }
     }
 
-    /// A head as it was, on the ways of this split.
-    fn rewired(&mut self, first: usize, head: Head) -> Head {
-        let Node { inputs, takes, kind, .. } = &self.nodes[first];
-        let (inputs, takes) = (inputs.clone(), *takes);
-        let spare = if let Kind::Join { spare, .. } = kind { Some(*spare) } else { None };
-        let mut take = || self.ways.take(takes.or(spare).expect("it takes quanta"));
-        match head {
-            Head::Free { next_index, is_draining, .. } => {
-                Head::Free { take: take(), next_index, is_draining }
-            }
-            Head::Inlet(_) => Head::Inlet(self.inlet(inputs[0])),
-            Head::Transform(mut transform) => {
-                let take = take();
-                transform.rewire(self.input(first, inputs[0]), take);
-                Head::Transform(transform)
-            }
-            Head::Join(mut join) => {
-                let spare = take();
-                let input = self.input(first, inputs[1]);
-                join.rewire(self.inlet(inputs[0]), input, spare);
-                Head::Join(join)
-            }
-            Head::Feedback(mut feedback) => {
-                let take = take();
-                feedback.rewire(self.input(first, inputs[0]), take);
-                Head::Feedback(feedback)
-            }
-            Head::Merge(mut merge) => {
-                merge.rewire(inputs.iter().map(|&edge| self.inlet(edge)).collect());
-                Head::Merge(merge)
-            }
-        }
-    }
-
     fn custom(&mut self, number: usize, circuits: &[usize], give: Give) -> Task {
         let of_circuit = |&circuit: &usize| {
             let Round { pool, name, .. } = &self.rounds[circuit];
@@ -172,10 +123,6 @@ impl Build<'_, '_> {
                 .collect(),
         };
         let outputs = outputs.iter().zip(&*takes).map(output).collect();
-        if let Some(mut task) = self.carried.customs.remove(&number) {
-            task.ports().rewire(inputs, outputs, give);
-            return Task::Custom(Box::new(task));
-        }
         let block = block.take().expect("a joined graph has its blocks");
         let account = Arc::new(Account::new(circuits.iter().map(of_circuit).collect()));
         let ports = Ports::new(inputs, outputs, give, account);

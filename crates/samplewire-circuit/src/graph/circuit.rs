@@ -171,8 +171,7 @@ impl Plan {
         };
         let pool = pool.map_err(|error| BuildError::Circuit { circuit: name.clone(), error })?;
         let free = std::iter::from_fn(|| pool.take()).collect();
-        let Self { taken_by, sample_bytes, .. } = self;
-        Ok(Round { name, pool, taken_by, free, len, sample_bytes })
+        Ok(Round { name, pool, taken_by: self.taken_by, free, len })
     }
 
     /// The block's; of a block with several circuits each has its number.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Wake, Waker};
 use std::time::{Duration, Instant};
 
 use crate::graph::dot::Dot;
@@ -73,8 +72,8 @@ pub(crate) struct Shared {
     idle: AtomicUsize,
     error: Mutex<Option<RunError>>,
     bells: Mutex<Vec<Arc<Bell>>>,
-    /// For each block its group, and that one's bell.
-    homes: Mutex<Vec<(usize, Arc<Bell>)>>,
+    /// For each block its group.
+    group_of: Mutex<Vec<usize>>,
 }
 
 impl Shared {
@@ -95,7 +94,7 @@ impl Shared {
             idle: AtomicUsize::new(0),
             error: Mutex::new(None),
             bells: Mutex::new(Vec::new()),
-            homes: Mutex::new(Vec::new()),
+            group_of: Mutex::new(Vec::new()),
         }
     }
 
@@ -157,14 +156,9 @@ impl Shared {
         *lock(&self.bells) = bells;
     }
 
-    /// For each block its group, and that one's bell.
-    pub(crate) fn set_homes(&self, homes: Vec<(usize, Arc<Bell>)>) {
-        *lock(&self.homes) = homes;
-    }
-
-    /// Wakes the group of the block at `node`, whichever it is then.
-    pub(crate) fn waker(self: &Arc<Self>, node: usize) -> Waker {
-        Waker::from(Arc::new(Caller { shared: Arc::clone(self), node }))
+    /// For each block its group; none where a block runs in several.
+    pub(crate) fn set_group_of(&self, group_of: Vec<usize>) {
+        *lock(&self.group_of) = group_of;
     }
 
     /// How many groups there are.
@@ -183,12 +177,12 @@ impl Shared {
     }
 
     pub(crate) fn blocks(&self) -> Vec<BlockReport> {
-        let groups: Vec<_> = lock(&self.homes).iter().map(|home| home.0).collect();
+        let group_of = lock(&self.group_of).clone();
         let of_each = |node: usize| BlockReport {
             name: self.names[node].clone(),
             kind: self.kinds[node],
             counters: self.meters[node].counters(),
-            group: groups.get(node).copied(),
+            group: group_of.get(node).copied(),
         };
         (0..self.names.len()).map(of_each).collect()
     }
@@ -222,26 +216,6 @@ impl Shared {
 
     fn ring_all(&self) {
         lock(&self.bells).iter().for_each(|bell| bell.ring());
-    }
-}
-
-/// Wakes the group of one block.
-struct Caller {
-    shared: Arc<Shared>,
-    node: usize,
-}
-
-impl Wake for Caller {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        // Rung without the lock: what it wakes may wake others.
-        let home = lock(&self.shared.homes).get(self.node).cloned();
-        if let Some((_, bell)) = home {
-            bell.wake_by_ref();
-        }
     }
 }
 

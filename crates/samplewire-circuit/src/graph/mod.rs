@@ -2,7 +2,6 @@
 
 mod assemble;
 mod builder;
-mod carry;
 mod chain;
 mod check;
 mod circuit;
@@ -35,7 +34,7 @@ pub use ports::PortsBuilder;
 pub use report::{BlockReport, CircuitReport, Report, RunError};
 pub use stream::{Feedback, Readable, SharedStream, Stream};
 
-pub(crate) use survey::Tour;
+pub(crate) use survey::Survey;
 
 pub(crate) use node::Edge;
 pub(crate) use node::Kind;
@@ -50,8 +49,6 @@ pub struct Graph {
     pub(crate) edges: Vec<Edge>,
     pub(crate) rounds: Vec<Round>,
     shared: Arc<Shared>,
-    /// How many groups it is split into.
-    groups: usize,
 }
 
 impl Graph {
@@ -62,7 +59,7 @@ impl Graph {
         let streams = edges.iter().map(ends).collect();
         let circuits = rounds.iter().map(circuit_of).collect();
         let shared = Arc::new(Shared::new(blocks, streams, circuits));
-        Self { nodes, edges, rounds, shared, groups: 0 }
+        Self { nodes, edges, rounds, shared }
     }
 
     /// Runs until every stream has ended, or until it is stopped.
@@ -132,21 +129,6 @@ impl Graph {
     /// [`Graph::join`] when they are done.
     pub fn split(&mut self, placement: &Placement) -> Vec<Group> {
         split::split(self, placement)
-    }
-
-    /// The same blocks in other groups, between two turns: everything goes on where it was, quanta
-    /// that are under way too. A block that was started is not started again, and runs on another
-    /// thread perhaps.
-    ///
-    /// # Errors
-    /// The groups as they were, when they are not all that the graph was split into, have not all
-    /// started, or a stream has ended in one.
-    pub fn regroup(
-        &mut self,
-        groups: Vec<Group>,
-        placement: &Placement,
-    ) -> Result<Vec<Group>, Vec<Group>> {
-        split::regroup(self, groups, placement)
     }
 
     /// Takes the groups back, with their blocks and all quanta.

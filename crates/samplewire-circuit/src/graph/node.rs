@@ -111,5 +111,4 @@ pub(crate) struct Round {
     pub(crate) free: Vec<Quantum>,
     /// How many samples one holds.
     pub(crate) len: usize,
-    pub(crate) sample_bytes: usize,
 }

@@ -1,7 +1,6 @@
 //! Where blocks run.
 
 use crate::graph::Graph;
-use crate::meter::Counters;
 
 /// Which group each block runs in, and whether groups may sleep.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,10 +65,5 @@ impl<'a> BlockView<'a> {
         let graph = self.graph;
         let from = |&edge: &usize| BlockView { graph, number: graph.edges[edge].from };
         graph.nodes[self.number].inputs.iter().map(from)
-    }
-
-    /// What it has done.
-    pub fn counters(&self) -> Counters {
-        self.graph.nodes[self.number].meter.counters()
     }
 }

@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::graph::assemble::Build;
-use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Kind};
 use crate::graph::survey::Survey;
 use crate::graph::ways::{Ends, Ways};
-use crate::graph::{Graph, Placement, RunError, Shared};
+use crate::graph::{Graph, Placement, RunError};
 use crate::group::Group;
 use crate::task::{Head, Task};
 use crate::wait::Bell;
@@ -24,62 +23,29 @@ pub(super) struct Run {
 pub(super) fn split(graph: &mut Graph, placement: &Placement) -> Vec<Group> {
     let bells = bells(graph, placement);
     graph.shared().begin();
-    let tasks = tasks(graph, placement, &bells, Carried::default());
-    groups(graph, tasks, bells, Group::new)
-}
-
-/// See [`Graph::regroup`].
-pub(super) fn regroup(
-    graph: &mut Graph,
-    groups_before: Vec<Group>,
-    placement: &Placement,
-) -> Result<Vec<Group>, Vec<Group>> {
-    let are_all = groups_before.len() == graph.groups && graph.groups > 0;
-    if !are_all || !groups_before.iter().all(|group| group.goes_on(graph.shared())) {
-        return Err(groups_before);
-    }
-    let bells = bells(graph, placement);
-    let carried =
-        Carried::of(graph, groups_before.into_iter().flat_map(Group::into_tasks).collect());
-    let tasks = tasks(graph, placement, &bells, carried);
-    Ok(groups(graph, tasks, bells, Group::started))
+    let tasks = tasks(graph, placement, &bells);
+    let group = |(tasks, bell)| Group::new(tasks, Arc::clone(graph.shared()), bell);
+    tasks.into_iter().zip(bells).map(group).collect()
 }
 
 /// A bell for each group, which all know from now on.
-fn bells(graph: &mut Graph, placement: &Placement) -> Vec<Arc<Bell>> {
+fn bells(graph: &Graph, placement: &Placement) -> Vec<Arc<Bell>> {
     let bells: Vec<_> =
         (0..placement.groups()).map(|_| Arc::new(Bell::of(placement.spins))).collect();
     graph.shared().set_bells(bells.clone());
-    let home = |&group: &usize| (group, Arc::clone(&bells[group]));
-    graph.groups = bells.len();
-    graph.shared().set_homes(placement.group_of.iter().map(home).collect());
+    graph.shared().set_group_of(placement.group_of.clone());
     bells
 }
 
-fn groups(
-    graph: &Graph,
-    tasks: Vec<Vec<Task>>,
-    bells: Vec<Arc<Bell>>,
-    group: fn(Vec<Task>, Arc<Shared>, Arc<Bell>) -> Group,
-) -> Vec<Group> {
-    let of = |(tasks, bell)| group(tasks, Arc::clone(graph.shared()), bell);
-    tasks.into_iter().zip(bells).map(of).collect()
-}
-
-/// For each group its tasks, with what was `carried` from others of the same blocks.
-fn tasks(
-    graph: &mut Graph,
-    placement: &Placement,
-    bells: &[Arc<Bell>],
-    mut carried: Carried,
-) -> Vec<Vec<Task>> {
+/// For each group its tasks.
+fn tasks(graph: &mut Graph, placement: &Placement, bells: &[Arc<Bell>]) -> Vec<Vec<Task>> {
     let runs = runs(graph, placement);
     let run_of: BTreeMap<usize, usize> = runs
         .iter()
         .enumerate()
         .flat_map(|(run, it)| it.nodes.iter().map(move |&n| (n, run)))
         .collect();
-    let mut ends = Ends::new(graph, placement, bells, &mut carried, |edge: &Edge| {
+    let mut ends = Ends::new(graph, placement, bells, |edge: &Edge| {
         let to = edge.to.expect("a graph's edges are connected");
         !graph.nodes[to].kind.is_visited() || run_of[&edge.from] != run_of[&to]
     });
@@ -105,7 +71,6 @@ fn tasks(
             ends: &mut ends,
             ways: &mut ways,
             input_gives: &mut input_gives,
-            carried: &mut carried,
         };
         tasks[run.group].push(build.task(&run, give));
     }
@@ -150,10 +115,9 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
     let mut tasks: Vec<_> = groups.into_iter().flat_map(Group::into_tasks).collect();
     let mut error = graph.shared().take_error();
     graph.shared().is_over();
-    graph.groups = 0;
     if let Some(RunError::Stalled { waits, quanta }) = &mut error {
         let mut survey = Survey::new(graph);
-        tasks.iter_mut().for_each(|task| task.tour(&mut survey));
+        tasks.iter_mut().for_each(|task| task.survey(&mut survey));
         (*waits, *quanta) = survey.into_texts();
     }
     let mut kept = None;
@@ -176,7 +140,7 @@ pub(super) fn join(graph: &mut Graph, groups: Vec<Group>) -> Result<(), RunError
                 }
             }
             Task::Line(line) => {
-                let (_, head, stations, _) = line.into_parts();
+                let (head, stations) = line.into_parts();
                 match head {
                     Head::Transform(head) => {
                         let station = head.into_station();

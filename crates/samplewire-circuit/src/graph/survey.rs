@@ -7,30 +7,6 @@ use crate::graph::Graph;
 use crate::graph::node::{Edge, Node, Round};
 use crate::quantum::{Quantum, SharedQuantum};
 
-/// Visits the tasks of a graph that has stalled.
-pub(crate) trait Tour {
-    /// `node` waits for what comes by one of its inputs.
-    fn waits_for_input(&mut self, _node: usize, _input: usize) {}
-
-    /// `node` waits for a free quantum.
-    fn waits_for_quantum(&mut self, _node: usize, _take: &Take) {}
-
-    /// `node` does not report why it waits.
-    fn is_idle(&mut self, _node: usize) {}
-
-    /// `quantum` is with `node`.
-    fn held(&mut self, _node: usize, _quantum: &Quantum) {}
-
-    /// Takes the quanta that came by an input of `node`.
-    fn inlet(&mut self, node: usize, input: usize, inlet: &mut Inlet<Quantum>);
-
-    /// Takes the quanta that came by an input of `node`, and to others.
-    fn shared_inlet(&mut self, node: usize, input: usize, inlet: &mut Inlet<SharedQuantum>);
-
-    /// Looks at, or takes, the quanta of a circuit that are home.
-    fn home(&mut self, take: &mut Take);
-}
-
 /// Collects what the tasks of a stalled graph wait for and hold.
 pub(crate) struct Survey<'a> {
     nodes: &'a [Node],
@@ -59,6 +35,55 @@ impl<'a> Survey<'a> {
         (self.waits.join("; "), circuits.join("; "))
     }
 
+    /// `node` waits for what comes by one of its inputs.
+    pub(crate) fn waits_for_input(&mut self, node: usize, input: usize) {
+        let name = &self.nodes[node].name;
+        let from = &self.nodes[self.edges[self.nodes[node].inputs[input]].from].name;
+        self.waits.push(format!("'{name}' waits for samples from '{from}'"));
+    }
+
+    /// `node` waits for a free quantum.
+    pub(crate) fn waits_for_quantum(&mut self, node: usize, take: &Take) {
+        let name = &self.nodes[node].name;
+        let round = self.rounds.iter().find(|round| round.pool.is_same(take.pool()));
+        let circuit = &round.expect("circuits are taken from").name;
+        self.waits.push(format!("'{name}' waits for a free quantum of circuit '{circuit}'"));
+    }
+
+    /// `node` does not report why it waits.
+    pub(crate) fn is_idle(&mut self, node: usize) {
+        self.waits.push(format!("'{}' is idle", self.nodes[node].name));
+    }
+
+    /// Takes the quanta that came by an input of `node`.
+    pub(crate) fn inlet(&mut self, node: usize, input: usize, inlet: &mut Inlet<Quantum>) {
+        self.clear(node, input, inlet, |quantum| quantum);
+    }
+
+    /// Takes the quanta that came by an input of `node`, and to others.
+    pub(crate) fn shared_inlet(
+        &mut self,
+        node: usize,
+        input: usize,
+        inlet: &mut Inlet<SharedQuantum>,
+    ) {
+        self.clear(node, input, inlet, |quantum| quantum);
+    }
+
+    /// `quantum` is with `node`.
+    pub(crate) fn held(&mut self, node: usize, quantum: &Quantum) {
+        self.count(quantum, format!("with '{}'", self.nodes[node].name));
+    }
+
+    /// Looks at the quanta of a circuit that are home.
+    pub(crate) fn home(&mut self, take: &mut Take) {
+        let round = self.rounds.iter().position(|round| round.pool.is_same(take.pool()));
+        let home = take.home();
+        if home > 0 {
+            self.places[round.expect("circuits are taken from")].insert("home".into(), home);
+        }
+    }
+
     /// Counts, and gives to their pools, the quanta that came by an input of `node`.
     fn clear<W: Word>(
         &mut self,
@@ -78,44 +103,5 @@ impl<'a> Survey<'a> {
     fn count(&mut self, quantum: &Quantum, place: String) {
         let round = self.rounds.iter().position(|round| round.pool.owns(quantum));
         *self.places[round.expect("quanta are of circuits")].entry(place).or_default() += 1;
-    }
-}
-
-impl Tour for Survey<'_> {
-    fn waits_for_input(&mut self, node: usize, input: usize) {
-        let name = &self.nodes[node].name;
-        let from = &self.nodes[self.edges[self.nodes[node].inputs[input]].from].name;
-        self.waits.push(format!("'{name}' waits for samples from '{from}'"));
-    }
-
-    fn waits_for_quantum(&mut self, node: usize, take: &Take) {
-        let name = &self.nodes[node].name;
-        let round = self.rounds.iter().find(|round| round.pool.is_same(take.pool()));
-        let circuit = &round.expect("circuits are taken from").name;
-        self.waits.push(format!("'{name}' waits for a free quantum of circuit '{circuit}'"));
-    }
-
-    fn is_idle(&mut self, node: usize) {
-        self.waits.push(format!("'{}' is idle", self.nodes[node].name));
-    }
-
-    fn inlet(&mut self, node: usize, input: usize, inlet: &mut Inlet<Quantum>) {
-        self.clear(node, input, inlet, |quantum| quantum);
-    }
-
-    fn shared_inlet(&mut self, node: usize, input: usize, inlet: &mut Inlet<SharedQuantum>) {
-        self.clear(node, input, inlet, |quantum| quantum);
-    }
-
-    fn held(&mut self, node: usize, quantum: &Quantum) {
-        self.count(quantum, format!("with '{}'", self.nodes[node].name));
-    }
-
-    fn home(&mut self, take: &mut Take) {
-        let round = self.rounds.iter().position(|round| round.pool.is_same(take.pool()));
-        let home = take.home();
-        if home > 0 {
-            self.places[round.expect("circuits are taken from")].insert("home".into(), home);
-        }
     }
 }

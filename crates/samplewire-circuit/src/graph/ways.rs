@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use crate::channel::{Consumer, Give, Inlet, Local, Outlet, Take};
 use crate::channel::{local_channel, ring, ring_channel};
-use crate::graph::carry::Carried;
 use crate::graph::node::{Edge, Round};
 use crate::graph::{Graph, Placement};
 use crate::quantum::{Quantum, SharedQuantum};
@@ -25,7 +24,6 @@ impl Ends {
         graph: &Graph,
         placement: &Placement,
         bells: &[Arc<Bell>],
-        carried: &mut Carried,
         is_channel: impl Fn(&Edge) -> bool,
     ) -> Self {
         let mut ends = Self {
@@ -39,13 +37,11 @@ impl Ends {
             let groups = (placement.group_of[edge.from], placement.group_of[to]);
             let capacity = edge.circuits().map(|circuit| graph.rounds[circuit].pool.len()).sum();
             if edge.is_shared {
-                let waiting = carried.shared_waiting.remove(&number).unwrap_or_default();
-                let (outlet, inlet) = channel(groups, capacity, waiting, bells);
+                let (outlet, inlet) = channel(groups, capacity, bells);
                 ends.shared_outlets.insert(number, outlet);
                 ends.shared_inlets.insert(number, inlet);
             } else {
-                let waiting = carried.waiting.remove(&number).unwrap_or_default();
-                let (outlet, inlet) = channel(groups, capacity, waiting, bells);
+                let (outlet, inlet) = channel(groups, capacity, bells);
                 ends.outlets.insert(number, outlet);
                 ends.inlets.insert(number, inlet);
             }
@@ -65,13 +61,12 @@ impl Ends {
 fn channel<W: crate::channel::Word>(
     (from, to): (usize, usize),
     capacity: usize,
-    waiting: Vec<W>,
     bells: &[Arc<Bell>],
 ) -> (Outlet<W>, Inlet<W>) {
     if from == to {
-        local_channel(waiting)
+        local_channel()
     } else {
-        ring_channel(capacity, waiting, bells[from].clone(), bells[to].clone())
+        ring_channel(capacity, bells[from].clone(), bells[to].clone())
     }
 }
 

@@ -5,7 +5,6 @@
 //! | [`Sequence`] | the calling one | what one core carries: the least cost for a quantum |
 //! | [`ByStage`] | one for each stage | any graph, of which one core cannot carry all |
 //! | [`ByQuantum`] | several, each with replicas | a line whose blocks keep nothing between quanta |
-//! | [`Automatic`] | as many of a few as pay | blocks whose costs are not known |
 //! | [`Async`] | several, blocks are futures | more branches than CPUs |
 //!
 //! A scheduler is ordinary code over [`Graph::split`] and [`Group::poll`](crate::Group::poll). The
@@ -49,18 +48,15 @@ macro_rules! threads {
 }
 
 mod apart;
-mod automatic;
 mod calls;
 mod future;
 mod line;
-mod partition;
 mod quantum;
 mod relay;
 mod sequence;
 mod stage;
 mod worker;
 
-pub use automatic::Automatic;
 pub use future::Async;
 pub use quantum::ByQuantum;
 pub use sequence::Sequence;

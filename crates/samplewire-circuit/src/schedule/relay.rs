@@ -74,7 +74,7 @@ impl Relay {
         let bells: Vec<_> = meters[0].1.iter().map(bell).collect();
         shared.begin();
         shared.set_bells(bells.clone());
-        shared.set_homes(Vec::new());
+        shared.set_group_of(Vec::new());
         Self { bells, shared, indexes: Indexes::new(len), len, meters }
     }
 
@@ -132,7 +132,7 @@ impl<'a> Runner<'a> {
     fn start(&mut self) -> Result<(), Halt> {
         let Self { place, worker } = self;
         let waker = Waker::from(Arc::new(Everybody(worker.relay.bells.clone())));
-        let names = Names { names: &worker.relay.shared.names, waker: &|_| waker.clone() };
+        let names = Names { names: &worker.relay.shared.names, waker };
         if worker.number == 0 {
             let mut ends = place.hold().expect("the first has the first turn");
             let Ends { first, last, .. } = &mut *ends;

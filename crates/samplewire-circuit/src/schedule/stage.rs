@@ -45,11 +45,7 @@ impl Scheduler for ByStage {
 }
 
 /// Runs each group to its end on a thread of its own, the nth on CPU `cores[n % len]`.
-pub(super) fn run_on_threads(
-    mut groups: Vec<Group>,
-    cores: &[usize],
-    control: &Control,
-) -> Vec<Group> {
+fn run_on_threads(mut groups: Vec<Group>, cores: &[usize], control: &Control) -> Vec<Group> {
     let mut started = 0;
     thread::scope(|scope| {
         for (number, group) in groups.iter_mut().enumerate() {

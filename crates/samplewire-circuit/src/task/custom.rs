@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use crate::block::Failure;
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::group::Polled;
 use crate::ports::{Custom, Ports};
 use crate::task::{Names, Progress, Station, guarded};
@@ -65,9 +65,9 @@ impl CustomTask {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
-        tour.is_idle(self.station.node);
-        self.ports.tour(self.station.node, tour);
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        survey.is_idle(self.station.node);
+        self.ports.survey(self.station.node, survey);
     }
 
     pub(crate) fn node(&self) -> usize {
@@ -91,16 +91,6 @@ impl CustomTask {
 
     pub(crate) fn publish(&self) {
         self.station.counting.publish();
-    }
-
-    /// Whether its streams have ended.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_over
-    }
-
-    /// Its ports, which are to lead elsewhere from now on.
-    pub(crate) fn ports(&mut self) -> &mut Ports {
-        &mut self.ports
     }
 
     /// Its block, for another split, and how many quanta that holds; those in its ports go home.

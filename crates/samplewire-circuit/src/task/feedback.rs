@@ -1,7 +1,7 @@
 //! Feedback: what comes round a loop, in quanta of the loop's circuit.
 
 use crate::channel::{Arrival, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::meter::Counting;
 use crate::quantum::Quantum;
 use crate::sample::SampleSize;
@@ -44,11 +44,6 @@ impl FeedbackHead {
         let delay = (initial * len) as u64;
         let (current, output) = (None, None);
         Self { input, take, counting, len, sample_size, initial, delay, current, output }
-    }
-
-    /// Goes on with what it has, from `input` and with quanta from `take`.
-    pub(crate) fn rewire(&mut self, input: Input, take: Take) {
-        (self.input, self.take) = (input, take);
     }
 
     /// The next quantum.
@@ -163,16 +158,16 @@ impl FeedbackHead {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
         if self.current.is_none() && self.initial == 0 {
-            tour.waits_for_input(node, 0);
+            survey.waits_for_input(node, 0);
         } else {
-            tour.waits_for_quantum(node, &self.take);
+            survey.waits_for_quantum(node, &self.take);
         }
         let reading = self.current.as_ref().map(|current| current.0.quantum());
-        reading.into_iter().chain(&self.output).for_each(|quantum| tour.held(node, quantum));
-        self.input.tour(node, 0, tour);
-        tour.home(&mut self.take);
+        reading.into_iter().chain(&self.output).for_each(|quantum| survey.held(node, quantum));
+        self.input.survey(node, 0, survey);
+        survey.home(&mut self.take);
     }
 
     pub(crate) fn publish(&self) {

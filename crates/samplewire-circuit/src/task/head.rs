@@ -2,7 +2,7 @@
 
 use crate::block::Failure;
 use crate::channel::{Arrival, Give, Inlet, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::task::input::clear;
 use crate::task::{FeedbackHead, JoinHead, MergeHead, Names, Progress, TransformHead};
@@ -98,20 +98,20 @@ impl Head {
     }
 
     /// Reports where everything is in a line that begins with `node`.
-    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
         match self {
             Self::Free { take, .. } => {
-                tour.waits_for_quantum(node, take);
-                tour.home(take);
+                survey.waits_for_quantum(node, take);
+                survey.home(take);
             }
             Self::Inlet(inlet) => {
-                tour.waits_for_input(node, 0);
-                tour.inlet(node, 0, inlet);
+                survey.waits_for_input(node, 0);
+                survey.inlet(node, 0, inlet);
             }
-            Self::Transform(transform) => transform.tour(tour),
-            Self::Join(join) => join.tour(tour),
-            Self::Merge(merge) => merge.tour(node, tour),
-            Self::Feedback(feedback) => feedback.tour(node, tour),
+            Self::Transform(transform) => transform.survey(survey),
+            Self::Join(join) => join.survey(survey),
+            Self::Merge(merge) => merge.survey(node, survey),
+            Self::Feedback(feedback) => feedback.survey(node, survey),
         }
     }
 

@@ -1,7 +1,7 @@
 //! A stream that a task reads without working on it in place: its own, or one of several readers'.
 
 use crate::channel::{Arrival, Give, Inlet};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::Progress;
 
@@ -60,8 +60,8 @@ impl Input {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
-        self.way.tour(node, input, tour);
+    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
+        self.way.survey(node, input, survey);
     }
 
     /// Closes the stream: no more will be taken.
@@ -80,11 +80,11 @@ impl Way {
         }
     }
 
-    /// See [`Input::tour`].
-    pub(crate) fn tour(&mut self, node: usize, input: usize, tour: &mut dyn Tour) {
+    /// See [`Input::survey`].
+    pub(crate) fn survey(&mut self, node: usize, input: usize, survey: &mut Survey<'_>) {
         match self {
-            Self::Owned(inlet) => tour.inlet(node, input, inlet),
-            Self::Shared(inlet) => tour.shared_inlet(node, input, inlet),
+            Self::Owned(inlet) => survey.inlet(node, input, inlet),
+            Self::Shared(inlet) => survey.shared_inlet(node, input, inlet),
         }
     }
 

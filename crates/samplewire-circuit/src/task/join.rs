@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::block::Failure;
 use crate::channel::{Arrival, Give, Inlet, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::tag::{Tag, TagKind, Tags};
 use crate::task::input::{Input, Reading, clear};
@@ -102,11 +102,6 @@ impl JoinHead {
             waiting_tags: Tags::default(),
             is_at_work: false,
         }
-    }
-
-    /// Goes on with what it has, from these streams and with spares from `spare`.
-    pub(crate) fn rewire(&mut self, inlet: Inlet<Quantum>, input: Input, spare: Take) {
-        (self.inlet, self.input, self.spare) = (inlet, input, spare);
     }
 
     /// The next quantum of which each sample was worked on; those without a partner go home.
@@ -373,19 +368,19 @@ impl JoinHead {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         let node = self.station.node;
         match (&self.first, &self.second) {
-            (None, _) => tour.waits_for_input(node, 0),
-            (_, None) => tour.waits_for_input(node, 1),
-            _ => tour.waits_for_quantum(node, &self.spare),
+            (None, _) => survey.waits_for_input(node, 0),
+            (_, None) => survey.waits_for_input(node, 1),
+            _ => survey.waits_for_quantum(node, &self.spare),
         }
         let first = self.first.as_ref().map(|first| &first.quantum);
         let second = self.second.as_ref().map(|second| second.reading.quantum());
-        first.into_iter().chain(second).for_each(|quantum| tour.held(node, quantum));
-        tour.inlet(node, 0, &mut self.inlet);
-        self.input.tour(node, 1, tour);
-        tour.home(&mut self.spare);
+        first.into_iter().chain(second).for_each(|quantum| survey.held(node, quantum));
+        survey.inlet(node, 0, &mut self.inlet);
+        self.input.survey(node, 1, survey);
+        survey.home(&mut self.spare);
     }
 
     pub(crate) fn node(&self) -> usize {

@@ -2,7 +2,7 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::{Give, Outlet};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::{Quantum, SharedQuantum};
 use crate::task::{BUDGET, Head, Names, Next, Progress, Station, Visit};
 
@@ -17,8 +17,8 @@ pub(crate) struct Line {
     tail: Tail,
     /// The way home, for quanta that a block discards and those that are empty.
     give: Give,
-    /// Quanta that blocks wait for, or were on their way to one: last the one that is furthest.
-    held: Vec<Held>,
+    /// A quantum for which a block waits.
+    held: Option<Held>,
     /// The block at work.
     at: usize,
     /// How many quanta to move in one poll.
@@ -26,13 +26,13 @@ pub(crate) struct Line {
     is_over: bool,
 }
 
-/// A quantum for which a block waits, or that was on its way to one.
-pub(crate) struct Held {
-    pub(crate) quantum: Quantum,
+/// A quantum for which a block waits.
+struct Held {
+    quantum: Quantum,
     /// The block's place.
-    pub(crate) at: usize,
+    at: usize,
     /// Whether a block before it ended the stream with this quantum.
-    pub(crate) is_last: bool,
+    is_last: bool,
 }
 
 /// Where a line's quanta go.
@@ -52,10 +52,7 @@ impl Line {
         stations: Vec<Station<dyn Visit>>,
         tail: Tail,
         give: Give,
-        mut held: Vec<Held>,
     ) -> Self {
-        // For one that a block waits for.
-        held.reserve(1);
         // To a task of the same group one at a time: the next block finds it in a cache.
         let is_local = match &tail {
             Tail::Home => false,
@@ -63,7 +60,7 @@ impl Line {
             Tail::Broadcast(outlets) => outlets.iter().any(Outlet::is_local),
         };
         let budget = if is_local { 1 } else { BUDGET };
-        Self { first, head, stations, tail, give, held, at: 0, budget, is_over: false }
+        Self { first, head, stations, tail, give, held: None, at: 0, budget, is_over: false }
     }
 
     pub(crate) fn poll(&mut self) -> Result<Progress, Failure> {
@@ -75,7 +72,7 @@ impl Line {
             return Ok(Progress::Moved);
         }
         for moved in 0..self.budget {
-            let held = match self.held.pop() {
+            let held = match self.held.take() {
                 Some(held) => held,
                 None => match self.next()? {
                     Ok(quantum) => Held { quantum, at: 0, is_last: false },
@@ -144,7 +141,7 @@ impl Line {
                 }
                 flow @ (Flow::Wait | Flow::Sleep) => {
                     let is_last = visited == Visited::Last;
-                    self.held.push(Held { quantum, at, is_last });
+                    self.held = Some(Held { quantum, at, is_last });
                     return Ok(Visited::Held(Progress::of_wait(flow)));
                 }
                 Flow::Discard => {
@@ -180,7 +177,9 @@ impl Line {
     /// No quantum will be passed on any more, and none is wanted.
     fn end(&mut self) {
         self.is_over = true;
-        self.held.drain(..).for_each(|held| self.give.give(held.quantum));
+        if let Some(held) = self.held.take() {
+            self.give.give(held.quantum);
+        }
         self.head.close(&mut self.give);
         self.tail.end();
     }
@@ -216,29 +215,23 @@ impl Line {
     pub(crate) fn drain(&mut self) {
         self.head.drain();
         if matches!(self.head, Head::Free { .. })
-            && self.held.first().is_some_and(|held| held.at == 0)
+            && let Some(held) = self.held.take_if(|held| held.at == 0)
         {
-            self.give.give(self.held.remove(0).quantum);
+            self.give.give(held.quantum);
         }
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
-        self.head.tour(self.first, tour);
-        for Held { quantum, at, .. } in &self.held {
-            let node = self.stations.get(*at).map_or(self.first, |station| station.node);
-            tour.held(node, quantum);
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
+        self.head.survey(self.first, survey);
+        if let Some(Held { quantum, at, .. }) = &self.held {
+            survey.held(self.stations[*at].node, quantum);
         }
     }
 
-    /// Whether its stream has ended, or ends with a quantum that it holds.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_over || self.held.iter().any(|held| held.is_last)
-    }
-
-    /// The node with which it begins, its head and its blocks, for another split, and what it holds.
-    pub(crate) fn into_parts(self) -> (usize, Head, Vec<Station<dyn Visit>>, Vec<Held>) {
-        (self.first, self.head, self.stations, self.held)
+    /// Its head and its blocks, for another split; what it holds returns to its pool.
+    pub(crate) fn into_parts(self) -> (Head, Vec<Station<dyn Visit>>) {
+        (self.head, self.stations)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Merges: quanta of several streams in the order in which they come.
 
 use crate::channel::{Arrival, Give, Inlet};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::task::{Next, Progress};
 
@@ -15,11 +15,6 @@ pub(crate) struct MergeHead {
 impl MergeHead {
     pub(crate) fn new(inlets: Vec<Inlet<Quantum>>) -> Self {
         Self { inlets, at: 0 }
-    }
-
-    /// Takes from these from now on.
-    pub(crate) fn rewire(&mut self, inlets: Vec<Inlet<Quantum>>) {
-        self.inlets = inlets;
     }
 
     /// The next quantum: one of each stream that has any before another of the same.
@@ -50,10 +45,10 @@ impl MergeHead {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, node: usize, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, node: usize, survey: &mut Survey<'_>) {
         for (input, inlet) in self.inlets.iter_mut().enumerate() {
-            tour.waits_for_input(node, input);
-            tour.inlet(node, input, inlet);
+            survey.waits_for_input(node, input);
+            survey.inlet(node, input, inlet);
         }
     }
 

@@ -16,7 +16,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::block::{Context, Failure, Flow};
-pub(crate) use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::meter::Counting;
 use crate::sample::SampleSize;
 
@@ -25,7 +25,7 @@ pub(crate) use feedback::FeedbackHead;
 pub(crate) use head::{Head, Next};
 pub(crate) use input::{Input, Reading, Way};
 pub(crate) use join::JoinHead;
-pub(crate) use line::{EXCHANGED, Held, Line, Tail};
+pub(crate) use line::{EXCHANGED, Line, Tail};
 pub(crate) use merge::MergeHead;
 pub(crate) use reader::Reader;
 pub(crate) use transform::TransformHead;
@@ -112,20 +112,11 @@ impl Task {
 
     /// Reports where everything is in a stalled graph, and gives the quanta that are under way to
     /// their pools.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         match self {
-            Self::Line(line) => line.tour(tour),
-            Self::Reader(reader) => reader.tour(tour),
-            Self::Custom(custom) => custom.tour(tour),
-        }
-    }
-
-    /// Whether it passes on no more quanta, or one more at most.
-    pub(crate) fn is_ending(&self) -> bool {
-        match self {
-            Self::Line(line) => line.is_ending(),
-            Self::Reader(reader) => reader.is_ending(),
-            Self::Custom(custom) => custom.is_ending(),
+            Self::Line(line) => line.survey(survey),
+            Self::Reader(reader) => reader.survey(survey),
+            Self::Custom(custom) => custom.survey(survey),
         }
     }
 
@@ -143,13 +134,13 @@ impl Task {
 pub(crate) struct Names<'a> {
     /// Each node's name.
     pub(crate) names: &'a [std::sync::Arc<str>],
-    /// Wakes a node's group.
-    pub(crate) waker: &'a dyn Fn(usize) -> std::task::Waker,
+    /// Wakes their group.
+    pub(crate) waker: std::task::Waker,
 }
 
 impl Names<'_> {
     pub(crate) fn of(&self, node: usize) -> Context<'_> {
-        Context { name: &self.names[node], waker: (self.waker)(node) }
+        Context { name: &self.names[node], waker: self.waker.clone() }
     }
 }
 

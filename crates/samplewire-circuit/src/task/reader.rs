@@ -2,7 +2,7 @@
 
 use crate::block::{Failure, Flow};
 use crate::channel::Arrival;
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::task::input::{Input, Reading};
 use crate::task::{BUDGET, Names, Progress, Read, Station};
 
@@ -63,13 +63,13 @@ impl Reader {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         let node = self.station.node;
-        tour.waits_for_input(node, 0);
+        survey.waits_for_input(node, 0);
         if let Some(reading) = &self.held {
-            tour.held(node, reading.quantum());
+            survey.held(node, reading.quantum());
         }
-        self.input.tour(node, 0, tour);
+        self.input.survey(node, 0, survey);
     }
 
     pub(crate) fn node(&self) -> usize {
@@ -86,16 +86,6 @@ impl Reader {
 
     pub(crate) fn publish(&self) {
         self.station.counting.publish();
-    }
-
-    /// Whether its stream has ended.
-    pub(crate) fn is_ending(&self) -> bool {
-        self.is_over
-    }
-
-    /// Reads from `input` from now on.
-    pub(crate) fn rewire(&mut self, input: Input) {
-        self.input = input;
     }
 
     /// Its block, for another split; what it holds returns to its pool.

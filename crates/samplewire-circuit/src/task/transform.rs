@@ -2,7 +2,7 @@
 
 use crate::block::{Done, Failure, Ratio};
 use crate::channel::{Arrival, Take};
-use crate::graph::Tour;
+use crate::graph::Survey;
 use crate::quantum::Quantum;
 use crate::sample::SampleSize;
 use crate::tag::{Tag, TagKind, Tags};
@@ -53,11 +53,6 @@ impl TransformHead {
             waiting_tags: Tags::default(),
             is_at_work: false,
         }
-    }
-
-    /// Goes on with what it has, from `input` and with quanta from `take`.
-    pub(crate) fn rewire(&mut self, input: Input, take: Take) {
-        (self.input, self.take) = (input, take);
     }
 
     /// The next quantum of output: a full one, or what there is before a gap, before tags that find
@@ -250,17 +245,17 @@ impl TransformHead {
     }
 
     /// Reports where everything is.
-    pub(crate) fn tour(&mut self, tour: &mut dyn Tour) {
+    pub(crate) fn survey(&mut self, survey: &mut Survey<'_>) {
         let node = self.station.node;
         if self.current.is_none() {
-            tour.waits_for_input(node, 0);
+            survey.waits_for_input(node, 0);
         } else {
-            tour.waits_for_quantum(node, &self.take);
+            survey.waits_for_quantum(node, &self.take);
         }
         let reading = self.current.as_ref().map(|current| current.0.quantum());
-        reading.into_iter().chain(&self.output).for_each(|quantum| tour.held(node, quantum));
-        self.input.tour(node, 0, tour);
-        tour.home(&mut self.take);
+        reading.into_iter().chain(&self.output).for_each(|quantum| survey.held(node, quantum));
+        self.input.survey(node, 0, survey);
+        survey.home(&mut self.take);
     }
 
     pub(crate) fn node(&self) -> usize {
