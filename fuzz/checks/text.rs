@@ -24,7 +24,7 @@ pub(crate) fn check(bytes: &[u8]) {
         1 | 2 => source(text),
         3 => quantity(text),
         4 => repeat(text),
-        5 => drop(format::parse(text).map(|format| assert_eq!(format.as_str(), text))),
+        5 => drop(format::parse(text).map(|it| assert_eq!(format::parse(it.as_str()), Ok(it)))),
         _ => faults_of(text),
     }
 }

@@ -39,7 +39,7 @@ pub(crate) fn record<'py>(
     if let Some(name) = format {
         sink_options = sink_options.format(options::format_named(name)?);
     }
-    let duration = seconds.map(|it| span("seconds", it)).transpose()?;
+    let duration = seconds.map(|it| span("duration", it)).transpose()?;
     let (address, options) = (opening.address(py)?, opening.to_receive()?);
     let opened = interruptible(py, move || options.open_interleaved(address))?;
     let receiver = opened.map_err(|error| errors::open_error(py, &error))?;

@@ -211,7 +211,7 @@ impl Failure {
                 Some("--channels names the streams; else record to another file".into())
             }
             Self::Create(SinkError::Other { what: "format", .. }) => {
-                Some("--type converts the format; else record to another file".into())
+                Some("--format converts the format; else record to another file".into())
             }
             Self::Create(SinkError::Other { .. }) => Some("record to another file".into()),
             Self::Create(SinkError::Series { .. }) => {
@@ -222,7 +222,7 @@ impl Failure {
                 Some("leave --direct out, or record to another file system".into())
             }
             Self::Create(SinkError::Convert(_)) => {
-                Some("leave --type out to keep the stream's own format".into())
+                Some("leave --format out to keep the stream's own format".into())
             }
             _ => None,
         }

@@ -169,11 +169,11 @@ fn option(
         found: value.to_string(),
         wanted,
     };
-    let setting =
-        |word| Setting { name: name.to_owned(), spellings: spellings(argument, name), word };
+    let long = argument.get_long().unwrap_or(name);
+    let setting = |word| Setting { name: long.to_owned(), spellings: spellings(argument), word };
     if matches!(argument.get_action(), ArgAction::SetTrue) {
         return match value {
-            Value::Boolean(true) => Ok(vec![setting(format!("--{name}"))]),
+            Value::Boolean(true) => Ok(vec![setting(format!("--{long}"))]),
             Value::Boolean(false) => Ok(Vec::new()),
             _ => Err(wrong("true or false")),
         };
@@ -189,13 +189,14 @@ fn option(
         value => text(value).map(|text| vec![text]),
     };
     let values = values.ok_or_else(|| wrong("a string, a number or a list of these"))?;
-    Ok(values.into_iter().map(|text| setting(format!("--{name}={text}"))).collect())
+    Ok(values.into_iter().map(|text| setting(format!("--{long}={text}"))).collect())
 }
 
-/// The option of that name.
+/// The option of that name, or with that alias.
 fn named<'a>(command: &'a Command, place: &str, name: &str) -> Result<&'a Arg, SettingsError> {
     let options = || command.get_arguments().filter(|it| !it.is_hide_set() && !it.is_global_set());
-    options().find(|argument| argument.get_long() == Some(name)).ok_or_else(|| {
+    let is_meant = |argument: &&Arg| names(argument).any(|known| known == name);
+    options().find(is_meant).ok_or_else(|| {
         let known: Vec<&str> = options().filter_map(Arg::get_long).collect();
         SettingsError::Option {
             place: place.to_owned(),
@@ -206,9 +207,15 @@ fn named<'a>(command: &'a Command, place: &str, name: &str) -> Result<&'a Arg, S
     })
 }
 
-fn spellings(argument: &Arg, name: &str) -> Vec<String> {
+/// The long name of an option, then its aliases.
+fn names(argument: &Arg) -> impl Iterator<Item = &str> {
+    let aliases = argument.get_visible_aliases().unwrap_or_default();
+    argument.get_long().into_iter().chain(aliases)
+}
+
+fn spellings(argument: &Arg) -> Vec<String> {
     let short = argument.get_short().map(|letter| format!("-{letter}"));
-    short.into_iter().chain([format!("--{name}")]).collect()
+    short.into_iter().chain(names(argument).map(|name| format!("--{name}"))).collect()
 }
 
 /// Where a device string stands in the place of an address.
@@ -315,6 +322,31 @@ mod tests {
         assert_eq!(
             with_file(short, "samplewire decode --config FILE -v x").unwrap(),
             "samplewire decode -v x"
+        );
+    }
+
+    #[test]
+    fn alias_of_an_option_is_the_option() {
+        assert_eq!(
+            expanded("samplewire record addr=h,type=fc32,seconds=5 out").unwrap(),
+            "samplewire record --format=fc32 --duration=5 h out"
+        );
+        assert_eq!(
+            expanded("samplewire record addr=h,format=fc32 out --type sc8").unwrap(),
+            "samplewire record h out --type sc8"
+        );
+        assert_eq!(
+            with_file("[demo]\nseconds = 9", "samplewire --config FILE demo --duration 1s")
+                .unwrap(),
+            "samplewire demo --duration 1s"
+        );
+        assert_eq!(
+            with_file(
+                "[record]\ntype = 'sc8'",
+                "samplewire record --config FILE addr=h,format=r8 x"
+            )
+            .unwrap(),
+            "samplewire record --format=r8 h x"
         );
     }
 

@@ -60,31 +60,31 @@ pub(crate) struct BridgeArguments {
 
     /// Samples at the sockets: sc8, sc16, fc32, r8, r16, rf32 or uc8; those of the stream are converted
     /// [default: fc32 for requests, else as the stream]
-    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
-    pub(crate) zmq_format: Option<Format>,
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    pub(crate) format: Option<Format>,
 
     /// The most samples of a message that is sent
     #[arg(long, value_name = "N", default_value = "16k", value_parser = values::count)]
     pub(crate) items: u64,
 
     /// What may wait for each peer of a socket, in bytes
-    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::count)]
+    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::size)]
     pub(crate) hwm: u64,
 
     /// What stands for samples that are missing
     #[arg(long, value_name = "WHAT", default_value = "zeros")]
     pub(crate) gaps: GapFill,
 
-    /// Samples of the streams of --listen: formats as of --type [default: --type, or fc32]
+    /// Samples of the streams of --listen [default: --format, or fc32]
     #[arg(long, value_name = "FORMAT", requires = "listen", value_parser = values::sample_format)]
-    pub(crate) format: Option<Format>,
+    pub(crate) stream_format: Option<Format>,
 
     /// Interleaved channels of the streams of --listen [default: 1, or one for each socket]
     #[arg(long, value_name = "N", requires = "listen")]
     pub(crate) channels: Option<u16>,
 
     /// Samples per second of the streams of --listen; told to who opens, and nothing is paced by it
-    #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::positive)]
+    #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::rate)]
     pub(crate) rate: f64,
 
     /// How long after the opening a device with a clock is to play the first sample
@@ -175,7 +175,7 @@ A socket of each way makes a bridge both ways. Sockets have no password: who can
 read or send samples, so listen at 127.0.0.1 where the programs are on this host.
 
 Examples, GNU Radio:
-  samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --type fc32
+  samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --format fc32
   samplewire bridge 10.0.0.2 --zmq-sub tcp://127.0.0.1:5556
 Examples, a ZMQ radio link between two hosts, at the first and at the second:
   samplewire bridge --listen 10.0.0.1 --zmq-req tcp://127.0.0.1:2000 \\

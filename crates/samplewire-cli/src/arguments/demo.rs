@@ -13,11 +13,12 @@ use super::values;
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DemoArguments {
     /// How long to stream
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time)]
-    pub(crate) seconds: Duration,
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "5s",
+        value_parser = values::time)]
+    pub(crate) duration: Duration,
 
     /// Samples per second of the generated scene, 4 bytes each
-    #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::positive)]
+    #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::rate)]
     pub(crate) rate: f64,
 
     /// What the faults are drawn from
@@ -37,6 +38,6 @@ Between the two, 1 % of the packets are lost, 1 % reordered, 0.1 % corrupted and
 way. Every sample that arrives is compared with what was sent, and every index is accounted for.
 
 Example:
-  samplewire demo --seconds 10s --delivery deadline:5ms
+  samplewire demo --duration 10s --delivery deadline:5ms
 
 Exit status: 0 when the account holds, 3 when it does not.";

@@ -53,7 +53,7 @@ pub(crate) struct EmulateArguments {
 
     /// Sample format of raw data, a generator or what is played: sc8, sc16, fc32, r8, r16, rf32 or
     /// uc8 [default: the recording's own, sc16 for generators; what is played is as the source]
-    #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Interleaved channels of raw data, of counter and null, and of what is played [default: 1, or
@@ -88,7 +88,7 @@ pub(crate) struct EmulateArguments {
 
     /// Pace the packets of each stream to this many bits per second of wire time, 10k to 10T
     /// [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::positive)]
+    #[arg(long, value_name = "BPS", value_parser = values::bit_rate)]
     pub(crate) link_rate: Option<f64>,
 
     #[command(flatten)]

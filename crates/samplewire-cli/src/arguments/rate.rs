@@ -27,7 +27,8 @@ pub(crate) struct RateArguments {
     pub(crate) channels: Vec<u16>,
 
     /// How long to send and receive; what waits at a device that plays is played after that
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "10s",
+        value_parser = values::time)]
     pub(crate) duration: Duration,
 
     /// complete, deadline:5ms or best-effort, both ways

@@ -38,7 +38,7 @@ pub(crate) struct RecordArguments {
     pub(crate) nsamps: Option<u64>,
 
     /// Stop after this time, counted from the opening
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", value_parser = values::time)]
     pub(crate) duration: Option<Duration>,
 
     /// complete: wait for every repair; deadline:5ms: give a packet up after that time;
@@ -47,7 +47,7 @@ pub(crate) struct RecordArguments {
     pub(crate) delivery: Delivery,
 
     /// Sample format of the file: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default: the stream's]
-    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Replace files that exist
@@ -71,7 +71,7 @@ pub(crate) struct RecordArguments {
 
     /// Split a SigMF recording into parts of at most SIZE bytes of data, e.g. 4G: NAME-0001, NAME-0002
     /// and so on, each a recording of its own; `samplewire verify NAME` proves them as one
-    #[arg(long, value_name = "SIZE", value_parser = values::count)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) split: Option<u64>,
 
     /// Compress the data of a SigMF recording, in a thread of its own, into NAME.sigmf-data.zst:

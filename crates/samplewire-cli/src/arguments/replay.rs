@@ -27,7 +27,7 @@ pub(crate) struct ReplayArguments {
 
     /// Sample format of raw data: sc8, sc16, fc32, r8, r16, rf32 or uc8; what the device plays in
     /// another format is converted
-    #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Interleaved channels of raw data [default: 1]
@@ -80,7 +80,7 @@ pub(crate) struct ReplayArguments {
     pub(crate) mtu: Option<usize>,
 
     /// Pace packets to this many bits per second of wire time, 10k to 10T [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::positive)]
+    #[arg(long, value_name = "BPS", value_parser = values::bit_rate)]
     pub(crate) link_rate: Option<f64>,
 
     /// A number that names this sender: the same owner takes its stream over at once, another is

@@ -51,7 +51,8 @@ pub(crate) enum SimRun {
     #[command(after_help = "Example:\n  samplewire sim soak --duration 10min")]
     Soak {
         /// How long
-        #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
+        #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "10min",
+              value_parser = values::time)]
         duration: Duration,
 
         /// Until so many hostile packets have come instead, such as 100M

@@ -47,8 +47,9 @@ pub(crate) struct WindowArguments {
     pub(crate) rounds: u16,
 
     /// How long each measurement takes; iperf3 takes whole seconds, at least one
-    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::time)]
-    pub(crate) each: Duration,
+    #[arg(long, visible_aliases = ["each", "seconds"], value_name = "TIME",
+        default_value = "300ms", value_parser = values::time)]
+    pub(crate) duration: Duration,
 
     /// Seed of the damage
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -47,8 +47,8 @@ fn options_of_record_out_of_range_are_named() {
     refused(&["--timeout", "2h"], &["`2h`"]);
     refused(&["--delivery", "deadline:31s"], &["31s", "1us to 30s"]);
     refused(&["--delivery", "some"], &["`some`", "best-effort"]);
-    refused(&["--type", "sc12"], &["`sc12`", "sc16"]);
-    refused(&["--type", "r16"], &["sc16 cannot become r16", "--type"]);
+    refused(&["--format", "sc12"], &["`sc12`", "sc16 (ci16_le, CS16)"]);
+    refused(&["--type", "r16"], &["sc16 cannot become r16", "--format"]);
     refused(&["--fail-on", "speed=1"], &["`speed`", "late"]);
     refused(&["--owner", "0"], &["'0'"]);
     refused(&["--json", "--json-stream"], &["--json-stream"]);

@@ -30,4 +30,5 @@ mod simulation;
 mod stopping;
 mod study;
 mod verification;
+mod vocabulary;
 mod zmtp;

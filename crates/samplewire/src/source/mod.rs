@@ -33,7 +33,10 @@ pub use noise::NoiseSource;
 pub use null::NullSource;
 pub use options::{ParseRepeatError, Repeat, SourceOptions};
 pub use picked::PickedSource;
-pub use quantity::{QuantityError, parse_quantity};
+pub use quantity::{
+    QuantityError, TimeError, parse_bit_rate, parse_quantity, parse_rate, parse_share, parse_size,
+    parse_time,
+};
 pub use reader::ReaderSource;
 pub use recording::{RecordingSource, open_recording};
 pub use signal::{SignalSource, chirp, scene, tone};

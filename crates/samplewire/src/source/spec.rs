@@ -8,7 +8,7 @@ use samplewire_proto::wire::Format;
 
 use super::{
     CounterSource, NoiseSource, NullSource, QuantityError, ReaderSource, Source, SourceError,
-    SourceOptions, chirp, open_recording, parse_quantity, scene, tone,
+    SourceOptions, chirp, open_recording, parse_rate, scene, tone,
 };
 
 /// Which source the user named.
@@ -105,7 +105,7 @@ impl FromStr for SourceSpec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if let Some(frequency) = text.strip_prefix("tone:") {
-            return Ok(Self::Tone { frequency_hz: parse_quantity(frequency)? });
+            return Ok(Self::Tone { frequency_hz: parse_rate(frequency)? });
         }
         Ok(match text {
             "" => return Err(SpecError::Empty),
