@@ -30,9 +30,10 @@ def takes_device_string(function: Callable[P, R]) -> Callable[P, R]:
         if "seconds" in given:
             more.pop("duration", None)
         merged: dict[str, Any] = {**more, **given}
-        if rest:
-            return function(address, *rest[1:], **merged)  # type: ignore[arg-type]
-        return function(**{**merged, "address": address})  # type: ignore[arg-type]
+        if not rest:
+            merged["address"] = address
+        call: Callable[..., R] = function
+        return call(*(address, *rest[1:])[: len(rest)], **merged)
 
     return called
 
@@ -46,8 +47,8 @@ def read_device_string(
 
     Examples
     --------
-    >>> read_device_string("addr=10.0.0.2,window=8k,timeout=500ms", "receive", ("window", "timeout"))
-    ('10.0.0.2', {'window': 8000, 'timeout': 0.5})
+    >>> read_device_string("addr=h,window=8k,timeout=500ms", "receive", ("window", "timeout"))
+    ('h', {'window': 8000, 'timeout': 0.5})
     >>> read_device_string("adr=10.0.0.2", "receive", ("window",))
     Traceback (most recent call last):
     ...

@@ -68,3 +68,29 @@ def test_format_has_the_names_of_sigmf_and_soapy(alias: str, name: str) -> None:
     assert sw.sample_dtype(alias) == sw.sample_dtype(name)
     samples: Any = np.zeros(4, np.float32 if name[0] == "r" else np.complex64)
     assert sw.wire_bytes(samples, alias, 1) == sw.wire_bytes(samples, name, 1)
+
+
+@pytest.mark.parametrize("format", ["sc8", "uc8", "sc16", "fc32"])
+def test_reading_is_complex_at_full_scale(format: str) -> None:
+    sent = np.full((2_000, 2), 0.5 - 0.25j, np.complex64)
+    with (
+        sw.emulate(sent, format=format, channels=2, rate_hz=1e6) as device,
+        sw.receive(device.address) as rx,
+    ):
+        reading = rx.read(1_000)
+    assert (reading.format, reading.complex().shape) == (format, (1_000, 2))
+    assert reading.complex().dtype == np.complex64
+    assert np.abs(reading.complex() - sent[:1_000]).max() < 0.01
+    with pytest.raises(TypeError, match=f"{format} samples are complex: use complex"):
+        reading.real()
+
+
+def test_reading_and_block_of_a_real_format_name_the_right_call() -> None:
+    source = sw.emulate("null", format="r16", rate_hz=1e6)
+    with source as device, sw.receive(device.address) as rx:
+        reading, block = rx.read(10), next(iter(rx))
+    assert reading.real().shape == (10, 1)
+    assert reading.real().dtype == np.float32
+    for samples in (reading, block):
+        with pytest.raises(TypeError, match=r"r16 samples are real: use real\(\)"):
+            samples.complex()
