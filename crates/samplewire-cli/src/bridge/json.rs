@@ -21,6 +21,10 @@ pub(super) struct Start {
     pub(super) receive: Option<Device>,
     /// The stream that is sent, null where none is, or this end is the device.
     pub(super) transmit: Option<Device>,
+    /// Packets of each stream that were asked for.
+    pub(super) window_packets_requested: u32,
+    /// Packets that are used: no more than the device holds; null where this end is the device.
+    pub(super) window_packets_granted: Option<u32>,
     /// The sockets.
     pub(super) sockets: Vec<SocketEntry>,
     /// What the I/O threads were given of the machine.

@@ -171,7 +171,7 @@ pub(super) fn sockets(
     let hwm = arguments.hwm;
     if !(message_bytes..=HWM_BYTES_MAX).contains(&hwm) {
         return Err(Failure::Contradiction(format!(
-            "--hwm {hwm} is not in {message_bytes}..={HWM_BYTES_MAX}: a message of --items {} takes \
+            "--hwm {hwm}: must be {message_bytes} to {HWM_BYTES_MAX}: a message of --items {} takes \
              {message_bytes} bytes",
             arguments.items
         )));

@@ -23,6 +23,10 @@ pub(super) struct Start {
     pub(super) transmit: Option<Device>,
     /// Packets of each on their way, as was asked for: a device may hold fewer.
     pub(super) window_packets: u32,
+    /// The same as `window_packets`.
+    pub(super) window_packets_requested: u32,
+    /// Packets that are used: no more than each device holds.
+    pub(super) window_packets_granted: u32,
     /// The socket buffer that was granted for receiving, 0 where nothing is received.
     pub(super) receive_buffer_bytes: usize,
     /// The socket buffer that was granted for sending, 0 where nothing is sent.

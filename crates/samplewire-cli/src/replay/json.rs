@@ -29,6 +29,10 @@ pub(super) struct Start {
     pub(super) first_index: u64,
     /// Packets held for repair.
     pub(super) window_packets: u32,
+    /// The same as `window_packets`.
+    pub(super) window_packets_requested: u32,
+    /// Packets that may be on their way: no more than the device takes.
+    pub(super) window_packets_granted: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// What the I/O thread was given of the machine.
