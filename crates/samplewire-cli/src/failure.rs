@@ -245,10 +245,12 @@ const fn is_usage(error: &OpenError) -> bool {
 fn open_words(error: &OpenError) -> String {
     match error {
         OpenError::OptionRange { option, value, range } => {
-            format!("--{} {value} is not in {range}", option.replace(' ', "-"))
+            let range = range.replace("..=", " to ");
+            format!("--{} {value}: must be {range}", option.replace(' ', "-"))
         }
         OpenError::RealTime(error) => {
-            format!("--{}", error.to_string().replacen("r slack", "r-slack", 1))
+            let words = error.to_string().replacen("r slack", "r-slack", 1);
+            format!("--{}", words.replace(" is not in ", ": must be ").replace("..=", " to "))
         }
         _ => error.to_string(),
     }

@@ -101,16 +101,17 @@ pub(crate) struct BridgeArguments {
 
     /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
     /// and some MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet, 576 to 9000 [default: 9000, or the first hop's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that names this bridge to the device: the same owner takes its streams over at once,
+    /// A number from 1 that names this bridge to the device: the same owner takes its streams over at once,
     /// another is refused while they are open [default: drawn anew]
-    #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Show progress also where standard error is no terminal

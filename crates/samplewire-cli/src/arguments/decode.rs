@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values;
 use crate::decode::Wanted;
 
 /// A capture to be read.
@@ -14,8 +15,8 @@ pub(crate) struct DecodeArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Look only at datagrams from or to this UDP port, and show all of them
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Look only at datagrams from or to this UDP port, 1 to 65535, and show all of them
+    #[arg(long, value_name = "PORT", value_parser = values::between::<u16>(1, 65_535))]
     pub(crate) port: Option<u16>,
 
     /// Print only these: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE, CLOSE_ACK by

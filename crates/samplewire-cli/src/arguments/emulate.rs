@@ -65,7 +65,7 @@ pub(crate) struct EmulateArguments {
     /// --channels): the channels of the source are dealt to them in order, and of a signal each
     /// has its own. They have one clock, but with --rate max, and losses and memory of their own:
     /// each takes a window
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = streams())]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::between::<u16>(1, STREAMS_MAX as u64))]
     pub(crate) streams: u16,
 
     /// Check a recording against the SHA-512 in its metadata before it is played
@@ -74,7 +74,8 @@ pub(crate) struct EmulateArguments {
 
     /// Packets held for repair, or that wait to be played, 1 to 16777216; memory is window times
     /// payload, and some MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Payload of a packet, a multiple of 8 and of a sample of all channels [default: the most
@@ -83,12 +84,12 @@ pub(crate) struct EmulateArguments {
     pub(crate) payload: Option<u16>,
 
     /// Largest IP packet to send, 576 to 9000 [default: 9000, or the interface's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Pace the packets of each stream to this many bits per second of wire time, 10k to 10T
     /// [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::bit_rate)]
+    #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
 
     #[command(flatten)]
@@ -110,11 +111,6 @@ pub(crate) struct EmulateArguments {
     /// Show progress also where standard error is no terminal
     #[arg(long)]
     pub(crate) progress: bool,
-}
-
-/// As many as a device has.
-fn streams() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(1..=STREAMS_MAX as i64)
 }
 
 const AFTER_HELP: &str = "\

@@ -45,11 +45,12 @@ pub(crate) struct RateArguments {
 
     /// Packets of each stream on their way, 1 to 16777216; memory is window times payload,
     /// and some MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet, 576 to 9000 [default: 9000, or the first hop's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Fail with status 4 above these counts, e.g. gap=0,late=0,underflow=0: gap and underflow

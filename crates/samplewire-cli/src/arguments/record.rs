@@ -21,8 +21,8 @@ pub(crate) struct RecordArguments {
     pub(crate) address: String,
 
     /// NAME, NAME.sigmf, NAME.sigmf-data or NAME.sigmf-meta for a SigMF recording; NAME.raw, .bin,
-    /// .dat, .iq, .cfile or .sc16 and the like for raw samples; - for standard output; null to
-    /// count and forget
+    /// .dat or .iq for raw samples; NAME.cfile, .fc32, .cs8 and the like for raw samples in that
+    /// format; - for standard output; null to count and forget
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -91,18 +91,19 @@ pub(crate) struct RecordArguments {
 
     /// Packets on their way or awaiting repair, 1 to 16777216; memory is window times payload,
     /// and some MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet to ask for, 576 to 9000 [default: 9000, or the first hop's MTU if less;
     /// smaller ones are tried when it does not get through]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that names this receiver: the same owner takes its stream over at once, another is
+    /// A number from 1 that names this receiver: the same owner takes its stream over at once, another is
     /// refused while it is open [default: drawn anew; with --append that of the recorder that was
     /// killed]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Fail with status 4 above these counts, e.g. gap=0,late=0: gap (samples), late, repaired,

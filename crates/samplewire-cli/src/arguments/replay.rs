@@ -71,21 +71,22 @@ pub(crate) struct ReplayArguments {
 
     /// Packets held for repair, 1 to 16777216; memory is window times payload,
     /// and some MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet to send, 576 to 9000 [default: 9000, or the first hop's MTU if less;
     /// smaller ones are tried when it does not get through]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Pace packets to this many bits per second of wire time, 10k to 10T [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::bit_rate)]
+    #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
 
-    /// A number that names this sender: the same owner takes its stream over at once, another is
+    /// A number from 1 that names this sender: the same owner takes its stream over at once, another is
     /// refused while it is open [default: drawn anew]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "N", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Fail with status 4 above these counts, e.g. late=0,underflow=0: late (packets), underflow

@@ -109,9 +109,9 @@ pub(crate) enum SimRun {
         #[arg(long, value_name = "SEED", default_value_t = 0)]
         seed: u64,
 
-        /// From one in how many states the network heals and everything must end
+        /// From one in how many states, 1 or more, the network heals and everything must end
         #[arg(long, value_name = "N", default_value = "1",
-              value_parser = clap::value_parser!(u64).range(1..))]
+              value_parser = values::between::<u64>(1, u64::MAX))]
         heal_one_in: u64,
 
         /// Break a rule on purpose, to see that it is found

@@ -43,16 +43,15 @@ pub(crate) fn stream(text: &str) -> Result<u16, String> {
 
 /// Reads a sample rate above zero: `10M`, `10MHz`, `2.5MS/s`.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
-    above_zero(text, parse_rate(text).map_err(|error| error.to_string())?)
-}
-
-/// Reads bits a second above zero: `800M`, `2.5Gb/s`.
-pub(crate) fn bit_rate(text: &str) -> Result<f64, String> {
-    above_zero(text, parse_bit_rate(text).map_err(|error| error.to_string())?)
-}
-
-fn above_zero(text: &str, number: f64) -> Result<f64, String> {
+    let number = parse_rate(text).map_err(|error| error.to_string())?;
     if number > 0.0 { Ok(number) } else { Err(format!("`{text}` must be above 0")) }
+}
+
+/// Reads bits a second of wire time, 10k to 10T: `800M`, `2.5Gb/s`.
+pub(crate) fn link_rate(text: &str) -> Result<f64, String> {
+    let number = parse_bit_rate(text).map_err(|error| error.to_string())?;
+    let is_allowed = (1e4..=1e13).contains(&number);
+    if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 10k to 10T")) }
 }
 
 /// Reads a share, 0 to 0.5: `0.01`, `1%`.
@@ -64,6 +63,20 @@ pub(crate) fn share(text: &str) -> Result<f64, String> {
 /// Reads a whole number from 1: `1e6`, `100M`, `81920000`.
 pub(crate) fn count(text: &str) -> Result<u64, String> {
     whole(text, 1)
+}
+
+/// A parser of whole numbers from `first` to `last`.
+pub(crate) fn between<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
+    first: u64,
+    last: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = whole(text, first).ok().filter(|&number| number <= last);
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match last {
+            u64::MAX => format!("`{text}` must be {first} or more"),
+            _ => format!("`{text}` must be {first} to {last}"),
+        })
+    }
 }
 
 /// Reads a size in bytes from 1: `4G`, `4MB`, `4MiB`.
@@ -281,7 +294,7 @@ mod tests {
     #[test]
     fn rates_sizes_and_shares_have_units() {
         assert_eq!(rate("10MHz"), Ok(1e7));
-        assert_eq!(bit_rate("2.5Gb/s"), Ok(2.5e9));
+        assert_eq!(link_rate("2.5Gb/s"), Ok(2.5e9));
         assert_eq!(
             (size("4MB"), size("4MiB"), size("4G")),
             (Ok(4_000_000), Ok(1 << 22), Ok(4_000_000_000))
@@ -290,6 +303,10 @@ mod tests {
         for (error, words) in [
             (rate("0").unwrap_err(), "`0` must be above 0"),
             (rate("10MB").unwrap_err(), "`10MB` is no number such as 250M"),
+            (link_rate("1k").unwrap_err(), "`1k` must be 10k to 10T"),
+            (between::<u16>(1, 99)("0").unwrap_err(), "`0` must be 1 to 99"),
+            (between::<u8>(1, 999)("256").unwrap_err(), "`256` must be 1 to 999"),
+            (between::<u64>(1, u64::MAX)("x").unwrap_err(), "`x` must be 1 or more"),
             (size("0").unwrap_err(), "`0` is no whole number of bytes from 1"),
             (share("51%").unwrap_err(), "`51%` is no share from 0 to 0.5"),
         ] {
