@@ -29,6 +29,18 @@ done
 
 say() { printf 'board: %s\n' "$*"; }
 
+# The command samplewire, as it can be called from any terminal that is in this folder.
+client() {
+    local built
+    command -v samplewire >/dev/null && echo samplewire && return
+    built=$(cargo metadata --no-deps --format-version 1 2>/dev/null |
+        sed 's/.*"target_directory":"\([^"]*\)".*/\1/')
+    for built in "$built/release/samplewire" "$built/debug/samplewire"; do
+        [ ! -x "$built" ] || { echo "$built" && return; }
+    done
+    echo "cargo run --quiet --release -p samplewire-cli --"
+}
+
 # The other end of the wire; the board brings the device up. The kernel's own chatter stays away.
 make_tap() {
     "$@" ip link set lo up
@@ -48,14 +60,14 @@ run_as_root() {
     ip netns add "$space"
     trap 'ip netns delete $space' EXIT
     make_tap ip netns exec "$space"
-    say "ip netns exec $space samplewire probe 10.64.0.2:9100"
+    export SAMPLEWIRE_BOARD_COMMAND="${SUDO_USER:+sudo }ip netns exec $space $(client)"
     run ip netns exec "$space" "$board" --tap "$tap" "${options[@]}"
 }
 
 # The rest of this file, as the root of a user namespace.
 run_as_user() {
     make_tap env
-    say "nsenter -t $$ -U -n --preserve-credentials samplewire probe 10.64.0.2:9100"
+    export SAMPLEWIRE_BOARD_COMMAND="nsenter -t $$ -U -n --preserve-credentials $(client)"
     run "$board" --tap "$tap" "${options[@]}"
 }
 
@@ -90,6 +102,8 @@ case " ${options[*]} " in
         ;;
 esac
 
+SAMPLEWIRE_BOARD_COMMAND=$(client)
+export SAMPLEWIRE_BOARD_COMMAND
 if [ -n "$udp" ]; then
     run "$board" --udp "$udp" "${options[@]}"
 elif [ ! -e /dev/net/tun ]; then

@@ -28,7 +28,7 @@ PATIENCE_S = 60
 TIMEOUT_MS = 100
 # What a device plays is written by the MiB.
 BEHIND = 600_000
-AS_SENT = ("--type", "sc16")
+AS_SENT = ("--format", "sc16")
 
 
 class CheckError(Exception):
@@ -153,7 +153,7 @@ def tone(command: str) -> None:
     emulated = ("--source", "tone:250k", "--rate", "1M")
     with (
         device(command, *emulated) as (_, device_head),
-        bridge(command, device_head, "--zmq-pub", "tcp://127.0.0.1:0", "--type", "fc32") as (
+        bridge(command, device_head, "--zmq-pub", "tcp://127.0.0.1:0", "--format", "fc32") as (
             _,
             head,
         ),
@@ -169,7 +169,7 @@ def tone(command: str) -> None:
     turn = np.angle(values[1:] / values[:-1])
     if not np.allclose(turn, np.pi / 2, atol=1e-3):
         raise CheckError(f"a quarter turn a sample was to come, and {turn[:4]} did")
-    print(f"--type fc32: {values.size} samples of a tone")
+    print(f"--format fc32: {values.size} samples of a tone")
 
 
 def main() -> int:

@@ -3,9 +3,10 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use samplewire::source::parse_quantity;
 use samplewire::{DEFAULT_PORT, format, resolve};
 use samplewire_io::faults;
-use samplewire_record::source::{Repeat, SourceSpec, parse_quantity};
+use samplewire_record::source::{Repeat, SourceSpec};
 
 use crate::input::Input;
 
@@ -24,7 +25,7 @@ pub(crate) fn check(bytes: &[u8]) {
         1 | 2 => source(text),
         3 => quantity(text),
         4 => repeat(text),
-        5 => drop(format::parse(text).map(|format| assert_eq!(format.as_str(), text))),
+        5 => drop(format::parse(text).map(|it| assert_eq!(format::parse(it.as_str()), Ok(it)))),
         _ => faults_of(text),
     }
 }

@@ -12,6 +12,7 @@ from os import PathLike
 
 from samplewire import _native
 from samplewire._aligned import AlignedBlock, AlignedReceiver
+from samplewire._device_string import takes_device_string
 from samplewire._emulate import Device, emulate
 from samplewire._errors import (
     AddressError,
@@ -77,11 +78,13 @@ from samplewire._transmit import SendStream, Transmitter, transmit, wire_bytes
 __version__ = _native.__version__
 
 
+@takes_device_string
 def record(
     address: str,
     path: str | PathLike[str],
     *,
     samples: int | None = None,
+    duration: float | None = None,
     seconds: float | None = None,
     format: str | None = None,
     overwrite: bool = False,
@@ -105,14 +108,14 @@ def record(
     Parameters
     ----------
     address : str
-        `HOST[:PORT]`; port 9100 unless given.
+        `HOST[:PORT]`, port 9100 unless given, or a device string; see `receive`.
     path : str or path
         The name of a SigMF recording, of a raw file (`.raw`, `.bin`, `.dat`, `.iq`, `.cfile` or a
         format's name at its end), or `null`.
     samples : int, optional
         How many indexes to record, gaps included.
-    seconds : float, optional
-        How long to record, in seconds.
+    duration : float, optional
+        How long to record, in seconds; `seconds` is an alias.
     format : str, optional
         The format of the samples in the file; default the stream's.
     overwrite, compress, sha512 : bool
@@ -141,6 +144,8 @@ def record(
     (1000000, 0)
     """
     unsigned(samples=(samples or 0, 64))
+    if duration is not None and seconds is not None:
+        raise ValueError("duration and seconds are the same: give one of them")
     options = opening(
         address,
         delivery=delivery,
@@ -157,7 +162,7 @@ def record(
         options,
         path,
         samples=samples,
-        seconds=seconds,
+        seconds=seconds if duration is None else duration,
         format=format,
         overwrite=overwrite,
         compress=compress,
@@ -165,13 +170,14 @@ def record(
     )
 
 
+@takes_device_string
 def probe(address: str, *, stream: int = 0, timeout: float = 3.0) -> DeviceInfo:
     """Ask a device what a stream is, without opening it.
 
     Parameters
     ----------
     address : str
-        `HOST[:PORT]`; port 9100 unless given.
+        `HOST[:PORT]`, port 9100 unless given, or a device string; see `receive`.
     stream : int
         The number of the stream.
     timeout : float

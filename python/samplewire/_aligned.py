@@ -1,13 +1,14 @@
 """Receiving several aligned streams of a device."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from samplewire import _native
 from samplewire._blocks import BlockReceiver
+from samplewire._floats import to_floats
 from samplewire._options import unsigned
 from samplewire._real_time import Granted
 from samplewire._records import (
@@ -79,15 +80,8 @@ class AlignedBlock:
         """
         return self._floats("float32")
 
-    def _floats(self, dtype: str) -> NDArray[Any]:
-        is_complex = self.format in ("sc8", "uc8", "sc16", "fc32")
-        if is_complex != (dtype == "complex64"):
-            raise TypeError(f"{self.format} to {dtype}: one is complex, the other real")
-        columns = []
-        for samples in self.samples:
-            data = samples.reshape(-1).view(np.uint8)
-            floats = _native.to_floats(self.format, data).view(dtype)
-            columns.append(floats.reshape(len(samples), samples.shape[1]))
+    def _floats(self, dtype: Literal["complex64", "float32"]) -> NDArray[Any]:
+        columns = [to_floats(samples, self.format, dtype) for samples in self.samples]
         return np.concatenate(columns, axis=1)
 
     def __len__(self) -> int:

@@ -107,7 +107,8 @@ def emulate(
     plays : str or path, optional
         The recording into which it plays what it is sent, or `null`.
     format : str, optional
-        sc8, sc16, fc32, r8, r16, rf32 or uc8; default the source's.
+        sc8, sc16, fc32, r8, r16, rf32 or uc8, or their SigMF or SoapySDR names; default the
+        source's.
     channels : int, optional
         Channels; default the source's.
     rate_hz : float, optional

@@ -111,7 +111,7 @@ def listen(
     address : str
         Where it listens, `HOST[:PORT]`; port 0 takes one that is free.
     format : str
-        sc8, sc16, fc32, r8, r16, rf32 or uc8.
+        sc8, sc16, fc32, r8, r16, rf32 or uc8, or their SigMF or SoapySDR names.
     channels : int
         Channels of the stream.
     rate_hz : float

@@ -1,9 +1,9 @@
 """Options of an opening, as the native half takes them."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from samplewire import _native
 from samplewire._real_time import RealTime
 
 
@@ -33,19 +33,20 @@ def read_delivery(text: str) -> tuple[str, int]:
     --------
     >>> read_delivery("deadline:5ms")
     ('deadline', 5000000)
-    >>> read_delivery("deadline:5")
+    >>> read_delivery("whole")
     Traceback (most recent call last):
     ...
-    ValueError: delivery 'deadline:5' is none of complete, best-effort, deadline:TIME in us, ms or s
+    ValueError: delivery 'whole' is none of complete, best-effort, deadline:TIME
     """
     if text in ("complete", "best-effort"):
         return text, 0
-    found = re.fullmatch(r"deadline:([0-9]+(?:\.[0-9]+)?)(us|ms|s)", text)
-    if found is None:
-        raise ValueError(
-            f"delivery {text!r} is none of complete, best-effort, deadline:TIME in us, ms or s"
-        )
-    deadline_ns = round(float(found[1]) * {"us": 1e3, "ms": 1e6, "s": 1e9}[found[2]])
+    name, _, time = text.partition(":")
+    if name != "deadline" or not time:
+        raise ValueError(f"delivery {text!r} is none of complete, best-effort, deadline:TIME")
+    try:
+        deadline_ns = round(_native.read_number("time", time) * 1e9)
+    except ValueError as error:
+        raise ValueError(f"delivery {text!r}: {error}") from None
     if not 1_000 <= deadline_ns <= 30_000_000_000:
         raise ValueError(f"delivery {text!r}: a deadline must be 1us to 30s")
     return "deadline", deadline_ns

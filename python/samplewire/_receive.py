@@ -8,6 +8,7 @@ import numpy as np
 from samplewire import _native
 from samplewire._aligned import AlignedReceiver
 from samplewire._blocks import BlockReceiver
+from samplewire._device_string import takes_device_string
 from samplewire._options import opening, unsigned
 from samplewire._real_time import Granted, RealTime
 from samplewire._records import DeviceInfo, Reading, ReceiverStats
@@ -31,7 +32,7 @@ def sample_dtype(format: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     Parameters
     ----------
     format : str
-        The format's name.
+        The format's name, or one of its SigMF or SoapySDR names.
 
     Returns
     -------
@@ -50,9 +51,7 @@ def sample_dtype(format: str) -> tuple[np.dtype[Any], tuple[int, ...]]:
     >>> sample_dtype("sc16")
     (dtype('int16'), (2,))
     """
-    if format not in _ELEMENTS:
-        raise ValueError(f"sample format {format!r} is unknown: one of {', '.join(_ELEMENTS)}")
-    name, tail = _ELEMENTS[format]
+    name, tail = _ELEMENTS[_native.format_name(format)]
     return np.dtype(name), tail
 
 
@@ -152,6 +151,7 @@ def receive(
     mtu: int = ...,
     real_time: RealTime | None = ...,
 ) -> AlignedReceiver: ...
+@takes_device_string
 def receive(
     address: str,
     *,
@@ -170,7 +170,8 @@ def receive(
     Parameters
     ----------
     address : str
-        `HOST[:PORT]`; port 9100 unless given.
+        `HOST[:PORT]`; port 9100 unless given. Or a device string with options of the command, as
+        `addr=10.0.0.2,window=8192`, which arguments override.
     delivery : str
         `complete`, `deadline:TIME` (a packet is given up when it has been missing for TIME, 1us to
         30s) or `best-effort`.

@@ -34,6 +34,7 @@ __all__ = [
     "Tag",
     "TransmitterStats",
 ]
+from samplewire._floats import to_floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +217,41 @@ class Reading:
         The index of the first.
     gaps : tuple of Gap
         The gaps just before it.
+    format : str
+        The format of the samples.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> samples = np.array([[[16_384, -32_768]]], np.int16)
+    >>> Reading(samples, index=0, gaps=(), format="sc16").complex()
+    array([[0.5-1.j]], dtype=complex64)
     """
 
     samples: NDArray[Any]
     index: int
     gaps: tuple[Gap, ...]
+    format: str
+
+    def complex(self) -> NDArray[Any]:
+        """A copy as complex64 shaped `(n, channels)`, at full scale 1.0; of complex formats.
+
+        Raises
+        ------
+        TypeError
+            The format is real.
+        """
+        return to_floats(self.samples, self.format, "complex64")
+
+    def real(self) -> NDArray[Any]:
+        """A copy as float32 shaped `(n, channels)`, at full scale 1.0; of real formats.
+
+        Raises
+        ------
+        TypeError
+            The format is complex.
+        """
+        return to_floats(self.samples, self.format, "float32")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from samplewire import _native
+from samplewire._device_string import takes_device_string
 from samplewire._options import opening, unsigned
 from samplewire._real_time import Granted, RealTime
 from samplewire._receive import sample_dtype
@@ -53,6 +54,7 @@ def wire_bytes(samples: NDArray[Any], format: str, channels: int) -> bytes:
     >>> wire_bytes(np.array([0.5 - 1j], np.complex64), "sc16", 1).hex()
     '00400080'
     """
+    format = _native.format_name(format)
     data, source = _as_bytes(samples, format, channels)
     return data.tobytes() if source == format else _native.convert(source, format, data.tobytes())
 
@@ -277,6 +279,7 @@ class Transmitter(SendStream):
         return iter(lambda: self._native.next_event(timeout), None)
 
 
+@takes_device_string
 def transmit(
     address: str,
     *,
@@ -296,7 +299,7 @@ def transmit(
     Parameters
     ----------
     address : str
-        `HOST[:PORT]`; port 9100 unless given.
+        `HOST[:PORT]`, port 9100 unless given, or a device string; see `receive`.
     delivery, window, stream, owner, mtu, real_time
         See `receive`.
     timeout : float

@@ -38,8 +38,10 @@ def spectra(
 
     Raises
     ------
+    TypeError
+        The samples are integers.
     ValueError
-        There are fewer samples than bins.
+        There are fewer samples than bins, or more than one channel.
 
     Examples
     --------
@@ -49,7 +51,13 @@ def spectra(
     >>> float(frequency_hz[power_db[0].argmax()]), power_db.shape, round(float(power_db.max()), 6)
     (250000.0, (16, 256), 0.0)
     """
-    flat = np.asarray(samples).reshape(-1)
+    flat = np.asarray(samples)
+    if flat.dtype.kind in "iu":
+        raise TypeError(
+            f"samples are {flat.dtype}: pass floats at full scale 1.0, e.g. block.complex()[:, 0]"
+        )
+    if flat.ndim != 1:
+        raise ValueError(f"samples are shaped {flat.shape}: pass one channel, e.g. samples[:, 0]")
     stretches = len(flat) // bins
     if bins < 1 or stretches == 0:
         raise ValueError(f"{len(flat)} samples are too few for {bins} bins")

@@ -126,6 +126,12 @@ impl Block {
         (to, parts, dtype): (Format, usize, &str),
     ) -> PyResult<Bound<'py, PyAny>> {
         let lease = self.lease(py)?;
+        let format = self.shape.format;
+        if format.is_complex() != to.is_complex() {
+            let kind = if format.is_complex() { "complex" } else { "real" };
+            let message = format!("{format} samples are {kind}: use {kind}()");
+            return Err(PyTypeError::new_err(message));
+        }
         let values = self.len_samples * usize::from(self.shape.channels);
         let mut out = vec![0_f32; values * parts];
         let room = bytemuck::cast_slice_mut(&mut out);

@@ -81,6 +81,6 @@ impl Copied {
     pub(crate) fn into_reading(mut self, py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
         self.bytes.shrink_to_fit();
         let samples = view::owned(py, self.bytes, self.shape)?;
-        tables::reading(py, &samples, self.index, &self.gaps)
+        tables::reading(py, &samples, self.index, &self.gaps, self.shape.format)
     }
 }

@@ -36,6 +36,8 @@ mod _native {
     #[pymodule_export]
     use super::listener::Listener;
     #[pymodule_export]
+    use super::options::{format_name, read_number};
+    #[pymodule_export]
     use super::receiver::{Receiver, find, probe};
     #[pymodule_export]
     use super::record::record;

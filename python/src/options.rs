@@ -6,6 +6,7 @@ use std::time::Duration;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use samplewire::format::{self, Format};
+use samplewire::source::{parse_bit_rate, parse_quantity, parse_time};
 use samplewire::{Delivery, RealTime, ReceiveOptions, SendOptions, Underflow, Waits};
 use samplewire_io::faults::{self, Direction, Side};
 use samplewire_io::{FaultSpec, Faults, Link, Udp, UdpOptions};
@@ -129,6 +130,23 @@ pub(crate) fn resolve(py: Python<'_>, text: &str) -> PyResult<SocketAddr> {
 /// The format of this name.
 pub(crate) fn format_named(name: &str) -> PyResult<Format> {
     format::parse(name).map_err(|error| PyValueError::new_err(error.to_string()))
+}
+
+/// A format's own name.
+#[pyfunction]
+pub(crate) fn format_name(name: &str) -> PyResult<&'static str> {
+    format_named(name).map(Format::as_str)
+}
+
+/// Reads a number as the command does; a `time` is in seconds.
+#[pyfunction]
+pub(crate) fn read_number(kind: &str, text: &str) -> PyResult<f64> {
+    let read = match kind {
+        "time" => parse_time(text).map(|it| it.as_secs_f64()).map_err(|error| error.to_string()),
+        "bit rate" => parse_bit_rate(text).map_err(|error| error.to_string()),
+        _ => parse_quantity(text).map_err(|error| error.to_string()),
+    };
+    read.map_err(PyValueError::new_err)
 }
 
 /// The link of a device, behind the faults that were asked for.

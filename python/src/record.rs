@@ -39,7 +39,7 @@ pub(crate) fn record<'py>(
     if let Some(name) = format {
         sink_options = sink_options.format(options::format_named(name)?);
     }
-    let duration = seconds.map(|it| span("seconds", it)).transpose()?;
+    let duration = seconds.map(|it| span("duration", it)).transpose()?;
     let opener = OptionsOpener { address: opening.address(py)?, options: opening.to_receive()? };
     let opened = interruptible(py, {
         let opener = opener.clone();

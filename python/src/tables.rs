@@ -4,6 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use samplewire::device::PlayCounts;
 use samplewire::find::FoundDevice;
+use samplewire::format::Format;
 use samplewire::real_time::{Granted, Lack, Pages};
 use samplewire::receiver::{LaneCounts, PortStats, ReceiverSnapshot, StreamGap};
 use samplewire::transmitter::{PlayEvent, PlayEventKind, SessionEnd, TransmitterSnapshot};
@@ -190,10 +191,12 @@ pub(crate) fn reading<'py>(
     samples: &Bound<'py, PyAny>,
     index: u64,
     gaps: &[Gap],
+    format: Format,
 ) -> PyResult<Bound<'py, PyAny>> {
     let fields = PyDict::new(py);
     fields.set_item("samples", samples)?;
     fields.set_item("index", index)?;
+    fields.set_item("format", format.as_str())?;
     fields.set_item("gaps", tuple(py, gaps.iter().map(|it| gap(py, it)))?)?;
     record("Reading", &fields)
 }

@@ -9,6 +9,7 @@ import samplewire
 
 MODULES = [
     "",
+    "._device_string",
     "._emulate",
     "._listen",
     "._options",

@@ -22,7 +22,7 @@ import samplewire as sw
     ("options", "words"),
     [
         ({"delivery": "soon"}, "delivery 'soon' is none of complete, best-effort, deadline:TIME"),
-        ({"delivery": "deadline:5"}, "in us, ms or s"),
+        ({"delivery": "deadline:soon"}, "'deadline:soon': `soon` is no time above 0 such as 5ms"),
         ({"delivery": "deadline:31s"}, "must be 1us to 30s"),
         ({"window": -1}, "window of -1: must be 0 to"),
         ({"window": 0}, "window"),
@@ -57,7 +57,7 @@ def test_wrong_options_are_named(counter: sw.Device, options: dict[str, Any], wo
             r"shaped \(4, 3\)",
         ),
         (lambda: sw.wire_bytes(np.zeros(4), "sc16", 1), TypeError, "float64"),
-        (lambda: sw.sample_dtype("f64"), ValueError, "'f64' is unknown"),
+        (lambda: sw.sample_dtype("f64"), ValueError, "`f64` is unknown: one of sc8 \\(ci8, CS8\\)"),
     ],
 )
 def test_wrong_arguments_are_named(

@@ -9,6 +9,7 @@
 #include <cinttypes>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 
 #include "board_options.hpp"
@@ -250,8 +251,12 @@ class Board {
       std::printf("%" PRIu64 " samples/s\n", setup.rate_hz);
     else
       std::printf("as many samples as there is room for\n");
+    // tools/board.sh knows how a program gets to the board's network.
+    const char* given = std::getenv("SAMPLEWIRE_BOARD_COMMAND");
+    const char* command = given && *given ? given : "samplewire";
     if (options_.unix_path.empty())
-      std::printf("receive with: samplewire record %s board.sigmf-data\n", to.c_str());
+      std::printf("describe it: %s probe %s\nreceive:     %s record %s board.sigmf-data\n", command,
+                  to.c_str(), command, to.c_str());
     else
       std::printf("the board is %s\n", to.c_str());
     std::fflush(stdout);
@@ -259,8 +264,9 @@ class Board {
 
   void say_figures() {
     const double seconds = double(now_ns_ - figures_start_ns_) / 1e9;
-    if (isatty(STDERR_FILENO) && seconds > 0) {
-      const MacCounts& mac = model_.mac();
+    const MacCounts& mac = model_.mac();
+    const bool is_idle = mac.bytes == bytes_;
+    if (isatty(STDERR_FILENO) && seconds > 0 && !is_idle) {
       std::fprintf(stderr, "%8.1f s  %5.2f Mcycles/s  %-7s  %8.0f frames/s  %7.2f MB/s\n",
                    double(now_ns_) / 1e9, double(model_.cycles() - cycles_) / seconds / 1e6,
                    state_ < 5 ? kStates[state_] : "?", double(mac.frames - frames_) / seconds,

@@ -26,7 +26,7 @@ constexpr const char* kUsage =
     "  --boot-id N       [random]\n"
     "  --registers PATH  a stream socket that answers read, write, counters, reset, close\n"
     "  --trace FILE.fst  every signal of every cycle; the board is to be built for it\n"
-    "  --seconds N       ends after N seconds [at a signal]\n";
+    "  --duration N      ends after N seconds [at a signal]; --seconds is an alias\n";
 
 uint64_t number(const std::string& name, const std::string& text, uint64_t max) {
   size_t end = 0;
@@ -72,7 +72,8 @@ void set(BoardOptions& options, const std::string& name, const std::string& text
   else if (name == "--boot-id") options.boot_id = count();
   else if (name == "--registers") options.registers_path = text;
   else if (name == "--trace") options.trace_path = text;
-  else if (name == "--seconds") options.seconds = count(1'000'000'000);
+  else if (name == "--duration" || name == "--seconds")
+    options.seconds = number(name, text.substr(0, text.size() - text.ends_with('s')), 1'000'000'000);
   else throw std::runtime_error("no option is called " + name);
 }
 

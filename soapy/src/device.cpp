@@ -44,8 +44,9 @@ Device::Device(const SoapySDR::Kwargs &args) {
         if (Settings::is_known(key)) {
             settings_.set(key, value);
         } else if (!is_of_soapy(key)) {
-            SoapySDR::logf(SOAPY_SDR_WARNING, "Samplewire %s: argument %s=%s is unknown and ignored",
-                           address->second.c_str(), key.c_str(), value.c_str());
+            SoapySDR::logf(SOAPY_SDR_WARNING, "Samplewire %s: argument %s=%s is unknown and ignored%s",
+                           address->second.c_str(), key.c_str(), value.c_str(),
+                           Settings::hint(key).c_str());
         }
     }
     channels_ = Channels(address->second, settings_.timeout_ns());

@@ -76,10 +76,12 @@ std::vector<std::string> formats_for(const Format &native) {
 }
 
 const Format &format_called(const std::string &name, const Format &native) {
+    std::uint32_t wire = 0;
+    const bool is_format = sw_format_parse(name.c_str(), &wire) == SW_RESULT_OK;
     std::string known;
     for (const Format &format : FORMATS) {
         if (format.is_complex == native.is_complex) {
-            if (name == format.soapy) {
+            if (is_format && wire == format.wire) {
                 return format;
             }
             known += std::string(known.empty() ? "" : ", ") + format.soapy;

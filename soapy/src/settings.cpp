@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 namespace soapy_samplewire {
 
@@ -37,6 +39,51 @@ constexpr Known KNOWN[] = {
     {"timeout_ms", "Timeout", "ms", "3000", "how long to try to open a stream", 1, 3'600'000},
 };
 
+/// A key as the command names it, without a unit.
+struct Alias {
+    const char *name;
+    const char *key;
+    /// Of the key, where the value is a time as `5ms`; 0: a number.
+    std::uint64_t unit_ns;
+};
+
+constexpr Alias ALIASES[] = {
+    {"mtu", "mtu_bytes", 0},
+    {"lead", "lead_ms", 1'000'000},
+    {"finish", "finish_ms", 1'000'000},
+    {"timeout", "timeout_ms", 1'000'000},
+};
+
+const Alias *alias_of(const std::string &key) {
+    const auto *found = std::find_if(std::begin(ALIASES), std::end(ALIASES),
+                                     [&](const Alias &it) { return key == it.name; });
+    return found == std::end(ALIASES) ? nullptr : found;
+}
+
+/// The time in `text`, in whole units.
+std::string units_in(const std::string &key, const std::string &text, std::uint64_t unit_ns) {
+    std::uint64_t time_ns = 0;
+    if (sw_time_parse(text.c_str(), &time_ns) != SW_RESULT_OK) {
+        throw std::invalid_argument(key + "=" + text + ": " + sw_last_error());
+    }
+    return std::to_string(time_ns / unit_ns);
+}
+
+/// How many letters must be inserted, removed or replaced.
+std::size_t distance(const std::string &one, const std::string &other) {
+    std::vector<std::size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (std::size_t i = 0; i < one.size(); i++) {
+        std::size_t before = row[0]++;
+        for (std::size_t j = 0; j < other.size(); j++) {
+            const std::size_t replaced = before + (one[i] == other[j] ? 0 : 1);
+            before = row[j + 1];
+            row[j + 1] = std::min({replaced, before + 1, row[j] + 1});
+        }
+    }
+    return row.back();
+}
+
 constexpr const char *DELIVERIES[] = {"complete", "deadline", "best-effort"};
 
 const Known &known(const std::string &key) {
@@ -47,7 +94,8 @@ const Known &known(const std::string &key) {
         }
         keys += std::string(keys.empty() ? "" : ", ") + it.key;
     }
-    throw std::invalid_argument("there is no setting \"" + key + "\": there are " + keys);
+    throw std::invalid_argument("there is no setting \"" + key + "\": there are " + keys +
+                                Settings::hint(key));
 }
 
 std::uint64_t number(const Known &of, const std::string &value) {
@@ -86,11 +134,39 @@ SoapySDR::ArgInfoList Settings::info() {
 }
 
 bool Settings::is_known(const std::string &key) {
-    return std::any_of(std::begin(KNOWN), std::end(KNOWN),
-                       [&](const Known &it) { return key == it.key; });
+    return alias_of(key) != nullptr || std::any_of(std::begin(KNOWN), std::end(KNOWN),
+                                                   [&](const Known &it) { return key == it.key; });
+}
+
+std::string Settings::hint(const std::string &key) {
+    std::string nearest;
+    std::size_t least = 3;
+    const auto look = [&](const char *name) {
+        const std::size_t edits = distance(key, name);
+        if (edits < least && edits < key.size()) {
+            least = edits;
+            nearest = name;
+        }
+    };
+    look("addr");
+    for (const Known &it : KNOWN) {
+        look(it.key);
+    }
+    for (const Alias &it : ALIASES) {
+        look(it.name);
+    }
+    return nearest.empty() ? "" : "; did you mean \"" + nearest + "\"?";
 }
 
 void Settings::set(const std::string &key, const std::string &value) {
+    if (const Alias *alias = alias_of(key)) {
+        return set(alias->key, alias->unit_ns == 0 ? value : units_in(key, value, alias->unit_ns));
+    }
+    constexpr const char DEADLINE[] = "deadline:";
+    if (key == "delivery" && value.rfind(DEADLINE, 0) == 0) {
+        set("deadline_us", units_in("deadline", value.substr(sizeof(DEADLINE) - 1), 1000));
+        return set(key, "deadline");
+    }
     const Known &it = known(key);
     if (key == "delivery") {
         const auto *found = std::find(std::begin(DELIVERIES), std::end(DELIVERIES), value);
@@ -118,6 +194,9 @@ void Settings::set(const std::string &key, const std::string &value) {
 }
 
 std::string Settings::get(const std::string &key) const {
+    if (const Alias *alias = alias_of(key)) {
+        return get(alias->key);
+    }
     known(key);
     if (key == "delivery") {
         return DELIVERIES[delivery_];

@@ -15,6 +15,8 @@ class Settings {
     /// Keys, units, ranges and defaults.
     static SoapySDR::ArgInfoList info();
     static bool is_known(const std::string &key);
+    /// The nearest key of a device string to one that is unknown, as the end of an error; or nothing.
+    static std::string hint(const std::string &key);
 
     /// Throws std::invalid_argument and names the value, and what it can be.
     void set(const std::string &key, const std::string &value);

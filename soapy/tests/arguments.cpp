@@ -37,6 +37,14 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     radio.writeSetting("window", "2048");
     CHECK(radio.readSetting("window") == "2048");
     check_throws("colour", [&] { radio.readSetting("colour"); });
+    check_throws("did you mean \"window\"?", [&] { radio.writeSetting("widnow", "1"); });
+    radio.writeSetting("timeout", "2s");
+    CHECK(radio.readSetting("timeout_ms") == "2000" && radio.readSetting("timeout") == "2000");
+    check_throws("timeout=soon: `soon`", [&] { radio.writeSetting("timeout", "soon"); });
+    radio.writeSetting("delivery", "deadline:5ms");
+    CHECK(radio.readSetting("delivery") == "deadline" && radio.readSetting("deadline_us") == "5000");
+    radio.writeSetting("delivery", "complete");
+    radio.writeSetting("mtu", "9000");
     check_throws("colour", [&] { radio.readSensor(SOAPY_SDR_RX, 0, "colour"); });
     CHECK(radio.readSensor(SOAPY_SDR_RX, 0, "received") == "0");
     check_throws("pps", [&] { radio.getHardwareTime("pps"); });
@@ -50,6 +58,9 @@ void streams_are_set_up_as_they_can_be(SoapySDR::Device &radio) {
     };
     check_throws("CS12", [&] { set_up("CS12", {0}); });
     check_throws("F32", [&] { set_up("F32", {0}); });
+    for (const char *name : {"ci16_le", "sc16", "cf32", "fc32"}) {
+        radio.closeStream(set_up(name, {0}));
+    }
     check_throws("channel 2", [&] { set_up("CS16", {0, 2}); });
     check_throws("twice", [&] { set_up("CS16", {1, 1}); });
     check_throws("colour", [&] { set_up("CS16", {0}, {{"colour", "red"}}); });

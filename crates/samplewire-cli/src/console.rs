@@ -4,13 +4,13 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Where a command prints its lines.
 #[derive(Debug)]
 pub(crate) struct Console {
     lines: Lines,
     status: Status,
-    is_status_shown: bool,
 }
 
 /// Which of the two outputs takes the lines.
@@ -43,11 +43,13 @@ impl Console {
             (false, true) => Status::Appended,
             (false, false) => Status::Off,
         };
-        Self { lines, status, is_status_shown: false }
+        Self { lines, status }
     }
 
     /// Prints a line.
     pub(crate) fn line(&mut self, text: fmt::Arguments<'_>) {
+        // No status line of another thread comes between.
+        let _stderr = io::stderr().lock();
         self.clear_status();
         let printed = match self.lines {
             Lines::Stdout => writeln!(io::stdout().lock(), "{text}"),
@@ -90,8 +92,11 @@ impl Console {
         match self.status {
             Status::Off => {}
             Status::InPlace => {
-                self.write_stderr(format_args!("\r\x1b[K{text:.STATUS_CHARS_MAX$}"));
-                self.is_status_shown = true;
+                let shown = format_args!("\r\x1b[K{text:.STATUS_CHARS_MAX$}");
+                // A line of another thread comes before both, or after both.
+                let _stderr = io::stderr().lock();
+                self.write_stderr(shown);
+                IS_STATUS_SHOWN.store(true, Ordering::Relaxed);
             }
             Status::Appended => self.write_stderr(format_args!("{text}\n")),
         }
@@ -99,7 +104,9 @@ impl Console {
 
     /// Removes the status line.
     fn clear_status(&mut self) {
-        if std::mem::take(&mut self.is_status_shown) {
+        // Relaxed: the lock of standard error orders it.
+        let _stderr = io::stderr().lock();
+        if IS_STATUS_SHOWN.swap(false, Ordering::Relaxed) {
             self.write_stderr(format_args!("\r\x1b[K"));
         }
     }
@@ -117,6 +124,10 @@ impl Drop for Console {
         self.clear_status();
     }
 }
+
+/// Whether the terminal shows a status line: there is one terminal, and a console for each thread
+/// that prints.
+static IS_STATUS_SHOWN: AtomicBool = AtomicBool::new(false);
 
 /// A status line that wraps cannot be rewritten; terminals have 80 columns or more.
 const STATUS_CHARS_MAX: usize = 79;

@@ -223,7 +223,7 @@ impl Failure {
                 Some("--channels names the streams; else record to another file".into())
             }
             Self::Create(SinkError::Other { what: "format", .. }) => {
-                Some("--type converts the format; else record to another file".into())
+                Some("--format converts the format; else record to another file".into())
             }
             Self::Create(SinkError::Other { .. }) => Some("record to another file".into()),
             Self::Create(SinkError::Series { .. }) => {
@@ -234,7 +234,7 @@ impl Failure {
                 Some("leave --direct out, or record to another file system".into())
             }
             Self::Create(SinkError::Convert(_)) => {
-                Some("leave --type out to keep the stream's own format".into())
+                Some("leave --format out to keep the stream's own format".into())
             }
             _ => None,
         }
@@ -263,10 +263,12 @@ const fn is_usage(error: &OpenError) -> bool {
 fn open_words(error: &OpenError) -> String {
     match error {
         OpenError::OptionRange { option, value, range } => {
-            format!("--{} {value} is not in {range}", option.replace(' ', "-"))
+            let range = range.replace("..=", " to ");
+            format!("--{} {value}: must be {range}", option.replace(' ', "-"))
         }
         OpenError::RealTime(error) => {
-            format!("--{}", error.to_string().replacen("r slack", "r-slack", 1))
+            let words = error.to_string().replacen("r slack", "r-slack", 1);
+            format!("--{}", words.replace(" is not in ", ": must be ").replace("..=", " to "))
         }
         _ => error.to_string(),
     }

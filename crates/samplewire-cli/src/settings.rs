@@ -22,11 +22,18 @@ pub(crate) enum SettingsError {
     #[error("{}: {source}", path.display())]
     Toml { path: PathBuf, source: Box<toml::de::Error> },
     /// A table of an unknown verb.
-    #[error("{place}: `{name}` is no verb; there are {known}")]
-    Verb { place: String, name: String, known: String },
+    #[error("{place}: `{name}` is no verb; there are {}{}", known.join(", "), hint(name, known))]
+    Verb { place: String, name: String, known: Vec<String> },
     /// An option that the verb does not have.
-    #[error("{place}: {verb} has no option `{name}`; it has {known}")]
-    Option { place: String, verb: String, name: String, known: String },
+    #[error(
+        "{place}: {verb} has no option `{name}`; it has {}{}",
+        known.join(", "),
+        hint(name, known)
+    )]
+    Option { place: String, verb: String, name: String, known: Vec<String> },
+    /// A device string without an address.
+    #[error("`{text}`: a device string needs addr=HOST{hint}")]
+    NoAddress { text: String, hint: String },
     /// A value of the wrong type.
     #[error("{place}: `{name}` is {found}, and {wanted} is needed")]
     Value { place: String, name: String, found: String, wanted: &'static str },
@@ -142,9 +149,9 @@ fn read_table(
             continue;
         }
         if command.has_subcommands() {
-            let known = command.get_subcommands().map(Command::get_name).collect::<Vec<_>>();
+            let known = command.get_subcommands().map(|verb| verb.get_name().to_owned()).collect();
             let (place, name) = (place.to_owned(), name.clone());
-            return Err(SettingsError::Verb { place, name, known: known.join(", ") });
+            return Err(SettingsError::Verb { place, name, known });
         }
         let settings = option(command, place, name, value)?;
         if path.is_some_and(<[_]>::is_empty) {
@@ -168,11 +175,11 @@ fn option(
         found: value.to_string(),
         wanted,
     };
-    let setting =
-        |word| Setting { name: name.to_owned(), spellings: spellings(argument, name), word };
+    let long = argument.get_long().unwrap_or(name);
+    let setting = |word| Setting { name: long.to_owned(), spellings: spellings(argument), word };
     if matches!(argument.get_action(), ArgAction::SetTrue) {
         return match value {
-            Value::Boolean(true) => Ok(vec![setting(format!("--{name}"))]),
+            Value::Boolean(true) => Ok(vec![setting(format!("--{long}"))]),
             Value::Boolean(false) => Ok(Vec::new()),
             _ => Err(wrong("true or false")),
         };
@@ -188,26 +195,30 @@ fn option(
         value => text(value).map(|text| vec![text]),
     };
     let values = values.ok_or_else(|| wrong("a string, a number or a list of these"))?;
-    Ok(values.into_iter().map(|text| setting(format!("--{name}={text}"))).collect())
+    Ok(values.into_iter().map(|text| setting(format!("--{long}={text}"))).collect())
 }
 
-/// The option with this name.
+/// The option with this name or alias.
 fn named<'a>(command: &'a Command, place: &str, name: &str) -> Result<&'a Arg, SettingsError> {
     let options = || command.get_arguments().filter(|it| !it.is_hide_set() && !it.is_global_set());
-    options().find(|argument| argument.get_long() == Some(name)).ok_or_else(|| {
-        let known: Vec<&str> = options().filter_map(Arg::get_long).collect();
-        SettingsError::Option {
-            place: place.to_owned(),
-            verb: command.get_name().to_owned(),
-            name: name.to_owned(),
-            known: known.join(", "),
-        }
+    let is_meant = |argument: &&Arg| names(argument).any(|known| known == name);
+    options().find(is_meant).ok_or_else(|| SettingsError::Option {
+        place: place.to_owned(),
+        verb: command.get_name().to_owned(),
+        name: name.to_owned(),
+        known: options().filter_map(Arg::get_long).map(str::to_owned).collect(),
     })
 }
 
-fn spellings(argument: &Arg, name: &str) -> Vec<String> {
+/// The long name of an option, then its aliases.
+fn names(argument: &Arg) -> impl Iterator<Item = &str> {
+    let aliases = argument.get_visible_aliases().unwrap_or_default();
+    argument.get_long().into_iter().chain(aliases)
+}
+
+fn spellings(argument: &Arg) -> Vec<String> {
     let short = argument.get_short().map(|letter| format!("-{letter}"));
-    short.into_iter().chain([format!("--{name}")]).collect()
+    short.into_iter().chain(names(argument).map(|name| format!("--{name}"))).collect()
 }
 
 /// The position of a device string that replaces an address.
@@ -242,6 +253,48 @@ fn options_of_string(text: &str, verb: &Command) -> Result<(String, Vec<Setting>
     }
     Ok((address, settings))
 }
+
+/// Checks that the text of an address is no device string whose address is missing or misspelt.
+///
+/// # Errors
+/// [`SettingsError::NoAddress`].
+pub(crate) fn check_address(text: &str) -> Result<(), SettingsError> {
+    if !text.contains('=') {
+        return Ok(());
+    }
+    let parts = text.split(',').filter_map(|part| part.split_once('='));
+    let near = parts.map(|(key, value)| (distance(key, "addr"), value)).min();
+    let hint = near
+        .filter(|&(edits, _)| edits <= EDITS_MAX)
+        .map_or_else(String::new, |(_, value)| format!(". Did you mean `addr={value}`?"));
+    Err(SettingsError::NoAddress { text: text.to_owned(), hint })
+}
+
+/// A question about the known name that is nearest to an unknown one, where one is near.
+fn hint(name: &str, known: &[String]) -> String {
+    let near = known.iter().map(|known| (distance(name, known), known)).min();
+    let near = near.filter(|&(edits, known)| edits <= EDITS_MAX && edits < known.len());
+    near.map_or_else(String::new, |(_, known)| format!(". Did you mean `{known}`?"))
+}
+
+/// How many letters must be inserted, removed or replaced.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for letter in one.chars() {
+        let mut before = row[0];
+        row[0] += 1;
+        for (at, &at_other) in other.iter().enumerate() {
+            let replaced = before + usize::from(letter != at_other);
+            before = row[at + 1];
+            row[at + 1] = replaced.min(before + 1).min(row[at] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// Names that are further apart are not mistaken for each other.
+const EDITS_MAX: usize = 2;
 
 #[cfg(test)]
 mod tests {
@@ -315,6 +368,50 @@ mod tests {
             with_file(short, "samplewire decode --config FILE -v x").unwrap(),
             "samplewire decode -v x"
         );
+    }
+
+    #[test]
+    fn alias_of_an_option_is_the_option() {
+        assert_eq!(
+            expanded("samplewire record addr=h,type=fc32,seconds=5 out").unwrap(),
+            "samplewire record --format=fc32 --duration=5 h out"
+        );
+        assert_eq!(
+            expanded("samplewire record addr=h,format=fc32 out --type sc8").unwrap(),
+            "samplewire record h out --type sc8"
+        );
+        assert_eq!(
+            with_file("[demo]\nseconds = 9", "samplewire --config FILE demo --duration 1s")
+                .unwrap(),
+            "samplewire demo --duration 1s"
+        );
+        assert_eq!(
+            with_file(
+                "[record]\ntype = 'sc8'",
+                "samplewire record --config FILE addr=h,format=r8 x"
+            )
+            .unwrap(),
+            "samplewire record --format=r8 h x"
+        );
+    }
+
+    #[test]
+    fn nearest_name_is_suggested() {
+        for (line, words) in [
+            ("samplewire record addr=h,widnow=3 x", "Did you mean `window`?"),
+            ("samplewire record addr=h,duratoin=3 x", "Did you mean `duration`?"),
+        ] {
+            let error = expanded(line).unwrap_err().to_string();
+            assert!(error.ends_with(words), "{error}");
+        }
+        let verb = with_file("[recrod]\njson = true", "samplewire probe --config FILE x");
+        assert!(verb.unwrap_err().ends_with("Did you mean `record`?"));
+        let error = check_address("adr=10.0.0.2,window=3").unwrap_err().to_string();
+        assert!(error.ends_with("needs addr=HOST. Did you mean `addr=10.0.0.2`?"), "{error}");
+        let error = check_address("window=3").unwrap_err().to_string();
+        assert_eq!(error, "`window=3`: a device string needs addr=HOST");
+        assert!(check_address("10.0.0.2:9100").is_ok());
+        assert_eq!((distance("adr", "addr"), distance("", "ab"), distance("ab", "ba")), (1, 2, 2));
     }
 
     #[test]

@@ -4,7 +4,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
 
+use samplewire::DeviceInfo;
 use samplewire::device::STREAMS_MAX;
+use samplewire::options::WINDOW_DEFAULT;
 use samplewire_io::{
     Capabilities, Capture, CaptureLog, FaultLog, FaultSpec, Faults, Link, Udp, UdpOptions,
 };
@@ -13,6 +15,7 @@ use samplewire_record::sink::SinkError;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::figures::{grouped, measured};
+use crate::settings;
 
 /// A link, and the logs of its layers.
 pub(crate) struct Wiring {
@@ -63,11 +66,29 @@ impl Wiring {
     }
 }
 
+/// The packets that are used of the requested window: no more than each device holds. If that is fewer
+/// than the user chose, this prints a warning.
+pub(crate) fn granted_window<'a>(
+    console: &mut Console,
+    requested: u32,
+    devices: impl IntoIterator<Item = &'a DeviceInfo>,
+) -> u32 {
+    let held = devices.into_iter().map(|device| device.window.max(1)).min();
+    let granted = held.map_or(requested, |held| held.min(requested));
+    if granted < requested && requested != WINDOW_DEFAULT {
+        console.warn(format_args!(
+            "--window {requested}: the device holds {granted} packets, and no more are used"
+        ));
+    }
+    granted
+}
+
 /// Parses an address; adds the default port if there is none.
 ///
 /// # Errors
-/// [`Failure::Address`].
+/// [`Failure::Address`], [`Failure::Settings`] for a device string without an address.
 pub(crate) fn address(text: &str) -> Result<SocketAddr, Failure> {
+    settings::check_address(text)?;
     samplewire::resolve(text)
         .map_err(|source: io::Error| Failure::Address { text: text.to_owned(), source })
 }

@@ -3,10 +3,11 @@
 use std::ffi::{CStr, c_char};
 
 use samplewire::DeviceInfo;
-use samplewire::format::{Format, full_scale};
+use samplewire::format::{self, Format, full_scale};
+use samplewire::source::parse_time;
 
-use crate::arguments::{fixed, one_of};
-use crate::result::Failure;
+use crate::arguments::{fixed, one_of, put, text};
+use crate::result::{Failure, guard, sw_result};
 use crate::sized::sized;
 
 /// Size of a text in a struct, with its zero byte. Longer texts are cut.
@@ -133,6 +134,35 @@ pub extern "C" fn sw_format_str(format: u32) -> *const c_char {
     name.as_ptr()
 }
 
+/// Writes the format of a name to `format` (a `sw_format`): the library's name, SigMF's or SoapySDR's, in
+/// any case, e.g. `sc16`, `ci16_le` or `CS16`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_format_parse(name: *const c_char, format: *mut u32) -> sw_result {
+    guard(|| {
+        // SAFETY: `name` is NULL or ends with a zero byte (caller's contract, see `# Safety`).
+        let name = unsafe { text("name", name)? };
+        let parsed = format::parse(name).map_err(|error| Failure::argument(error.to_string()))?;
+        // SAFETY: `format` is NULL or may be written (caller's contract, see `# Safety`).
+        unsafe { put("format", format, parsed.number().into())? };
+        Ok(sw_result::Ok)
+    })
+}
+
+/// Writes the time in `text` to `time_ns`: a number with ns, us, ms, s or min behind it, e.g. `5ms`; a bare
+/// number is in seconds. The time is above 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sw_time_parse(time: *const c_char, time_ns: *mut u64) -> sw_result {
+    guard(|| {
+        // SAFETY: `time` is NULL or ends with a zero byte (caller's contract, see `# Safety`).
+        let time = unsafe { text("time", time)? };
+        let parsed = parse_time(time).map_err(|error| Failure::argument(error.to_string()))?;
+        let parsed_ns = u64::try_from(parsed.as_nanos()).unwrap_or(u64::MAX);
+        // SAFETY: `time_ns` is NULL or may be written (caller's contract, see `# Safety`).
+        unsafe { put("time_ns", time_ns, parsed_ns)? };
+        Ok(sw_result::Ok)
+    })
+}
+
 /// The format with this number; `None` for the device's own.
 pub(crate) fn format_of(number: u32) -> Result<Option<Format>, Failure> {
     let known = Format::ALL.map(|format| (u32::from(format.number()), Some(format)));
@@ -176,6 +206,26 @@ impl sw_stream_info {
 mod tests {
     use super::*;
     use crate::sized::Sized_;
+
+    #[test]
+    fn names_and_times_are_read_as_the_command_reads_them() {
+        let (mut format, mut time_ns) = (0, 0);
+        // SAFETY: each text ends with a zero byte, and the numbers may be written.
+        unsafe {
+            for name in [c"sc16", c"ci16_le", c"CS16"] {
+                assert!(matches!(sw_format_parse(name.as_ptr(), &raw mut format), sw_result::Ok));
+                assert_eq!(format, sw_format::Sc16 as u32);
+            }
+            let unknown = sw_format_parse(c"sc12".as_ptr(), &raw mut format);
+            assert!(matches!(unknown, sw_result::Argument));
+            let null = sw_format_parse(std::ptr::null(), &raw mut format);
+            assert!(matches!(null, sw_result::Null));
+            assert!(matches!(sw_time_parse(c"5ms".as_ptr(), &raw mut time_ns), sw_result::Ok));
+            assert_eq!(time_ns, 5_000_000);
+            let soon = sw_time_parse(c"soon".as_ptr(), &raw mut time_ns);
+            assert!(matches!(soon, sw_result::Argument));
+        }
+    }
 
     #[test]
     fn formats_have_the_numbers_and_names_of_the_library() {

@@ -62,24 +62,24 @@ pub(crate) struct BridgeArguments {
 
     /// Sample format at the sockets: sc8, sc16, fc32, r8, r16, rf32 or uc8; samples of the stream
     /// are converted [default: fc32 for requests, else the stream's format]
-    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
-    pub(crate) zmq_format: Option<Format>,
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    pub(crate) format: Option<Format>,
 
     /// Maximum number of samples in a message to a socket
     #[arg(long, value_name = "N", default_value = "16k", value_parser = values::count)]
     pub(crate) items: u64,
 
     /// Maximum number of bytes that wait for each peer of a socket
-    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::count)]
+    #[arg(long, value_name = "BYTES", default_value = "4M", value_parser = values::size)]
     pub(crate) hwm: u64,
 
     /// What replaces missing samples
     #[arg(long, value_name = "WHAT", default_value = "zeros")]
     pub(crate) gaps: GapFill,
 
-    /// Samples of the streams of --listen: formats as of --type [default: --type, or fc32]
+    /// Samples of the streams of --listen [default: --format, or fc32]
     #[arg(long, value_name = "FORMAT", requires = "listen", value_parser = values::sample_format)]
-    pub(crate) format: Option<Format>,
+    pub(crate) stream_format: Option<Format>,
 
     /// Interleaved channels of the streams of --listen [default: 1, or one for each socket]
     #[arg(long, value_name = "N", requires = "listen")]
@@ -87,7 +87,7 @@ pub(crate) struct BridgeArguments {
 
     /// Samples per second of the streams of --listen. The peer that opens a stream receives this
     /// value; it does not pace anything
-    #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::positive)]
+    #[arg(long, value_name = "RATE", default_value = "23.04M", value_parser = values::rate)]
     pub(crate) rate: f64,
 
     /// Time between the opening and the first sample that a device with a clock plays
@@ -104,16 +104,17 @@ pub(crate) struct BridgeArguments {
 
     /// Window of each stream in packets, 1 to 16777216; a stream takes window times payload bytes,
     /// and a few MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet, 576 to 9000 [default: 9000, or the first hop's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that identifies this bridge to the device. A bridge with the same owner takes the
-    /// streams over at once; another owner is refused while they are open [default: random]
-    #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = clap::value_parser!(u64).range(1..))]
+    /// A number from 1 that identifies this bridge to the device. A bridge with the same owner takes
+    /// the streams over at once; another owner is refused while they are open [default: random]
+    #[arg(long, value_name = "N", conflicts_with = "listen", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Show progress even if standard error is not a terminal
@@ -178,7 +179,7 @@ A socket for each direction makes a bridge in both directions. Sockets have no p
 that reaches the port can read or send samples. If the programs are on this host, use 127.0.0.1.
 
 Examples, GNU Radio:
-  samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --type fc32
+  samplewire bridge 10.0.0.2 --zmq-pub tcp://127.0.0.1:5555 --format fc32
   samplewire bridge 10.0.0.2 --zmq-sub tcp://127.0.0.1:5556
 Examples, a ZMQ radio link between two hosts, at the first and at the second:
   samplewire bridge --listen 10.0.0.1 --zmq-req tcp://127.0.0.1:2000 \\

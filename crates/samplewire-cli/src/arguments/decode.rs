@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::values;
 use crate::decode::Wanted;
 
 /// Decodes a capture.
@@ -14,8 +15,8 @@ pub(crate) struct DecodeArguments {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Use only datagrams from or to this UDP port, and show all of them
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    /// Use only datagrams from or to this UDP port, 1 to 65535, and show all of them
+    #[arg(long, value_name = "PORT", value_parser = values::between::<u16>(1, 65_535))]
     pub(crate) port: Option<u16>,
 
     /// Print only these types: DATA, MARK, REPORT, OPEN, CHALLENGE, ACCEPT, REFUSE, CLOSE,

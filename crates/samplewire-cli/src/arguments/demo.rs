@@ -13,11 +13,12 @@ use super::values;
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct DemoArguments {
     /// How long to stream
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = values::time)]
-    pub(crate) seconds: Duration,
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "5s",
+        value_parser = values::time)]
+    pub(crate) duration: Duration,
 
     /// Samples per second of the generated scene, 4 bytes each
-    #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::positive)]
+    #[arg(long, value_name = "RATE", default_value = "10M", value_parser = values::rate)]
     pub(crate) rate: f64,
 
     /// Seed of the faults
@@ -38,6 +39,6 @@ each direction. Every received sample is compared with the sent one, and every i
 for.
 
 Example:
-  samplewire demo --seconds 10s --delivery deadline:5ms
+  samplewire demo --duration 10s --delivery deadline:5ms
 
 Exit status: 0 every index is accounted for, 3 otherwise.";

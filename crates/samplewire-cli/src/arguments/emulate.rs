@@ -62,7 +62,7 @@ pub(crate) struct EmulateArguments {
     /// Sample format of raw data, of a generator or of the played stream: sc8, sc16, fc32, r8, r16,
     /// rf32 or uc8 [default: the recording's own, sc16 for generators; for the played stream the
     /// source's]
-    #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Interleaved channels of raw data, of counter and null, and of the played stream [default: 1,
@@ -74,7 +74,7 @@ pub(crate) struct EmulateArguments {
     /// --channels). The channels of the source are distributed over the streams in order; each
     /// stream of a generator has its own signal. Streams share one clock, except with --rate max,
     /// but have separate losses and memory: each takes a window
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = streams())]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = values::between::<u16>(1, STREAMS_MAX as u64))]
     pub(crate) streams: u16,
 
     /// Check a recording against the SHA-512 in its metadata before playing it
@@ -83,7 +83,8 @@ pub(crate) struct EmulateArguments {
 
     /// Window in packets, 1 to 16777216: packets kept for repair, or waiting to be played. It takes
     /// window times payload bytes, and a few MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Payload of a packet in bytes, a multiple of 8 and of a sample of all channels [default: the
@@ -92,12 +93,12 @@ pub(crate) struct EmulateArguments {
     pub(crate) payload: Option<u16>,
 
     /// Largest IP packet to send, 576 to 9000 [default: 9000, or the interface's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Pace the packets of each stream to this many bits per second of wire time, 10k to 10T
     /// [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::positive)]
+    #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
 
     #[command(flatten)]
@@ -120,11 +121,6 @@ pub(crate) struct EmulateArguments {
     /// Show progress even if standard error is not a terminal
     #[arg(long)]
     pub(crate) progress: bool,
-}
-
-/// The number of streams that a device may have.
-fn streams() -> clap::builder::RangedI64ValueParser<u16> {
-    clap::value_parser!(u16).range(1..=STREAMS_MAX as i64)
 }
 
 const AFTER_HELP: &str = "\

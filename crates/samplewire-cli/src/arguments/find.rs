@@ -11,9 +11,9 @@ use super::values;
 #[derive(Args, Debug)]
 #[command(after_help = AFTER_HELP)]
 pub(crate) struct FindArguments {
-    /// The UDP port that the devices listen on
+    /// The UDP port that the devices listen on, 1 to 65535
     #[arg(long, value_name = "PORT", default_value_t = DEFAULT_PORT,
-        value_parser = clap::value_parser!(u16).range(1..))]
+        value_parser = values::between::<u16>(1, 65_535))]
     pub(crate) port: u16,
 
     /// How long to wait for answers

@@ -147,6 +147,41 @@ mod tests {
         check_help(&Cli::command().term_width(80), "samplewire");
     }
 
+    #[test]
+    fn errors_state_the_range_that_help_states() {
+        for (line, wrong, range) in [
+            ("record h f --window", "0", "1 to 16777216"),
+            ("record h f --window", "99999999999", "1 to 16777216"),
+            ("rate h --mtu", "9001", "576 to 9000"),
+            ("replay f h --mtu", "575", "576 to 9000"),
+            ("replay f h --link-rate", "1k", "10k to 10T"),
+            ("emulate --link-rate", "11Tb/s", "10k to 10T"),
+            ("emulate --streams", "1025", "1 to 1024"),
+            ("record h f --priority", "100", "1 to 99"),
+            ("find --port", "65536", "1 to 65535"),
+            ("decode f --port", "0", "1 to 65535"),
+            ("study window --damage", "51%", "0 to 0.5"),
+            ("study window --windows", "0", "1 to 16777216"),
+            ("study window --mtu", "9001", "576 to 9000"),
+            ("study window --rounds", "0", "1 to 65535"),
+        ] {
+            let words = format!("samplewire {line} {wrong}");
+            let error = Cli::try_parse_from(words.split(' ')).unwrap_err().to_string();
+            let error = error.replace("from ", "");
+            assert!(error.contains(wrong) && error.contains(range), "{error}");
+            let verbs: Vec<_> = line.split(' ').take_while(|word| word.len() > 1).collect();
+            let mut command = Cli::command();
+            let mut verb = &mut command;
+            for name in verbs.iter().take_while(|word| !word.starts_with("--")) {
+                verb = verb.find_subcommand_mut(name).expect("a verb");
+            }
+            let name = line.rsplit("--").next().expect("an option");
+            let option = verb.get_arguments().find(|it| it.get_long() == Some(name));
+            let help = option.and_then(|it| it.get_help()).expect("it has help").to_string();
+            assert!(help.replace("from ", "").contains(range), "--{name}: {help}");
+        }
+    }
+
     /// Checks a verb and those below it.
     fn check_help(command: &clap::Command, words: &str) {
         let help = command.clone().term_width(80).render_long_help().to_string();

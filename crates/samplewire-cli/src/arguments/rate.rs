@@ -33,7 +33,8 @@ pub(crate) struct RateArguments {
     pub(crate) chain: Option<ChainSpec>,
 
     /// How long to send and receive; a device that plays then still plays its queue
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = values::time)]
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "10s",
+        value_parser = values::time)]
     pub(crate) duration: Duration,
 
     /// complete, deadline:5ms or best-effort, for both directions
@@ -50,11 +51,12 @@ pub(crate) struct RateArguments {
 
     /// Window of each stream in packets, 1 to 16777216; a stream takes window times payload bytes,
     /// and a few MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet, 576 to 9000 [default: 9000, or the first hop's MTU if less]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Exit with status 4 if a count exceeds its limit, e.g. gap=0,late=0,underflow=0. Counts: gap

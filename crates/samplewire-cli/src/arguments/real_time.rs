@@ -15,7 +15,7 @@ pub(crate) struct RealTimeOptions {
     cpu: Option<usize>,
 
     /// Schedule the I/O thread by SCHED_FIFO, 1 to 99 (needs cap_sys_nice)
-    #[arg(long, value_name = "P", help_heading = HEADING)]
+    #[arg(long, value_name = "P", value_parser = values::between::<u32>(1, 99), help_heading = HEADING)]
     priority: Option<u32>,
 
     /// Lock all memory, so that it is never swapped out (needs cap_ipc_lock, or `ulimit -l`)

@@ -22,8 +22,8 @@ pub(crate) struct RecordArguments {
     pub(crate) address: String,
 
     /// NAME, NAME.sigmf, NAME.sigmf-data or NAME.sigmf-meta for a SigMF recording; NAME.raw, .bin,
-    /// .dat, .iq, .cfile, .sc16 and similar for raw samples; - for standard output; null to count
-    /// and discard
+    /// .dat or .iq for raw samples; NAME.cfile, .fc32, .cs8 and similar for raw samples in that
+    /// format; - for standard output; null to count and discard
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
@@ -39,7 +39,7 @@ pub(crate) struct RecordArguments {
     pub(crate) nsamps: Option<u64>,
 
     /// Stop after this time, counted from the opening
-    #[arg(long, value_name = "TIME", value_parser = values::time)]
+    #[arg(long, visible_alias = "seconds", value_name = "TIME", value_parser = values::time)]
     pub(crate) duration: Option<Duration>,
 
     /// complete: wait for every repair; deadline:5ms: give a packet up after that time;
@@ -48,7 +48,7 @@ pub(crate) struct RecordArguments {
     pub(crate) delivery: Delivery,
 
     /// Sample format of the file: sc8, sc16, fc32, r8, r16, rf32 or uc8 [default: the stream's]
-    #[arg(long = "type", value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Process the samples before they are written, by steps in order: mix:HZ, lowpass:HZ,
@@ -79,7 +79,7 @@ pub(crate) struct RecordArguments {
     /// Split a SigMF recording into parts of at most SIZE bytes of data, e.g. 4G: NAME-0001,
     /// NAME-0002 and so on. Each part is a recording of its own; `samplewire verify NAME` proves
     /// them together
-    #[arg(long, value_name = "SIZE", value_parser = values::count)]
+    #[arg(long, value_name = "SIZE", value_parser = values::size)]
     pub(crate) split: Option<u64>,
 
     /// Compress the data of a SigMF recording, in a thread of its own, into NAME.sigmf-data.zst;
@@ -99,18 +99,19 @@ pub(crate) struct RecordArguments {
 
     /// Window in packets, 1 to 16777216: packets in flight or awaiting repair. It takes window
     /// times payload bytes, and a few MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet to request, 576 to 9000 [default: 9000, or the first hop's MTU if less;
     /// smaller ones are tried if it does not get through]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
-    /// A number that identifies this receiver. A receiver with the same owner takes the stream over
-    /// at once; another owner is refused while it is open [default: random; with --append, the
-    /// owner of the killed recorder]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// A number from 1 that identifies this receiver. A receiver with the same owner takes the
+    /// stream over at once; another owner is refused while it is open [default: random; with
+    /// --append, the owner of the killed recorder]
+    #[arg(long, value_name = "N", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Exit with status 4 if a count exceeds its limit, e.g. gap=0,late=0. Counts: gap (samples),

@@ -27,7 +27,7 @@ pub(crate) struct ReplayArguments {
 
     /// Sample format of raw data: sc8, sc16, fc32, r8, r16, rf32 or uc8; samples are converted if
     /// the device plays another format
-    #[arg(long, value_name = "FORMAT", value_parser = values::sample_format)]
+    #[arg(long, visible_alias = "type", value_name = "FORMAT", value_parser = values::sample_format)]
     pub(crate) format: Option<Format>,
 
     /// Interleaved channels of raw data [default: 1]
@@ -71,21 +71,22 @@ pub(crate) struct ReplayArguments {
 
     /// Window in packets, 1 to 16777216: packets kept for repair. It takes window times payload
     /// bytes, and a few MB more
-    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT)]
+    #[arg(long, value_name = "PACKETS", default_value_t = WINDOW_DEFAULT,
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) window: u32,
 
     /// Largest IP packet to send, 576 to 9000 [default: 9000, or the first hop's MTU if less;
     /// smaller ones are tried if it does not get through]
-    #[arg(long, value_name = "BYTES")]
+    #[arg(long, value_name = "BYTES", value_parser = values::between::<usize>(576, 9_000))]
     pub(crate) mtu: Option<usize>,
 
     /// Pace packets to this many bits per second of wire time, 10k to 10T [default: not paced]
-    #[arg(long, value_name = "BPS", value_parser = values::positive)]
+    #[arg(long, value_name = "BPS", value_parser = values::link_rate)]
     pub(crate) link_rate: Option<f64>,
 
-    /// A number that identifies this sender. A sender with the same owner takes the stream over at
-    /// once; another owner is refused while it is open [default: random]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    /// A number from 1 that identifies this sender. A sender with the same owner takes the stream
+    /// over at once; another owner is refused while it is open [default: random]
+    #[arg(long, value_name = "N", value_parser = values::between::<u64>(1, u64::MAX))]
     pub(crate) owner: Option<u64>,
 
     /// Exit with status 4 if a count exceeds its limit, e.g. late=0,underflow=0. Counts: late

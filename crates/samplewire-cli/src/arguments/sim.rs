@@ -51,7 +51,8 @@ pub(crate) enum SimRun {
     #[command(after_help = "Example:\n  samplewire sim soak --duration 10min")]
     Soak {
         /// How long to run
-        #[arg(long, value_name = "TIME", default_value = "10min", value_parser = values::time)]
+        #[arg(long, visible_alias = "seconds", value_name = "TIME", default_value = "10min",
+              value_parser = values::time)]
         duration: Duration,
 
         /// Run until so many hostile packets have come instead, such as 100M
@@ -108,9 +109,9 @@ pub(crate) enum SimRun {
         #[arg(long, value_name = "SEED", default_value_t = 0)]
         seed: u64,
 
-        /// In one of how many states the network heals and everything must end
+        /// In one of how many states, 1 or more, the network heals and everything must end
         #[arg(long, value_name = "N", default_value = "1",
-              value_parser = clap::value_parser!(u64).range(1..))]
+              value_parser = values::between::<u64>(1, u64::MAX))]
         heal_one_in: u64,
 
         /// Break a rule on purpose, to check that the search finds it

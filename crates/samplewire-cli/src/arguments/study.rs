@@ -25,10 +25,10 @@ pub(crate) enum Study {
 #[derive(Args, Debug)]
 #[command(after_help = WINDOW_AFTER_HELP)]
 pub(crate) struct WindowArguments {
-    /// Windows in packets
+    /// Windows in packets, 1 to 16777216
     #[arg(long, value_name = "LIST", value_delimiter = ',',
         default_values_t = [1_u32, 4, 16, 64, 256, 1_024],
-        value_parser = clap::value_parser!(u32).range(1..=1 << 24))]
+        value_parser = values::between::<u32>(1, 1 << 24))]
     pub(crate) windows: Vec<u32>,
 
     /// Shares of DATA packets with changed bytes, 0 to 0.5
@@ -38,17 +38,18 @@ pub(crate) struct WindowArguments {
 
     /// Largest IP packets in bytes, 576 to 9000
     #[arg(long, value_name = "LIST", value_delimiter = ',', default_values_t = [1_500_u16, 9_000],
-        value_parser = clap::value_parser!(u16).range(576..=9_000))]
+        value_parser = values::between::<u16>(576, 9_000))]
     pub(crate) mtu: Vec<u16>,
 
-    /// How often everything is measured; the table shows the median
+    /// How often everything is measured, 1 to 65535; the table shows the median
     #[arg(long, value_name = "N", default_value_t = 5,
-        value_parser = clap::value_parser!(u16).range(1..))]
+        value_parser = values::between::<u16>(1, 65_535))]
     pub(crate) rounds: u16,
 
     /// How long each measurement takes; iperf3 takes whole seconds, at least one
-    #[arg(long, value_name = "TIME", default_value = "300ms", value_parser = values::time)]
-    pub(crate) each: Duration,
+    #[arg(long, visible_aliases = ["each", "seconds"], value_name = "TIME",
+        default_value = "300ms", value_parser = values::time)]
+    pub(crate) duration: Duration,
 
     /// Seed of the damage
     #[arg(long, value_name = "N", default_value_t = 1)]

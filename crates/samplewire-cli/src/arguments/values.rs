@@ -6,7 +6,9 @@ use std::time::Duration;
 use samplewire::Delivery;
 use samplewire::Underflow;
 use samplewire::format::{self, Format};
-use samplewire_record::source::parse_quantity;
+use samplewire::source::{
+    parse_bit_rate, parse_quantity, parse_rate, parse_share, parse_size, parse_time,
+};
 
 /// How fast a device plays its source.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,9 +25,9 @@ pub(crate) enum Pace {
     },
 }
 
-/// Reads `20M`, `max` or `max:20M`.
+/// Reads `20M`, `20MS/s`, `max` or `max:20M`.
 pub(crate) fn pace(text: &str) -> Result<Pace, String> {
-    let rate = |text: &str| parse_quantity(text).map_err(|error| error.to_string());
+    let rate = |text: &str| parse_rate(text).map_err(|error| error.to_string());
     match text.split_once(':') {
         None if text == "max" => Ok(Pace::Max { rate_hz: None }),
         Some(("max", of)) => Ok(Pace::Max { rate_hz: Some(rate(of)?) }),
@@ -39,16 +41,23 @@ pub(crate) fn stream(text: &str) -> Result<u16, String> {
     text.parse().map_err(|_| wrong())
 }
 
-/// Reads a rate, or another quantity above zero.
-pub(crate) fn positive(text: &str) -> Result<f64, String> {
-    let number = parse_quantity(text).map_err(|error| error.to_string())?;
+/// Reads a sample rate above zero: `10M`, `10MHz`, `2.5MS/s`.
+pub(crate) fn rate(text: &str) -> Result<f64, String> {
+    let number = parse_rate(text).map_err(|error| error.to_string())?;
     if number > 0.0 { Ok(number) } else { Err(format!("`{text}` must be above 0")) }
 }
 
-/// Reads a share: 0 to 0.5.
+/// Reads bits a second of wire time, 10k to 10T: `800M`, `2.5Gb/s`.
+pub(crate) fn link_rate(text: &str) -> Result<f64, String> {
+    let number = parse_bit_rate(text).map_err(|error| error.to_string())?;
+    let is_allowed = (1e4..=1e13).contains(&number);
+    if is_allowed { Ok(number) } else { Err(format!("`{text}` must be 10k to 10T")) }
+}
+
+/// Reads a share, 0 to 0.5: `0.01`, `1%`.
 pub(crate) fn share(text: &str) -> Result<f64, String> {
-    let wrong = || format!("`{text}` is not a share from 0 to 0.5");
-    text.parse().ok().filter(|share| (0.0..=0.5).contains(share)).ok_or_else(wrong)
+    let wrong = || format!("`{text}` is not a share from 0 to 0.5, such as 0.01 or 1%");
+    parse_share(text).ok().filter(|share| (0.0..=0.5).contains(share)).ok_or_else(wrong)
 }
 
 /// Reads a whole number from 1: `1e6`, `100M`, `81920000`.
@@ -56,31 +65,43 @@ pub(crate) fn count(text: &str) -> Result<u64, String> {
     whole(text, 1)
 }
 
+/// A parser of whole numbers from `first` to `last`.
+pub(crate) fn between<T: TryFrom<u64> + Clone + Send + Sync + 'static>(
+    first: u64,
+    last: u64,
+) -> impl Fn(&str) -> Result<T, String> + Clone + Send + Sync + 'static {
+    move |text| {
+        let number = whole(text, first).ok().filter(|&number| number <= last);
+        number.and_then(|number| T::try_from(number).ok()).ok_or_else(|| match last {
+            u64::MAX => format!("`{text}` must be {first} or more"),
+            _ => format!("`{text}` must be {first} to {last}"),
+        })
+    }
+}
+
+/// Reads a size in bytes from 1: `4G`, `4MB`, `4MiB`.
+pub(crate) fn size(text: &str) -> Result<u64, String> {
+    let bytes = text.parse().ok().or_else(|| exact(parse_size(text).ok()?));
+    bytes.filter(|&bytes| bytes >= 1).ok_or_else(|| {
+        format!("`{text}` is no whole number of bytes from 1, such as 4M, 4MB or 4MiB")
+    })
+}
+
 fn whole(text: &str, least: u64) -> Result<u64, String> {
     let by_digits = text.parse().ok();
-    let by_quantity = || {
-        let number = parse_quantity(text).ok()?;
-        ((0.0..=EXACT_MAX).contains(&number) && number.fract() == 0.0).then_some(number as u64)
-    };
     by_digits
-        .or_else(by_quantity)
+        .or_else(|| exact(parse_quantity(text).ok()?))
         .filter(|&number| number >= least)
         .ok_or_else(|| format!("`{text}` is not a whole number from {least}"))
 }
 
+fn exact(number: f64) -> Option<u64> {
+    ((0.0..=EXACT_MAX).contains(&number) && number.fract() == 0.0).then_some(number as u64)
+}
+
 /// Reads a time above zero: `5ms`, `1.5s`, `2min`; a bare number is in seconds.
 pub(crate) fn time(text: &str) -> Result<Duration, String> {
-    let (digits, seconds) = TIME_UNITS
-        .iter()
-        .find_map(|&(unit, seconds)| Some((text.strip_suffix(unit)?, seconds)))
-        .unwrap_or((text, 1.0));
-    let span = digits.parse::<f64>().ok().map(|count| count * seconds);
-    span.filter(|&span| span > 0.0)
-        .and_then(|span| Duration::try_from_secs_f64(span).ok())
-        .filter(|span| !span.is_zero())
-        .ok_or_else(|| {
-            format!("`{text}` is not a time above 0 such as 5ms, 1.5s or 2min (ns, us, ms, s, min)")
-        })
+    parse_time(text).map_err(|error| error.to_string())
 }
 
 /// Reads an interval: no shorter than people can see, or a process can answer.
@@ -245,10 +266,6 @@ fn threshold_of(text: &str, subjects: &[Subject]) -> Result<Threshold, String> {
     Ok(Threshold { subject, count_max: whole(count, 0)? })
 }
 
-/// A longer suffix precedes the shorter one that it ends with.
-const TIME_UNITS: [(&str, f64); 5] =
-    [("min", 60.0), ("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-
 /// Every whole number up to here is a double.
 const EXACT_MAX: f64 = 9_007_199_254_740_992.0;
 
@@ -261,6 +278,7 @@ mod tests {
         assert_eq!(pace("2.5e8"), Ok(Pace::Clock { rate_hz: 2.5e8 }));
         assert_eq!(pace("max"), Ok(Pace::Max { rate_hz: None }));
         assert_eq!(pace("max:20M"), Ok(Pace::Max { rate_hz: Some(2e7) }));
+        assert_eq!(pace("2.5MS/s"), Ok(Pace::Clock { rate_hz: 2.5e6 }));
         assert!(pace("fast").unwrap_err().contains("`fast`"));
         assert!(pace("min:20M").is_err());
     }
@@ -271,6 +289,29 @@ mod tests {
         assert_eq!(count("18446744073709551615"), Ok(u64::MAX));
         for text in ["0", "-1", "1.5", "1e20", "many", ""] {
             assert!(count(text).unwrap_err().contains(&format!("`{text}`")), "{text}");
+        }
+    }
+
+    #[test]
+    fn rates_sizes_and_shares_have_units() {
+        assert_eq!(rate("10MHz"), Ok(1e7));
+        assert_eq!(link_rate("2.5Gb/s"), Ok(2.5e9));
+        assert_eq!(
+            (size("4MB"), size("4MiB"), size("4G")),
+            (Ok(4_000_000), Ok(1 << 22), Ok(4_000_000_000))
+        );
+        assert_eq!(share("1%"), Ok(0.01));
+        for (error, words) in [
+            (rate("0").unwrap_err(), "`0` must be above 0"),
+            (rate("10MB").unwrap_err(), "`10MB` is no number such as 250M"),
+            (link_rate("1k").unwrap_err(), "`1k` must be 10k to 10T"),
+            (between::<u16>(1, 99)("0").unwrap_err(), "`0` must be 1 to 99"),
+            (between::<u8>(1, 999)("256").unwrap_err(), "`256` must be 1 to 999"),
+            (between::<u64>(1, u64::MAX)("x").unwrap_err(), "`x` must be 1 or more"),
+            (size("0").unwrap_err(), "`0` is no whole number of bytes from 1"),
+            (share("51%").unwrap_err(), "`51%` is no share from 0 to 0.5"),
+        ] {
+            assert!(error.starts_with(words), "{error}");
         }
     }
 

@@ -21,6 +21,10 @@ pub(super) struct Start {
     pub(super) receive: Option<Device>,
     /// The sent stream; null if there is none, or this end is the device.
     pub(super) transmit: Option<Device>,
+    /// Packets of each stream that were asked for.
+    pub(super) window_packets_requested: u32,
+    /// Packets that are used: no more than the device holds; null where this end is the device.
+    pub(super) window_packets_granted: Option<u32>,
     /// The sockets.
     pub(super) sockets: Vec<SocketEntry>,
     /// The real-time settings that the I/O threads got.

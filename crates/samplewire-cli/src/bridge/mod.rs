@@ -118,6 +118,8 @@ fn listening(
         listening: Some(device.address.to_string()),
         receive: None,
         transmit: None,
+        window_packets_requested: arguments.window,
+        window_packets_granted: None,
         sockets: Vec::new(),
         real_time: granted.iter().map(Into::into).collect(),
     };
@@ -162,11 +164,15 @@ fn opening(
     let granted: Vec<_> = granted.chain(sender.iter().map(|it| it.granted().clone())).collect();
     console.line(format_args!("samplewire {VERSION}: a bridge between {text} and ZeroMQ"));
     let to = sender.as_ref().and_then(|it| it.device());
+    let devices = receiver.iter().map(|it| it.info()).chain(to);
+    let window = wiring::granted_window(console, arguments.window, devices);
     let mut start = Start {
         version: VERSION,
         listening: None,
         receive: receiver.as_ref().map(|it| Device::new(it.info())),
         transmit: to.map(Device::new),
+        window_packets_requested: arguments.window,
+        window_packets_granted: Some(window),
         sockets: Vec::new(),
         real_time: granted.iter().map(Into::into).collect(),
     };

@@ -57,7 +57,7 @@ impl News {
 /// Advice for an event.
 fn tip(notice: &Notice) -> &'static str {
     if notice.is_split() {
-        "\n  tip: --type names the samples at the socket; GNU Radio's blocks need pass_tags off"
+        "\n  tip: --format names the samples at the socket; GNU Radio's blocks need pass_tags off"
     } else {
         ""
     }

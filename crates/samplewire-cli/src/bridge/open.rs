@@ -126,7 +126,7 @@ pub(super) fn listen(
 
 /// The stream of a device, for this number of sockets in a direction.
 fn info(arguments: &BridgeArguments, sockets: usize) -> Result<StreamInfo, Failure> {
-    let format = arguments.format.or(arguments.zmq_format).unwrap_or(Format::Fc32);
+    let format = arguments.stream_format.or(arguments.format).unwrap_or(Format::Fc32);
     let channels = arguments.channels.unwrap_or(sockets as u16);
     if channels == 0 {
         return Err(Failure::Contradiction("--channels 0: a stream has at least one".into()));
@@ -143,10 +143,10 @@ pub(super) fn shape(
     (stream, channels): (Format, u16),
 ) -> Result<Shape, Failure> {
     let default = if matches!(kind, Kind::Req | Kind::Rep) { Format::Fc32 } else { stream };
-    let zmq = arguments.zmq_format.unwrap_or(default);
+    let zmq = arguments.format.unwrap_or(default);
     if zmq.is_complex() != stream.is_complex() {
         let error = ConvertError::Parts { from: stream, to: zmq };
-        return Err(Failure::Contradiction(format!("--type: {error}")));
+        return Err(Failure::Contradiction(format!("--format: {error}")));
     }
     if sockets > 1 && sockets != usize::from(channels) {
         let option = format!("--zmq-{}", kind.as_str().to_lowercase());
@@ -171,7 +171,7 @@ pub(super) fn sockets(
     let hwm = arguments.hwm;
     if !(message_bytes..=HWM_BYTES_MAX).contains(&hwm) {
         return Err(Failure::Contradiction(format!(
-            "--hwm {hwm} is not in {message_bytes}..={HWM_BYTES_MAX}: a message of --items {} takes \
+            "--hwm {hwm}: must be {message_bytes} to {HWM_BYTES_MAX}: a message of --items {} takes \
              {message_bytes} bytes",
             arguments.items
         )));

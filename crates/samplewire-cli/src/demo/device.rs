@@ -48,7 +48,7 @@ impl Device {
         let told = registry.add_device(0, &listener);
         let is_given_up = Arc::new(AtomicBool::new(false));
         let (given_up, interrupt) = (Arc::clone(&is_given_up), interrupt.clone());
-        let (rate_hz, length) = (arguments.rate, arguments.seconds);
+        let (rate_hz, length) = (arguments.rate, arguments.duration);
         let play = move || loop {
             // Relaxed: a flag that is looked at again soon; nothing is ordered by it.
             if given_up.load(Ordering::Relaxed) {

@@ -2,8 +2,8 @@
 
 use samplewire::receiver::ReceiverSnapshot;
 use samplewire::transmitter::PlaySummary;
-use samplewire_io::{FaultCounts, FaultLog};
 use samplewire_io::faults::Direction;
+use samplewire_io::{FaultCounts, FaultLog};
 use samplewire_proto::stream::End;
 use samplewire_proto::{Cause, SampleIndex};
 use samplewire_record::account::Account;

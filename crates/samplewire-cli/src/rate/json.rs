@@ -24,6 +24,10 @@ pub(super) struct Start {
     pub(super) transmit: Option<Device>,
     /// The requested window of each stream in packets; a device may have a smaller one.
     pub(super) window_packets: u32,
+    /// The same as `window_packets`.
+    pub(super) window_packets_requested: u32,
+    /// Packets that are used: no more than each device holds.
+    pub(super) window_packets_granted: u32,
     /// The socket buffer granted for receiving, 0 if nothing is received.
     pub(super) receive_buffer_bytes: usize,
     /// The socket buffer granted for sending, 0 if nothing is sent.

@@ -184,6 +184,8 @@ fn announce(
             console.line(format_args!("  {word:<10} {stream}; {path}"));
         }
     }
+    let devices = aligned.into_iter().flat_map(AlignedStreams::infos).chain(to);
+    let window = wiring::granted_window(console, arguments.window, devices);
     let received = aligned.map(AlignedStreams::capabilities);
     let sent = transmitter.map(SendStream::capabilities);
     for (capabilities, flow) in [(received, Flow::In), (sent, Flow::Out)] {
@@ -199,6 +201,8 @@ fn announce(
         receive: from.map(Device::new),
         transmit: to.map(Device::new),
         window_packets: arguments.window,
+        window_packets_requested: arguments.window,
+        window_packets_granted: window,
         receive_buffer_bytes: received.map_or(0, |it| it.receive_buffer_bytes),
         send_buffer_bytes: sent.map_or(0, |it| it.send_buffer_bytes),
         real_time: granted.into_iter().map(Into::into).collect(),

@@ -64,8 +64,14 @@ pub(super) struct Start {
     pub(super) file: String,
     /// `complete`, `deadline:5ms` or `best-effort`.
     pub(super) delivery: String,
+    /// The format of the samples in the file.
+    pub(super) file_format: &'static str,
     /// Packets on their way or awaiting repair: no more than the device holds.
     pub(super) window_packets: u32,
+    /// As the user chose, or the default.
+    pub(super) window_packets_requested: u32,
+    /// The same as `window_packets`.
+    pub(super) window_packets_granted: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// The socket buffer that was granted for receiving.

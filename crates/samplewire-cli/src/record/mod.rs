@@ -12,6 +12,7 @@ mod watch;
 use std::ffi::OsStr;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use samplewire::format::Format;
 use samplewire::receiver::Interleaved;
 use samplewire::source::StreamInfo;
 use samplewire_io::faults::Direction;
@@ -178,6 +179,11 @@ fn open_sink(
     Ok(Box::new(ChainSink::start(spec, info, sink)?))
 }
 
+/// The format that the options or the file's name state.
+fn written_format(arguments: &RecordArguments) -> Option<Format> {
+    arguments.format.or_else(|| sink::named_format(&arguments.file))
+}
+
 fn sink_options(arguments: &RecordArguments, owner: Option<u64>) -> SinkOptions {
     let mut options = SinkOptions::new()
         .overwrite(arguments.overwrite)
@@ -206,7 +212,10 @@ fn announce(
 ) {
     let capabilities = receiver.capabilities();
     let info = receiver.info();
-    let window = arguments.window.min(info.window.max(1));
+    let infos = receiver.infos();
+    let window = wiring::granted_window(reporter.console(), arguments.window, infos);
+    let unless_stated = if arguments.chain.is_some() { Format::Fc32 } else { info.format };
+    let written = written_format(arguments).unwrap_or(unless_stated);
     // A clock before 1970 is written as 1970.
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let delivery = delivery_words(arguments.delivery);
@@ -218,7 +227,10 @@ fn announce(
         streams: receiver.infos().map(Device::new).collect(),
         file: file.clone(),
         delivery: delivery.clone(),
+        file_format: written.as_str(),
         window_packets: window,
+        window_packets_requested: arguments.window,
+        window_packets_granted: window,
         memory_bytes: receiver.memory_bytes(),
         receive_buffer_bytes: capabilities.receive_buffer_bytes,
         send_buffer_bytes: capabilities.send_buffer_bytes,
@@ -243,7 +255,9 @@ fn announce(
         console.line(format_args!("  path       {}", path_words(info)));
         console.line(format_args!("  delivery   {delivery}"));
         if let Some(chain) = &arguments.chain {
-            console.line(format_args!("  chain      {chain}, then fc32"));
+            console.line(format_args!("  chain      {chain}, then {written}"));
+        } else if written != info.format {
+            console.line(format_args!("  converted  from {} to {written}", info.format));
         }
         console.line(format_args!(
             "  window     {} packets of {} bytes{}, in {} of memory",

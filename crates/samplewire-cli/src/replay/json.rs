@@ -29,6 +29,10 @@ pub(super) struct Start {
     pub(super) first_index: u64,
     /// Packets kept for repair.
     pub(super) window_packets: u32,
+    /// The same as `window_packets`.
+    pub(super) window_packets_requested: u32,
+    /// Packets that may be on their way: no more than the device takes.
+    pub(super) window_packets_granted: u32,
     /// All memory taken for the stream.
     pub(super) memory_bytes: usize,
     /// The real-time settings that the I/O thread got.

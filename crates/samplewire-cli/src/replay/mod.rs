@@ -320,6 +320,7 @@ fn announce(
         grouped(device.window.into()),
         measured(stream.memory_bytes() as f64, "B")
     ));
+    let window = wiring::granted_window(console, arguments.window, [device]);
     document.start = Some(Start {
         version: VERSION,
         unix_time_s: since_1970.as_secs_f64(),
@@ -329,6 +330,8 @@ fn announce(
         underflow,
         first_index,
         window_packets: arguments.window,
+        window_packets_requested: arguments.window,
+        window_packets_granted: window,
         memory_bytes: stream.memory_bytes(),
         real_time: stream.granted().into(),
     });

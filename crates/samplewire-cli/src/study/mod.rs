@@ -51,7 +51,7 @@ fn run_window(arguments: &WindowArguments) -> Result<Outcome, Failure> {
                     step(format!("window {window}, damage {damage}"));
                     let point = Point { mtu, window, damage };
                     let seed = arguments.seed.wrapping_add(u64::from(round));
-                    results.take(point, measure::goodput_bps(&point, arguments.each, seed)?);
+                    results.take(point, measure::goodput_bps(&point, arguments.duration, seed)?);
                 }
             }
             for &transport in &peers {
@@ -59,7 +59,7 @@ fn run_window(arguments: &WindowArguments) -> Result<Outcome, Failure> {
                     return Ok(Outcome::Interrupted { signal });
                 }
                 step(format!("iperf3 {}", transport.name()));
-                let goodput_bps = iperf3::goodput_bps(transport, mtu, arguments.each)?;
+                let goodput_bps = iperf3::goodput_bps(transport, mtu, arguments.duration)?;
                 results.take_peer(Peer { mtu, transport }, goodput_bps);
             }
         }

@@ -49,7 +49,7 @@ fn nobody_is_an_error_that_says_what_to_look_at() {
 
 #[test]
 fn options_out_of_range_are_named() {
-    run(&["find", "--port", "0"]).expect_error(1, &["0 is not in 1..=65535"]);
+    run(&["find", "--port", "0"]).expect_error(1, &["`0` must be 1 to 65535"]);
     run(&["find", "--port", "70000"]).expect_error(1, &["70000"]);
     run(&["find", "--timeout", "soon"]).expect_error(1, &["soon"]);
 }

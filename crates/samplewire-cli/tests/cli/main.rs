@@ -30,5 +30,7 @@ mod settings;
 mod simulation;
 mod stopping;
 mod study;
+mod terminal;
 mod verification;
+mod vocabulary;
 mod zmtp;

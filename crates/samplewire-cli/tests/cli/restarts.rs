@@ -95,7 +95,7 @@ fn recording_is_gone_on_with_and_the_gap_between_is_exact() {
     assert_eq!(document["boots"][0]["end_index"].as_u64(), Some(samples + missing));
     let other = Device::start(&["--source", "noise", "--format", "sc8"]);
     run(&["record", &other.address, text(&file), "--append"])
-        .expect_error(1, &["format sc16, and sc8 of what is to come", "tip: --type converts"]);
+        .expect_error(1, &["format sc16, and sc8 of what is to come", "tip: --format converts"]);
     run(&["record", &device.address, "-", "--append"])
         .expect_error(1, &["-: only a SigMF recording can be gone on with, split or compressed"]);
     run(&["record", &device.address, text(&file), "--append", "--overwrite"])

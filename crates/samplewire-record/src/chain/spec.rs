@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 
 use num_complex::Complex32;
+use samplewire::source::{QuantityError, parse_quantity};
 use samplewire_blocks::ChainExt;
 use samplewire_blocks::kernels::{kaiser, low_pass};
 use samplewire_circuit::Chain;
 
 use super::ChainError;
-use crate::source::{QuantityError, parse_quantity};
 
 /// Blocks in order, as in `mix:1.2M,lowpass:200k,decimate:8`.
 ///

@@ -50,6 +50,7 @@ mod tests {
     fn every_datatype_finds_its_format_and_is_offered() {
         let offered = format_of("ci16_be").unwrap_err().to_string();
         for format in Format::ALL {
+            assert_eq!(samplewire::format::parse(datatype_of(format)), Ok(format));
             assert_eq!(format_of(datatype_of(format)), Ok(format));
             assert!(offered.contains(datatype_of(format)), "{offered}");
         }

@@ -29,11 +29,12 @@ use std::path::PathBuf;
 use samplewire::format::ConvertError;
 use samplewire_proto::SampleIndex;
 use samplewire_proto::stream::TermsError;
+use samplewire_proto::wire::Format;
 
 pub use backlog::Backlog;
 pub use converting::ConvertingSink;
 pub use null::NullSink;
-pub use open::{SinkOptions, check_name, open};
+pub use open::{SinkOptions, check_name, named_format, open};
 pub use raw::RawSink;
 pub use resume::{Resumable, resumable, resumable_in};
 pub use sigmf::SigmfSink;
@@ -305,6 +306,28 @@ pub enum SinkError {
         /// The system's answer.
         #[source]
         source: std::io::Error,
+    },
+    /// Files of that kind are not written.
+    #[error(
+        "{path}: such files are not written: NAME alone is a SigMF recording, NAME.raw raw samples",
+        path = path.display()
+    )]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The name of the file states another format than that of the samples.
+    #[error(
+        "{path}: the name states {named}, and the samples are {samples}: choose another name",
+        path = path.display()
+    )]
+    Named {
+        /// The file.
+        path: PathBuf,
+        /// The format that the name states.
+        named: Format,
+        /// The format of the samples.
+        samples: Format,
     },
     /// The caller's bytes end within a sample.
     #[error("{len_bytes} bytes are no whole number of samples of {frame_bytes} bytes")]

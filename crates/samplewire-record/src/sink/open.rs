@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use samplewire::StreamInfo;
+use samplewire::{StreamInfo, format};
 use samplewire_proto::wire::Format;
 
 use super::resume::check_no_series;
@@ -15,7 +15,8 @@ use crate::storage::{OsStorage, Storage};
 ///
 /// `-` is standard output, `null` counts and forgets; pipes, devices, and names that end in `.raw`,
 /// `.bin`, `.dat`, `.iq`, `.cfile` or the name of a format are raw; all else is the name of a SigMF
-/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`.
+/// recording, with or without `.sigmf-meta`, `.sigmf-data` or `.sigmf`. Samples are converted to the
+/// format that the name states ([`named_format`]).
 ///
 /// # Errors
 /// [`SinkError`]: a file exists or cannot be created, or the samples cannot become the format that
@@ -28,12 +29,22 @@ pub fn open(
     info.check()?;
     // Its own, whoever else has these options.
     let options = &SinkOptions { backlog: Backlog::default(), ..options.clone() };
-    match options.format.filter(|&format| format != info.format) {
+    let written = check_format(path, options)?.filter(|&format| format != info.format);
+    match written {
         None => open_as_is(path, info, options),
         Some(format) => {
             let converted = StreamInfo { format, ..info.clone() };
             // Checked before a file is created for what cannot be done.
-            ConvertingSink::new(info, format, NullSink::new(&converted))?;
+            ConvertingSink::new(info, format, NullSink::new(&converted)).map_err(|error| {
+                match options.format {
+                    Some(_) => SinkError::from(error),
+                    None => SinkError::Named {
+                        path: path.to_owned(),
+                        named: format,
+                        samples: info.format,
+                    },
+                }
+            })?;
             let inner = open_as_is(path, &converted, options)?;
             Ok(Box::new(ConvertingSink::new(info, format, inner)?))
         }
@@ -44,10 +55,11 @@ pub fn open(
 /// find it there. Nothing is created.
 ///
 /// # Errors
-/// [`SinkError::Exists`], [`SinkError::NotSigmf`], [`SinkError::Series`], and [`SinkError::Io`] for a
-/// folder that is not there.
+/// [`SinkError::Exists`], [`SinkError::NotSigmf`], [`SinkError::Series`], [`SinkError::Foreign`],
+/// [`SinkError::Named`], and [`SinkError::Io`] for a folder that is not there.
 pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
     let kind = Kind::of(path, options)?;
+    check_format(path, options)?;
     if matches!(kind, Kind::Raw | Kind::Sigmf | Kind::Series(_))
         && let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty())
         && let Err(source) = options.storage.entry(&folder.join("."))
@@ -62,6 +74,36 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
         Kind::Sigmf => SigmfSink::check_free(&Paths::of(path), options),
         Kind::Series(_) => SplitSink::check_free(path, options),
         _ => Ok(()),
+    }
+}
+
+/// The format that the name of a raw file states: `.cs8`, `.fc32` and the like, `.cfile` for fc32.
+///
+/// ```
+/// use samplewire::format::{self, Format;
+/// use samplewire::sink::named_format;
+///
+/// assert_eq!(named_format("out.cs8".as_ref()), Some(Format::Sc8));
+/// assert_eq!(named_format("out.cfile".as_ref()), Some(Format::Fc32));
+/// assert_eq!(named_format("out.raw".as_ref()), None);
+/// ```
+pub fn named_format(path: &Path) -> Option<Format> {
+    match path.extension()?.to_str()? {
+        "cfile" => Some(Format::Fc32),
+        extension => format::parse(extension).ok(),
+    }
+}
+
+/// The format of the file, where the options or the name state one.
+///
+/// # Errors
+/// [`SinkError::Named`]: they contradict each other.
+fn check_format(path: &Path, options: &SinkOptions) -> Result<Option<Format>, SinkError> {
+    match (options.format, named_format(path)) {
+        (Some(samples), Some(named)) if samples != named => {
+            Err(SinkError::Named { path: path.to_owned(), named, samples })
+        }
+        (wanted, named) => Ok(wanted.or(named)),
     }
 }
 
@@ -97,7 +139,13 @@ enum Kind {
 impl Kind {
     /// # Errors
     /// [`SinkError::NotSigmf`]: the options are of a SigMF recording, and it is none.
+    /// [`SinkError::Foreign`]: the name is that of another kind of file.
     fn of(path: &Path, options: &SinkOptions) -> Result<Self, SinkError> {
+        if let Some(extension) = path.extension().and_then(|it| it.to_str())
+            && FOREIGN_EXTENSIONS.iter().any(|foreign| extension.eq_ignore_ascii_case(foreign))
+        {
+            return Err(SinkError::Foreign { path: path.to_owned() });
+        }
         let kind = match (path.to_str(), options.split_bytes) {
             (Some("-"), _) => Self::Stdout,
             (Some("null"), _) => Self::Null,
@@ -117,10 +165,9 @@ fn is_file(storage: &dyn Storage, path: &Path) -> bool {
 }
 
 fn is_raw(storage: &dyn Storage, path: &Path) -> bool {
-    let by_name = path.extension().and_then(|it| it.to_str()).is_some_and(|extension| {
-        RAW_EXTENSIONS.contains(&extension)
-            || Format::ALL.iter().any(|format| format.as_str() == extension)
-    });
+    let extension = path.extension().and_then(|it| it.to_str());
+    let by_name = named_format(path).is_some()
+        || extension.is_some_and(|extension| RAW_EXTENSIONS.contains(&extension));
     by_name || storage.entry(path).is_ok_and(|entry| !entry.is_file && !entry.is_folder)
 }
 
@@ -162,7 +209,8 @@ impl SinkOptions {
         }
     }
 
-    /// The format of the samples in the file. Default: the stream's. Complex ones stay complex.
+    /// The format of the samples in the file. Default: the one that its name states, else the
+    /// stream's. Complex ones stay complex.
     #[must_use]
     pub fn format(self, format: Format) -> Self {
         Self { format: Some(format), ..self }
@@ -238,6 +286,11 @@ impl Default for SinkOptions {
 }
 
 const RAW_EXTENSIONS: [&str; 5] = ["raw", "bin", "dat", "iq", "cfile"];
+
+/// Files of these kinds are not written, and a SigMF recording under such a name would be mistaken
+/// for one.
+const FOREIGN_EXTENSIONS: [&str; 12] =
+    ["wav", "w64", "rf64", "flac", "npy", "npz", "mat", "h5", "hdf5", "csv", "pcap", "pcapng"];
 
 #[cfg(test)]
 mod tests;

@@ -4,12 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use samplewire::source::{CounterSource, NullSource, Source};
+use samplewire::source::{CounterSource, NullSource, QuantityError, Source, parse_rate};
 use samplewire_proto::wire::Format;
 
 use super::{
-    NoiseSource, QuantityError, ReaderSource, SourceError, SourceOptions, chirp, open_recording,
-    parse_quantity, scene, tone,
+    NoiseSource, ReaderSource, SourceError, SourceOptions, chirp, open_recording, scene, tone,
 };
 
 /// Which source the user named.
@@ -106,7 +105,7 @@ impl FromStr for SourceSpec {
 
     fn from_str(text: &str) -> Result<Self, SpecError> {
         if let Some(frequency) = text.strip_prefix("tone:") {
-            return Ok(Self::Tone { frequency_hz: parse_quantity(frequency)? });
+            return Ok(Self::Tone { frequency_hz: parse_rate(frequency)? });
         }
         Ok(match text {
             "" => return Err(SpecError::Empty),

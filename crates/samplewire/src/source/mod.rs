@@ -7,6 +7,7 @@ mod counter;
 mod info;
 mod null;
 mod picked;
+mod quantity;
 mod ratio;
 
 use samplewire_proto::SampleIndex;
@@ -15,6 +16,10 @@ pub use counter::{CounterSource, counter_mismatch, counter_sample};
 pub use info::{RateError, StreamInfo};
 pub use null::NullSource;
 pub use picked::PickedSource;
+pub use quantity::{
+    QuantityError, TimeError, parse_bit_rate, parse_quantity, parse_rate, parse_share, parse_size,
+    parse_time,
+};
 pub use ratio::nearest_ratio;
 
 use crate::error::BoxError;

@@ -39,7 +39,7 @@ pub fn parse(text: &str) -> Result<(Side, FaultSpec), SpecError> {
 
 /// `key=value` pairs between commas: `loss`, `burst`, `corrupt`, `dup`, `reorder`, `depth`,
 /// `delay`, `jitter`, `rate` (bits a second, with k, M or G), `only` (types joined by `+`),
-/// `hold`, `seed`.
+/// `hold`, `seed`. Shares may be in per cent: `loss=1%`.
 impl FromStr for FaultSpec {
     type Err = SpecError;
 
@@ -49,11 +49,11 @@ impl FromStr for FaultSpec {
             let (key, value) =
                 pair.split_once('=').ok_or_else(|| SpecError::NoValue { key: pair.into() })?;
             spec = match key {
-                "loss" => spec.loss(number(key, value)?),
+                "loss" => spec.loss(share(key, value)?),
                 "burst" => spec.burst(number(key, value)?),
-                "corrupt" => spec.corrupt(number(key, value)?),
-                "dup" => spec.duplicate(number(key, value)?),
-                "reorder" => spec.reorder(number(key, value)?),
+                "corrupt" => spec.corrupt(share(key, value)?),
+                "dup" => spec.duplicate(share(key, value)?),
+                "reorder" => spec.reorder(share(key, value)?),
                 "depth" => spec.depth(number(key, value)?),
                 "delay" => spec.delay(duration(key, value)?),
                 "jitter" => spec.jitter(duration(key, value)?),
@@ -99,6 +99,18 @@ fn number<T: FromStr>(key: &str, value: &str) -> Result<T, SpecError> {
     value.parse().map_err(|_| not_a(key, value, "a number that fits"))
 }
 
+/// A probability, also in per cent.
+fn share(key: &str, value: &str) -> Result<f64, SpecError> {
+    match value.strip_suffix('%') {
+        Some(percent) => {
+            let percent: f64 =
+                percent.parse().map_err(|_| not_a(key, value, "a share such as 1%"))?;
+            Ok(percent / 100.0)
+        }
+        None => number(key, value),
+    }
+}
+
 fn duration(key: &str, value: &str) -> Result<Duration, SpecError> {
     let units = [("ns", 1e-9), ("us", 1e-6), ("ms", 1e-3), ("s", 1.0)];
     units
@@ -111,9 +123,11 @@ fn duration(key: &str, value: &str) -> Result<Duration, SpecError> {
 
 fn rate(key: &str, value: &str) -> Result<f64, SpecError> {
     let units = [("k", 1e3), ("M", 1e6), ("G", 1e9), ("", 1.0)];
+    let names = ["bit/s", "b/s", "bps"];
+    let bare = names.iter().find_map(|name| value.strip_suffix(name)).unwrap_or(value);
     units
         .iter()
-        .find_map(|(unit, factor)| Some((value.strip_suffix(unit)?, factor)))
+        .find_map(|(unit, factor)| Some((bare.strip_suffix(unit)?, factor)))
         .and_then(|(count, factor)| Some(count.parse::<f64>().ok()? * factor))
         .ok_or_else(|| not_a(key, value, "bits a second such as 800M or 2.5G"))
 }
@@ -149,6 +163,18 @@ mod tests {
             seed: 7,
         };
         assert_eq!(spec, expected);
+    }
+
+    #[test]
+    fn shares_and_rates_have_units() {
+        let (_, spec) = parse("data:loss=1%,corrupt=0.5%,dup=2%,reorder=3%,rate=2.5Gb/s").unwrap();
+        let plain = "data:loss=0.01,corrupt=0.005,dup=0.02,reorder=0.03,rate=2.5e9";
+        assert_eq!(spec, parse(plain).unwrap().1);
+        assert_eq!(
+            parse("data:loss=150%").unwrap_err().to_string(),
+            "loss=1.5: a probability is 0 to 1"
+        );
+        assert_eq!(parse("data:loss=%").unwrap_err().to_string(), "loss=%: not a share such as 1%");
     }
 
     #[test]

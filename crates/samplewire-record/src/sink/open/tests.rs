@@ -49,6 +49,37 @@ fn converted_recording_says_what_it_holds() {
 }
 
 #[test]
+fn name_that_states_a_format_converts_or_is_refused() {
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    for (name, bytes) in
+        [("a.cs8", 2), ("b.fc32", 8), ("c.cfile", 8), ("d.ci16_le", 4), ("e.CU8", 2)]
+    {
+        let mut sink = open(&at(name), &info(), &SinkOptions::new()).unwrap();
+        sink.write(0, &[0, 0x40, 0, 0xC0]).unwrap();
+        assert_eq!(sink.finish().unwrap().bytes, bytes, "{name}");
+    }
+    let fc32 = SinkOptions::new().format(Format::Fc32);
+    for (name, options, words) in [
+        (
+            "f.cs8",
+            &fc32,
+            "f.cs8: the name states sc8, and the samples are fc32: choose another name",
+        ),
+        ("g.r16", &SinkOptions::new(), "the name states r16, and the samples are sc16"),
+        ("x.wav", &SinkOptions::new(), "x.wav: such files are not written: NAME alone is a SigMF"),
+        ("x.WAV", &fc32, "NAME.raw raw samples"),
+    ] {
+        let error = open(&at(name), &info(), options).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+        assert!(!at(name).exists());
+    }
+    check_name(&at("f.cs8"), &fc32).unwrap_err();
+    check_name(&at("x.wav"), &SinkOptions::new()).unwrap_err();
+    open(&at("h.cfile"), &info(), &fc32).unwrap();
+}
+
+#[test]
 fn conversion_that_cannot_be_done_leaves_no_file() {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("a.raw");
