@@ -84,6 +84,8 @@ class Block:
     def commands(self) -> list[Command]:
         """The commands in order; a line with a backslash at its end goes on in the next."""
         found: list[Command] = []
+        if not self.has_prompt:
+            return found
         at = 0
         while at < len(self.lines):
             if not self.lines[at].startswith(PROMPT):

@@ -1,5 +1,6 @@
 """Checks the blocks of one page, in order."""
 
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -70,6 +71,7 @@ class Page:
         self._is_shown = is_shown
         self._edits: list[Edit] = []
         self._fields: dict[int, tuple[Block, dict[str, str]]] = {}
+        self._begin = time.monotonic()
         self.result = Result(self._name)
 
     def blocks(self) -> list[Block]:
@@ -193,7 +195,7 @@ class Page:
         place = self._place(block, shown.line)
         expected = shown.of(block)
         if self._is_shown:
-            self.result.shown.append(f"{place}:\n" + "\n".join(actual))
+            self.result.shown.append(f"{place}, {time.monotonic() - self._begin:.1f} s:\n" + "\n".join(actual))
         if not expected:
             return
         self.result.outputs += 1

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 ANY_LINES = "..."
-NUMBER = re.compile(r"(?<![A-Za-z0-9_.,])\d[\d,]*(?:\.\d+)?")
+NUMBER = re.compile(r"(?<![A-Za-z0-9_,])(?<!\d\.)\d[\d,]*(?:\.\d+)?")
 ANY_NUMBER = r"\d[\d,]*(?:\.\d+)?"
 UNITS = [r"(?:ns|us|ms|s|min)", r"[kMGT]?b/s", r"[kMGT]?S/s", r"[kMGT]?B"]
 """A number's unit may be any of the row of its own."""
@@ -67,7 +67,7 @@ def fields_of(line: str, varying: list[str]) -> list[tuple[int, int]]:
     found: list[tuple[int, int]] = []
     for name in sorted(varying, key=len, reverse=True):
         # No part of a longer number or word.
-        before = r"(?<![\w.,])" if name[0].isalnum() else r"(?<!#)"
+        before = r"(?<![\w,])(?<!\d\.)" if name[0].isalnum() else r"(?<!#)"
         after = r"(?!\w|[.,]\d)" if name[-1].isalnum() else r"(?!#)"
         for place in re.finditer(before + re.escape(name) + after, line):
             if all(place.end() <= first or place.start() >= end for first, end in found):
