@@ -39,7 +39,7 @@ def main() -> int:
         result = check(program, pages[0], arguments, has_network=True)
         print(json.dumps(asdict(result)))
         return 0
-    words = namespace()
+    words = None if arguments.here else namespace()
     results = []
     for page in pages or [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         begin = time.monotonic()
@@ -55,6 +55,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("pages", type=Path, nargs="*", help="all of README.md and docs by default")
     parser.add_argument("--write", action="store_true", help="put the real output into the pages")
     parser.add_argument("--show", action="store_true", help="print the output of each command")
+    parser.add_argument("--here", action="store_true", help="in this machine's network")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

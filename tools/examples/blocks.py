@@ -5,6 +5,7 @@ A block is indented by four spaces or fenced. `<!-- KEY -->` or `<!-- KEY: VALUE
 - `varies: A; B`: fields of its output whose numbers may differ;
 - `in another terminal`: its command keeps running, its output may go on;
 - `output of: PROGRAM`: the block is the output of this program, whose source is the block before;
+- `needs: A; B`: programs without which it is skipped;
 - `setup: COMMAND`: runs first, not shown; with `&` at its end it keeps running;
 - `stop`: everything that keeps running ends first;
 - `not run: REASON`.
@@ -19,7 +20,7 @@ from difflib import get_close_matches
 PROMPT = "$ "
 INDENT = "    "
 COMMENT = re.compile(r"<!-- (?P<key>[^:]*?)(?:: (?P<value>.*))? -->")
-WITH_VALUE = {"varies", "setup", "not run", "output of"}
+WITH_VALUE = {"varies", "setup", "needs", "not run", "output of"}
 BARE = {"stop", "in another terminal"}
 EARLY = {"setup", "stop"}
 """What need not stand directly before its block."""
@@ -68,10 +69,14 @@ class Block:
     def has(self, key: str) -> bool:
         return any(it.key == key for it in self.comments)
 
+    def names(self, key: str) -> list[str]:
+        """The parts of its values between semicolons."""
+        parts = [part.strip() for value in self.values(key) for part in value.split(";")]
+        return [part for part in parts if part]
+
     @property
     def varying(self) -> list[str]:
-        fields = [name.strip() for value in self.values("varies") for name in value.split(";")]
-        return [name for name in fields if name]
+        return self.names("varies")
 
     @property
     def has_prompt(self) -> bool:

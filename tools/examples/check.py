@@ -41,7 +41,8 @@ class Result:
 
 @dataclass(frozen=True)
 class Shown:
-    """The output of one command: lines `first` to before `end` of a block; `line` has the command."""
+    """The output of one command: from line `first` of a block to before `end`; the command is at
+    `line`."""
 
     line: int
     first: int
@@ -102,9 +103,17 @@ class Page:
                 self.result.skipped.append(f"{self._place(block)}: {reason}")
             elif not self._run(block, code_before(blocks, at), session):
                 # What follows may need what this block has not done.
-                break
+                return
+        if session is not None:
+            self._stop(session)
         if self._edits:
             self._write()
+
+    def _stop(self, session: Session) -> None:
+        try:
+            session.stop()
+        except RunError as error:
+            self.result.failures.append(f"{self._name}: {error}")
 
     def _place(self, block: Block, line: int = 0) -> str:
         return f"{self._name}:{block.first + line + 1}"
@@ -132,6 +141,9 @@ class Page:
     def _run(self, block: Block, code: list[str], session: Session) -> bool:
         """Whether all went as the page shows."""
         known = len(self.result.failures)
+        if missing := [it for it in block.names("needs") if not session.has(it)]:
+            self.result.skipped.append(f"{self._place(block)}: there is no {', '.join(missing)}")
+            return True
         try:
             if block.has("stop"):
                 session.stop()
@@ -195,7 +207,9 @@ class Page:
         place = self._place(block, shown.line)
         expected = shown.of(block)
         if self._is_shown:
-            self.result.shown.append(f"{place}, {time.monotonic() - self._begin:.1f} s:\n" + "\n".join(actual))
+            self.result.shown.append(
+                f"{place}, {time.monotonic() - self._begin:.1f} s:\n" + "\n".join(actual)
+            )
         if not expected:
             return
         self.result.outputs += 1

@@ -1,9 +1,14 @@
 """Compares the output in a page with that of a run, line by line.
 
-Every character must be equal, except in the fields that the page lists as varying: their numbers
-may be others. A time, a rate or a size may then have another prefix (`ms` for `us`), a field of 16
-hexadecimal digits others, a bar of `#` another length, and spaces beside a field may be more or
-fewer. A line `...` stands for any lines, or none.
+Every character must be equal, except in the fields that the page lists as varying:
+
+- their numbers may differ;
+- a time, a rate or a size may have another prefix, such as `ms` for `us`;
+- a field of 8 or 16 hexadecimal digits may have other digits, a path `/..` may be another one, and
+  a bar of `#` may have another length;
+- there may be more or fewer spaces beside a field.
+
+A line `...` stands for any lines, or none.
 """
 
 import re
@@ -15,7 +20,8 @@ NUMBER = re.compile(r"(?<![A-Za-z0-9_,])(?<!\d\.)\d[\d,]*(?:\.\d+)?")
 ANY_NUMBER = r"\d[\d,]*(?:\.\d+)?"
 UNITS = [r"(?:ns|us|ms|s|min)", r"[kMGT]?b/s", r"[kMGT]?S/s", r"[kMGT]?B"]
 """A number's unit may be any of the row of its own."""
-HEX = re.compile(r"[0-9a-f]{16}")
+HEX = re.compile(r"(?=\d*[a-f])(?:[0-9a-f]{16}|[0-9a-f]{8})")
+PATH = re.compile(r"/\S+")
 BAR = re.compile(r"#+")
 
 
@@ -103,7 +109,9 @@ def _between(text: str, *, is_after: bool, is_before: bool) -> str:
 
 def _of_field(text: str) -> str:
     if HEX.fullmatch(text):
-        return HEX.pattern
+        return f"[0-9a-f]{{{len(text)}}}"
+    if PATH.fullmatch(text):
+        return PATH.pattern
     if BAR.fullmatch(text):
         return "#+"
     pattern, at = "", 0

@@ -8,7 +8,9 @@ import compare
 
 ALIKE_MIN = 0.5
 """Below it two lines are different lines, and not one line with other words."""
-TOKEN = re.compile(r"\b[0-9a-f]{16}\b|\d[\d,]*(?:\.\d+)?|[A-Za-z]+|#+| +|.")
+TOKEN = re.compile(
+    r"\b[0-9a-f]{16}\b|\b[0-9a-f]{8}\b|(?<!\S)/\S+|\d[\d,]*(?:\.\d+)?|[A-Za-z]+|#+| +|."
+)
 
 
 def rewritten(
@@ -97,6 +99,8 @@ def _kind(token: re.Match[str]) -> str:
     text = token[0]
     if compare.HEX.fullmatch(text):
         return "hex"
+    if len(text) > 1 and text.startswith("/"):
+        return "path"
     if text[0].isdigit():
         return "0"
     return text[0] if text[0] in " #" else text
