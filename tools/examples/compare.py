@@ -99,7 +99,7 @@ def pattern_of(line: str, varying: list[str]) -> re.Pattern[str]:
 def _between(text: str, *, is_after: bool, is_before: bool) -> str:
     """Text between fields: its spaces at a field may be more or fewer."""
     if not text.strip(" "):
-        return " *" if text else ""
+        return (" +" if is_after else " *") if text else ""
     inner = text.lstrip(" ") if is_after else text
     head = " +" if inner != text else ""
     core = inner.rstrip(" ") if is_before else inner
