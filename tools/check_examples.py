@@ -4,8 +4,9 @@
 
 Each page's commands run in order in an empty folder, in a network namespace of its own where
 `unshare` and `ip` can make one. `--write` puts the output of this run into the pages where it
-differs; `--show` prints all outputs. How a page marks its blocks: tools/examples/blocks.py, and in
-short CONTRIBUTING.md. Code in Rust and C must stand in a program that is compiled.
+differs, with `--all` everywhere; `--show` prints all outputs. CONTRIBUTING.md has the comments that
+mark a page's blocks, tools/examples/blocks.py their meaning. Code in Rust and C must stand in a
+program that is compiled.
 
 Exit: 0 when all examples are right, 1 when one is not.
 """
@@ -54,6 +55,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("program", type=Path, help="the command samplewire")
     parser.add_argument("pages", type=Path, nargs="*", help="all of README.md and docs by default")
     parser.add_argument("--write", action="store_true", help="put the real output into the pages")
+    parser.add_argument("--all", action="store_true", help="with --write: where it is right, too")
     parser.add_argument("--show", action="store_true", help="print the output of each command")
     parser.add_argument("--here", action="store_true", help="in this machine's network")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
@@ -79,13 +81,13 @@ def check_inside(
     program: Path, page: Path, arguments: argparse.Namespace, words: list[str]
 ) -> Result:
     command = [*words, sys.executable, __file__, "--inside", str(program), str(page)]
-    command += ["--write"] * arguments.write + ["--show"] * arguments.show
+    command += [f"--{it}" for it in ("write", "all", "show") if getattr(arguments, it)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     return Result(**json.loads(done.stdout))
 
 
 def check(program: Path, path: Path, arguments: argparse.Namespace, *, has_network: bool) -> Result:
-    page = Page(path, is_written=arguments.write, is_shown=arguments.show)
+    page = Page(path, is_written=arguments.write, is_shown=arguments.show, is_fresh=arguments.all)
     blocks = page.blocks()
     if not any(map(is_run, blocks)):
         page.check(blocks, None)

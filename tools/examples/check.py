@@ -52,26 +52,44 @@ class Shown:
         return block.lines[self.first : self.end]
 
 
-@dataclass(frozen=True)
-class Edit:
-    """Lines of the page, from `first` to before `end`, and what takes their place."""
+@dataclass
+class New:
+    """A block with the outputs of this run: places in its lines, and what comes there."""
 
-    first: int
-    end: int
-    lines: list[str]
+    block: Block
+    outputs: list[tuple[Shown, list[str]]] = field(default_factory=list)
+    fields: list[tuple[str, str]] = field(default_factory=list)
+
+    def lines(self) -> list[str]:
+        lines = list(self.block.lines)
+        for shown, output in sorted(self.outputs, key=lambda it: it[0].first, reverse=True):
+            lines[shown.first : shown.end] = output
+        return lines
+
+    def varying(self) -> list[str]:
+        """The fields as they read now, in their order; those that are gone are left out."""
+        names = [
+            name
+            for old in self.block.varying
+            for name in [*(new for was, new in self.fields if was == old), old]
+        ]
+        gone = compare.unused(self.lines(), names)
+        return [name for name in dict.fromkeys(names) if name not in gone]
 
 
 class Page:
     """One page while it is checked."""
 
-    def __init__(self, path: Path, *, is_written: bool, is_shown: bool) -> None:
+    def __init__(
+        self, path: Path, *, is_written: bool, is_shown: bool, is_fresh: bool = False
+    ) -> None:
         self._path = path
         self._name = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
         self._text = path.read_text()
         self._is_written = is_written
         self._is_shown = is_shown
-        self._edits: list[Edit] = []
-        self._fields: dict[int, tuple[Block, dict[str, str]]] = {}
+        self._is_fresh = is_fresh
+        self._new: dict[int, New] = {}
         self._begin = time.monotonic()
         self.result = Result(self._name)
 
@@ -106,7 +124,7 @@ class Page:
                 return
         if session is not None:
             self._stop(session)
-        if self._edits:
+        if self._new:
             self._write()
 
     def _stop(self, session: Session) -> None:
@@ -214,7 +232,7 @@ class Page:
             return
         self.result.outputs += 1
         found = compare.mismatch(expected, actual, block.varying, is_whole=is_whole)
-        if found and self._is_written:
+        if self._is_written and (found or self._is_fresh):
             self._rewrite(block, shown, actual, is_whole=is_whole)
         elif found:
             self.result.failures.append(f"{place}: {found}")
@@ -224,22 +242,21 @@ class Page:
         end = [] if is_whole else [compare.ANY_LINES]
         lines, fields = rewrite.rewritten([*shown.of(block), *end], actual, block.varying)
         lines = lines[: len(lines) - len(end)]
-        first = block.first + shown.first
-        indented = [(block.indent + line).rstrip() for line in lines]
-        self._edits.append(Edit(first, block.first + shown.end, indented))
-        self._fields.setdefault(id(block), (block, {}))[1].update(fields)
+        new = self._new.setdefault(block.first, New(block))
+        new.outputs.append((shown, lines))
+        new.fields += fields
         self.result.rewritten += 1
 
     def _write(self) -> None:
-        for block, fields in self._fields.values():
+        lines = self._text.splitlines()
+        # From the end on: places further up stay.
+        for new in sorted(self._new.values(), key=lambda it: it.block.first, reverse=True):
+            block = new.block
+            inner = [(block.indent + line).rstrip() for line in new.lines()]
+            lines[block.first : block.first + len(block.lines)] = inner
             for comment in block.comments:
                 if comment.key == "varies":
-                    kept = [fields.get(it, it) for it in block.varying]
-                    text = f"<!-- varies: {'; '.join(dict.fromkeys(kept))} -->"
-                    self._edits.append(Edit(comment.line, comment.line + 1, [text]))
-        lines = self._text.splitlines()
-        for edit in sorted(self._edits, key=lambda it: it.first, reverse=True):
-            lines[edit.first : edit.end] = edit.lines
+                    lines[comment.line] = f"<!-- varies: {'; '.join(new.varying())} -->"
         self._path.write_text("\n".join(lines) + "\n")
 
 

@@ -15,12 +15,12 @@ TOKEN = re.compile(
 
 def rewritten(
     expected: list[str], actual: list[str], varying: list[str]
-) -> tuple[list[str], dict[str, str]]:
-    """The lines for the page, and each varying field's new text."""
+) -> tuple[list[str], list[tuple[str, str]]]:
+    """The lines for the page, and the old and the new text of each place of a varying field."""
     actual = [line.rstrip() for line in actual]
     places = _places(expected, actual)
     lines: list[str] = []
-    fields: dict[str, str] = {}
+    fields: list[tuple[str, str]] = []
     next_at, is_left_out = 0, False
     for line, place in zip(expected, places, strict=True):
         if line == compare.ANY_LINES:
@@ -32,7 +32,7 @@ def rewritten(
         if not is_left_out:
             lines += actual[next_at:place]
         lines.append(actual[place])
-        fields |= _fields(line, actual[place], varying)
+        fields += _fields(line, actual[place], varying)
         next_at, is_left_out = place + 1, False
     if not is_left_out:
         lines += actual[next_at:]
@@ -71,8 +71,8 @@ def _gain(expected: str, actual: str) -> float:
     return alike if alike >= ALIKE_MIN else 0.0
 
 
-def _fields(old: str, new: str, varying: list[str]) -> dict[str, str]:
-    """The new text of each varying field of a line."""
+def _fields(old: str, new: str, varying: list[str]) -> list[tuple[str, str]]:
+    """The old and the new text of each varying field of a line."""
     before, after = _tokens(old), _tokens(new)
     alike = SequenceMatcher(
         None, [_kind(it) for it in before], [_kind(it) for it in after], autojunk=False
@@ -82,11 +82,12 @@ def _fields(old: str, new: str, varying: list[str]) -> dict[str, str]:
         for block in alike.get_matching_blocks()
         for step in range(block.size)
     }
-    fields = {}
+    fields = []
     for first, end in compare.fields_of(old, varying):
         inside = [at for at, it in enumerate(before) if it.start() < end and it.end() > first]
         if inside[0] in become and inside[-1] in become:
-            fields[old[first:end]] = new[become[inside[0]].start() : become[inside[-1]].end()]
+            become_text = new[become[inside[0]].start() : become[inside[-1]].end()]
+            fields.append((old[first:end], become_text))
     return fields
 
 
