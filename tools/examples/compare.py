@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 
 ANY_LINES = "..."
-NUMBER = re.compile(r"(?<![A-Za-z0-9_,])(?<!\d\.)\d[\d,]*(?:\.\d+)?")
-ANY_NUMBER = r"\d[\d,]*(?:\.\d+)?"
+ANY_NUMBER = r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?"
+NUMBER = re.compile(r"(?<![A-Za-z0-9_,])(?<!\d\.)" + ANY_NUMBER)
 UNITS = [r"(?:ns|us|ms|s|min)", r"[kMGT]?b/s", r"[kMGT]?S/s", r"[kMGT]?B"]
 """A number's unit may be any of the row of its own."""
 HEX = re.compile(r"(?=\d*[a-f])(?:[0-9a-f]{16}|[0-9a-f]{8})")
@@ -93,6 +93,9 @@ def pattern_of(line: str, varying: list[str]) -> re.Pattern[str]:
             pattern += _of_field(line[first:end])
         at = end
     pattern += _between(line[at:], is_after=at > 0, is_before=False)
+    if at == len(line) and not line.endswith("#") and any(map(BAR.fullmatch, varying)):
+        # In the page the bar is empty.
+        pattern += "(?: +#+)?"
     return re.compile(pattern)
 
 

@@ -9,8 +9,10 @@ import compare
 ALIKE_MIN = 0.5
 """Below it two lines are different lines, and not one line with other words."""
 TOKEN = re.compile(
-    r"\b[0-9a-f]{16}\b|\b[0-9a-f]{8}\b|(?<!\S)/\S+|\d[\d,]*(?:\.\d+)?|[A-Za-z]+|#+| +|."
+    r"\b[0-9a-f]{16}\b|\b[0-9a-f]{8}\b|(?<!\S)/\S+|" + compare.ANY_NUMBER + "|[A-Za-z]+|#+| +|."
 )
+UNITS = ({"ns", "us", "ms", "s", "min"}, {"b", "kb", "Mb", "Gb"}, {"S", "kS", "MS"})
+"""Words that stand for each other behind a number."""
 
 
 def rewritten(
@@ -31,8 +33,14 @@ def rewritten(
             continue
         if not is_left_out:
             lines += actual[next_at:place]
-        lines.append(actual[place])
-        fields += _fields(line, actual[place], varying)
+        found = _fields(line, actual[place], varying)
+        text = actual[place]
+        for old, new in found:
+            if compare.PATH.fullmatch(old):
+                # Of the machine that runs it.
+                text = text.replace(new, old)
+        lines.append(text)
+        fields += found
         next_at, is_left_out = place + 1, False
     if not is_left_out:
         lines += actual[next_at:]
@@ -104,4 +112,7 @@ def _kind(token: re.Match[str]) -> str:
         return "path"
     if text[0].isdigit():
         return "0"
+    for number, words in enumerate(UNITS):
+        if text in words:
+            return f"unit {number}"
     return text[0] if text[0] in " #" else text

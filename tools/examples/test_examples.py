@@ -119,7 +119,9 @@ class Comparing(unittest.TestCase):
     def test_spaces_beside_a_field_and_a_bar_may_be_others(self) -> None:
         old = " 1.0 ms    9    9.0 %  ###"
         self.assertIsNone(mismatch(old, " 1.0 ms  100  100.0 %  ######", "9", "9.0 %", "###"))
-        self.assertIsNone(mismatch(old, " 1.0 ms    0    0.0 %", "9", "9.0 %", "###"))
+        empty = " 1.0 ms    0    0.0 %"
+        self.assertIsNone(mismatch(old, empty, "9", "9.0 %", "###"))
+        self.assertIsNone(mismatch(empty, old, "0", "0.0 %", "#"))
         self.assertIsNotNone(mismatch(old, "  1.0 ms    9    9.0 %  ###", "9", "9.0 %", "###"))
 
     def test_hexadecimal_field_and_path(self) -> None:
@@ -152,6 +154,13 @@ class Rewriting(unittest.TestCase):
     def test_line_that_is_new_comes_in_and_one_that_is_gone_goes(self) -> None:
         lines, _ = rewrite.rewritten(["one a", "gone"], ["one a", "some thing else", "more"], [])
         self.assertEqual(lines, ["one a", "some thing else", "more"])
+
+    def test_unit_changes_and_path_of_the_page_stays(self) -> None:
+        lines, fields = rewrite.rewritten(
+            ["took 2.2 ms, see /usr/bin/a"], ["took 4.6 s, see /tmp/b"], ["2.2 ms", "/usr/bin/a"]
+        )
+        self.assertEqual(lines, ["took 4.6 s, see /usr/bin/a"])
+        self.assertIn(("2.2 ms", "4.6 s"), fields)
 
     def test_rewritten_output_matches_its_run(self) -> None:
         expected = ["...", "gap  index 5..7 (3 samples, 3.0 us)", "..."]
