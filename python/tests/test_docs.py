@@ -4,6 +4,7 @@ import doctest
 import importlib
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 import samplewire
@@ -40,7 +41,7 @@ def test_example_of_the_readme() -> None:
     (code,) = re.findall(r"^```python\n(.*?)^```$", readme, re.MULTILINE | re.DOTALL)
     device = samplewire.emulate("counter", rate_hz=1e6, samples=10_000)
     assert "127.0.0.1:9100" in code
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     exec(code.replace("127.0.0.1:9100", device.address), names)
     assert names["block"].index + len(names["block"]) == 10_000
 
