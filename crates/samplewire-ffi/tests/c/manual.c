@@ -1,4 +1,5 @@
 // The code of docs/c.md, as it stands there; tools/check_examples.py compares them.
+#define _POSIX_C_SOURCE 200809L
 #include "check.h"
 
 enum { SAMPLES = 100000 };
