@@ -28,7 +28,7 @@ else
     skip "types of the Python package" "mypy is not in .venv"
 fi
 step "figures of the measurements" python3 -m unittest discover --start-directory bench
-step "README quotes an example" python3 tools/check_readme.py
+step "reading of the pages' examples" python3 -m unittest discover --start-directory tools/examples
 step "vectors are what their generator writes" python3 vectors/generate.py --check
 step "counters are what their generator writes" python3 tools/statistics.py --check
 step "generator of the counters" python3 -m unittest discover --start-directory tools

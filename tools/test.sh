@@ -89,6 +89,7 @@ step "example record_counter" example record_counter
 step "example throughput" example throughput --seconds 0.5 \
     --fault data:loss=0.01,corrupt=0.001 --fault feedback:loss=0.01
 step "example raw_udp" example raw_udp --seconds 0.2
+step "examples of README and docs" python3 tools/check_examples.py "$target/debug/samplewire"
 if .venv/bin/python -c 'import sigmf' 2>/dev/null; then
     step "recordings as the sigmf package reads them" \
         .venv/bin/python tools/check_sigmf.py "$target/debug/samplewire"

@@ -54,6 +54,11 @@ fn wrapper_works_in_cpp() {
 }
 
 #[test]
+fn code_of_the_manual_works_in_c() {
+    Program::c("manual").run_also_under_valgrind(&[]);
+}
+
+#[test]
 fn static_library_is_complete() {
     let prefix = installed();
     let source = crate_root().join("tests/c/arguments.c");

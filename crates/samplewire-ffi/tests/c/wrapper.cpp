@@ -164,8 +164,34 @@ static void transmits(const std::string &folder) {
     CHECK(std::equal(played.begin(), played.end(), reinterpret_cast<const char *>(sent.data())));
 }
 
+static std::uint64_t processed;
+
+static void process(sc16 sample) {
+    CHECK(sample == counted(processed++));
+}
+
+// The code of docs/c.md, as it stands there; tools/check_examples.py compares them.
+static void receive(const std::string &address) {
+    samplewire::receiver receiver(address);
+    while (auto block = receiver.next()) {
+        for (auto sample : block->samples<std::complex<std::int16_t>>()) {
+            process(sample);
+        }
+    }
+}
+
+static void manual() {
+    sw::device_options options;
+    options.samples = samples;
+    options.has_clock = 0;
+    sw::device device(options);
+    receive(device.address());
+    CHECK(processed == samples);
+}
+
 int main(int argc, char **argv) {
     CHECK(argc == 2);
+    manual();
     receives();
     copies();
     receives_aligned();
