@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use samplewire::sink::SinkError;
-use samplewire::source::SourceError;
+use samplewire::source::{SourceError, SpecError};
 use samplewire::transmitter::{SendError, SessionEnd};
 use samplewire::{End, OpenError, ReceiveError};
 use samplewire_io::LinkError;
@@ -175,6 +175,11 @@ fn session_error(py: Python<'_>, ended: &SessionEnd) -> PyErr {
         let message = format!("the session is over: {:?}", ended.end);
         error(py, "EndedError", message)
     })
+}
+
+/// The text names no source.
+pub(crate) fn spec_error(py: Python<'_>, spec: &SpecError) -> PyErr {
+    of_kind(py, "SourceError", spec.to_string(), "Io")
 }
 
 pub(crate) fn source_error(py: Python<'_>, source: &SourceError) -> PyErr {

@@ -10,6 +10,7 @@ use samplewire::source::{
     ReaderSource, Source, SourceError, SourceOptions, SourceSpec, StreamInfo,
 };
 
+use crate::errors;
 use crate::options::format_named;
 
 /// Where the samples of a device come from (`samplewire/_emulate.py`).
@@ -28,6 +29,12 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
+    /// Whether the text names a source.
+    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let spec = self.source.parse::<SourceSpec>();
+        spec.map(drop).map_err(|error| errors::spec_error(py, &error))
+    }
+
     pub(crate) fn format(&self) -> PyResult<Option<Format>> {
         self.format.as_deref().map(format_named).transpose()
     }
