@@ -85,8 +85,8 @@ def _as_bytes(samples: Samples, format: str, channels: int) -> tuple[NDArray[np.
         )
     shape = array.shape
     if shape[1:] != (channels, *tail_given) and not (channels == 1 and shape[1:] == tail_given):
-        expected = ("n", channels, *tail_given)
-        raise ValueError(f"samples are shaped {shape}: {format} of {channels} channels, {expected}")
+        expected = ", ".join(map(str, ("n", channels, *tail_given)))
+        raise ValueError(f"samples are shaped {shape}: {format} takes ({expected})")
     return np.ascontiguousarray(array).reshape(-1).view(np.uint8), source
 
 

@@ -112,6 +112,7 @@ impl Device {
             return Err(PyValueError::new_err(message));
         }
         let address = options::resolve(py, address)?;
+        supply.check(py)?;
         let format = supply.format()?;
         let of_source = |error| errors::source_error(py, &error);
         let sends = (0..streams).map(|_| supply.open(format).map(|it| it.info().clone()));

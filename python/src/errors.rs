@@ -12,7 +12,7 @@ use samplewire::{End, OpenError, ReceiveError};
 use samplewire_io::LinkError;
 use samplewire_proto::wire::CloseReason;
 use samplewire_record::sink::SinkError;
-use samplewire_record::source::SourceError;
+use samplewire_record::source::{SourceError, SpecError};
 
 /// The class `name` of an exception or a warning.
 pub(crate) fn class<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
@@ -175,6 +175,11 @@ fn session_error(py: Python<'_>, ended: &SessionEnd) -> PyErr {
         let message = format!("the session is over: {:?}", ended.end);
         error(py, "EndedError", message)
     })
+}
+
+/// The text names no source.
+pub(crate) fn spec_error(py: Python<'_>, spec: &SpecError) -> PyErr {
+    of_kind(py, "SourceError", spec.to_string(), "Io")
 }
 
 pub(crate) fn source_error(py: Python<'_>, source: &SourceError) -> PyErr {

@@ -164,7 +164,7 @@ pub(crate) fn device_link(
     for text in texts {
         let parsed = faults::parse(text);
         let (side, spec) =
-            parsed.map_err(|error| PyValueError::new_err(format!("faults `{text}`: {error}")))?;
+            parsed.map_err(|error| PyValueError::new_err(format!("faults: {error}")))?;
         match side {
             Side::Data => data = spec,
             Side::Feedback => feedback = spec,

@@ -9,6 +9,7 @@ use samplewire::source::{Source, StreamInfo};
 use samplewire::{BoxError, SampleIndex};
 use samplewire_record::source::{ReaderSource, SourceError, SourceOptions, SourceSpec};
 
+use crate::errors;
 use crate::options::format_named;
 
 /// Where the samples of a device come from (`samplewire/_emulate.py`).
@@ -27,6 +28,12 @@ pub(crate) struct Supply {
 }
 
 impl Supply {
+    /// Whether the text names a source.
+    pub(crate) fn check(&self, py: Python<'_>) -> PyResult<()> {
+        let spec = self.source.parse::<SourceSpec>();
+        spec.map(drop).map_err(|error| errors::spec_error(py, &error))
+    }
+
     pub(crate) fn format(&self) -> PyResult<Option<Format>> {
         self.format.as_deref().map(format_named).transpose()
     }

@@ -1,5 +1,6 @@
 """One name for one thing: device strings, and formats by their other names."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,17 @@ def test_device_string_gives_options_and_arguments_override_it(
     counter: sw.Device, tmp_path: Path
 ) -> None:
     address = f"addr={counter.address},window=64,timeout=2s,delivery=deadline:5ms"
-    with sw.receive(address) as rx:
-        assert rx.info.window >= rx.stats().window == 64
-    with sw.receive(address, window=32) as rx:
-        assert rx.stats().window == 32
-    with sw.receive(f"addr={counter.address},channels=0", streams=[0]) as rx:
-        assert len(rx.infos) == 1
+
+    def memory_bytes(place: str, window: int | None = None) -> int:
+        opened = sw.receive(place) if window is None else sw.receive(place, window=window)
+        with opened as receiver:
+            return receiver.memory_bytes
+
+    assert memory_bytes(address) == memory_bytes(counter.address, window=64)
+    assert memory_bytes(address, window=32) == memory_bytes(counter.address, window=32)
+    assert memory_bytes(address, window=32) < memory_bytes(address) < memory_bytes(counter.address)
+    with sw.receive(f"addr={counter.address},channels=0", streams=[0]) as aligned:
+        assert len(aligned.infos) == 1
     with sw.receive(f"addr={counter.address},cpu=0,coalesce=50us") as rx:
         assert "CPU 0" in str(rx.granted)
     place = f"addr={counter.address},nsamps=2k,format=CF32,no-hash"
@@ -30,7 +36,9 @@ def test_device_string_gives_options_and_arguments_override_it(
         sw.emulate(plays="null", paced=False, rate_hz=1e6) as player,
         sw.transmit(f"addr={player.address},window=64,underflow=stop,link-rate=1Gb/s") as tx,
     ):
-        assert tx.stats().window == 64
+        assert tx.send(np.zeros(10, np.complex64)) == tx.first_index + 10
+    with pytest.raises(sw.OptionError, match="link rate of 1000"):
+        sw.transmit("addr=127.0.0.1:9,link-rate=1k")
 
 
 @pytest.mark.parametrize(
@@ -94,3 +102,36 @@ def test_reading_and_block_of_a_real_format_name_the_right_call() -> None:
     for samples in (reading, block):
         with pytest.raises(TypeError, match=r"r16 samples are real: use real\(\)"):
             samples.complex()
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sw.emulate("tone"), "`tone` needs its frequency in hertz, e.g. tone:1e6"),
+        (lambda: sw.emulate(faults="data:loss=2"), "faults: loss=2: a probability is 0 to 1"),
+        (
+            lambda: sw.wire_bytes(np.zeros((4, 3), np.complex64), "sc16", 1),
+            "samples are shaped (4, 3): sc16 takes (n, 1)",
+        ),
+    ],
+)
+def test_error_says_each_thing_once(call: Callable[[], object], words: str) -> None:
+    with pytest.raises(Exception) as raised:
+        call()
+    assert str(raised.value) == words
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("x.wav", "x.wav: such files are not written"),
+        ("x.r16", "x.r16: the name states r16, and the samples are sc16"),
+    ],
+)
+def test_file_name_that_cannot_be_is_refused(
+    counter: sw.Device, tmp_path: Path, name: str, words: str
+) -> None:
+    with pytest.raises(sw.SinkError) as raised:
+        sw.record(counter.address, tmp_path / name, samples=10)
+    assert words in str(raised.value)
+    assert sw.record(counter.address, tmp_path / "x.cs8", samples=10).bytes == 20

@@ -1,4 +1,4 @@
-"""Runs the commands of a page in an empty folder, in a network of its own where the system allows it."""
+"""Runs the commands of a page in an empty folder, in a network of its own where it can have one."""
 
 import os
 import re

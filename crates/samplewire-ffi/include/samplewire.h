@@ -805,6 +805,16 @@ enum sw_result sw_probe(const char *address,
 // The name of a format, e.g. `sc16`; "unknown format" for an unknown number. Never NULL.
 const char *sw_format_str(uint32_t format);
 
+// Writes the format of a name to `format` (a `sw_format`): the library's name, SigMF's or SoapySDR's, in
+// any case, e.g. `sc16`, `ci16_le` or `CS16`.
+enum sw_result sw_format_parse(const char *name,
+                               uint32_t *format);
+
+// Writes the time in `text` to `time_ns`: a number with ns, us, ms, s or min behind it, e.g. `5ms`; a bare
+// number is in seconds. The time is above 0.
+enum sw_result sw_time_parse(const char *time,
+                             uint64_t *time_ns);
+
 // Sets `options` to the defaults; `struct_size` is `sizeof *options`.
 enum sw_result sw_receiver_options_init(struct sw_receiver_options *options, size_t struct_size);
 

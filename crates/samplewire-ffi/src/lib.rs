@@ -4,8 +4,8 @@
 //! It wraps the crate `samplewire` and contains no stream logic. It adds what a caller in C needs:
 //!
 //! - **No object is dereferenced.** A `sw_receiver *` is a name in a registry (`registry.rs`):
-//! using a freed one is an error, not an access to freed memory. Borrowed blocks and rooms are
-//! slots with a generation (`loans.rs`).
+//!   using a freed one is an error, not an access to freed memory. Borrowed blocks and rooms are
+//!   slots with a generation (`loans.rs`).
 //! - **No panic crosses the interface.** Every function runs in one guard (`result.rs`).
 //! - **Structs can grow.** Each begins with its size as the caller knows it (`sized.rs`).
 //!

@@ -92,7 +92,7 @@ fn info_behind(
     let samples = |count: u64| scale.output_of(count);
     Ok(StreamInfo {
         centre_frequency_hz: info.centre_frequency_hz.map(|hz| hz - spec.shift_hz()),
-        name: info.name.clone(),
+        name: info.name,
         len_samples: info.len_samples.map(samples),
         ..StreamInfo::new(format, 1, spec.check(info.rate_hz())?)?
     })

@@ -245,17 +245,20 @@ mod tests {
 
     /// What a chain has written.
     #[derive(Clone, Debug, Default)]
-    struct Log(Arc<Mutex<(Vec<(u64, Vec<Complex32>)>, Vec<RecordedGap>)>>);
+    struct Log {
+        samples: Arc<Mutex<Vec<(u64, Complex32)>>>,
+        gaps: Arc<Mutex<Vec<RecordedGap>>>,
+    }
 
     impl Sink for Log {
         fn write(&mut self, index: SampleIndex, bytes: &[u8]) -> Result<(), SinkError> {
-            let samples = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();
-            self.0.lock().unwrap().0.push((index, samples));
+            let samples = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned);
+            self.samples.lock().unwrap().extend((index..).zip(samples));
             Ok(())
         }
 
         fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
-            self.0.lock().unwrap().1.push(*gap);
+            self.gaps.lock().unwrap().push(*gap);
             Ok(())
         }
 
@@ -271,14 +274,11 @@ mod tests {
     impl Log {
         /// All samples with their indexes, which rise by one but across gaps.
         fn samples(&self) -> Vec<(u64, Complex32)> {
-            let log = self.0.lock().unwrap();
-            let numbered =
-                log.0.iter().flat_map(|(index, samples)| (*index..).zip(samples.clone()));
-            numbered.collect()
+            self.samples.lock().unwrap().clone()
         }
 
         fn gaps(&self) -> Vec<RecordedGap> {
-            self.0.lock().unwrap().1.clone()
+            self.gaps.lock().unwrap().clone()
         }
     }
 

@@ -80,8 +80,8 @@ pub fn check_name(path: &Path, options: &SinkOptions) -> Result<(), SinkError> {
 /// The format that the name of a raw file states: `.cs8`, `.fc32` and the like, `.cfile` for fc32.
 ///
 /// ```
-/// use samplewire::format::{self, Format;
-/// use samplewire::sink::named_format;
+/// use samplewire::format::Format;
+/// use samplewire_record::sink::named_format;
 ///
 /// assert_eq!(named_format("out.cs8".as_ref()), Some(Format::Sc8));
 /// assert_eq!(named_format("out.cfile".as_ref()), Some(Format::Fc32));

@@ -27,10 +27,10 @@ pub use typed::{FormError, FormSample, check_form};
 /// # Errors
 /// [`UnknownFormat`] with the name.
 pub fn parse(name: &str) -> Result<Format, UnknownFormat> {
-    let is_meant = |known: &&str| known.eq_ignore_ascii_case(name);
-    let known = Format::ALL.into_iter().find(|&format| {
-        is_meant(&format.as_str()) || aliases(format).iter().any(|alias| is_meant(&alias))
-    });
+    let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
+    let known = Format::ALL
+        .into_iter()
+        .find(|&format| is_meant(format.as_str()) || aliases(format).into_iter().any(is_meant));
     known.ok_or_else(|| UnknownFormat { name: name.to_owned() })
 }
 
