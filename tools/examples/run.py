@@ -1,4 +1,4 @@
-"""Runs the commands of a page in an empty folder, in a network of its own where it can have one."""
+"""Runs a page's commands in an empty folder, in a network namespace where the system allows it."""
 
 import os
 import re
