@@ -14,8 +14,8 @@ def test_device_string_gives_options_and_arguments_override_it(
 ) -> None:
     address = f"addr={counter.address},window=64,timeout=2s,delivery=deadline:5ms"
 
-    def memory_bytes(place: str, **options: Any) -> int:
-        receiver: sw.Receiver = sw.receive(place, **options)
+    def memory_bytes(place: str, window: int | None = None) -> int:
+        receiver = sw.receive(place) if window is None else sw.receive(place, window=window)
         with receiver:
             return receiver.memory_bytes
 
