@@ -15,8 +15,8 @@ def test_device_string_gives_options_and_arguments_override_it(
     address = f"addr={counter.address},window=64,timeout=2s,delivery=deadline:5ms"
 
     def memory_bytes(place: str, window: int | None = None) -> int:
-        opened = sw.receive(place) if window is None else sw.receive(place, window=window)
-        with opened as receiver:
+        receiver = sw.receive(place) if window is None else sw.receive(place, window=window)
+        with receiver:
             return receiver.memory_bytes
 
     assert memory_bytes(address) == memory_bytes(counter.address, window=64)

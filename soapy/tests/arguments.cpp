@@ -44,6 +44,7 @@ void what_there_is_not_is_named(SoapySDR::Device &radio) {
     radio.writeSetting("delivery", "deadline:5ms");
     CHECK(radio.readSetting("delivery") == "deadline" && radio.readSetting("deadline_us") == "5000");
     radio.writeSetting("delivery", "complete");
+    radio.writeSetting("deadline_us", "0");
     radio.writeSetting("mtu", "9000");
     check_throws("colour", [&] { radio.readSensor(SOAPY_SDR_RX, 0, "colour"); });
     CHECK(radio.readSensor(SOAPY_SDR_RX, 0, "received") == "0");
