@@ -199,7 +199,7 @@ mod tests {
         let manual = include_str!("../../../docs/statistics.md");
         let (_, section) = manual.split_once("\n### How exact that is\n").expect("a section");
         let section = section.split("\n#").next().expect("its text");
-        let is_row = |line: &&str| line.starts_with('|') && !line.starts_with("|bound");
+        let is_row = |line: &&str| line.starts_with('|') && !line.starts_with("| bound");
         let mut rows: Vec<_> = section.lines().filter(is_row).skip(1).collect();
         let mut counts: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (subject, bound, doubt) in RULES {
@@ -211,7 +211,7 @@ mod tests {
         }
         let expected: Vec<_> = counts
             .iter()
-            .map(|((bound, doubt), keys)| format!("|{bound}|{doubt}|{}|", keys.join(", ")))
+            .map(|((bound, doubt), keys)| format!("| {bound} | {doubt} | {} |", keys.join(", ")))
             .collect();
         rows.sort_unstable();
         assert_eq!(rows, expected);

@@ -309,7 +309,7 @@ mod tests {
             (between::<u8>(1, 999)("256").unwrap_err(), "`256` must be 1 to 999"),
             (between::<u64>(1, u64::MAX)("x").unwrap_err(), "`x` must be 1 or more"),
             (size("0").unwrap_err(), "`0` is no whole number of bytes from 1"),
-            (share("51%").unwrap_err(), "`51%` is no share from 0 to 0.5"),
+            (share("51%").unwrap_err(), "`51%` is not a share from 0 to 0.5"),
         ] {
             assert!(error.starts_with(words), "{error}");
         }
