@@ -25,9 +25,9 @@ pub use samplewire_proto::wire::Format;
 /// # Errors
 /// [`UnknownFormat`] with the name.
 pub fn parse(name: &str) -> Result<Format, UnknownFormat> {
-    let is_meant = |known: &&str| known.eq_ignore_ascii_case(name);
+    let is_meant = |known: &str| known.eq_ignore_ascii_case(name);
     let known = Format::ALL.into_iter().find(|&format| {
-        is_meant(&format.as_str()) || aliases(format).iter().any(|alias| is_meant(&alias))
+        is_meant(format.as_str()) || aliases(format).iter().any(|alias| is_meant(alias))
     });
     known.ok_or_else(|| UnknownFormat { name: name.to_owned() })
 }
