@@ -1,22 +1,22 @@
-//! The counters of a recording: of each stream, over all openings, and their sums.
+//! The counters of a recording: for each stream over all openings, and their sums.
 
 use std::time::Duration;
 
 use samplewire::receiver::{Interleaved, LaneCounts, PortStats, ReceiverSnapshot};
 
-/// The counters of one of the streams that are recorded as one.
+/// The counters of one of the streams that are recorded together.
 #[derive(Clone, Copy, Debug)]
 pub struct StreamCounters {
     /// The stream's number.
     pub stream: u16,
     /// Counters of its receiver.
     pub snapshot: ReceiverSnapshot,
-    /// What its alignment with the other streams counted.
+    /// Counters of its alignment with the other streams.
     pub counts: LaneCounts,
 }
 
 impl StreamCounters {
-    /// These, and those of a later opening of the same stream.
+    /// Adds the counters of a later opening of the same stream.
     #[must_use]
     pub fn and(&self, later: &Self) -> Self {
         Self {
@@ -27,17 +27,17 @@ impl StreamCounters {
     }
 }
 
-/// Closes streams, and returns the final counters of each, and of their port.
+/// Closes streams, and returns the final counters of each stream and of their port.
 ///
 /// # Blocking
-/// Until the device knows, or [`Interleaved::close`] gives it up.
+/// Until the device confirms, or [`Interleaved::close`] gives up.
 pub fn close(receiver: Interleaved) -> (Vec<StreamCounters>, PortStats) {
     let numbers: Vec<_> = receiver.infos().map(|info| info.stream).collect();
     let closed = receiver.close();
     (of_closed(numbers, closed.streams), closed.port)
 }
 
-/// The final counters of the streams with these numbers.
+/// Returns the final counters of the streams with these numbers.
 pub fn of_closed(
     numbers: impl IntoIterator<Item = u16>,
     closed: impl IntoIterator<Item = (ReceiverSnapshot, LaneCounts)>,
@@ -46,9 +46,9 @@ pub fn of_closed(
     numbers.into_iter().zip(closed).map(of_stream).collect()
 }
 
-/// The sums over all streams of a port, and of what the port counted besides; of round-trip times
-/// and silences the longest. What is counted of their socket, each stream has seen all of, or all
-/// but the latest.
+/// Adds the counters of all streams of a port and of the port itself. Round-trip times and silences
+/// are the longest, not sums. The socket's counters are the highest of any stream: each stream
+/// sees all of them, or all but the latest.
 pub fn total(streams: impl Iterator<Item = ReceiverSnapshot>, port: PortStats) -> ReceiverSnapshot {
     let mut total = streams.fold(ReceiverSnapshot::default(), |all, one| ReceiverSnapshot {
         rtt_ns: all.rtt_ns.max(one.rtt_ns),
@@ -64,7 +64,7 @@ pub fn total(streams: impl Iterator<Item = ReceiverSnapshot>, port: PortStats) -
     total
 }
 
-/// How long the device has been silent, where a device that lives is not.
+/// Returns how long the device has been silent, if longer than a live device would be.
 pub fn silence(snapshot: &ReceiverSnapshot) -> Option<Duration> {
     (snapshot.silent_ns > 0).then(|| Duration::from_nanos(snapshot.silent_ns))
 }

@@ -1,7 +1,7 @@
-//! The block of a circuit that writes a recording.
+//! The circuit block that writes a recording.
 //!
-//! It stands beside those of [`samplewire::ends`], which receive, send and read. It is of one type of
-//! sample, and is made only for a stream of that format: the blocks of `samplewire-blocks` convert.
+//! It complements the blocks of [`samplewire::ends`], which receive, send and read. It accepts one
+//! sample type, and only a stream of that format. The blocks of `samplewire-blocks` convert.
 //!
 //! ```no_run
 //! use num_complex::Complex;
@@ -32,8 +32,8 @@ use samplewire_proto::{Cause, SampleIndex};
 use crate::sigmf::{RecordedCause, RecordedGap};
 use crate::sink::{self, SinkSummary};
 
-/// Writes to a [`sink::Sink`]: a SigMF recording, raw samples, as [`sink::open`] chooses. What is
-/// missing, where tags say so, becomes gaps of the recording with their causes.
+/// Writes to a [`sink::Sink`]: a SigMF recording or raw samples, as [`sink::open`] chooses. Missing
+/// samples that tags report become gaps of the recording with their causes.
 #[derive(Debug)]
 pub struct SinkBlock<T> {
     sink: Box<dyn sink::Sink>,
@@ -44,16 +44,16 @@ pub struct SinkBlock<T> {
 }
 
 impl<T: FormSample> SinkBlock<T> {
-    /// Into `sink`, which was opened for samples as of `info`.
+    /// Writes to `sink`, which was opened for samples of `info`.
     ///
     /// # Errors
-    /// [`FormError`]: these are no `T`.
+    /// [`FormError`]: the samples of `info` are not of type `T`.
     pub fn new(sink: Box<dyn sink::Sink>, info: &StreamInfo) -> Result<Self, FormError> {
         check_form::<T>(info)?;
         Ok(Self { sink, next_index: None, summary: Arc::default(), samples: PhantomData })
     }
 
-    /// What was written, once the graph has ended.
+    /// Returns the sink's summary, which is set when the graph has ended.
     pub fn summary(&self) -> Arc<OnceLock<SinkSummary>> {
         Arc::clone(&self.summary)
     }
@@ -65,7 +65,8 @@ impl<T: FormSample> SinkBlock<T> {
         if total == 0 {
             return Ok(());
         }
-        // Behind a block that changes the rate the tags count other samples than the index does.
+        // After a block that changes the rate, tags count samples of another rate than the index
+        // does.
         let between = self.next_index.map_or(total, |next| index.saturating_sub(next));
         let mut first = index.saturating_sub(between);
         for (cause, samples) in tags.iter().filter_map(of) {
@@ -112,7 +113,8 @@ impl<T: FormSample> Sink<T> for SinkBlock<T> {
     }
 }
 
-/// The samples that a tag says are missing before it, and why: also causes of a recording's own.
+/// Returns the samples that a tag reports as missing, and the cause, which may be the recording's
+/// own.
 fn recorded_before(kind: &TagKind) -> Option<(RecordedCause, u64)> {
     let (cause, samples) = missing_before(kind)?;
     let recorded = match kind {

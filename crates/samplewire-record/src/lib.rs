@@ -1,14 +1,14 @@
-//! Recordings of Samplewire streams: what is written, read back, and proven.
+//! Recordings of Samplewire streams: write them, read them and verify them.
 //!
-//! - [`recorder`] is the loop from a device's streams into a sink; [`counters`] are its counters.
+//! - [`recorder`] records a device's streams into a sink; [`counters`] are its counters.
 //! - [`sink`] writes samples and gaps: SigMF, raw bytes, compressed, in parts.
-//! - [`source`] reads recordings and makes signals, for a device to send.
-//! - [`account`] adds up every index of a recording; [`mod@verify`] proves a recording from its
+//! - [`source`] reads recordings and generates signals for a device to send.
+//! - [`account`] counts every index of a recording; [`mod@verify`] proves a recording from its
 //!   files alone.
-//! - [`sigmf`] is the metadata, [`storage`] the files.
+//! - [`sigmf`] reads and writes metadata; [`storage`] accesses files.
 //!
-//! The feature `graph`, off by default, adds [`chain`], which processes samples on their way into a
-//! sink or out of a source, and the block of a circuit that writes a recording.
+//! The feature `graph`, off by default, adds [`chain`] and a circuit block that writes a recording.
+//! [`chain`] processes samples before a sink or after a source.
 
 #![forbid(unsafe_code)]
 

@@ -1,5 +1,5 @@
-//! What the thread that hashes a file waits by: the standard library's, or under `--cfg loom` what
-//! the model checker watches.
+//! The synchronisation of the hash thread. It comes from the standard library, or with `--cfg loom`
+//! from the model checker.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::atomic::{AtomicBool, Ordering};

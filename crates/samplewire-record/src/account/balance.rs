@@ -1,7 +1,7 @@
 //! The sum of an account: `docs/statistics.md#the-account`.
 
 use super::Account;
-/// Every index of a range in exactly one term.
+/// Counts each index of a range in exactly one term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
     /// The length of the range, over all runs of the device.
@@ -18,20 +18,20 @@ pub struct Balance {
     pub before_first: u64,
 }
 
-/// An account that does not add up: a defect of this program.
+/// An account that does not add up. This is a defect of this program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Defect {
-    /// The terms are not the range.
+    /// The sum of the terms is not the length of the range.
     #[error(
         "{indexes} indexes, but the terms add up to {sum}",
         indexes = .0.indexes,
         sum = .0.sum()
     )]
     Sum(Balance),
-    /// A piece lies before the end of the one before it.
+    /// A block or a gap begins before the end of the previous one.
     #[error("{0} pieces came twice")]
     Twice(u64),
-    /// What is missing by hop is not what is missing by cause.
+    /// The sum by hop differs from the sum by cause.
     #[error("{by_hop} samples are missing by hop, and {by_cause} by cause")]
     Hops {
         /// The sum over all hops.
@@ -39,7 +39,7 @@ pub enum Defect {
         /// The sum over all causes.
         by_cause: u64,
     },
-    /// The file took more than was delivered.
+    /// The file has more samples than were delivered.
     #[error("{written} samples are written, and {delivered} were delivered")]
     Written {
         /// What the file took.
@@ -50,7 +50,7 @@ pub enum Defect {
 }
 
 impl Balance {
-    /// Checks an account, of which the files took `written` samples.
+    /// Checks an account whose files received `written` samples.
     ///
     /// # Errors
     /// [`Defect`].
@@ -76,14 +76,14 @@ impl Balance {
         }
     }
 
-    /// Whether the range is delivered, and written, in full.
+    /// Returns whether the whole range was delivered and written.
     pub const fn is_whole(&self) -> bool {
         self.missing == 0 && self.not_written == 0
     }
 
     fn sum(&self) -> u64 {
         let Self { indexes: _, samples, missing, left_out, not_written, before_first } = *self;
-        // A device that restarts may name indexes up to the last one each time.
+        // A device that restarts may use indexes up to the maximum in each run.
         [samples, missing, left_out, not_written, before_first]
             .into_iter()
             .fold(0, u64::saturating_add)

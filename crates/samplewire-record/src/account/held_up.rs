@@ -1,27 +1,27 @@
-//! Whether a program held its stream up before a gap.
+//! Finds out whether a program delayed its stream before a gap.
 
 use samplewire::receiver::Stalls;
 use samplewire_proto::SampleIndex;
 
 use crate::sigmf::RecordedGap;
 
-/// Whether the program, or what it writes to, held the stream up before a gap.
+/// Whether the program, or its output, delayed the stream before a gap.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct HeldUp {
     rate_hz: f64,
-    /// Where the stalls began that the last gaps came of, and what these lost.
+    /// Where the stalls began that caused the latest gaps, and the samples lost in those gaps.
     stalled_at: SampleIndex,
     lost: u64,
 }
 
 impl HeldUp {
-    /// Of a stream of this rate, 0 where it is not known.
+    /// Creates the check for a stream of this rate; 0 means unknown.
     pub const fn new(rate_hz: f64) -> Self {
         Self { rate_hz, stalled_at: 0, lost: 0 }
     }
 
-    /// Whether what the source lost in `gap` came of `stalls`, for the most part and at most: all that
-    /// came of them is no longer than they were.
+    /// Returns whether `stalls` explain the source's losses in `gap`, together with the losses that
+    /// the same stalls have already explained.
     pub fn before(&mut self, gap: &RecordedGap, stalls: impl FnOnce() -> Stalls) -> bool {
         if gap.source_lost == 0 {
             return false;
@@ -50,7 +50,7 @@ mod tests {
             let cause = RecordedCause::Stream(Cause::SourceOverflow);
             RecordedGap { first, not_repaired: 0, source_lost, cause, stream: None }
         };
-        // 1 ms while index 5,000 was to come, of ends that hold 1,000 samples each.
+        // A stall of 1 ms before index 5,000; each end holds 1,000 samples.
         let mut stalls = Stalls::new(10, 100);
         let mut held_up = HeldUp::new(1e6);
         assert!(!held_up.before(&gap(5_500, 5), || stalls));

@@ -1,22 +1,23 @@
-//! Where samples were lost: each that is missing was lost at one hop between converter and file.
+//! Where samples were lost. Each missing sample was lost at one hop between converter and file.
 
 use samplewire_proto::Cause;
 
 use crate::sigmf::{RecordedCause, RecordedGap};
 
-/// A place on the way of a sample. The host's interface is none of these: what it drops is of all
-/// programs, and its share of a stream's losses is not known.
+/// A place on the path of a sample. The host's network interface is not a hop: it counts the drops
+/// of all programs together, so a stream's share is not known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hop {
     /// The source, or the device's own memory.
     Device,
-    /// Everything between the device's socket and this host's; also what cannot be decided.
+    /// Everything between the device's socket and this host's socket; also losses whose place is
+    /// not known.
     Wire,
     /// This host's socket.
     Socket,
-    /// The program took too slowly what its receiver held, so the device lost it.
+    /// The program was too slow to take samples from its receiver, so the device lost samples.
     Application,
-    /// The file took it too slowly, so the device lost it.
+    /// The file was too slow, so the device lost samples.
     Disk,
 }
 
@@ -25,7 +26,7 @@ impl Hop {
     pub const ALL: [Self; 5] =
         [Self::Device, Self::Wire, Self::Socket, Self::Application, Self::Disk];
 
-    /// The word for it, for people, in JSON and as a label.
+    /// Returns the name for people, for JSON and for labels.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Device => "device",
@@ -36,7 +37,7 @@ impl Hop {
         }
     }
 
-    /// Where the samples were lost that a gap of `cause` counts.
+    /// Returns the hop at which the samples of a gap with this cause were lost.
     pub const fn of(cause: RecordedCause) -> Self {
         match cause {
             RecordedCause::Stream(Cause::SourceOverflow) | RecordedCause::DeviceRestarted => {
@@ -65,7 +66,7 @@ impl Hops {
     /// Nothing is missing.
     pub const NONE: Self = Self { device: 0, wire: 0, socket: 0, application: 0, disk: 0 };
 
-    /// What gaps of these causes count, where it is not known whether the program held the stream up.
+    /// Counts gaps by cause alone, when it is not known whether the program delayed the stream.
     pub fn of_causes(samples: impl IntoIterator<Item = (RecordedCause, u64)>) -> Self {
         let mut hops = Self::NONE;
         for (cause, samples) in samples {
@@ -74,8 +75,8 @@ impl Hops {
         hops
     }
 
-    /// Adds a gap. What the source lost while the program held all that its receiver has,
-    /// `is_held_up`, was lost by the program.
+    /// Adds a gap. `is_held_up` states that the program held all of its receiver's memory; then the
+    /// source's losses count for the program.
     pub fn add(&mut self, gap: &RecordedGap, is_held_up: bool) {
         for (cause, samples) in gap.by_cause() {
             let hop = match Hop::of(cause) {

@@ -1,4 +1,4 @@
-//! The account of a recording: every index once, as a sample or as missing with its cause.
+//! The account of a recording: each index counts once, as a sample or as missing with its cause.
 
 mod balance;
 mod held_up;
@@ -16,7 +16,7 @@ pub use hops::{Hop, Hops};
 pub struct Account {
     first: SampleIndex,
     next: SampleIndex,
-    /// Indexes of the device's earlier runs.
+    /// The number of indexes of the device's earlier runs.
     before: u64,
     /// The device's runs.
     boots: u32,
@@ -26,20 +26,20 @@ pub struct Account {
     gap_samples: [u64; RecordedCause::ALL.len()],
     hops: Hops,
     gaps: u64,
-    /// Whether a gap has losses of the path and of the source, whose numbers are bounds.
+    /// Whether a gap has losses of the path and of the source. Both counts are then bounds.
     has_mixed_gap: bool,
-    /// Whether a sample or a gap of the device's present run has come.
+    /// Whether the device's present run has a sample or a gap so far.
     has_begun: bool,
-    /// Indexes before that, of all runs.
+    /// Indexes before the first sample or gap, over all runs.
     before_first: u64,
-    /// Indexes that the device left out on purpose later.
+    /// Indexes that the device later left out on purpose.
     left_out: u64,
-    /// Blocks and gaps that do not lie where the ones before them ended.
+    /// Blocks and gaps that do not begin where the previous ones ended.
     misplaced: u64,
 }
 
 impl Account {
-    /// An account that begins at `first` and takes `limit` indexes.
+    /// Creates an account that begins at `first` and counts `limit` indexes.
     pub const fn new(first: SampleIndex, limit: Option<u64>) -> Self {
         Self {
             first,
@@ -59,8 +59,8 @@ impl Account {
         }
     }
 
-    /// Takes a gap; the part of it that lies before the limit, if there is one. `is_held_up` says
-    /// whether the program held the stream up before it.
+    /// Counts a gap, and returns its part before the limit, if any. `is_held_up` states whether the
+    /// program delayed the stream before the gap.
     pub fn take_gap(&mut self, gap: &RecordedGap, is_held_up: bool) -> Option<RecordedGap> {
         let count = self.within(gap.count());
         if count == 0 {
@@ -68,7 +68,7 @@ impl Account {
         }
         self.step_to(gap.first);
         self.has_mixed_gap |= gap.is_mixed();
-        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        // For a gap that is cut, it is not known which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
         let taken = RecordedGap { not_repaired, source_lost: count - not_repaired, ..*gap };
         for (cause, samples) in taken.by_cause() {
@@ -80,7 +80,7 @@ impl Account {
         Some(taken)
     }
 
-    /// Takes samples; how many of them lie before the limit.
+    /// Counts samples, and returns how many of them are before the limit.
     pub fn take_samples(&mut self, index: SampleIndex, len: usize) -> usize {
         let count = self.within(len as u64);
         if count == 0 {
@@ -92,7 +92,7 @@ impl Account {
         count as usize
     }
 
-    /// Goes on at `first` of another run of the device, whose indexes are not comparable.
+    /// Continues at `first` of another run of the device. Indexes of two runs are not comparable.
     pub fn restart_at(&mut self, first: SampleIndex) {
         self.before = self.before.saturating_add(self.next - self.first);
         self.boots = self.boots.saturating_add(1);
@@ -100,40 +100,39 @@ impl Account {
         self.has_begun = false;
     }
 
-    /// How many samples of a block lie before the index that is to come: they are there already.
+    /// Returns how many samples of a block are before the next index: these are already counted.
     pub const fn overlap(&self, index: SampleIndex, len: usize) -> usize {
         let ahead = self.next.saturating_sub(index);
         if ahead < len as u64 { ahead as usize } else { len }
     }
 
-    /// The part of a gap that lies at or behind the index that is to come: the rest is there
-    /// already, or in a gap that was taken.
+    /// Returns the part of a gap at or after the next index. The rest is already counted.
     pub fn ahead(&mut self, gap: &RecordedGap) -> Option<RecordedGap> {
         let behind = self.next.saturating_sub(gap.first);
         let count = gap.count().checked_sub(behind).filter(|&count| count > 0)?;
         self.has_mixed_gap |= gap.is_mixed();
-        // Of a gap that is cut, it is not known which of its indexes the source lost.
+        // For a gap that is cut, it is not known which of its indexes the source lost.
         let not_repaired = gap.not_repaired.min(count);
         let first = gap.first + behind;
         Some(RecordedGap { first, not_repaired, source_lost: count - not_repaired, ..*gap })
     }
 
-    /// Whether the limit is reached.
+    /// Returns whether the limit is reached.
     pub fn is_full(&self) -> bool {
         self.left == Some(0)
     }
 
-    /// How many indexes are still wanted.
+    /// Returns how many indexes are still wanted; `None` for all.
     pub const fn left(&self) -> Option<u64> {
         self.left
     }
 
-    /// The device's runs that samples are of.
+    /// Returns the number of the device's runs that the samples come from.
     pub const fn boots(&self) -> u32 {
         self.boots
     }
 
-    /// The first index of the device's last run, and the one after the last.
+    /// Returns the first index of the device's last run and the index after the last.
     pub const fn range(&self) -> std::ops::Range<SampleIndex> {
         self.first..self.next
     }
@@ -153,12 +152,12 @@ impl Account {
         &self.gap_samples
     }
 
-    /// Samples missing, by where they were lost.
+    /// Samples missing, by hop.
     pub const fn hops(&self) -> &Hops {
         &self.hops
     }
 
-    /// Whether a gap has losses of the path and of the source: of neither the number is exact.
+    /// Whether a gap has losses of the path and of the source. Neither count is then exact.
     pub const fn has_mixed_gap(&self) -> bool {
         self.has_mixed_gap
     }
@@ -168,7 +167,7 @@ impl Account {
         self.gaps
     }
 
-    /// All indexes by term, of which the recording's files took `written` samples.
+    /// Returns all indexes by term. `written` is the number of samples in the recording's files.
     ///
     /// # Errors
     /// [`Defect`]: an index is in no term, or in two.
@@ -176,7 +175,7 @@ impl Account {
         Balance::new(self, written)
     }
 
-    /// Moves on to an index that the device set on purpose.
+    /// Continues at an index that the device chose on purpose.
     fn step_to(&mut self, index: SampleIndex) {
         match index.checked_sub(self.next) {
             Some(jump) if self.has_begun => self.left_out += jump,

@@ -1,4 +1,4 @@
-//! Samples into a graph, from a thread that pushes them.
+//! Pushes samples from a thread into a graph.
 
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,7 +14,7 @@ use samplewire_proto::{Cause, SampleIndex};
 
 use crate::sigmf::{RecordedCause, RecordedGap};
 
-/// A pair of a feed and the source that it feeds.
+/// Creates a feed and the source block that it feeds.
 pub(super) fn feed<T: FormSample>(rate_hz: f64) -> (Feed, FeedSource<T>) {
     let (bytes, bytes_out) = RingBuffer::new(BYTES);
     let (items, items_out) = RingBuffer::new(ITEMS);
@@ -37,7 +37,7 @@ pub(super) fn feed<T: FormSample>(rate_hz: f64) -> (Feed, FeedSource<T>) {
     (feed, source)
 }
 
-/// What a [`Feed`] pushes besides the bytes.
+/// The part of an item that is not bytes.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Samples { index: SampleIndex, len_bytes: usize },
@@ -45,14 +45,14 @@ enum Item {
     End,
 }
 
-/// What both ends see.
+/// State that both ends share.
 #[derive(Debug)]
 struct Shared {
     /// Wakes the graph.
     waker: OnceLock<Waker>,
-    /// Rings when there is room.
+    /// Rings when there is room in the queue.
     room: Bell,
-    /// The graph takes nothing more.
+    /// The graph has ended and takes no more items.
     is_gone: AtomicBool,
 }
 
@@ -69,10 +69,10 @@ pub(super) struct Feed {
 pub(super) struct Gone;
 
 impl Feed {
-    /// Pushes samples of `frame_bytes` each, the first of which has `index`.
+    /// Pushes samples of `frame_bytes` each; the first sample has `index`.
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub(super) fn samples(
         &mut self,
         index: SampleIndex,
@@ -97,17 +97,17 @@ impl Feed {
     /// Pushes a gap.
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub(super) fn gap(&mut self, gap: &RecordedGap) -> Result<(), Gone> {
         self.wait_for(0)?;
         self.push(Item::Gap(*gap));
         Ok(())
     }
 
-    /// Nothing more will come.
+    /// Pushes the end: no more items follow.
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub(super) fn end(&mut self) -> Result<(), Gone> {
         self.wait_for(0)?;
         self.push(Item::End);
@@ -121,10 +121,10 @@ impl Feed {
         }
     }
 
-    /// Waits for room for an item and so many bytes.
+    /// Waits for room for one item and `len_bytes` bytes.
     fn wait_for(&self, len_bytes: usize) -> Result<(), Gone> {
         let look = || {
-            // Acquire: pairs with the store of the source's end.
+            // Acquire: pairs with the Release store when the source ends.
             if self.shared.is_gone.load(Ordering::Acquire) {
                 return Some(Err(Gone));
             }
@@ -149,16 +149,16 @@ pub(super) struct FeedSource<T> {
     items: Consumer<Item>,
     shared: Arc<Shared>,
     rate_hz: f64,
-    /// Of the next sample of the item in hand.
+    /// The index of the next sample of the current item.
     index: SampleIndex,
     left_bytes: usize,
-    /// What is missing before the next sample, by cause.
+    /// Samples missing before the next sample, by cause.
     missing: [u64; RecordedCause::ALL.len()],
     samples: PhantomData<fn() -> T>,
 }
 
 impl<T: FormSample + bytemuck::Pod> FeedSource<T> {
-    /// Fills a quantum with samples of the item in hand.
+    /// Fills a quantum with samples of the current item.
     fn show(&mut self, quantum: &mut Quantum<T>) -> Result<(), Failure> {
         let size = size_of::<T>();
         let samples = (self.left_bytes / size).min(quantum.capacity());
@@ -212,13 +212,13 @@ impl<T: FormSample + bytemuck::Pod> Source<T> for FeedSource<T> {
 
 impl<T> Drop for FeedSource<T> {
     fn drop(&mut self) {
-        // Release: whoever sees it knows that nothing more is taken.
+        // Release: a thread that reads `true` knows that the source takes no more items.
         self.shared.is_gone.store(true, Ordering::Release);
         self.shared.room.ring();
     }
 }
 
-/// The tag of a gap; [`SinkBlock`](crate::graph::SinkBlock) reads the cause by its words.
+/// Returns the tag of a gap. [`SinkBlock`](crate::graph::SinkBlock) finds the cause by its text.
 fn kind_of(cause: RecordedCause, lost_samples: u64) -> TagKind {
     match cause {
         RecordedCause::Stream(Cause::SourceOverflow) => TagKind::Overflow { lost_samples },
@@ -226,14 +226,14 @@ fn kind_of(cause: RecordedCause, lost_samples: u64) -> TagKind {
     }
 }
 
-// One session has the causes of a stream, and the disk's: each finds room for its tag.
+// One session can have the causes of a stream and the disk's: there is room for a tag of each.
 const _: () = assert!(Cause::ALL.len() < samplewire_circuit::Tags::LEN_MAX);
 
-/// Bytes on their way: a quarter of a second of a recording of 4 MB/s, 100 us at 100 Gb/s.
+/// Bytes in the queue: a quarter of a second of a recording of 4 MB/s, 100 us at 100 Gb/s.
 const BYTES: usize = 1 << 20;
 
-/// Items on their way.
+/// Items in the queue.
 const ITEMS: usize = 1_024;
 
-/// The longest sleep of a writer: the graph may end without a ring.
+/// The longest sleep of a writer: the graph may end without ringing the bell.
 const PAUSE_MAX: Duration = Duration::from_millis(100);

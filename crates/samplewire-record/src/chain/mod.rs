@@ -1,8 +1,9 @@
-//! A stream processed on its way into a recording, or out of a source: the command's `--chain`.
+//! Processes a stream before a recording or after a source: the command's `--chain`.
 //!
-//! A [`ChainSpec`] such as `mix:1.2M,lowpass:200k,decimate:8` names blocks of `samplewire-blocks` in
-//! order. [`ChainSink`] processes what is written to a sink, [`ChainSource`] what is read from a
-//! source. Both run a graph of `samplewire-circuit` in a thread of its own.
+//! A [`ChainSpec`] such as `mix:1.2M,lowpass:200k,decimate:8` lists blocks of `samplewire-blocks`
+//! in order. [`ChainSink`] processes the samples that are written to a sink. [`ChainSource`]
+//! processes the samples that are read from a source. Each runs a graph of `samplewire-circuit` in
+//! a separate thread.
 
 mod feed;
 mod sink;
@@ -20,7 +21,7 @@ pub use sink::ChainSink;
 pub use source::ChainSource;
 pub use spec::{ChainSpec, ParseChainError, Step};
 
-/// A type of IQ sample that a chain takes and makes.
+/// A type of IQ sample that a chain accepts and returns.
 trait Iq: FormSample + ConvertFrom<Complex32> + bytemuck::Pod
 where
     Complex32: ConvertFrom<Self>,
@@ -44,26 +45,26 @@ pub enum ChainError {
         /// Its channels.
         channels: u16,
     },
-    /// A step does not fit the sample rate.
+    /// A step is not possible at its sample rate.
     #[error("{step} at {rate_hz} S/s: {why}")]
     Step {
         /// The step.
         step: Step,
-        /// The sample rate before it in hertz; 0 when it is not known.
+        /// The sample rate before the step in hertz; 0 if it is not known.
         rate_hz: f64,
-        /// What would fit.
+        /// What would be possible.
         why: String,
     },
-    /// The sample rate behind the chain is out of range.
+    /// The sample rate after the chain is out of range.
     #[error(transparent)]
     Rate(#[from] RateError),
-    /// The stream is not what its format says.
+    /// The stream does not match its format.
     #[error(transparent)]
     Form(#[from] FormError),
     /// The graph cannot be built.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The system refuses a thread.
+    /// The operating system cannot start the thread.
     #[error("the thread of the chain: {0}")]
     Thread(#[from] std::io::Error),
 }
@@ -82,7 +83,7 @@ macro_rules! with_iq_type {
 }
 use with_iq_type;
 
-/// What a stream is behind a chain, in another format perhaps.
+/// Describes the stream after a chain, which may have another format.
 fn info_behind(
     spec: &ChainSpec,
     info: &StreamInfo,

@@ -1,4 +1,4 @@
-//! A sink that processes what is written to it.
+//! A sink that processes the samples written to it.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -21,8 +21,8 @@ use crate::sink::{Backlog, Sink, SinkError, SinkSummary};
 
 /// Processes samples by a [`ChainSpec`] and writes them to another sink, as fc32.
 ///
-/// Output `n` stands at input `n * decimation / interpolation`, so the indexes of the recording
-/// follow the rate. A gap of the input becomes a gap of the output with the same cause.
+/// Output `n` corresponds to input `n * decimation / interpolation`, so the recording counts its
+/// indexes at the new rate. A gap of the input becomes a gap of the output with the same cause.
 ///
 /// ```
 /// use samplewire::StreamInfo;
@@ -47,13 +47,13 @@ pub struct ChainSink {
     thread: Option<JoinHandle<Result<(), String>>>,
     /// Samples that were written to the chain.
     taken_samples: u64,
-    /// The index after what came last.
+    /// The index after the last sample or gap.
     next_index: Option<SampleIndex>,
     backlog: Backlog,
 }
 
 impl ChainSink {
-    /// What the other sink must be opened for.
+    /// Returns the stream for which the other sink must be opened.
     ///
     /// # Errors
     /// [`ChainError`]: the samples are not IQ of one channel, or a step does not suit the rate.
@@ -61,10 +61,11 @@ impl ChainSink {
         info_behind(spec, info, Format::Fc32)
     }
 
-    /// Starts the thread that processes samples as of `info` and writes them to `sink`.
+    /// Starts a thread that processes samples of `info` and writes them to `sink`.
     ///
     /// # Errors
-    /// As [`ChainSink::info_behind`]; also when the system refuses memory or a thread.
+    /// As [`ChainSink::info_behind`]; also when there is not enough memory, or no thread can be
+    /// started.
     pub fn start(
         spec: &ChainSpec,
         info: &StreamInfo,
@@ -73,14 +74,14 @@ impl ChainSink {
         with_iq_type!(info, start(spec, info, sink))
     }
 
-    /// Ends the graph; why it failed, if it did.
+    /// Ends the graph, and returns its error, if any.
     fn join(&mut self) -> Result<(), SinkError> {
         let Some(thread) = self.thread.take() else { return Err(SinkError::closed()) };
         let ended = thread.join().expect("a graph returns the panics of its blocks");
         ended.map_err(|why| SinkError::Chain { why })
     }
 
-    /// Names what is missing behind the last sample: no sample came whose tags would say it.
+    /// Records the gap after the last sample: no later sample carries its tags.
     fn end_gap(&mut self) -> Result<(), SinkError> {
         let (mut target, Some(next_index)) = (self.target.lock(), self.next_index) else {
             return Ok(());
@@ -127,7 +128,7 @@ where
     })
 }
 
-/// Runs a graph in a thread of its own, until its stream ends; returns why it failed.
+/// Runs a graph in a separate thread until its stream ends; returns its error, if any.
 pub(super) fn spawn(graph: Graph) -> std::io::Result<JoinHandle<Result<(), String>>> {
     let builder = std::thread::Builder::new().name("samplewire-chain".to_owned());
     builder.spawn(move || graph.run(Sequence::new()).map(|_| ()).map_err(|error| error.to_string()))
@@ -153,8 +154,8 @@ impl Sink for ChainSink {
         Ok(())
     }
 
-    /// One session is all that a chain processes: indexes of a second run of the device would not
-    /// follow those of the first.
+    /// A chain processes one session only: indexes of another run of the device do not continue
+    /// those of the first.
     fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         if self.next_index.is_some() {
             return Err(SinkError::Chain { why: "the stream was opened a second time".into() });
@@ -165,7 +166,7 @@ impl Sink for ChainSink {
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         let mut ended = Ok(());
         if self.thread.is_some() {
-            // A graph that is gone says why.
+            // A graph that has ended reports its error in `join`.
             let _is_gone = self.feed.end().is_err();
             ended = self.join().and_then(|()| self.end_gap());
         }
@@ -193,16 +194,16 @@ impl fmt::Debug for ChainSink {
     }
 }
 
-/// The other sink: the graph writes to it, and the [`ChainSink`] finishes it.
+/// The other sink. The graph writes to it, and the [`ChainSink`] finishes it.
 #[derive(Clone, Debug)]
 struct Target(Arc<Mutex<Written>>);
 
 #[derive(Debug)]
 struct Written {
     sink: Box<dyn Sink>,
-    /// The index after what the graph wrote last.
+    /// The index after the graph's last write.
     next_index: Option<SampleIndex>,
-    /// The gap that came last, in indexes of the input.
+    /// The latest gap, in indexes of the input.
     last_gap: Option<RecordedGap>,
 }
 
@@ -230,7 +231,7 @@ impl Sink for Target {
         self.lock().sink.session(boot_id)
     }
 
-    /// The end of the graph is not that of the sink: a gap may follow.
+    /// The end of the graph does not finish the sink: a gap may follow.
     fn finish(&mut self) -> Result<SinkSummary, SinkError> {
         Ok(SinkSummary::default())
     }
@@ -243,7 +244,7 @@ mod tests {
     use super::*;
     use crate::sigmf::RecordedCause;
 
-    /// What a chain has written.
+    /// Everything that a chain has written.
     #[derive(Clone, Debug, Default)]
     struct Log {
         samples: Arc<Mutex<Vec<(u64, Complex32)>>>,
@@ -272,7 +273,7 @@ mod tests {
     }
 
     impl Log {
-        /// All samples with their indexes, which rise by one but across gaps.
+        /// All samples with their indexes, which rise by one except at gaps.
         fn samples(&self) -> Vec<(u64, Complex32)> {
             self.samples.lock().unwrap().clone()
         }
@@ -306,7 +307,7 @@ mod tests {
         let (mut sink, log) = start("decimate:8", 8e6);
         let cause = RecordedCause::Stream(Cause::Deadline);
         sink.session(7).unwrap();
-        // 1,001 stands between the outputs 125 and 126.
+        // Index 1,001 lies between outputs 125 and 126.
         sink.write(1_001, &constant(100_000)).unwrap();
         sink.gap(&gap(101_001, 4_321, cause)).unwrap();
         sink.write(105_322, &constant(100_000)).unwrap();
@@ -326,7 +327,8 @@ mod tests {
 
     #[test]
     fn blocks_do_what_the_steps_say() {
-        // A constant, 1 MHz higher and twice as strong, stands at an eighth of the rate.
+        // The input is a constant. The output is 1 MHz higher, twice as strong, at an eighth of the
+        // rate.
         let (mut sink, log) = start("mix:1M,gain:2", 8e6);
         sink.write(0, &constant(1_000)).unwrap();
         sink.finish().unwrap();
@@ -336,7 +338,7 @@ mod tests {
             let turn = Complex32::cis(std::f32::consts::TAU * (index % 8) as f32 / 8.0);
             assert!((sample - turn).norm() < 1e-3, "{index}: {sample}");
         }
-        // A constant passes the filter and keeps its height; 3 MHz does not pass.
+        // A constant passes the filter unchanged; 3 MHz does not pass.
         for (text, height) in [("lowpass:200k,decimate:8", 0.5), ("mix:3M,lowpass:200k", 0.0)] {
             let (mut sink, log) = start(text, 8e6);
             sink.write(0, &constant(40_000)).unwrap();

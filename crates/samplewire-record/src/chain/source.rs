@@ -1,4 +1,4 @@
-//! A source whose samples a chain processes.
+//! A source that processes its samples with a chain.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +19,7 @@ use samplewire_circuit::{Context, Control, Failure, Flow, Quantum, Sink, Work, c
 use super::sink::spawn;
 use super::{ChainError, ChainSpec, Iq, info_behind, with_iq_type};
 
-/// The samples of another source behind a [`ChainSpec`], in the format of that source.
+/// Processes the samples of another source with a [`ChainSpec`], and keeps the source's format.
 ///
 /// ```
 /// use samplewire::source::{CounterSource, Source};
@@ -43,20 +43,20 @@ pub struct ChainSource {
 /// What the graph and the reader share.
 #[derive(Debug)]
 struct Shared {
-    /// Rings when there are samples.
+    /// Rings when there are samples in the ring.
     filled: Bell,
-    /// Rings when there is room.
+    /// Rings when there is room in the ring.
     room: Bell,
-    /// The graph gives nothing more.
+    /// The graph has ended and gives no more samples.
     is_gone: AtomicBool,
 }
 
 impl ChainSource {
-    /// Starts the thread that reads `source` and processes its samples.
+    /// Starts a thread that reads `source` and processes its samples.
     ///
     /// # Errors
-    /// [`ChainError`]: the samples are not IQ of one channel, a step does not suit the rate, or the
-    /// system refuses memory or a thread.
+    /// [`ChainError`]: the samples are not IQ of one channel, or a step is not possible at the
+    /// rate. Also when there is not enough memory, or no thread can be started.
     pub fn start(spec: &ChainSpec, source: Box<dyn Source>) -> Result<Self, ChainError> {
         let info = source.info().clone();
         with_iq_type!(info, start(spec, &info, source))
@@ -133,13 +133,13 @@ impl Drop for ChainSource {
         self.control.stop();
         self.shared.room.ring();
         if let Some(thread) = self.thread.take() {
-            // The reader has no use for the samples that are left, nor for why they ended.
+            // The reader no longer needs the remaining samples, nor the reason for the end.
             let _ended = thread.join();
         }
     }
 }
 
-/// The last block: gives its samples to the reader.
+/// The last block: passes its samples to the reader.
 struct Outflow {
     bytes: Producer<u8>,
     shared: Arc<Shared>,
@@ -173,13 +173,13 @@ impl<T: FormSample> Sink<T> for Outflow {
 
 impl Drop for Outflow {
     fn drop(&mut self) {
-        // Release: whoever sees it sees all samples that were pushed.
+        // Release: a thread that reads `true` also sees all samples pushed before.
         self.shared.is_gone.store(true, Ordering::Release);
         self.shared.filled.ring();
     }
 }
 
-/// Bytes on their way: 16 quanta of the largest size that circuits have by themselves.
+/// Bytes in the ring: 16 quanta of the largest size that a circuit chooses.
 const BYTES: usize = 1 << 20;
 
 /// The longest sleep of a reader.
@@ -201,7 +201,7 @@ mod tests {
         Box::new(Some(bytes, source.info().clone()))
     }
 
-    /// Some samples, and then the end.
+    /// A source of some samples, which then ends.
     struct Some(Vec<u8>, StreamInfo);
 
     impl Source for Some {

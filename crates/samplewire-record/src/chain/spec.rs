@@ -1,4 +1,4 @@
-//! A chain as users write it.
+//! The text form of a chain.
 
 use std::fmt;
 use std::str::FromStr;
@@ -40,32 +40,32 @@ pub struct ChainSpec {
 pub enum Step {
     /// Moves the band up.
     Mix {
-        /// By so many hertz.
+        /// The shift in hertz.
         hz: f64,
     },
-    /// Removes what is far from the centre.
+    /// Attenuates frequencies far from the centre.
     LowPass {
         /// The cutoff in hertz.
         hz: f64,
     },
-    /// Keeps one sample in so many.
+    /// Keeps one of every `factor` samples.
     Decimate {
-        /// How many.
+        /// The decimation factor.
         factor: u32,
     },
-    /// Makes so many samples of one.
+    /// Makes `factor` samples of each sample.
     Interpolate {
-        /// How many.
+        /// The interpolation factor.
         factor: u32,
     },
     /// Multiplies amplitudes.
     Gain {
-        /// By so much.
+        /// The amplitude factor.
         factor: f32,
     },
 }
 
-/// Samples behind a chain for samples before it.
+/// The ratio of samples after a chain to samples before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Scale {
     interpolation: u64,
@@ -73,7 +73,7 @@ pub(super) struct Scale {
 }
 
 impl Scale {
-    /// The first output that stands at or after an input.
+    /// Returns the first output at or after an input.
     pub(super) fn output_of(self, input: u64) -> u64 {
         let scaled = u128::from(input) * u128::from(self.interpolation);
         u64::try_from(scaled.div_ceil(self.decimation.into())).unwrap_or(u64::MAX)
@@ -86,10 +86,10 @@ impl ChainSpec {
         &self.steps
     }
 
-    /// Checks that each step suits the sample rate before it, and returns the rate behind the chain.
+    /// Checks that each step is possible at its sample rate, and returns the rate after the chain.
     ///
     /// # Errors
-    /// [`ChainError::Step`] names the first step that does not.
+    /// [`ChainError::Step`] reports the first step that is not possible.
     pub fn check(&self, rate_hz: f64) -> Result<f64, ChainError> {
         let mut rate_hz = rate_hz;
         for &step in &self.steps {
@@ -117,7 +117,7 @@ impl ChainSpec {
         Ok(rate_hz)
     }
 
-    /// By how much the band moves up in hertz.
+    /// Returns how far the chain moves the band up, in hertz.
     pub(super) fn shift_hz(&self) -> f64 {
         let shifts = self.steps.iter().map(|step| match step {
             Step::Mix { hz } => *hz,
@@ -179,7 +179,7 @@ impl ChainSpec {
     }
 }
 
-/// The taps of `lowpass` for a cutoff in cycles per sample, if it is in range.
+/// Returns the taps of `lowpass` for a cutoff in cycles per sample, if it is in range.
 fn taps_of(cutoff: f64) -> Option<Vec<f32>> {
     if !(CUTOFF_MIN..=CUTOFF_MAX).contains(&cutoff) {
         return None;
@@ -187,7 +187,7 @@ fn taps_of(cutoff: f64) -> Option<Vec<f32>> {
     Some(kaiser(cutoff, cutoff / 2.0, ATTENUATION_DB).expect("the cutoff is in range"))
 }
 
-/// The taps before a decimation, or behind an interpolation, without a `lowpass`.
+/// Returns the taps of the filter for a decimation or interpolation that has no `lowpass`.
 fn band_taps(factor: u32) -> Vec<f32> {
     match factor {
         1 => vec![1.0],
@@ -254,7 +254,7 @@ impl fmt::Display for Step {
     }
 }
 
-/// A number with a suffix where that is shorter.
+/// A number, printed with a suffix where that is shorter.
 struct Quantity(f64);
 
 impl fmt::Display for Quantity {
@@ -269,11 +269,11 @@ impl fmt::Display for Quantity {
     }
 }
 
-/// Why a text is no chain.
+/// Why a text is not a valid chain.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParseChainError {
-    /// There is no such step.
+    /// The step does not exist.
     #[error(
         "`{step}` is no step: use mix:HZ, lowpass:HZ, decimate:N, interpolate:N or gain:FACTOR, \
          separated by commas"
@@ -282,7 +282,7 @@ pub enum ParseChainError {
         /// The text.
         step: String,
     },
-    /// The value is no number.
+    /// The value is not a number.
     #[error("`{step}`: {source}")]
     Number {
         /// The text.
@@ -300,14 +300,14 @@ pub enum ParseChainError {
     /// There are too many steps.
     #[error("{steps} steps: at most {STEPS_MAX}")]
     TooMany {
-        /// How many.
+        /// The number of steps.
         steps: usize,
     },
 }
 
 const ATTENUATION_DB: f64 = 60.0;
 
-/// Cutoffs in cycles per sample: below the least a filter would have more than 7,000 taps.
+/// Cutoffs in cycles per sample. Below the minimum, a filter would have more than 7,000 taps.
 const CUTOFF_MIN: f64 = 0.001;
 const CUTOFF_MAX: f64 = 0.4;
 

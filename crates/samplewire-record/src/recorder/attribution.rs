@@ -1,4 +1,4 @@
-//! Which losses of the source came of the program, or of its disk.
+//! Finds the losses of the source that the program or its disk caused.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use samplewire::{Cause, DeviceInfo, SampleIndex};
 use crate::account::HeldUp;
 use crate::sigmf::{RecordedCause, RecordedGap};
 
-/// Attributes gaps of one opening of the stream.
+/// Finds the causes of the gaps of one opening of the stream.
 #[derive(Debug, Default)]
 pub(super) struct Attribution {
-    /// Whether what is written goes to a disk.
+    /// Whether the sink writes to a disk.
     has_disk: bool,
     held_up: HeldUp,
-    /// The same by `queue_stalls`: the sender of one of several streams has no credit either while
-    /// another stalls, so there it is what all wait for that counts.
+    /// The same by `queue_stalls`, for several streams. There the sender of one stream can also
+    /// have no credit because another stalls, so only the common queue counts.
     held_up_by_queue: HeldUp,
     /// When the writer's queue was full.
     queue_stalls: Stalls,
@@ -28,19 +28,19 @@ impl Attribution {
             has_disk,
             held_up,
             held_up_by_queue: held_up,
-            // What the recorder has not taken lies in the windows of both ends.
+            // Samples that the recorder has not taken are in the windows of both ends.
             queue_stalls: Stalls::new(2 * info.window, info.packet_samples),
         }
     }
 
-    /// Notes that the writer's queue was full for so long while the sample at `index` was to come.
+    /// Notes how long the writer's queue was full before the sample at `index`.
     pub(super) fn note_full_queue(&mut self, index: SampleIndex, lasted: Duration) {
         let lasted_ns = u64::try_from(lasted.as_nanos()).unwrap_or(u64::MAX);
         self.queue_stalls.note(index, lasted_ns);
     }
 
-    /// The gap with its cause, and whether the program held the stream up before it. `stalls` are
-    /// those of the receiver.
+    /// Returns the gap with its cause, and whether the program delayed the stream before it.
+    /// `stalls` are those of the receiver.
     pub(super) fn attribute(
         &mut self,
         gap: RecordedGap,
@@ -53,7 +53,7 @@ impl Attribution {
     }
 }
 
-/// What the source lost while the file held the stream up is the disk's.
+/// Gives the source's losses the cause "disk behind", since the file delayed the stream.
 const fn of_disk(gap: RecordedGap) -> RecordedGap {
     match gap.cause {
         RecordedCause::Stream(Cause::SourceOverflow) => {

@@ -1,9 +1,9 @@
-//! The recording loop: from a device's streams into a sink, until something stops it.
+//! The recording loop: receives a device's streams and writes them into a sink until it stops.
 //!
-//! A [`Recorder`] accounts for every index once, as a sample or in a gap with its cause. It opens
-//! the stream again where that is lost, goes on behind a recording that was there
-//! ([`resumable`](crate::sink::resumable)), and finds out which losses the program or the disk
-//! caused. It does not open the sink and does not finish it.
+//! A [`Recorder`] accounts for every index once, as a sample or in a gap with its cause. It opens a
+//! lost stream again, and can continue an existing recording
+//! ([`resumable`](crate::sink::resumable)). It finds out which losses the program or the disk
+//! caused. It neither opens nor finishes the sink.
 //!
 //! ```
 //! use std::time::Instant;
@@ -74,15 +74,15 @@ pub struct Recorder<'a, V: ?Sized> {
     writer: &'a mut Writer,
     observer: &'a mut V,
     account: Account,
-    /// Where it goes on, until the stream is open.
+    /// Where the recording continues, until the stream is open.
     resume: Option<Resume>,
-    /// The device as of the last opening.
+    /// The device's description at the last opening.
     info: DeviceInfo,
     /// The counters of the openings before the present one.
     before: ReceiverSnapshot,
-    /// When samples came last.
+    /// When the last samples arrived.
     heard: Instant,
-    /// How long the device had been silent when the recording stopped, where it was.
+    /// How long the device had been silent when the recording stopped, if it was silent.
     silent: Option<Duration>,
     attribution: Attribution,
 }
@@ -94,13 +94,13 @@ pub struct Recorded {
     pub stop: Stop,
     /// When it stopped.
     pub stopped: Instant,
-    /// Every index once.
+    /// The account of all indexes.
     pub account: Account,
-    /// How long the device had been silent at the stop, where it was: what it lost then is in no gap.
+    /// How long the device had been silent at the stop, if it was. No gap covers its losses then.
     pub silent: Option<Duration>,
     /// How often the stream was opened.
     pub openings: u32,
-    /// The device as of the last opening.
+    /// The device's description at the last opening.
     pub info: DeviceInfo,
     /// The counters of all streams and all openings.
     pub counters: ReceiverSnapshot,
@@ -109,7 +109,7 @@ pub struct Recorded {
 }
 
 impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
-    /// A recording into `writer` of the streams `info`.
+    /// Creates a recorder that writes the streams of `info` to `writer`.
     pub fn new(
         options: RecorderOptions,
         info: &DeviceInfo,
@@ -130,11 +130,11 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    /// Records from `receiver`, and from what `opener` opens after it, until something stops it; then
-    /// the stream is closed.
+    /// Records from `receiver`, and from the later openings of `opener`, until something stops it.
+    /// Then it closes the stream.
     ///
     /// # Blocking
-    /// Until something stops the recording, and the device knows.
+    /// Until something stops the recording and the device confirms the end.
     pub fn run<O: Opener>(mut self, opener: &O, mut receiver: Interleaved) -> Recorded {
         let (mut contest, mut openings) = (Contest::default(), 1);
         let (mut streams, mut port) = (Vec::new(), PortStats::default());
@@ -144,7 +144,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
                 Ok(()) => self.record(&mut receiver),
                 Err(error) => Stop::Sink(error),
             };
-            // Closing lingers until the device knows.
+            // Closing waits until the device confirms.
             let stopped = Instant::now();
             let (session, session_port) = counters::close(receiver);
             (streams, port) = (add(&streams, session), session_port.after(&port));
@@ -187,12 +187,12 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         }
     }
 
-    /// Takes note that the stream is open: of the gap behind what is there, and of the device's run.
+    /// Notes that the stream is open: the gap after the existing samples, and the device's run.
     fn join(&mut self) -> Result<(), SinkError> {
         if let Some(gap) = self.resume.take().and_then(|resume| resume.gap(&self.info)) {
             match self.account.take_gap(&gap, false) {
                 Some(gap) => self.gap(&gap)?,
-                // Across runs of the device the gap is named also where its length is not known.
+                // Across runs of the device, the gap is recorded even if its length is not known.
                 None if gap.is_estimated() => self.gap(&gap)?,
                 None => {}
             }
@@ -205,7 +205,7 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
         self.writer.session(self.info.boot_id)
     }
 
-    /// Where the recording stands, as the next opening has to know.
+    /// Returns where the recording stands, for the next opening.
     fn position(&self) -> Resume {
         Resume {
             next_index: self.account.range().end,
@@ -221,11 +221,11 @@ impl<'a, V: Observer + ?Sized> Recorder<'a, V> {
     }
 }
 
-/// The counters of all openings up to `before`, and of the one after it.
+/// Adds the counters of one session to `before`, the counters of the earlier openings.
 fn add(before: &[StreamCounters], session: Vec<StreamCounters>) -> Vec<StreamCounters> {
     let streams = session.into_iter().enumerate();
     streams.map(|(at, it)| before.get(at).map_or(it, |before| before.and(&it))).collect()
 }
 
-/// The longest wait between two looks at whether to stop: a stop begins within 100 ms.
+/// The longest wait between two checks for a stop: a stop begins within 100 ms.
 const STOP_PAUSE: Duration = Duration::from_millis(50);

@@ -1,4 +1,4 @@
-//! What a program sees of a recording while it runs.
+//! What a program can observe while a recording runs.
 
 use std::time::{Duration, Instant};
 
@@ -10,10 +10,10 @@ use crate::account::Account;
 use crate::counters::{silence, total};
 use crate::sigmf::RecordedGap;
 
-/// Sees what happens to a recording, in the recording's own thread. Each method does nothing unless
-/// it is implemented. What takes long holds the stream up.
+/// Observes a recording. The recording's own thread calls the methods, so a slow one delays the
+/// stream. By default, each method does nothing.
 pub trait Observer {
-    /// Whether to stop. It is called at least every 50 ms.
+    /// Returns whether to stop. It is called at least every 50 ms.
     fn should_stop(&mut self) -> bool {
         false
     }
@@ -24,36 +24,36 @@ pub trait Observer {
     /// Samples are missing.
     fn gap(&mut self, _gap: &RecordedGap) {}
 
-    /// Something has come, or 50 ms have passed.
+    /// Samples or a gap arrived, or 50 ms have passed.
     fn turn(&mut self, _progress: &Progress<'_>) {}
 
-    /// The stream is closed; its final counters can be read by their handles.
+    /// The stream is closed. Its handles still return the final counters.
     fn closed(&mut self) {}
 
-    /// The stream is lost, and is opened again.
+    /// The stream is lost and will be opened again.
     fn lost(&mut self, _stop: Stop) {}
 
-    /// The stream is open again, `silence` after the last samples.
+    /// The stream is open again, `silence` after the last samples arrived.
     fn reopened(&mut self, _info: &DeviceInfo, _silence: Duration) {}
 }
 
-/// How far a recording is.
+/// The progress of a recording.
 #[derive(Debug)]
 pub struct Progress<'a> {
-    /// When this was.
+    /// The time of this report.
     pub now: Instant,
     /// When the recording started.
     pub started: Instant,
-    /// All indexes so far.
+    /// All indexes until `now`.
     pub account: &'a Account,
-    /// Whether the recording of this opening stops here.
+    /// Whether this is the last report of this opening.
     pub is_last: bool,
     pub(super) receiver: &'a Interleaved,
     /// The counters of earlier openings.
     pub(super) before: &'a ReceiverSnapshot,
-    /// When samples came last.
+    /// When the last samples arrived.
     pub(super) heard: Instant,
-    /// How long no samples may come.
+    /// The longest permitted time without samples.
     pub(super) silence_max: Option<Duration>,
 }
 
@@ -62,7 +62,7 @@ pub struct Progress<'a> {
 pub struct Silence {
     /// How long it has been silent.
     pub silent: Duration,
-    /// How much longer it may be before it is given up.
+    /// How much longer until the recorder gives up.
     pub left: Duration,
 }
 
@@ -72,13 +72,13 @@ impl Progress<'_> {
         self.now - self.started
     }
 
-    /// The counters of all streams and all openings, as of some milliseconds ago.
+    /// Returns the counters of all streams and all openings; they are some milliseconds old.
     pub fn counters(&self) -> ReceiverSnapshot {
         let snapshots = self.receiver.stats().map(|(snapshot, _)| snapshot);
         total(snapshots, self.receiver.port_stats()).after(self.before)
     }
 
-    /// How long the device has been silent by `counters`, where it is.
+    /// Returns how long the device has been silent according to `counters`, if it is silent.
     pub fn silence(&self, counters: &ReceiverSnapshot) -> Option<Silence> {
         let silent = silence(counters)?;
         let left = Duration::from_nanos(counters.dead_after_ns).saturating_sub(silent);

@@ -1,4 +1,4 @@
-//! Opening the streams of a recording, once or until that succeeds.
+//! Opens the streams of a recording, once or until the device answers.
 
 use std::fmt::Display;
 use std::net::SocketAddr;
@@ -11,26 +11,27 @@ use samplewire::{OpenError, ReceiveOptions};
 
 use super::{STOP_PAUSE, Stop};
 
-/// Opens the streams of a recording, again where they are lost.
+/// Opens the streams of a recording, and opens them again when they are lost.
 pub trait Opener: Sync {
-    /// Why they are not open.
+    /// Why the streams cannot be opened.
     type Error: Display + Send;
 
-    /// Opens them; the device has `timeout` to answer, or the time of the options.
+    /// Opens the streams. The device must answer within `timeout`, or within the time of the
+    /// options.
     ///
     /// # Errors
-    /// They are not open.
+    /// The streams are not open.
     ///
     /// # Blocking
     /// At most for `timeout`.
     fn open(&self, timeout: Option<Duration>) -> Result<Interleaved, Self::Error>;
 
-    /// How long to wait before the next attempt; `None` where another attempt fails in the same way.
-    /// See [`retry_after`].
+    /// Returns the wait before the next attempt; `None` if another attempt would fail in the same
+    /// way. See [`retry_after`].
     fn retry_after(&self, error: &Self::Error) -> Option<Duration>;
 }
 
-/// Opens streams by their options, over a socket.
+/// Opens streams with given options, over a socket.
 #[derive(Clone, Debug)]
 pub struct OptionsOpener {
     /// The options.
@@ -54,11 +55,11 @@ impl Opener for OptionsOpener {
     }
 }
 
-/// How long to wait before the next attempt to open; `None` where another attempt fails in the same
-/// way.
+/// Returns the wait before the next attempt to open; `None` if another attempt would fail in the
+/// same way.
 pub const fn retry_after(error: &OpenError) -> Option<Duration> {
     match error {
-        // The attempt itself took its time.
+        // The attempt itself already waited.
         OpenError::NoAnswer { .. } => Some(Duration::ZERO),
         OpenError::Link(_) => Some(PAUSE),
         OpenError::Refused { retry_ms: 1.., .. } => Some(PAUSE),
@@ -66,13 +67,13 @@ pub const fn retry_after(error: &OpenError) -> Option<Duration> {
     }
 }
 
-/// Opens the streams for the first time: once, or until the device answers where `waits`.
+/// Opens the streams for the first time: one attempt, or until the device answers if `waits`.
 ///
 /// # Errors
-/// The opener's, where another attempt fails in the same way, or none is to be made.
+/// The opener's error, if another attempt would fail in the same way or `waits` is false.
 ///
 /// # Blocking
-/// Until the device answers, where `waits`; else as [`Opener::open`].
+/// Until the device answers, if `waits`; else as [`Opener::open`].
 pub fn open_first<O: Opener>(
     opener: &O,
     timeout: Option<Duration>,
@@ -90,8 +91,8 @@ pub fn open_first<O: Opener>(
     }
 }
 
-/// Opens the streams again until that succeeds, or until `due` returns a reason to stop. That is
-/// called every 50 ms; an attempt that is under way then comes to its own end.
+/// Opens the streams again, until that succeeds or `due` returns a reason to stop. `due` is called
+/// every 50 ms. An attempt that is running then still completes.
 pub(super) fn reopen<O: Opener>(
     opener: &O,
     mut due: impl FnMut() -> Option<Stop>,
@@ -124,14 +125,15 @@ pub(super) fn reopen<O: Opener>(
     })
 }
 
-/// What stops the recording, as an error.
+/// Returns the reason to stop as an error.
 fn check(due: &mut impl FnMut() -> Option<Stop>) -> Result<(), Stop> {
     due().map_or(Ok(()), Err)
 }
 
-/// How long one attempt to open again asks. Its questions are 100 and 200 ms apart, those of a longer
-/// one up to 800 ms: a device that comes back is found within 200 ms.
+/// The length of one attempt to open again. Its requests are 100 and 200 ms apart; those of a
+/// longer attempt would be up to 800 ms apart. The recorder thus finds a returning device within
+/// 200 ms.
 const ATTEMPT: Duration = Duration::from_millis(300);
 
-/// Between attempts that end at once.
+/// The pause between attempts that fail at once.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -1,4 +1,4 @@
-//! What lies between two openings of the stream that go into one recording.
+//! The gap between two openings of a stream in one recording.
 
 use std::time::{Duration, SystemTime};
 
@@ -11,30 +11,30 @@ use crate::sink::Resumable;
 /// Where a recording stands when the stream is opened again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Resume {
-    /// The index that was to come.
+    /// The next index.
     pub(super) next_index: SampleIndex,
-    /// The device's run that the index is of; `None` where that is not known.
+    /// The device's run of that index; `None` if it is not known.
     pub(super) boot_id: Option<u64>,
-    /// Why samples are missing within one run of the device.
+    /// The cause of missing samples if the device's run is the same.
     pub(super) cause: RecordedCause,
-    /// How long ago the last samples came.
+    /// The time since the last samples arrived.
     pub(super) silence: Duration,
 }
 
 impl Resume {
-    /// Behind a recording that was there; `None` when nothing is known of what comes next.
+    /// Continues an existing recording; `None` if nothing is known about the next index.
     pub(super) fn behind(found: &Resumable) -> Option<Self> {
         Some(Self {
             next_index: found.next_index?,
             boot_id: found.boot_id,
             cause: RecordedCause::RecorderRestarted,
-            // A clock that was set back gives no time.
+            // A clock that was set back gives no duration.
             silence: SystemTime::now().duration_since(found.written_at).unwrap_or_default(),
         })
     }
 
-    /// The gap before the first sample of the stream `info`; `None` when there is none. Where the
-    /// device's run is another, its length is the time times the rate.
+    /// Returns the gap before the first sample of the stream `info`; `None` if no index is missing.
+    /// If the device has restarted, the length is the time multiplied by the rate.
     pub(super) fn gap(&self, info: &DeviceInfo) -> Option<RecordedGap> {
         let first = self.next_index;
         let (not_repaired, cause) = match self.boot_id {
@@ -51,7 +51,7 @@ impl Resume {
     }
 }
 
-/// Checks that samples of `now` may follow those of `before`.
+/// Checks that samples of `now` may follow those of `before` in one recording.
 ///
 /// # Errors
 /// [`Changed`].
@@ -65,25 +65,25 @@ pub(super) fn check_same(before: &DeviceInfo, now: &DeviceInfo) -> Result<(), Bo
     Err(Box::new(Changed { before: before.clone(), now: now.clone() }))
 }
 
-/// Finds out when two receivers of one owner take a stream from each other.
+/// Detects two receivers of one owner that keep taking a stream from each other.
 #[derive(Debug, Default)]
 pub(super) struct Contest {
     losses: u32,
 }
 
-/// An opening that is over.
+/// A finished opening of the stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Lost {
     /// Whether the device no longer knew the stream.
     pub(super) is_taken: bool,
     /// How long the stream was open.
     pub(super) lasted: Duration,
-    /// Whether the device's run is the same as before.
+    /// Whether the device has not restarted.
     pub(super) is_same_boot: bool,
 }
 
 impl Contest {
-    /// Counts an opening; whether it was the last of too many that were taken at once.
+    /// Counts an opening; returns whether too many in a row were taken over at once.
     pub(super) fn is_lost_again(&mut self, lost: Lost) -> bool {
         let is_contested = lost.is_taken && lost.is_same_boot && lost.lasted < LASTING;
         self.losses = if is_contested { self.losses + 1 } else { 0 };
@@ -91,10 +91,10 @@ impl Contest {
     }
 }
 
-/// An opening that lasted as long was not taken at once.
+/// An opening that lasted this long was not taken over at once.
 const LASTING: Duration = Duration::from_secs(2);
 
-/// Openings in a row that were.
+/// The limit for openings in a row that were taken over at once.
 const LOSSES_MAX: u32 = 5;
 
 #[cfg(test)]

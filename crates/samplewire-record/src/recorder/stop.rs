@@ -11,38 +11,38 @@ use crate::sink::SinkError;
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Stop {
-    /// All samples that were asked for are accounted for.
+    /// The requested number of indexes is accounted for.
     Samples,
-    /// The time that was asked for is over.
+    /// The requested time is over.
     Duration,
     /// [`Observer::should_stop`](super::Observer::should_stop) returned true.
     Requested,
-    /// No samples came for so long.
+    /// No samples came for this long.
     Silence(Duration),
-    /// The stream ended, as [`ReceiveError::Closed`] with [`End::Finished`] where the device has
-    /// sent all; as [`ReceiveError::Stream`] only where several streams are recorded.
+    /// The stream ended. With [`ReceiveError::Closed`] and [`End::Finished`], the device has sent
+    /// everything. [`ReceiveError::Stream`] occurs only if several streams are recorded.
     Ended(ReceiveError),
-    /// Another receiver of the same owner takes the stream again and again.
+    /// Another receiver of the same owner repeatedly takes the stream over.
     Contested,
-    /// The device came back with a stream that does not fit the recording.
+    /// The device came back with a stream that does not match the recording.
     Changed(Box<Changed>),
     /// The stream cannot be opened again, for this reason.
     NotReopened(String),
-    /// The sink takes no more.
+    /// The sink reported an error.
     Sink(SinkError),
 }
 
-/// The streams of a device that came back with another one.
+/// A device that came back with other streams.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
-    /// What the recording is of.
+    /// The streams of the recording.
     pub before: DeviceInfo,
-    /// What the device offers.
+    /// The streams that the device now offers.
     pub now: DeviceInfo,
 }
 
 impl Stop {
-    /// How the stream ended, seen from one of `streams`.
+    /// Returns how the stream ended, seen from one of `streams` streams.
     pub(super) fn of_streams(error: ReceiveError, streams: usize) -> Self {
         match error {
             ReceiveError::Stream { error, .. } if streams == 1 => Self::Ended(*error),
@@ -50,7 +50,7 @@ impl Stop {
         }
     }
 
-    /// Whether the stream is gone in a way that a new opening may cure.
+    /// Whether the stream is lost in a way that opening it again may repair.
     pub(super) fn is_lost(&self) -> bool {
         match (self, self.end()) {
             (Self::Silence(_), _) => true,
@@ -69,12 +69,12 @@ impl Stop {
         }
     }
 
-    /// Whether the device no longer knows the stream: another may have taken it over.
+    /// Whether the device no longer knows the stream: another receiver may have taken it over.
     pub(super) fn is_taken(&self) -> bool {
         matches!(self.end(), Some(End::PeerRestarted))
     }
 
-    /// How the stream ended, whichever of several it is.
+    /// Returns how the stream ended, for whichever of several streams.
     fn end(&self) -> Option<End> {
         let Self::Ended(error) = self else { return None };
         let error = match error {

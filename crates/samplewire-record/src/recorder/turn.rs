@@ -1,4 +1,4 @@
-//! One opening of the stream: turn by turn, from the receiver into the writer.
+//! One opening of the stream: a loop that moves blocks from the receiver to the writer.
 
 use std::time::{Duration, Instant};
 
@@ -36,7 +36,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         }
     }
 
-    /// Whether something stops the recording that is not in the stream.
+    /// Returns a reason to stop that does not come from the stream, if any.
     pub(super) fn due(&mut self, now: Instant) -> Option<Stop> {
         if self.observer.should_stop() {
             return Some(Stop::Requested);
@@ -45,7 +45,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         is_over.then_some(Stop::Duration)
     }
 
-    /// What is left of the time that was asked for.
+    /// Returns the rest of the requested time.
     fn left(&self, now: Instant) -> Option<Duration> {
         let until = self.options.started.checked_add(self.options.duration?)?;
         Some(until.saturating_duration_since(now))
@@ -82,7 +82,7 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
         }
     }
 
-    /// Accounts for a gap, and for the stream that has it where there are several.
+    /// Accounts for a gap, and for the stream that has it if there are several.
     fn take_gap(
         &mut self,
         StreamGap { stream, gap }: &StreamGap,
@@ -90,14 +90,14 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
     ) -> Result<(), SinkError> {
         let stream = (receiver.infos().len() > 1).then_some(*stream);
         let gap = RecordedGap { stream, ..RecordedGap::from(gap) };
-        // A stream that was opened again may begin before what is there.
+        // A stream that was opened again may begin before the end of the existing samples.
         let Some(gap) = self.account.ahead(&gap) else { return Ok(()) };
         let (gap, is_held_up) = self.attribution.attribute(gap, || receiver.stalls());
         let taken = self.account.take_gap(&gap, is_held_up);
         taken.map_or(Ok(()), |gap| self.gap(&gap))
     }
 
-    /// Accounts for samples, and has those written that are still wanted.
+    /// Accounts for samples, and writes those that are still wanted.
     fn take(&mut self, block: Block) -> Result<(), SinkError> {
         let overlap = self.account.overlap(block.index(), block.len());
         let index = block.index() + overlap as u64;
@@ -111,5 +111,5 @@ impl<V: Observer + ?Sized> Recorder<'_, V> {
     }
 }
 
-/// How long to wait for room in the writer's queue: less than the receiver's memory holds.
+/// How long to wait for room in the writer's queue: shorter than the receiver's memory lasts.
 const FULL_PAUSE: Duration = Duration::from_micros(200);

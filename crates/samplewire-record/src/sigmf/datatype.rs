@@ -1,8 +1,8 @@
-//! What SigMF calls the sample formats.
+//! SigMF's names for the sample formats.
 
 use samplewire_proto::wire::Format;
 
-/// The datatype of a format.
+/// Returns the datatype of a format.
 pub const fn datatype_of(format: Format) -> &'static str {
     match format {
         Format::Sc8 => "ci8",
@@ -15,7 +15,7 @@ pub const fn datatype_of(format: Format) -> &'static str {
     }
 }
 
-/// The format of a datatype.
+/// Returns the format of a datatype.
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -32,7 +32,7 @@ pub fn format_of(datatype: &str) -> Result<Format, UnknownDatatype> {
     known.ok_or_else(|| UnknownDatatype { datatype: datatype.to_owned() })
 }
 
-/// No format has this datatype.
+/// The datatype of no known format.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "datatype `{datatype}` is unknown: one of cu8, ci8, ci16_le, cf32_le, ri8, ri16_le, rf32_le"

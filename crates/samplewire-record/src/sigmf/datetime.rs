@@ -1,9 +1,9 @@
-//! Instants as SigMF writes them.
+//! Times in the format of SigMF.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// `instant` in UTC to the millisecond, e.g. `2024-02-29T12:00:00.250Z` (RFC 3339). Before 1970:
-/// 1970.
+/// Formats `instant` in UTC to the millisecond, e.g. `2024-02-29T12:00:00.250Z` (RFC 3339). A time
+/// before 1970 is written as 1970.
 pub(crate) fn rfc3339(instant: SystemTime) -> String {
     let since = instant.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     let (days, of_day) = (since.as_secs() / 86_400, since.as_secs() % 86_400);
@@ -13,10 +13,10 @@ pub(crate) fn rfc3339(instant: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millis:03}Z")
 }
 
-/// Year, month and day that lie `days` after 1970-01-01 in the Gregorian calendar.
+/// Returns year, month and day, `days` after 1970-01-01 in the Gregorian calendar.
 ///
-/// Counts years from March, so that the leap day is a year's last and months have the lengths of
-/// a repeating pattern (Howard Hinnant, "chrono-compatible low-level date algorithms").
+/// It counts years from March, so the leap day is the last of a year and the month lengths repeat
+/// (Howard Hinnant, "chrono-compatible low-level date algorithms").
 fn date_of(days: u64) -> (u64, u64, u64) {
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);

@@ -1,4 +1,4 @@
-//! The metadata of a recording that is being written.
+//! The metadata of a recording in progress.
 
 use std::io::{self, Write};
 
@@ -13,8 +13,8 @@ use super::entry::{Mark, MarkKind, RECORDER, Run};
 use super::gap::RecordedGap;
 use super::notes::Notes;
 
-/// What will be said of the data: global fields, one capture for each run of samples without a gap,
-/// one annotation for each gap or jump. Prints as it stands at any moment.
+/// The metadata: global fields, a capture for each run of samples without a gap, and an annotation
+/// for each gap or jump. It can be written at any time.
 #[derive(Debug)]
 pub(crate) struct Document {
     global: Map<String, Value>,
@@ -22,27 +22,27 @@ pub(crate) struct Document {
     frequency_hz: Option<f64>,
     /// The number of this recording in a series, from 1.
     part: Option<u32>,
-    /// Whether another part comes behind it.
+    /// Whether another part follows.
     is_continued: bool,
     sessions: Vec<Session>,
-    /// The boot of the session whose first run is to come.
+    /// The boot of the session whose first run is still to come.
     opening: Option<Option<u64>>,
     runs: Vec<Run>,
     marks: Vec<Mark>,
 }
 
-/// Runs of one opening of the stream.
+/// The runs of one opening of the stream.
 #[derive(Clone, Debug)]
 struct Session {
     /// The number of its first run.
     first_run: usize,
     /// The device's run; indexes are comparable within one.
     boot_id: Option<u64>,
-    /// When its first sample came.
+    /// When its first sample arrived.
     datetime: Option<String>,
 }
 
-/// The sessions of runs that are looked at in their order.
+/// Finds the sessions of runs, which must be visited in order.
 struct SessionsInOrder<'a> {
     left: &'a [Session],
     current: Option<&'a Session>,
@@ -53,7 +53,7 @@ impl<'a> SessionsInOrder<'a> {
         Self { left: sessions, current: None }
     }
 
-    /// The session of a run, at least as late as the one before.
+    /// Returns the session of a run. The run must not be before that of the previous call.
     fn at(&mut self, run: usize) -> Option<&'a Session> {
         while let Some((next, left)) = self.left.split_first()
             && next.first_run <= run
@@ -64,19 +64,19 @@ impl<'a> SessionsInOrder<'a> {
     }
 }
 
-/// How far a recording is when its metadata are written.
+/// The progress of a recording at the time of writing its metadata.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Progress<'a> {
-    /// Samples in the data file. What lies behind them is not told.
+    /// Samples in the data file. The metadata do not cover later samples.
     pub(crate) samples: u64,
-    /// Whether nothing is to come.
+    /// Whether the recording is finished.
     pub(crate) is_finished: bool,
     /// The hash of the data, once it is known.
     pub(crate) sha512: Option<&'a str>,
 }
 
 impl Document {
-    /// A document of no samples yet.
+    /// Creates a document without samples.
     pub(crate) fn new(info: &StreamInfo, notes: &Notes) -> Self {
         let mut global = notes.fields().clone();
         global.insert("core:datatype".into(), datatype_of(info.format).into());
@@ -104,7 +104,7 @@ impl Document {
         }
     }
 
-    /// The document that says `captures` and `marks`; those without an index are left out.
+    /// Restores the document of `captures` and `marks`; those without an index are left out.
     pub(crate) fn restored(
         info: &StreamInfo,
         notes: &Notes,
@@ -125,8 +125,8 @@ impl Document {
         document
     }
 
-    /// Says that the data are compressed, in a file of this name. Who cannot read them so must not
-    /// read them at all.
+    /// Notes that the data are compressed in the file `dataset`. Readers without support for that
+    /// must refuse the recording.
     pub(crate) fn set_compressed(&mut self, dataset: &str) {
         self.global.insert("core:dataset".into(), dataset.into());
         self.global.insert("samplewire:compression".into(), "zstd".into());
@@ -134,17 +134,17 @@ impl Document {
         self.global_bytes_max += dataset.len() as u64;
     }
 
-    /// Says which part of a series this is, from 1.
+    /// Sets the number of this part in a series, from 1.
     pub(crate) fn set_part(&mut self, part: Option<u32>) {
         self.part = part;
     }
 
-    /// Says that another part comes behind this one.
+    /// Notes that another part follows.
     pub(crate) fn set_continued(&mut self) {
         self.is_continued = true;
     }
 
-    /// The device's run of the last session.
+    /// Returns the device's run of the last session.
     pub(crate) fn boot_id(&self) -> Option<u64> {
         let run_start = self.runs.last().map(|run| run.sample_start);
         let is_behind = |mark: &&Mark| run_start.is_none_or(|start| mark.sample_start > start);
@@ -152,12 +152,12 @@ impl Document {
         of_mark.or_else(|| self.sessions.last()?.boot_id)
     }
 
-    /// Whether it tells of nothing.
+    /// Returns whether there are no captures or annotations.
     pub(crate) fn is_empty(&self) -> bool {
         self.runs.is_empty() && self.marks.is_empty()
     }
 
-    /// All captures and annotations, as a journal has them.
+    /// Returns all captures and annotations in the form of a journal.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&'static str, Value)> {
         let mut sessions = SessionsInOrder::of(&self.sessions);
         let captures = (0..self.runs.len())
@@ -165,13 +165,14 @@ impl Document {
         captures.chain(self.marks.iter().map(|mark| ("annotation", mark.annotation())))
     }
 
-    /// The next run is the first of a session with the device's run `boot_id`.
+    /// Notes that the next run begins a session with the device's run `boot_id`.
     pub(crate) fn begin_session(&mut self, boot_id: u64) {
         self.opening = Some(Some(boot_id));
     }
 
-    /// Begins a run at `sample_start` of the file; `None` when there are [`GAPS_MAX`] already, else
-    /// its capture. `datetime` says when it came, and is kept of the first of a session.
+    /// Begins a run at `sample_start` of the file and returns its capture; `None` if there are
+    /// [`GAPS_MAX`] already. `datetime` is the time of arrival, kept for the first run of a
+    /// session.
     pub(crate) fn begin_run(
         &mut self,
         run: Run,
@@ -188,13 +189,13 @@ impl Document {
         Some(self.capture(self.runs.len() - 1, self.sessions.last()))
     }
 
-    /// Notes a gap before `sample_start` of the file; `None` when there are [`GAPS_MAX`] already,
-    /// else its annotation.
+    /// Adds a gap before `sample_start` of the file and returns its annotation; `None` if there are
+    /// [`GAPS_MAX`] already.
     pub(crate) fn add_gap(&mut self, sample_start: u64, gap: &RecordedGap) -> Option<Value> {
         self.add(sample_start, MarkKind::Gap(*gap))
     }
 
-    /// Notes indexes that belong to no samples; as [`Self::add_gap`].
+    /// Adds indexes that have no samples; as [`Self::add_gap`].
     pub(crate) fn add_jump(
         &mut self,
         sample_start: u64,
@@ -213,7 +214,7 @@ impl Document {
         Some(mark.annotation())
     }
 
-    /// Forgets what lies behind the first `len_samples` of the file.
+    /// Removes everything after the first `len_samples` of the file.
     pub(crate) fn truncate(&mut self, len_samples: u64) {
         self.runs.truncate(self.runs_before(len_samples));
         self.marks.truncate(self.marks_until(len_samples));
@@ -221,13 +222,13 @@ impl Document {
         self.sessions.retain(|session| session.first_run < runs);
     }
 
-    /// A length in bytes that the text does not exceed.
+    /// Returns an upper bound of the text's length in bytes.
     pub(crate) fn len_bytes_max(&self) -> u64 {
         let lists = self.runs.len() * RUN_BYTES_MAX + self.marks.len() * MARK_BYTES_MAX;
         self.global_bytes_max + lists as u64
     }
 
-    /// Prints the whole.
+    /// Writes the whole document.
     pub(crate) fn write(&self, out: &mut impl Write, progress: &Progress<'_>) -> io::Result<()> {
         out.write_all(b"{\n\"global\": ")?;
         serde_json::to_writer_pretty(&mut *out, &self.global(progress))?;
@@ -259,7 +260,7 @@ impl Document {
         global
     }
 
-    /// The first index that is there or named.
+    /// Returns the first index that is present or in a gap.
     fn first(&self) -> Option<SampleIndex> {
         match (self.marks.first(), self.runs.first()) {
             (Some(mark), _) if mark.sample_start == 0 => Some(mark.first()),
@@ -267,8 +268,8 @@ impl Document {
         }
     }
 
-    /// The index after the last that is there or named, 0 when there is none; the file has
-    /// `len_samples` samples.
+    /// Returns the index after the last that is present or in a gap; 0 if there is no index. The
+    /// file has `len_samples` samples.
     pub(crate) fn end(&self, len_samples: u64) -> SampleIndex {
         match (self.marks.last(), self.runs.last()) {
             (Some(mark), _) if mark.sample_start >= len_samples => mark.end(),
@@ -294,18 +295,18 @@ impl Document {
         capture
     }
 
-    /// How many runs begin within the first `len_samples` of the file.
+    /// Returns how many runs begin within the first `len_samples` of the file.
     fn runs_before(&self, len_samples: u64) -> usize {
         self.runs.partition_point(|run| run.sample_start < len_samples)
     }
 
-    /// How many marks lie within the first `len_samples` of the file, or at their end.
+    /// Returns how many marks lie within the first `len_samples` of the file, or at their end.
     fn marks_until(&self, len_samples: u64) -> usize {
         self.marks.partition_point(|mark| mark.sample_start <= len_samples)
     }
 }
 
-/// A boot id as metadata have it.
+/// Formats a boot id for metadata.
 pub(super) fn boot_text(boot_id: u64) -> String {
     format!("{boot_id:016x}")
 }
@@ -318,7 +319,7 @@ fn list(out: &mut impl Write, values: impl Iterator<Item = Value>) -> io::Result
     Ok(())
 }
 
-/// The sample rate, as a whole number where it is one.
+/// Returns the sample rate, as an integer if it is one.
 fn rate(info: &StreamInfo) -> Value {
     match info.rate_numerator % u64::from(info.rate_denominator) {
         0 => (info.rate_numerator / u64::from(info.rate_denominator)).into(),
@@ -326,13 +327,13 @@ fn rate(info: &StreamInfo) -> Value {
     }
 }
 
-/// How many gaps a recording can tell of: their places take 80 MiB, their text some 300 MB.
+/// The maximum number of gaps in a recording: their memory is 80 MiB, their text some 300 MB.
 pub(crate) const GAPS_MAX: usize = 1 << 20;
 
-/// The hash, the first capture's time and the brackets.
+/// The length of the hash, the first capture's time and the brackets.
 const AROUND_BYTES_MAX: usize = 768;
 
-/// The longest text of a capture and of an annotation, with numbers of 20 digits.
+/// The maximum length of a capture and of an annotation, with numbers of 20 digits.
 const RUN_BYTES_MAX: usize = 256;
 /// See [`RUN_BYTES_MAX`].
 const MARK_BYTES_MAX: usize = 512;

@@ -1,4 +1,4 @@
-//! Captures and annotations of a recording, as they stand in its metadata and in its journal.
+//! Captures and annotations of a recording, in its metadata and in its journal.
 
 use samplewire_proto::SampleIndex;
 use serde_json::{Value, json};
@@ -9,41 +9,41 @@ use super::field::{Object, excerpt};
 use super::gap::{RecordedCause, RecordedGap};
 use super::metadata::boot_id;
 
-/// Samples of consecutive indexes.
+/// A run of samples with consecutive indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// Where it begins in the file.
+    /// The run's first sample in the file.
     pub(crate) sample_start: u64,
     /// The index of its first sample.
     pub(crate) index: SampleIndex,
 }
 
-/// Indexes that lie between two runs. They take no samples of the file.
+/// Indexes between two runs. They have no samples in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// The first sample of the file after it.
+    /// The first sample in the file after these indexes.
     pub(crate) sample_start: u64,
     pub(crate) kind: MarkKind,
-    /// The device's run, before the first capture of a session: that tells it from then on.
+    /// The device's run, if no capture of the session comes before; later the capture states it.
     pub(crate) boot_id: Option<u64>,
 }
 
-/// What became of the indexes.
+/// What happened to the indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkKind {
     /// They are missing.
     Gap(RecordedGap),
     /// The device left them out on purpose: no samples belong to them.
     Jump {
-        /// The first of them.
+        /// The first of the indexes.
         first: SampleIndex,
-        /// How many they are.
+        /// The number of indexes.
         count: u64,
     },
 }
 
 impl Mark {
-    /// The first of the indexes.
+    /// Returns the first of the indexes.
     pub(crate) const fn first(&self) -> SampleIndex {
         match &self.kind {
             MarkKind::Gap(gap) => gap.first,
@@ -51,7 +51,7 @@ impl Mark {
         }
     }
 
-    /// The index after the last of them.
+    /// Returns the index after the last of them.
     pub(crate) const fn end(&self) -> SampleIndex {
         match &self.kind {
             MarkKind::Gap(gap) => gap.end(),
@@ -59,7 +59,7 @@ impl Mark {
         }
     }
 
-    /// It as an annotation.
+    /// Returns the annotation of this mark.
     pub(crate) fn annotation(&self) -> Value {
         let mut annotation = json!({
             "core:sample_start": self.sample_start,
@@ -96,7 +96,7 @@ impl Mark {
         annotation
     }
 
-    /// Reads an annotation; `None` for one that is none of ours.
+    /// Reads an annotation; `None` if it is not one of Samplewire's.
     pub(super) fn read(object: &Object<'_>) -> Result<Option<Self>, MetadataError> {
         let Some(first) = object.count("samplewire:first_index")? else { return Ok(None) };
         let needed = |field: &'static str| {
@@ -152,5 +152,5 @@ fn gap_words(gap: &RecordedGap) -> String {
     }
 }
 
-/// Who writes the metadata.
+/// The program and version that write the metadata.
 pub(super) const RECORDER: &str = concat!("samplewire ", env!("CARGO_PKG_VERSION"));

@@ -1,4 +1,4 @@
-//! Fields of SigMF objects, read with the type that the specification gives them.
+//! Reads fields of SigMF objects and checks their types.
 
 use std::fmt;
 
@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 
 use super::MetadataError;
 
-/// An object of the metadata, and where it stands.
+/// An object of the metadata, and its place.
 pub(super) struct Object<'a> {
     place: Place,
     fields: &'a Map<String, Value>,
 }
 
-/// Where an object stands.
+/// The place of an object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     Global,
@@ -21,7 +21,7 @@ pub(super) enum Place {
 }
 
 impl<'a> Object<'a> {
-    /// `value` as the object at `place`.
+    /// Reads `value` as the object at `place`.
     pub(super) fn new(place: Place, value: Option<&'a Value>) -> Result<Self, MetadataError> {
         let value = value.ok_or_else(|| MetadataError::Missing { field: place.to_string() })?;
         let fields = value.as_object().ok_or_else(|| MetadataError::Value {
@@ -32,27 +32,27 @@ impl<'a> Object<'a> {
         Ok(Self { place, fields })
     }
 
-    /// All fields.
+    /// Returns all fields.
     pub(super) fn fields(&self) -> &'a Map<String, Value> {
         self.fields
     }
 
-    /// The field's place and name.
+    /// Returns the place and the name of a field, for an error text.
     pub(super) fn path(&self, field: &str) -> String {
         format!("{}.{field}", self.place)
     }
 
-    /// A text.
+    /// Reads a text.
     pub(super) fn text(&self, field: &str) -> Result<Option<&'a str>, MetadataError> {
         self.read(field, "a text", Value::as_str)
     }
 
-    /// A number.
+    /// Reads a number.
     pub(super) fn number(&self, field: &str) -> Result<Option<f64>, MetadataError> {
         self.read(field, "a number", Value::as_f64)
     }
 
-    /// A whole number from 0; `2.0` is one.
+    /// Reads a whole number from 0; `2.0` is valid.
     pub(super) fn count(&self, field: &str) -> Result<Option<u64>, MetadataError> {
         self.read(field, "a whole number from 0 to 2^63 + 2^32", |value| {
             let whole =
@@ -64,7 +64,7 @@ impl<'a> Object<'a> {
         })
     }
 
-    /// A field whose value must satisfy `reader`; `None` when it is not there.
+    /// Reads a field with `reader`, which rejects invalid values; `None` if the field is absent.
     pub(super) fn read<T>(
         &self,
         field: &str,
@@ -88,7 +88,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// The beginning of a value, for an error text.
+/// Returns the beginning of a value, for an error text.
 pub(super) fn excerpt(value: &Value) -> String {
     let text = value.to_string();
     match text.char_indices().nth(EXCERPT_CHARS_MAX) {
@@ -99,5 +99,5 @@ pub(super) fn excerpt(value: &Value) -> String {
 
 const EXCERPT_CHARS_MAX: usize = 60;
 
-/// The largest index that a stream ends at: `docs/protocol.md#7.2`.
+/// The largest index at which a stream can end: `docs/protocol.md#7.2`.
 const COUNT_MAX: u64 = (1 << 63) + (1 << 32);

@@ -1,4 +1,4 @@
-//! What a recording lacks, as its metadata name it.
+//! The gaps of a recording, as its metadata list them.
 
 use std::fmt;
 
@@ -6,19 +6,20 @@ use samplewire_proto::{Cause, Gap, SampleIndex};
 
 /// Sample indexes that are not in a recording.
 ///
-/// Those of a stream ([`Gap`]) become one by [`From`]; what lies between two streams of one
-/// recording is a gap as well.
+/// A stream's [`Gap`] converts to this type by [`From`]. The indexes between two streams of one
+/// recording are a gap too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RecordedGap {
     /// The first index that is missing.
     pub first: SampleIndex,
     /// How many samples were not received.
     pub not_repaired: u64,
-    /// How many samples were lost at the source; when both counts are above 0, nobody knows which.
+    /// How many samples the source lost. If both counts are above 0, it is not known which sample
+    /// is in which count.
     pub source_lost: u64,
-    /// Why.
+    /// Why they are missing.
     pub cause: RecordedCause,
-    /// The number of the stream that lacks them, in a recording of several.
+    /// The number of the stream whose samples are missing, in a recording of several streams.
     pub stream: Option<u16>,
 }
 
@@ -33,7 +34,7 @@ impl RecordedGap {
         self.first.saturating_add(self.count())
     }
 
-    /// How many samples each of two causes has: the gap's own, and the source's overflow.
+    /// Returns the samples of each of two causes: the gap's own, and the source's overflow.
     pub const fn by_cause(&self) -> [(RecordedCause, u64); 2] {
         let of_source = match self.cause {
             RecordedCause::DiskBehind => RecordedCause::DiskBehind,
@@ -42,13 +43,13 @@ impl RecordedGap {
         [(self.cause, self.not_repaired), (of_source, self.source_lost)]
     }
 
-    /// Whether losses on the way and at the source cannot be told apart.
+    /// Whether the gap has losses of the path and of the source that cannot be separated.
     pub const fn is_mixed(&self) -> bool {
         self.not_repaired > 0 && self.source_lost > 0
     }
 
-    /// Whether the count is a time multiplied by the sample rate; 0 where the rate is not known.
-    /// Else it is exact.
+    /// Whether the count is an estimate: time multiplied by the sample rate, or 0 if the rate is
+    /// not known. Otherwise the count is exact.
     pub const fn is_estimated(&self) -> bool {
         matches!(self.cause, RecordedCause::DeviceRestarted)
     }
@@ -62,23 +63,24 @@ impl From<&Gap> for RecordedGap {
     }
 }
 
-/// Why indexes are not in a recording.
+/// Why indexes are missing from a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedCause {
     /// The stream lost them.
     Stream(Cause),
-    /// The source lost them because whoever writes the recording held all memory of the stream.
+    /// The source lost them because the program that writes the recording held all the stream's
+    /// memory.
     DiskBehind,
-    /// The stream broke, and was opened anew within one boot of the device.
+    /// The stream broke and was opened again within one boot of the device.
     Reconnected,
-    /// The recorder was started anew within one boot of the device.
+    /// The recorder was started again within one boot of the device.
     RecorderRestarted,
-    /// The device was started anew: indexes before and after have nothing to do with each other.
+    /// The device restarted. Indexes before and after are not comparable.
     DeviceRestarted,
 }
 
 impl RecordedCause {
-    /// Every cause; counters stand in this order.
+    /// All causes, in the order of the counters.
     pub const ALL: [Self; 9] = [
         Self::Stream(Cause::SourceOverflow),
         Self::Stream(Cause::Deadline),
@@ -91,7 +93,7 @@ impl RecordedCause {
         Self::DeviceRestarted,
     ];
 
-    /// The place in [`RecordedCause::ALL`].
+    /// Returns the position in [`RecordedCause::ALL`].
     pub const fn position(self) -> usize {
         match self {
             Self::Stream(cause) => cause as usize,
@@ -102,7 +104,7 @@ impl RecordedCause {
         }
     }
 
-    /// The words that users read, and that metadata keep.
+    /// Returns the text for people and for metadata.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stream(cause) => cause.as_str(),
@@ -113,7 +115,7 @@ impl RecordedCause {
         }
     }
 
-    /// The cause of these words.
+    /// Returns the cause with this text.
     pub(crate) fn of_words(words: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|cause| cause.as_str() == words)
     }

@@ -1,24 +1,24 @@
-//! What a recording under way has said of its captures and gaps: lines of JSON that are appended
-//! before the samples they are about are written.
+//! The journal of a recording in progress: lines of JSON about its captures and gaps. Each line is
+//! appended before the samples that it describes.
 //!
-//! So whatever moment ends the recorder's process, the journal tells of each sample in the data
-//! file which index it has, and of each index up to the last sample why it is not there. Lines
-//! about samples that did not come to the file any more stand at the end, and are not looked at;
-//! nor is a last line without its end. A finished recording has no journal: its metadata say it all.
+//! At any moment, the recorder's process may end. The journal then gives the index of each sample
+//! in the data file, and the cause of each missing index up to the last sample. Lines about samples
+//! that did not reach the file are at the end, and are ignored; so is an incomplete last line. A
+//! finished recording has no journal: its metadata are complete.
 
 use serde_json::{Map, Value, json};
 
-/// A journal that was read.
+/// The content of a journal.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Journal {
     /// The fields of its first line.
     head: Map<String, Value>,
-    /// `captures` and `annotations`, as metadata have them.
+    /// `captures` and `annotations` in the form of the metadata.
     pub(crate) root: Value,
 }
 
 impl Journal {
-    /// The first line.
+    /// Returns the first line.
     pub(crate) fn head_line(owner: Option<u64>) -> String {
         let mut head = json!({ "samplewire:journal": VERSION });
         if let Some(owner) = owner {
@@ -27,13 +27,13 @@ impl Journal {
         format!("{head}\n")
     }
 
-    /// The owner that the recorder was to the device.
+    /// Returns the owner ID that the recorder used with the device.
     pub(crate) fn owner(&self) -> Option<u64> {
         let text = self.head.get("samplewire:owner")?.as_str()?;
         u64::from_str_radix(text, 16).ok()
     }
 
-    /// The line of a capture or an annotation.
+    /// Returns the line of a capture or an annotation.
     pub(crate) fn line(list: &'static str, entry: Value) -> String {
         let mut line = Map::new();
         line.insert(list.to_owned(), entry);
@@ -78,19 +78,19 @@ impl Journal {
     }
 }
 
-/// What is wrong with a journal.
+/// Why a journal is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum JournalError {
-    /// There is no whole line.
+    /// There is no complete line.
     #[error("it has no first line")]
     Empty,
-    /// It is of another version.
+    /// The journal has another version.
     #[error("samplewire:journal is {version}: this version reads {VERSION}")]
     Version {
-        /// What it says.
+        /// The version in the journal.
         version: String,
     },
-    /// A line is none of a journal.
+    /// A line is not valid in a journal.
     #[error("line {number}: {why}")]
     Line {
         /// The line, from 1.

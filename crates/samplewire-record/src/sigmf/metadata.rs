@@ -1,4 +1,4 @@
-//! What a recording says of itself.
+//! Reads the metadata of a recording.
 
 use serde_json::Value;
 
@@ -8,8 +8,8 @@ use super::field::{Object, Place, excerpt};
 use super::notes::Notes;
 use samplewire_proto::wire::Format;
 
-/// The metadata of a recording, checked field by field. Of the annotations only those that name gaps
-/// are read, by [`crate::verify()`].
+/// The metadata of a recording, with each field checked. Annotations are not included;
+/// [`crate::verify()`] reads those that describe gaps.
 ///
 /// ```
 /// use samplewire::format::Format;
@@ -28,7 +28,7 @@ use samplewire_proto::wire::Format;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metadata {
-    /// What a sample of one channel is.
+    /// The format of one channel's samples.
     pub format: Format,
     /// How many channels are interleaved, at least 1.
     pub channels: u16,
@@ -40,41 +40,41 @@ pub struct Metadata {
     pub dataset: Option<String>,
     /// The index of the first sample in the file; the captures count from the same zero.
     pub offset: u64,
-    /// Whether the data file is compressed: zstd frames, one behind another.
+    /// Whether the data file is compressed as consecutive zstd frames.
     pub is_compressed: bool,
     /// The segments of the recording, ascending.
     pub captures: Vec<Capture>,
-    /// What the recorder claims, so that it can be held against the data.
+    /// What the recorder states about the data, so that the data can be checked against it.
     pub claims: Claims,
-    /// All else that the global object says.
+    /// All other fields of the global object.
     pub notes: Notes,
 }
 
-/// What a recorder says of its recording as a whole; `None` where it is another recorder.
+/// What a recorder states about its whole recording; `None` for fields that it did not write.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims {
-    /// Whether the recording was finished; it is under way, or its recorder was killed, if not.
+    /// Whether the recording was finished. If not, it is in progress or its recorder was killed.
     pub is_finished: Option<bool>,
     /// How many samples the data had when the metadata were written.
     pub sample_count: Option<u64>,
-    /// The first index that is there or named.
+    /// The first index that is present or in a gap.
     pub first_index: Option<u64>,
-    /// The index after the last that is there or named.
+    /// The index after the last that is present or in a gap.
     pub end_index: Option<u64>,
     /// The number of this recording in a series, from 1.
     pub part: Option<u64>,
-    /// Whether another part of the series comes behind it.
+    /// Whether another part of the series follows.
     pub is_continued: Option<bool>,
 }
 
 /// A segment of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Capture {
-    /// Where it begins.
+    /// The segment's first sample in the file.
     pub sample_start: u64,
     /// The index of its first sample in the stream that was recorded.
     pub global_index: Option<u64>,
-    /// The device's run, within which indexes are comparable.
+    /// The device's run. Indexes of one run are comparable.
     pub boot_id: Option<u64>,
     /// The centre frequency in hertz.
     pub frequency_hz: Option<f64>,
@@ -130,7 +130,7 @@ impl Metadata {
     /// Checks that the captures fit data of `len_samples` samples.
     ///
     /// # Errors
-    /// [`MetadataError::Beyond`] for the first that begins after the end.
+    /// [`MetadataError::Beyond`] for the first capture that begins after the end.
     pub fn check_length(&self, len_samples: u64) -> Result<(), MetadataError> {
         let end = self.offset.saturating_add(len_samples);
         let beyond = self.captures.iter().position(|capture| capture.sample_start > end);
@@ -144,7 +144,7 @@ impl Metadata {
     }
 }
 
-/// The captures of a recording, from those of its metadata or its journal.
+/// Reads the captures of a recording from its metadata or its journal.
 pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, MetadataError> {
     let list = list(root, "captures")?;
     let mut captures = Vec::with_capacity(list.len());
@@ -161,7 +161,7 @@ pub(crate) fn captures(root: &Value, offset: u64) -> Result<Vec<Capture>, Metada
     Ok(captures)
 }
 
-/// The gaps and jumps among the annotations of a recording, in their order.
+/// Reads the gaps and jumps from the annotations of a recording, in order.
 pub(crate) fn marks(root: &Value) -> Result<Vec<Mark>, MetadataError> {
     let annotations = list(root, "annotations")?.iter().enumerate();
     let read = |(number, value)| Mark::read(&Object::new(Place::Annotation(number), Some(value))?);
@@ -196,7 +196,7 @@ fn capture(number: usize, value: &Value) -> Result<Capture, MetadataError> {
     })
 }
 
-/// Refuses recordings that would be misread.
+/// Refuses recordings that this reader would misread.
 fn refuse_unsupported(global: &Object<'_>) -> Result<(), MetadataError> {
     let unsupported = |field: &str, value: &Value| {
         Err(MetadataError::Unsupported { field: global.path(field), value: excerpt(value) })
@@ -231,33 +231,33 @@ fn is_file_name(text: &str) -> bool {
     !matches!(text, "" | "." | "..") && !text.contains(['/', '\\'])
 }
 
-/// What is wrong with a recording's metadata.
+/// Why the metadata of a recording are not valid.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MetadataError {
-    /// The text is no JSON.
+    /// The text is not JSON.
     #[error("no JSON: {0}")]
     Json(#[from] serde_json::Error),
-    /// A field that must be there is not.
+    /// A required field is missing.
     #[error("{field} is missing")]
     Missing {
         /// The field.
         field: String,
     },
-    /// A field has a value that it cannot have.
+    /// A field has an invalid value.
     #[error("{field} is {value}: must be {expected}")]
     Value {
         /// The field.
         field: String,
         /// Its value.
         value: String,
-        /// What it must be.
+        /// The valid values.
         expected: &'static str,
     },
-    /// The samples are of a format that is not known here.
+    /// The format of the samples is not known.
     #[error("global.core:datatype: {0}")]
     Datatype(#[from] UnknownDatatype),
-    /// The field asks for something that this reader does not do.
+    /// The field requires a feature that this reader does not support.
     #[error("{field} is {value}: not supported")]
     Unsupported {
         /// The field.
@@ -265,14 +265,14 @@ pub enum MetadataError {
         /// Its value.
         value: String,
     },
-    /// A capture begins before the one ahead of it, or before the recording.
+    /// A capture begins before the previous one, or before the recording.
     #[error("captures[{number}].core:sample_start is {sample_start}: must be at least {least}")]
     Order {
         /// The capture, counted from 0.
         number: usize,
         /// Where it begins.
         sample_start: u64,
-        /// The beginning of the one ahead, or of the recording.
+        /// The beginning of the previous capture, or of the recording.
         least: u64,
     },
     /// A capture begins after the end of the data.
@@ -282,10 +282,10 @@ pub enum MetadataError {
         number: usize,
         /// Where it begins.
         sample_start: u64,
-        /// The first sample that the data do not have.
+        /// The length of the data in samples.
         end: u64,
     },
-    /// The data are not those that the metadata were written for.
+    /// The data do not match the hash in the metadata.
     #[error("global.core:sha512 is {expected}, the data have {found}")]
     Sha512 {
         /// The hash in the metadata.

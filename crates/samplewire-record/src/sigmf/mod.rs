@@ -1,8 +1,9 @@
-//! SigMF: metadata that say what the samples in a file are.
+//! SigMF: metadata that describe the samples in a file.
 //!
-//! [`Metadata`] reads what a recording says of itself, [`RecordedGap`] is what it lacks, [`Notes`] keep what is passed on unread, and
-//! the recorder in [`crate::sink`] writes. The specification is <https://sigmf.org>, version 1.2.
-//! Archives, collections and data files with headers between the samples are refused.
+//! [`Metadata`] reads the description of a recording, [`RecordedGap`] is one of its gaps, and
+//! [`Notes`] keep fields that are passed on unread. The sinks in [`crate::sink`] write recordings.
+//! The specification is <https://sigmf.org>, version 1.2. Archives, collections and data files with
+//! headers between the samples are refused.
 
 mod datatype;
 mod datetime;

@@ -1,9 +1,9 @@
-//! What a recording says of itself and nothing here depends on.
+//! Descriptive fields of a recording, which do not affect the samples.
 
 use serde_json::{Map, Value};
 
 /// The descriptive fields of SigMF's global object: description, author, licence, hardware, and
-/// those of extensions. They pass from a source's metadata to a recording unread.
+/// extension fields. They are copied unread from a source's metadata to a recording.
 ///
 /// ```
 /// use samplewire_record::sigmf::Notes;
@@ -18,13 +18,13 @@ pub struct Notes {
 }
 
 impl Notes {
-    /// The notes among the fields of a global object.
+    /// Selects the notes from the fields of a global object.
     pub(super) fn of_global(global: &Map<String, Value>) -> Self {
         let kept = global.iter().filter(|(field, _)| !OWNED.contains(&field.as_str()));
         Self { fields: kept.map(|(field, value)| (field.clone(), value.clone())).collect() }
     }
 
-    /// The text of a field such as `core:author`; `None` when there is none.
+    /// Returns the text of a field such as `core:author`; `None` if it is absent or not a text.
     pub fn get(&self, field: &str) -> Option<&str> {
         self.fields.get(field).and_then(Value::as_str)
     }
@@ -32,21 +32,21 @@ impl Notes {
     /// Sets a field to a text.
     ///
     /// # Panics
-    /// When the field is one that describes the data and therefore belongs to the recorder, such as
+    /// If the field describes the data and therefore belongs to the recorder, such as
     /// `core:datatype`.
     pub fn set(&mut self, field: &str, text: &str) {
         assert!(!OWNED.contains(&field), "{field} is set by the recorder");
         self.fields.insert(field.to_owned(), text.into());
     }
 
-    /// The numbers of the device's streams whose channels the samples have, in their order; `None`
-    /// where nobody said.
+    /// Returns the numbers of the device's streams whose channels the samples have, in order;
+    /// `None` if they are not stated.
     pub fn streams(&self) -> Option<Vec<u16>> {
         let streams = self.fields.get(STREAMS)?.as_array()?;
         streams.iter().map(|stream| stream.as_u64()?.try_into().ok()).collect()
     }
 
-    /// Says which streams of the device the samples are of.
+    /// Sets the device's streams from which the samples come.
     pub fn set_streams(&mut self, streams: impl IntoIterator<Item = u16>) {
         let streams: Vec<Value> = streams.into_iter().map(Value::from).collect();
         self.fields.insert(STREAMS.to_owned(), streams.into());
@@ -58,10 +58,10 @@ impl Notes {
     }
 }
 
-/// Which streams of a device the samples are of.
+/// The device's streams from which the samples come.
 const STREAMS: &str = "samplewire:streams";
 
-/// Fields that describe the data file itself, or name this very recording to others.
+/// Fields that describe the data file itself, or identify this recording.
 const OWNED: [&str; 21] = [
     "core:collection",
     "core:data_doi",

@@ -5,20 +5,21 @@ use std::path::{Path, PathBuf};
 
 use super::Metadata;
 
-/// Where a recording's metadata and data are.
+/// The paths of a recording's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Paths {
     /// `NAME.sigmf-meta`.
     pub meta: PathBuf,
     /// `NAME.sigmf-data`.
     pub data: PathBuf,
-    /// `NAME.sigmf-journal`, there only while the recording is under way, or when its recorder was
-    /// killed.
+    /// `NAME.sigmf-journal`. It exists only while the recording is in progress, or after its
+    /// recorder was killed.
     pub journal: PathBuf,
 }
 
 impl Paths {
-    /// The files of the recording `path`, which may be `NAME`, `NAME.sigmf` or one of the files.
+    /// Returns the files of the recording `path`, which may be `NAME`, `NAME.sigmf` or one of the
+    /// files.
     ///
     /// ```
     /// use samplewire_record::sigmf::Paths;
@@ -41,12 +42,12 @@ impl Paths {
         }
     }
 
-    /// `NAME.sigmf-data.zst`, which holds the data where they are compressed.
+    /// Returns `NAME.sigmf-data.zst`, the file of compressed data.
     pub(crate) fn compressed(&self) -> PathBuf {
         self.data.with_extension("sigmf-data.zst")
     }
 
-    /// `NAME` of the recording `path`.
+    /// Returns `NAME` of the recording `path`.
     pub(crate) fn base_of(path: &Path) -> PathBuf {
         if is_compressed(path) {
             return path.with_extension("").with_extension("");
@@ -55,15 +56,15 @@ impl Paths {
         if is_name { path.to_owned() } else { path.with_extension("") }
     }
 
-    /// The files of `path` if it names a SigMF recording: by its extension, or because it names no
-    /// file itself and metadata stand beside it.
+    /// Returns the files of `path` if it is a SigMF recording: by its extension, or because no file
+    /// has that name and metadata exist beside it.
     pub fn existing(path: &Path) -> Option<Self> {
         let paths = Self::of(path);
         let is_named = is_sigmf(path) || is_compressed(path);
         (is_named || (!path.is_file() && paths.meta.is_file())).then_some(paths)
     }
 
-    /// The data file, which metadata may call otherwise.
+    /// Returns the data file, for which the metadata may state another name.
     pub(crate) fn data_of(&self, metadata: &Metadata) -> PathBuf {
         match &metadata.dataset {
             Some(name) => self.data.with_file_name(name),
@@ -72,12 +73,12 @@ impl Paths {
     }
 }
 
-/// Whether the name says that a file holds the compressed data of a recording.
+/// Returns whether the name is that of a recording's compressed data.
 fn is_compressed(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "zst") && is_sigmf(&path.with_extension(""))
 }
 
-/// Whether the name says that a file belongs to a recording.
+/// Returns whether the name is that of a recording's file.
 pub(crate) fn is_sigmf(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "sigmf-meta" || it == "sigmf-data")
 }

@@ -1,16 +1,16 @@
-//! What a sink has taken and has not finished with.
+//! The work that a sink has accepted and not finished.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-/// How much a sink, and the queue before it, still have to do. Clones show the same counts, also
-/// while [`Sink::finish`](super::Sink::finish) blocks.
+/// The unfinished work of a sink and of the queue before it. Clones share the counts, also while
+/// [`Sink::finish`](super::Sink::finish) blocks.
 #[derive(Clone, Debug, Default)]
 pub struct Backlog {
     counts: Arc<Counts>,
 }
 
-/// Signed: the one who does the work may be counted before the one who makes it.
+/// Signed: work may be counted as done before it is counted as accepted.
 #[derive(Debug, Default)]
 struct Counts {
     to_write_bytes: AtomicI64,
@@ -18,12 +18,12 @@ struct Counts {
 }
 
 impl Backlog {
-    /// Bytes of samples that wait to be written.
+    /// Returns the bytes of samples that wait to be written.
     pub fn to_write_bytes(&self) -> u64 {
         count(&self.counts.to_write_bytes)
     }
 
-    /// Bytes that were written and are not in the hash yet.
+    /// Returns the bytes that were written but not yet hashed.
     pub fn to_hash_bytes(&self) -> u64 {
         count(&self.counts.to_hash_bytes)
     }
@@ -36,7 +36,7 @@ impl Backlog {
         self.counts.to_write_bytes.fetch_sub(bytes as i64, Ordering::Relaxed);
     }
 
-    /// Nothing that waits will be written.
+    /// Removes waiting bytes that will not be written.
     pub(super) fn forget_writes(&self) {
         self.counts.to_write_bytes.store(0, Ordering::Relaxed);
     }
@@ -45,7 +45,7 @@ impl Backlog {
         self.counts.to_hash_bytes.fetch_add(bytes as i64, Ordering::Relaxed);
     }
 
-    /// What waits will not be hashed.
+    /// Removes waiting bytes that will not be hashed.
     pub(super) fn forget_hashes(&self) {
         self.counts.to_hash_bytes.store(0, Ordering::Relaxed);
     }
@@ -55,7 +55,7 @@ impl Backlog {
     }
 }
 
-/// Relaxed here and above: a figure for display.
+/// Relaxed here and above: the counts are for display only.
 fn count(bytes: &AtomicI64) -> u64 {
     bytes.load(Ordering::Relaxed).max(0) as u64
 }

@@ -1,4 +1,4 @@
-//! The samples of a recording: as they are, or compressed.
+//! The data of a recording, plain or compressed.
 
 use std::io;
 
@@ -14,9 +14,9 @@ pub(super) enum Body {
 }
 
 impl Body {
-    /// Takes whole samples.
+    /// Appends whole samples.
     ///
-    /// After an error the file ends with the last sample that fitted, and those gathered are gone.
+    /// After an error the file ends with the last sample that fitted. Gathered samples are lost.
     pub(super) fn append(&mut self, bytes: &[u8]) -> Result<(), SinkError> {
         match self {
             Self::Plain(file) => file.append(bytes),
@@ -24,7 +24,7 @@ impl Body {
         }
     }
 
-    /// Writes what was gathered, as far as the file takes it yet.
+    /// Writes gathered samples, as far as the file can take them now.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         match self {
             Self::Plain(file) => file.flush(),
@@ -32,7 +32,7 @@ impl Body {
         }
     }
 
-    /// Writes everything.
+    /// Writes all gathered samples.
     pub(super) fn flush_all(&mut self) -> Result<(), SinkError> {
         match self {
             Self::Plain(file) => file.flush_all(),
@@ -40,7 +40,7 @@ impl Body {
         }
     }
 
-    /// How many samples were taken, those gathered included.
+    /// Returns how many samples were appended, including gathered ones.
     pub(super) fn len_samples(&self) -> u64 {
         match self {
             Self::Plain(file) => file.len_samples(),
@@ -48,7 +48,7 @@ impl Body {
         }
     }
 
-    /// How many whole samples the file holds.
+    /// Returns how many whole samples the file has.
     pub(super) fn written_samples(&self) -> u64 {
         match self {
             Self::Plain(file) => file.written_samples(),
@@ -56,17 +56,17 @@ impl Body {
         }
     }
 
-    /// How long the file is, as far as it holds whole samples or frames.
+    /// Returns the length of the whole samples or frames in the file.
     pub(super) fn written_bytes(&self) -> u64 {
         self.file().written_bytes()
     }
 
-    /// Whether what was written can be read again: not so for pipes and devices.
+    /// Returns whether the file can be read again; pipes and devices cannot.
     pub(super) fn is_regular(&self) -> bool {
         self.file().is_regular()
     }
 
-    /// Lets others write the file: this recorder does not any more.
+    /// Unlocks the file: this recorder does not write it any more.
     pub(super) fn release(&self) -> io::Result<()> {
         self.file().release()
     }

@@ -1,4 +1,4 @@
-//! Conversion on the way.
+//! A sink that converts the sample format.
 
 use samplewire::StreamInfo;
 use samplewire::format::{ConvertError, convert};
@@ -8,7 +8,7 @@ use samplewire_proto::wire::Format;
 use super::{Backlog, Sink, SinkError, SinkSummary, samples_in};
 use crate::sigmf::RecordedGap;
 
-/// Converts samples and passes them on, in pieces of up to 256 KiB.
+/// Converts samples and writes them to another sink, in pieces of up to 256 KiB.
 #[derive(Debug)]
 pub struct ConvertingSink<S> {
     inner: S,
@@ -19,10 +19,11 @@ pub struct ConvertingSink<S> {
 }
 
 impl<S: Sink> ConvertingSink<S> {
-    /// Converts samples of `info` to `format` for `inner`, which was made for that format.
+    /// Converts samples of `info` to `format` and writes them to `inner`, which must accept
+    /// `format`.
     ///
     /// # Errors
-    /// [`ConvertError`] when one format is complex and the other real.
+    /// [`ConvertError`] if one format is complex and the other real.
     pub fn new(info: &StreamInfo, format: Format, inner: S) -> Result<Self, ConvertError> {
         convert(info.format, format, &[], &mut [])?;
         let channels = usize::from(info.channels);
@@ -62,7 +63,7 @@ impl<S: Sink> Sink for ConvertingSink<S> {
     }
 }
 
-/// Small enough to stay in the second cache between conversion and writing.
+/// Small enough to stay in the second-level cache between conversion and writing.
 const PIECE_BYTES: usize = 256 << 10;
 
 #[cfg(test)]
@@ -72,7 +73,7 @@ mod tests {
     use samplewire_proto::Cause;
     use std::sync::{Arc, Mutex};
 
-    /// Keeps all that it is given.
+    /// Keeps everything that it is given.
     #[derive(Clone, Debug, Default)]
     struct Kept(Arc<Mutex<Pieces>>);
 

@@ -1,4 +1,4 @@
-//! A file of samples that only grows, and ends between samples whatever happens.
+//! A data file that only grows, and always ends at a sample boundary.
 
 use std::io::{self, ErrorKind, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ use crate::storage::{OpenMode, Storage, StoredFile, stdout};
 
 /// Samples in a file, a pipe or a device.
 ///
-/// Pieces of 32 KiB and more are written as they stand, shorter ones are gathered up to 1 MiB;
-/// pipes and devices get each piece at once. A direct file goes past the system's cache: everything
-/// is gathered for writes of some 4 MiB, and room is taken in advance.
+/// Pieces of 32 KiB or more are written directly; shorter ones are gathered up to 1 MiB. Pipes and
+/// devices get each piece at once. A direct file bypasses the system's cache: all samples are
+/// gathered for writes of some 4 MiB, and disk space is allocated in advance.
 #[derive(Debug)]
 pub(super) struct DataFile {
     file: Box<dyn StoredFile>,
@@ -27,19 +27,20 @@ pub(super) struct DataFile {
 enum Mode {
     /// A pipe or a device.
     Special,
-    /// A file through the system's cache.
+    /// A file written through the system's cache.
     Cached,
-    /// A file past it, in multiples of `unit_bytes`: whole samples and whole pages.
+    /// A file that bypasses the cache. Writes are multiples of `unit_bytes`: whole samples and
+    /// pages.
     Direct {
         unit_bytes: usize,
-        /// Up to where room was taken; `None` when the file system gives none.
+        /// The end of the allocated space; `None` if the file system cannot allocate.
         room_end_bytes: Option<u64>,
     },
 }
 
 impl DataFile {
-    /// Creates the file, or opens it when `overwrite` allows that, to be [emptied](Self::empty).
-    /// Pipes and devices are written as they are.
+    /// Creates the file; if it exists and `overwrite` permits, opens it to be
+    /// [emptied](Self::empty). Pipes and devices are opened as they are.
     pub(super) fn create(
         storage: &dyn Storage,
         path: &Path,
@@ -56,8 +57,8 @@ impl DataFile {
         Self::open(storage, path, mode, frame_bytes, is_direct && !special)
     }
 
-    /// Opens the file to go on behind its first `written_bytes`; what follows them is cut off. One
-    /// that is not there is created.
+    /// Opens the file to append after its first `written_bytes`, and cuts off the rest. A missing
+    /// file is created.
     pub(super) fn append_to(
         storage: &dyn Storage,
         path: &Path,
@@ -67,15 +68,15 @@ impl DataFile {
     ) -> Result<Self, SinkError> {
         let mut data = Self::open(storage, path, OpenMode::Create, frame_bytes, is_direct)?;
         data.cut(written_bytes)?;
-        // A direct write begins at a page: the file goes on through the cache up to there, and so
-        // to its end.
+        // A direct write must begin at a page. A file that does not end at one is written through
+        // the cache, to its end.
         if !data.is_aligned() {
             data.leave_direct()?;
         }
         Ok(data)
     }
 
-    /// Standard output, without the buffer that looks for the ends of lines.
+    /// Opens standard output, without Rust's line buffer.
     pub(super) fn stdout(frame_bytes: usize) -> Result<Self, SinkError> {
         let path = PathBuf::from("-");
         match stdout() {
@@ -128,7 +129,7 @@ impl DataFile {
         Self { file, path, frame_bytes, written_bytes: 0, gather: Gather::new(gather_bytes), mode }
     }
 
-    /// Empties a file that was there.
+    /// Empties an existing file.
     pub(super) fn empty(mut self) -> Result<Self, SinkError> {
         if self.is_regular() {
             self.file.empty().map_err(|source| self.error("empty", source))?;
@@ -136,9 +137,9 @@ impl DataFile {
         Ok(self)
     }
 
-    /// Takes whole samples.
+    /// Appends whole samples.
     ///
-    /// After an error the file ends with the last sample that fitted, and those gathered are gone.
+    /// After an error the file ends with the last sample that fitted. Gathered samples are lost.
     pub(super) fn append(&mut self, mut bytes: &[u8]) -> Result<(), SinkError> {
         match self.mode {
             Mode::Special => return self.write_out(bytes),
@@ -156,13 +157,13 @@ impl DataFile {
         Ok(())
     }
 
-    /// Takes so many samples of zeros as a hole: of a direct file what lies between whole units. A
-    /// file system that knows no holes writes the zeros itself.
+    /// Appends zero samples as a hole; in a direct file, only whole units are a hole. A file system
+    /// without holes writes the zeros.
     ///
-    /// After an error the file ends with the last sample that fitted, and those gathered are gone.
+    /// After an error the file ends with the last sample that fitted. Gathered samples are lost.
     ///
     /// # Panics
-    /// When it is a pipe or a device.
+    /// If it is a pipe or a device.
     pub(super) fn hole(&mut self, samples: u64) -> Result<(), SinkError> {
         let mut left_bytes = samples.saturating_mul(self.frame_bytes as u64);
         let unit_bytes = match self.mode {
@@ -185,7 +186,7 @@ impl DataFile {
         self.append_zeros(tail_bytes).map(drop)
     }
 
-    /// Gathers less than a unit of zeros; how many bytes.
+    /// Gathers less than a unit of zeros; returns how many bytes.
     fn append_zeros(&mut self, len_bytes: u64) -> Result<u64, SinkError> {
         let mut left_bytes = len_bytes as usize;
         while left_bytes > 0 {
@@ -196,7 +197,7 @@ impl DataFile {
         Ok(len_bytes)
     }
 
-    /// Writes what was gathered; of a direct file as many units as there are.
+    /// Writes gathered samples; for a direct file, only whole units.
     pub(super) fn flush(&mut self) -> Result<(), SinkError> {
         let len_bytes = match self.mode {
             Mode::Special | Mode::Cached => self.gather.len(),
@@ -206,14 +207,14 @@ impl DataFile {
         let gather = std::mem::replace(&mut self.gather, Gather::new(0));
         let written = self.write_out(&gather.bytes()[..len_bytes]);
         self.gather = gather;
-        // After an error nothing more is written.
+        // After an error, nothing more is written.
         let done_bytes = if written.is_ok() { len_bytes } else { self.gather.len() };
         self.gather.forget(done_bytes);
         written
     }
 
-    /// Writes everything, also what ends within a unit of a direct file, and gives back the room
-    /// that was taken and not used.
+    /// Writes everything, including an incomplete unit of a direct file, and frees the unused
+    /// allocated space.
     pub(super) fn flush_all(&mut self) -> Result<(), SinkError> {
         self.flush()?;
         if let Mode::Direct { .. } = self.mode {
@@ -224,7 +225,7 @@ impl DataFile {
         Ok(())
     }
 
-    /// Ends the file behind its first `written_bytes`.
+    /// Truncates the file to its first `written_bytes`.
     pub(super) fn cut(&mut self, written_bytes: u64) -> Result<(), SinkError> {
         self.file
             .set_len(written_bytes)
@@ -234,32 +235,32 @@ impl DataFile {
         Ok(())
     }
 
-    /// How many samples were taken, those gathered included.
+    /// Returns how many samples were appended, including gathered ones.
     pub(super) fn len_samples(&self) -> u64 {
         (self.written_bytes + self.gather.len() as u64) / self.frame_bytes as u64
     }
 
-    /// How many bytes of whole samples the file holds.
+    /// Returns how many bytes of whole samples the file has.
     pub(super) fn written_bytes(&self) -> u64 {
         self.written_bytes - self.written_bytes % self.frame_bytes as u64
     }
 
-    /// How many whole samples the file holds.
+    /// Returns how many whole samples the file has.
     pub(super) fn written_samples(&self) -> u64 {
         self.written_bytes / self.frame_bytes as u64
     }
 
-    /// Whether what was written can be read again: not so for pipes and devices.
+    /// Returns whether the file can be read again; pipes and devices cannot.
     pub(super) fn is_regular(&self) -> bool {
         self.mode != Mode::Special
     }
 
-    /// Lets others write the file: this recorder does not any more.
+    /// Unlocks the file: this recorder does not write it any more.
     pub(super) fn release(&self) -> io::Result<()> {
         if self.is_regular() { self.file.unlock() } else { Ok(()) }
     }
 
-    /// The file's name.
+    /// Returns the file's path.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
@@ -277,8 +278,8 @@ impl DataFile {
         Ok(())
     }
 
-    /// Takes room for a direct file before the next `len_bytes` are written, so that its blocks lie
-    /// together. A file system that gives none, or is nearly full, is asked no more.
+    /// Allocates space for a direct file before the next `len_bytes` are written, so that its
+    /// blocks are contiguous. After a refusal, or on a nearly full disk, it does not try again.
     fn take_room(&mut self, len_bytes: usize) {
         let Mode::Direct { room_end_bytes, .. } = &mut self.mode else { return };
         let Some(end_bytes) = *room_end_bytes else { return };
@@ -307,7 +308,7 @@ impl DataFile {
         SinkError::Io { operation, path: self.path.clone(), source }
     }
 
-    /// Cuts a sample that was written in part, and makes the error that ended the file.
+    /// Cuts off an incomplete sample, and returns the error that ended the file.
     fn failed(&mut self, source: io::Error) -> SinkError {
         let whole_bytes = self.written_bytes();
         if whole_bytes != self.written_bytes && self.file.set_len(whole_bytes).is_ok() {
@@ -324,10 +325,10 @@ impl DataFile {
     }
 }
 
-/// The bytes of whole samples that are whole pages too.
+/// Returns the smallest length of whole samples that is also whole pages.
 ///
 /// # Errors
-/// [`SinkError::NoDirect`] where these are more than one write.
+/// [`SinkError::NoDirect`] if that is longer than one write.
 fn unit_of(path: &Path, frame_bytes: usize) -> Result<usize, SinkError> {
     let twos = frame_bytes.trailing_zeros().min(ALIGN_BYTES.trailing_zeros());
     let unit_bytes = frame_bytes * (ALIGN_BYTES >> twos);
@@ -338,19 +339,19 @@ fn unit_of(path: &Path, frame_bytes: usize) -> Result<usize, SinkError> {
     Ok(unit_bytes)
 }
 
-/// How much is gathered for a write, before it is rounded down to whole samples, the longest of
-/// which (fc32, 65,535 channels) is half as long.
+/// How much is gathered for a write, before it is rounded down to whole samples. The longest sample
+/// (fc32, 65,535 channels) is half as long.
 const GATHER_BYTES: usize = 1 << 20;
 
-/// The same for a direct file.
+/// How much is gathered for a write to a direct file.
 const DIRECT_BYTES: usize = 4 << 20;
 
-/// What is not gathered: a call to the system costs less than the copy.
+/// Pieces this long are not gathered: a system call costs less than the copy.
 const PIECE_BYTES: usize = 32 << 10;
 
 static ZEROS: [u8; ALIGN_BYTES] = [0; ALIGN_BYTES];
 
-/// How much room is taken in advance.
+/// How much space is allocated in advance.
 const ROOM_BYTES: u64 = 256 << 20;
 
 #[cfg(test)]
@@ -383,7 +384,7 @@ mod tests {
 
     #[test]
     fn direct_file_holds_what_was_written() {
-        // Not the folder for temporary files, whose file system may refuse.
+        // Not the folder for temporary files: its file system may refuse direct writes.
         let folder = TempDir::new_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("a");
         let bytes: Vec<u8> = (0..9_000_012_u32).map(|at| (at / 11) as u8).collect();
@@ -440,7 +441,7 @@ mod tests {
             data.flush_all().unwrap();
             let expected = [&sevens[..], &vec![0; hole as usize * 12], &[9; 24]].concat();
             assert!(fs::read(&path).unwrap() == expected, "{case}");
-            // A direct file has the room that was taken in advance.
+            // A direct file has the space that was allocated in advance.
             let used_bytes = fs::metadata(&path).unwrap().blocks() * 512;
             let is_small = used_bytes <= before as u64 * 12 + 200_000;
             assert!(is_small || is_direct, "{case}: {used_bytes}");

@@ -1,8 +1,8 @@
-//! Memory in which samples are gathered for one write.
+//! A buffer that gathers samples for one write.
 
 use std::fmt;
 
-/// Bytes that begin at a multiple of [`ALIGN_BYTES`], as direct writes want them.
+/// Bytes that begin at a multiple of [`ALIGN_BYTES`], as direct writes require.
 pub(super) struct Gather {
     memory: Vec<u8>,
     start: usize,
@@ -11,14 +11,14 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    /// Takes memory for `capacity` bytes.
+    /// Allocates memory for `capacity` bytes.
     pub(super) fn new(capacity: usize) -> Self {
         let memory = vec![0; capacity + ALIGN_BYTES];
         let start = memory.as_ptr().align_offset(ALIGN_BYTES).min(ALIGN_BYTES);
         Self { memory, start, len: 0, capacity }
     }
 
-    /// Takes as many of `bytes` as there is room for; the rest of them.
+    /// Copies as many of `bytes` as there is room for; returns the rest.
     pub(super) fn take<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
         let (piece, rest) = bytes.split_at(bytes.len().min(self.capacity - self.len));
         let end = self.start + self.len;
@@ -27,24 +27,24 @@ impl Gather {
         rest
     }
 
-    /// What was gathered.
+    /// Returns the gathered bytes.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.memory[self.start..self.start + self.len]
     }
 
-    /// Forgets the first `len_bytes`.
+    /// Removes the first `len_bytes`.
     pub(super) fn forget(&mut self, len_bytes: usize) {
         let first = self.start + len_bytes;
         self.memory.copy_within(first..self.start + self.len, self.start);
         self.len -= len_bytes;
     }
 
-    /// How many bytes were gathered.
+    /// Returns how many bytes were gathered.
     pub(super) const fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there is no room left.
+    /// Returns whether there is no room left.
     pub(super) const fn is_full(&self) -> bool {
         self.len == self.capacity
     }
@@ -60,7 +60,7 @@ impl fmt::Debug for Gather {
     }
 }
 
-/// The longest sector and page of the machines that this runs on.
+/// The largest sector and page size of the supported machines.
 pub(super) const ALIGN_BYTES: usize = 4_096;
 
 #[cfg(test)]

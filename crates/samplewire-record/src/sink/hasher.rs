@@ -1,4 +1,4 @@
-//! SHA-512 beside the writing: a thread that reads the data file after the writer.
+//! Computes the SHA-512 of a data file in a separate thread while the file is written.
 
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
@@ -12,25 +12,25 @@ use crate::sigmf::{Sha512Hex, new_sha512};
 use crate::storage::{OpenMode, Storage};
 use crate::sync::{AtomicBool, Ordering, park};
 
-/// Hashes a file that grows.
+/// Hashes a growing file.
 ///
-/// The thread reads what was written, from the system's cache as long as it keeps up, and so never
-/// holds the writer back: it hashes some 0.6 GB/s on a core of its own, and what it lags behind by
-/// is made up for in [`Hasher::finish`].
+/// The thread reads the written bytes, from the system's cache as long as it keeps up, so it never
+/// delays the writer. It hashes some 0.6 GB/s on its own core. [`Hasher::finish`] waits for the
+/// rest.
 #[derive(Debug)]
 pub(super) struct Hasher {
     signals: Arc<Signals>,
     backlog: Backlog,
-    /// `None` once it was joined.
+    /// `None` after the thread was joined.
     thread: Option<JoinHandle<io::Result<String>>>,
 }
 
-/// What the thread looks at between two pieces of the file.
+/// Flags that the thread checks between two pieces of the file.
 #[derive(Debug)]
 struct Signals {
     /// Set once, when the file will not grow any more.
     complete: AtomicBool,
-    /// Set once, when the hash is not wanted any more.
+    /// Set once, when the hash is no longer needed.
     given_up: AtomicBool,
 }
 
@@ -41,8 +41,8 @@ impl Signals {
 }
 
 impl Hasher {
-    /// Starts the thread on a file, of which `backlog` shows what is left. `known` is the hash of its
-    /// first bytes, which must still hold.
+    /// Starts the thread on a file. `backlog` shows the bytes that are not hashed yet. `known` is
+    /// the hash of the file's first bytes, which must still match.
     pub(super) fn start(
         storage: &dyn Storage,
         path: &Path,
@@ -58,7 +58,7 @@ impl Hasher {
         Ok(Self { signals, backlog, thread: Some(thread) })
     }
 
-    /// Tells the thread that the file has grown.
+    /// Notifies the thread that the file has grown.
     pub(super) fn grow(&self, bytes: u64) {
         self.backlog.add_to_hash(bytes);
         self.wake();
@@ -72,7 +72,8 @@ impl Hasher {
 
     /// Waits for the hash of the whole file.
     pub(super) fn finish(mut self) -> io::Result<String> {
-        // Release: pairs with the Acquire in the thread, which then finds all that was written.
+        // Release: pairs with the Acquire in the thread, which then reads everything that was
+        // written.
         self.signals.complete.store(true, Ordering::Release);
         self.wake();
         let thread = self.thread.take().expect("it is taken only here, once");
@@ -81,9 +82,9 @@ impl Hasher {
 }
 
 impl Drop for Hasher {
-    /// Lets the thread end by itself, after the piece that it is at.
+    /// Lets the thread end alone, after its current piece.
     fn drop(&mut self) {
-        // Relaxed: nothing that was written before matters any more.
+        // Relaxed: the flag orders no other data.
         self.signals.given_up.store(true, Ordering::Relaxed);
         if self.thread.is_some() {
             self.wake();
@@ -92,11 +93,11 @@ impl Drop for Hasher {
     }
 }
 
-/// The hash of a file's beginning.
+/// The hash of the beginning of a file.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) len_bytes: u64,
-    /// In lower-case hex.
+    /// The hash in lower-case hex.
     pub(super) sha512: String,
 }
 
@@ -110,7 +111,7 @@ fn hash_growing(
     let mut block = vec![0; BLOCK_BYTES];
     let mut known_bytes = known.map_or(0, |known| known.len_bytes);
     loop {
-        // Before the read: only an end found after the last write is the end.
+        // Loaded before the read: only an end of file found after the last write is final.
         let is_complete = signals.complete.load(Ordering::Acquire);
         // Relaxed: see `Hasher::drop`.
         if signals.given_up.load(Ordering::Relaxed) {
@@ -122,7 +123,7 @@ fn hash_growing(
         };
         match file.read(&mut block[..wanted_bytes]) {
             Ok(0) if is_complete => return Ok(Sha512Hex(hash.finalize()).to_string()),
-            // A wake that came since the read ends this at once.
+            // If a wake-up came since the read, this returns at once.
             Ok(0) => park(),
             Ok(len_bytes) => {
                 hash.update(&block[..len_bytes]);
@@ -219,7 +220,7 @@ mod loom_tests {
     use loom::sync::atomic::AtomicU32;
     use loom::thread;
 
-    /// A file of zeros whose length another thread changes, ordered by nothing.
+    /// A file of zeros whose length another thread changes without memory ordering.
     struct Growing {
         len: Arc<AtomicU32>,
         read: u32,
@@ -234,7 +235,7 @@ mod loom_tests {
         }
     }
 
-    /// No wake is lost. Whether the orders of `complete` matter loom does not tell here.
+    /// No wake-up is lost. The loom model does not check the memory orders of `complete`.
     #[test]
     fn all_that_was_written_is_hashed() {
         let expected = sha512_of(&mut &[0; 2][..]).unwrap();
@@ -245,7 +246,7 @@ mod loom_tests {
             let hasher = thread::spawn(move || hash_growing(file, &seen, None, |_| ()).unwrap());
             len.fetch_add(1, Ordering::Relaxed);
             hasher.thread().unpark();
-            // Not every write is followed by a wake.
+            // Some writes have no wake-up.
             len.fetch_add(1, Ordering::Relaxed);
             signals.complete.store(true, Ordering::Release);
             hasher.thread().unpark();

@@ -1,4 +1,4 @@
-//! The journal of a recording under way, as a file.
+//! The journal file of a recording in progress.
 
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -8,8 +8,8 @@ use serde_json::Value;
 use crate::sigmf::{Document, Journal};
 use crate::storage::{OpenMode, Storage, StoredFile};
 
-/// Lines that are in the file before the samples are that they tell of: [`JournalFile::flush`]
-/// stands before each write of samples. They survive the end of the process, not that of the machine.
+/// Each line must be in the file before the samples that it describes, so [`JournalFile::flush`]
+/// precedes each write of samples. The lines survive the end of the process, not of the machine.
 #[derive(Debug)]
 pub(super) struct JournalFile {
     file: Box<dyn StoredFile>,
@@ -17,8 +17,8 @@ pub(super) struct JournalFile {
 }
 
 impl JournalFile {
-    /// Creates the file with what `document` says already. It takes the name when all of that is in
-    /// it: until then the journal that was there holds.
+    /// Creates the file with the present content of `document`. It takes its final name when it is
+    /// complete; until then an existing journal stays valid.
     pub(super) fn create(
         storage: &dyn Storage,
         path: &Path,
@@ -38,17 +38,17 @@ impl JournalFile {
         Ok(Self { file, pending: String::new() })
     }
 
-    /// Takes a capture.
+    /// Adds a capture.
     pub(super) fn push_capture(&mut self, capture: Value) {
         self.pending.push_str(&Journal::line("capture", capture));
     }
 
-    /// Takes an annotation.
+    /// Adds an annotation.
     pub(super) fn push_annotation(&mut self, annotation: Value) {
         self.pending.push_str(&Journal::line("annotation", annotation));
     }
 
-    /// Writes what was taken.
+    /// Writes the added lines.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         if !self.pending.is_empty() {
             self.file.write_all(self.pending.as_bytes())?;

@@ -1,4 +1,4 @@
-//! A metadata file that is whole at every moment.
+//! A metadata file that is complete at every moment.
 
 use std::io::{self, BufWriter, Read, Seek};
 use std::path::{Path, PathBuf};
@@ -8,26 +8,26 @@ use std::time::{Duration, Instant};
 use crate::sigmf::{Document, Progress};
 use crate::storage::{OpenMode, Storage, StoredFile};
 
-/// The metadata file and a spare beside it.
+/// The metadata file and a spare file beside it.
 ///
-/// Each version is written to the spare, which then takes the file's name: readers see the old
-/// version or the new one. The spare's room on the disk is taken in advance, so that the gaps
-/// can be told also when the data have filled the disk. Nothing is forced to the medium: this
-/// survives the end of the process, not that of the machine.
+/// Each version is written to the spare, which then takes the file's name. Readers see the old
+/// version or the new one. The spare's disk space is allocated in advance, so the gaps can be
+/// written even if the data have filled the disk. There is no sync to the medium: the file survives
+/// the end of the process, not of the machine.
 #[derive(Debug)]
 pub(super) struct MetaFile {
     storage: Arc<dyn Storage>,
     path: PathBuf,
     spare_path: PathBuf,
     spare: Option<Box<dyn StoredFile>>,
-    /// How long a version the spare has room for.
+    /// The allocated length of the spare.
     spare_bytes: u64,
     replaced: Instant,
     replacing: Duration,
 }
 
 impl MetaFile {
-    /// The file `path`, not written yet.
+    /// Prepares the file `path`; nothing is written yet.
     pub(super) fn new(storage: Arc<dyn Storage>, path: &Path) -> Self {
         let mut spare_path = path.as_os_str().to_owned();
         spare_path.push(".spare");
@@ -42,9 +42,9 @@ impl MetaFile {
         }
     }
 
-    /// Whether a document that changed is to be written again: a second after the last time, or
-    /// later if that took long, so that it takes at most a tenth of the time; but before the
-    /// document outgrows the spare, which doubles each time.
+    /// Returns whether to write a changed document: a second after the last write. If that write
+    /// was slow, the pause is longer, so that writes take at most a tenth of the time. It is due
+    /// earlier if the document fills more than half of the spare.
     pub(super) fn is_due(&self, document: &Document) -> bool {
         self.storage.now() - self.replaced >= (self.replacing * 10).max(REPLACE_INTERVAL)
             || document.len_bytes_max() > self.spare_bytes / 2
@@ -73,7 +73,7 @@ impl MetaFile {
         Ok(())
     }
 
-    /// Takes room for the next version, which may be four times as long as `document` is.
+    /// Allocates space for the next version, which may be four times as long as `document`.
     pub(super) fn reserve(&mut self, document: &Document) -> io::Result<()> {
         let mut spare = self.create_spare()?;
         self.spare_bytes = SPARE_BYTES_MIN + 4 * document.len_bytes_max();
@@ -82,7 +82,7 @@ impl MetaFile {
         Ok(())
     }
 
-    /// Removes the spare, if one is left.
+    /// Removes the spare, if it exists.
     pub(super) fn remove_spare(&mut self) -> io::Result<()> {
         self.spare = None;
         self.storage.remove_if_there(&self.spare_path)
@@ -95,5 +95,5 @@ impl MetaFile {
 
 const REPLACE_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Room for some 100 gaps.
+/// Space for some 100 gaps.
 const SPARE_BYTES_MIN: u64 = 128 << 10;

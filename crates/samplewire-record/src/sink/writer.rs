@@ -92,7 +92,7 @@ impl Writer {
     /// The [`SinkError`] that ended the sink, once; then [`SinkError::Closed`].
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub fn samples(
         &mut self,
         block: Block,
@@ -109,7 +109,7 @@ impl Writer {
     /// As [`Self::samples`].
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub fn gap(&mut self, gap: &RecordedGap) -> Result<(), SinkError> {
         self.queue(Job::Gap(*gap))
     }
@@ -120,7 +120,7 @@ impl Writer {
     /// As [`Self::samples`].
     ///
     /// # Blocking
-    /// While there is no room.
+    /// Until there is room.
     pub fn session(&mut self, boot_id: u64) -> Result<(), SinkError> {
         self.queue(Job::Session(boot_id))
     }

@@ -5,7 +5,7 @@ fn error_of(metadata: &Value) -> String {
     Metadata::parse(&metadata.to_string()).unwrap_err().to_string()
 }
 
-/// A recording whose `global` has one field more, or another value for it.
+/// A recording whose `global` has this additional or changed field.
 fn with_global(field: &str, value: Value) -> Value {
     let mut metadata = json!({
         "global": { "core:datatype": "ci16_le", "core:version": "1.2.5" },
