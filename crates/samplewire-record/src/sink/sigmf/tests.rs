@@ -29,7 +29,7 @@ impl Recording {
         SigmfSink::open(&self.path("a"), &info(), &SinkOptions::new().overwrite(overwrite))
     }
 
-    /// The metadata as they stand, which must fit the data as they stand.
+    /// Returns the current metadata, after checking that they match the current data.
     fn metadata(&self) -> Metadata {
         let text = fs::read_to_string(self.path("a.sigmf-meta")).unwrap();
         assert!(text.ends_with("\n]\n}\n"), "nothing of the spare's room is left");
@@ -222,7 +222,7 @@ fn recording_of_a_recording_keeps_samples_and_notes() {
     assert_eq!(ours.captures[0].frequency_hz, Some(1.09e9));
 }
 
-/// Ends a recording as a kill does: nothing more is written, and the lock is gone.
+/// Ends a recording as a kill does: nothing more is written, and the lock is released.
 fn kill(sink: SigmfSink) {
     drop(sink);
 }
@@ -343,7 +343,7 @@ fn recording_has_one_recorder() {
     recording.create(true).unwrap();
 }
 
-/// Samples that compress, and their whole numbers.
+/// Returns `count` compressible samples of 4 bytes.
 fn samples(count: u32) -> Vec<u8> {
     (0..count).flat_map(|at| (at / 5).to_le_bytes()).collect()
 }
