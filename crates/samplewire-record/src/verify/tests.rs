@@ -49,7 +49,7 @@ impl Recording {
         verify(&self.path()).unwrap()
     }
 
-    /// The faults in words, without the folder.
+    /// Returns the faults as text, without the folder.
     fn faults(&self) -> Vec<String> {
         let folder = format!("{}/", self.folder.path().display());
         self.report().faults.iter().map(|fault| fault.to_string().replace(&folder, "")).collect()
@@ -113,7 +113,7 @@ fn killed_recording_is_proven_wherever_its_data_end() {
     let killed = Recording::killed();
     for len_bytes in 200..=data.len() {
         fs::write(killed.path().with_extension("sigmf-data"), &data[..len_bytes]).unwrap();
-        // What `forget` left unwritten is in the journal of a process whose writes got that far.
+        // The lines that `forget` did not write are in the journal of a process that wrote them.
         let lines = recording_lines(&recording);
         fs::write(killed.path().with_extension("sigmf-journal"), lines).unwrap();
         let report = killed.report();
@@ -122,7 +122,7 @@ fn killed_recording_is_proven_wherever_its_data_end() {
     }
 }
 
-/// The journal that a finished recording had.
+/// Returns the journal that a finished recording had.
 fn recording_lines(recording: &Recording) -> String {
     let path = recording.path().with_extension("sigmf-meta");
     let metadata: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();

@@ -5,7 +5,7 @@ use tempfile::TempDir;
 
 use crate::source::Repeat;
 
-/// A folder with a recording of three samples of cu8.
+/// Creates a folder with a recording of three samples of cu8.
 fn recording(global: Value) -> TempDir {
     let folder = TempDir::new().unwrap();
     let mut metadata = json!({
