@@ -1,4 +1,4 @@
-//! What people, programs and other processes see of a recording while it runs.
+//! Shows a recording to people, programs and other processes while it runs.
 
 use std::time::{Duration, Instant};
 
@@ -14,20 +14,20 @@ use crate::cadence::Cadence;
 use crate::figures::span;
 use crate::interrupt::Interrupt;
 
-/// Prints a recording, and lets others see its counters.
+/// Prints a recording, and exports its counters.
 #[derive(Debug)]
 pub(super) struct RecordingView<'a> {
     reporter: &'a mut Reporter,
     interrupt: &'a Interrupt,
     watch: Watch,
-    /// How long is recorded.
+    /// The length of the recording.
     duration: Option<Duration>,
     cadence: Cadence,
     status_cadence: Cadence,
 }
 
 impl<'a> RecordingView<'a> {
-    /// The view of a recording that started at `started`.
+    /// Creates the view of a recording that started at `started`.
     pub(super) fn new(
         reporter: &'a mut Reporter,
         interrupt: &'a Interrupt,
@@ -96,5 +96,5 @@ impl Observer for RecordingView<'_> {
     }
 }
 
-/// How often the status line is rewritten; a log gets a line each time.
+/// The interval between updates of the status line; a log gets a line each time.
 const STATUS_PERIOD: Duration = Duration::from_secs(1);
