@@ -49,7 +49,7 @@ fn gap_words(gap: &RecordedGap, rate_hz: f64) -> String {
     let (first, count) = (gap.first, gap.count());
     if gap.is_estimated() {
         let about = match count {
-            0 => "nobody knows how many samples".to_owned(),
+            0 => "an unknown number of samples".to_owned(),
             _ => format!("about {} samples, {}", grouped(count), span(count as f64 / rate_hz)),
         };
         return format!("gap  from index {first} on ({about})  cause: {}, estimated", gap.cause);
@@ -134,7 +134,7 @@ mod tests {
             "gap  from index 7 on (about 2,000 samples, 2.0 ms)  cause: device restarted, estimated"
         );
         let unknown = RecordedGap { not_repaired: 0, ..gap };
-        assert!(gap_words(&unknown, 0.0).contains("(nobody knows how many samples)"));
+        assert!(gap_words(&unknown, 0.0).contains("(an unknown number of samples)"));
     }
 
     #[test]

@@ -149,8 +149,8 @@ fn conclude(
         }
     }
     if let (Some(log), Some(path)) = (&logs.capture, &arguments.capture) {
-        let is_told = reporter.words().is_some();
-        wiring::print_capture(reporter.console(), log, path, is_told);
+        let is_text = reporter.words().is_some();
+        wiring::print_capture(reporter.console(), log, path, is_text);
     }
     reporter.end(summary.json(outcome, &crossed));
     if let Err(defect) = &summary.balance {
@@ -237,7 +237,7 @@ fn announce(
         real_time: vec![receiver.granted().into()],
     };
     reporter.start(start, info.rate_hz(), info.frame_bytes());
-    let is_told = reporter.words().is_some();
+    let is_text = reporter.words().is_some();
     if let Some(console) = reporter.words() {
         let address = info.address;
         console.line(format_args!("samplewire {VERSION}: recording from {address} to {file}"));
@@ -271,8 +271,8 @@ fn announce(
             faults.print(console);
         }
     }
-    wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_told);
-    real_time::print(reporter.console(), &[receiver.granted()], is_told);
+    wiring::print_buffer(reporter.console(), capabilities, Flow::In, is_text);
+    real_time::print(reporter.console(), &[receiver.granted()], is_text);
 }
 
 /// The maximum number of quanta that wait for the file; a window of the default size has fewer.

@@ -141,9 +141,9 @@ impl Stop {
                 Some("what it holds is valid; make room, or record to another disk")
             }
             Self::Contested => Some("give each receiver an --owner of its own"),
-            Self::Silence(_) => Some("`samplewire probe` tells whether the device still answers"),
+            Self::Silence(_) => Some("`samplewire probe` shows whether the device still answers"),
             Self::Broken(End::PeerSilent) => Some(
-                "look at the device's power and the cable; `samplewire probe` tells when it is back",
+                "look at the device's power and the cable; `samplewire probe` shows when it is back",
             ),
             _ => None,
         }

@@ -107,7 +107,7 @@ impl Summary {
             grouped(snapshot.socket_dropped)
         ));
         console.line(format_args!(
-            "  requests   {} ranges asked for again, {} credit stalls",
+            "  requests   {} ranges requested again, {} credit stalls",
             grouped(stream.ranges),
             grouped(snapshot.starved)
         ));

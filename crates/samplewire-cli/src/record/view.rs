@@ -60,7 +60,7 @@ impl Observer for RecordingView<'_> {
     }
 
     fn turn(&mut self, progress: &Progress<'_>) {
-        self.watch.tell(progress.account, progress.now, progress.is_last);
+        self.watch.export(progress.account, progress.now, progress.is_last);
         if progress.is_last {
             return;
         }
@@ -83,7 +83,7 @@ impl Observer for RecordingView<'_> {
     fn lost(&mut self, stop: recorder::Stop) {
         if let Some(console) = self.reporter.words() {
             let words = Stop::of(stop, self.interrupt).words();
-            console.line(format_args!("lost: {words}; opening the stream anew"));
+            console.line(format_args!("lost: {words}; opening the stream again"));
         }
     }
 
@@ -91,7 +91,7 @@ impl Observer for RecordingView<'_> {
         if let Some(console) = self.reporter.words() {
             let silence = span(silence.as_secs_f64());
             let first_index = info.first_index;
-            console.line(format_args!("opened anew: from index {first_index}, {silence} later"));
+            console.line(format_args!("opened again: from index {first_index}, {silence} later"));
         }
     }
 }

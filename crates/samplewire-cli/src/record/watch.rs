@@ -81,7 +81,7 @@ impl Watch {
     }
 
     /// Exports the account from time to time, and at the end.
-    pub(super) fn tell(&mut self, account: &Account, now: Instant, is_last: bool) {
+    pub(super) fn export(&mut self, account: &Account, now: Instant, is_last: bool) {
         if self.cadence.is_due(now) || is_last {
             self.account.set(account.clone());
         }

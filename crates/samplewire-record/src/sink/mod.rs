@@ -237,13 +237,13 @@ pub enum SinkError {
         why: &'static str,
     },
     /// The file has no metadata that would state its end or its part number.
-    #[error("{path}: only a SigMF recording can be gone on with, split or compressed", path = path.display())]
+    #[error("{path}: only a SigMF recording can be continued, split or compressed", path = path.display())]
     NotSigmf {
         /// The file.
         path: PathBuf,
     },
     /// There is no recording of that name to continue, but a series of its parts.
-    #[error("{path}: is a series of parts, which is gone on with by parts", path = path.display())]
+    #[error("{path}: is a series of parts, which is continued by parts", path = path.display())]
     Series {
         /// The name.
         path: PathBuf,
@@ -267,7 +267,7 @@ pub enum SinkError {
         why: String,
     },
     /// The recording has fewer samples than its metadata state.
-    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    #[error("{path} has {found} samples: the metadata state {expected}", path = path.display())]
     Short {
         /// The data file.
         path: PathBuf,

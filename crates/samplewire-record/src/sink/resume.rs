@@ -91,7 +91,7 @@ pub(super) struct SeriesEnd {
     /// As [`Resumable::boot_id`].
     pub(super) boot_id: Option<u64>,
     /// Whether a sample or a gap states `next_index`.
-    is_told: bool,
+    is_stated: bool,
 }
 
 impl SeriesEnd {
@@ -109,14 +109,14 @@ impl SeriesEnd {
         let mut end = newest.end();
         let mut has_samples = newest.samples > 0;
         for number in (1..parts).rev() {
-            if end.is_told && has_samples {
+            if end.is_stated && has_samples {
                 break;
             }
             let paths = Paths::of(&part_path(base, number));
             let Some(found) = Found::read(storage, &paths)? else { break };
             let before = found.end();
-            if !end.is_told {
-                (end.next_index, end.is_told) = (before.next_index, before.is_told);
+            if !end.is_stated {
+                (end.next_index, end.is_stated) = (before.next_index, before.is_stated);
             }
             end.boot_id = end.boot_id.or(before.boot_id);
             has_samples = found.samples > 0;
@@ -297,7 +297,7 @@ impl Found {
         SeriesEnd {
             next_index: self.next_index(&document),
             boot_id: document.boot_id(),
-            is_told: !document.is_empty(),
+            is_stated: !document.is_empty(),
         }
     }
 

@@ -264,18 +264,18 @@ mod tests {
     }
 
     #[test]
-    fn error_of_the_sink_is_told_once_and_the_sink_is_finished() {
-        for tells_at_the_end in [false, true] {
+    fn error_of_the_sink_is_returned_once_and_the_sink_is_finished() {
+        for fails_at_the_end in [false, true] {
             let (go, wait) = mpsc::channel();
             let mut writer = Writer::start(Box::new(Slow(wait, 0)), 10).unwrap();
             writer.gap(&gap(13)).unwrap();
             go.send(()).unwrap();
-            let mut told = None;
-            while !tells_at_the_end && told.is_none() {
-                told = writer.gap(&gap(14)).err();
+            let mut error_before = None;
+            while !fails_at_the_end && error_before.is_none() {
+                error_before = writer.gap(&gap(14)).err();
             }
             let (summary, error) = writer.finish();
-            assert!(matches!(told.or(error), Some(SinkError::Busy { .. })));
+            assert!(matches!(error_before.or(error), Some(SinkError::Busy { .. })));
             assert_eq!(summary.gaps, 1);
         }
     }

@@ -104,7 +104,7 @@ pub enum SourceError {
         option: &'static str,
     },
     /// An option contradicts the source.
-    #[error("{source_name}: {option} {value} was asked for, but it is {actual}")]
+    #[error("{source_name}: {option} {value} was requested, but it is {actual}")]
     Contradiction {
         /// The source as the user wrote it.
         source_name: String,

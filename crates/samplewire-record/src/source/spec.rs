@@ -198,7 +198,7 @@ mod tests {
         );
         assert_eq!(
             error("scene", &SourceOptions::new().channels(2)),
-            "scene: channels 2 was asked for, but it is 1"
+            "scene: channels 2 was requested, but it is 1"
         );
         assert_eq!(
             error("tone:600k", &SourceOptions::new().rate_hz(1e6)),

@@ -17,7 +17,7 @@ pub enum Fault {
         why: String,
     },
     /// The data file is missing.
-    #[error("{path} is not there: the metadata tell of {expected} samples in it", path = path.display())]
+    #[error("{path} is not there: the metadata state {expected} samples in it", path = path.display())]
     NoData {
         /// The data file.
         path: PathBuf,
@@ -25,7 +25,7 @@ pub enum Fault {
         expected: u64,
     },
     /// The data do not have the length that the metadata state.
-    #[error("{path} has {found} samples: the metadata tell of {expected}", path = path.display())]
+    #[error("{path} has {found} samples: the metadata state {expected}", path = path.display())]
     Length {
         /// The data file.
         path: PathBuf,
@@ -48,7 +48,7 @@ pub enum Fault {
         frame_bytes: usize,
     },
     /// The data do not match the hash in the metadata.
-    #[error("{path} has the SHA-512 {found}: the metadata tell of {expected}", path = path.display())]
+    #[error("{path} has the SHA-512 {found}: the metadata state {expected}", path = path.display())]
     Sha512 {
         /// The data file.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum Fault {
     },
     /// A capture does not state its index.
     #[error(
-        "{path}: captures[{capture}].core:global_index is missing: nothing tells which samples these are",
+        "{path}: captures[{capture}].core:global_index is missing: the indexes of these samples are not known",
         path = path.display()
     )]
     NoIndex {
@@ -135,7 +135,7 @@ pub enum Fault {
         found: SampleIndex,
     },
     /// The first index is not the one in the metadata.
-    #[error("{path}: the account begins at index {found}: the metadata tell of {expected}", path = path.display())]
+    #[error("{path}: the account begins at index {found}: the metadata state {expected}", path = path.display())]
     First {
         /// The metadata file.
         path: PathBuf,
@@ -145,7 +145,7 @@ pub enum Fault {
         expected: SampleIndex,
     },
     /// The last index is not the one in the metadata.
-    #[error("{path}: the account ends before index {found}: the metadata tell of {expected}", path = path.display())]
+    #[error("{path}: the account ends before index {found}: the metadata state {expected}", path = path.display())]
     End {
         /// The metadata file.
         path: PathBuf,
@@ -169,7 +169,7 @@ pub enum Fault {
         expected: u32,
     },
     /// The last part of a series is missing.
-    #[error("{path}: it goes on in {next}, which is not there", path = path.display(), next = next.display())]
+    #[error("{path}: it continues in {next}, which is not there", path = path.display(), next = next.display())]
     Continued {
         /// The metadata file.
         path: PathBuf,

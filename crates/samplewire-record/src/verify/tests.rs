@@ -152,17 +152,17 @@ fn damaged_data_are_named() {
     assert_eq!(flipped.report().hash, Hash::Differs);
     let cut = Recording::finished();
     cut.edit_data(|bytes| bytes.truncate(200));
-    cut.expect_fault("a.sigmf-data has 50 samples: the metadata tell of 75");
+    cut.expect_fault("a.sigmf-data has 50 samples: the metadata state 75");
     cut.expect_fault("captures[2] begins at sample 60: the data end at 50");
     let partial = Recording::finished();
     partial.edit_data(|bytes| bytes.push(0));
     partial.expect_fault("a.sigmf-data has 301 bytes: no whole number of samples of 4");
     let killed = Recording::killed();
     killed.edit_data(|bytes| bytes.truncate(196));
-    killed.expect_fault("a.sigmf-data has 49 samples: the metadata tell of 50");
+    killed.expect_fault("a.sigmf-data has 49 samples: the metadata state 50");
     let gone = Recording::finished();
     fs::remove_file(gone.path().with_extension("sigmf-data")).unwrap();
-    gone.expect_fault("a.sigmf-data is not there: the metadata tell of 75 samples in it");
+    gone.expect_fault("a.sigmf-data is not there: the metadata state 75 samples in it");
 }
 
 #[test]
@@ -195,11 +195,11 @@ fn edited_metadata_are_named() {
         ),
         (
             |it| it["captures"][0]["core:global_index"] = json!(99),
-            "the account begins at index 99: the metadata tell of 100",
+            "the account begins at index 99: the metadata state 100",
         ),
         (
             |it| it["captures"][3]["core:global_index"] = json!(6),
-            "the account ends before index 11: the metadata tell of 10",
+            "the account ends before index 11: the metadata state 10",
         ),
         (
             |it| it["captures"][1]["core:sample_start"] = json!(51),
@@ -218,7 +218,7 @@ fn edited_metadata_are_named() {
             |it| it["annotations"][0]["samplewire:cause"] = json!("weather"),
             "annotations[0].samplewire:cause is \"weather\": must be a cause of",
         ),
-        (|it| it["global"]["core:sha512"] = json!("0".repeat(128)), "the metadata tell of 000000"),
+        (|it| it["global"]["core:sha512"] = json!("0".repeat(128)), "the metadata state 000000"),
     ];
     for (edit, words) in cases {
         let recording = Recording::finished();

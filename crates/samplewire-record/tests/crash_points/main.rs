@@ -108,7 +108,7 @@ fn recording_that_is_overwritten_never_mixes_with_the_next() {
             let recorded = record(&memory, &mode, &mut device, PACKETS / 2).0;
             match recorded {
                 Ok(()) => check_whole(&memory.snapshot(), &mode, &device)
-                    .unwrap_or_else(|why| panic!("{case}, gone on with: {why}")),
+                    .unwrap_or_else(|why| panic!("{case}, continued: {why}")),
                 Err(error) => assert!(memory.snapshot() == files, "{case}: {error}, too late"),
             }
         }

@@ -129,7 +129,7 @@ impl Memory {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().expect("no test goes on after a panic")
+        self.state.lock().expect("no test continues after a panic")
     }
 }
 

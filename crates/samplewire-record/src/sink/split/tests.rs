@@ -107,7 +107,7 @@ fn missing_and_misplaced_parts_are_named() {
     series.expect_fault("a-0002.sigmf-meta: it was the last of its series");
     remove(&series, 3);
     remove(&series, 2);
-    series.expect_fault("a-0001.sigmf-meta: it goes on in ");
+    series.expect_fault("a-0001.sigmf-meta: it continues in ");
     remove(&series, 1);
     assert!(crate::verify(&series.path()).is_err());
 }
@@ -268,7 +268,7 @@ fn series_killed_between_its_parts_is_gone_on_with() {
 }
 
 #[test]
-fn series_that_is_there_is_kept_unless_told_otherwise() {
+fn series_that_is_there_is_kept_by_default() {
     let series = Series::new();
     let mut sink = series.open(&SinkOptions::new()).unwrap();
     write(&mut sink);
